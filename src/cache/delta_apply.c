@@ -18,7 +18,7 @@ static bool is_repeated(const ki_delta *delta, const ki_object *known, ki_unread
     case KI_DELTA_ADDED:
     case KI_DELTA_UPDATED:
         /* The same version with another content: the server used the version again after a restore. */
-        return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_is_same_state(delta->obj, known));
+        return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_object_is_same_state(delta->obj, known));
     case KI_DELTA_DELETED:
         return !delta->tombstone && order == KI_ORDER_OLDER;
     case KI_DELTA_REPLACED:
@@ -52,7 +52,7 @@ void ki_notify_updated(ki_notifier *to, const ki_delta *delta, ki_object *known)
     ki_audience audience = KI_AUDIENCE_ALL;
     if (delta->type == KI_DELTA_SYNC)
         audience = KI_AUDIENCE_DUE;
-    else if (delta->type == KI_DELTA_REPLACED && ki_is_same_state(delta->obj, known))
+    else if (delta->type == KI_DELTA_REPLACED && ki_object_is_same_state(delta->obj, known))
         audience = KI_AUDIENCE_RESYNCING;
     notify(to,
            (ki_notification){
@@ -66,13 +66,13 @@ ki_object *ki_delta_apply(const ki_delta *delta, ki_object *known, ki_notifier *
     if (delta->type == KI_DELTA_DELETED) {
         if (!known)
             return NULL;
-        if (!delta->tombstone && delta->obj && ki_is_same_object(delta->obj, known))
+        if (!delta->tombstone && delta->obj && ki_object_is_same(delta->obj, known))
             ki_notify_deleted(to, delta->obj, known, false);
         else
             ki_notify_deleted(to, known, known, true);
         return NULL;
     }
-    if (known && ki_is_same_object(delta->obj, known)) {
+    if (known && ki_object_is_same(delta->obj, known)) {
         ki_notify_updated(to, delta, known);
         return delta->obj;
     }

@@ -7,6 +7,7 @@
 #include "src/base/error.h"
 #include "src/cache/delta_apply.h"
 #include "src/cache/informer_parts.h"
+#include "src/object/object.h"
 
 /* One slice of the work. */
 typedef struct slice {
@@ -45,7 +46,7 @@ static ki_status begin(slice *s) {
     bool is_list = s->deltas->kind == KI_DELTAS_REPLACE;
     const char *version = is_list ? s->deltas->resource_version : "";
     bool fits = strlen(version) <= KI_RESOURCE_VERSION_MAX;
-    ki_status status = is_list ? ki_store_begin(informer->store, false, fits ? version : NULL, s->err) : KI_OK;
+    ki_status status = is_list ? ki_store_begin(informer->store, fits ? version : NULL, s->err) : KI_OK;
     if (status)
         return status;
     s->work->before = ki_store_snapshot(informer->store);
@@ -112,7 +113,7 @@ static ki_status put_next(slice *s) {
         return KI_OK;
     ki_object *obj = s->deltas->objects[at];
     const ki_object *known = known_before(s, ki_object_key(obj));
-    return known && ki_is_same_state(obj, known) ? KI_OK : ki_store_stage_put(s->informer->store, obj);
+    return known && ki_object_is_same_state(obj, known) ? KI_OK : ki_store_stage_put(s->informer->store, obj);
 }
 
 static ki_status publish(slice *s) {

@@ -11,14 +11,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *short_key(const ki_object *obj) {
-    return ki_object_name(obj);
+typedef struct shown {
+    char text[64];
+} shown;
+
+static shown version_of(const ki_object *obj) {
+    shown v;
+    ki_value seen = KI_VALUE_INIT;
+    bool is_marked = ki_object_field(obj, "data.seen", &seen, NULL) == KI_OK;
+    snprintf(v.text, sizeof v.text, "%s%s%s%s", ki_object_resource_version(obj), is_marked ? "(" : "",
+             is_marked ? seen.text : "", is_marked ? ")" : "");
+    ki_value_clear(&seen);
+    return v;
+}
+
+/* Asserts that the store has this state of the object; NULL: that it has none. */
+static void check_store(const observer *self, const ki_object *obj, const char *version) {
+    if (!self->reads_the_store)
+        return;
+    ki_object *stored = ki_informer_get(self->stage->informer, ki_object_key(obj));
+    assert_int_equal(stored != NULL, version != NULL);
+    if (stored)
+        assert_string_equal(version_of(stored).text, version);
+    ki_object_unref(stored);
 }
 
 static void add_note(observer *self, const char *text) {
     size_t used = strlen(self->notes);
     assert_int_equal(self->removed, 0);
     snprintf(self->notes + used, sizeof self->notes - used, "%s%s", used ? " " : "", text);
+    if (self->store_size) {
+        ki_snapshot *snapshot = ki_informer_snapshot(self->stage->informer);
+        assert_int_equal(ki_snapshot_count(snapshot), self->store_size);
+        ki_snapshot_free(snapshot);
+    }
     ki_error err = KI_ERROR_INIT;
     if (self->removes_itself) {
         self->removes_itself = false;
@@ -32,23 +58,29 @@ static void add_note(observer *self, const char *text) {
 
 static void on_add(const ki_event *e, void *user) {
     char text[TEXT];
+    const observer *self = user;
     assert_null(e->old);
-    snprintf(text, sizeof text, "+%s=%s%s", short_key(e->obj), ki_object_resource_version(e->obj),
+    if (e->is_in_initial_list && self->registration.informer)
+        assert_false(ki_registration_has_synced(self->registration));
+    check_store(self, e->obj, version_of(e->obj).text);
+    snprintf(text, sizeof text, "+%s=%s%s", ki_object_name(e->obj), version_of(e->obj).text,
              e->is_in_initial_list ? "i" : "");
     add_note(user, text);
 }
 
 static void on_update(const ki_event *e, void *user) {
     char text[TEXT];
-    snprintf(text, sizeof text, "~%s=%s>%s%s", short_key(e->obj), ki_object_resource_version(e->old),
-             ki_object_resource_version(e->obj), e->is_resync ? "r" : "");
+    check_store(user, e->obj, version_of(e->obj).text);
+    snprintf(text, sizeof text, "~%s=%s>%s%s", ki_object_name(e->obj), version_of(e->old).text, version_of(e->obj).text,
+             e->is_resync ? "r" : "");
     add_note(user, text);
 }
 
 static void on_delete(const ki_event *e, void *user) {
     char text[TEXT];
     assert_null(e->old);
-    snprintf(text, sizeof text, "-%s=%s%s", short_key(e->obj), ki_object_resource_version(e->obj),
+    check_store(user, e->obj, NULL);
+    snprintf(text, sizeof text, "-%s=%s%s", ki_object_name(e->obj), version_of(e->obj).text,
              e->final_state_unknown ? "?" : "");
     add_note(user, text);
 }
@@ -91,35 +123,49 @@ static void on_state(ki_informer *informer, const ki_health *health, void *user)
     snprintf(s->states + used, sizeof s->states - used, "%s%s", used ? ", " : "", ki_state_name(health->state));
 }
 
-static void open_stage_as(stage *s, int64_t resync_ms, bool streams) {
+ki_status open_stage_with(stage *s, ki_shared_informer_options options, const ki_allocator *allocator) {
     memset(s, 0, sizeof *s);
-    assert_true(test_engine_open(&s->engine, NULL, 1));
+    if (!test_engine_open(&s->engine, allocator, 1))
+        return KI_ERR_NO_MEMORY;
     fake_init(&s->source);
-    ki_shared_informer_options options = {
-        .engine = s->engine.engine,
-        .list_watch = &s->source.base,
-        .resource = &configmaps,
-        .resync_ns = KI_MILLISECONDS(resync_ms),
-        .no_streaming_list = !streams,
-        .in_order = in_order,
-    };
-    assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
+    options.engine = s->engine.engine;
+    options.list_watch = &s->source.base;
+    options.resource = options.resource ? options.resource : &configmaps;
+    options.in_order = in_order;
+    settle(s); /* the informer is stepped from here on */
+    ki_status status = ki_informer_new(&options, &s->informer, NULL);
+    if (status) {
+        test_engine_close(&s->engine);
+        return status;
+    }
     assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);
     assert_int_equal(ki_informer_set_state_handler(s->informer, on_state, s, NULL), KI_OK);
-    assert_true(test_engine_settle(&s->engine)); /* the informer is stepped from here on */
+    return KI_OK;
 }
 
 void open_stage(stage *s, int64_t resync_ms) {
-    open_stage_as(s, resync_ms, false);
+    const ki_shared_informer_options options = { .resync_ns = KI_MILLISECONDS(resync_ms), .no_streaming_list = true };
+    assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
 }
 
 void open_streaming_stage(stage *s) {
-    open_stage_as(s, 0, true);
+    assert_int_equal(open_stage_with(s, (ki_shared_informer_options){ .resync_ns = 0 }, NULL), KI_OK);
 }
 
 void start_stage(stage *s) {
     assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
-    assert_true(test_engine_settle(&s->engine));
+    settle(s);
+}
+
+void open_observed_stage(stage *s, observer *h, const ki_registration_options *options) {
+    open_stage(s, 0);
+    add_observer(h, s, options);
+    start_stage(s);
+}
+
+void open_listed_stage(stage *s, observer *h) {
+    open_observed_stage(s, h, NULL);
+    play_each(s, LISTED "\n> +a=5i +b=6i synced");
 }
 
 void close_stage(stage *s) {
@@ -130,16 +176,84 @@ void close_stage(stage *s) {
     test_engine_close(&s->engine);
 }
 
-void play(stage *s, const char *lines) {
+/* --- scripts -------------------------------------------------------------------------------------------------------------------------- */
+
+static const char *after(const char *line, const char *word) {
+    size_t size = strlen(word);
+    return strncmp(line, word, size) == 0 ? line + size : NULL;
+}
+
+static void check_text(const char *line, char *is, const char *should_be) {
+    if (strcmp(is, strcmp(should_be, "-") == 0 ? "" : should_be) != 0)
+        fail_msg("at \"%s\": it is \"%s\"", line, is);
+    is[0] = '\0';
+}
+
+static void check_version(const stage *s, const char *line, const char *version) {
+    ki_snapshot *snapshot = ki_informer_snapshot(s->informer);
+    if (strcmp(ki_snapshot_resource_version(snapshot), version) != 0)
+        fail_msg("at \"%s\": it is \"%s\"", line, ki_snapshot_resource_version(snapshot));
+    ki_snapshot_free(snapshot);
+}
+
+static void check_objects(const stage *s, const char *line, const char *objects) {
     char copy[TEXT];
     char *rest = NULL;
-    snprintf(copy, sizeof copy, "%s", lines);
-    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        if (strncmp(line, "wait ", 5) == 0)
-            assert_true(test_engine_advance(&s->engine, atoi(line + 5)));
-        else if (!fake_play(&s->source, line))
-            fail_msg("the source cannot do \"%s\" now; it was asked: %s", line, s->source.trace);
+    size_t count = 0;
+    ki_snapshot *snapshot = ki_informer_snapshot(s->informer);
+    strcpy(copy, strcmp(objects, "-") == 0 ? "" : objects);
+    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest), count++) {
+        char key[TEXT];
+        char *version = strchr(word, '=');
+        snprintf(key, sizeof key, "default/%.*s", (int)(version - word), word);
+        const ki_object *obj = ki_snapshot_get(snapshot, key);
+        if (!obj || strcmp(version_of(obj).text, version + 1) != 0)
+            fail_msg("at \"%s\": %s is at \"%s\"", line, key, obj ? version_of(obj).text : "");
     }
+    assert_int_equal(ki_snapshot_count(snapshot), count);
+    ki_snapshot_free(snapshot);
+}
+
+static void play_line(stage *s, const char *line) {
+    const char *rest;
+    if ((rest = after(line, "wait "))) {
+        assert_true(test_engine_advance(&s->engine, atoi(rest)));
+    } else if (strcmp(line, "settle") == 0) {
+        settle(s);
+    } else if ((rest = after(line, "quiet "))) {
+        assert_true(test_engine_advance(&s->engine, atoi(rest)));
+        check_text(line, s->source.trace, "-");
+    } else if ((rest = after(line, "? "))) {
+        check_text(line, s->source.trace, rest);
+    } else if ((rest = after(line, "> "))) {
+        check_text(line, s->observers[0]->notes, rest);
+    } else if ((rest = after(line, ">> "))) {
+        check_text(line, s->observers[1]->notes, rest);
+    } else if ((rest = after(line, "errors "))) {
+        check_text(line, s->errors, rest);
+    } else if ((rest = after(line, "at "))) {
+        check_version(s, line, rest);
+    } else if ((rest = after(line, "store "))) {
+        check_objects(s, line, rest);
+    } else if (!fake_play(&s->source, line)) {
+        fail_msg("the source cannot do \"%s\" now; it was asked: %s", line, s->source.trace);
+    }
+}
+
+static void play_lines(stage *s, const char *lines, bool settles) {
+    char copy[TEXT];
+    char *rest = NULL;
+    assert_true(strlen(lines) < sizeof copy);
+    strcpy(copy, lines);
+    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        play_line(s, line);
+        if (settles)
+            settle(s);
+    }
+}
+
+void play(stage *s, const char *lines) {
+    play_lines(s, lines, false);
 }
 
 void settle(stage *s) {
@@ -147,19 +261,37 @@ void settle(stage *s) {
 }
 
 void play_each(stage *s, const char *lines) {
-    char copy[TEXT];
-    char *rest = NULL;
-    snprintf(copy, sizeof copy, "%s", lines);
-    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        play(s, line);
-        settle(s);
-    }
+    play_lines(s, lines, true);
+}
+
+void play_all(stage *s, const char *lines) {
+    play_lines(s, lines, false);
+    settle(s);
+}
+
+void play_informer(const char *script) {
+    stage s;
+    observer h;
+    open_observed_stage(&s, &h, NULL);
+    play_each(&s, script);
+    close_stage(&s);
+}
+
+/* --- observers ------------------------------------------------------------------------------------------------------------------------ */
+
+void add_observer_of(observer *h, stage *s, const ki_handler *handler, const ki_registration_options *options) {
+    memset(h, 0, sizeof *h);
+    h->stage = s;
+    for (size_t i = 0; i < OBSERVERS; i++)
+        if (!s->observers[i]) {
+            s->observers[i] = h;
+            break;
+        }
+    assert_int_equal(ki_informer_register(s->informer, handler, h, options, &h->registration, NULL), KI_OK);
 }
 
 void add_observer(observer *h, stage *s, const ki_registration_options *options) {
-    memset(h, 0, sizeof *h);
-    h->stage = s;
-    assert_int_equal(ki_informer_register(s->informer, &observing, h, options, &h->registration, NULL), KI_OK);
+    add_observer_of(h, s, &observing, options);
 }
 
 void expect(observer *h, const char *notes) {
@@ -187,4 +319,10 @@ void expect_any_order(observer *h, const char *notes) {
     }
     assert_string_equal(sorted, notes);
     h->notes[0] = '\0';
+}
+
+ki_health health_of(const stage *s) {
+    ki_health health;
+    ki_informer_health(s->informer, &health);
+    return health;
 }

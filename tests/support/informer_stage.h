@@ -1,5 +1,15 @@
-/* informer_stage.h: an informer on a stepped engine with a scripted source, and handlers that note their calls. An
- * unexpected failure fails the test. */
+/* informer_stage.h: an informer on a stepped engine with a virtual clock and a scripted source, and handlers that note their
+ * calls. An unexpected failure fails the test.
+ *
+ * A script has lines of the source (fake_list_watch.h) and these:
+ *     wait MS      advances the clock
+ *     settle       applies queued changes and calls handlers
+ *     > NOTES      asserts the first observer's calls since the last such line; `>> NOTES` the second observer's
+ *     ? TEXT       asserts the requests since the last such line; "-" is none
+ *     quiet MS     advances the clock and asserts that nothing is requested
+ *     errors TEXT  asserts the errors since the last such line; "-" is none
+ *     at RV        asserts the store's resource version
+ *     store NOTES  asserts the store's objects, as "a=5 b=6"; "-" is none */
 #ifndef TESTS_SUPPORT_INFORMER_STAGE_H
 #define TESTS_SUPPORT_INFORMER_STAGE_H
 
@@ -8,28 +18,34 @@
 #include "tests/support/test_engine.h"
 
 enum {
-    TEXT = 4096
+    TEXT = 4096,
+    OBSERVERS = 2
 };
+
+typedef struct observer observer;
 
 typedef struct stage {
     test_engine engine;
     fake_list_watch source;
     ki_informer *informer;
+    observer *observers[OBSERVERS]; /* the first ones, for scripts */
     char errors[TEXT];
     char states[TEXT];
 } stage;
 
 /* A handler that notes its calls: "+a=5i" an add of the initial list, "~a=5>6" an update, "~a=6>6r" a resync, "-a=6"
  * a delete, "-a=6?" a delete with unknown final state, "synced", "removed". Keys are in namespace "default", which
- * the notes omit. */
-typedef struct observer {
+ * the notes omit. "5(7)" is version 5 of an object with "7" in data.seen. */
+struct observer {
     stage *stage;
     ki_registration registration;
     char notes[TEXT];
+    size_t store_size;       /* that each call finds; 0: any */
+    bool reads_the_store;    /* each call asserts that the store has the event's state */
     bool removes_itself;     /* in its next call */
     ki_registration removes; /* another registration to remove in its next call */
     int removed;
-} observer;
+};
 
 extern const ki_handler observing; /* the functions of an observer */
 extern const ki_resource configmaps;
@@ -38,17 +54,32 @@ extern bool in_order; /* queue order of all stages that follow */
 /* The first lines of most scripts. */
 #define LISTED "item default/a 5\nitem default/b 6\npage 10 -\nopen"
 
-void open_stage(stage *s, int64_t resync_ms);
+/* Opens a stage. Sets the options' engine, source and queue order, and the resource if there is none. Returns KI_ERR_NO_MEMORY,
+ * then nothing is open. */
+ki_status open_stage_with(stage *s, ki_shared_informer_options options, const ki_allocator *allocator);
+void open_stage(stage *s, int64_t resync_ms); /* an informer that does not stream its list */
 void open_streaming_stage(stage *s);
 void start_stage(stage *s);
+/* Opens a stage with an observer and starts it. */
+void open_observed_stage(stage *s, observer *h, const ki_registration_options *options);
+/* Does the same and plays LISTED. */
+void open_listed_stage(stage *s, observer *h);
 void close_stage(stage *s);
-/* Plays lines of the source in order; `wait MS` advances the clock. Queued changes are applied only by settle. */
+
+/* Plays lines in order without settling. */
 void play(stage *s, const char *lines);
 void settle(stage *s);
 void play_each(stage *s, const char *lines); /* settles after each line */
+void play_all(stage *s, const char *lines);  /* settles after the last line */
+/* Plays a script with an observer from the start, settles after each line. */
+void play_informer(const char *script);
+
 void add_observer(observer *h, stage *s, const ki_registration_options *options);
+/* Does the same with another handler, whose functions are from `observing`. */
+void add_observer_of(observer *h, stage *s, const ki_handler *handler, const ki_registration_options *options);
 void expect(observer *h, const char *notes); /* asserts the notes since the last check */
 /* Asserts the same words in any order. */
 void expect_any_order(observer *h, const char *notes);
+ki_health health_of(const stage *s);
 
 #endif

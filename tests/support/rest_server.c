@@ -36,9 +36,19 @@ void rest_server_stop(rest_server *server) {
     ki_buffer_free(&server->text);
 }
 
+int rest_request(rest_server *server, const kt_request *request) {
+    forget(server);
+    check(kt_rest_handle(server->cluster, request, server->now_ms, &server->response));
+    server->answered = true;
+    ki_buffer_reset(&server->text, SIZE_MAX);
+    ki_buffer_append(&server->text, server->response.body.data, server->response.body.size);
+    ki_buffer_append(&server->text, "", 0);
+    return server->response.status;
+}
+
 static int send_as(rest_server *server, const char *method, const char *target, const char *accept, const char *type,
                    ki_str body) {
-    kt_request request = {
+    const kt_request request = {
         .method = method,
         .target = target,
         .accept = accept,
@@ -46,13 +56,7 @@ static int send_as(rest_server *server, const char *method, const char *target, 
         .user_agent = "tests/1.0",
         .body = body,
     };
-    forget(server);
-    check(kt_rest_handle(server->cluster, &request, server->now_ms, &server->response));
-    server->answered = true;
-    ki_buffer_reset(&server->text, SIZE_MAX);
-    ki_buffer_append(&server->text, server->response.body.data, server->response.body.size);
-    ki_buffer_append(&server->text, "", 0);
-    return server->response.status;
+    return rest_request(server, &request);
 }
 
 int rest_send(rest_server *server, const char *method, const char *target, const char *type, const char *body) {

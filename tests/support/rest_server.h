@@ -18,7 +18,9 @@ typedef struct rest_server {
 void rest_server_start(rest_server *server, const kt_cluster_options *options);
 void rest_server_stop(rest_server *server);
 
-/* Sends a request and returns the status. server->text has the body. `type` and `body` may be NULL. */
+/* Sends a request and returns the status. server->text has the body. */
+int rest_request(rest_server *server, const kt_request *request);
+/* Does the same. `type` and `body` may be NULL. */
 int rest_send(rest_server *server, const char *method, const char *target, const char *type, const char *body);
 /* Does the same with a body that can have zero bytes. */
 int rest_send_bytes(rest_server *server, const char *method, const char *target, const char *type, ki_str body);

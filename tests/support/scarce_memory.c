@@ -1,6 +1,13 @@
 /* scarce_memory.c: counts allocations and lets one fail. */
 #include "tests/support/scarce_memory.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include <stdlib.h>
 
 static bool fails(scarce_memory *memory) {
@@ -44,4 +51,20 @@ bool scarce_memory_failed(const scarce_memory *memory) {
 
 size_t scarce_memory_in_use(const scarce_memory *memory) {
     return atomic_load(&memory->in_use);
+}
+
+bool scarce_memory_next(scarce_memory *memory) {
+    if (memory->allocator.alloc) { /* not the first round */
+        if (scarce_memory_in_use(memory))
+            fail_msg("%zu blocks are in use after allocation %zu failed", scarce_memory_in_use(memory), memory->round);
+        if (!scarce_memory_failed(memory))
+            return false;
+    }
+    memory->round++;
+    scarce_memory_init(memory, memory->is_later ? SIZE_MAX : memory->round);
+    return true;
+}
+
+void scarce_memory_begin(scarce_memory *memory) {
+    memory->fail_at = atomic_load(&memory->calls) + memory->round;
 }

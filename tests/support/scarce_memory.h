@@ -1,11 +1,8 @@
 /* scarce_memory.h: an allocator that fails at a chosen allocation and counts the blocks in use. Thread-safe.
  *
- *     for (size_t n = 0;; n++) {
- *         scarce_memory memory;
- *         scarce_memory_init(&memory, n);             // the allocation after the first n fails, later ones work again
+ *     scarce_memory memory = SCARCE_MEMORY_FROM(0);
+ *     while (scarce_memory_next(&memory)) {  // the first allocation fails; in the next round the second; and so on
  *         … use &memory.allocator, clean up …
- *         assert_int_equal(scarce_memory_in_use(&memory), 0);
- *         if (!scarce_memory_failed(&memory)) break;  // the code needed at most n
  *     } */
 #ifndef TESTS_SUPPORT_SCARCE_MEMORY_H
 #define TESTS_SUPPORT_SCARCE_MEMORY_H
@@ -14,15 +11,29 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct scarce_memory {
     ki_allocator allocator;
-    size_t fail_at;
+    size_t fail_at; /* the number of allocations before the one that fails; later ones work again */
+    size_t round;
+    bool is_later;
     _Atomic size_t calls;
     _Atomic size_t in_use;
     bool forever; /* every later allocation fails too */
 } scarce_memory;
 
+/* Starts before the round whose first `n` allocations work. */
+#define SCARCE_MEMORY_FROM(n) \
+    { .round = (size_t)(n)-1 }
+/* The same, but allocations fail and count only after scarce_memory_begin in each round. */
+#define SCARCE_MEMORY_LATER \
+    { .round = SIZE_MAX, .is_later = true }
+
+/* Begins a round: initializes the allocator so that one allocation more works than in the round before. Returns false after a
+ * round in which no allocation failed. Fails the test if a round leaves a block in use. */
+bool scarce_memory_next(scarce_memory *memory);
+void scarce_memory_begin(scarce_memory *memory);
 void scarce_memory_init(scarce_memory *memory, size_t fail_at);
 /* Returns true if an allocation has failed. */
 bool scarce_memory_failed(const scarce_memory *memory);

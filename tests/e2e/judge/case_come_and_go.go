@@ -77,17 +77,13 @@ func awaitMay(ctx context.Context, k kubectl, may bool) error {
 const bindRole = "create clusterrolebinding e2e-watcher --clusterrole=e2e-watcher --user=nobody"
 
 func permissionLost(ctx context.Context, h *harness) error {
-	s, err := h.ownServer(ctx)
-	if err != nil {
-		return err
-	}
-	k := h.kubectl(s)
-	if err := k.runAll(ctx,
+	s, k, err := h.prepared(ctx,
 		"create clusterrole e2e-watcher --verb=list,watch --resource=pods", bindRole,
 		"create namespace e2e",
 		"run kept -n e2e --image=example.com/kept:1",
 		"run gone -n e2e --image=example.com/gone:1",
-	); err != nil {
+	)
+	if err != nil {
 		return err
 	}
 	g, err := h.openGate("tcp", s.address())
@@ -135,17 +131,10 @@ func losePermission(ctx context.Context, k kubectl, w *watcher, g *gate) error {
 	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "fresh"}); err != nil {
 		return err
 	}
-	if err := k.runAll(ctx, "run last -n e2e --image=example.com/last:1"); err != nil {
+	if err := w.sees(ctx, k, "last"); err != nil {
 		return err
 	}
-	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "last"}); err != nil {
-		return err
-	}
-	list, err := k.list(ctx, "pods")
-	if err != nil {
-		return err
-	}
-	return errors.Join(w.check(), compareObjects("after the permission came back", w.snapshot(), list), checkFoundByComparing(w))
+	return errors.Join(w.matches(ctx, k, "pods", "after the permission came back"), checkFoundByComparing(w))
 }
 
 func fooDefinition() object {
@@ -199,15 +188,7 @@ func customResource(unseen bool) func(context.Context, *harness) error {
 		if err != nil {
 			return err
 		}
-		g, err := h.openGate("tcp", s.address())
-		if err != nil {
-			return err
-		}
-		connection, err := s.through(g)
-		if err != nil {
-			return err
-		}
-		w, err := h.watch("kinformer", append([]string{"foos.v1.example.com", "-A"}, connection...)...)
+		g, w, err := h.watchBehindGate(ctx, s, "foos.v1.example.com")
 		if err != nil {
 			return err
 		}

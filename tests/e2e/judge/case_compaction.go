@@ -45,20 +45,9 @@ func compaction(frozen bool) func(context.Context, *harness) error {
 		); err != nil {
 			return err
 		}
-		g, err := h.openGate("tcp", s.address())
+		g, w, err := h.watchBehindGate(ctx, s, "pods", "pods")
 		if err != nil {
 			return err
-		}
-		connection, err := s.through(g)
-		if err != nil {
-			return err
-		}
-		w, err := h.watch("kinformer", append([]string{"pods", "-A"}, connection...)...)
-		if err != nil {
-			return err
-		}
-		if err := w.awaitSynced(ctx, "pods"); err != nil {
-			return errors.Join(err, w.check())
 		}
 		if err := compactBehindItsBack(ctx, s, k, w, g, frozen); err != nil {
 			return errors.Join(err, w.check())
@@ -104,17 +93,10 @@ func compactBehindItsBack(ctx context.Context, s *server, k kubectl, w *watcher,
 	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "fresh"}); err != nil {
 		return err
 	}
-	if err := k.runAll(ctx, "run last -n e2e --image=example.com/last:1"); err != nil {
+	if err := w.sees(ctx, k, "last"); err != nil {
 		return err
 	}
-	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "last"}); err != nil {
-		return err
-	}
-	list, err := k.list(ctx, "pods")
-	if err != nil {
-		return err
-	}
-	return errors.Join(w.check(), compareObjects("after the compaction", w.snapshot(), list),
+	return errors.Join(w.matches(ctx, k, "pods", "after the compaction"),
 		compareCompactionTold(w), checkFoundByComparing(w), checkRelisted(s, mark))
 }
 

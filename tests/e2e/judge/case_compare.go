@@ -48,11 +48,7 @@ func compareCase(name string, steps []step) testCase {
 var unenforced = regexp.MustCompile(`(?m)^Warning: kinformer serve: .* are stored and not enforced\n`)
 
 func sameAnswers(ctx context.Context, h *harness, steps []step, flags ...string) error {
-	real, err := h.realServer(ctx)
-	if err != nil {
-		return err
-	}
-	s, err := h.serve(ctx, flags...)
+	real, s, err := h.both(ctx, flags...)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"net"
 	"os/exec"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -103,57 +102,28 @@ func manyInformers(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex
-	synced, told := map[string]bool{}, 0
-	p, err := h.start("kinformer", func(text []byte) {
-		var line watchLine
-		if decode(text, &line) != nil {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if line.Type == "SYNCED" {
-			synced[line.Resource] = true
-		} else if line.Type == addedChange && !line.Initial {
-			told++
-		}
-	}, append([]string{h.kinformer, "watch", strings.Join(resources, ","), "-A", "-o", "json"}, connection...)...)
+	t, err := h.watchMany(resources, connection, func() string { return fmt.Sprintf("%d connections", g.connections()) })
 	if err != nil {
 		return err
 	}
-	await := func(what string, reached func() bool) error {
-		err := awaitCondition(ctx, what, func() bool {
-			mu.Lock()
-			defer mu.Unlock()
-			return reached() || !p.running()
-		})
-		mu.Lock()
-		defer mu.Unlock()
-		if err == nil && !reached() {
-			err = fmt.Errorf("kinformer has ended: %v", p.err)
-		}
-		if err != nil {
-			err = fmt.Errorf("%w: %d synced, %d told, %d connections", err, len(synced), told, g.connections())
-		}
-		return err
-	}
-	if err := await("all to be synced", func() bool { return len(synced) == manyOfThem }); err != nil {
+	if err := t.await(ctx, "all to be synced", func() bool { return len(t.synced) == manyOfThem }); err != nil {
 		return err
 	}
 	// All of them watch: one of the first, one of the last.
 	for _, i := range []int{0, manyOfThem - 1} {
 		if err := k.create(ctx, object{"apiVersion": "e2e.example.com/v1", "kind": fmt.Sprintf("Thing%d", i),
-			"metadata": object{"name": "one", "namespace": "default"}}); err != nil {
+			"metadata": object{"name": "the-one", "namespace": "default"}}); err != nil {
 			return err
 		}
 	}
-	if err := await("both changes", func() bool { return told == 2 }); err != nil {
+	last := fmt.Sprintf("Thing%d", manyOfThem-1)
+	if err := t.await(ctx, "both changes", func() bool { return t.told["Thing0"] == 1 && t.told[last] == 1 }); err != nil {
 		return err
 	}
 	if n := g.connections(); n > sharedConnections {
 		return fmt.Errorf("%d informers made %d connections", manyOfThem, n)
 	}
-	return p.stop()
+	return t.process.stop()
 }
 
 func definition(plural, kind string) object {
@@ -184,27 +154,12 @@ func inTime(died time.Time, promise time.Duration) error {
 }
 
 func halfOpen(ctx context.Context, h *harness) error {
-	s, err := h.ownServer(ctx)
+	s, k, err := h.prepared(ctx, "create namespace e2e")
 	if err != nil {
 		return err
 	}
-	k := h.kubectl(s)
-	if err := k.runAll(ctx, "create namespace e2e"); err != nil {
-		return err
-	}
-	g, err := h.openGate("tcp", s.address())
+	g, w, err := h.watchBehindGate(ctx, s, watchedResources, "pods", "deployments", "namespaces")
 	if err != nil {
-		return err
-	}
-	connection, err := s.through(g)
-	if err != nil {
-		return err
-	}
-	w, err := h.watch("kinformer", append([]string{watchedResources, "-A"}, connection...)...)
-	if err != nil {
-		return err
-	}
-	if err := w.awaitSynced(ctx, "pods", "deployments", "namespaces"); err != nil {
 		return err
 	}
 	if err := w.sees(ctx, k, "before"); err != nil {
@@ -228,12 +183,8 @@ func halfOpen(ctx context.Context, h *harness) error {
 		return err
 	}
 	errs := []error{inTime(died, noticedWithin)}
-	list, err := k.list(ctx, watchedResources)
-	if err != nil {
-		return err
-	}
 	for resource := range kindOf {
 		errs = append(errs, noList(s, mark, resource))
 	}
-	return errors.Join(append(errs, w.check(), compareObjects("after the silence", w.snapshot(), list), w.process.stop())...)
+	return errors.Join(append(errs, w.matches(ctx, k, watchedResources, "after the silence"), w.process.stop())...)
 }

@@ -79,18 +79,23 @@ func replaceFile(path, text string) error {
 	return os.Rename(path+".new", path)
 }
 
+// ticketServer is a server for this case alone, with a watcher's first token.
+func (h *harness) ticketServer(ctx context.Context) (*server, kubectl, string, error) {
+	s, k, err := h.prepared(ctx)
+	if err != nil {
+		return nil, k, "", err
+	}
+	if err := k.prepareWatcher(ctx); err != nil {
+		return nil, k, "", err
+	}
+	token, err := k.ticket(ctx, "first")
+	return s, k, token, err
+}
+
 // rotated is a case in which the token that kinformer watches with is taken away, and another one is where it came from.
 func rotated(name string, user func(h *harness, token string) ([]string, error)) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
-		s, err := h.ownServer(ctx)
-		if err != nil {
-			return err
-		}
-		k := h.kubectl(s)
-		if err := k.prepareWatcher(ctx); err != nil {
-			return err
-		}
-		first, err := k.ticket(ctx, "first")
+		s, k, first, err := h.ticketServer(ctx)
 		if err != nil {
 			return err
 		}
@@ -133,11 +138,7 @@ func rotated(name string, user func(h *harness, token string) ([]string, error))
 		if err := w.sees(ctx, k, "after"); err != nil {
 			return err
 		}
-		list, err := k.list(ctx, "pods")
-		if err != nil {
-			return err
-		}
-		errs := []error{w.check(), compareObjects("after the rotation", w.snapshot(), list)}
+		errs := []error{w.matches(ctx, k, "pods", "after the rotation")}
 		if text, err := os.ReadFile(filepath.Join(h.caseDir, "runs")); err == nil {
 			if bytes.Count(text, []byte("\n")) < 2 || !bytes.Contains(text, []byte(`"interactive":false`)) ||
 				!bytes.Contains(text, []byte(`"server":"https://`+g.address)) {
@@ -149,14 +150,6 @@ func rotated(name string, user func(h *harness, token string) ([]string, error))
 		}
 		return errors.Join(append(errs, w.process.stop())...)
 	}
-}
-
-// sees makes a pod, and waits until the watcher has told it.
-func (w *watcher) sees(ctx context.Context, k kubectl, pod string) error {
-	if err := k.runAll(ctx, "run "+pod+" -n e2e --image=example.com/"+pod+":1"); err != nil {
-		return err
-	}
-	return w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", pod})
 }
 
 // awaitCondition asks again until the condition holds; the case's own deadline ends it.
@@ -184,12 +177,8 @@ func awaitRefused(ctx context.Context, s *server, token string) error {
 // certificatesRenewed: the authority, the server's certificate and the client's are all other ones. Kinformer finds the
 // new files by itself, gives up its old connection, and goes on.
 func certificatesRenewed(ctx context.Context, h *harness) error {
-	s, err := h.ownServer(ctx)
+	s, k, err := h.prepared(ctx, "create namespace e2e")
 	if err != nil {
-		return err
-	}
-	k := h.kubectl(s)
-	if err := k.runAll(ctx, "create namespace e2e"); err != nil {
 		return err
 	}
 	g, err := h.openGate("tcp", s.address())
@@ -249,11 +238,7 @@ func certificatesRenewed(ctx context.Context, h *harness) error {
 	if err := w.sees(ctx, k, "later"); err != nil {
 		return err
 	}
-	list, err := k.list(ctx, "pods")
-	if err != nil {
-		return err
-	}
-	return errors.Join(w.check(), compareObjects("after the renewal", w.snapshot(), list), noList(s, mark, "pods"), w.process.stop())
+	return errors.Join(w.matches(ctx, k, "pods", "after the renewal"), noList(s, mark, "pods"), w.process.stop())
 }
 
 // noList: since the mark kinformer has only gone on with its watches.
@@ -329,15 +314,7 @@ func tlsServerName(ctx context.Context, h *harness) error {
 
 // restartCredentials: the server goes and comes back under watchers of every kind of credentials.
 func restartCredentials(ctx context.Context, h *harness) error {
-	s, err := h.ownServer(ctx)
-	if err != nil {
-		return err
-	}
-	k := h.kubectl(s)
-	if err := k.prepareWatcher(ctx); err != nil {
-		return err
-	}
-	token, err := k.ticket(ctx, "first")
+	s, k, token, err := h.ticketServer(ctx)
 	if err != nil {
 		return err
 	}
@@ -386,8 +363,7 @@ func restartCredentials(ctx context.Context, h *harness) error {
 		if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "after"}); err != nil {
 			return err
 		}
-		list, err := k.list(ctx, "pods")
-		errs = append(errs, err, w.check(), compareObjects(w.process.name, w.snapshot(), list), w.process.stop())
+		errs = append(errs, w.matches(ctx, k, "pods", w.process.name), w.process.stop())
 	}
 	return errors.Join(errs...)
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
 )
 
 var goAwayCases = []testCase{
@@ -31,12 +29,8 @@ func (w *watcher) touch(ctx context.Context, k kubectl, name string) error {
 
 // goAway lets go of kinformer's connection again and again, each time another way.
 func goAway(ctx context.Context, h *harness) error {
-	s, err := h.ownServer(ctx)
+	s, k, err := h.prepared(ctx, "create namespace e2e")
 	if err != nil {
-		return err
-	}
-	k := h.kubectl(s)
-	if err := k.runAll(ctx, "create namespace e2e"); err != nil {
 		return err
 	}
 	f, err := h.openFront(s, 0)
@@ -48,11 +42,8 @@ func goAway(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	w, err := h.watch("kinformer", append([]string{watchedResources, "-A"}, connection...)...)
+	w, err := h.watchThrough(ctx, connection, watchedResources, "pods", "deployments", "namespaces")
 	if err != nil {
-		return err
-	}
-	if err := w.awaitSynced(ctx, "pods", "deployments", "namespaces"); err != nil {
 		return err
 	}
 	if err := w.touch(ctx, k, "before"); err != nil {
@@ -98,15 +89,11 @@ func goAway(ctx context.Context, h *harness) error {
 	}); err != nil {
 		return err
 	}
-	list, err := k.list(ctx, watchedResources)
-	if err != nil {
-		return err
-	}
 	var errs []error
 	for resource := range kindOf {
 		errs = append(errs, noList(s, mark, resource))
 	}
-	return errors.Join(append(errs, f.onlyHTTP2(), w.check(), compareObjects("after all", w.snapshot(), list), w.process.stop())...)
+	return errors.Join(append(errs, f.onlyHTTP2(), w.matches(ctx, k, watchedResources, "after all"), w.process.stop())...)
 }
 
 // Streams that a connection may have, and informers that want one each.
@@ -133,43 +120,14 @@ func fewStreams(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex
-	synced, told := map[string]bool{}, map[string]int{}
-	p, err := h.start("kinformer", func(text []byte) {
-		var line watchLine
-		if decode(text, &line) != nil {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if line.Type == "SYNCED" {
-			synced[line.Resource] = true
-		} else if line.Type == addedChange && !line.Initial && field(line.Object, "metadata", "name") == "the-one" {
-			told[field(line.Object, "kind")]++
-		}
-	}, append([]string{h.kinformer, "watch", strings.Join(manyBuiltIn, ","), "-A", "-o", "json"}, connection...)...)
+	t, err := h.watchMany(manyBuiltIn, connection, func() string {
+		open, accepted := f.connections()
+		return fmt.Sprintf("%d connections, %d open", accepted, open)
+	})
 	if err != nil {
 		return err
 	}
-	await := func(what string, reached func() bool) error {
-		err := awaitCondition(ctx, what, func() bool {
-			mu.Lock()
-			defer mu.Unlock()
-			return reached() || !p.running()
-		})
-		mu.Lock()
-		defer mu.Unlock()
-		if err == nil && !reached() {
-			err = fmt.Errorf("kinformer has ended: %v", p.err)
-		}
-		if err != nil {
-			open, accepted := f.connections()
-			err = fmt.Errorf("%w: %d of %d synced, %v told, %d connections, %d open", err, len(synced), len(manyBuiltIn), told,
-				accepted, open)
-		}
-		return err
-	}
-	if err := await("all to be synced", func() bool { return len(synced) == len(manyBuiltIn) }); err != nil {
+	if err := t.await(ctx, "all to be synced", func() bool { return len(t.synced) == len(manyBuiltIn) }); err != nil {
 		return err
 	}
 	// All of them watch: one of the first, one of the last.
@@ -177,7 +135,7 @@ func fewStreams(ctx context.Context, h *harness) error {
 		"create role the-one -n default --verb=get --resource=pods"); err != nil {
 		return err
 	}
-	if err := await("both changes", func() bool { return told["Pod"] == 1 && told["Role"] == 1 }); err != nil {
+	if err := t.await(ctx, "both changes", func() bool { return t.told["Pod"] == 1 && t.told["Role"] == 1 }); err != nil {
 		return err
 	}
 	// libcurl has one connection filled, and for each request that finds it full another one of its own.
@@ -186,5 +144,5 @@ func fewStreams(ctx context.Context, h *harness) error {
 	if open <= len(manyBuiltIn)/allowedStreams || accepted > len(manyBuiltIn)-allowedStreams+1 {
 		return fmt.Errorf("%d connections are open for %d watches, %d on each at most; there were %d", open, len(manyBuiltIn), allowedStreams, accepted)
 	}
-	return errors.Join(f.onlyHTTP2(), p.stop())
+	return errors.Join(f.onlyHTTP2(), t.process.stop())
 }

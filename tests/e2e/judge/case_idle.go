@@ -20,11 +20,7 @@ const idlePause = 40 * time.Second
 
 var idleCases = []testCase{
 	{name: "serve-idle-connection", kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
-		real, err := h.realServer(ctx)
-		if err != nil {
-			return err
-		}
-		plain, err := h.serve(ctx)
+		real, plain, err := h.both(ctx)
 		if err != nil {
 			return err
 		}

@@ -48,15 +48,7 @@ func laggingCache(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	kinformerGate, err := h.openGate("tcp", good.address())
-	if err != nil {
-		return err
-	}
-	connection, err := good.through(kinformerGate)
-	if err != nil {
-		return err
-	}
-	w, err := h.watch("kinformer", append([]string{"pods", "-A"}, connection...)...)
+	kinformerGate, w, err := h.watchBehindGate(ctx, good, "pods")
 	if err != nil {
 		return err
 	}

@@ -72,11 +72,7 @@ func runProgram(ctx context.Context, h *harness, p clientProgram) error {
 	if err := buildProgram(ctx, start); err != nil {
 		return err
 	}
-	real, err := h.realServer(ctx)
-	if err != nil {
-		return err
-	}
-	plain, err := h.serve(ctx)
+	real, plain, err := h.both(ctx)
 	if err != nil {
 		return err
 	}

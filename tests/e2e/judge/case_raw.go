@@ -41,19 +41,7 @@ func rawCase(name string, steps []rawStep, flags ...string) testCase {
 }
 
 func sameRawAnswers(ctx context.Context, h *harness, steps []rawStep, flags []string) error {
-	real, err := h.realServer(ctx)
-	if err != nil {
-		return err
-	}
-	s, err := h.serve(ctx, flags...)
-	if err != nil {
-		return err
-	}
-	realConfig, err := real.restConfig()
-	if err != nil {
-		return err
-	}
-	servedConfig, err := restConfig(s.kubectl.kubeconfig)
+	real, configs, err := h.bothConfigs(ctx, flags...)
 	if err != nil {
 		return err
 	}
@@ -62,11 +50,11 @@ func sameRawAnswers(ctx context.Context, h *harness, steps []rawStep, flags []st
 		body: `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"NS"}}`}
 	var differences []error
 	for _, one := range append([]rawStep{create}, steps...) {
-		want, err := one.run(ctx, realConfig, namespace)
+		want, err := one.run(ctx, configs.real, namespace)
 		if err != nil {
 			return err
 		}
-		found, err := one.run(ctx, servedConfig, namespace)
+		found, err := one.run(ctx, configs.served, namespace)
 		if err != nil {
 			return err
 		}

@@ -23,17 +23,14 @@ const (
 )
 
 func restored(ctx context.Context, h *harness) error {
-	s, err := h.ownServer(ctx)
-	if err != nil {
-		return err
-	}
-	if err := h.kubectl(s).runAll(ctx,
+	s, _, err := h.prepared(ctx,
 		"create namespace e2e",
 		"create configmap counter -n e2e",
 		"run kept -n e2e --image=example.com/kept:1",
 		"run changed -n e2e --image=example.com/changed:1",
 		"run deleted -n e2e --image=example.com/deleted:1",
-	); err != nil {
+	)
+	if err != nil {
 		return err
 	}
 	if err := s.process.stop(); err != nil {
@@ -45,20 +42,9 @@ func restored(ctx context.Context, h *harness) error {
 	if s, err = h.ownServer(ctx); err != nil {
 		return err
 	}
-	g, err := h.openGate("tcp", s.address())
+	g, w, err := h.watchBehindGate(ctx, s, "pods", "pods")
 	if err != nil {
 		return err
-	}
-	connection, err := s.through(g)
-	if err != nil {
-		return err
-	}
-	w, err := h.watch("kinformer", append([]string{"pods", "-A"}, connection...)...)
-	if err != nil {
-		return err
-	}
-	if err := w.awaitSynced(ctx, "pods"); err != nil {
-		return errors.Join(err, w.check())
 	}
 	if err := restoreBehindItsBack(ctx, h, s, w, g); err != nil {
 		return errors.Join(err, w.check())
@@ -114,17 +100,10 @@ func restoreBehindItsBack(ctx context.Context, h *harness, s *server, w *watcher
 		return err
 	}
 	k := h.kubectl(s)
-	if err := k.runAll(ctx, "run last -n e2e --image=example.com/last:1"); err != nil {
+	if err := w.sees(ctx, k, "last"); err != nil {
 		return err
 	}
-	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "last"}); err != nil {
-		return err
-	}
-	list, err := k.list(ctx, "pods")
-	if err != nil {
-		return err
-	}
-	return errors.Join(w.check(), compareObjects("after the restore", w.snapshot(), list), checkGhost(w, ghost),
+	return errors.Join(w.matches(ctx, k, "pods", "after the restore"), checkGhost(w, ghost),
 		checkNoticed(s, mark))
 }
 

@@ -29,27 +29,15 @@ var webSocketCases = []testCase{
 }
 
 func sameMessages(ctx context.Context, h *harness, flags ...string) error {
-	real, err := h.realServer(ctx)
+	_, configs, err := h.bothConfigs(ctx, flags...)
 	if err != nil {
 		return err
 	}
-	s, err := h.serve(ctx, flags...)
-	if err != nil {
-		return err
-	}
-	realConfig, err := real.restConfig()
-	if err != nil {
-		return err
-	}
-	servedConfig, err := restConfig(s.kubectl.kubeconfig)
-	if err != nil {
-		return err
-	}
-	want, err := messagesOf(ctx, realConfig)
+	want, err := messagesOf(ctx, configs.real)
 	if err != nil {
 		return fmt.Errorf("the real server: %w", err)
 	}
-	found, err := messagesOf(ctx, servedConfig)
+	found, err := messagesOf(ctx, configs.served)
 	if err != nil {
 		return fmt.Errorf("kinformer serve: %w", err)
 	}

@@ -171,17 +171,13 @@ static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
     (void)state;
     static const char text[] =
         "a: &x {k: v, no: 1}\nb: {<<: *x, k: w}\nc: [1, 2, 3, 4, 5, {}]\nd: \"long \\\n  text\"\n";
-    for (size_t n = 0;; n++) {
-        scarce_memory memory;
-        scarce_memory_init(&memory, n);
+    scarce_memory memory = SCARCE_MEMORY_FROM(0);
+    while (scarce_memory_next(&memory)) {
         ki_yaml_document document = { 0 };
         ki_error err = KI_ERROR_INIT;
         ki_status status = ki_yaml_load(&memory.allocator, KI_STR(text), &document, &err);
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
         ki_yaml_free(&document);
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-        if (!scarce_memory_failed(&memory))
-            break;
     }
 }
 

@@ -1,6 +1,6 @@
 /* test_consistency_check.c: an informer that lists a second time beside its watch, on a stepped engine: what it asks for, what it finds, what it does
- * about it. Lines for the watch's source begin with "w ", for the audit's with "a " (fake_list_watch.h); `w? TEXT` and `a? TEXT` say what was
- * asked since the last such line; `errors TEXT` what was reported; `wait MS` moves the clock. */
+ * about it. Scripts: informer_stage.h; lines for the watch's source begin with "w ", for the second source with "a ", and `w? TEXT` and `a? TEXT`
+ * assert their requests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,33 +9,14 @@
 
 #include "src/base/error.h"
 #include "src/cache/informer_parts.h"
-#include "tests/support/fake_list_watch.h"
+#include "tests/support/informer_stage.h"
 #include "tests/support/scarce_memory.h"
-#include "tests/support/test_engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    TEXT = 4096
-};
-
-typedef struct stage {
-    test_engine engine;
-    fake_list_watch watch, audit;
-    ki_informer *informer;
-    char errors[TEXT];
-} stage;
-
-static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
-
-static void on_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
-    stage *s = user;
-    (void)informer;
-    size_t used = strlen(s->errors);
-    snprintf(s->errors + used, sizeof s->errors - used, "%s%s:%s", used ? " " : "", ki_status_name(cause->code), key);
-}
+static fake_list_watch check; /* the second source */
 
 typedef struct wanted {
     int64_t consistency_check_ms;
@@ -45,69 +26,46 @@ typedef struct wanted {
 static const wanted audits = { .consistency_check_ms = 60000 };
 static const wanted checks = { .streams = true };
 
-static ki_status open_stage(stage *s, const ki_allocator *allocator, wanted what) {
-    memset(s, 0, sizeof *s);
-    if (!test_engine_open(&s->engine, allocator, 1))
-        return KI_ERR_NO_MEMORY;
-    fake_init(&s->watch);
-    fake_init(&s->audit);
-    ki_shared_informer_options options = {
-        .engine = s->engine.engine,
-        .list_watch = &s->watch.base,
-        .check_source = &s->audit.base,
+static ki_status open_checked(stage *s, const ki_allocator *allocator, wanted what) {
+    fake_init(&check);
+    const ki_shared_informer_options options = {
+        .check_source = &check.base,
         .check_interval_ns = KI_MILLISECONDS(what.consistency_check_ms),
         .check_streaming_list = what.streams,
         .no_streaming_list = !what.streams,
-        .resource = &configmaps,
         .seed = 7,
     };
-    ki_status status = ki_informer_new(&options, &s->informer, NULL);
-    if (status) {
-        test_engine_close(&s->engine);
-        return status;
-    }
-    assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);
-    test_engine_settle(&s->engine);
-    status = ki_informer_start(s->informer, NULL);
-    test_engine_settle(&s->engine);
-    return status;
+    return open_stage_with(s, options, allocator);
 }
 
-static void close_stage(stage *s) {
-    ki_informer_stop(s->informer);
-    ki_informer_join(s->informer);
-    ki_informer_free(s->informer);
-    assert_true(s->watch.freed && s->audit.freed);
-    test_engine_close(&s->engine);
+static void start_checked(stage *s, wanted what) {
+    assert_int_equal(open_checked(s, NULL, what), KI_OK);
+    start_stage(s);
 }
 
-static const char *after(const char *line, const char *word) {
-    size_t size = strlen(word);
-    return strncmp(line, word, size) == 0 ? line + size : NULL;
+static void close_checked(stage *s) {
+    close_stage(s);
+    assert_true(check.freed);
 }
 
-static void expect(const char *line, char *is, const char *should_be) {
-    if (strcmp(is, strcmp(should_be, "-") == 0 ? "" : should_be) != 0)
-        fail_msg("at \"%s\": it is \"%s\"", line, is);
-    is[0] = '\0';
-}
-
+/* Plays "w LINE" for the watch's source, "a LINE" for the second source, `w?` and `a?`, and the stage's lines. */
 static void play_line(stage *s, const char *line) {
-    const char *rest;
-    if ((rest = after(line, "w? ")))
-        expect(line, s->watch.trace, rest);
-    else if ((rest = after(line, "a? ")))
-        expect(line, s->audit.trace, rest);
-    else if ((rest = after(line, "errors ")))
-        expect(line, s->errors, rest);
-    else if ((rest = after(line, "wait ")))
-        assert_true(test_engine_advance(&s->engine, atoi(rest)));
-    else if ((rest = after(line, "w ")) ? !fake_play(&s->watch, rest) : !fake_play(&s->audit, line + 2))
-        fail_msg("no source can do \"%s\" now; asked: %s; %s", line, s->watch.trace, s->audit.trace);
-    assert_true(test_engine_settle(&s->engine));
+    if (strncmp(line, "w? ", 3) == 0 || strncmp(line, "w ", 2) == 0) {
+        play(s, line + (line[1] == '?' ? 1 : 2));
+    } else if (strncmp(line, "a? ", 3) == 0) {
+        if (strcmp(check.trace, strcmp(line + 3, "-") == 0 ? "" : line + 3) != 0)
+            fail_msg("at \"%s\": it is \"%s\"", line, check.trace);
+        check.trace[0] = '\0';
+    } else if (strncmp(line, "a ", 2) == 0) {
+        if (!fake_play(&check, line + 2))
+            fail_msg("the second source cannot do \"%s\" now; asked: %s", line, check.trace);
+    } else {
+        play(s, line);
+    }
+    settle(s);
 }
 
-static void play(stage *s, const char *script) {
+static void play_both(stage *s, const char *script) {
     char copy[TEXT];
     char *rest = NULL;
     assert_true(strlen(script) < sizeof copy);
@@ -118,9 +76,9 @@ static void play(stage *s, const char *script) {
 
 static void run(const char *script, wanted what) {
     stage s;
-    assert_int_equal(open_stage(&s, NULL, what), KI_OK);
-    play(&s, script);
-    close_stage(&s);
+    start_checked(&s, what);
+    play_both(&s, script);
+    close_checked(&s);
 }
 
 #define WATCHING "w? list rv=0 limit=500\nw item default/a 5\nw item default/b 6\nw page 10 -\nw? watch rv=10\nw open\n"
@@ -223,17 +181,17 @@ static void a_list_without_end_is_given_up(void **state) {
                  "errors protocol violation:\nw? -",
         audits);
     stage s;
-    assert_int_equal(open_stage(&s, NULL, audits), KI_OK);
-    play(&s, WATCHING "wait 60000\n" LISTS);
+    start_checked(&s, audits);
+    play_both(&s, WATCHING "wait 60000\n" LISTS);
     for (int i = 0; i <= 100; i++) {
         char script[TEXT];
         snprintf(script, sizeof script, "a page 10 t%d\na? %s", i, i < 100 ? "list continue=t" : "-");
         if (i < 100)
             snprintf(script + strlen(script), sizeof script - strlen(script), "%d limit=500", i);
-        play(&s, script);
+        play_both(&s, script);
     }
-    play(&s, "errors protocol violation:\nw? -");
-    close_stage(&s);
+    play_both(&s, "errors protocol violation:\nw? -");
+    close_checked(&s);
 }
 
 static void an_object_that_cannot_be_used_is_not_a_ghost(void **state) {
@@ -248,12 +206,12 @@ static void while_an_object_has_no_name_nothing_is_a_ghost(void **state) {
     stage s;
     ki_error bad = KI_ERROR_INIT;
     ki_error_set(&bad, KI_ERR_PARSE, "bad object");
-    assert_int_equal(open_stage(&s, NULL, audits), KI_OK);
-    play(&s, WATCHING "wait 60000\n" LISTS "a item default/a 5");
-    s.audit.list.on_bad_object(&(ki_bad_object){ .err = &bad, .key = "", .resource_version = "" },
-                               s.audit.list.user); /* it may be default/b */
-    play(&s, "a page 10 -\nwait 4000\na? -\nerrors -\nw? -");
-    close_stage(&s);
+    start_checked(&s, audits);
+    play_both(&s, WATCHING "wait 60000\n" LISTS "a item default/a 5");
+    check.list.on_bad_object(&(ki_bad_object){ .err = &bad, .key = "", .resource_version = "" },
+                             check.list.user); /* it may be default/b */
+    play_both(&s, "a page 10 -\nwait 4000\na? -\nerrors -\nw? -");
+    close_checked(&s);
 }
 
 static void what_a_repair_did_not_help_is_reported_only(void **state) {
@@ -314,9 +272,9 @@ static void a_check_that_cannot_be_made_says_nothing_of_the_list(void **state) {
 static void the_repair_delivers_what_was_lost(void **state) {
     (void)state;
     stage s;
-    assert_int_equal(open_stage(&s, NULL, audits), KI_OK);
-    play(&s, WATCHING "wait 60000\n" LOOKS_TWICE("a item default/a 9\na item default/c 8\n", "10"));
-    play(&s, "w? cancel; list limit=500\nw item default/a 9\nw item default/c 8\nw page 12 -");
+    start_checked(&s, audits);
+    play_both(&s, WATCHING "wait 60000\n" LOOKS_TWICE("a item default/a 9\na item default/c 8\n", "10"));
+    play_both(&s, "w? cancel; list limit=500\nw item default/a 9\nw item default/c 8\nw page 12 -");
     ki_object *a = ki_informer_get(s.informer, "default/a"), *b = ki_informer_get(s.informer, "default/b"),
               *c = ki_informer_get(s.informer, "default/c");
     assert_string_equal(ki_object_resource_version(a), "9");
@@ -327,7 +285,7 @@ static void the_repair_delivers_what_was_lost(void **state) {
     assert_int_equal(s.informer->metrics.counters[KI_METRIC_CONSISTENCY_CHECKS], 1);
     assert_int_equal(s.informer->metrics.counters[KI_METRIC_DIFFERENCES], 3);
     assert_int_equal(s.informer->metrics.relists[KI_RELIST_INCONSISTENT], 1);
-    close_stage(&s);
+    close_checked(&s);
 }
 
 static void many_objects_are_walked_and_many_differences_are_bounded(void **state) {
@@ -337,21 +295,21 @@ static void many_objects_are_walked_and_many_differences_are_bounded(void **stat
     };
     stage s;
     char line[64];
-    assert_int_equal(open_stage(&s, NULL, audits), KI_OK);
+    start_checked(&s, audits);
     for (int i = 0; i < MANY; i++) {
         snprintf(line, sizeof line, "item default/o%d 5", i);
-        assert_true(fake_play(&s.watch, line));
+        assert_true(fake_play(&s.source, line));
     }
-    play(&s, "w page 10 -\nw open\nwait 60000\na? list limit=500");
+    play_both(&s, "w page 10 -\nw open\nwait 60000\na? list limit=500");
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < MANY; i += 2) {
             snprintf(line, sizeof line, "item default/o%d 5", i);
-            assert_true(fake_play(&s.audit, line));
+            assert_true(fake_play(&check, line));
         }
-        play(&s, "a page 10 -\nwait 2000");
+        play_both(&s, "a page 10 -\nwait 2000");
     }
     assert_int_equal(s.informer->metrics.counters[KI_METRIC_DIFFERENCES], KI_CONSISTENCY_DIFFERENCES_MAX);
-    close_stage(&s);
+    close_checked(&s);
 }
 
 static void an_audit_that_is_stopped_leaves_nothing(void **state) {
@@ -365,30 +323,26 @@ static void an_audit_that_is_stopped_leaves_nothing(void **state) {
 static void lack_of_memory_gives_the_audit_up(void **state) {
     (void)state;
     bool is_reported = false;
-    for (size_t n = 0;; n++) {
-        scarce_memory memory;
+    scarce_memory memory = SCARCE_MEMORY_FROM(0);
+    while (scarce_memory_next(&memory)) {
         stage s;
-        scarce_memory_init(&memory, n);
-        if (open_stage(&s, &memory.allocator, audits) == KI_OK) {
-            static const char *const lines[] = { "w item default/a 5", "w page 10 -",        "w open",
-                                                 "wait 60000",         "a item default/a 5", "a item default/c 5",
-                                                 "a page 10 t",        "a page 10 -",        "wait 4000" };
-            for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-                if (lines[i][0] == 'w' && lines[i][1] == 'a')
-                    test_engine_advance(&s.engine, atoi(lines[i] + 5));
-                else
-                    (void)(lines[i][0] == 'w' ? fake_play(&s.watch, lines[i] + 2) : fake_play(&s.audit, lines[i] + 2));
-                test_engine_settle(&s.engine);
-            }
-            assert_null(strstr(s.errors, "ok:")); /* each report has a cause */
-            is_reported = is_reported || strstr(s.errors, "out of memory:");
-            close_stage(&s);
-        } else if (s.informer) {
-            close_stage(&s);
+        if (open_checked(&s, &memory.allocator, audits))
+            continue;
+        static const char *const lines[] = { "w item default/a 5", "w page 10 -",        "w open",
+                                             "wait 60000",         "a item default/a 5", "a item default/c 5",
+                                             "a page 10 t",        "a page 10 -",        "wait 4000" };
+        ki_status status = ki_informer_start(s.informer, NULL);
+        settle(&s);
+        for (size_t i = 0; !status && i < sizeof lines / sizeof *lines; i++) {
+            if (lines[i][1] == 'a')
+                play(&s, lines[i]);
+            else
+                (void)fake_play(lines[i][0] == 'w' ? &s.source : &check, lines[i] + 2);
+            settle(&s);
         }
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-        if (!scarce_memory_failed(&memory))
-            break;
+        assert_null(strstr(s.errors, "ok:")); /* each report has a cause */
+        is_reported = is_reported || strstr(s.errors, "out of memory:");
+        close_checked(&s);
     }
     assert_true(is_reported);
 }

@@ -1,5 +1,4 @@
-/* test_delta_fifo.c: what the queue makes of adds, updates, deletions, lists and resyncs, told as
- * scripts; then its edges. */
+/* test_delta_fifo.c: what the queue makes of adds, updates, deletions, lists and resyncs, as scripts; then its edges. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,198 +7,12 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/cache/delta_fifo.h"
-#include "tests/support/make_object.h"
+#include "tests/support/fifo_stage.h"
 #include "tests/support/scarce_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- help ------------------------------------------------------------------------------------------------------------------- */
-
-enum {
-    MANY = 16,
-    TEXT = 2048
-};
-
-/* Objects by "key=version", as many as are named in a text. */
-typedef struct objects {
-    ki_object *items[MANY];
-    size_t count;
-} objects;
-
-typedef struct fixture {
-    objects known;
-    ki_queue *queue;
-    const ki_allocator *allocator;
-    int ready;
-    char popped[TEXT]; /* what was handed out, as text */
-} fixture;
-
-static objects objects_of(const char *text) {
-    objects list = { .count = 0 };
-    char copy[TEXT];
-    char *rest = NULL;
-    snprintf(copy, sizeof copy, "%s", text);
-    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        char *version = strchr(word, '=');
-        *version++ = '\0';
-        list.items[list.count++] = make_object(word, version, NULL);
-    }
-    return list;
-}
-
-static void objects_free(objects *list) {
-    for (size_t i = 0; i < list->count; i++)
-        ki_object_unref(list->items[i]);
-    list->count = 0;
-}
-
-static ki_object *known_get(const char *key, void *user) {
-    const fixture *f = user;
-    for (size_t i = 0; i < f->known.count; i++)
-        if (strcmp(ki_object_key(f->known.items[i]), key) == 0)
-            return ki_object_ref(f->known.items[i]);
-    return NULL;
-}
-
-static ki_object *known_next(ki_known_walk *walk, void *user) {
-    const fixture *f = user;
-    return walk->cursor.index[0] < f->known.count ? f->known.items[walk->cursor.index[0]++] : NULL;
-}
-
-static void known_end(ki_known_walk *walk, void *user) {
-    (void)walk;
-    (void)user;
-}
-
-static void count_ready(void *user) {
-    ((fixture *)user)->ready++;
-}
-
-static void set_up(fixture *f, const char *known, const ki_allocator *allocator) {
-    *f = (fixture){ .allocator = allocator };
-    ki_delta_fifo_options options = { .allocator = allocator, .seed = 3 };
-    if (known) {
-        f->known = objects_of(known);
-        options.known = (ki_known_objects){ known_get, known_next, known_end, f };
-    }
-    assert_int_equal(ki_delta_fifo_new(&options, &f->queue, NULL), KI_OK);
-    f->queue->ready = count_ready;
-    f->queue->ready_user = f;
-}
-
-static void tear_down(fixture *f) {
-    f->queue->ops->free(f->queue);
-    objects_free(&f->known);
-}
-
-/* A list as "key=version", "key=!" for a key whose state could not be read, and "?=!" for one whose key could not be read either. */
-static ki_status replace(const fixture *f, const objects *list, const char *version, ki_error *err) {
-    ki_object **good = ki_alloc_array(f->allocator, MANY, sizeof(ki_object *));
-    const char *kept[MANY];
-    if (!good)
-        return ki_error_no_memory(err, "listing");
-    ki_listing listing = { .objects = good, .kept = kept, .resource_version = version };
-    for (size_t i = 0; i < list->count; i++) {
-        const char *key = ki_object_key(list->items[i]);
-        bool is_bad = strcmp(ki_object_resource_version(list->items[i]), "!") == 0;
-        if (!is_bad)
-            good[listing.count++] = ki_object_ref(list->items[i]);
-        else if (strcmp(key, "?") == 0)
-            listing.keeps_all = true;
-        else
-            kept[listing.kept_count++] = key;
-    }
-    ki_status status = f->queue->ops->replace(f->queue, &listing, err);
-    for (size_t i = 0; status && i < listing.count; i++)
-        ki_object_unref(good[i]);
-    if (status)
-        ki_free(f->allocator, good);
-    return status;
-}
-
-/* One change by a word and what it needs: "add foo=1", "delete foo=2", "lose foo=2" (a deletion whose state could not be read),
- * "replace foo=3 bar=1", "resync". */
-static ki_status change(const fixture *f, const char *text, ki_error *err) {
-    ki_queue *queue = f->queue;
-    size_t verb = strcspn(text, " ");
-    objects list = objects_of(text + verb);
-    ki_status status;
-    if (strncmp(text, "add", verb) == 0)
-        status = queue->ops->add(queue, list.items[0], err);
-    else if (strncmp(text, "update", verb) == 0)
-        status = queue->ops->update(queue, list.items[0], err);
-    else if (strncmp(text, "delete", verb) == 0)
-        status = queue->ops->remove(queue, list.items[0], true, err);
-    else if (strncmp(text, "lose", verb) == 0)
-        status = queue->ops->remove(queue, list.items[0], false, err);
-    else if (strncmp(text, "replace", verb) == 0)
-        status = replace(f, &list, "1", err);
-    else
-        status = queue->ops->resync(queue, err);
-    objects_free(&list);
-    return status;
-}
-
-static void script(const fixture *f, const char *text) {
-    char copy[TEXT];
-    char *rest = NULL;
-    snprintf(copy, sizeof copy, "%s", text);
-    for (char *line = strtok_r(copy, ";", &rest); line; line = strtok_r(NULL, ";", &rest)) {
-        ki_error err = KI_ERROR_INIT;
-        ki_status status = change(f, line + strspn(line, " "), &err);
-        if (status)
-            fail_msg("%s: %s", line, ki_error_message(&err));
-    }
-}
-
-static void describe(const ki_deltas *deltas, char *text) {
-    static const char *const names[] = { "Added", "Updated", "Deleted", "Replaced", "Sync" };
-    char *at = text + strlen(text);
-    at += sprintf(at, "%s:", deltas->key);
-    for (size_t i = 0; i < deltas->count; i++) {
-        const ki_delta *delta = &deltas->items[i];
-        assert_string_equal(ki_object_key(delta->obj), deltas->key);
-        at += sprintf(at, " %s %s", delta->tombstone ? "Tombstone" : names[delta->type],
-                      ki_object_resource_version(delta->obj));
-        assert_true(!delta->tombstone || delta->type == KI_DELTA_DELETED);
-    }
-    strcpy(at, "; ");
-}
-
-static ki_status note(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
-    (void)ret_requeue;
-    (void)err;
-    describe(deltas, ((fixture *)user)->popped);
-    return KI_OK;
-}
-
-/* Pops until an item has been handed out: the parts of lists and resyncs before it go by themselves. */
-static ki_status pop(const fixture *f, ki_process process, void *user, ki_error *err) {
-    ki_status status;
-    do
-        status = f->queue->ops->pop(f->queue, process, user, err);
-    while (!status && f->queue->work && f->queue->ops->length(f->queue));
-    return status;
-}
-
-/* Pops all, which gives the text of it. Where there is no memory for a part of a list it is tried again. */
-static const char *pop_all(fixture *f) {
-    f->popped[0] = '\0';
-    while (f->queue->ops->length(f->queue)) {
-        ki_status status = pop(f, note, f, NULL);
-        assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
-    }
-    return f->popped;
-}
-
-static const char *pop_one(fixture *f) {
-    f->popped[0] = '\0';
-    assert_int_equal(pop(f, note, f, NULL), KI_OK);
-    return f->popped;
-}
 
 /* --- what comes out --------------------------------------------------------------------------------------------------------- */
 
@@ -282,24 +95,24 @@ static void changes_come_out_by_key_in_order_of_first_arrival(void **state) {
         { "foo=5", "resync; update foo=6; delete foo=7", "foo: Sync 5 Updated 6 Deleted 7; " },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        fixture f;
-        set_up(&f, cases[i].known, &ki_allocator_default);
-        script(&f, cases[i].script);
-        if (strcmp(pop_all(&f), cases[i].popped) != 0)
+        fifo_stage f;
+        delta_fifo_open(&f, cases[i].known, &ki_allocator_default);
+        fifo_play(&f, cases[i].script);
+        if (strcmp(fifo_pop_all(&f), cases[i].popped) != 0)
             fail_msg("%s\ngives: %s\nnot:   %s", cases[i].script, f.popped, cases[i].popped);
-        tear_down(&f);
+        fifo_close(&f);
     }
 }
 
 static void a_key_that_was_popped_does_not_jump_the_line(void **state) {
     (void)state;
-    fixture f;
-    set_up(&f, NULL, &ki_allocator_default);
-    script(&f, "add foo=10; add bar=1; add foo=11; add foo=13; add zab=30");
-    assert_string_equal(pop_one(&f), "foo: Added 10 Added 11 Added 13; ");
-    script(&f, "add foo=14");
-    assert_string_equal(pop_all(&f), "bar: Added 1; zab: Added 30; foo: Added 14; ");
-    tear_down(&f);
+    fifo_stage f;
+    delta_fifo_open(&f, NULL, &ki_allocator_default);
+    fifo_play(&f, "add foo=10; add bar=1; add foo=11; add foo=13; add zab=30");
+    assert_string_equal(fifo_pop_one(&f), "foo: Added 10 Added 11 Added 13; ");
+    fifo_play(&f, "add foo=14");
+    assert_string_equal(fifo_pop_all(&f), "bar: Added 1; zab: Added 30; foo: Added 14; ");
+    fifo_close(&f);
 }
 
 static void many_keys_come_out_as_they_went_in(void **state) {
@@ -307,28 +120,28 @@ static void many_keys_come_out_as_they_went_in(void **state) {
     enum {
         KEYS = 20000
     };
-    fixture f;
-    set_up(&f, NULL, &ki_allocator_default);
+    fifo_stage f;
+    delta_fifo_open(&f, NULL, &ki_allocator_default);
     char text[64];
     for (int round = 0; round < 2; round++) { /* the table and the entries are given back between them */
         for (int i = 0; i < KEYS; i++) {
             snprintf(text, sizeof text, "add k%d=%d", i, i);
-            assert_int_equal(change(&f, text, NULL), KI_OK);
+            assert_int_equal(fifo_change(&f, text, NULL), KI_OK);
         }
         assert_int_equal(f.queue->ops->length(f.queue), KEYS);
         for (int i = 0; i < KEYS; i++) {
             snprintf(text, sizeof text, "k%d: Added %d; ", i, i);
-            assert_string_equal(pop_one(&f), text);
+            assert_string_equal(fifo_pop_one(&f), text);
         }
         assert_int_equal(f.queue->ops->length(f.queue), 0);
     }
-    tear_down(&f);
+    fifo_close(&f);
 }
 
 /* --- the initial population ------------------------------------------------------------------------------------------------- */
 
 typedef struct watcher {
-    fixture *f;
+    fifo_stage *f;
     bool pops; /* from inside the callback */
     ki_status answer;
     bool requeue;
@@ -339,7 +152,7 @@ typedef struct watcher {
 
 static ki_status look(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     watcher *w = user;
-    describe(deltas, w->f->popped);
+    fifo_note(deltas, w->f, ret_requeue, err);
     w->initial = deltas->is_in_initial_list;
     w->item_initial = deltas->items[0].is_in_initial_list;
     if (w->pops)
@@ -371,132 +184,132 @@ static void it_has_synced_once_the_first_list_is_processed(void **state) {
         { "foo=5", "resync; replace bar=1", 2 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        fixture f;
-        set_up(&f, cases[i].known, &ki_allocator_default);
+        fifo_stage f;
+        delta_fifo_open(&f, cases[i].known, &ki_allocator_default);
         assert_false(f.queue->ops->has_synced(f.queue));
-        script(&f, cases[i].script);
+        fifo_play(&f, cases[i].script);
         for (int pops = 0; pops < cases[i].pops; pops++) {
             if (f.queue->ops->has_synced(f.queue))
                 fail_msg("%s: too early, after %d", cases[i].script, pops);
             watcher w = { .f = &f };
-            assert_int_equal(pop(&f, look, &w, NULL), KI_OK);
+            assert_int_equal(fifo_pop(&f, look, &w, NULL), KI_OK);
             if (!w.initial)
                 fail_msg("%s: not of the initial population: %s", cases[i].script, f.popped);
             f.popped[0] = '\0';
         }
         if (cases[i].pops == 0) /* an empty list is worked off */
-            assert_int_equal(f.queue->ops->pop(f.queue, note, &f, NULL),
+            assert_int_equal(f.queue->ops->pop(f.queue, fifo_note, &f, NULL),
                              f.queue->ops->length(f.queue) ? KI_OK : KI_ERR_NOT_FOUND);
         if (!f.queue->ops->has_synced(f.queue))
             fail_msg("%s: too late", cases[i].script);
-        pop_all(&f);
+        fifo_pop_all(&f);
         assert_true(f.queue->ops->has_synced(f.queue));
-        tear_down(&f);
+        fifo_close(&f);
     }
 }
 
 static void a_resync_alone_does_not_make_it_synced(void **state) {
     (void)state;
-    fixture f;
-    set_up(&f, "a=1", &ki_allocator_default);
-    script(&f, "resync");
-    pop_all(&f);
+    fifo_stage f;
+    delta_fifo_open(&f, "a=1", &ki_allocator_default);
+    fifo_play(&f, "resync");
+    fifo_pop_all(&f);
     assert_false(f.queue->ops->has_synced(f.queue));
-    tear_down(&f);
+    fifo_close(&f);
 }
 
 static void it_has_not_synced_while_the_last_one_is_processed(void **state) {
     (void)state;
-    fixture f;
-    set_up(&f, NULL, &ki_allocator_default);
-    script(&f, "replace a=1; add b=1");
+    fifo_stage f;
+    delta_fifo_open(&f, NULL, &ki_allocator_default);
+    fifo_play(&f, "replace a=1; add b=1");
     watcher w = { .f = &f };
-    assert_int_equal(pop(&f, look, &w, NULL), KI_OK);
+    assert_int_equal(fifo_pop(&f, look, &w, NULL), KI_OK);
     assert_true(w.initial && w.item_initial);
     assert_false(w.synced_inside);
     assert_true(f.queue->ops->has_synced(f.queue));
-    assert_int_equal(pop(&f, look, &w, NULL), KI_OK);
+    assert_int_equal(fifo_pop(&f, look, &w, NULL), KI_OK);
     assert_false(w.initial || w.item_initial);
-    tear_down(&f);
+    fifo_close(&f);
 }
 
 static void a_failure_without_requeue_counts_as_processed(void **state) {
     (void)state;
-    fixture f;
-    set_up(&f, NULL, &ki_allocator_default);
-    script(&f, "replace a=1");
+    fifo_stage f;
+    delta_fifo_open(&f, NULL, &ki_allocator_default);
+    fifo_play(&f, "replace a=1");
     watcher w = { .f = &f, .answer = KI_ERR_INVALID };
     ki_error err = KI_ERROR_INIT;
-    assert_int_equal(pop(&f, look, &w, &err), KI_ERR_INVALID);
+    assert_int_equal(fifo_pop(&f, look, &w, &err), KI_ERR_INVALID);
     assert_string_equal(ki_error_message(&err), "not now");
     assert_true(f.queue->ops->has_synced(f.queue));
     assert_int_equal(f.queue->ops->length(f.queue), 0);
-    tear_down(&f);
+    fifo_close(&f);
 }
 
 /* --- failures and calls from inside ----------------------------------------------------------------------------------------- */
 
 static void a_key_whose_processing_failed_stays_first_and_is_still_awaited(void **state) {
     (void)state;
-    fixture f;
-    set_up(&f, NULL, &ki_allocator_default);
-    script(&f, "replace a=1 b=1");
+    fifo_stage f;
+    delta_fifo_open(&f, NULL, &ki_allocator_default);
+    fifo_play(&f, "replace a=1 b=1");
     watcher w = { .f = &f, .answer = KI_ERR_STATE, .requeue = true };
-    assert_int_equal(pop(&f, look, &w, NULL), KI_ERR_STATE);
+    assert_int_equal(fifo_pop(&f, look, &w, NULL), KI_ERR_STATE);
     assert_int_equal(f.queue->ops->length(f.queue), 2);
     assert_false(f.queue->ops->has_synced(f.queue));
-    script(&f, "update a=2");
-    assert_string_equal(pop_one(&f), "a: Replaced 1 Updated 2; ");
-    assert_string_equal(pop_one(&f), "b: Replaced 1; ");
+    fifo_play(&f, "update a=2");
+    assert_string_equal(fifo_pop_one(&f), "a: Replaced 1 Updated 2; ");
+    assert_string_equal(fifo_pop_one(&f), "b: Replaced 1; ");
     assert_true(f.queue->ops->has_synced(f.queue));
-    tear_down(&f);
+    fifo_close(&f);
 }
 
 static void the_callback_may_not_pop(void **state) {
     (void)state;
-    fixture f;
-    set_up(&f, NULL, &ki_allocator_default);
-    script(&f, "add a=1; add b=1");
+    fifo_stage f;
+    delta_fifo_open(&f, NULL, &ki_allocator_default);
+    fifo_play(&f, "add a=1; add b=1");
     watcher w = { .f = &f, .pops = true };
-    assert_int_equal(pop(&f, look, &w, NULL), KI_OK);
-    assert_string_equal(pop_all(&f), "b: Added 1; ");
-    tear_down(&f);
+    assert_int_equal(fifo_pop(&f, look, &w, NULL), KI_OK);
+    assert_string_equal(fifo_pop_all(&f), "b: Added 1; ");
+    fifo_close(&f);
 }
 
 static void ready_is_called_when_there_is_something_again(void **state) {
     (void)state;
-    fixture f;
-    set_up(&f, "k=1", &ki_allocator_default);
-    script(&f, "delete unknown=1");
+    fifo_stage f;
+    delta_fifo_open(&f, "k=1", &ki_allocator_default);
+    fifo_play(&f, "delete unknown=1");
     assert_int_equal(f.ready, 0);
-    script(&f, "add a=1");
+    fifo_play(&f, "add a=1");
     assert_int_equal(f.ready, 1);
-    script(&f, "add b=1; update a=2; replace a=3");
+    fifo_play(&f, "add b=1; update a=2; replace a=3");
     assert_int_equal(f.ready, 1);
-    pop_all(&f);
-    script(&f, "replace");
+    fifo_pop_all(&f);
+    fifo_play(&f, "replace");
     assert_int_equal(f.ready, 2);
     f.queue->ops->close(f.queue);
     assert_int_equal(f.ready, 3);
     f.queue->ops->close(f.queue);
     assert_int_equal(f.ready, 3);
-    tear_down(&f);
+    fifo_close(&f);
 }
 
 static void a_closed_queue_hands_out_the_rest_and_takes_nothing(void **state) {
     (void)state;
     static const char *const changes[] = { "add a=1", "update a=1", "delete a=1", "replace a=1", "resync" };
-    fixture f;
-    set_up(&f, "a=0", &ki_allocator_default);
+    fifo_stage f;
+    delta_fifo_open(&f, "a=0", &ki_allocator_default);
     ki_error err = KI_ERROR_INIT;
-    assert_int_equal(pop(&f, note, &f, &err), KI_ERR_NOT_FOUND);
-    script(&f, "add b=1");
+    assert_int_equal(fifo_pop(&f, fifo_note, &f, &err), KI_ERR_NOT_FOUND);
+    fifo_play(&f, "add b=1");
     f.queue->ops->close(f.queue);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
-        assert_int_equal(change(&f, changes[i], &err), KI_ERR_CLOSED);
-    assert_string_equal(pop_one(&f), "b: Added 1; ");
-    assert_int_equal(pop(&f, note, &f, &err), KI_ERR_CLOSED);
-    tear_down(&f);
+        assert_int_equal(fifo_change(&f, changes[i], &err), KI_ERR_CLOSED);
+    assert_string_equal(fifo_pop_one(&f), "b: Added 1; ");
+    assert_int_equal(fifo_pop(&f, fifo_note, &f, &err), KI_ERR_CLOSED);
+    fifo_close(&f);
 }
 
 /* --- what could not be read --------------------------------------------------------------------------------------------------- */
@@ -514,22 +327,22 @@ static void a_listed_object_that_cannot_be_read_is_not_deleted(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        fixture f;
-        set_up(&f, rows[i].known, &ki_allocator_default);
-        script(&f, rows[i].script);
-        assert_string_equal(pop_all(&f), rows[i].popped);
+        fifo_stage f;
+        delta_fifo_open(&f, rows[i].known, &ki_allocator_default);
+        fifo_play(&f, rows[i].script);
+        assert_string_equal(fifo_pop_all(&f), rows[i].popped);
         assert_true(f.queue->ops->has_synced(f.queue));
-        tear_down(&f);
+        fifo_close(&f);
     }
 }
 
 static void a_deletion_that_cannot_be_read_is_a_tombstone(void **state) {
-    fixture f;
+    fifo_stage f;
     (void)state;
-    set_up(&f, "a=1", &ki_allocator_default);
-    script(&f, "lose a=1; add b=1; lose b=1; lose unknown=1");
-    assert_string_equal(pop_all(&f), "a: Tombstone 1; b: Added 1 Tombstone 1; ");
-    tear_down(&f);
+    delta_fifo_open(&f, "a=1", &ki_allocator_default);
+    fifo_play(&f, "lose a=1; add b=1; lose b=1; lose unknown=1");
+    assert_string_equal(fifo_pop_all(&f), "a: Tombstone 1; b: Added 1 Tombstone 1; ");
+    fifo_close(&f);
 }
 
 /* --- random changes --------------------------------------------------------------------------------------------------------- */
@@ -543,7 +356,7 @@ static unsigned next_random(uint64_t *state) {
  * with a requeue. */
 static ki_status apply(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     static uint64_t random = 5;
-    fixture *f = user;
+    fifo_stage *f = user;
     (void)err;
     if (next_random(&random) % 8 == 0) {
         *ret_requeue = true;
@@ -568,18 +381,18 @@ static ki_status apply(const ki_deltas *deltas, void *user, bool *ret_requeue, k
 static void what_is_known_ends_as_what_the_source_has(void **state) {
     (void)state;
     enum {
-        KEYS = MANY,
+        KEYS = FIFO_OBJECTS,
         ROUNDS = 30,
         CHANGES = 300
     };
     for (uint64_t seed = 0; seed < ROUNDS; seed++) {
-        fixture f;
-        set_up(&f, "", &ki_allocator_default);
+        fifo_stage f;
+        delta_fifo_open(&f, "", &ki_allocator_default);
         unsigned source[KEYS] = { 0 }; /* versions; 0: not there */
         uint64_t random = seed;
         for (unsigned version = 1; version <= CHANGES; version++) {
             unsigned what = next_random(&random) % 100, key = next_random(&random) % KEYS;
-            char text[TEXT] = "resync";
+            char text[FIFO_TEXT] = "resync";
             if (what < 50) {
                 sprintf(text, "%s k%u=%u", source[key] ? "update" : "add", key, version);
                 source[key] = version;
@@ -595,63 +408,44 @@ static void what_is_known_ends_as_what_the_source_has(void **state) {
                         sprintf(text + strlen(text), " k%u=%u", k, source[k]);
                 }
             }
-            script(&f, text);
+            fifo_play(&f, text);
             for (unsigned pops = next_random(&random) % 4; pops; pops--)
-                pop(&f, apply, &f, NULL);
+                fifo_pop(&f, apply, &f, NULL);
         }
         while (f.queue->ops->length(f.queue))
-            pop(&f, apply, &f, NULL);
+            fifo_pop(&f, apply, &f, NULL);
         assert_true(f.queue->ops->has_synced(f.queue));
         for (unsigned k = 0; k < KEYS; k++) {
             char key[8];
             sprintf(key, "k%u", k);
-            ki_object *obj = known_get(key, &f);
+            ki_object *obj = fifo_known(key, &f);
             assert_int_equal(obj ? strtoul(ki_object_resource_version(obj), NULL, 10) : 0, source[k]);
             ki_object_unref(obj);
         }
-        tear_down(&f);
+        fifo_close(&f);
     }
 }
 
 /* --- memory ----------------------------------------------------------------------------------------------------------------- */
 
-/* Each allocation fails once: the change that fails leaves nothing behind, and tried again it works. */
 static void lack_of_memory_leaves_the_queue_as_it_was(void **state) {
     (void)state;
-    static const char *const changes[] = {
-        "add a=1",  "update a=2", "update a=3", "delete a=4", "add a=5", "delete b=6", "replace a=7 c=8 c=9 c=10 d=11",
-        "add e=12", "resync",     "replace"
-    };
-    static const char expected[] = "a: Added 1 Updated 2 Updated 3 Deleted 4 Added 5 Replaced 7 Tombstone 7; "
-                                   "b: Deleted 6; c: Replaced 8 Replaced 9 Replaced 10 Tombstone 10; "
-                                   "d: Replaced 11 Tombstone 11; k: Tombstone 1; e: Added 12 Tombstone 12; ";
-    for (size_t fail_at = 1;; fail_at++) { /* making the queue takes one */
-        scarce_memory memory;
-        scarce_memory_init(&memory, fail_at);
-        fixture f;
-        set_up(&f, "b=1 k=1", &memory.allocator);
-        size_t length = 0;
-        for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-            ki_error err = KI_ERROR_INIT;
-            ki_status status = change(&f, changes[i], &err);
-            if (status) {
-                assert_int_equal(status, KI_ERR_NO_MEMORY);
-                assert_int_equal(err.code, KI_ERR_NO_MEMORY);
-                assert_int_equal(f.queue->ops->length(f.queue), length);
-                assert_int_equal(change(&f, changes[i], NULL), KI_OK);
-            }
-            length = f.queue->ops->length(f.queue);
-        }
-        assert_string_equal(pop_all(&f), expected);
-        tear_down(&f);
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-        if (!scarce_memory_failed(&memory))
-            break;
+    scarce_memory memory = SCARCE_MEMORY_FROM(1); /* making the queue takes one */
+    while (scarce_memory_next(&memory)) {
+        fifo_stage f;
+        delta_fifo_open(&f, "b=1 k=1", &memory.allocator);
+        fifo_play_scarce(&f, "add a=1; update a=2; update a=3; delete a=4; add a=5; delete b=6; "
+                             "replace a=7 c=8 c=9 c=10 d=11; add e=12; resync; replace");
+        assert_string_equal(fifo_pop_all(&f),
+                            "a: Added 1 Updated 2 Updated 3 Deleted 4 Added 5 Replaced 7 Tombstone 7; b: Deleted 6; "
+                            "c: Replaced 8 Replaced 9 Replaced 10 Tombstone 10; d: Replaced 11 Tombstone 11; "
+                            "k: Tombstone 1; e: Added 12 Tombstone 12; ");
+        fifo_close(&f);
     }
 }
 
 typedef struct crowd {
-    fixture *f;
+    fifo_stage *f;
     scarce_memory *memory;
     int count;
 } crowd;
@@ -665,7 +459,7 @@ static ki_status crowd_out(const ki_deltas *deltas, void *user, bool *ret_requeu
     for (int i = 0; i < c->count; i++) {
         char text[32];
         sprintf(text, "add k%d=1", i);
-        script(c->f, text);
+        fifo_play(c->f, text);
     }
     c->memory->fail_at = c->memory->calls;
     c->memory->forever = true;
@@ -678,15 +472,15 @@ static void a_requeue_needs_no_memory(void **state) {
     for (int count = 0; count < 40; count++) {
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
-        fixture f;
-        set_up(&f, NULL, &memory.allocator);
-        script(&f, "add x=1");
+        fifo_stage f;
+        delta_fifo_open(&f, NULL, &memory.allocator);
+        fifo_play(&f, "add x=1");
         crowd c = { &f, &memory, count };
-        assert_int_equal(pop(&f, crowd_out, &c, NULL), KI_ERR_STATE);
-        script(&f, "update x=2"); /* found again: there is an entry with room */
+        assert_int_equal(fifo_pop(&f, crowd_out, &c, NULL), KI_ERR_STATE);
+        fifo_play(&f, "update x=2"); /* found again: there is an entry with room */
         assert_int_equal(f.queue->ops->length(f.queue), count + 1);
-        assert_non_null(strstr(pop_all(&f), "x: Added 1 Updated 2; "));
-        tear_down(&f);
+        assert_non_null(strstr(fifo_pop_all(&f), "x: Added 1 Updated 2; "));
+        fifo_close(&f);
         assert_int_equal(scarce_memory_in_use(&memory), 0);
     }
 }
@@ -705,42 +499,42 @@ static void nothing_is_allocated_in_the_steady_state(void **state) {
     (void)state;
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
-    fixture f;
-    set_up(&f, NULL, &memory.allocator);
-    script(&f, "add d=1; add e=2; add f=3");
-    pop_all(&f);
+    fifo_stage f;
+    delta_fifo_open(&f, NULL, &memory.allocator);
+    fifo_play(&f, "add d=1; add e=2; add f=3");
+    fifo_pop_all(&f);
     size_t calls = memory.calls;
     for (int i = 0; i < 100; i++) {
-        script(&f, "add d=1; update d=2; add e=2; add f=3");
-        pop_all(&f);
+        fifo_play(&f, "add d=1; update d=2; add e=2; add f=3");
+        fifo_pop_all(&f);
     }
     assert_int_equal(memory.calls, calls);
-    tear_down(&f);
+    fifo_close(&f);
 }
 
 static void a_key_may_have_any_number_of_changes(void **state) {
     (void)state;
-    fixture f;
-    set_up(&f, NULL, &ki_allocator_default);
+    fifo_stage f;
+    delta_fifo_open(&f, NULL, &ki_allocator_default);
     for (int round = 0; round < 2; round++) {
-        char text[32], expected[TEXT] = "a:";
+        char text[32], expected[FIFO_TEXT] = "a:";
         for (int i = 1; i <= 100; i++) {
             sprintf(text, "update a=%d", i);
-            script(&f, text);
+            fifo_play(&f, text);
             sprintf(expected + strlen(expected), " Updated %d", i);
         }
         strcat(expected, "; ");
-        assert_string_equal(pop_all(&f), expected);
+        assert_string_equal(fifo_pop_all(&f), expected);
     }
-    tear_down(&f);
+    fifo_close(&f);
 }
 
 static void what_is_queued_is_freed_with_the_queue(void **state) {
     (void)state;
-    fixture f;
-    set_up(&f, "k=1", &ki_allocator_default);
-    script(&f, "add a=1; update a=2; update a=3; replace b=1");
-    tear_down(&f);
+    fifo_stage f;
+    delta_fifo_open(&f, "k=1", &ki_allocator_default);
+    fifo_play(&f, "add a=1; update a=2; update a=3; replace b=1");
+    fifo_close(&f);
 }
 
 int main(void) {

@@ -24,8 +24,7 @@ static void a_late_handler_hears_of_what_is_there_then_of_changes(void **state) 
     play_each(&s, LISTED "\nadd default/c 11");
     add_observer(&h, &s, NULL);
     assert_int_equal(ki_registration_pending(h.registration), 3);
-    play(&s, "mod default/a 12\ndel default/b 13"); /* before it has been told anything */
-    settle(&s);
+    play_all(&s, "mod default/a 12\ndel default/b 13"); /* before its first call */
     assert_int_equal(ki_registration_pending(h.registration), 0);
     assert_true(ki_registration_has_synced(h.registration));
     char *changes = strstr(h.notes, "synced");
@@ -268,13 +267,10 @@ static void latest_keeps_one_change_for_each_key(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage s;
         observer h;
-        open_stage(&s, 0);
-        add_observer(&h, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
-        start_stage(&s);
+        open_observed_stage(&s, &h, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
         play_each(&s, LISTED);
         expect(&h, "+a=5i +b=6i synced");
-        play(&s, cases[i].play);
-        settle(&s); /* one item in the queue: the deltas reach the listener together */
+        play_all(&s, cases[i].play); /* one item in the queue: the deltas reach the listener together */
         expect(&h, cases[i].notes);
         close_stage(&s);
     }
@@ -289,14 +285,11 @@ static void a_filter_turns_updates_into_adds_and_deletes(void **state) {
     (void)state;
     for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
         stage s;
-        observer h = { .stage = &s };
+        observer h;
         open_stage(&s, 0);
         ki_handler handler = observing;
         handler.filter = is_odd;
-        assert_int_equal(ki_informer_register(s.informer, &handler, &h,
-                                              &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery),
-                                              &h.registration, NULL),
-                         KI_OK);
+        add_observer_of(&h, &s, &handler, &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery));
         start_stage(&s);
         play_each(&s, LISTED);
         expect(&h, "+a=5i synced");

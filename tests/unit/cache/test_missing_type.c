@@ -6,91 +6,33 @@
 
 #include <cmocka.h>
 
-#include "src/cache/shared_informer.h"
 #include "src/object/resource_table.h"
-#include "tests/support/fake_list_watch.h"
+#include "tests/support/informer_stage.h"
 #include "tests/support/scarce_memory.h"
-#include "tests/support/test_engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    TEXT = 1024,
     MANY = 1100 /* objects: more than the queue keeps room for */
 };
 
-typedef struct stage {
-    test_engine engine;
-    fake_list_watch source;
-    ki_informer *informer;
-    char notes[TEXT]; /* "+a=5 -a=5?" */
-    int requests;     /* that were refused */
-} stage;
-
-static void note(stage *s, const char *sign, const ki_event *e) {
-    size_t used = strlen(s->notes);
-    snprintf(s->notes + used, TEXT - used, "%s%s=%s%s ", sign, ki_object_name(e->obj),
-             ki_object_resource_version(e->obj), e->final_state_unknown ? "?" : "");
-}
-
-static void on_add(const ki_event *e, void *user) {
-    note(user, "+", e);
-}
-
-static void on_update(const ki_event *e, void *user) {
-    note(user, "~", e);
-}
-
-static void on_delete(const ki_event *e, void *user) {
-    note(user, "-", e);
-}
-
-static const ki_handler observing = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
 static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
-static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
-static bool in_order;
+static int requests; /* that were refused */
 
-static void open_stage_with(stage *s, const ki_resource *resource, const char *namespace_name, bool streams,
-                            const ki_allocator *allocator) {
-    memset(s, 0, sizeof *s);
-    assert_true(test_engine_open(&s->engine, allocator, 1));
-    fake_init(&s->source);
+static void open_without_type(stage *s, observer *h, const ki_resource *resource, ki_shared_informer_options options,
+                              const ki_allocator *allocator) {
+    requests = 0;
+    options.resource = resource;
+    assert_int_equal(open_stage_with(s, options, allocator), KI_OK);
     s->source.type = KI_TYPE_MISSING;
-    ki_shared_informer_options options = { .engine = s->engine.engine,
-                                           .list_watch = &s->source.base,
-                                           .resource = resource,
-                                           .namespace_name = namespace_name,
-                                           .in_order = in_order,
-                                           .no_streaming_list = !streams };
-    assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
-    assert_int_equal(ki_informer_add_handler(s->informer, &observing, s, NULL), KI_OK);
-    assert_true(test_engine_settle(&s->engine));
-    assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
-    assert_true(test_engine_settle(&s->engine));
+    add_observer(h, s, NULL);
+    start_stage(s);
 }
 
-static void open_stage(stage *s, const ki_resource *resource, const char *namespace_name, bool streams) {
-    open_stage_with(s, resource, namespace_name, streams, NULL);
-}
-
-static void close_stage(stage *s) {
-    ki_informer_stop(s->informer);
-    ki_informer_join(s->informer);
-    ki_informer_free(s->informer);
-    test_engine_close(&s->engine);
-}
-
-static void play(stage *s, const char *lines) {
-    char copy[TEXT];
-    char *rest = NULL;
-    snprintf(copy, sizeof copy, "%s", lines);
-    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        if (!fake_play(&s->source, line))
-            fail_msg("the source cannot do \"%s\" now; it was asked: %s", line, s->source.trace);
-        assert_true(test_engine_settle(&s->engine));
-    }
+static void open_of(stage *s, observer *h, const ki_resource *resource) {
+    open_without_type(s, h, resource, (ki_shared_informer_options){ .no_streaming_list = true }, NULL);
 }
 
 /* Whatever is asked for so long is refused in this way. */
@@ -98,33 +40,19 @@ static void refuse(stage *s, const char *how, int seconds) {
     char line[32];
     snprintf(line, sizeof line, "fail %s", how);
     for (int i = 0; i <= seconds * 10; i++) {
-        for (; s->source.lists || s->source.watches; s->requests++)
-            play(s, line);
+        for (; s->source.lists || s->source.watches; requests++)
+            play_each(s, line);
         if (s->source.on_found)
-            play(s, "type");
+            play_each(s, "type");
         if (i < seconds * 10)
-            assert_true(test_engine_advance(&s->engine, 100));
+            play(s, "wait 100");
     }
 }
-
-static void expect(stage *s, const char *notes) {
-    if (strcmp(s->notes, notes) != 0)
-        fail_msg("it heard \"%s\", not \"%s\"", s->notes, notes);
-    s->notes[0] = '\0';
-}
-
-static ki_health health_of(const stage *s) {
-    ki_health health;
-    ki_informer_health(s->informer, &health);
-    return health;
-}
-
-#define LISTED "item default/a 5\nitem default/b 6\npage 10 -\nopen"
 
 /* Up to the next list. */
 static void await_list(stage *s) {
     for (int i = 0; !s->source.lists && i < 301; i++)
-        assert_true(test_engine_advance(&s->engine, 100));
+        play(s, "wait 100");
     assert_true(s->source.lists); /* within 30 s */
 }
 
@@ -144,7 +72,10 @@ static void what_is_refused_is_waited_for_and_said_in_words(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage s;
-        open_stage(&s, cases[i].resource, cases[i].namespace_name, false);
+        observer h;
+        open_without_type(
+            &s, &h, cases[i].resource,
+            (ki_shared_informer_options){ .namespace_name = cases[i].namespace_name, .no_streaming_list = true }, NULL);
         refuse(&s, cases[i].how, 600);
         ki_health health = health_of(&s);
         assert_int_equal(health.state, KI_STATE_BLOCKED);
@@ -154,14 +85,14 @@ static void what_is_refused_is_waited_for_and_said_in_words(void **state) {
         assert_string_equal(ki_informer_why(s.informer, why), expected);
         assert_in_range(health.retry_in_ms, 0, 30000);
         assert_int_equal(health.next, KI_ATTEMPT_LIST);
-        assert_in_range(s.requests, 600 / 30, 6 + 600 / 15 + 1); /* neither rarely nor all the time */
+        assert_in_range(requests, 600 / 30, 6 + 600 / 15 + 1); /* neither rarely nor all the time */
         assert_false(ki_informer_has_synced(s.informer));
         await_list(&s);
-        play(&s, LISTED);
+        play_each(&s, LISTED);
         assert_true(ki_informer_has_synced(s.informer));
         assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
         assert_string_equal(health_of(&s).message, "");
-        expect(&s, "+a=5 +b=6 ");
+        expect(&h, "+a=5i +b=6i synced");
         close_stage(&s);
     }
 }
@@ -170,18 +101,19 @@ static void a_server_that_accepts_and_is_silent_is_told_of_within_ten_seconds(vo
     (void)state;
     for (int streams = 0; streams < 2; streams++) {
         stage s;
-        open_stage(&s, &foos, NULL, streams);
-        assert_true(test_engine_advance(&s.engine, 9999));
+        observer h;
+        open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .no_streaming_list = !streams }, NULL);
+        play(&s, "wait 9999");
         assert_string_equal(health_of(&s).message, "");
-        assert_true(test_engine_advance(&s.engine, 1));
+        play(&s, "wait 1");
         assert_int_equal(health_of(&s).state, KI_STATE_CONNECTING);
         assert_string_equal(health_of(&s).message, "no response for 10 s");
-        assert_true(test_engine_advance(&s.engine, 10000));
+        play(&s, "wait 10000");
         assert_string_equal(health_of(&s).message, "no response for 20 s");
-        play(&s, streams ? "open\ninitial-end 10" : LISTED);
+        play_each(&s, streams ? "open\ninitial-end 10" : LISTED);
         assert_string_equal(health_of(&s).message, "");
         assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
-        assert_true(test_engine_advance(&s.engine, 60000)); /* a quiet watch is none */
+        play(&s, "wait 60000"); /* a quiet watch is none */
         assert_string_equal(health_of(&s).message, "");
         close_stage(&s);
     }
@@ -190,12 +122,13 @@ static void a_server_that_accepts_and_is_silent_is_told_of_within_ten_seconds(vo
 static void the_last_failure_is_told_while_it_is_tried_again(void **state) {
     (void)state;
     stage s;
-    open_stage(&s, &foos, NULL, false);
-    play(&s, "fail 403");
+    observer h;
+    open_of(&s, &h, &foos);
+    play_each(&s, "fail 403");
     await_list(&s);
     assert_int_equal(health_of(&s).state, KI_STATE_CONNECTING);
     assert_string_equal(health_of(&s).message, "forbidden: list foos.example.com at cluster scope");
-    play(&s, LISTED);
+    play_each(&s, LISTED);
     assert_string_equal(health_of(&s).message, "");
     close_stage(&s);
 }
@@ -203,8 +136,9 @@ static void the_last_failure_is_told_while_it_is_tried_again(void **state) {
 static void a_list_that_the_server_refuses_as_wrong_blocks(void **state) {
     (void)state;
     stage s;
-    open_stage(&s, &foos, NULL, false);
-    play(&s, "fail 400");
+    observer h;
+    open_of(&s, &h, &foos);
+    play_each(&s, "fail 400");
     assert_int_equal(health_of(&s).state, KI_STATE_BLOCKED);
     close_stage(&s);
 }
@@ -215,32 +149,33 @@ static void the_objects_of_a_custom_resource_go_with_its_type_and_come_back(void
     (void)state;
     for (int streams = 0; streams < 2; streams++) {
         stage s;
-        open_stage(&s, &foos, NULL, streams);
-        play(&s, streams ? "open\nadd default/a 5\nadd default/b 6\ninitial-end 10" : LISTED);
-        expect(&s, "+a=5 +b=6 ");
-        play(&s, "error 404");
+        observer h;
+        open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .no_streaming_list = !streams }, NULL);
+        play_each(&s, streams ? "open\nadd default/a 5\nadd default/b 6\ninitial-end 10" : LISTED);
+        expect(&h, "+a=5i +b=6i synced");
+        play_each(&s, "error 404");
         refuse(&s, "404", 59);
-        expect(&s, "");
+        expect(&h, "");
         assert_int_equal(health_of(&s).state, KI_STATE_BLOCKED);
         assert_int_equal(health_of(&s).objects, 2);
         refuse(&s, "404", 31);
-        expect(&s, "-a=5? -b=6? ");
+        expect(&h, "-a=5? -b=6?");
         assert_int_equal(health_of(&s).state, KI_STATE_BLOCKED);
         assert_int_equal(health_of(&s).objects, 0);
         refuse(&s, "404", 300);
-        expect(&s, ""); /* once */
+        expect(&h, ""); /* once */
         s.source.trace[0] = '\0';
         for (int i = 0; !(s.source.lists || s.source.watches) && i < 301; i++)
-            assert_true(test_engine_advance(&s.engine, 100));
+            play(&s, "wait 100");
         assert_string_equal(s.source.trace, streams ? "stream" : "list limit=500"); /* not from a cache that lags */
-        play(&s, streams ? "open\nadd default/a 20\ninitial-end 21\nmod default/a 22"
-                         : "item default/a 20\npage 21 -\nopen\nmod default/a 22");
-        expect(&s, "+a=20 ~a=22 ");
+        play_each(&s, streams ? "open\nadd default/a 20\ninitial-end 21\nmod default/a 22"
+                              : "item default/a 20\npage 21 -\nopen\nmod default/a 22");
+        expect(&h, "+a=20 ~a=20>22");
         assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
         /* And goes again. */
-        play(&s, "error 404");
+        play_each(&s, "error 404");
         refuse(&s, "404", 151);
-        expect(&s, "-a=22? ");
+        expect(&h, "-a=22?");
         close_stage(&s);
     }
 }
@@ -257,12 +192,13 @@ static void nothing_else_takes_objects_for_gone(void **state) {
                   { &foos, "401" },       { &foos, "500" }, { &foos, "410" }, { &foos, "connect" } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage s;
-        open_stage(&s, cases[i].resource, NULL, false);
-        play(&s, LISTED);
-        expect(&s, "+a=5 +b=6 ");
-        play(&s, "error 500");
+        observer h;
+        open_of(&s, &h, cases[i].resource);
+        play_each(&s, LISTED);
+        expect(&h, "+a=5i +b=6i synced");
+        play_each(&s, "error 500");
         refuse(&s, cases[i].how, 600);
-        expect(&s, "");
+        expect(&h, "");
         assert_int_equal(health_of(&s).objects, 2);
         close_stage(&s);
     }
@@ -271,34 +207,35 @@ static void nothing_else_takes_objects_for_gone(void **state) {
 static void another_answer_in_between_begins_the_count_anew(void **state) {
     (void)state;
     stage s;
-    open_stage(&s, &foos, NULL, false);
-    play(&s, LISTED);
-    expect(&s, "+a=5 +b=6 ");
-    play(&s, "error 404");
+    observer h;
+    open_of(&s, &h, &foos);
+    play_each(&s, LISTED);
+    expect(&h, "+a=5i +b=6i synced");
+    play_each(&s, "error 404");
     for (int i = 0; i < 10; i++) {
         refuse(&s, "404", 45);
         for (int wait = 0; !s.source.lists && wait < 301; wait++)
-            assert_true(test_engine_advance(&s.engine, 100));
-        play(&s, "fail 500");
+            play(&s, "wait 100");
+        play_each(&s, "fail 500");
     }
-    expect(&s, "");
+    expect(&h, "");
     refuse(&s, "404", 150);
-    expect(&s, "-a=5? -b=6? ");
+    expect(&h, "-a=5? -b=6?");
     close_stage(&s);
 }
 
 static void two_answers_far_apart_are_not_enough(void **state) {
     (void)state;
     stage s;
-    open_stage(&s, &foos, NULL, false);
-    play(&s, LISTED);
-    play(&s, "error 404");
-    assert_true(test_engine_advance(&s.engine, 120000)); /* the next answer takes so long */
-    play(&s, "fail 404");
-    expect(&s, "+a=5 +b=6 ");
+    observer h;
+    open_of(&s, &h, &foos);
+    play_each(&s, LISTED "\nerror 404");
+    play(&s, "wait 120000"); /* the next answer takes so long */
+    play_each(&s, "fail 404");
+    expect(&h, "+a=5i +b=6i synced");
     await_list(&s);
     refuse(&s, "404", 31);
-    expect(&s, "-a=5? -b=6? ");
+    expect(&h, "-a=5? -b=6?");
     close_stage(&s);
 }
 
@@ -317,13 +254,14 @@ static void a_bare_404_empties_nothing_unless_discovery_says_so(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         stage s;
-        open_stage(&s, &foos, NULL, false);
+        observer h;
+        open_of(&s, &h, &foos);
         s.source.type = rows[i].found;
-        play(&s, LISTED);
-        s.notes[0] = '\0';
-        play(&s, "error 404");
+        play_each(&s, LISTED);
+        h.notes[0] = '\0';
+        play_each(&s, "error 404");
         refuse(&s, rows[i].how, 200);
-        expect(&s, rows[i].is_gone ? "-a=5? -b=6? " : "");
+        expect(&h, rows[i].is_gone ? "-a=5? -b=6?" : "");
         assert_int_equal(strstr(s.source.trace, "find type") != NULL, rows[i].asks);
         close_stage(&s);
     }
@@ -332,17 +270,18 @@ static void a_bare_404_empties_nothing_unless_discovery_says_so(void **state) {
 static void without_memory_for_it_they_go_a_little_later(void **state) {
     (void)state;
     stage s;
+    observer h;
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
-    open_stage_with(&s, &foos, NULL, false, &memory.allocator);
+    open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .no_streaming_list = true }, &memory.allocator);
     for (int i = 0; i < MANY; i++) {
         char line[64];
         snprintf(line, sizeof line, "item default/a%d 5", i);
-        play(&s, line);
+        play_each(&s, line);
     }
-    play(&s, "page 10 -\nopen");
+    play_each(&s, "page 10 -\nopen");
     assert_int_equal(health_of(&s).objects, MANY);
-    play(&s, "error 404");
+    play_each(&s, "error 404");
     refuse(&s, "404", 59);
     memory.fail_at = atomic_load(&memory.calls);
     memory.forever = true;

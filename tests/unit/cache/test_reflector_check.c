@@ -1,5 +1,4 @@
-/* test_reflector_check.c: a server that was restored from a backup: how an informer finds out, and what it does not take for one. A play's lines
- * are those of fake_list_watch.h; `? TEXT` says what was asked for since the last such line, `quiet MS` that nothing is. */
+/* test_reflector_check.c: a server that was restored from a backup: how an informer finds out, and what it does not take for one. Scripts: informer_stage.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,39 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void play_line(stage *s, const char *line) {
-    if (strncmp(line, "? ", 2) == 0) {
-        if (strcmp(s->source.trace, strcmp(line + 2, "-") == 0 ? "" : line + 2) != 0)
-            fail_msg("at \"%s\": it was asked \"%s\"", line, s->source.trace);
-        s->source.trace[0] = '\0';
-    } else if (strncmp(line, "quiet ", 6) == 0) {
-        assert_true(test_engine_advance(&s->engine, atoi(line + 6)));
-        if (s->source.trace[0])
-            fail_msg("at \"%s\": it was asked \"%s\"", line, s->source.trace);
-    } else {
-        play(s, line);
-    }
-    settle(s);
-}
-
-/* Plays it; in the end, `words` is what the informer says of itself, and `notes` what it has told since its first list. */
+/* Plays a script after the first list; in the end, `words` is the informer's health message, and `notes` its calls since that list. */
 static void tell(const char *script, const char *words, const char *notes) {
-    char copy[TEXT];
-    char *rest = NULL;
     stage s;
     observer h;
-    open_stage(&s, 0);
-    add_observer(&h, &s, NULL);
-    start_stage(&s);
-    play_each(&s, LISTED);
-    expect_any_order(&h, "+a=5i +b=6i synced");
+    open_listed_stage(&s, &h);
     s.source.trace[0] = '\0';
-    snprintf(copy, sizeof copy, "%s", script);
-    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        play_line(&s, line);
-    ki_health health;
-    ki_informer_health(s.informer, &health);
-    assert_string_equal(health.message, words);
+    play_each(&s, script);
+    assert_string_equal(health_of(&s).message, words);
     expect(&h, notes);
     close_stage(&s);
 }
@@ -159,11 +133,7 @@ static void a_check_that_cannot_be_made_is_followed_by_a_list(void **state) {
     play_each(&s, LISTED "\nwait 90000\nfail timeout\nwait 1000\nopen\nwait 90000");
     s.source.trace[0] = '\0';
     s.source.refuse = KI_ERR_NO_MEMORY;
-    play_line(&s, "fail timeout");
-    play_line(&s, "wait 1000");
-    play_line(&s, "? " CHECK);
-    play_line(&s, "wait 1600");
-    play_line(&s, "? list rv=10");
+    play_each(&s, "fail timeout\nwait 1000\n? " CHECK "\nwait 1600\n? list rv=10");
     close_stage(&s);
 }
 
@@ -197,9 +167,7 @@ static void a_version_that_any_server_knows_is_not_checked(void **state) {
     play_each(&s, "page 0 -\nopen");
     s.source.trace[0] = '\0';
     for (unsigned times = 0; times < 5; times++) {
-        play_each(&s, "wait 90000\nfail timeout\nwait 1000");
-        play_line(&s, "? watch rv=0");
-        play_each(&s, "open");
+        play_each(&s, "wait 90000\nfail timeout\nwait 1000\n? watch rv=0\nopen");
     }
     close_stage(&s);
 }
@@ -208,16 +176,13 @@ static void a_version_that_any_server_knows_is_not_checked(void **state) {
 static void an_answer_to_a_check_ends_the_failures(void **state) {
     (void)state;
     stage s;
-    ki_health health;
     open_stage(&s, 0);
     start_stage(&s);
     play_each(&s, LISTED "\nwait 90000\nfail timeout\nwait 1000\nopen\nwait 90000\nfail timeout\nwait 1000\nfail 429");
-    ki_informer_health(s.informer, &health);
-    assert_int_equal(health.failures, 1);
+    assert_int_equal(health_of(&s).failures, 1);
     play_each(&s, "wait 1600\npage 10 -\nopen");
-    ki_informer_health(s.informer, &health);
-    assert_int_equal(health.state, KI_STATE_WATCHING);
-    assert_int_equal(health.failures, 0);
+    assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
+    assert_int_equal(health_of(&s).failures, 0);
     close_stage(&s);
 }
 
@@ -228,15 +193,11 @@ static void an_audit_that_finds_a_difference_lists_instead_of_checking(void **st
     start_stage(&s);
     play_each(&s, LISTED);
     s.source.trace[0] = '\0';
-    play_line(&s, "wait 90000");
-    play_line(&s, "fail timeout");
-    play_line(&s, "wait 1000");
-    play_line(&s, "? watch rv=10");
-    play_each(&s, "open\nwait 90000\nfail timeout\nwait 1000");
-    play_line(&s, "? " CHECK);
+    play_each(&s, "wait 90000\nfail timeout\nwait 1000\n? watch rv=10\nopen\nwait 90000\nfail timeout\nwait 1000\n"
+                  "? " CHECK);
     ki_reflector_relist(&s.informer->reflector);
     settle(&s);
-    play_line(&s, "? cancel; list limit=500");
+    play(&s, "? cancel; list limit=500");
     close_stage(&s);
 }
 

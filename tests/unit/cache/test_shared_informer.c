@@ -21,16 +21,12 @@ static void a_handler_hears_of_the_list_then_of_changes(void **state) {
     (void)state;
     stage s;
     observer h;
-    open_stage(&s, 0);
-    add_observer(&h, &s, NULL);
-    start_stage(&s);
+    open_observed_stage(&s, &h, NULL);
     assert_false(ki_informer_has_synced(s.informer));
-    play_each(&s, LISTED);
-    expect(&h, "+a=5i +b=6i synced");
+    play_each(&s, LISTED "\n> +a=5i +b=6i synced");
     assert_true(ki_informer_has_synced(s.informer));
     assert_true(ki_registration_has_synced(h.registration));
-    play_each(&s, "add default/c 11\nmod default/a 12\ndel default/b 13\n");
-    expect(&h, "+c=11 ~a=5>12 -b=13");
+    play_each(&s, "add default/c 11\nmod default/a 12\ndel default/b 13\n> +c=11 ~a=5>12 -b=13");
     close_stage(&s);
     expect(&h, "removed");
     assert_string_equal(s.states, "connecting, listing, connecting, watching, stopped");
@@ -40,13 +36,8 @@ static void changes_of_one_key_come_in_order_after_the_store(void **state) {
     (void)state;
     stage s;
     observer h;
-    open_stage(&s, 0);
-    add_observer(&h, &s, NULL);
-    start_stage(&s);
-    play_each(&s, LISTED);
-    expect(&h, "+a=5i +b=6i synced");
-    play(&s, "mod default/a 11\ndel default/a 12\nadd default/a 13\nadd default/x 14\ndel default/x 15");
-    settle(&s);
+    open_listed_stage(&s, &h);
+    play_all(&s, "mod default/a 11\ndel default/a 12\nadd default/a 13\nadd default/x 14\ndel default/x 15");
     expect(&h, "~a=5>11 -a=12 +a=13 +x=14 -x=15");
     ki_object *a = ki_informer_get(s.informer, "default/a");
     assert_string_equal(ki_object_resource_version(a), "13");
@@ -98,14 +89,9 @@ static void a_relist_tells_the_difference(void **state) {
     (void)state;
     stage s;
     observer h;
-    open_stage(&s, 0);
-    add_observer(&h, &s, NULL);
-    start_stage(&s);
-    play_each(&s, LISTED);
-    expect(&h, "+a=5i +b=6i synced");
-    play_each(&s, "error 410\nwait 1600\nitem default/b 20\nitem default/c 21\npage 22 -\nopen");
+    open_listed_stage(&s, &h);
+    play_each(&s, "error 410\nwait 1600\nitem default/b 20\nitem default/c 21\npage 22 -\nopen\nerrors expired:");
     expect(&h, in_order ? "-a=5? ~b=6>20 +c=21" : "~b=6>20 +c=21 -a=5?");
-    assert_string_equal(s.errors, "expired:");
     close_stage(&s);
 }
 
@@ -117,9 +103,8 @@ static void a_relist_of_what_is_known_is_a_resync(void **state) {
     add_observer(&plain, &s, NULL);
     add_observer(&resyncing, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = 100000000));
     start_stage(&s);
-    play_each(&s, LISTED "\nerror 500\nwait 1600\n" LISTED);
-    expect(&plain, "+a=5i +b=6i synced");
-    expect(&resyncing, "+a=5i +b=6i synced ~a=5>5r ~b=6>6r");
+    play_each(&s, LISTED "\nerror 500\nwait 1600\n" LISTED "\n> +a=5i +b=6i synced\n"
+                         ">> +a=5i +b=6i synced ~a=5>5r ~b=6>6r");
     close_stage(&s);
 }
 
@@ -127,14 +112,8 @@ static void the_repeated_end_of_an_earlier_object_does_not_hide_that_of_the_one_
     (void)state;
     stage s;
     observer h;
-    open_stage(&s, 0);
-    add_observer(&h, &s, NULL);
-    start_stage(&s);
-    play_each(&s, LISTED);
-    expect(&h, "+a=5i +b=6i synced");
-    assert_true(fake_play(&s.source, "del default/a 4 another")); /* both before the queue is looked at */
-    assert_true(fake_play(&s.source, "del default/a 12"));
-    play(&s, "wait 1");
+    open_listed_stage(&s, &h);
+    play_all(&s, "del default/a 4 another\ndel default/a 12"); /* the queue gets both before its first pop */
     expect(&h, "-a=12");
     close_stage(&s);
 }
@@ -144,9 +123,7 @@ static void a_relist_with_another_content_is_an_update_whatever_its_version(void
     (void)state;
     stage s;
     observer h;
-    open_stage(&s, 0);
-    add_observer(&h, &s, NULL);
-    start_stage(&s);
+    open_observed_stage(&s, &h, NULL);
     play_each(&s, LISTED "\nerror 500\nwait 1600");
     expect(&h, "+a=5i +b=6i synced");
     ki_object *obj = make_object_from_json("{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"namespace\":"
@@ -167,35 +144,20 @@ static void another_object_under_the_same_name_is_a_delete_and_an_add(void **sta
     add_observer(&h, &s, NULL);
     add_observer(&latest, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
     start_stage(&s);
-    play_each(&s, LISTED);
-    expect(&h, "+a=5i +b=6i synced");
-    expect(&latest, "+a=5i +b=6i synced");
-    play_each(&s, "error 410\nwait 1600\nitem default/a 20 other\nitem default/b 6\npage 22 -\nopen");
-    expect(&h, "-a=5? +a=20");
-    expect(&latest, "-a=5? +a=20");
-    play_each(&s, "mod default/a 23 third");
-    expect(&h, "-a=20? +a=23");
-    expect(&latest, "-a=20? +a=23");
+    play_each(&s, LISTED "\n> +a=5i +b=6i synced\n>> +a=5i +b=6i synced\n"
+                         "error 410\nwait 1600\nitem default/a 20 other\nitem default/b 6\npage 22 -\nopen\n"
+                         "> -a=5? +a=20\n>> -a=5? +a=20\n"
+                         "mod default/a 23 third\n> -a=20? +a=23\n>> -a=20? +a=23");
     close_stage(&s);
 }
 
 static void repeated_and_older_events_are_dropped(void **state) {
     (void)state;
-    stage s;
-    observer h;
-    open_stage(&s, 0);
-    add_observer(&h, &s, NULL);
-    start_stage(&s);
-    play_each(&s, "item default/a 50\npage 50 -\nopen");
-    expect(&h, "+a=50i synced");
-    play_each(&s, "add default/a 50\nmod default/a 49\nadd default/a 40 before\ndel default/a 41 before\nmod default/a "
-                  "51\nmod default/a 51");
-    expect(&h, "~a=50>51");
-    play_each(&s, "mod default/z not-a-number\nmod default/z neither");
-    expect(&h, "+z=not-a-number ~z=not-a-number>neither");
-    play_each(&s, "del default/nobody 70\ndel default/a 51");
-    expect(&h, "-a=51");
-    close_stage(&s);
+    play_informer("item default/a 50\npage 50 -\nopen\n> +a=50i synced\n"
+                  "add default/a 50\nmod default/a 49\nadd default/a 40 before\ndel default/a 41 before\n"
+                  "mod default/a 51\nmod default/a 51\n> ~a=50>51\n"
+                  "mod default/z not-a-number\nmod default/z neither\n> +z=not-a-number ~z=not-a-number>neither\n"
+                  "del default/nobody 70\ndel default/a 51\n> -a=51");
 }
 
 /* A server that closes each watch after so many events; with `repeats` it sends those up to the version that was asked for again, too. */
@@ -207,9 +169,7 @@ static void each_event_is_told_once_however_often_the_watch_is_closed(void **sta
             stage s;
             observer h;
             int at = 2, watches = 0;
-            open_stage(&s, 0);
-            add_observer(&h, &s, NULL);
-            start_stage(&s);
+            open_observed_stage(&s, &h, NULL);
             play_each(&s, "item default/k1 1\nitem default/k2 2\npage 2 -");
             expect(&h, "+k1=1i +k2=2i synced");
             for (; at < 11; watches++) {
@@ -244,9 +204,7 @@ static void an_empty_list_is_synced_at_once(void **state) {
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         stage s;
         observer h;
-        open_stage(&s, 0);
-        add_observer(&h, &s, NULL);
-        start_stage(&s);
+        open_observed_stage(&s, &h, NULL);
         play_each(&s, pages[i]);
         expect(&h, "synced");
         assert_true(ki_informer_has_synced(s.informer));
@@ -256,18 +214,7 @@ static void an_empty_list_is_synced_at_once(void **state) {
 
 static void the_store_knows_where_it_is(void **state) {
     (void)state;
-    stage s;
-    open_stage(&s, 0);
-    start_stage(&s);
-    static const char *const plays[] = { LISTED, "mod default/a 11", "bookmark 20", "del default/a 21" };
-    static const char *const versions[] = { "10", "11", "20", "21" };
-    for (size_t i = 0; i < sizeof plays / sizeof *plays; i++) {
-        play_each(&s, plays[i]);
-        ki_snapshot *snapshot = ki_informer_snapshot(s.informer);
-        assert_string_equal(ki_snapshot_resource_version(snapshot), versions[i]);
-        ki_snapshot_free(snapshot);
-    }
-    close_stage(&s);
+    play_informer(LISTED "\nat 10\nmod default/a 11\nat 11\nbookmark 20\nat 20\ndel default/a 21\nat 21");
 }
 
 static void an_object_and_its_version_appear_at_one_moment(void **state) {
@@ -337,21 +284,14 @@ static void a_transform_changes_what_is_stored(void **state) {
     int calls = 0;
     open_stage(&s, 0);
     add_observer(&h, &s, NULL);
+    h.reads_the_store = true;
     assert_int_equal(ki_informer_set_transform(s.informer, note_version, &calls, NULL), KI_OK);
     start_stage(&s);
     play_each(&s, LISTED "\nadd default/bad 11\nmod default/a 12");
-    expect(&h, "+a=5i +b=6i synced ~a=5>12");
+    expect(&h, "+a=5(5)i +b=6(6)i synced ~a=5(5)>12(12)");
     assert_int_equal(calls, 4);
     assert_string_equal(s.errors, "invalid argument:default/bad");
-    ki_object *a = ki_informer_get(s.informer, "default/a");
-    ki_value value = KI_VALUE_INIT;
-    assert_int_equal(ki_object_field(a, "data.seen", &value, NULL), KI_OK);
-    assert_string_equal(value.text, "12");
-    ki_value_clear(&value);
-    ki_object_unref(a);
-    ki_health health;
-    ki_informer_health(s.informer, &health);
-    assert_int_equal(health.skipped, 1);
+    assert_int_equal(health_of(&s).skipped, 1);
     close_stage(&s);
 }
 
@@ -372,15 +312,8 @@ static void the_store_is_at_the_source_s_version_whatever_a_transform_leaves(voi
     add_observer(&h, &s, NULL);
     assert_int_equal(ki_informer_set_transform(s.informer, take_version_away, NULL, NULL), KI_OK);
     start_stage(&s);
-    static const char *const plays[] = { LISTED, "mod default/a 11", "del default/a 12",
-                                         "error 410\nwait 1600\nitem default/c 30\npage 31 -\nopen" };
-    static const char *const versions[] = { "10", "11", "12", "31" };
-    for (size_t i = 0; i < sizeof plays / sizeof *plays; i++) {
-        play_each(&s, plays[i]);
-        ki_snapshot *snapshot = ki_informer_snapshot(s.informer);
-        assert_string_equal(ki_snapshot_resource_version(snapshot), versions[i]);
-        ki_snapshot_free(snapshot);
-    }
+    play_each(&s, LISTED "\nat 10\nmod default/a 11\nat 11\ndel default/a 12\nat 12\n"
+                         "error 410\nwait 1600\nitem default/c 30\npage 31 -\nopen\nat 31");
     expect(&h, in_order ? "+a=i +b=i synced ~a=> -a= -b=? +c=" : "+a=i +b=i synced ~a=> -a= +c= -b=?");
     close_stage(&s);
 }
@@ -438,29 +371,26 @@ static void what_must_be_set_before_the_start_is_refused_afterwards(void **state
 static void health_tells_what_and_why(void **state) {
     (void)state;
     stage s;
-    ki_health health;
     open_stage(&s, 0);
-    ki_informer_health(s.informer, &health);
-    assert_int_equal(health.state, KI_STATE_NOT_STARTED);
+    assert_int_equal(health_of(&s).state, KI_STATE_NOT_STARTED);
     start_stage(&s);
     play_each(&s, "item default/a 5\npage 10 t 9");
-    ki_informer_health(s.informer, &health);
+    ki_health health = health_of(&s);
     assert_int_equal(health.state, KI_STATE_LISTING);
     assert_int_equal(health.listed, 1);
     assert_int_equal(health.list_total, 10);
     assert_int_equal(health.retry_in_ms, -1);
     play_each(&s, "fail 403");
-    ki_informer_health(s.informer, &health);
+    health = health_of(&s);
     assert_int_equal(health.state, KI_STATE_BLOCKED);
     assert_int_equal(health.cause.http_status, 403);
     assert_string_equal(ki_error_message(&health.cause), "HTTP 403"); /* what the source said */
     assert_string_equal(s.errors, "http error:");
     assert_in_range(health.retry_in_ms, 799, 1600);
-    assert_true(test_engine_advance(&s.engine, 500));
-    ki_informer_health(s.informer, &health);
-    assert_int_equal(health.since_ms, 500);
+    play(&s, "wait 500");
+    assert_int_equal(health_of(&s).since_ms, 500);
     play_each(&s, "wait 1100\n" LISTED);
-    ki_informer_health(s.informer, &health);
+    health = health_of(&s);
     assert_int_equal(health.state, KI_STATE_WATCHING);
     assert_int_equal(health.objects, 2);
     assert_int_equal(health.cause.code, KI_OK);
@@ -562,21 +492,12 @@ static bool memory_scenario(memory_case c) {
     stage s;
     observer h = { .stage = &s }, latest = { .stage = &s };
     scarce_memory memory;
-    memset(&s, 0, sizeof s);
     scarce_memory_init(&memory, c.fail_at);
     memory.forever = c.for_a_minute;
-    fake_init(&s.source);
-    ki_shared_informer_options options = {
-        .list_watch = &s.source.base, .resource = &configmaps, .in_order = in_order, .no_streaming_list = !c.streaming
-    };
-    ki_status status = test_engine_open(&s.engine, &memory.allocator, 1) ? KI_OK : KI_ERR_NO_MEMORY;
+    const ki_shared_informer_options options = { .no_streaming_list = !c.streaming };
+    ki_status status = open_stage_with(&s, options, &memory.allocator);
     if (status)
-        goto no_engine;
-    settle(&s);
-    options.engine = s.engine.engine;
-    status = ki_informer_new(&options, &s.informer, NULL);
-    if (status)
-        goto no_informer;
+        goto no_stage;
     status = ki_informer_register(s.informer, &observing, &h, NULL, &h.registration, NULL);
     if (!status)
         status =
@@ -594,19 +515,14 @@ static bool memory_scenario(memory_case c) {
         ki_snapshot_free(snapshot);
         check_memory_story(&h);
         check_memory_story(&latest);
-        ki_health health;
-        ki_informer_health(s.informer, &health);
+        const ki_health health = health_of(&s);
         if (health.state != KI_STATE_CONNECTING)
             assert_int_equal(health.cause.code, KI_OK);
     }
-    ki_informer_stop(s.informer);
-    ki_informer_join(s.informer);
-    ki_informer_free(s.informer);
+    close_stage(&s);
     assert_int_equal(h.removed, h.registration.informer != NULL);
     assert_int_equal(latest.removed, latest.registration.informer != NULL);
-no_informer:
-    test_engine_close(&s.engine);
-no_engine:
+no_stage:
     assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
     assert_int_equal(scarce_memory_in_use(&memory), 0);
     return memory.forever ? memory.fail_at == SIZE_MAX || status != KI_OK : scarce_memory_failed(&memory);

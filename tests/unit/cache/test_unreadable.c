@@ -17,8 +17,7 @@
 #include <string.h>
 
 static void expect_unreadable(const stage *s, size_t count, const char *words) {
-    ki_health health;
-    ki_informer_health(s->informer, &health);
+    const ki_health health = health_of(s);
     assert_int_equal(health.unreadable, count);
     assert_string_equal(health.unreadable_message, words);
 }
@@ -134,7 +133,7 @@ static void a_version_that_is_given_twice_does_not_hide_the_later_state(void **s
         make_object_from_json("{\"metadata\":{\"namespace\":\"default\",\"name\":\"b\",\"resourceVersion\":\"90\","
                               "\"labels\":{\"app\":\"new\"}}}");
     assert_non_null(obj);
-    s.source.watch.on_event(KI_EVENT_MODIFIED, obj, s.source.watch.user);
+    s.source.watch.on_event(KI_CHANGE_MODIFIED, obj, s.source.watch.user);
     play_each(&s, "mod default/a 91");
     expect(&h, "~b=90>90 ~a=89>91");
     expect_unreadable(&s, 0, "");

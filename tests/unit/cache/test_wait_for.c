@@ -7,75 +7,26 @@
 #include <cmocka.h>
 
 #include "src/cache/informer_parts.h"
-#include "tests/support/fake_list_watch.h"
+#include "tests/support/informer_stage.h"
 #include "tests/support/scarce_memory.h"
-#include "tests/support/test_engine.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    TEXT = 1024
-};
+static char called[TEXT]; /* "name=status " of each callback */
 
-typedef struct stage {
-    test_engine engine;
-    fake_list_watch source;
-    ki_informer *informer;
-    char called[TEXT]; /* "name=status " of each callback */
-} stage;
-
-static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
-static bool in_order;
-
-static ki_status open_stage(stage *s, const ki_allocator *allocator) {
-    memset(s, 0, sizeof *s);
-    if (!test_engine_open(&s->engine, allocator, 1))
-        return KI_ERR_NO_MEMORY;
-    fake_init(&s->source);
-    ki_shared_informer_options options = { .engine = s->engine.engine,
-                                           .list_watch = &s->source.base,
-                                           .resource = &configmaps,
-                                           .in_order = in_order,
-                                           .no_streaming_list = true };
-    assert_true(test_engine_settle(&s->engine));
-    ki_status status = ki_informer_new(&options, &s->informer, NULL);
-    if (status)
-        test_engine_close(&s->engine);
-    return status;
-}
-
-static void settle(stage *s) {
-    assert_true(test_engine_settle(&s->engine));
-}
-
-static void close_stage(stage *s) {
-    ki_informer_stop(s->informer);
-    ki_informer_join(s->informer);
-    ki_informer_free(s->informer);
-    test_engine_close(&s->engine);
-}
-
-/* Lines of the source, applied together. */
-static void play(stage *s, const char *lines) {
-    char copy[TEXT];
-    char *rest = NULL;
-    snprintf(copy, sizeof copy, "%s", lines);
-    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        if (!fake_play(&s->source, line))
-            fail_msg("the source cannot do \"%s\" now; it was asked: %s", line, s->source.trace);
-    settle(s);
+static ki_status open_waits(stage *s, const ki_allocator *allocator) {
+    called[0] = '\0';
+    return open_stage_with(s, (ki_shared_informer_options){ .no_streaming_list = true }, allocator);
 }
 
 /* A copy at version 10 with an object at 5. */
 static void open_synced(stage *s) {
-    assert_int_equal(open_stage(s, NULL), KI_OK);
-    assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
-    settle(s);
-    play(s, "item default/a 5\npage 10 -");
-    play(s, "open");
+    assert_int_equal(open_waits(s, NULL), KI_OK);
+    start_stage(s);
+    play_each(s, "item default/a 5\npage 10 -\nopen");
 }
 
 typedef struct asker {
@@ -86,8 +37,7 @@ typedef struct asker {
 static void on_version(ki_informer *informer, ki_status status, void *user) {
     const asker *self = user;
     assert_ptr_equal(informer, self->stage->informer);
-    char *text = self->stage->called;
-    snprintf(text + strlen(text), TEXT - strlen(text), "%s=%s ", self->name, ki_status_name(status));
+    snprintf(called + strlen(called), TEXT - strlen(called), "%s=%s ", self->name, ki_status_name(status));
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(ki_informer_wait_for_version(informer, NULL, "1", 0, &err), KI_ERR_DEADLOCK);
 }
@@ -143,7 +93,7 @@ static void a_wait_ends_with_the_change_it_waits_for(void **state) {
         waiter w;
         open_synced(&s);
         begin_to_wait(&w, &s, cases[i].key, cases[i].version);
-        play(&s, cases[i].lines);
+        play_all(&s, cases[i].lines);
         ki_thread_join(&w.thread);
         assert_int_equal(w.status, KI_OK);
         assert_int_equal(atomic_load(&s.informer->wait_count), 0);
@@ -183,9 +133,7 @@ static void what_came_and_went_at_once_has_been_seen_though_more_is_queued(void 
     open_synced(&s);
     begin_to_wait(&w, &s, "default/x", "11");
     /* One unit of work at a time: the queue has more when x is gone, and the copy is still at 10. */
-    assert_true(fake_play(&s.source, "add default/x 11"));
-    assert_true(fake_play(&s.source, "del default/x 12"));
-    assert_true(fake_play(&s.source, "add default/y 13"));
+    play(&s, "add default/x 11\ndel default/x 12\nadd default/y 13");
     while (atomic_load(&s.informer->wait_count) && ki_engine_timeout(s.engine.engine) == 0)
         assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
     ki_thread_join(&w.thread);
@@ -206,7 +154,7 @@ static void list_many(stage *s) {
     for (int i = 0; i < 500; i++) {
         char line[64];
         snprintf(line, sizeof line, "item default/k%d 5", i);
-        assert_true(fake_play(&s->source, line));
+        play(s, line);
     }
 }
 
@@ -215,24 +163,21 @@ static void the_version_of_a_list_that_is_not_processed_has_not_been_seen(void *
     (void)state;
     stage s;
     bool has_x = false;
-    assert_int_equal(open_stage(&s, NULL), KI_OK);
+    assert_int_equal(open_waits(&s, NULL), KI_OK);
     assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "19", -1, on_version_of_x, &has_x, NULL),
                      KI_OK);
-    assert_int_equal(ki_informer_start(s.informer, NULL), KI_OK);
-    settle(&s);
+    start_stage(&s);
     list_many(&s);
-    assert_true(fake_play(&s.source, "page 10 -"));
+    play(&s, "page 10 -");
     for (int i = 0; i < 10 && !s.source.watches; i++)
         assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
-    assert_true(fake_play(&s.source, "fail 410"));
+    play(&s, "fail 410");
     s.engine.now += KI_SECONDS(60); /* past the backoff */
     for (int i = 0; i < 10 && !s.source.lists; i++)
         assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
     assert_false(ki_informer_has_synced(s.informer));
     list_many(&s);
-    assert_true(fake_play(&s.source, "item default/w 18"));
-    assert_true(fake_play(&s.source, "item default/x 19"));
-    assert_true(fake_play(&s.source, "page 20 -"));
+    play(&s, "item default/w 18\nitem default/x 19\npage 20 -");
     while (ki_engine_timeout(s.engine.engine) == 0)
         assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
     assert_true(has_x);
@@ -255,13 +200,13 @@ static void a_stop_ends_every_wait(void **state) {
     ki_thread_join(&one.thread);
     assert_int_equal(all.status, KI_ERR_CANCELLED);
     assert_int_equal(one.status, KI_ERR_CANCELLED);
-    assert_string_equal(s.called, "early=cancelled ");
+    assert_string_equal(called, "early=cancelled ");
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "1", -1, on_version, &early, &err),
                      KI_ERR_CANCELLED);
     assert_int_equal(err.code, KI_ERR_CANCELLED);
     close_stage(&s);
-    assert_string_equal(s.called, "early=cancelled ");
+    assert_string_equal(called, "early=cancelled ");
 }
 
 static void waiting_on_the_loop_would_be_a_deadlock(void **state) {
@@ -284,13 +229,13 @@ static void callbacks_come_once_on_the_loop_in_the_order_of_asking(void **state)
     assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "11", -1, on_version, &second, NULL), KI_OK);
     assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "13", -1, on_version, &third, NULL), KI_OK);
     assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "10", -1, on_version, &there, NULL), KI_OK);
-    assert_string_equal(s.called, ""); /* not from inside */
+    assert_string_equal(called, ""); /* not from inside */
     settle(&s);
-    assert_string_equal(s.called, "there=ok ");
-    play(&s, "mod default/a 12");
-    assert_string_equal(s.called, "there=ok first=ok second=ok ");
-    play(&s, "bookmark 20");
-    assert_string_equal(s.called, "there=ok first=ok second=ok third=ok ");
+    assert_string_equal(called, "there=ok ");
+    play_all(&s, "mod default/a 12");
+    assert_string_equal(called, "there=ok first=ok second=ok ");
+    play_all(&s, "bookmark 20");
+    assert_string_equal(called, "there=ok first=ok second=ok third=ok ");
     assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, NULL, -1, on_version, &first, NULL),
                      KI_ERR_INVALID);
     assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "1", -1, NULL, &first, NULL), KI_ERR_INVALID);
@@ -320,25 +265,25 @@ static void a_callback_comes_once_by_what_comes_first(void **state) {
             KI_OK);
         assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "999", -1, on_version, &other, NULL),
                          KI_OK);
-        assert_true(test_engine_advance(&s.engine, 400));
-        assert_string_equal(s.called, "");
+        play(&s, "wait 400");
+        assert_string_equal(called, "");
         if (!cases[i].lines) {
             assert_int_equal(ki_informer_cancel_version_waits(s.informer, on_version, &one, NULL), KI_OK);
-            assert_string_equal(s.called, ""); /* not from inside */
+            assert_string_equal(called, ""); /* not from inside */
         } else {
-            play(&s, cases[i].lines);
+            play_all(&s, cases[i].lines);
         }
-        assert_true(test_engine_advance(&s.engine, 99));
-        assert_string_equal(s.called, strstr(cases[i].called, "timeout") ? "" : cases[i].called);
-        assert_true(test_engine_advance(&s.engine, 1));
-        assert_string_equal(s.called, cases[i].called);
+        play(&s, "wait 99");
+        assert_string_equal(called, strstr(cases[i].called, "timeout") ? "" : cases[i].called);
+        play(&s, "wait 1");
+        assert_string_equal(called, cases[i].called);
         ki_error err = KI_ERROR_INIT;
         assert_int_equal(ki_informer_cancel_version_waits(s.informer, on_version, &one, &err), KI_ERR_NOT_FOUND);
-        play(&s, "add default/y 100");
-        assert_true(test_engine_advance(&s.engine, 1000));
-        assert_string_equal(s.called, cases[i].called);
+        play_all(&s, "add default/y 100");
+        play(&s, "wait 1000");
+        assert_string_equal(called, cases[i].called);
         ki_informer_stop(s.informer);
-        assert_non_null(strstr(s.called, "other=cancelled "));
+        assert_non_null(strstr(called, "other=cancelled "));
         assert_int_equal(ki_informer_cancel_version_waits(s.informer, on_version, &other, &err), KI_ERR_NOT_FOUND);
         close_stage(&s);
     }
@@ -361,9 +306,9 @@ static void a_callback_may_ask_and_cancel(void **state) {
     asker one = { &s, "one" };
     assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "10", 10, ask_and_cancel, &one, NULL), KI_OK);
     settle(&s);
-    assert_string_equal(s.called, "one=ok one=cancelled ");
-    assert_true(test_engine_advance(&s.engine, 1000));
-    assert_string_equal(s.called, "one=ok one=cancelled ");
+    assert_string_equal(called, "one=ok one=cancelled ");
+    play(&s, "wait 1000");
+    assert_string_equal(called, "one=ok one=cancelled ");
     close_stage(&s);
 }
 
@@ -371,12 +316,12 @@ static void a_callback_may_ask_and_cancel(void **state) {
 static void a_deadline_holds_before_the_start(void **state) {
     (void)state;
     stage s;
-    assert_int_equal(open_stage(&s, NULL), KI_OK);
+    assert_int_equal(open_waits(&s, NULL), KI_OK);
     asker first = { &s, "first" }, second = { &s, "second" };
     assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "1", 50, on_version, &second, NULL), KI_OK);
     assert_int_equal(ki_informer_wait_for_version_async(s.informer, "a", NULL, 20, on_version, &first, NULL), KI_OK);
-    assert_true(test_engine_advance(&s.engine, 100));
-    assert_string_equal(s.called, "first=timeout second=timeout ");
+    play(&s, "wait 100");
+    assert_string_equal(called, "first=timeout second=timeout ");
     close_stage(&s);
 }
 
@@ -390,9 +335,8 @@ static void a_stop_that_no_step_follows_ends_every_wait(void **state) {
     (void)state;
     stage s;
     waiter version, sync = { .err = KI_ERROR_INIT };
-    assert_int_equal(open_stage(&s, NULL), KI_OK);
-    assert_int_equal(ki_informer_start(s.informer, NULL), KI_OK);
-    settle(&s);
+    assert_int_equal(open_waits(&s, NULL), KI_OK);
+    start_stage(&s);
     begin_to_wait(&version, &s, NULL, "99");
     sync.informer = s.informer;
     assert_int_equal(ki_thread_start(&sync.thread, "waiter", wait_for_sync, &sync, NULL), KI_OK);
@@ -407,22 +351,18 @@ static void a_stop_that_no_step_follows_ends_every_wait(void **state) {
 
 static void lack_of_memory_refuses_a_callback_and_nothing_else(void **state) {
     (void)state;
-    for (size_t fail_at = 0;; fail_at++) {
+    scarce_memory memory = SCARCE_MEMORY_FROM(0);
+    while (scarce_memory_next(&memory)) {
         stage s;
-        scarce_memory memory;
-        scarce_memory_init(&memory, fail_at);
-        if (open_stage(&s, &memory.allocator) == KI_OK) {
+        if (open_waits(&s, &memory.allocator) == KI_OK) {
             asker one = { &s, "one" };
             ki_error err = KI_ERROR_INIT;
             ki_status status = ki_informer_wait_for_version_async(s.informer, "a", "1", 10, on_version, &one, &err);
             assert_true(status == KI_OK || err.code == KI_ERR_NO_MEMORY);
             settle(&s);
             close_stage(&s);
-            assert_string_equal(s.called, status ? "" : "one=cancelled ");
+            assert_string_equal(called, status ? "" : "one=cancelled ");
         }
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-        if (!scarce_memory_failed(&memory))
-            break;
     }
 }
 

@@ -137,11 +137,11 @@ static void on_read(void *user) {
     assert_int_equal(self->reads, self->arrivals);
 }
 
-static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
+static void on_event(ki_change kind, ki_object *obj, void *user) {
     note(user, "%c%s@%s",
-         kind == KI_EVENT_ADDED      ? '+'
-         : kind == KI_EVENT_MODIFIED ? '*'
-                                     : '-',
+         kind == KI_CHANGE_ADDED      ? '+'
+         : kind == KI_CHANGE_MODIFIED ? '*'
+                                      : '-',
          ki_object_key(obj), ki_object_resource_version(obj));
 }
 
@@ -748,9 +748,8 @@ static void every_lack_of_memory_is_told(void **state) {
     (void)state;
     for (size_t i = 0; i < EXCHANGE_CASES; i++) {
         const exchange_case *one = &exchange_cases[i];
-        for (size_t n = 0;; n++) {
-            scarce_memory memory;
-            scarce_memory_init(&memory, n);
+        scarce_memory memory = SCARCE_MEMORY_FROM(0);
+        while (scarce_memory_next(&memory)) {
             fixture self;
             ki_status status = open_fixture(&self, &memory.allocator, &pods);
             if (!status) {
@@ -766,13 +765,10 @@ static void every_lack_of_memory_is_told(void **state) {
                 /* What was already bad may be told as such; all else is lack of memory. */
                 if (failed && self.end.code != KI_ERR_NO_MEMORY && strcmp(self.trace, one->want) != 0 &&
                     !strstr(self.trace, "end(http error") && !strstr(self.trace, "end(expired"))
-                    fail_msg("%s, allocation %zu: %s", one->name, n, self.trace);
+                    fail_msg("%s, allocation %zu: %s", one->name, memory.fail_at, self.trace);
                 assert_non_null(strstr(self.trace, "end("));
             }
             close_fixture(&self);
-            assert_int_equal(scarce_memory_in_use(&memory), 0);
-            if (!failed)
-                break;
         }
     }
 }

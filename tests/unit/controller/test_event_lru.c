@@ -87,9 +87,8 @@ static void texts_with_other_borders_have_other_keys(void **state) {
 static void each_allocation_may_fail(void **state) {
     (void)state;
     static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h" };
-    for (size_t n = 0;; n++) {
-        scarce_memory memory;
-        scarce_memory_init(&memory, n);
+    scarce_memory memory = SCARCE_MEMORY_FROM(0);
+    while (scarce_memory_next(&memory)) {
         ki_event_lru lru;
         open_lru(&lru, &memory.allocator);
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -98,11 +97,7 @@ static void each_allocation_may_fail(void **state) {
             else
                 assert_null(get(&lru, names[i]));
         assert_true(lru.map.count <= 3);
-        bool failed = scarce_memory_failed(&memory);
         ki_event_lru_free(&lru);
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-        if (!failed)
-            break;
     }
 }
 

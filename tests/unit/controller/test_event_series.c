@@ -156,9 +156,8 @@ static void only_so_many_are_open(void **state) {
 
 static void each_allocation_may_fail(void **state) {
     (void)state;
-    for (size_t n = 0;; n++) {
-        scarce_memory memory;
-        scarce_memory_init(&memory, n);
+    scarce_memory memory = SCARCE_MEMORY_FROM(0);
+    while (scarce_memory_next(&memory)) {
         ki_event_series series;
         ki_event_series_init(&series, &memory.allocator, 1);
         for (int i = 0; i < 20; i++) {
@@ -170,11 +169,7 @@ static void each_allocation_may_fail(void **state) {
                 entry->first = NULL; /* it is malloc's */
             ki_free(&ki_allocator_default, record);
         }
-        bool failed = scarce_memory_failed(&memory);
         ki_event_series_free(&series);
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-        if (!failed)
-            break;
     }
 }
 

@@ -1,5 +1,5 @@
 /* Server-side apply: who owns which fields, what is a conflict, what goes once nobody applies it any more. */
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 #include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>
@@ -20,20 +20,6 @@
 #define FILLED \
     "\"resources\":{},\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\""
 #define PULLED FILLED ",\"imagePullPolicy\":\"Always\""
-
-static rest_server server;
-
-static int start(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
-    return 0;
-}
-
-static int stop(void **state) {
-    (void)state;
-    rest_server_stop(&server);
-    return 0;
-}
 
 static int apply(const char *target, const char *parameters, const char *config) {
     char whole[512];
@@ -258,12 +244,7 @@ static void spoilt_patches_are_answered(void **state) {
 /* One request after the other, the allocation number n failing: each answers or tells of the lack, and nothing is lost. */
 static void whatever_allocation_fails_nothing_is_lost(void **state) {
     (void)state;
-    static const struct {
-        const char *method;
-        const char *target;
-        const char *type;
-        const char *body;
-    } requests[] = {
+    static const rest_call requests[] = {
         { "PATCH", DEPLOYMENT "?fieldManager=a", APPLY,
           DEPLOYMENT_HEAD "\"replicas\":2," CONTAINERS("{\"name\":\"c\",\"image\":\"i\"}") "}}" },
         { "PATCH", DEPLOYMENT "?fieldManager=b", APPLY,
@@ -279,10 +260,9 @@ static void whatever_allocation_fails_nothing_is_lost(void **state) {
         { "GET", "/openapi/v3/apis/policy/v1", NULL, NULL },
     };
     for (size_t r = 0; r < sizeof requests / sizeof requests[0]; r++) {
-        for (size_t n = 0;; n++) {
-            scarce_memory memory;
+        scarce_memory memory = SCARCE_MEMORY_LATER;
+        while (scarce_memory_next(&memory)) {
             kt_cluster *cluster = NULL;
-            scarce_memory_init(&memory, SIZE_MAX);
             assert_int_equal(kt_cluster_new(&memory.allocator, NULL, &cluster, NULL), KI_OK);
             for (size_t i = 0; i <= r; i++) {
                 kt_request request = { .method = requests[i].method,
@@ -291,33 +271,29 @@ static void whatever_allocation_fails_nothing_is_lost(void **state) {
                                        .body = ki_str_of(requests[i].body) };
                 kt_response response;
                 if (i == r)
-                    memory.fail_at = memory.calls + n;
+                    scarce_memory_begin(&memory);
                 ki_status status = kt_rest_handle(cluster, &request, server.now_ms, &response);
                 assert_true(status == KI_OK || (i == r && status == KI_ERR_NO_MEMORY));
                 if (!status)
                     kt_response_free(&response);
             }
-            bool failed = scarce_memory_failed(&memory);
             kt_cluster_free(cluster);
-            assert_int_equal(scarce_memory_in_use(&memory), 0);
-            if (!failed)
-                break;
         }
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(applied_fields_are_listed_by_the_keys_of_their_lists, start, stop),
-        cmocka_unit_test_setup_teardown(what_another_manager_set_is_a_conflict_until_it_is_forced, start, stop),
-        cmocka_unit_test_setup_teardown(a_list_element_goes_once_its_last_manager_leaves_it_out, start, stop),
-        cmocka_unit_test_setup_teardown(metadata_stays_when_the_last_applied_label_goes, start, stop),
-        cmocka_unit_test_setup_teardown(ports_of_the_same_number_and_another_protocol_are_two, start, stop),
-        cmocka_unit_test_setup_teardown(what_is_no_object_of_its_type_is_refused, start, stop),
-        cmocka_unit_test_setup_teardown(updates_by_many_managers_become_one_entry, start, stop),
-        cmocka_unit_test_setup_teardown(an_object_with_thousands_of_members_is_merged_at_once, start, stop),
-        cmocka_unit_test_setup_teardown(spoilt_patches_are_answered, start, stop),
-        cmocka_unit_test_setup_teardown(whatever_allocation_fails_nothing_is_lost, start, stop),
+        REST_TEST(applied_fields_are_listed_by_the_keys_of_their_lists),
+        REST_TEST(what_another_manager_set_is_a_conflict_until_it_is_forced),
+        REST_TEST(a_list_element_goes_once_its_last_manager_leaves_it_out),
+        REST_TEST(metadata_stays_when_the_last_applied_label_goes),
+        REST_TEST(ports_of_the_same_number_and_another_protocol_are_two),
+        REST_TEST(what_is_no_object_of_its_type_is_refused),
+        REST_TEST(updates_by_many_managers_become_one_entry),
+        REST_TEST(an_object_with_thousands_of_members_is_merged_at_once),
+        REST_TEST(spoilt_patches_are_answered),
+        REST_TEST(whatever_allocation_fails_nothing_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* test_auth.c: who is let in to the test server, what they may do there, and what they are told. */
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include "testing/access/rbac.h"
 #include "testing/values/spec.h"
@@ -12,21 +12,11 @@
 
 #include <cmocka.h>
 
-static rest_server server;
-
-static int set_up(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
-    return 0;
-}
-
 static kt_user as; /* in whose name `ask` asks */
 
-static int tear_down(void **state) {
-    (void)state;
+static int set_up(void **state) {
     as = (kt_user){ 0 };
-    rest_server_stop(&server);
-    return 0;
+    return rest_set_up(state);
 }
 
 static void give_token(const char *line) {
@@ -40,22 +30,15 @@ static void add_rule(const char *line) {
 /* A request through the network, with this header and type of its body. */
 static int ask_with(const char *authorization, const char *method, const char *target, const char *type,
                     const char *body) {
-    kt_request request = { .method = method,
-                           .target = target,
-                           .content_type = type,
-                           .user_agent = "tests/1.0",
-                           .body = ki_str_of(body),
-                           .authorization = authorization,
-                           .as = as,
-                           .from_network = true };
-    if (server.answered)
-        kt_response_free(&server.response);
-    assert_int_equal(kt_rest_handle(server.cluster, &request, server.now_ms, &server.response), KI_OK);
-    server.answered = true;
-    ki_buffer_reset(&server.text, SIZE_MAX);
-    ki_buffer_append(&server.text, server.response.body.data, server.response.body.size);
-    ki_buffer_append(&server.text, "", 0);
-    return server.response.status;
+    const kt_request request = { .method = method,
+                                 .target = target,
+                                 .content_type = type,
+                                 .user_agent = "tests/1.0",
+                                 .body = ki_str_of(body),
+                                 .authorization = authorization,
+                                 .as = as,
+                                 .from_network = true };
+    return rest_request(&server, &request);
 }
 
 static int ask(const char *authorization, const char *method, const char *target, const char *body) {
@@ -454,7 +437,7 @@ static void tokens_and_rules_have_limits(void **state) {
 }
 
 int main(void) {
-#define AUTH_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define AUTH_TEST(name) REST_TEST_WITH(set_up, name)
     const struct CMUnitTest tests[] = {
         AUTH_TEST(a_server_without_tokens_lets_everybody_in),
         AUTH_TEST(a_token_says_who_it_is),

@@ -1,10 +1,9 @@
 /* test_crd.c: custom resources of the test server: they come and go with their definitions, and have a schema. */
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include "src/base/buffer.h"
 #include "src/base/memory.h"
 #include "testing/crd/custom.h"
-#include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +14,7 @@
 
 #include <cmocka.h>
 
+#define JSON "application/json"
 #define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 #define FOOS "/apis/example.com/v1/namespaces/default/foos"
 #define CRD_HEAD \
@@ -39,20 +39,6 @@
         ",\"selectableFields\":[{\"jsonPath\":\".spec.colour\"}],\"additionalPrinterColumns\":[{\"name\":" \
         "\"Size\",\"type\":\"integer\",\"jsonPath\":\".spec.size\"},{\"name\":\"Age\",\"type\":\"date\"," \
         "\"jsonPath\":\".metadata.creationTimestamp\"}]") "]}}"
-
-static rest_server server;
-
-static int set_up(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    rest_server_stop(&server);
-    return 0;
-}
 
 static void define(void) {
     assert_int_equal(rest_post(&server, CRDS, CRD), 201);
@@ -434,63 +420,38 @@ static void lists_and_maps_merge_as_the_schema_says(void **state) {
     }
 }
 
-static void use(const ki_allocator *allocator) {
-    static const struct {
-        const char *method, *target, *body;
-    } steps[] = {
-        { "POST", CRDS, CRD },
-        { "POST", FOOS, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":3,\"list\":[{\"a\":true}]}}" },
-        { "POST", FOOS, "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"size\":0,\"host\":\"9\",\"colour\":\"x\"}}" },
-        { "POST", FOOS, "{\"metadata\":{\"name\":\"c\",\"odd\":1},\"spec\":{\"size\":1,\"size\":2,\"more\":[1]}}" },
-        { "GET", "/apis/example.com/v1", NULL },
-        { "DELETE", CRDS "/foos.example.com", NULL },
-        { "POST", CRDS, CRD },
-    };
-    kt_cluster *cluster;
-    kt_response response;
-    if (kt_cluster_new(allocator, NULL, &cluster, NULL))
-        return;
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        const kt_request request = { .method = steps[i].method,
-                                     .target = steps[i].target,
-                                     .content_type = "application/json",
-                                     .body = ki_str_of(steps[i].body) };
-        if (kt_rest_handle(cluster, &request, 0, &response) == KI_OK)
-            kt_response_free(&response);
-    }
-    kt_cluster_free(cluster);
-}
-
 static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
     (void)state;
-    for (size_t n = 0;; n++) {
-        scarce_memory memory;
-        scarce_memory_init(&memory, n);
-        use(&memory.allocator);
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-        if (!scarce_memory_failed(&memory))
-            break;
-    }
+    static const rest_call calls[] = {
+        { "POST", CRDS, JSON, CRD },
+        { "POST", FOOS, JSON, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":3,\"list\":[{\"a\":true}]}}" },
+        { "POST", FOOS, JSON, "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"size\":0,\"host\":\"9\",\"colour\":\"x\"}}" },
+        { "POST", FOOS, JSON,
+          "{\"metadata\":{\"name\":\"c\",\"odd\":1},\"spec\":{\"size\":1,\"size\":2,\"more\":[1]}}" },
+        { "GET", "/apis/example.com/v1", NULL, NULL },
+        { "DELETE", CRDS "/foos.example.com", NULL, NULL },
+        { "POST", CRDS, JSON, CRD },
+    };
+    rest_run_short_of_memory(calls, sizeof calls / sizeof *calls);
 }
 
 int main(void) {
-#define CRD_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CRD_TEST(a_definition_is_established_and_serves_its_resource),
-        CRD_TEST(discovery_has_it_in_both_forms),
-        CRD_TEST(its_objects_go_with_it_and_watchers_see_that),
-        CRD_TEST(a_new_version_comes_and_an_old_one_goes),
-        CRD_TEST(the_schema_decides_what_is_kept_and_what_is_wrong),
-        CRD_TEST(status_is_a_subresource_where_the_definition_says_so),
-        CRD_TEST(tables_and_field_selectors_follow_the_definition),
-        CRD_TEST(bad_definitions_are_refused_with_each_fault),
-        CRD_TEST(a_version_is_there_once_and_there_are_not_too_many),
-        CRD_TEST(a_wide_object_with_a_wide_schema_does_not_stop_the_server),
-        CRD_TEST(a_large_default_of_many_elements_is_refused_in_time),
-        CRD_TEST(as_many_as_there_is_room_for_are_served_and_come_again),
-        CRD_TEST(a_namespace_takes_its_custom_objects_along),
-        cmocka_unit_test_setup_teardown(lists_and_maps_merge_as_the_schema_says, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_object_says_what_it_is_and_what_is_unknown_is_told, set_up, tear_down),
+        REST_TEST(a_definition_is_established_and_serves_its_resource),
+        REST_TEST(discovery_has_it_in_both_forms),
+        REST_TEST(its_objects_go_with_it_and_watchers_see_that),
+        REST_TEST(a_new_version_comes_and_an_old_one_goes),
+        REST_TEST(the_schema_decides_what_is_kept_and_what_is_wrong),
+        REST_TEST(status_is_a_subresource_where_the_definition_says_so),
+        REST_TEST(tables_and_field_selectors_follow_the_definition),
+        REST_TEST(bad_definitions_are_refused_with_each_fault),
+        REST_TEST(a_version_is_there_once_and_there_are_not_too_many),
+        REST_TEST(a_wide_object_with_a_wide_schema_does_not_stop_the_server),
+        REST_TEST(a_large_default_of_many_elements_is_refused_in_time),
+        REST_TEST(as_many_as_there_is_room_for_are_served_and_come_again),
+        REST_TEST(a_namespace_takes_its_custom_objects_along),
+        REST_TEST(lists_and_maps_merge_as_the_schema_says),
+        REST_TEST(an_object_says_what_it_is_and_what_is_unknown_is_told),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,8 @@
 /* test_crd_validation.c: which schemas a definition may have, and what formats, sets and maps refuse. The words are the real server's. */
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include "src/base/memory.h"
 #include "testing/crd/string_format.h"
-#include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +11,7 @@
 
 #include <cmocka.h>
 
+#define JSON "application/json"
 #define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 #define FOOS "/apis/example.com/v1/namespaces/default/foos"
 #define CRD(schema) \
@@ -24,20 +24,6 @@
 #define AT "spec.validation.openAPIV3Schema.properties[spec]"
 #define FOO(spec) \
     "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"f\"},\"spec\":{" spec "}}"
-
-static rest_server server;
-
-static int set_up(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    rest_server_stop(&server);
-    return 0;
-}
 
 static void schemas_must_be_structural(void **state) {
     (void)state;
@@ -183,44 +169,21 @@ static void what_is_not_enforced_is_said(void **state) {
     assert_int_equal(server.response.warnings.size, 0);
 }
 
-static void use(const ki_allocator *allocator) {
-    static const char *const rows[][2] = {
-        { CRDS, CRD("{\"properties\":{\"spec\":{\"type\":\"array\",\"items\":{\"id\":\"x\"}}}}") },
-        { CRDS, CRD(SPEC("{\"type\":\"object\",\"properties\":{" LISTS "}}")) },
-        { FOOS, FOO("\"at\":\"bad!\",\"map\":[{\"k\":\"a\"},{\"k\":\"a\"}],\"set\":[\"a\",\"a\"]") },
-    };
-    kt_cluster *cluster;
-    kt_response response;
-    if (kt_cluster_new(allocator, NULL, &cluster, NULL))
-        return;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const kt_request request = {
-            .method = "POST", .target = rows[i][0], .content_type = "application/json", .body = ki_str_of(rows[i][1])
-        };
-        if (kt_rest_handle(cluster, &request, 0, &response) == KI_OK)
-            kt_response_free(&response);
-    }
-    kt_cluster_free(cluster);
-}
-
 static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
     (void)state;
-    for (size_t n = 0;; n++) {
-        scarce_memory memory;
-        scarce_memory_init(&memory, n);
-        use(&memory.allocator);
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-        if (!scarce_memory_failed(&memory))
-            break;
-    }
+    static const rest_call calls[] = {
+        { "POST", CRDS, JSON, CRD("{\"properties\":{\"spec\":{\"type\":\"array\",\"items\":{\"id\":\"x\"}}}}") },
+        { "POST", CRDS, JSON, CRD(SPEC("{\"type\":\"object\",\"properties\":{" LISTS "}}")) },
+        { "POST", FOOS, JSON, FOO("\"at\":\"bad!\",\"map\":[{\"k\":\"a\"},{\"k\":\"a\"}],\"set\":[\"a\",\"a\"]") },
+    };
+    rest_run_short_of_memory(calls, sizeof calls / sizeof *calls);
 }
 
 int main(void) {
-#define CRD_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CRD_TEST(schemas_must_be_structural),
-        CRD_TEST(formats_sets_and_maps_are_checked),
-        CRD_TEST(what_is_not_enforced_is_said),
+        REST_TEST(schemas_must_be_structural),
+        REST_TEST(formats_sets_and_maps_are_checked),
+        REST_TEST(what_is_not_enforced_is_said),
         cmocka_unit_test(formats_take_what_the_real_server_takes),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };

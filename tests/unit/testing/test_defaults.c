@@ -1,8 +1,7 @@
 /* test_defaults.c: what the server fills in: what a real one answers for the same objects. */
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include "src/base/memory.h"
-#include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +12,7 @@
 
 #include <cmocka.h>
 
+#define JSON "application/json"
 #define CORE "/api/v1/namespaces/default/"
 #define APPS "/apis/apps/v1/namespaces/default/"
 #define POD(spec) "{\"metadata\":{\"name\":\"x\"},\"spec\":{" spec "}}"
@@ -20,20 +20,6 @@
 #define TEMPLATE \
     "\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}" \
     "]}}"
-
-static rest_server server;
-
-static int set_up(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    rest_server_stop(&server);
-    return 0;
-}
 
 static void objects_get_what_a_real_server_fills_in(void **state) {
     (void)state;
@@ -191,51 +177,25 @@ static void the_defaults_of_very_many_elements_are_refused_in_time(void **state)
     ki_buffer_free(&body);
 }
 
-static void use(const ki_allocator *allocator) {
-    static const kt_cluster_options options = { .seed = 1 };
-    static const struct {
-        const char *target, *body;
-    } steps[] = {
-        { CORE "pods", CONTAINER("\"image\":\"i\",\"livenessProbe\":{\"httpGet\":{\"port\":80}},\"resources\":{"
-                                 "\"limits\":{\"cpu\":\"1\"}}") },
-        { CORE "services", POD("\"ports\":[{\"port\":80}]") },
-        { APPS "deployments", POD("\"selector\":{\"matchLabels\":{\"a\":\"b\"}}," TEMPLATE) },
-    };
-    kt_cluster *cluster = NULL;
-    if (kt_cluster_new(allocator, &options, &cluster, NULL))
-        return;
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        kt_response response;
-        const kt_request request = { .method = "POST",
-                                     .target = steps[i].target,
-                                     .content_type = "application/json",
-                                     .body = ki_str_of(steps[i].body) };
-        if (kt_rest_handle(cluster, &request, 0, &response) == KI_OK)
-            kt_response_free(&response);
-    }
-    kt_cluster_free(cluster);
-}
-
 static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
     (void)state;
-    for (size_t n = 0;; n++) {
-        scarce_memory memory;
-        scarce_memory_init(&memory, n);
-        use(&memory.allocator);
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-        if (!scarce_memory_failed(&memory))
-            break;
-    }
+    static const rest_call calls[] = {
+        { "POST", CORE "pods", JSON,
+          CONTAINER("\"image\":\"i\",\"livenessProbe\":{\"httpGet\":{\"port\":80}},\"resources\":{"
+                    "\"limits\":{\"cpu\":\"1\"}}") },
+        { "POST", CORE "services", JSON, POD("\"ports\":[{\"port\":80}]") },
+        { "POST", APPS "deployments", JSON, POD("\"selector\":{\"matchLabels\":{\"a\":\"b\"}}," TEMPLATE) },
+    };
+    rest_run_short_of_memory(calls, sizeof calls / sizeof *calls);
 }
 
 int main(void) {
-#define DEFAULTS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        DEFAULTS_TEST(objects_get_what_a_real_server_fills_in),
-        DEFAULTS_TEST(an_external_name_needs_no_address),
-        DEFAULTS_TEST(a_service_that_is_put_keeps_its_address),
-        DEFAULTS_TEST(what_was_filled_in_is_no_change_the_next_time),
-        DEFAULTS_TEST(the_defaults_of_very_many_elements_are_refused_in_time),
+        REST_TEST(objects_get_what_a_real_server_fills_in),
+        REST_TEST(an_external_name_needs_no_address),
+        REST_TEST(a_service_that_is_put_keeps_its_address),
+        REST_TEST(what_was_filled_in_is_no_change_the_next_time),
+        REST_TEST(the_defaults_of_very_many_elements_are_refused_in_time),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

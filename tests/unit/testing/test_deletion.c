@@ -1,6 +1,6 @@
 /* test_deletion.c: what finalizers, propagation policies and namespaces make of a deletion. The answers are the real server's, which runs no
  * controllers; a namespace is emptied as its controller would. */
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,18 +15,9 @@
 #define MERGE "application/merge-patch+json"
 #define JSON "application/json"
 
-static rest_server server;
-
 static int set_up(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
+    rest_set_up(state);
     assert_int_equal(rest_post(&server, SPACES, "{\"metadata\":{\"name\":\"a\"}}"), 201);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    rest_server_stop(&server);
     return 0;
 }
 
@@ -41,12 +32,8 @@ typedef struct row {
 static void check(const row *rows, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const row *r = &rows[i];
-        int status = rest_send(&server, r->method, r->target, strcmp(r->method, "PATCH") == 0 ? MERGE : JSON, r->body);
-        if (status != r->status)
-            print_error("%s %s %s: %d\n%s\n", r->method, r->target, r->body ? r->body : "", status, server.text.data);
-        assert_int_equal(status, r->status);
-        if (r->part)
-            assert_true(rest_has(&server, r->part));
+        const char *type = strcmp(r->method, "PATCH") == 0 ? MERGE : JSON;
+        rest_check(&(rest_row){ r->method, r->target, type, r->body, r->status, r->part }, 1, NULL);
     }
 }
 
@@ -236,16 +223,15 @@ static void a_namespace_s_own_finalizers_keep_it(void **state) {
 }
 
 int main(void) {
-#define DELETION_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        DELETION_TEST(a_policy_says_which_finalizers_keep_an_object),
-        DELETION_TEST(a_later_policy_replaces_an_earlier_one),
-        DELETION_TEST(jobs_orphan_their_pods_and_say_so),
-        DELETION_TEST(wrong_options_are_refused),
-        DELETION_TEST(a_deleted_object_gets_no_further_finalizers),
-        DELETION_TEST(finalizers_and_owner_references_are_checked),
-        DELETION_TEST(a_deleted_namespace_stays_until_it_is_empty),
-        DELETION_TEST(a_namespace_s_own_finalizers_keep_it),
+        REST_TEST_WITH(set_up, a_policy_says_which_finalizers_keep_an_object),
+        REST_TEST_WITH(set_up, a_later_policy_replaces_an_earlier_one),
+        REST_TEST_WITH(set_up, jobs_orphan_their_pods_and_say_so),
+        REST_TEST_WITH(set_up, wrong_options_are_refused),
+        REST_TEST_WITH(set_up, a_deleted_object_gets_no_further_finalizers),
+        REST_TEST_WITH(set_up, finalizers_and_owner_references_are_checked),
+        REST_TEST_WITH(set_up, a_deleted_namespace_stays_until_it_is_empty),
+        REST_TEST_WITH(set_up, a_namespace_s_own_finalizers_keep_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

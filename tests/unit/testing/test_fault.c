@@ -1,7 +1,7 @@
 /* test_fault.c: the faults that the test server was told to show: which requests they strike, and what those get. */
 #include "testing/faults/fault.h"
 #include "testing/faults/stream.h"
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include "src/base/memory.h"
 #include "tests/support/scarce_memory.h"
@@ -17,17 +17,9 @@
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
 
-static rest_server server;
-
 static int set_up(void **state) {
     (void)state;
     rest_server_start(&server, &(kt_cluster_options){ .seed = 7 });
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    rest_server_stop(&server);
     return 0;
 }
 
@@ -380,10 +372,9 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
     (void)state;
     static const char *const faults[] = { "error-event,event=2", "again,event=1", "huge-event,event=1,bytes=1000",
                                           "shuffle" };
-    for (size_t n = 0;; n++) {
-        scarce_memory memory;
+    scarce_memory memory = SCARCE_MEMORY_FROM(0);
+    while (scarce_memory_next(&memory)) {
         kt_cluster *cluster;
-        scarce_memory_init(&memory, n);
         if (kt_cluster_new(&memory.allocator, NULL, &cluster, NULL) == KI_OK) {
             for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
                 (void)!kt_faults_add(kt_cluster_faults(cluster), faults[i], 0, NULL, NULL);
@@ -403,28 +394,24 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
             }
             kt_cluster_free(cluster);
         }
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-        if (!scarce_memory_failed(&memory))
-            break;
     }
 }
 
 int main(void) {
-#define FAULT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        FAULT_TEST(a_fault_strikes_the_requests_it_is_for),
-        FAULT_TEST(numbers_chances_and_times_are_kept),
-        FAULT_TEST(a_chance_of_half_strikes_about_half_and_the_same_ones_for_a_seed),
-        FAULT_TEST(requests_within_the_process_are_never_struck),
-        FAULT_TEST(answers_have_the_real_words),
-        FAULT_TEST(events_are_lost_repeated_spoiled_and_grown),
-        FAULT_TEST(a_streaming_list_is_shuffled_or_never_ends),
-        FAULT_TEST(lists_lag_and_pages_are_empty_and_nothing_is_missed),
-        FAULT_TEST(a_watch_is_repeated_from_earlier),
-        FAULT_TEST(a_rewound_cluster_has_its_old_state_and_version),
-        FAULT_TEST(faults_come_and_go_over_http_from_the_same_machine_only),
-        FAULT_TEST(actions_come_when_they_are_due),
-        FAULT_TEST(wrong_lines_and_too_many_are_refused),
+        REST_TEST_WITH(set_up, a_fault_strikes_the_requests_it_is_for),
+        REST_TEST_WITH(set_up, numbers_chances_and_times_are_kept),
+        REST_TEST_WITH(set_up, a_chance_of_half_strikes_about_half_and_the_same_ones_for_a_seed),
+        REST_TEST_WITH(set_up, requests_within_the_process_are_never_struck),
+        REST_TEST_WITH(set_up, answers_have_the_real_words),
+        REST_TEST_WITH(set_up, events_are_lost_repeated_spoiled_and_grown),
+        REST_TEST_WITH(set_up, a_streaming_list_is_shuffled_or_never_ends),
+        REST_TEST_WITH(set_up, lists_lag_and_pages_are_empty_and_nothing_is_missed),
+        REST_TEST_WITH(set_up, a_watch_is_repeated_from_earlier),
+        REST_TEST_WITH(set_up, a_rewound_cluster_has_its_old_state_and_version),
+        REST_TEST_WITH(set_up, faults_come_and_go_over_http_from_the_same_machine_only),
+        REST_TEST_WITH(set_up, actions_come_when_they_are_due),
+        REST_TEST_WITH(set_up, wrong_lines_and_too_many_are_refused),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* What a built-in type does not have is told, dropped or refused as the request wants it; what it cannot hold is refused. */
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,20 +18,6 @@
 #define NOTES \
     "unknown field \"spec.nope\"\nduplicate field \"spec.containers[0].image\"\nunknown field " \
     "\"spec.containers[0].no\""
-
-static rest_server server;
-
-static int start(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
-    return 0;
-}
-
-static int stop(void **state) {
-    (void)state;
-    rest_server_stop(&server);
-    return 0;
-}
 
 static void unknown_fields_are_dropped_and_told(void **state) {
     (void)state;
@@ -135,10 +121,10 @@ static void the_schemas_of_a_group_version_are_complete(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(unknown_fields_are_dropped_and_told, start, stop),
-        cmocka_unit_test_setup_teardown(strict_requests_are_refused_with_all_unknown_fields, start, stop),
-        cmocka_unit_test_setup_teardown(what_a_field_cannot_hold_is_refused, start, stop),
-        cmocka_unit_test_setup_teardown(the_schemas_of_a_group_version_are_complete, start, stop),
+        REST_TEST(unknown_fields_are_dropped_and_told),
+        REST_TEST(strict_requests_are_refused_with_all_unknown_fields),
+        REST_TEST(what_a_field_cannot_hold_is_refused),
+        REST_TEST(the_schemas_of_a_group_version_are_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* test_gc.c: what the garbage collector makes of owners that go. */
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include "src/base/memory.h"
 
@@ -15,17 +15,9 @@
 #define SECRETS "/api/v1/namespaces/default/secrets"
 #define MERGE "application/merge-patch+json"
 
-static rest_server server;
-
 static int set_up(void **state) {
     (void)state;
     rest_server_start(&server, &(kt_cluster_options){ .collects_garbage = true });
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    rest_server_stop(&server);
     return 0;
 }
 
@@ -176,16 +168,15 @@ static void it_goes_on_after_the_cluster_went_back(void **state) {
 }
 
 int main(void) {
-#define GC_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        GC_TEST(a_dependent_goes_with_its_owner_and_so_do_its_own),
-        GC_TEST(a_dependent_of_two_owners_goes_with_the_last_one),
-        GC_TEST(a_dependent_of_nobody_goes_at_once),
-        GC_TEST(an_owner_deleted_in_the_foreground_waits_for_those_that_block_it),
-        GC_TEST(an_owner_without_dependents_does_not_wait),
-        GC_TEST(orphans_stay_and_forget_their_owner),
-        GC_TEST(without_the_collector_dependents_stay),
-        GC_TEST(it_goes_on_after_the_cluster_went_back),
+        REST_TEST_WITH(set_up, a_dependent_goes_with_its_owner_and_so_do_its_own),
+        REST_TEST_WITH(set_up, a_dependent_of_two_owners_goes_with_the_last_one),
+        REST_TEST_WITH(set_up, a_dependent_of_nobody_goes_at_once),
+        REST_TEST_WITH(set_up, an_owner_deleted_in_the_foreground_waits_for_those_that_block_it),
+        REST_TEST_WITH(set_up, an_owner_without_dependents_does_not_wait),
+        REST_TEST_WITH(set_up, orphans_stay_and_forget_their_owner),
+        REST_TEST_WITH(set_up, without_the_collector_dependents_stay),
+        REST_TEST_WITH(set_up, it_goes_on_after_the_cluster_went_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

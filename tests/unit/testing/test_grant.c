@@ -1,5 +1,5 @@
 /* test_grant.c: what RBAC lets a client list by one name, and which permissions it lets a client grant. The answers are the real server's. */
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include "src/base/memory.h"
 #include "testing/access/rbac.h"
@@ -19,27 +19,6 @@
 #define MERGE "application/merge-patch+json"
 #define JSON "application/json"
 
-static rest_server server;
-
-static int ask(const char *user, const char *method, const char *target, const char *type, const char *body) {
-    const kt_user jane = { .name = ki_str_of(user) };
-    kt_request request = { .method = method,
-                           .target = target,
-                           .content_type = type,
-                           .user_agent = "tests/1.0",
-                           .body = ki_str_of(body),
-                           .user = &jane,
-                           .from_network = true };
-    if (server.answered)
-        kt_response_free(&server.response);
-    assert_int_equal(kt_rest_handle(server.cluster, &request, server.now_ms, &server.response), KI_OK);
-    server.answered = true;
-    ki_buffer_reset(&server.text, SIZE_MAX);
-    ki_buffer_append(&server.text, server.response.body.data, server.response.body.size);
-    ki_buffer_append(&server.text, "", 0);
-    return server.response.status;
-}
-
 #define RULE(group, resource, names, verbs) \
     "{\"apiGroups\":[" group "],\"resources\":[" resource "]" names ",\"verbs\":[" verbs "]}"
 #define ROLE(name, rules) "{\"metadata\":{\"name\":\"" name "\"},\"rules\":[" rules "]}"
@@ -54,8 +33,7 @@ static void put(const char *target, const char *body) {
 
 /* jane may read one config map of namespace a; bob writes roles, and may read config maps, one deployment, and some paths. */
 static int set_up(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
+    rest_set_up(state);
     kt_auth *auth = kt_cluster_auth(server.cluster);
     assert_int_equal(kt_auth_add_token(auth, "token=x,user=x", NULL), KI_OK);
     auth->rbac = true;
@@ -89,36 +67,9 @@ static int set_up(void **state) {
     return 0;
 }
 
-static int tear_down(void **state) {
-    (void)state;
-    rest_server_stop(&server);
-    return 0;
-}
-
-typedef struct row {
-    const char *method;
-    const char *target;
-    const char *type;
-    const char *body;
-    int status;
-    const char *part; /* of the answer, or NULL */
-} row;
-
-static void check(const char *user, const row *rows, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        const row *r = &rows[i];
-        int status = ask(user, r->method, r->target, r->type, r->body);
-        if (status != r->status)
-            print_error("%s %s %s: %d\n%s\n", r->method, r->target, r->body ? r->body : "", status, server.text.data);
-        assert_int_equal(status, r->status);
-        if (r->part)
-            assert_true(rest_has(&server, r->part));
-    }
-}
-
 static void a_rule_with_names_allows_a_list_and_a_watch_of_one_of_them(void **state) {
     (void)state;
-    static const row rows[] = {
+    static const rest_row rows[] = {
         { "GET", MAPS "?fieldSelector=metadata.name%3Dapp", NULL, NULL, 200, NULL },
         { "GET", MAPS "?fieldSelector=metadata.name%3D%3Dapp", NULL, NULL, 200, NULL },
         { "GET", MAPS "?fieldSelector=metadata.name%3Dapp&watch=1&timeoutSeconds=1", NULL, NULL, 200, NULL },
@@ -133,7 +84,7 @@ static void a_rule_with_names_allows_a_list_and_a_watch_of_one_of_them(void **st
         { "DELETE", MAPS "?fieldSelector=metadata.name%3Dapp", NULL, NULL, 403, "configmaps is forbidden" },
         { "GET", "/api/v1/configmaps?fieldSelector=metadata.name%3Dapp", NULL, NULL, 403, "at the cluster scope" },
     };
-    check("jane", rows, sizeof rows / sizeof rows[0]);
+    rest_check(rows, sizeof rows / sizeof *rows, "jane");
 }
 
 #define MISSING \
@@ -142,7 +93,7 @@ static void a_rule_with_names_allows_a_list_and_a_watch_of_one_of_them(void **st
 
 static void nobody_grants_by_a_role_what_they_do_not_hold(void **state) {
     (void)state;
-    static const row rows[] = {
+    static const rest_row rows[] = {
         { "POST", ROLES, JSON, ROLE("r1", RULE("\"\"", "\"configmaps\"", "", "\"get\",\"list\"")), 201, NULL },
         { "POST", ROLES, JSON, ROLE("r2", RULE("\"\"", "\"configmaps\",\"secrets\"", "", "\"get\",\"delete\"")), 403,
           "roles.rbac.authorization.k8s.io \\\"r2\\\" is forbidden: " MISSING
@@ -173,13 +124,13 @@ static void nobody_grants_by_a_role_what_they_do_not_hold(void **state) {
           "clusterroles.rbac.authorization.k8s.io \\\"ag\\\" is forbidden: must have cluster-admin privileges to use "
           "the aggregationRule" },
     };
-    check("bob", rows, sizeof rows / sizeof rows[0]);
+    rest_check(rows, sizeof rows / sizeof *rows, "bob");
 }
 
 static void nobody_binds_a_role_with_more_than_they_hold(void **state) {
     (void)state;
     put(ROLES, ROLE("mine", RULE("\"\"", "\"configmaps\"", "", "\"list\"")));
-    static const row rows[] = {
+    static const rest_row rows[] = {
         { "POST", BINDINGS, JSON, BINDING("b1", "Role", "mine", "joe"), 201, NULL },
         { "POST", BINDINGS, JSON, BINDING("b2", "ClusterRole", "cluster-admin", "joe"), 403,
           "rolebindings.rbac.authorization.k8s.io \\\"b2\\\" is forbidden: " MISSING },
@@ -188,7 +139,7 @@ static void nobody_binds_a_role_with_more_than_they_hold(void **state) {
         { "POST", RBAC "/clusterrolebindings", JSON, BINDING("b4", "ClusterRole", "cluster-admin", "joe"), 403,
           "clusterrolebindings.rbac.authorization.k8s.io \\\"b4\\\" is forbidden: " MISSING },
     };
-    check("bob", rows, sizeof rows / sizeof rows[0]);
+    rest_check(rows, sizeof rows / sizeof *rows, "bob");
 }
 
 static void who_may_escalate_or_bind_grants_anything(void **state) {
@@ -196,12 +147,12 @@ static void who_may_escalate_or_bind_grants_anything(void **state) {
     put(CLUSTER_ROLES,
         ROLE("free", RULE("\"rbac.authorization.k8s.io\"", "\"roles\",\"clusterroles\"", "", "\"escalate\",\"bind\"")));
     put(RBAC "/clusterrolebindings", BINDING("free", "ClusterRole", "free", "bob"));
-    static const row rows[] = {
+    static const rest_row rows[] = {
         { "POST", ROLES, JSON, ROLE("r1", RULE("\"*\"", "\"*\"", "", "\"*\"")), 201, NULL },
         { "POST", BINDINGS, JSON, BINDING("b1", "ClusterRole", "cluster-admin", "joe"), 201, NULL },
         { "POST", BINDINGS, JSON, BINDING("b2", "Role", "missing", "joe"), 201, NULL },
     };
-    check("bob", rows, sizeof rows / sizeof rows[0]);
+    rest_check(rows, sizeof rows / sizeof *rows, "bob");
 }
 
 static void a_role_of_endless_permissions_is_refused(void **state) {
@@ -215,7 +166,7 @@ static void a_role_of_endless_permissions_is_refused(void **state) {
             ki_buffer_printf(&body, ",\"v%d\"", i);
     }
     ki_buffer_append_string(&body, "]}]}");
-    assert_int_equal(ask("bob", "POST", ROLES, JSON, body.data), 400);
+    rest_check(&(rest_row){ "POST", ROLES, JSON, body.data, 400, NULL }, 1, "bob");
     ki_buffer_free(&body);
 }
 
@@ -232,14 +183,13 @@ static void the_first_namespaces_stay(void **state) {
 }
 
 int main(void) {
-#define GRANT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        GRANT_TEST(a_rule_with_names_allows_a_list_and_a_watch_of_one_of_them),
-        GRANT_TEST(nobody_grants_by_a_role_what_they_do_not_hold),
-        GRANT_TEST(nobody_binds_a_role_with_more_than_they_hold),
-        GRANT_TEST(who_may_escalate_or_bind_grants_anything),
-        GRANT_TEST(a_role_of_endless_permissions_is_refused),
-        GRANT_TEST(the_first_namespaces_stay),
+        REST_TEST_WITH(set_up, a_rule_with_names_allows_a_list_and_a_watch_of_one_of_them),
+        REST_TEST_WITH(set_up, nobody_grants_by_a_role_what_they_do_not_hold),
+        REST_TEST_WITH(set_up, nobody_binds_a_role_with_more_than_they_hold),
+        REST_TEST_WITH(set_up, who_may_escalate_or_bind_grants_anything),
+        REST_TEST_WITH(set_up, a_role_of_endless_permissions_is_refused),
+        REST_TEST_WITH(set_up, the_first_namespaces_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,11 @@
 /* test_rest_health.c: what monitoring asks the test server. */
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 
 #include <cmocka.h>
-
-static rest_server server;
-
-static int set_up(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    rest_server_stop(&server);
-    return 0;
-}
 
 static void health_is_told_in_a_word_or_check_by_check(void **state) {
     (void)state;
@@ -63,8 +49,8 @@ static void metrics_count_objects_and_watches(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(health_is_told_in_a_word_or_check_by_check, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(metrics_count_objects_and_watches, set_up, tear_down),
+        REST_TEST(health_is_told_in_a_word_or_check_by_check),
+        REST_TEST(metrics_count_objects_and_watches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

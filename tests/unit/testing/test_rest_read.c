@@ -1,5 +1,5 @@
 /* get and list: states, pages, selectors, forms, and what is refused. */
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,23 +9,9 @@
 
 #define PODS "/api/v1/namespaces/default/pods"
 
-static rest_server server;
-
-static int start(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
-    return 0;
-}
-
-static int stop(void **state) {
-    (void)state;
-    rest_server_stop(&server);
-    return 0;
-}
-
 /* Five pods; their revisions are 6 to 10. */
 static int start_with_pods(void **state) {
-    start(state);
+    rest_set_up(state);
     for (int i = 1; i <= 5; i++) {
         char body[300];
         snprintf(body, sizeof body,
@@ -277,14 +263,14 @@ static void discovery_has_both_forms(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(requests_get_the_status_and_words_of_a_real_server, start_with_pods, stop),
-        cmocka_unit_test_setup_teardown(selectors_pick_what_they_say, start_with_pods, stop),
-        cmocka_unit_test_setup_teardown(pages_show_the_state_of_the_first_one, start_with_pods, stop),
-        cmocka_unit_test_setup_teardown(a_compacted_page_is_told_with_a_token_to_go_on, start_with_pods, stop),
-        cmocka_unit_test_setup_teardown(a_list_from_the_cache_has_no_pages, start_with_pods, stop),
-        cmocka_unit_test_setup_teardown(a_selected_list_does_not_say_how_much_remains, start_with_pods, stop),
-        cmocka_unit_test_setup_teardown(forms_follow_the_accept_header, start_with_pods, stop),
-        cmocka_unit_test_setup_teardown(discovery_has_both_forms, start, stop),
+        REST_TEST_WITH(start_with_pods, requests_get_the_status_and_words_of_a_real_server),
+        REST_TEST_WITH(start_with_pods, selectors_pick_what_they_say),
+        REST_TEST_WITH(start_with_pods, pages_show_the_state_of_the_first_one),
+        REST_TEST_WITH(start_with_pods, a_compacted_page_is_told_with_a_token_to_go_on),
+        REST_TEST_WITH(start_with_pods, a_list_from_the_cache_has_no_pages),
+        REST_TEST_WITH(start_with_pods, a_selected_list_does_not_say_how_much_remains),
+        REST_TEST_WITH(start_with_pods, forms_follow_the_accept_header),
+        REST_TEST(discovery_has_both_forms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

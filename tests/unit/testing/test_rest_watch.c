@@ -1,7 +1,7 @@
 /* watches: where they start, what they show, and how they end. */
 #include "src/base/memory.h"
 #include "testing/cluster/object.h"
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,24 +14,15 @@
 #define MERGE "application/merge-patch+json"
 #define STREAM "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 
-static rest_server server;
-
 /* Revisions 1 to 5 make the namespaces; p1 is 6, p2 is 7. */
 static int start(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
+    rest_set_up(state);
     rest_post(&server, PODS,
               "{\"metadata\":{\"name\":\"p1\",\"labels\":{\"app\":\"a\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
               "\"image\":\"i\"}]}}");
     rest_post(&server, PODS,
               "{\"metadata\":{\"name\":\"p2\",\"labels\":{\"app\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
               "\"image\":\"i\"}]}}");
-    return 0;
-}
-
-static int stop(void **state) {
-    (void)state;
-    rest_server_stop(&server);
     return 0;
 }
 
@@ -348,20 +339,20 @@ static void a_large_object_is_shared_by_those_who_watch_it(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_watch_shows_what_its_start_and_selector_say, start, stop),
-        cmocka_unit_test_setup_teardown(the_end_of_the_initial_events_is_marked, start, stop),
-        cmocka_unit_test_setup_teardown(bookmarks_come_when_they_are_due_and_were_asked_for, start, stop),
-        cmocka_unit_test_setup_teardown(a_watch_from_the_future_has_no_bookmark_until_its_time_has_come, start, stop),
-        cmocka_unit_test_setup_teardown(a_watch_ends_at_its_timeout, start, stop),
-        cmocka_unit_test_setup_teardown(a_restart_ends_watches_cleanly, start, stop),
-        cmocka_unit_test_setup_teardown(a_place_that_is_compacted_is_told_once, start, stop),
-        cmocka_unit_test_setup_teardown(a_revision_from_the_future_waits_or_is_too_large, start, stop),
-        cmocka_unit_test_setup_teardown(a_watch_is_woken_once_until_it_has_read_all, start, stop),
-        cmocka_unit_test_setup_teardown(a_reader_takes_as_much_as_it_wants, start, stop),
-        cmocka_unit_test_setup_teardown(a_large_object_is_shared_by_those_who_watch_it, start, stop),
-        cmocka_unit_test_setup_teardown(a_first_state_stays_as_it_was_however_slowly_it_is_read, start, stop),
-        cmocka_unit_test_setup_teardown(a_table_is_watched_with_its_columns_once, start, stop),
-        cmocka_unit_test_setup_teardown(a_server_without_streaming_lists_refuses_them, start, stop),
+        REST_TEST_WITH(start, a_watch_shows_what_its_start_and_selector_say),
+        REST_TEST_WITH(start, the_end_of_the_initial_events_is_marked),
+        REST_TEST_WITH(start, bookmarks_come_when_they_are_due_and_were_asked_for),
+        REST_TEST_WITH(start, a_watch_from_the_future_has_no_bookmark_until_its_time_has_come),
+        REST_TEST_WITH(start, a_watch_ends_at_its_timeout),
+        REST_TEST_WITH(start, a_restart_ends_watches_cleanly),
+        REST_TEST_WITH(start, a_place_that_is_compacted_is_told_once),
+        REST_TEST_WITH(start, a_revision_from_the_future_waits_or_is_too_large),
+        REST_TEST_WITH(start, a_watch_is_woken_once_until_it_has_read_all),
+        REST_TEST_WITH(start, a_reader_takes_as_much_as_it_wants),
+        REST_TEST_WITH(start, a_large_object_is_shared_by_those_who_watch_it),
+        REST_TEST_WITH(start, a_first_state_stays_as_it_was_however_slowly_it_is_read),
+        REST_TEST_WITH(start, a_table_is_watched_with_its_columns_once),
+        REST_TEST_WITH(start, a_server_without_streaming_lists_refuses_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

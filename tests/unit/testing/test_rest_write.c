@@ -1,6 +1,6 @@
 /* create, update, patch, apply, delete: what the server adds, and what it refuses. */
 #include "src/base/memory.h"
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,11 +22,8 @@
     "\"resources\":{},\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\""
 #define PULLED FILLED ",\"imagePullPolicy\":\"Always\""
 
-static rest_server server;
-
 static int start(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
+    rest_set_up(state);
     assert_int_equal(rest_post(&server, MAPS, "{\"metadata\":{\"name\":\"m\"},\"data\":{\"a\":\"1\"}}"), 201);
     assert_int_equal(
         rest_post(&server, DEPLOYMENTS,
@@ -37,22 +34,9 @@ static int start(void **state) {
     return 0;
 }
 
-static int stop(void **state) {
-    (void)state;
-    rest_server_stop(&server);
-    return 0;
-}
-
 static void bad_requests_get_the_words_of_a_real_server(void **state) {
     (void)state;
-    static const struct {
-        const char *method;
-        const char *target;
-        const char *type;
-        const char *body;
-        int status;
-        const char *part;
-    } cases[] = {
+    static const rest_row cases[] = {
         { "POST", MAPS, JSON, "{\"metadata\":{\"name\":\"m\"}}", 409, "configmaps \\\"m\\\" already exists" },
         { "POST", MAPS, JSON, "{\"metadata\":{}}", 422,
           "ConfigMap \\\"\\\" is invalid: metadata.name: Required value: name or generateName is required" },
@@ -109,14 +93,7 @@ static void bad_requests_get_the_words_of_a_real_server(void **state) {
           "the ResourceVersion in the precondition (1) does not match" },
     };
     uint64_t before = kt_cluster_revision(server.cluster);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        int status = rest_send(&server, cases[i].method, cases[i].target, cases[i].type, cases[i].body);
-        if (status != cases[i].status)
-            print_error("%s %s %s: %d\n%s\n", cases[i].method, cases[i].target, cases[i].body, status,
-                        server.text.data);
-        assert_int_equal(status, cases[i].status);
-        assert_true(rest_has(&server, cases[i].part));
-    }
+    rest_check(cases, sizeof cases / sizeof *cases, NULL);
     assert_int_equal(kt_cluster_revision(server.cluster), before);
 }
 
@@ -378,24 +355,23 @@ static void a_patch_that_retains_more_names_than_an_object_has_is_refused(void *
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(bad_requests_get_the_words_of_a_real_server, start, stop),
-        cmocka_unit_test_setup_teardown(a_method_that_is_not_there_is_answered_with_those_that_are, start, stop),
-        cmocka_unit_test_setup_teardown(deep_json_is_refused_before_it_is_walked, start, stop),
-        cmocka_unit_test_setup_teardown(a_manager_that_is_no_text_spoils_no_object, start, stop),
-        cmocka_unit_test_setup_teardown(a_new_object_gets_what_the_server_adds, start, stop),
-        cmocka_unit_test_setup_teardown(a_dry_run_changes_nothing, start, stop),
-        cmocka_unit_test_setup_teardown(an_update_that_changes_nothing_makes_no_revision, start, stop),
-        cmocka_unit_test_setup_teardown(members_in_another_order_are_no_change_however_many, start, stop),
-        cmocka_unit_test_setup_teardown(only_the_spec_moves_the_generation_and_only_its_subresource_the_status, start,
-                                        stop),
-        cmocka_unit_test_setup_teardown(patches_of_each_kind_lead_where_they_say, start, stop),
-        cmocka_unit_test_setup_teardown(an_apply_creates_merges_and_takes_back_what_it_no_longer_says, start, stop),
-        cmocka_unit_test_setup_teardown(finalizers_keep_a_deleted_object_until_they_are_gone, start, stop),
-        cmocka_unit_test_setup_teardown(what_is_gone_at_once_is_told_with_a_status, start, stop),
-        cmocka_unit_test_setup_teardown(a_namespace_takes_all_that_is_in_it_along, start, stop),
-        cmocka_unit_test_setup_teardown(a_collection_is_deleted_by_its_selector, start, stop),
-        cmocka_unit_test_setup_teardown(copies_of_copies_in_a_patch_are_refused, start, stop),
-        cmocka_unit_test_setup_teardown(a_patch_that_retains_more_names_than_an_object_has_is_refused, start, stop),
+        REST_TEST_WITH(start, bad_requests_get_the_words_of_a_real_server),
+        REST_TEST_WITH(start, a_method_that_is_not_there_is_answered_with_those_that_are),
+        REST_TEST_WITH(start, deep_json_is_refused_before_it_is_walked),
+        REST_TEST_WITH(start, a_manager_that_is_no_text_spoils_no_object),
+        REST_TEST_WITH(start, a_new_object_gets_what_the_server_adds),
+        REST_TEST_WITH(start, a_dry_run_changes_nothing),
+        REST_TEST_WITH(start, an_update_that_changes_nothing_makes_no_revision),
+        REST_TEST_WITH(start, members_in_another_order_are_no_change_however_many),
+        REST_TEST_WITH(start, only_the_spec_moves_the_generation_and_only_its_subresource_the_status),
+        REST_TEST_WITH(start, patches_of_each_kind_lead_where_they_say),
+        REST_TEST_WITH(start, an_apply_creates_merges_and_takes_back_what_it_no_longer_says),
+        REST_TEST_WITH(start, finalizers_keep_a_deleted_object_until_they_are_gone),
+        REST_TEST_WITH(start, what_is_gone_at_once_is_told_with_a_status),
+        REST_TEST_WITH(start, a_namespace_takes_all_that_is_in_it_along),
+        REST_TEST_WITH(start, a_collection_is_deleted_by_its_selector),
+        REST_TEST_WITH(start, copies_of_copies_in_a_patch_are_refused),
+        REST_TEST_WITH(start, a_patch_that_retains_more_names_than_an_object_has_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

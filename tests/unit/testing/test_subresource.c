@@ -1,5 +1,5 @@
 /* Scale, eviction, binding, tokens of service accounts, finalize: what each changes and answers. */
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,11 +12,8 @@
 #define JSON "application/json"
 #define MERGE "application/merge-patch+json"
 
-static rest_server server;
-
 static int start(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
+    rest_set_up(state);
     assert_int_equal(
         rest_post(&server, "/apis/apps/v1/namespaces/default/deployments",
                   "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":2,\"selector\":{\"matchLabels\":{\"b\":\"2\","
@@ -30,12 +27,6 @@ static int start(void **state) {
         rest_post(&server, "/api/v1/namespaces/default/pods",
                   "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"),
         201);
-    return 0;
-}
-
-static int stop(void **state) {
-    (void)state;
-    rest_server_stop(&server);
     return 0;
 }
 
@@ -163,13 +154,13 @@ static void tables_show_containers_images_and_selectors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_scale_shows_and_sets_the_replicas, start, stop),
-        cmocka_unit_test_setup_teardown(bad_scales_are_refused, start, stop),
-        cmocka_unit_test_setup_teardown(a_binding_puts_a_pod_on_its_node_once, start, stop),
-        cmocka_unit_test_setup_teardown(an_eviction_deletes_the_pod, start, stop),
-        cmocka_unit_test_setup_teardown(a_service_account_gets_a_token, start, stop),
-        cmocka_unit_test_setup_teardown(a_namespace_that_is_deleted_goes_once_it_is_finalized, start, stop),
-        cmocka_unit_test_setup_teardown(tables_show_containers_images_and_selectors, start, stop),
+        REST_TEST_WITH(start, a_scale_shows_and_sets_the_replicas),
+        REST_TEST_WITH(start, bad_scales_are_refused),
+        REST_TEST_WITH(start, a_binding_puts_a_pod_on_its_node_once),
+        REST_TEST_WITH(start, an_eviction_deletes_the_pod),
+        REST_TEST_WITH(start, a_service_account_gets_a_token),
+        REST_TEST_WITH(start, a_namespace_that_is_deleted_goes_once_it_is_finalized),
+        REST_TEST_WITH(start, tables_show_containers_images_and_selectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* test_validate_object.c: what the embedded server refuses of built-in kinds, in the real server's words. */
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include "src/base/memory.h"
 
@@ -25,20 +25,6 @@
 #define RUNS_ONCE \
     "\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":" \
     "[" CONTAINER "]}}"
-
-static rest_server server;
-
-static int set_up(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    rest_server_stop(&server);
-    return 0;
-}
 
 static void what_is_required_or_wrong_is_refused(void **state) {
     (void)state;
@@ -257,13 +243,12 @@ static void very_many_wrong_containers_are_refused_in_time(void **state) {
 }
 
 int main(void) {
-#define VALIDATE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        VALIDATE_TEST(what_is_required_or_wrong_is_refused),
-        VALIDATE_TEST(what_is_right_is_taken),
-        VALIDATE_TEST(what_may_not_change_stays),
-        VALIDATE_TEST(an_object_that_came_without_a_request_may_be_changed_as_it_is),
-        VALIDATE_TEST(very_many_wrong_containers_are_refused_in_time),
+        REST_TEST(what_is_required_or_wrong_is_refused),
+        REST_TEST(what_is_right_is_taken),
+        REST_TEST(what_may_not_change_stays),
+        REST_TEST(an_object_that_came_without_a_request_may_be_changed_as_it_is),
+        REST_TEST(very_many_wrong_containers_are_refused_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

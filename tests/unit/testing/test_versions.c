@@ -1,9 +1,8 @@
 /* test_versions.c: one object in several versions: of custom resources, events and autoscalers; and the scale of a custom resource. */
-#include "tests/support/rest_server.h"
+#include "tests/support/rest_stage.h"
 
 #include "src/base/memory.h"
 #include "testing/values/version.h"
-#include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,22 +44,13 @@
                                                                                                            "false", \
                                                                                                            BOTH, "")
 
-static rest_server server;
-
 static int set_up(void **state) {
-    (void)state;
-    rest_server_start(&server, NULL);
+    rest_set_up(state);
     assert_int_equal(rest_post(&server, CRDS, CRD(ALL_VERSIONS)), 201);
     assert_int_equal(rest_post(&server, FOOS("v1"),
                                "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"f\"},"
                                "\"spec\":{\"a\":\"1\",\"replicas\":2}}"),
                      201);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    rest_server_stop(&server);
     return 0;
 }
 
@@ -333,10 +323,9 @@ static void an_autoscaler_is_in_both_versions(void **state) {
     assert_null(strstr(server.text.data, "autoscaling.alpha"));
 }
 
-static void use(const ki_allocator *allocator) {
-    static const struct {
-        const char *method, *target, *type, *body;
-    } rows[] = {
+static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
+    (void)state;
+    static const rest_call calls[] = {
         { "POST", CRDS, JSON, CRD(ALL_VERSIONS) },
         { "POST", FOOS("v1"), JSON,
           "{\"apiVersion\":\"example.com/"
@@ -351,47 +340,22 @@ static void use(const ki_allocator *allocator) {
           "{\"metadata\":{\"name\":\"a\"},\"spec\":{" TARGET ",\"targetCPUUtilizationPercentage\":70}}" },
         { "GET", SCALERS("v2") "/a", NULL, NULL },
     };
-    kt_cluster *cluster;
-    kt_response response;
-    if (kt_cluster_new(allocator, NULL, &cluster, NULL))
-        return;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const kt_request request = { .method = rows[i].method,
-                                     .target = rows[i].target,
-                                     .content_type = rows[i].type,
-                                     .body = ki_str_of(rows[i].body) };
-        if (kt_rest_handle(cluster, &request, 0, &response) == KI_OK)
-            kt_response_free(&response);
-    }
-    kt_cluster_free(cluster);
-}
-
-static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
-    (void)state;
-    for (size_t n = 0;; n++) {
-        scarce_memory memory;
-        scarce_memory_init(&memory, n);
-        use(&memory.allocator);
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-        if (!scarce_memory_failed(&memory))
-            break;
-    }
+    rest_run_short_of_memory(calls, sizeof calls / sizeof *calls);
 }
 
 int main(void) {
-#define VERSION_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        VERSION_TEST(versions_come_in_kubernetes_order),
-        VERSION_TEST(an_object_is_there_in_each_version),
-        VERSION_TEST(a_watch_shows_changes_of_all_versions_in_its_own),
-        VERSION_TEST(objects_stay_while_a_version_is_served),
-        VERSION_TEST(going_back_brings_objects_back_in_each_version),
-        VERSION_TEST(a_namespace_is_emptied_of_them),
-        VERSION_TEST(a_deprecated_version_warns),
-        VERSION_TEST(a_custom_resource_is_scaled_by_its_paths),
-        VERSION_TEST(wrong_paths_of_a_scale_are_refused),
-        VERSION_TEST(an_event_is_in_both_groups),
-        VERSION_TEST(an_autoscaler_is_in_both_versions),
+        REST_TEST_WITH(set_up, versions_come_in_kubernetes_order),
+        REST_TEST_WITH(set_up, an_object_is_there_in_each_version),
+        REST_TEST_WITH(set_up, a_watch_shows_changes_of_all_versions_in_its_own),
+        REST_TEST_WITH(set_up, objects_stay_while_a_version_is_served),
+        REST_TEST_WITH(set_up, going_back_brings_objects_back_in_each_version),
+        REST_TEST_WITH(set_up, a_namespace_is_emptied_of_them),
+        REST_TEST_WITH(set_up, a_deprecated_version_warns),
+        REST_TEST_WITH(set_up, a_custom_resource_is_scaled_by_its_paths),
+        REST_TEST_WITH(set_up, wrong_paths_of_a_scale_are_refused),
+        REST_TEST_WITH(set_up, an_event_is_in_both_groups),
+        REST_TEST_WITH(set_up, an_autoscaler_is_in_both_versions),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 
 #include "src/base/openmetrics.h"
 #include "src/workqueue/workqueue.h"
+#include "tests/support/metrics_library.h"
 #include "tests/support/queue_stage.h"
 #include "tests/support/scarce_memory.h"
 
@@ -183,73 +184,48 @@ static void the_samples_of_several_queues_may_stand_together(void **state) {
 
 static void a_text_without_memory_fails_and_leaks_nothing(void **state) {
     (void)state;
-    for (size_t n = 0;; n++) {
-        scarce_memory memory;
-        scarce_memory_init(&memory, SIZE_MAX);
+    scarce_memory memory = SCARCE_MEMORY_LATER;
+    while (scarce_memory_next(&memory)) {
         test_engine engine;
         ki_workqueue *queue = NULL;
         char *text = NULL;
         assert_true(test_engine_open(&engine, &memory.allocator, 1));
         assert_int_equal(ki_workqueue_new(engine.engine, &KI_WORKQUEUE_OPTIONS(.name = "x"), &queue, NULL), KI_OK);
-        memory.fail_at = memory.calls + n;
+        scarce_memory_begin(&memory);
         ki_status status = ki_workqueue_metrics_text(queue, &text, NULL);
-        bool failed = scarce_memory_failed(&memory);
-        assert_int_equal(status, failed ? KI_ERR_NO_MEMORY : KI_OK);
+        assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
         ki_metrics_text_free(text);
         ki_workqueue_free(queue);
         test_engine_close(&engine);
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-        if (!failed)
-            break;
     }
 }
 
 /* --- a program's library ------------------------------------------------------------------------------------------------------------- */
 
-typedef struct library {
-    char told[TEXT];
-    ki_workqueue *queue; /* asked from within */
-} library;
-
-static void note(library *self, char sign, const ki_metric *metric, const ki_label *labels, size_t count,
-                 double value) {
-    size_t used = strlen(self->told);
+static void check_labels(const ki_metric *metric, const ki_label *labels, size_t count, void *user) {
+    ki_workqueue *const *queue = user;
+    (void)metric;
     assert_int_equal(count, 1);
     assert_string_equal(labels[0].name, "name");
     assert_string_equal(labels[0].value, "test");
-    snprintf(self->told + used, sizeof self->told - used, "%s%s%c%g", used ? " " : "", metric->name + 10, sign, value);
-    (void)ki_workqueue_length(self->queue); /* no lock is held */
-}
-
-static void on_counter(const ki_metric *metric, const ki_label *labels, size_t count, double by, void *user) {
-    assert_int_equal(metric->type, KI_METRIC_COUNTER);
-    note(user, '+', metric, labels, count, by);
-}
-
-static void on_observe(const ki_metric *metric, const ki_label *labels, size_t count, double value, void *user) {
-    assert_int_equal(metric->type, KI_METRIC_SUMMARY);
-    note(user, '~', metric, labels, count, value);
-}
-
-static void on_gauge(const ki_metric *metric, const ki_label *labels, size_t count, double value, void *user) {
-    assert_int_equal(metric->type, KI_METRIC_GAUGE);
-    note(user, '=', metric, labels, count, value);
+    (void)ki_workqueue_length(*queue); /* no lock is held */
 }
 
 static void a_program_s_library_is_told_of_everything(void **state) {
     (void)state;
-    library self = { "", NULL };
-    const ki_metrics metrics = { on_counter, on_observe, on_gauge, &self };
     queue_stage stage;
+    metrics_library library = { .on_note = check_labels, .user = &stage.queue };
+    const ki_metrics metrics = metrics_library_functions(&library);
     queue_stage_open(&stage, &KI_WORKQUEUE_OPTIONS(.name = "test", .metrics = &metrics));
-    self.queue = stage.queue;
     queue_play(&stage, "+a +a +b@500 ~1000 =a ~2000 -a");
-    assert_string_equal(self.told, "adds+1 retries+1 adds+1 queue_duration_seconds~1 work_duration_seconds~2");
-    self.told[0] = '\0';
+    metrics_library_expect(&library,
+                           "workqueue_adds+1 workqueue_retries+1 workqueue_adds+1 workqueue_queue_duration_seconds~1 "
+                           "workqueue_work_duration_seconds~2");
     queue_play(&stage, "=b ~3000");
-    self.told[0] = '\0';
+    library.notes[0] = '\0';
     ki_workqueue_update_gauges(stage.queue);
-    assert_string_equal(self.told, "depth=0 unfinished_work_seconds=3 longest_running_processor_seconds=3");
+    metrics_library_expect(&library, "workqueue_depth=0 workqueue_unfinished_work_seconds=3 "
+                                     "workqueue_longest_running_processor_seconds=3");
     queue_stage_close(&stage);
 }
 

@@ -1,0 +1,140 @@
+// What many cases begin and end with: a prepared server, a watcher behind a gate, the comparison with the server.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/rest"
+)
+
+// prepared is a server for this case alone, after kubectl has run the lines.
+func (h *harness) prepared(ctx context.Context, lines ...string) (*server, kubectl, error) {
+	s, err := h.ownServer(ctx)
+	if err != nil {
+		return nil, kubectl{}, err
+	}
+	k := h.kubectl(s)
+	return s, k, k.runAll(ctx, lines...)
+}
+
+// both are the shared real server and a `kinformer serve` of the case.
+func (h *harness) both(ctx context.Context, flags ...string) (real *server, plain *served, err error) {
+	if real, err = h.realServer(ctx); err != nil {
+		return nil, nil, err
+	}
+	plain, err = h.serve(ctx, flags...)
+	return real, plain, err
+}
+
+// configs are client-go's ways into both.
+type configs struct{ real, served *rest.Config }
+
+func (h *harness) bothConfigs(ctx context.Context, flags ...string) (*server, configs, error) {
+	real, plain, err := h.both(ctx, flags...)
+	if err != nil {
+		return nil, configs{}, err
+	}
+	var c configs
+	if c.real, err = real.restConfig(); err == nil {
+		c.served, err = restConfig(plain.kubectl.kubeconfig)
+	}
+	return real, c, err
+}
+
+// watchThrough starts a watcher with these flags, and waits until the resources in synced are synced.
+func (h *harness) watchThrough(ctx context.Context, connection []string, resources string, synced ...string) (*watcher, error) {
+	w, err := h.watch("kinformer", append([]string{resources, "-A"}, connection...)...)
+	if err != nil {
+		return nil, err
+	}
+	if len(synced) > 0 {
+		if err := w.awaitSynced(ctx, synced...); err != nil {
+			return nil, errors.Join(err, w.check())
+		}
+	}
+	return w, nil
+}
+
+// watchBehindGate does the same through a gate of its own.
+func (h *harness) watchBehindGate(ctx context.Context, s *server, resources string, synced ...string) (*gate, *watcher, error) {
+	g, err := h.openGate("tcp", s.address())
+	if err != nil {
+		return nil, nil, err
+	}
+	connection, err := s.through(g)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := h.watchThrough(ctx, connection, resources, synced...)
+	return g, w, err
+}
+
+// sees makes a pod, and waits until the watcher has told it.
+func (w *watcher) sees(ctx context.Context, k kubectl, pod string) error {
+	if err := k.runAll(ctx, "run "+pod+" -n e2e --image=example.com/"+pod+":1"); err != nil {
+		return err
+	}
+	return w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", pod})
+}
+
+// matches fails unless the watcher has told what the server has now, and nothing that contradicts itself.
+func (w *watcher) matches(ctx context.Context, k kubectl, resources, moment string) error {
+	list, err := k.list(ctx, resources)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.check(), compareObjects(moment, w.snapshot(), list))
+}
+
+// A tally counts what a kinformer with very many informers tells.
+type tally struct {
+	process *process
+	names   func() string // what a failure says of the connections
+
+	mu     sync.Mutex
+	synced map[string]bool
+	told   map[string]int // additions after the initial list of objects named "the-one", by kind
+}
+
+func (h *harness) watchMany(resources, connection []string, names func() string) (*tally, error) {
+	t := &tally{names: names, synced: map[string]bool{}, told: map[string]int{}}
+	var err error
+	t.process, err = h.start("kinformer", t.take,
+		append([]string{h.kinformer, "watch", strings.Join(resources, ","), "-A", "-o", "json"}, connection...)...)
+	return t, err
+}
+
+func (t *tally) take(text []byte) {
+	var line watchLine
+	if decode(text, &line) != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if line.Type == "SYNCED" {
+		t.synced[line.Resource] = true
+	} else if line.Type == addedChange && !line.Initial && field(line.Object, "metadata", "name") == "the-one" {
+		t.told[field(line.Object, "kind")]++
+	}
+}
+
+func (t *tally) await(ctx context.Context, what string, reached func() bool) error {
+	err := awaitCondition(ctx, what, func() bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return reached() || !t.process.running()
+	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err == nil && !reached() {
+		err = fmt.Errorf("kinformer has ended: %v", t.process.err)
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %d synced, %v told, %s", err, len(t.synced), t.told, t.names())
+	}
+	return err
+}

@@ -1,0 +1,57 @@
+/* fifo_stage.h: one of the cache's two queues, with changes as scripts and what the queue hands out as text. An unexpected
+ * failure fails the test.
+ *
+ * A script has changes, separated by ";": `add KEY=VERSION`, `update`, `delete`, `lose` (a deletion with an unreadable
+ * state), `replace KEY=VERSION …` (a list at version 9, or `replace@20` at 20), `resync`. In a list `KEY=!` is an object
+ * with an unreadable state, and `?=!` one with an unreadable key too. */
+#ifndef TESTS_SUPPORT_FIFO_STAGE_H
+#define TESTS_SUPPORT_FIFO_STAGE_H
+
+#include "src/cache/delta_fifo.h"
+#include "src/cache/in_order_fifo.h"
+
+enum {
+    FIFO_OBJECTS = 16,
+    FIFO_TEXT = 2048
+};
+
+typedef struct fifo_objects {
+    ki_object *items[FIFO_OBJECTS];
+    size_t count;
+} fifo_objects;
+
+typedef struct fifo_stage {
+    ki_queue *queue;
+    const ki_allocator *allocator;
+    bool is_delta_fifo;     /* the queue works lists and resyncs off while it pops, and needs memory for that */
+    fifo_objects known;     /* what the store of a DeltaFIFO has */
+    int ready;              /* calls of the queue's `ready` */
+    char popped[FIFO_TEXT]; /* what fifo_note got */
+} fifo_stage;
+
+/* Opens a DeltaFIFO over a store with `known` ("KEY=VERSION …"; NULL: no store). */
+void delta_fifo_open(fifo_stage *f, const char *known, const ki_allocator *allocator);
+void in_order_fifo_open(fifo_stage *f, size_t batch_size, const ki_allocator *allocator);
+void fifo_close(fifo_stage *f);
+/* Returns the known object with this key, or NULL. Ownership: a reference. */
+ki_object *fifo_known(const char *key, void *f);
+
+ki_status fifo_change(fifo_stage *f, const char *change, ki_error *err);
+void fifo_play(fifo_stage *f, const char *script);
+/* Plays a script; a change that fails for lack of memory leaves the queue's length and succeeds the second time. */
+void fifo_play_scarce(fifo_stage *f, const char *script);
+
+/* Adds one item as text to f->popped. `user` is the stage.
+ * - an item of a DeltaFIFO: "a: Added 1 Updated 2; ", types are Added, Updated, Deleted, Tombstone, Replaced, Sync;
+ * - a batch: "[+a=1 ~b=2 -c=3 ?d=4] " with "?" for a tombstone;
+ * - a list: "{9: a=1 !b ?} " with unreadable states (!) and keys (?);
+ * - "resync ".
+ * "*" precedes a batch or a list of the initial population. */
+ki_status fifo_note(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
+/* Pops until the queue has handed out an item. A DeltaFIFO works off the parts of lists and resyncs before the item. */
+ki_status fifo_pop(fifo_stage *f, ki_process process, void *user, ki_error *err);
+const char *fifo_pop_one(fifo_stage *f); /* returns the text */
+/* Pops all items and returns their text. Pops again after a DeltaFIFO lacked memory. */
+const char *fifo_pop_all(fifo_stage *f);
+
+#endif
