@@ -25,8 +25,8 @@ typedef struct sim_witness {
     uint64_t streams;              /* of the lists */
     uint64_t refused;              /* changes that the queue did not take */
     /* how old the cache is */
-    int64_t told_at; /* arrival of the last complete and queued event, or the request of the list; SIM_NEVER */
-    bool is_behind[SIM_KEYS];      /* the store may lack a change of the key, */
+    int64_t told_at;          /* arrival of the last complete and queued event, or the request of the list; SIM_NEVER */
+    bool is_behind[SIM_KEYS]; /* the store may lack a change of the key, */
     int64_t told_before[SIM_KEYS]; /* which arrived after this time */
     bool is_unsure;                /* something was lost on its way to the queue: not known until the next list */
 } sim_witness;
