@@ -27,7 +27,7 @@ static ki_listener **find_listed(ki_registration registration) {
     return at;
 }
 
-/* Removes the listener from the registry and returns it; NULL if it was not there. */
+/* Removes the listener from the registry and returns it; NULL if it is missing. */
 static ki_listener *delist(ki_registration registration) {
     ki_informer *informer = registration.informer;
     ki_mutex_lock(&informer->registry_lock);

@@ -13,7 +13,7 @@
 
 typedef struct ki_shared_informer_options {
     ki_engine *engine;
-    ki_list_watch *list_watch;   /* owned by the informer once it is made */
+    ki_list_watch *list_watch;   /* the informer owns it if ki_informer_new succeeds */
     const ki_resource *resource; /* copied, with its strings */
     ki_object_format *format;    /* makes its objects; outlives the informer; NULL: the informer makes none itself */
     const char *name;            /* for messages; outlives the informer; NULL: the resource's plural */
@@ -28,7 +28,7 @@ typedef struct ki_shared_informer_options {
     const char *namespace_name, *label_selector, *field_selector;
     const ki_metrics *metrics; /* the program's metrics library; copied; NULL: none */
     int64_t internal_error_retry_ns;
-    ki_list_watch *check_source; /* a second source of the objects, owned likewise; NULL: none */
+    ki_list_watch *check_source; /* a second source, for consistency checks; owned as list_watch; NULL: none */
     int64_t check_interval_ns;   /* 0: no consistency checks */
     bool check_streaming_list;
 } ki_shared_informer_options;
