@@ -132,9 +132,10 @@ static void check_age(sim_world *world, sim_informer *informer, unsigned index, 
                  (long long)health->staleness_ms, (long long)(age / SIM_MILLISECOND));
     /* While bytes wait because handlers are slow, those that arrive after them get the time of the first. */
     int64_t current_at = health->staleness_ms < 0 ? SIM_NEVER : world->now / SIM_MILLISECOND - health->staleness_ms;
-    if (informer->current_at != current_at)
+    if (current_at < informer->current_at || current_at > informer->current_at + 1) { /* 1 ms: the rounding of both */
         informer->in_handlers_before = informer->in_handlers;
-    informer->current_at = current_at;
+        informer->current_at = current_at;
+    }
     informer->in_handlers = world->in_handlers;
     int64_t latest = LATEST_S * SIM_SECOND + 2 * (world->in_handlers - informer->in_handlers_before);
     bool is_healthy = found->watches && !found->connection->line->has_bad && health->next != KI_ATTEMPT_STORE;
