@@ -326,3 +326,12 @@ ki_health health_of(const stage *s) {
     ki_informer_health(s->informer, &health);
     return health;
 }
+
+ki_status reject_sevens(ki_object *obj, ki_object **ret_obj, void *user) {
+    (void)user;
+    const char *version = ki_object_resource_version(obj);
+    if (version[strlen(version) - 1] == '7')
+        return KI_ERR_INVALID;
+    *ret_obj = ki_object_ref(obj);
+    return KI_OK;
+}
