@@ -138,7 +138,7 @@ bool demo_world_is_right(demo_world *world, size_t *ret_foos, char *ret_wrong, s
         else if (find_owner(&foos, deployment) != foos.items[i])
             snprintf(ret_wrong, size, "the Deployment of Foo %s has another owner", name);
         else if (made->replicas != foo->replicas)
-            snprintf(ret_wrong, size, "Foo %s asks for %lld replicas, its Deployment for %lld", name,
+            snprintf(ret_wrong, size, "Foo %s specifies %lld replicas, its Deployment %lld", name,
                      (long long)foo->replicas, (long long)made->replicas);
         else if (made->available != made->replicas || foo->available != made->available)
             snprintf(ret_wrong, size, "of Foo %s %lld replicas are available, and its status says %lld", name,

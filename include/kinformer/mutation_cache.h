@@ -38,7 +38,8 @@ KI_API KI_MUST_CHECK ki_status ki_mutation_cache_put(ki_mutation_cache *cache, c
 
 /* Returns the newer of the program's write and the informer's cached object; NULL if there is neither. If the informer
  * does not have the object, the write is returned until the informer reaches the write's version, then NULL: the object
- * was deleted. If the versions cannot be compared, the informer's object is returned.
+ * was deleted. If the versions cannot be compared, the informer's object is returned if there is one, else the write
+ * until it is dropped.
  * Ownership: a reference that the caller releases with ki_object_unref. */
 KI_API ki_object *ki_mutation_cache_get(ki_mutation_cache *cache, const char *key);
 

@@ -1,5 +1,5 @@
 /* credentials.c: keeps the current credential set, and replaces it when a file changes, a plugin responds or a server
- * refuses it. Loop only. */
+ * rejects it. Loop only. */
 #include "src/auth/credentials.h"
 
 #include "src/auth/exec_plugin.h"
@@ -346,7 +346,7 @@ static bool has_expired(const ki_credentials *credentials) {
            ki_engine_now(credentials->engine) >= credentials->responded_at + KI_SECONDS(KI_EXEC_RETRY_S);
 }
 
-/* Returns the state of the plugin's credentials; runs the plugin if they are missing, expired or refused. */
+/* Returns the state of the plugin's credentials; runs the plugin if they are missing, expired or rejected. */
 static ki_credential_state plugin_state(ki_credentials *credentials, ki_error *err) {
     bool has_result = credentials->expires != INT64_MIN;
     bool is_good = has_result && !credentials->plugin_due && !has_expired(credentials);

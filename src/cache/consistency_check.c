@@ -63,7 +63,7 @@ static void note_retry_after(ki_consistency_check *check, const ki_error *err) {
 
 static void fail(ki_consistency_check *check, const ki_error *why) {
     ki_error err = *why; /* `why` can be part of the memory that end_check frees */
-    ki_error_prefix(&err, "%s", check->is_of_stream ? "checking a streaming list" : "auditing");
+    ki_error_prefix(&err, "%s", check->is_of_stream ? "checking a streaming list" : "checking the cache");
     note_retry_after(check, &err);
     end_check(check);
     check->options.on_failure(&err, check->options.user);
@@ -203,8 +203,9 @@ static void conclude(ki_consistency_check *check) {
     ki_metrics_add(check->options.metrics, KI_METRIC_DIFFERENCES, count);
     ki_error err = KI_ERROR_INIT;
     ki_object *obj = ki_object_ref(first->obj);
-    ki_error_set(&err, KI_ERR_PROTOCOL, "the copy differs from the server's objects in %zu, the first: %s %s", count,
-                 ki_object_key(obj), first->is_unlisted ? "is gone there" : "is missing or older here");
+    ki_error_set(&err, KI_ERR_PROTOCOL, "the cache differs from the server in %zu objects, the first: %s %s", count,
+                 ki_object_key(obj),
+                 first->is_unlisted ? "is deleted on the server" : "is missing or older in the cache");
     bool relist = digest != check->relisted;
     check->relisted = digest;
     end_check(check);
@@ -266,7 +267,7 @@ static void conclude_stream(ki_consistency_check *check) {
     ki_metrics_add(check->options.metrics, KI_METRIC_DIFFERENCES, 1);
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_PROTOCOL,
-                 "a streaming list gave %zu objects, a list at the same version %s gives %zu, or others",
+                 "a streaming list had %zu objects, a list at the same version %s has %zu or other objects",
                  check->streamed_count, check->version, check->listed);
     end_check(check);
     check->options.on_difference(&err, "", true, check->options.user);
@@ -303,7 +304,7 @@ static void on_bad_object(const ki_bad_object *bad, void *user) {
 static ki_status check_progress(const ki_consistency_check *check, const char *token, ki_error *err) {
     const ki_buffer *sent = &check->continue_token;
     if (check->pages > 1 && ki_str_equals((ki_str){ sent->data, sent->size }, token))
-        return ki_error_set(err, KI_ERR_PROTOCOL, "a page of the list leads to itself");
+        return ki_error_set(err, KI_ERR_PROTOCOL, "a page of the list repeats its continue token");
     if (check->pages > check->listed + EMPTY_PAGES_MAX)
         return ki_error_set(err, KI_ERR_PROTOCOL, "more than %d empty pages of the list", EMPTY_PAGES_MAX);
     return KI_OK;
@@ -324,7 +325,7 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
     if (!status && result->continue_token[0]) {
         ki_buffer_reset(&check->continue_token, SIZE_MAX);
         if (ki_buffer_append_string(&check->continue_token, result->continue_token))
-            status = ki_error_no_memory(&cause, "keeping a continue token");
+            status = ki_error_no_memory(&cause, "storing a continue token");
         else
             go(check, KI_CONSISTENCY_PAGE, 0);
     } else if (!status && check->is_of_stream) {

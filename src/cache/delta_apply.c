@@ -18,7 +18,7 @@ static bool is_repeated(const ki_delta *delta, const ki_object *known, ki_unread
     case KI_DELTA_ADDED:
     case KI_DELTA_UPDATED:
         /* The same version with another content: the server used the version again after a restore. */
-        return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_is_same_state(delta->obj, known));
+        return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_object_is_same_state(delta->obj, known));
     case KI_DELTA_DELETED:
         return !delta->tombstone && order == KI_ORDER_OLDER;
     case KI_DELTA_REPLACED:
@@ -41,18 +41,18 @@ static void notify_added(ki_notifier *to, const ki_delta *delta) {
         KI_AUDIENCE_ALL);
 }
 
-void ki_notifier_deleted(ki_notifier *to, ki_object *obj, ki_object *known, bool final_state_unknown) {
+void ki_notify_deleted(ki_notifier *to, ki_object *obj, ki_object *known, bool final_state_unknown) {
     notify(to,
            (ki_notification){
                .type = KI_NOTIFY_DELETE, .obj = obj, .old = known, .final_state_unknown = final_state_unknown },
            KI_AUDIENCE_ALL);
 }
 
-void ki_notifier_updated(ki_notifier *to, const ki_delta *delta, ki_object *known) {
+void ki_notify_updated(ki_notifier *to, const ki_delta *delta, ki_object *known) {
     ki_audience audience = KI_AUDIENCE_ALL;
     if (delta->type == KI_DELTA_SYNC)
         audience = KI_AUDIENCE_DUE;
-    else if (delta->type == KI_DELTA_REPLACED && ki_is_same_state(delta->obj, known))
+    else if (delta->type == KI_DELTA_REPLACED && ki_object_is_same_state(delta->obj, known))
         audience = KI_AUDIENCE_RESYNCING;
     notify(to,
            (ki_notification){
@@ -66,18 +66,18 @@ ki_object *ki_delta_apply(const ki_delta *delta, ki_object *known, ki_notifier *
     if (delta->type == KI_DELTA_DELETED) {
         if (!known)
             return NULL;
-        if (!delta->tombstone && delta->obj && ki_is_same_object(delta->obj, known))
-            ki_notifier_deleted(to, delta->obj, known, false);
+        if (!delta->tombstone && delta->obj && ki_object_is_same(delta->obj, known))
+            ki_notify_deleted(to, delta->obj, known, false);
         else
-            ki_notifier_deleted(to, known, known, true);
+            ki_notify_deleted(to, known, known, true);
         return NULL;
     }
-    if (known && ki_is_same_object(delta->obj, known)) {
-        ki_notifier_updated(to, delta, known);
+    if (known && ki_object_is_same(delta->obj, known)) {
+        ki_notify_updated(to, delta, known);
         return delta->obj;
     }
     if (known) /* another uid: the object was deleted and created again, and the deletion event was missed */
-        ki_notifier_deleted(to, known, known, true);
+        ki_notify_deleted(to, known, known, true);
     notify_added(to, delta);
     return delta->obj;
 }

@@ -18,8 +18,8 @@ typedef struct ki_notifier {
  * deleted. */
 ki_object *ki_delta_apply(const ki_delta *delta, ki_object *known, ki_notifier *to);
 /* Notifies of a deletion; `obj` is the last state, `known` the state that the listeners know. */
-void ki_notifier_deleted(ki_notifier *to, ki_object *obj, ki_object *known, bool final_state_unknown);
+void ki_notify_deleted(ki_notifier *to, ki_object *obj, ki_object *known, bool final_state_unknown);
 /* Notifies of an update. A resync reaches only listeners whose period is over; a list's unchanged object, only listeners with a resync period. */
-void ki_notifier_updated(ki_notifier *to, const ki_delta *delta, ki_object *known);
+void ki_notify_updated(ki_notifier *to, const ki_delta *delta, ki_object *known);
 
 #endif

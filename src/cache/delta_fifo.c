@@ -11,7 +11,7 @@
 #include "src/base/memory.h"
 #include "src/base/ring.h"
 #include "src/base/wide_map.h"
-#include "src/cache/processor.h"
+#include "src/object/object.h"
 
 enum {
     INLINE_DELTAS = 2,   /* deltas within the entry; more are allocated */
@@ -73,7 +73,7 @@ typedef struct delta_fifo {
     ki_wide_map entries;
     size_t most; /* maximum number of entries since the map was freed */
     entry *first, *last;
-    size_t length;
+    size_t entry_count;
     entry *free;
     size_t free_count;
     bool is_processing; /* the first entry is being processed */
@@ -160,14 +160,14 @@ static void enqueue(delta_fifo *fifo, entry *e) {
     e->after = NULL;
     *(fifo->last ? &fifo->last->after : &fifo->first) = e;
     fifo->last = e;
-    fifo->length++;
+    fifo->entry_count++;
 }
 
 static void dequeue(delta_fifo *fifo, entry *e) {
     *(e->before ? &e->before->after : &fifo->first) = e->after;
     *(e->after ? &e->after->before : &fifo->last) = e->before;
     e->before = e->after = NULL;
-    fifo->length--;
+    fifo->entry_count--;
 }
 
 static void signal_ready(delta_fifo *fifo) {
@@ -195,7 +195,7 @@ static bool make_room(delta_fifo *fifo, entry *e) {
 }
 
 static bool are_two_objects(const ki_delta *a, const ki_delta *b) {
-    return a->obj && b->obj && !ki_is_same_object(a->obj, b->obj);
+    return a->obj && b->obj && !ki_object_is_same(a->obj, b->obj);
 }
 
 static bool is_older(const ki_delta *delta, const ki_delta *than) {
@@ -204,7 +204,7 @@ static bool is_older(const ki_delta *delta, const ki_delta *than) {
                KI_ORDER_OLDER;
 }
 
-/* Merges two consecutive Deleted deltas of one object into the one with the later version: a watch may repeat a deletion from before the known
+/* client-go's dedupDeltas. Merges two consecutive Deleted deltas of one object into the one with the later version: a watch may repeat a deletion from before the known
  * state, and the store skips it. If neither version is later, keeps the older delta, or the newer if the older is a tombstone. Never merges
  * deletions of two objects with one key. */
 static void merge_deletions(entry *e) {
@@ -279,7 +279,7 @@ static ki_status queue_change(delta_fifo *fifo, const ki_delta *delta) {
 /* ---- adding ---- */
 
 static size_t length(const delta_fifo *fifo) {
-    return fifo->length + fifo->arrivals.count - fifo->is_processing;
+    return fifo->entry_count + fifo->arrivals.count - fifo->is_processing;
 }
 
 static ki_status check_open(const delta_fifo *fifo, ki_error *err) {
@@ -534,7 +534,7 @@ static void free_list(delta_fifo *fifo, list *freed) {
     ki_free(&fifo->allocator, freed);
 }
 
-/* Drops the first arrival, which is worked off. */
+/* Drops the first arrival: it is done, or the queue is being freed. */
 static void end_arrival(delta_fifo *fifo) {
     arrival ended;
     if (!ki_ring_pop(&fifo->arrivals, &ended))

@@ -180,8 +180,8 @@ void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource 
         snprintf(health->message, sizeof health->message, "the server is too busy");
     else if (cause->code == KI_ERR_TOO_LARGE_RV)
         snprintf(health->message, sizeof health->message,
-                 "the server's state is older than this copy: it was restored from a backup, or lags; everything is "
-                 "listed anew");
+                 "the server's state is older than the cache: the server was restored from a backup, or lags; the "
+                 "informer relists");
     else if (cause->code == KI_ERR_NO_MEMORY)
         snprintf(health->message, sizeof health->message, "out of memory");
     else

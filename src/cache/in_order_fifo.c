@@ -327,8 +327,7 @@ ki_status ki_in_order_fifo_new(const ki_in_order_fifo_options *options, ki_queue
         return ki_error_no_memory(err, "making a queue");
     fifo->queue.ops = &in_order_fifo_ops;
     fifo->allocator = *options->allocator;
-    bool is_whole = options->batch_size == 0 || options->batch_size > KI_IN_ORDER_BATCH;
-    fifo->batch_size = is_whole ? KI_IN_ORDER_BATCH : options->batch_size;
+    fifo->batch_size = options->batch_size;
     ki_ring_init(&fifo->items, &fifo->allocator, sizeof(item));
     ki_map_init(&fifo->keys, &fifo->allocator, options->seed);
     fifo->batch = ki_alloc_array(&fifo->allocator, fifo->batch_size, sizeof *fifo->batch);

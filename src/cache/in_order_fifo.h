@@ -6,13 +6,9 @@
 
 #include "src/cache/queue.h"
 
-enum {
-    KI_IN_ORDER_BATCH = 1000 /* maximum events of one pop */
-};
-
 typedef struct ki_in_order_fifo_options {
     const ki_allocator *allocator;
-    size_t batch_size; /* at most KI_IN_ORDER_BATCH; 0: KI_IN_ORDER_BATCH */
+    size_t batch_size; /* maximum events of one pop; not 0 */
     uint64_t seed;     /* of the key hashes */
 } ki_in_order_fifo_options;
 

@@ -22,7 +22,7 @@ typedef struct ki_index_build {
     ki_index_update update;
 } ki_index_build;
 
-/* Begins a build for the published snapshot. Any thread. Errors: as ki_store_add_indexers. */
+/* Begins a build for the published snapshot. Any thread. Errors: as ki_informer_add_indexers. */
 ki_status ki_index_build_begin(ki_index_build *build, ki_store *store, const ki_indexer *indexers, size_t count,
                                ki_error *err);
 /* Brings the indexes to the target of begin or publish, or without a target to the published snapshot. Any thread, not under the writer's lock.

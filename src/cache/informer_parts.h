@@ -1,5 +1,5 @@
 /* informer_parts.h: the struct of an informer, for the files that implement it: shared_informer.c (creation, start, stop), process.c (processes one
- * change), process_list.c (processes a list or resync), registration.c (handlers), settings.c, informer_health.c, informer_read.c,
+ * change), process_list.c (the in-order queue's lists and resyncs), registration.c (handlers), settings.c, informer_health.c, informer_read.c,
  * wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
@@ -107,7 +107,7 @@ void ki_informer_end_waits(ki_informer *informer);
 /* process.c: the controller's callbacks; `user` is the informer. */
 ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
 ki_status ki_informer_drained(void *user, ki_error *err);
-/* process_list.c: processes a slice of a list or resync. Caller holds change_lock. `*ret_done` false: slices remain. */
+/* process_list.c: processes a slice of a list or resync of the in-order queue. Caller holds change_lock. `*ret_done` false: slices remain. */
 ki_status ki_informer_process_list(ki_informer *informer, const ki_deltas *deltas, bool *ret_done, ki_error *err);
 
 #endif

@@ -10,11 +10,11 @@
 
 typedef struct ki_list_watch ki_list_watch;
 
-typedef enum ki_watch_kind {
-    KI_EVENT_ADDED,
-    KI_EVENT_MODIFIED,
-    KI_EVENT_DELETED
-} ki_watch_kind;
+typedef enum ki_change {
+    KI_CHANGE_ADDED,
+    KI_CHANGE_MODIFIED,
+    KI_CHANGE_DELETED
+} ki_change;
 
 typedef struct ki_list_options {
     const char *resource_version;       /* NULL or "": not sent */
@@ -66,7 +66,7 @@ typedef struct ki_watch_handler {
     void (*on_bytes)(void *user);
     /* Called when all arrived bytes are decoded and delivered. Follows each on_bytes unless the watch ends first. NULL if on_bytes is. */
     void (*on_read)(void *user);
-    void (*on_event)(ki_watch_kind kind, ki_object *obj, void *user);
+    void (*on_event)(ki_change kind, ki_object *obj, void *user);
     void (*on_bookmark)(const char *resource_version, bool initial_events_end, void *user);
     void (*on_bad_object)(const ki_bad_object *bad, void *user);
     /* err NULL: the server closed the watch cleanly. `opened`: the error came after on_open. `in_stream`: the error was an ERROR event. */

@@ -149,7 +149,7 @@ ki_status ki_mutation_cache_put(ki_mutation_cache *cache, const ki_object *obj, 
     return status ? ki_error_no_memory(err, "putting an object into a cache") : KI_OK;
 }
 
-/* Returns true if the cache has the written state or a later one, or if the versions cannot be compared. */
+/* Returns true if the cache has the written state or a later one. Versions that cannot be compared: true if the cache has the object. */
 static bool has_caught_up(const ki_snapshot *snapshot, const ki_object *stored, const ki_object *written) {
     ki_order order = order_of(written, ki_snapshot_resource_version(snapshot));
     if (order == KI_ORDER_SAME || order == KI_ORDER_OLDER)

@@ -3,6 +3,7 @@
 #include "src/cache/pending.h"
 
 #include "src/base/memory.h"
+#include "src/object/object.h"
 
 /* Notifications in one block. A block stays below 1 KB: for larger ones glibc's malloc first merges all free memory, which can take long. */
 enum {
@@ -198,7 +199,7 @@ static bool pop_latest(ki_pending *pending, ki_notification *ret_notification) {
     if (!entry)
         return false;
     *ret_notification = (ki_notification){ .is_in_initial_list = entry->is_in_initial_list };
-    if (entry->known && !ki_is_same_object(entry->known, entry->obj)) {
+    if (entry->known && !ki_object_is_same(entry->known, entry->obj)) {
         /* Another object under the same name. First a delete of the object that the listener knows, then an add of the new one unless it is
          * deleted too. */
         ret_notification->type = KI_NOTIFY_DELETE;

@@ -1,5 +1,5 @@
-/* process.c: the process step. Under the change lock, one item of the queue goes to the store, then to the listeners. process_list.c does lists
- * and resyncs, which need slices. delta_apply.c decides what a delta does to an object.
+/* process.c: the process step. Under the change lock, one item of the queue goes to the store, then to the listeners. process_list.c does the
+ * in-order queue's lists and resyncs, which need slices. delta_apply.c decides what a delta does to an object.
  *
  * All changes of an item are stored in one step. The step first reserves room in the listeners. Only the reservation and the storing can fail.
  * After a failure nothing has changed, and the whole item goes back to the queue. */
@@ -73,12 +73,12 @@ static const char *version_after(const ki_informer *informer) {
 /* Stages the next state of the store. Readers do not see it yet. */
 static ki_status stage(step *at, const char *version, ki_error *err) {
     ki_store *store = at->informer->store;
-    ki_status status = ki_store_begin(store, false, version, err);
+    ki_status status = ki_store_begin(store, version, err);
     if (status)
         return status;
     status = stage_events(at);
     if (status)
-        return ki_store_end(store, status, "taking a change", err);
+        return ki_store_end(store, status, "storing a change", err);
     at->after = ki_store_staged(store);
     return KI_OK;
 }
@@ -105,7 +105,7 @@ static ki_status apply(step *at, ki_error *err) {
     }
     ki_status status = ki_processor_reserve(&informer->processor, counter.count, at->deltas->key ? 1 : counter.count);
     if (at->after)
-        status = ki_store_end(informer->store, status, "taking a change", err);
+        status = ki_store_end(informer->store, status, "storing a change", err);
     else if (status)
         ki_error_no_memory(err, "notifying of a change");
     if (status)
@@ -166,7 +166,7 @@ ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_req
     bool is_of_all = deltas->kind == KI_DELTAS_REPLACE || deltas->kind == KI_DELTAS_RESYNC;
     ki_informer_continue_resync(informer);
     ki_fair_mutex_lock(&informer->change_lock);
-    note_synced(informer);
+    note_synced(informer); /* of the item before: the queue drops an item after this function has returned */
     ki_status status =
         is_of_all ? ki_informer_process_list(informer, deltas, &is_done, err) : process_events(informer, deltas, err);
     size_t waiting = ki_processor_waiting_on_loop(&informer->processor);

@@ -7,6 +7,7 @@
 #include "src/base/error.h"
 #include "src/cache/delta_apply.h"
 #include "src/cache/informer_parts.h"
+#include "src/object/object.h"
 
 /* One slice of the work. */
 typedef struct slice {
@@ -45,7 +46,7 @@ static ki_status begin(slice *s) {
     bool is_list = s->deltas->kind == KI_DELTAS_REPLACE;
     const char *version = is_list ? s->deltas->resource_version : "";
     bool fits = strlen(version) <= KI_RESOURCE_VERSION_MAX;
-    ki_status status = is_list ? ki_store_begin(informer->store, false, fits ? version : NULL, s->err) : KI_OK;
+    ki_status status = is_list ? ki_store_begin(informer->store, fits ? version : NULL, s->err) : KI_OK;
     if (status)
         return status;
     s->work->before = ki_store_snapshot(informer->store);
@@ -112,12 +113,12 @@ static ki_status put_next(slice *s) {
         return KI_OK;
     ki_object *obj = s->deltas->objects[at];
     const ki_object *known = known_before(s, ki_object_key(obj));
-    return known && ki_is_same_state(obj, known) ? KI_OK : ki_store_stage_put(s->informer->store, obj);
+    return known && ki_object_is_same_state(obj, known) ? KI_OK : ki_store_stage_put(s->informer->store, obj);
 }
 
 static ki_status publish(slice *s) {
     ki_informer *informer = s->informer;
-    ki_status status = ki_store_end(informer->store, KI_OK, "taking a list", s->err);
+    ki_status status = ki_store_end(informer->store, KI_OK, "storing a list", s->err);
     if (status)
         return status;
     /* Keeps the old version if the list's is too long. */
@@ -145,7 +146,7 @@ static void notify_next_deleted(slice *s) {
     bool more;
     ki_object *gone = next_unlisted(s, &more);
     if (gone)
-        ki_notifier_deleted(&s->notifier, gone, gone, true);
+        ki_notify_deleted(&s->notifier, gone, gone, true);
     if (!more)
         begin_phase(s, KI_LIST_NOTIFIES);
 }
@@ -179,7 +180,7 @@ static void notify_next(slice *s) {
 static void resync_next(slice *s) {
     const ki_delta delta = { .type = KI_DELTA_SYNC, .obj = ki_tree_next(&s->work->before->items, &s->work->cursor) };
     if (delta.obj)
-        ki_notifier_updated(&s->notifier, &delta, delta.obj);
+        ki_notify_updated(&s->notifier, &delta, delta.obj);
     else
         end(s);
 }
@@ -264,6 +265,6 @@ ki_status ki_informer_process_list(ki_informer *informer, const ki_deltas *delta
     ki_status status = do_slice(&s, ret_done);
     (void)ki_engine_work(informer->engine, (int)(units - s.left));
     if (status == KI_ERR_NO_MEMORY)
-        return ki_error_no_memory(err, "taking a list");
-    return status ? ki_error_set(err, status, "taking a list") : KI_OK;
+        return ki_error_no_memory(err, "storing a list");
+    return status ? ki_error_set(err, status, "storing a list") : KI_OK;
 }

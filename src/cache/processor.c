@@ -4,20 +4,6 @@
 #include "src/cache/listener.h"
 #include "src/object/object.h"
 
-#include <string.h>
-
-bool ki_is_same_object(const ki_object *a, const ki_object *b) {
-    const char *left = ki_object_uid(a), *right = ki_object_uid(b);
-    return left[0] == '\0' || right[0] == '\0' || strcmp(left, right) == 0;
-}
-
-bool ki_is_same_state(const ki_object *a, const ki_object *b) {
-    if (a == b)
-        return true;
-    return ki_is_same_object(a, b) && strcmp(ki_object_resource_version(a), ki_object_resource_version(b)) == 0 &&
-           ki_object_has_same_content(a, b);
-}
-
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns) {
     *processor = (ki_processor){ .allocator = allocator, .resync_ns = resync_ns };
 }

@@ -41,11 +41,6 @@ struct ki_processor {
     bool is_notifying_list; /* only listeners with is_notified_of_list are notified */
 };
 
-/* Returns true if both are states of one object: equal uids, or a missing uid. Different uids: the object was deleted and recreated. */
-bool ki_is_same_object(const ki_object *a, const ki_object *b);
-/* Returns true if both are the same state of one object: same version, same content. */
-bool ki_is_same_state(const ki_object *a, const ki_object *b);
-
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns);
 
 /* Appends the listener and sets its resync period. `desired_ns` 0: no resyncs. */

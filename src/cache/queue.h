@@ -31,7 +31,8 @@ typedef struct ki_delta {
 } ki_delta;
 
 enum {
-    KI_QUEUE_SLICE = 100 /* most units (objects) of one pop; bounds how long the change lock is held */
+    KI_QUEUE_SLICE =
+        100 /* most units (objects) of one pop. process() may do less: KI_INFORMER_SLICE bounds how long the change lock is held */
 };
 
 /* A whole list. Borrowed during the call, except `objects`. Known objects that are neither in the list nor kept are deleted. */
@@ -86,7 +87,7 @@ typedef struct ki_known_objects {
     void *user;
 } ki_known_objects;
 
-/* All operations but pop and close fail with KI_ERR_NO_MEMORY, which leaves the queue unchanged, or with KI_ERR_CLOSED. */
+/* add, update, remove, replace and resync can fail with KI_ERR_NO_MEMORY, which leaves the queue unchanged, and with KI_ERR_CLOSED. */
 typedef struct ki_queue_ops {
     ki_status (*add)(ki_queue *queue, ki_object *obj, ki_error *err);
     ki_status (*update)(ki_queue *queue, ki_object *obj, ki_error *err);
@@ -99,7 +100,7 @@ typedef struct ki_queue_ops {
     bool (*is_resyncing)(const ki_queue *queue);
     /* Does a slice of a queued list or resync, or passes one item to `process`. Never blocks: `ready` wakes the controller (client-go's Pop
      * blocks). Returns KI_OK after a slice, KI_ERR_NO_MEMORY if the slice must be retried, KI_ERR_NOT_FOUND if the queue is empty, KI_ERR_CLOSED
-     * if it is empty and closed, else the status of `process`. */
+     * if it is empty and closed, KI_ERR_STATE inside `process`, else the status of `process`. */
     ki_status (*pop)(ki_queue *queue, ki_process process, void *user, ki_error *err);
     /* Rejects further changes. Queued items are still passed on. */
     void (*close)(ki_queue *queue);

@@ -6,19 +6,20 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
-#include "src/cache/processor.h"
 #include "src/cache/reflector_steps.h"
+#include "src/object/object.h"
 
 enum {
     FIRST_CAPACITY = 64,          /* objects */
     CONTINUE_TOKEN_MAX = 1 << 16, /* bytes */
-    UNKNOWN_TYPE = 404,           /* HTTP */
+    HTTP_NOT_FOUND = 404,
     GONE_RESPONSES = 3 /* consecutive 404 responses over at least GONE_AFTER: a starting server may lack types */
 };
 
 #define GONE_AFTER KI_SECONDS(60)
 #define NO_RESPONSE KI_SECONDS(10)
-#define BLOCKED_MAX KI_SECONDS(30) /* the longest wait for a failure that a person must fix */
+#define BLOCKED_MAX \
+    KI_SECONDS(30) /* the longest wait for a failure that a person must fix, unless Retry-After is longer */
 
 /* --- steps ------------------------------------------------------------------------------------------------------ */
 
@@ -159,7 +160,7 @@ static void delete_all(ki_reflector *reflector) {
     reflector->is_type_removed = true;
     reflector->is_unavailable = true; /* lists at "": a server's cache may lag and still have the old objects */
     ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector",
-                 "%s: the server has not known them for %.0f s: taken for deleted", reflector->options.name,
+                 "%s: not found for %.0f s: the objects count as deleted", reflector->options.name,
                  seconds(ki_engine_now(reflector->options.engine) - reflector->missing_since));
     reflector->options.on_progress(reflector->options.user);
 }
@@ -168,7 +169,7 @@ static void delete_all(ki_reflector *reflector) {
  * bare 404 may come from a proxy or from a kube-apiserver whose CustomResourceDefinition was deleted. */
 static bool note_missing(ki_reflector *reflector, const ki_error *cause) {
     int64_t now = ki_engine_now(reflector->options.engine);
-    if (cause->http_status != UNKNOWN_TYPE) {
+    if (cause->http_status != HTTP_NOT_FOUND) {
         reflector->missing_responses = 0;
         return false;
     }
@@ -204,7 +205,7 @@ static void find_type(ki_reflector *reflector) {
         ki_reflector_fail(reflector, &err, KI_REFLECT_BEGIN);
 }
 
-static void note_type_found(ki_reflector *reflector) {
+static void forget_missing(ki_reflector *reflector) {
     reflector->missing_responses = 0;
     reflector->is_type_removed = false;
 }
@@ -287,7 +288,7 @@ bool ki_reflector_advance(ki_reflector *reflector, const char *version) {
 
 ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object *obj) {
     ki_object *known = reflector->options.known(ki_object_key(obj), reflector->options.user);
-    if (known && ki_is_same_state(obj, known))
+    if (known && ki_object_is_same_state(obj, known))
         return known;
     ki_object_unref(known);
     return ki_object_ref(obj);
@@ -370,9 +371,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_metrics_failed(metrics, false);
     reflector->is_unavailable = false;
     ki_reflector_note_version_known(reflector);
-    note_type_found(reflector);
-    if (!reflector->objects)
-        reflector->object_count = 0;
+    forget_missing(reflector);
     ki_reflector_drop_objects(reflector);
     if (!reflector->has_initial_version) {
         reflector->has_initial_version = true;

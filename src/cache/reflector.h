@@ -25,7 +25,7 @@ typedef struct ki_reflector_options {
     ki_engine *engine;
     ki_list_watch *list_watch; /* borrowed */
     ki_queue *queue;           /* borrowed */
-    const char *name;          /* the resource's name, for messages; borrowed */
+    const char *name;          /* what is listed, such as "pods in default (app=x)"; for messages; borrowed */
     int64_t page_size;         /* 0: KI_REFLECTOR_PAGE for lists that the server pages */
     bool no_streaming_list;
     bool is_custom; /* a custom type: the server may stop serving it; its objects then count as deleted */

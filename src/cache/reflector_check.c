@@ -34,9 +34,10 @@ bool ki_reflector_needs_check(const ki_reflector *reflector) {
 }
 
 static void set_behind(ki_error *err, const char *version, const char *than) {
-    ki_error_set(err, KI_ERR_TOO_LARGE_RV,
-                 "the server is at resource version %s, and this copy is at %s: it was restored from a backup, or lags",
-                 version, than);
+    ki_error_set(
+        err, KI_ERR_TOO_LARGE_RV,
+        "the server is at resource version %s and the cache at %s: the server was restored from a backup, or lags",
+        version, than);
 }
 
 void ki_reflector_fail_behind(ki_reflector *reflector, const char *version) {
@@ -103,7 +104,7 @@ void ki_reflector_check(ki_reflector *reflector) {
     ki_error err = KI_ERROR_INIT;
     reflector->phase = KI_REFLECTOR_CHECKS;
     ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector",
-                 "%s: the last watches had no word: check opened at \"%s\"", reflector->options.name,
+                 "%s: no event in the last watches: check opened at \"%s\"", reflector->options.name,
                  reflector->resource_version);
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
     if (list_watch->ops->list(list_watch, &options, &handler, &err))

@@ -56,15 +56,16 @@ static void on_failure(ki_reflector *reflector, const ki_error *err) {
     ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
 }
 
-/* Returns the limit; 0: none. Servers page lists at "", and lists at "0" if they do not answer from their watch cache. */
+/* Returns the limit; 0: none. A watch cache ignores the limit of a list at "0". At another version a limit makes the server bypass its watch cache,
+ * so there is one only if the server pages lists at "0": then it has no watch cache (as client-go's paginatedResult). */
 static int64_t page_size(const ki_reflector *reflector) {
     const char *version = reflector->list.version;
     if (reflector->list.is_full)
         return 0;
     if (reflector->options.page_size > 0)
         return reflector->options.page_size;
-    bool from_cache = version[0] != '\0' && strcmp(version, "0") != 0;
-    return from_cache && !reflector->is_paginated ? 0 : KI_REFLECTOR_PAGE;
+    bool at_version = version[0] != '\0' && strcmp(version, "0") != 0;
+    return at_version && !reflector->is_paginated ? 0 : KI_REFLECTOR_PAGE;
 }
 
 /* Returns true if `token` is the token that requested this page. */
@@ -77,7 +78,7 @@ static bool is_same_token(const ki_reflector *reflector, const char *token) {
  * without a pause. Pages below the limit are legal, even with a tenth of it. */
 static ki_status check_progress(ki_reflector *reflector, const char *token, ki_error *err) {
     if (is_same_token(reflector, token))
-        return ki_error_set(err, KI_ERR_PROTOCOL, "a page of the list leads to itself");
+        return ki_error_set(err, KI_ERR_PROTOCOL, "a page of the list repeats its continue token");
     size_t objects = reflector->object_count - reflector->list.objects_before;
     int64_t limit = page_size(reflector) ? page_size(reflector) : KI_REFLECTOR_PAGE;
     bool is_thin = (int64_t)objects < limit / THIN;
@@ -85,12 +86,23 @@ static ki_status check_progress(ki_reflector *reflector, const char *token, ki_e
     reflector->list.thin_pages = is_thin ? reflector->list.thin_pages + 1 : 0;
     reflector->list.objects_before = reflector->object_count;
     if (reflector->list.empty_pages > EMPTY_PAGES_MAX)
-        return ki_error_set(err, KI_ERR_PROTOCOL, "more than %d empty pages of the list in a row", EMPTY_PAGES_MAX);
+        return ki_error_set(err, KI_ERR_PROTOCOL, "more than %d consecutive empty pages of the list", EMPTY_PAGES_MAX);
     if (reflector->list.thin_pages > THIN_PAGES_MAX)
-        return ki_error_set(err, KI_ERR_PROTOCOL,
-                            "more than %d pages of the list in a row with hardly an object, %zu of %lld in the last",
-                            THIN_PAGES_MAX, objects, (long long)limit);
+        return ki_error_set(
+            err, KI_ERR_PROTOCOL,
+            "more than %d consecutive pages of the list with hardly an object: the last has %zu of %lld",
+            THIN_PAGES_MAX, objects, (long long)limit);
     return KI_OK;
+}
+
+static ki_status keep_token(ki_reflector *reflector, const char *token, ki_error *err) {
+    ki_status status = check_progress(reflector, token, err);
+    if (status)
+        return status;
+    ki_buffer_reset(&reflector->continue_token, SIZE_MAX);
+    status = ki_buffer_append_string(&reflector->continue_token, token);
+    return status ? ki_error_set(err, status, "%s while storing a list's continue token", ki_status_name(status))
+                  : KI_OK;
 }
 
 static void on_page(ki_reflector *reflector, const ki_list_result *result) {
@@ -102,23 +114,16 @@ static void on_page(ki_reflector *reflector, const ki_list_result *result) {
     int64_t left = is_last ? 0 : result->remaining_item_count;
     int64_t total = left < 0 ? -1 : (int64_t)reflector->object_count + left;
     reflector->options.on_listed(reflector->object_count, total, reflector->options.user);
-    reflector->list.has_pages = reflector->list.has_pages || !is_last;
-    if (!status && !is_last)
-        status = check_progress(reflector, result->continue_token, &err);
-    if (!status && !is_last) {
-        ki_buffer_reset(&reflector->continue_token, SIZE_MAX);
-        status = ki_buffer_append_string(&reflector->continue_token, result->continue_token);
-        if (status)
-            ki_error_set(&err, status, "%s while keeping a list's continue token", ki_status_name(status));
-    }
-    if (!status && !is_last) {
-        ki_reflector_schedule(reflector, KI_REFLECT_LIST_PAGE);
-        return;
-    }
     if (!status)
-        status = ki_reflector_replace(reflector, reflector->list.result_version, &err);
+        status = is_last ? ki_reflector_replace(reflector, reflector->list.result_version, &err)
+                         : keep_token(reflector, result->continue_token, &err);
     if (status) {
         ki_reflector_fail(reflector, &err, KI_REFLECT_BEGIN);
+        return;
+    }
+    if (!is_last) {
+        reflector->list.has_pages = true;
+        ki_reflector_schedule(reflector, KI_REFLECT_LIST_PAGE);
         return;
     }
     if (reflector->list.has_pages && strcmp(reflector->list.version, "0") == 0)

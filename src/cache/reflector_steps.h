@@ -15,7 +15,7 @@ void ki_reflector_schedule(ki_reflector *reflector, ki_reflector_step next);
 void ki_reflector_schedule_at(ki_reflector *reflector, ki_reflector_step next, int64_t at);
 /* Reports `err`, backs off (at least for the server's Retry-After), then takes the step `next`. */
 void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflector_step next);
-/* As ki_reflector_fail, without the report. */
+/* As ki_reflector_fail, but does not count the failure and does not call on_error. Logs the wait. */
 void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next);
 /* Logs and counts a failure and calls on_error, for a failure without a backoff. */
 void ki_reflector_report(ki_reflector *reflector, const ki_error *err);

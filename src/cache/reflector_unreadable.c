@@ -11,7 +11,7 @@
 
 static void give_up_for_memory(ki_reflector *reflector) {
     ki_error err = KI_ERROR_INIT;
-    ki_error_no_memory(&err, "noting an object that cannot be read");
+    ki_error_no_memory(&err, "marking an unreadable object");
     ki_reflector_give_up(reflector, &err);
 }
 
@@ -45,7 +45,7 @@ void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad)
  * servers send a bookmark before the event of the same version (etcd#15220), and would not repeat that event. */
 static void resume(ki_reflector *reflector, const ki_error *cause) {
     ki_error err = *cause;
-    ki_error_prefix(&err, "an event that cannot be read; the watch is resumed");
+    ki_error_prefix(&err, "unreadable event; the watch resumes");
     if (reflector->watch.before_bookmark[0])
         memcpy(reflector->resource_version, reflector->watch.before_bookmark, sizeof reflector->resource_version);
     reflector->has_resumed = true;

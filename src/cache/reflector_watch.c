@@ -11,7 +11,7 @@
 #define INTERNAL_ERRORS_APART KI_SECONDS(60) /* an error this long after the last one counts as the first */
 enum {
     WATCH_TIMEOUT_S = 300, /* times U[1,2) */
-    INTERNAL_ERROR = 500   /* HTTP */
+    HTTP_INTERNAL_ERROR = 500
 };
 
 /* Returns true for failures that keep the resource version valid: 429, no connection, no descriptor. */
@@ -128,47 +128,47 @@ static ki_status stage_newer(ki_reflector *reflector, ki_object **place, ki_obje
 }
 
 /* Adds an event to the staged objects. Initial events arrive in any order, mixed with changes. */
-static ki_status stage(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj) {
+static ki_status stage(ki_reflector *reflector, ki_change kind, ki_object *obj) {
     const char *key = ki_object_key(obj);
-    const char *version = kind == KI_EVENT_DELETED ? "" : ki_object_resource_version(obj);
+    const char *version = kind == KI_CHANGE_DELETED ? "" : ki_object_resource_version(obj);
     ki_unreadable_marks_remove(&reflector->listed_unreadable, key, version);
     ki_object **place = staged_place(reflector, key);
     if (place && ki_reflector_is_older(ki_object_resource_version(obj), ki_object_resource_version(*place)))
         return KI_OK;
-    if (kind == KI_EVENT_DELETED) {
+    if (kind == KI_CHANGE_DELETED) {
         ki_reflector_unstage(reflector, key);
         return KI_OK;
     }
     return place ? stage_newer(reflector, place, obj) : stage_first(reflector, obj);
 }
 
-static ki_status enqueue(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj, ki_error *err) {
+static ki_status enqueue(ki_reflector *reflector, ki_change kind, ki_object *obj, ki_error *err) {
     ki_queue *queue = reflector->options.queue;
     switch (kind) {
-    case KI_EVENT_ADDED:
+    case KI_CHANGE_ADDED:
         return queue->ops->add(queue, obj, err);
-    case KI_EVENT_MODIFIED:
+    case KI_CHANGE_MODIFIED:
         return queue->ops->update(queue, obj, err);
-    case KI_EVENT_DELETED:
+    case KI_CHANGE_DELETED:
         return queue->ops->remove(queue, obj, true, err);
     }
     return KI_OK;
 }
 
 /* Updates the unreadable marks after an event went into the queue. */
-static void settle(ki_reflector *reflector, ki_watch_kind kind, const ki_object *obj) {
-    const char *version = kind == KI_EVENT_DELETED ? "" : ki_object_resource_version(obj);
+static void settle(ki_reflector *reflector, ki_change kind, const ki_object *obj) {
+    const char *version = kind == KI_CHANGE_DELETED ? "" : ki_object_resource_version(obj);
     ki_unreadable_settle(reflector->options.unreadable, ki_object_key(obj), version);
 }
 
 /* Transforms the object and queues the event. If the transform fails, skips the event; a deletion is queued as a tombstone. */
-static ki_status take(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj, ki_error *err) {
+static ki_status take(ki_reflector *reflector, ki_change kind, ki_object *obj, ki_error *err) {
     ki_object *kept;
     ki_queue *queue = reflector->options.queue;
-    bool is_transformed = ki_reflector_transform(reflector, obj, kind == KI_EVENT_DELETED, &kept);
+    bool is_transformed = ki_reflector_transform(reflector, obj, kind == KI_CHANGE_DELETED, &kept);
     if (reflector->phase != KI_REFLECTOR_WATCHES)
         return KI_ERR_CANCELLED; /* the failed transform ended the watch */
-    if (!is_transformed && kind != KI_EVENT_DELETED)
+    if (!is_transformed && kind != KI_CHANGE_DELETED)
         return KI_OK;
     ki_status status =
         is_transformed ? enqueue(reflector, kind, kept, err) : queue->ops->remove(queue, obj, false, err);
@@ -180,8 +180,9 @@ static ki_status take(ki_reflector *reflector, ki_watch_kind kind, ki_object *ob
 
 /* Returns true for an event older than the version this watch started from: servers repeat events after a resume. Deletions are exempt: some
  * servers send them with the object's last version. */
-static bool is_stale(const ki_reflector *reflector, ki_watch_kind kind, const ki_object *obj) {
-    return kind != KI_EVENT_DELETED && ki_reflector_is_older(ki_object_resource_version(obj), reflector->watch.version);
+static bool is_stale(const ki_reflector *reflector, ki_change kind, const ki_object *obj) {
+    return kind != KI_CHANGE_DELETED &&
+           ki_reflector_is_older(ki_object_resource_version(obj), reflector->watch.version);
 }
 
 /* Advances the resource version. Never moves it back within a watch: a resume from there would resurrect deleted objects. */
@@ -190,14 +191,14 @@ static bool advance_to(ki_reflector *reflector, const char *version) {
     return !ki_reflector_is_older(version, reflector->resource_version) && ki_reflector_advance(reflector, version);
 }
 
-static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
+static void on_event(ki_change kind, ki_object *obj, void *user) {
     ki_reflector *reflector = user;
     ki_error err = KI_ERROR_INIT;
     count_event(reflector);
     reflector->watch.before_bookmark[0] = '\0';
     if (reflector->phase == KI_REFLECTOR_STREAMS) {
         ki_object *kept;
-        if (!ki_reflector_transform(reflector, obj, kind == KI_EVENT_DELETED, &kept))
+        if (!ki_reflector_transform(reflector, obj, kind == KI_CHANGE_DELETED, &kept))
             return;
         ki_status status = stage(reflector, kind, kept);
         ki_object_unref(kept);
@@ -221,7 +222,7 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
         ki_reflector_give_up(reflector, &err);
         return;
     }
-    bool advances = !reflector->watch.holds_version || kind != KI_EVENT_ADDED;
+    bool advances = !reflector->watch.holds_version || kind != KI_CHANGE_ADDED;
     if (!advances || !advance_to(reflector, ki_object_resource_version(obj)))
         reflector->options.on_progress(reflector->options.user); /* the queue grew, at the same version */
     note_queued(reflector);
@@ -295,13 +296,7 @@ static void on_bad_object(const ki_bad_object *bad, void *user) {
 
 static void fall_back(ki_reflector *reflector, const ki_error *err, bool for_good) {
     reflector->no_streaming = reflector->no_streaming || for_good;
-    if (err->retry_after_ms > 0) {
-        ki_reflector_fail(reflector, err, KI_REFLECT_LIST);
-        return;
-    }
-    ki_reflector_report(reflector, err);
-    ki_reflector_count_relist(reflector, (int)err->code);
-    ki_reflector_schedule(reflector, KI_REFLECT_LIST);
+    ki_reflector_list_instead(reflector, err, KI_REFLECT_LIST);
 }
 
 static void stream_ended(ki_reflector *reflector, const ki_error *err, bool opened) {
@@ -317,13 +312,10 @@ static void stream_ended(ki_reflector *reflector, const ki_error *err, bool open
     if (err->code == KI_ERR_EXPIRED || err->code == KI_ERR_TOO_LARGE_RV) {
         bool may_help = !reflector->is_unavailable && reflector->resource_version[0] != '\0';
         reflector->is_unavailable = true;
-        if (!may_help || err->retry_after_ms > 0) {
+        if (may_help)
+            ki_reflector_list_instead(reflector, err, KI_REFLECT_BEGIN);
+        else
             ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
-            return;
-        }
-        ki_reflector_report(reflector, err);
-        ki_reflector_count_relist(reflector, (int)err->code);
-        ki_reflector_schedule(reflector, KI_REFLECT_BEGIN);
         return;
     }
     fall_back(reflector, err, err->http_status == 400 || err->http_status == 422);
@@ -343,7 +335,7 @@ void ki_reflector_stream_deadline(ki_reflector *reflector) {
     }
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_TIMEOUT, "no end of the streaming list after %d s; it is listed in pages",
+    ki_error_set(&err, KI_ERR_TIMEOUT, "the streaming list is incomplete after %d s; a plain list follows",
                  (int)((now - reflector->watch.opened_at) / KI_SECONDS(1)));
     fall_back(reflector, &err,
               reflector->watch.is_accepted); /* a watch that was never accepted shows nothing about streaming */
@@ -377,7 +369,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watch.opened_at;
     if (lasted < VERY_SHORT_WATCH && reflector->watch.events == 0) {
         ki_metrics_add(reflector->options.metrics, KI_METRIC_SHORT_WATCHES, 1);
-        ki_error_set(&cause, KI_ERR_PROTOCOL, "very short watch: closed within a second, with no event");
+        ki_error_set(&cause, KI_ERR_PROTOCOL, "very short watch: closed within a second, without an event");
         ki_reflector_fail(reflector, err ? err : &cause, KI_REFLECT_BEGIN);
         return;
     }
@@ -388,7 +380,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     if (is_good)
         reflector->has_reopened = false;
     if (reflector->has_reopened) {
-        ki_error_set(&cause, KI_ERR_UNEXPECTED_EOF, "the watch is closed again and again, with no event");
+        ki_error_set(&cause, KI_ERR_UNEXPECTED_EOF, "the server repeatedly closes the watch without an event");
         ki_reflector_wait(reflector, err ? err : &cause, next_watch(reflector));
         return;
     }
@@ -404,7 +396,7 @@ static bool is_lost_connection(const ki_error *err) {
 static bool may_retry_internal(ki_reflector *reflector, const ki_error *err) {
     int64_t now = ki_engine_now(reflector->options.engine);
     /* With another reason, such as StoreReadError, the server may have lost a deletion: only a list shows it. */
-    if (err->http_status != INTERNAL_ERROR || (err->reason[0] && strcmp(err->reason, "InternalError") != 0))
+    if (err->http_status != HTTP_INTERNAL_ERROR || (err->reason[0] && strcmp(err->reason, "InternalError") != 0))
         return false;
     bool is_new =
         reflector->last_internal_error == KI_NEVER || now - reflector->last_internal_error >= INTERNAL_ERRORS_APART;

@@ -231,7 +231,8 @@ static ki_status copy_resource(const ki_allocator *allocator, const ki_resource 
     return ki_error_no_memory(err, "making an informer");
 }
 
-static ki_status make_locks(ki_informer *informer, ki_error *err) {
+/* Makes what other threads share: the locks, health and unreadable objects. */
+static ki_status init_shared(ki_informer *informer, ki_error *err) {
     ki_status status = ki_fair_mutex_init(&informer->change_lock, err);
     if (status)
         return status;
@@ -266,6 +267,16 @@ no_index_error_lock:
 no_registry_lock:
     ki_fair_mutex_destroy(&informer->change_lock);
     return status;
+}
+
+static void destroy_shared(ki_informer *informer) {
+    ki_unreadable_destroy(&informer->unreadable);
+    ki_health_destroy(&informer->health);
+    ki_cond_destroy(&informer->changed);
+    ki_mutex_destroy(&informer->wait_lock);
+    ki_mutex_destroy(&informer->index_error_lock);
+    ki_mutex_destroy(&informer->registry_lock);
+    ki_fair_mutex_destroy(&informer->change_lock);
 }
 
 static ki_status make_delta_fifo(ki_informer *informer, ki_error *err) {
@@ -327,23 +338,17 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     status = copy_texts(informer, options, err);
     if (status)
         goto no_texts;
-    status = make_locks(informer, err);
+    status = init_shared(informer, err);
     if (status)
-        goto no_locks;
+        goto no_shared;
     status = make_store_and_queue(informer, options->in_order, err);
     if (status)
         goto no_store;
     *ret_informer = informer;
     return KI_OK;
 no_store:
-    ki_unreadable_destroy(&informer->unreadable);
-    ki_health_destroy(&informer->health);
-    ki_cond_destroy(&informer->changed);
-    ki_mutex_destroy(&informer->wait_lock);
-    ki_mutex_destroy(&informer->index_error_lock);
-    ki_mutex_destroy(&informer->registry_lock);
-    ki_fair_mutex_destroy(&informer->change_lock);
-no_locks:
+    destroy_shared(informer);
+no_shared:
     free_texts(informer);
 no_texts:
     free_resource(allocator, &informer->resource);
@@ -613,13 +618,7 @@ void ki_informer_free(ki_informer *informer) {
     ki_list_work_end(&informer->list_work);
     ki_waste_free(&informer->waste);
     ki_store_free(informer->store);
-    ki_unreadable_destroy(&informer->unreadable);
-    ki_health_destroy(&informer->health);
-    ki_cond_destroy(&informer->changed);
-    ki_mutex_destroy(&informer->wait_lock);
-    ki_mutex_destroy(&informer->index_error_lock);
-    ki_mutex_destroy(&informer->registry_lock);
-    ki_fair_mutex_destroy(&informer->change_lock);
+    destroy_shared(informer);
     free_texts(informer);
     free_resource(allocator, &informer->resource);
     ki_free(allocator, informer);

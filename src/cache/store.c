@@ -127,11 +127,10 @@ static ki_snapshot *draft(const ki_store *store, const char *resource_version) {
     return ki_snapshot_new_from(current(store), current(store)->schema, version_or_current(store, resource_version));
 }
 
-/* ---- several changes as one ---- */
+/* ---- a change: begin, stage, end ---- */
 
-ki_status ki_store_begin(ki_store *store, bool empty, const char *resource_version, ki_error *err) {
-    store->staged = empty ? ki_snapshot_new(current(store)->schema, version_or_current(store, resource_version))
-                          : draft(store, resource_version);
+ki_status ki_store_begin(ki_store *store, const char *resource_version, ki_error *err) {
+    store->staged = draft(store, resource_version);
     return store->staged ? KI_OK : ki_error_no_memory(err, "changing the store");
 }
 
@@ -189,7 +188,7 @@ ki_snapshot *ki_store_abandon(ki_store *store) {
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err) {
     ki_snapshot *next = draft(store, resource_version);
     if (!next)
-        return ki_error_no_memory(err, "moving the store's resource version");
+        return ki_error_no_memory(err, "setting the store's resource version");
     ki_store_publish(store, next);
     return KI_OK;
 }

@@ -29,11 +29,11 @@ typedef struct ki_store_options {
 ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki_error *err);
 void ki_store_free(ki_store *store); /* snapshots stay valid */
 
-/* Writing: one thread at a time (the informer's change lock). A change takes effect whole or not at all: after KI_ERR_NO_MEMORY the store is
- * unchanged. `resource_version` NULL keeps the store's version. */
-/* Several changes as one: begin (`empty`: without the present objects), stage, then end with KI_OK or with the failure, which drops the changes.
- * Between begin and end nothing else is written except new indexes. If ki_store_is_overtaken then returns true, the caller must abandon. */
-ki_status ki_store_begin(ki_store *store, bool empty, const char *resource_version, ki_error *err);
+/* Changes: one thread at a time (the informer's change lock). A change takes effect whole or not at all: after KI_ERR_NO_MEMORY the store is
+ * unchanged. A change of one or more objects: begin, stage, then end with KI_OK or with the failure, which drops the change.
+ * Between begin and end nothing else is written except new indexes. If ki_store_is_overtaken then returns true, the caller must abandon.
+ * `resource_version` NULL keeps the store's version. */
+ki_status ki_store_begin(ki_store *store, const char *resource_version, ki_error *err);
 ki_status ki_store_stage_put(ki_store *store, ki_object *obj);
 /* Stages a deletion. A missing key is not an error. */
 ki_status ki_store_stage_delete(ki_store *store, const char *key);

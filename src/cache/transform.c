@@ -16,10 +16,10 @@ ki_status ki_transform_object(const ki_transform_step *step, ki_object *obj, ki_
     if (status)
         return ki_error_set(err, status, "transform of %s: %s", key, ki_status_name(status));
     if (!changed)
-        return ki_error_set(err, KI_ERR_INVALID, "transform of %s: it gave nothing", key);
+        return ki_error_set(err, KI_ERR_INVALID, "transform of %s: it returned no object", key);
     if (strcmp(ki_object_key(changed), key) != 0) {
         ki_object_unref(changed);
-        return ki_error_set(err, KI_ERR_INVALID, "transform of %s: it gave an object with another key", key);
+        return ki_error_set(err, KI_ERR_INVALID, "transform of %s: it returned an object with another key", key);
     }
     *ret_obj = changed;
     return KI_OK;

@@ -228,7 +228,7 @@ ki_status ki_informer_wait_for_version_async(ki_informer *informer, const char *
     if (status)
         return status;
     if (!handler)
-        return ki_error_set(err, KI_ERR_INVALID, "nothing to call once a version is there");
+        return ki_error_set(err, KI_ERR_INVALID, "waiting for a resource version without a handler");
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
     ki_version_wait *wait = new_wait(allocator, key, resource_version ? resource_version : "");
     if (!wait)
@@ -261,5 +261,6 @@ ki_status ki_informer_cancel_version_waits(ki_informer *informer, ki_version_han
         publish_waits(informer);
     ki_mutex_unlock(&informer->wait_lock);
     return found ? KI_OK
-                 : ki_error_set(err, KI_ERR_NOT_FOUND, "nobody waits so for the informer of %s", informer->name);
+                 : ki_error_set(err, KI_ERR_NOT_FOUND, "no wait for the informer of %s has this handler and user",
+                                informer->name);
 }

@@ -271,9 +271,9 @@ static ki_status on_event(ki_watch_type type, ki_str object, void *user) {
     ki_status status = make_object(call, object, type == KI_WATCH_DELETED, &obj);
     if (!obj)
         return status;
-    ki_watch_kind kind = type == KI_WATCH_ADDED      ? KI_EVENT_ADDED
-                         : type == KI_WATCH_MODIFIED ? KI_EVENT_MODIFIED
-                                                     : KI_EVENT_DELETED;
+    ki_change kind = type == KI_WATCH_ADDED      ? KI_CHANGE_ADDED
+                     : type == KI_WATCH_MODIFIED ? KI_CHANGE_MODIFIED
+                                                 : KI_CHANGE_DELETED;
     call->watch_handler.on_event(kind, obj, call->watch_handler.user);
     ki_object_unref(obj);
     return count_object(call);

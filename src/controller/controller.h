@@ -25,7 +25,7 @@ enum {
 
 /* ---- one reconcile ---- */
 
-/* What the reconcile function asked for; an error overrides it. */
+/* The result that the reconcile function requested; an error overrides it. */
 typedef enum ki_reconcile_result {
     KI_RECONCILE_DONE,
     KI_RECONCILE_REQUEUE,

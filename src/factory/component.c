@@ -40,7 +40,8 @@ ki_status ki_component_list_add(ki_component_list *list, ki_component *component
         const ki_component *other = *end;
         if (component->name && other->name && other->order == component->order &&
             strcmp(other->name, component->name) == 0)
-            return ki_error_set(err, KI_ERR_EXISTS, "the factory has another one of the name %s", component->name);
+            return ki_error_set(err, KI_ERR_EXISTS, "the factory already has a component of the name %s",
+                                component->name);
     }
     component->next = NULL;
     component->list = list;

@@ -302,7 +302,7 @@ ki_status ki_factory_new(const ki_config *config, const ki_factory_options *opti
                          ki_error *err) {
     ki_factory_options given;
     if (!ret_factory)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_new: nowhere to put the factory");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_new: ret_factory is NULL");
     ki_status status = take_options(config, options, &given, err);
     if (status)
         return status;
@@ -337,7 +337,7 @@ ki_status ki_factory_new_default(const ki_factory_options *options, ki_factory *
     ki_config *config = NULL;
     const ki_allocator *allocator = NULL;
     if (!ret_factory)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_new_default: nowhere to put the factory");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_new_default: ret_factory is NULL");
     if (options && options->engine)
         allocator = ki_engine_allocator(options->engine);
     else if (options)
@@ -368,16 +368,16 @@ ki_client *ki_factory_client(ki_factory *factory) {
 
 static ki_status check_resource(const ki_resource *resource, ki_error *err) {
     if (!resource)
-        return ki_error_set(err, KI_ERR_INVALID, "no resource: no built-in one has that name");
+        return ki_error_set(err, KI_ERR_INVALID, "no resource, or no built-in resource of that name");
     if (!resource->group || !resource->version || !resource->plural || !resource->kind || !resource->version[0] ||
         !resource->plural[0] || !resource->kind[0])
         return ki_error_set(err, KI_ERR_INVALID,
                             "a resource needs group (\"\" for the core), version, plural and kind");
     if (!ki_resource_has_verb(resource, "list") || !ki_resource_has_verb(resource, "watch"))
-        return ki_error_set(err, KI_ERR_UNSUPPORTED,
-                            "%s cannot be listed and watched by any server: no informer of them; ki_client sends what "
-                            "requests there are",
-                            resource->plural);
+        return ki_error_set(
+            err, KI_ERR_UNSUPPORTED,
+            "%s cannot be listed and watched: no informer is possible; send their requests with ki_client",
+            resource->plural);
     return KI_OK;
 }
 
@@ -394,7 +394,7 @@ ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, 
                               ki_informer **ret_informer, ki_error *err) {
     ki_informer_options given = { .size = sizeof given };
     if (!factory || !ret_informer)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_informer: no factory, or nowhere to put the informer");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_informer: factory or ret_informer is NULL");
     ki_status status = check_resource(resource, err);
     if (status)
         return status;

@@ -228,8 +228,8 @@ static ki_status check_view(const ki_informer_entry *entry, const ki_informer_ma
     if (status)
         return status;
     if (ki_object_format_has_view(format) && !ki_object_format_same_view(format, entry->format))
-        status = ki_error_set(err, KI_ERR_EXISTS, "the informer of %.300s exists already %s; ask for it %swith none",
-                              entry->selection,
+        status = ki_error_set(err, KI_ERR_EXISTS,
+                              "the informer of %.300s exists already %s; request it %swithout a view", entry->selection,
                               ki_object_format_has_view(entry->format) ? "with another view" : "without a view",
                               ki_object_format_has_view(entry->format) ? "with that view, or " : "");
     ki_object_format_unref(format);

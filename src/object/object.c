@@ -417,8 +417,16 @@ static ki_str content(const ki_object *obj) {
     return (ki_str){ text.data + 1, text.size ? text.size - 1 : 0 };
 }
 
-bool ki_object_has_same_content(const ki_object *a, const ki_object *b) {
-    return ki_str_equal(content(a), content(b));
+bool ki_object_is_same(const ki_object *a, const ki_object *b) {
+    const char *left = ki_object_uid(a), *right = ki_object_uid(b);
+    return left[0] == '\0' || right[0] == '\0' || strcmp(left, right) == 0;
+}
+
+bool ki_object_is_same_state(const ki_object *a, const ki_object *b) {
+    if (a == b)
+        return true;
+    return ki_object_is_same(a, b) && strcmp(ki_object_resource_version(a), ki_object_resource_version(b)) == 0 &&
+           ki_str_equal(content(a), content(b));
 }
 
 ki_object *ki_object_ref(const ki_object *obj) {

@@ -68,8 +68,12 @@ static inline ki_str ki_object_body(const ki_object *obj) {
     return (ki_str){ (const char *)obj + obj->body_at, obj->body_size };
 }
 
-/* Returns true if both have the same JSON except for kind and apiVersion at its beginning. After a restore from a
- * backup two versions of an object can share a resource version. Another order of members counts as different. */
-bool ki_object_has_same_content(const ki_object *a, const ki_object *b);
+/* Returns true if both are states of one object: equal uids, or a missing uid. Different uids: the object was deleted
+ * and recreated. */
+bool ki_object_is_same(const ki_object *a, const ki_object *b);
+/* Returns true if both are the same state of one object: the same resource version and the same JSON, except for kind
+ * and apiVersion at its beginning. After a restore from a backup two states can share a resource version. Another order
+ * of members counts as different. */
+bool ki_object_is_same_state(const ki_object *a, const ki_object *b);
 
 #endif

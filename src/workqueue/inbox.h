@@ -1,7 +1,7 @@
 /* inbox.h: added keys that no thread has moved into the queue yet. Adding to the inbox takes no lock: threads that add
  * keys and workers do not wait for each other. A thread that locks the queue empties the inbox first.
  *
- * An inbox is a lock-free stack. Its one word holds the newest item, or a mark while it is empty: empty, asked (a
+ * An inbox is a lock-free stack. Its one word holds the newest item, or a mark while it is empty: empty, wake (a
  * thread sleeps; the next add must wake it), or closed. */
 #ifndef KI_WORKQUEUE_INBOX_H
 #define KI_WORKQUEUE_INBOX_H

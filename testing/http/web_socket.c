@@ -80,7 +80,7 @@ static unsigned op_of(const kt_web_socket_reader *reader) {
     return reader->head[0] & OP_MASK;
 }
 
-/* Returns the length of the frame's head, as far as the received bytes tell. */
+/* Returns the length of the frame's head, as far as the received bytes show. */
 static size_t head_length(const kt_web_socket_reader *reader) {
     unsigned length = reader->head_size > 1 ? reader->head[1] & ~(unsigned)IS_MASKED : 0;
     return 2 + (length == LENGTH_16 ? 2U : length == LENGTH_64 ? 8U : 0U) + MASK_SIZE;

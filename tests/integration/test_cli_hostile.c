@@ -105,15 +105,17 @@ static void members_with_one_name_are_compared_one_by_one(void **state) {
     WATCH_HEAD "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"2\"},\"items\":["
 
 /* The first request is for a streaming list, which is refused; what is asked for then is a list. */
-static const raw_answer refusal = { "HTTP/1.1 422 No\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
-                                    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,"
-                                    "\"message\":\"sendInitialEvents is forbidden\"}",
-                                    0, RAW_CLOSE };
+static const raw_answer error_response = {
+    "HTTP/1.1 422 No\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,"
+    "\"message\":\"sendInitialEvents is forbidden\"}",
+    0, RAW_CLOSE
+};
 
 static void the_last_of_two_members_with_one_name_is_shown(void **state) {
     (void)state;
     const raw_answer answers[] = {
-        refusal,
+        error_response,
         { LIST_HEAD "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":\"u\",\"resourceVersion\":\"1\"},"
                     "\"spec\":{\"b\":{\"x\":1},\"a\":3,\"b\":{\"z\":2},\"b\":4}}]}",
           0, RAW_CLOSE }
@@ -132,7 +134,7 @@ static void the_last_of_two_members_with_one_name_is_shown(void **state) {
 
 static void objects_that_cannot_be_read_are_said_to_be_left_out(void **state) {
     (void)state;
-    const raw_answer answers[] = { refusal,
+    const raw_answer answers[] = { error_response,
                                    { LIST_HEAD "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"},\"n\":1e400},"
                                                "{\"metadata\":{\"name\":\"\"}},null]}",
                                      0, RAW_CLOSE } };

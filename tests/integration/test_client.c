@@ -22,11 +22,11 @@ static ki_config *config;
 
 static int start_server(void **state) {
     (void)state;
-    ki_error refused = KI_ERROR_INIT;
+    ki_error failure = KI_ERROR_INIT;
     if (ki_testing_server_new(&(ki_testing_server_options){ .size = sizeof(ki_testing_server_options) }, &server,
-                              &refused) ||
-        ki_config_new(&KI_CONFIG_OPTIONS(.server = ki_testing_server_url(server)), &config, &refused)) {
-        fprintf(stderr, "%s\n", ki_error_message(&refused));
+                              &failure) ||
+        ki_config_new(&KI_CONFIG_OPTIONS(.server = ki_testing_server_url(server)), &config, &failure)) {
+        fprintf(stderr, "%s\n", ki_error_message(&failure));
         return 1;
     }
     return 0;
@@ -72,16 +72,16 @@ static void an_object_lives_through_all_verbs(void **state) {
     ki_client *client = new_client();
     ki_object *obj = NULL, *next = NULL;
     char json[512];
-    ki_error refused = KI_ERROR_INIT;
+    ki_error failure = KI_ERROR_INIT;
     make_json(json, sizeof json, "verbs", "1");
     CHECK(ki_client_create(client, KI_CONFIGMAPS, "default", json, NULL, &obj, err));
     assert_string_equal(ki_object_key(obj), "default/verbs");
 
     ki_error_response *error_response = NULL;
     assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, "default", json,
-                                      &KI_REQUEST_OPTIONS(.ret_error_response = &error_response), NULL, &refused),
+                                      &KI_REQUEST_OPTIONS(.ret_error_response = &error_response), NULL, &failure),
                      KI_ERR_HTTP);
-    assert_true(ki_error_is_already_exists(&refused));
+    assert_true(ki_error_is_already_exists(&failure));
     assert_string_equal(error_response->name, "verbs");
     assert_string_equal(error_response->kind, "configmaps");
     ki_error_response_free(error_response);
@@ -97,9 +97,9 @@ static void an_object_lives_through_all_verbs(void **state) {
 
     ki_value old = KI_VALUE_INIT; /* what was first read is out of date by now */
     CHECK(ki_object_json(obj, &old, err));
-    assert_int_equal(ki_client_update(client, KI_CONFIGMAPS, "default", "verbs", old.text, NULL, NULL, &refused),
+    assert_int_equal(ki_client_update(client, KI_CONFIGMAPS, "default", "verbs", old.text, NULL, NULL, &failure),
                      KI_ERR_HTTP);
-    assert_true(ki_error_is_conflict(&refused));
+    assert_true(ki_error_is_conflict(&failure));
     ki_value_clear(&old);
 
     CHECK(ki_client_patch(client, KI_CONFIGMAPS, "default", "verbs", KI_PATCH_MERGE, "{\"data\":{\"m\":\"3\"}}", NULL,
@@ -112,13 +112,13 @@ static void an_object_lives_through_all_verbs(void **state) {
     ki_object_unref(next);
 
     assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "verbs",
-                                      &KI_REQUEST_OPTIONS(.precondition_uid = "another"), &refused),
+                                      &KI_REQUEST_OPTIONS(.precondition_uid = "another"), &failure),
                      KI_ERR_HTTP);
-    assert_true(ki_error_is_conflict(&refused));
+    assert_true(ki_error_is_conflict(&failure));
     CHECK(ki_client_delete(client, KI_CONFIGMAPS, "default", "verbs",
                            &KI_REQUEST_OPTIONS(.precondition_uid = ki_object_uid(obj)), err));
-    assert_int_equal(ki_client_get(client, KI_CONFIGMAPS, "default", "verbs", NULL, &next, &refused), KI_ERR_HTTP);
-    assert_true(ki_error_is_not_found(&refused));
+    assert_int_equal(ki_client_get(client, KI_CONFIGMAPS, "default", "verbs", NULL, &next, &failure), KI_ERR_HTTP);
+    assert_true(ki_error_is_not_found(&failure));
     ki_object_unref(obj);
     ki_client_free(client);
 }
@@ -280,14 +280,14 @@ static void an_answer_that_is_no_object_is_shown(void **state) {
     (void)state;
     ki_client *client = new_client();
     ki_object *obj = NULL;
-    ki_error refused = KI_ERROR_INIT;
+    ki_error failure = KI_ERROR_INIT;
     CHECK(ki_testing_server_add_fault(server, "garbage,which=0", NULL, err));
-    assert_int_equal(ki_client_get(client, KI_CONFIGMAPS, "default", "x", NULL, &obj, &refused), KI_ERR_PROTOCOL);
-    assert_string_equal(refused.message,
+    assert_int_equal(ki_client_get(client, KI_CONFIGMAPS, "default", "x", NULL, &obj, &failure), KI_ERR_PROTOCOL);
+    assert_string_equal(failure.message,
                         "configmaps default/x: the server's response is not an object: \"<html>a proxy's "
                         "page</html>\"; ki_client_do accepts any response");
-    assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, "default", "{}", NULL, &obj, &refused), KI_ERR_PROTOCOL);
-    assert_non_null(strstr(refused.message, "configmaps default: the server's response is not an object"));
+    assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, "default", "{}", NULL, &obj, &failure), KI_ERR_PROTOCOL);
+    assert_non_null(strstr(failure.message, "configmaps default: the server's response is not an object"));
     ki_testing_server_clear_faults(server);
     ki_client_free(client);
 }
@@ -300,15 +300,15 @@ static void a_response_without_a_body_is_no_object(void **state) {
     ki_config *to = NULL;
     ki_client *client = NULL;
     ki_object *obj = NULL;
-    ki_error refused = KI_ERROR_INIT;
+    ki_error failure = KI_ERROR_INIT;
     char url[64];
     raw_server_start(&empty, &answer, 1);
     snprintf(url, sizeof url, "http://127.0.0.1:%d", empty.port);
     CHECK(ki_config_new(&KI_CONFIG_OPTIONS(.server = url), &to, err));
     CHECK(ki_client_new(to, NULL, &client, err));
-    assert_int_equal(ki_client_get(client, KI_PODS, "default", "x", NULL, &obj, &refused), KI_ERR_PROTOCOL);
+    assert_int_equal(ki_client_get(client, KI_PODS, "default", "x", NULL, &obj, &failure), KI_ERR_PROTOCOL);
     assert_string_equal(
-        refused.message,
+        failure.message,
         "pods default/x: the server's response is not an object: \"\"; ki_client_do accepts any response");
     assert_null(obj);
     ki_client_free(client);
@@ -322,15 +322,15 @@ static void a_word_is_found_in_what_the_server_has(void **state) {
     ki_discovery *discovery = NULL;
     ki_resource_map *map = NULL;
     const ki_discovered *found = NULL;
-    ki_error refused = KI_ERROR_INIT;
+    ki_error failure = KI_ERROR_INIT;
     CHECK(ki_discovery_new(client, NULL, &discovery, err));
     CHECK(ki_discovery_find(discovery, "deploy", &map, &found, err));
     assert_string_equal(found->resource.group, "apps");
     ki_resource_map_unref(map);
-    assert_int_equal(ki_discovery_find(discovery, "deplyoments", &map, &found, &refused), KI_ERR_NOT_FOUND);
-    assert_string_equal(refused.message, "the server has no resource 'deplyoments'; did you mean deployments?");
-    assert_int_equal(ki_discovery_find(discovery, "all", &map, &found, &refused), KI_ERR_NOT_FOUND);
-    assert_non_null(strstr(refused.message, "'all' is a category"));
+    assert_int_equal(ki_discovery_find(discovery, "deplyoments", &map, &found, &failure), KI_ERR_NOT_FOUND);
+    assert_string_equal(failure.message, "the server has no resource 'deplyoments'; did you mean deployments?");
+    assert_int_equal(ki_discovery_find(discovery, "all", &map, &found, &failure), KI_ERR_NOT_FOUND);
+    assert_non_null(strstr(failure.message, "'all' is a category"));
     ki_discovery_free(discovery);
     ki_client_free(client);
 }
@@ -339,11 +339,11 @@ static void a_server_that_is_not_there_is_told_at_once(void **state) {
     (void)state;
     ki_config *nowhere = NULL;
     ki_client *client = NULL;
-    ki_error refused = KI_ERROR_INIT;
-    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.server = "http://127.0.0.1:1"), &nowhere, &refused), KI_OK);
-    assert_int_equal(ki_client_new(nowhere, NULL, &client, &refused), KI_OK);
+    ki_error failure = KI_ERROR_INIT;
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.server = "http://127.0.0.1:1"), &nowhere, &failure), KI_OK);
+    assert_int_equal(ki_client_new(nowhere, NULL, &client, &failure), KI_OK);
     ki_config_free(nowhere);
-    assert_int_equal(ki_client_get(client, KI_NODES, NULL, "x", NULL, NULL, &refused), KI_ERR_CONNECT);
+    assert_int_equal(ki_client_get(client, KI_NODES, NULL, "x", NULL, NULL, &failure), KI_ERR_CONNECT);
     ki_client_free(client);
 }
 

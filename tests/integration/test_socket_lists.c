@@ -299,7 +299,7 @@ static told_changes difference_of(const told *from, size_t from_count, const tol
 }
 
 /* While the watch was cut the server went back; then it refuses to go on from where the watch was. */
-static void go_back_and_refuse(const char *const *refusals, size_t count, bool streams) {
+static void restore_and_fail(const char *const *error_responses, size_t count, bool streams) {
     told before[WORLD_OBJECTS], after[WORLD_OBJECTS];
     told_changes told_before[WORLDS];
     const world_plan plan = { .informer = KI_INFORMER_OPTIONS(.no_streaming_list = !streams), .may_go_back = true };
@@ -324,7 +324,7 @@ static void go_back_and_refuse(const char *const *refusals, size_t count, bool s
     told_changes change = difference_of(before, objects, after, world_expected(after));
     assert_true(change.adds && change.updates && change.deletes);
     for (size_t i = 0; i < count; i++) {
-        proxy_answer(worlds[i].proxy, refusals[i], 1);
+        proxy_answer(worlds[i].proxy, error_responses[i], 1);
         proxy_refuse(worlds[i].proxy, false);
     }
     for (size_t i = 0; i < count; i++) {
@@ -339,7 +339,7 @@ static void go_back_and_refuse(const char *const *refusals, size_t count, bool s
 }
 
 static void a_server_that_went_back_and_says_so_is_listed_anew(void **state) {
-    static const char *const refusals[] = {
+    static const char *const error_responses[] = {
         WORLD_ANSWER("504 Gateway Timeout", WORLD_TOO_LARGE),
         WORLD_ANSWER("504 Gateway Timeout", WORLD_TOO_LARGE_OLD),
         WORLD_ANSWER("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_TOO_LARGE "}\n"),
@@ -349,7 +349,7 @@ static void a_server_that_went_back_and_says_so_is_listed_anew(void **state) {
         WORLD_ANSWER("500 Internal Server Error", WORLD_STATUS("500", "InternalError")),
     };
     for (int streams = 0; streams < 2; streams++) {
-        go_back_and_refuse(refusals, sizeof refusals / sizeof refusals[0], streams);
+        restore_and_fail(error_responses, sizeof error_responses / sizeof error_responses[0], streams);
         worlds_close(state);
     }
 }

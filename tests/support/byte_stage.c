@@ -37,7 +37,7 @@ static void on_error(ki_informer *informer, const ki_error *cause, const char *k
     (void)informer;
     size_t used = strlen(s->errors);
     assert_true(cause->message[0] != '\0');
-    if (strstr(cause->message, "the watch is resumed")) {
+    if (strstr(cause->message, "the watch resumes")) {
         s->resumes++;
         return;
     }

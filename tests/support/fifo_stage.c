@@ -76,7 +76,9 @@ void delta_fifo_open(fifo_stage *f, const char *known, const ki_allocator *alloc
 
 void in_order_fifo_open(fifo_stage *f, size_t batch_size, const ki_allocator *allocator) {
     *f = (fifo_stage){ .allocator = allocator };
-    ki_in_order_fifo_options options = { .allocator = allocator, .batch_size = batch_size, .seed = 3 };
+    ki_in_order_fifo_options options = { .allocator = allocator,
+                                         .batch_size = batch_size ? batch_size : 1000,
+                                         .seed = 3 };
     assert_int_equal(ki_in_order_fifo_new(&options, &f->queue, NULL), KI_OK);
     watch_queue(f);
 }

@@ -31,6 +31,7 @@ typedef struct fifo_stage {
 
 /* Opens a DeltaFIFO over a store with `known` ("KEY=VERSION …"; NULL: no store). */
 void delta_fifo_open(fifo_stage *f, const char *known, const ki_allocator *allocator);
+/* Opens an in-order queue. `batch_size` 0: 1000. */
 void in_order_fifo_open(fifo_stage *f, size_t batch_size, const ki_allocator *allocator);
 void fifo_close(fifo_stage *f);
 /* Returns the known object with this key, or NULL. Ownership: a reference. */

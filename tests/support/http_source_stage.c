@@ -43,7 +43,7 @@ static void on_open(void *user) {
     (void)user;
 }
 
-static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
+static void on_event(ki_change kind, ki_object *obj, void *user) {
     (void)kind;
     on_object(obj, user);
 }

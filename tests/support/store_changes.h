@@ -11,7 +11,7 @@
 static inline ki_status store_put(ki_store *store, ki_object *obj, const char *resource_version, ki_object **ret_old,
                                   ki_error *err) {
     ki_object *old = ki_store_get(store, ki_object_key(obj));
-    ki_status status = ki_store_begin(store, false, resource_version, err);
+    ki_status status = ki_store_begin(store, resource_version, err);
     if (!status)
         status = ki_store_end(store, ki_store_stage_put(store, obj), "putting an object", err);
     if (!status && ret_old)
@@ -32,7 +32,7 @@ static inline ki_status store_take(ki_store *store, ki_object *obj, const char *
 static inline ki_status store_delete(ki_store *store, const char *key, const char *resource_version,
                                      ki_object **ret_old, ki_error *err) {
     ki_object *old = ki_store_get(store, key);
-    ki_status status = ki_store_begin(store, false, resource_version, err);
+    ki_status status = ki_store_begin(store, resource_version, err);
     if (!status)
         status = ki_store_end(store, ki_store_stage_delete(store, key), "deleting an object", err);
     if (!status && ret_old)
@@ -45,9 +45,15 @@ static inline ki_status store_delete(ki_store *store, const char *key, const cha
 /* Replaces all objects. */
 static inline ki_status store_replace(ki_store *store, ki_object *const *objects, size_t count,
                                       const char *resource_version, ki_error *err) {
-    ki_status status = ki_store_begin(store, true, resource_version, err);
+    ki_status status = ki_store_begin(store, resource_version, err);
     if (status)
         return status;
+    ki_snapshot *before = ki_store_snapshot(store);
+    ki_cursor cursor = KI_CURSOR_INIT;
+    const ki_object *obj;
+    while (!status && (obj = ki_tree_next(&before->items, &cursor)) != NULL)
+        status = ki_store_stage_delete(store, ki_object_key(obj));
+    ki_snapshot_free(before);
     for (size_t i = 0; !status && i < count; i++)
         status = ki_store_stage_put(store, objects[i]);
     return ki_store_end(store, status, "replacing all objects", err);

@@ -47,7 +47,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-static size_t reads, refusals;
+static size_t reads, failures;
 
 static void try(const char *text, size_t size) {
     folder_write_bytes("config", text, size);
@@ -58,7 +58,7 @@ static void try(const char *text, size_t size) {
         ki_config_free(config);
         return;
     }
-    refusals++;
+    failures++;
     assert_null(config);
     assert_true(err.code == KI_ERR_CONFIG || err.code == KI_ERR_PARSE);
     assert_true(strncmp(err.message, "kubeconfig ", 11) == 0);
@@ -71,17 +71,17 @@ static void try(const char *text, size_t size) {
 
 static void every_prefix_is_read_or_refused_cleanly(void **state) {
     (void)state;
-    reads = refusals = 0;
+    reads = failures = 0;
     for (size_t size = 0; size < sizeof FULL; size++)
         try(FULL, size);
-    assert_true(refusals > 0);
+    assert_true(failures > 0);
 }
 
 static void every_changed_byte_is_read_or_refused_cleanly(void **state) {
     (void)state;
     static const char others[] = { '\0', '\n', ' ', ':', '"', '*', '\xff' };
     static char text[] = FULL;
-    reads = refusals = 0;
+    reads = failures = 0;
     for (size_t i = 0; i + 1 < sizeof text; i++) {
         char before = text[i];
         for (size_t k = 0; k < 3; k++) { /* three for each, all in turn: it is thousands of files as it is */
@@ -90,7 +90,7 @@ static void every_changed_byte_is_read_or_refused_cleanly(void **state) {
         }
         text[i] = before;
     }
-    assert_true(reads > 0 && refusals > 0);
+    assert_true(reads > 0 && failures > 0);
 }
 
 static const char *const users[] = { "u", "two" };

@@ -1,4 +1,4 @@
-/* test_error_kind.c: what a refusal means, by reason and by HTTP status, as other clients of Kubernetes decide it. */
+/* test_error_kind.c: what an error response means, by reason and by HTTP status, as other clients of Kubernetes decide it. */
 #include "src/base/error.h"
 
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static const struct {
     { "InternalError", 500, ki_error_is_internal, true },
 };
 
-static ki_error refusal(const char *reason, int http_status) {
+static ki_error error_response(const char *reason, int http_status) {
     ki_error err = KI_ERROR_INIT;
     err.code = KI_ERR_HTTP;
     err.http_status = http_status;
@@ -48,7 +48,7 @@ static void a_reason_means_one_thing_whatever_the_status(void **state) {
     (void)state;
     size_t count = sizeof kinds / sizeof *kinds;
     for (size_t i = 0; i < count; i++) {
-        ki_error err = refusal(kinds[i].reason, 418);
+        ki_error err = error_response(kinds[i].reason, 418);
         for (size_t k = 0; k < count; k++)
             assert_int_equal(kinds[k].is(&err), i == k);
     }
@@ -59,7 +59,7 @@ static void a_status_decides_where_the_reason_is_unknown(void **state) {
     static const char *const reasons[] = { "", "SomethingNew" };
     for (size_t r = 0; r < 2; r++) {
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-            ki_error err = refusal(reasons[r], kinds[i].http_status);
+            ki_error err = error_response(reasons[r], kinds[i].http_status);
             assert_int_equal(kinds[i].is(&err), kinds[i].by_status);
         }
     }
@@ -67,11 +67,11 @@ static void a_status_decides_where_the_reason_is_unknown(void **state) {
 
 static void a_known_reason_wins_over_the_status(void **state) {
     (void)state;
-    ki_error err = refusal("AlreadyExists", 409);
+    ki_error err = error_response("AlreadyExists", 409);
     assert_false(ki_error_is_conflict(&err));
-    err = refusal("Expired", 410);
+    err = error_response("Expired", 410);
     assert_false(ki_error_is_gone(&err));
-    err = refusal("ServerTimeout", 429); /* but this status says the same with any reason */
+    err = error_response("ServerTimeout", 429); /* but this status says the same with any reason */
     assert_true(ki_error_is_too_many_requests(&err));
 }
 

@@ -287,7 +287,7 @@ static void no_queue_is_made_without_memory(void **state) {
     for (size_t fail_at = 0; fail_at < 3; fail_at++) {
         scarce_memory memory;
         scarce_memory_init(&memory, fail_at);
-        ki_in_order_fifo_options options = { .allocator = &memory.allocator };
+        ki_in_order_fifo_options options = { .allocator = &memory.allocator, .batch_size = 1000 };
         ki_queue *queue = NULL;
         assert_int_equal(ki_in_order_fifo_new(&options, &queue, NULL), KI_ERR_NO_MEMORY);
         assert_null(queue);

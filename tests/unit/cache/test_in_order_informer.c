@@ -104,10 +104,7 @@ static void what_cannot_be_transformed_stays_as_it_was_known(void **state) {
     (void)state;
     stage s;
     observer h;
-    open_stage(&s, 0);
-    assert_int_equal(ki_informer_set_transform(s.informer, reject_sevens, NULL, NULL), KI_OK);
-    add_observer(&h, &s, NULL);
-    start_stage(&s);
+    open_transformed_stage(&s, &h, reject_sevens, NULL);
     play_each(&s, "item default/c 5\nitem default/a 6\nitem default/b 8\npage 10 -\nopen\n> +c=5i +a=6i +b=8i synced");
     play_each(&s, RELIST "errors expired:");
     play_all(&s, "item default/a 667\nitem default/new 667\nitem default/b 20\nitem default/c 5\npage 700 -");

@@ -384,7 +384,7 @@ static void any_other_end_lists_after_a_while(void **state) {
     (void)state;
     static const char *const ends[] = { "error 500",     "fail protocol", "error 403", "fail 500",
                                         "fail nomemory", "error cut",     "error 504", "error 666" };
-    static const char *const refusals[] = { "fail 500", "fail 403", "fail protocol", "fail cut", "fail timeout" };
+    static const char *const failures[] = { "fail 500", "fail 403", "fail protocol", "fail cut", "fail timeout" };
     char script[REFLECTOR_TEXT];
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         snprintf(script, sizeof script,
@@ -392,8 +392,8 @@ static void any_other_end_lists_after_a_while(void **state) {
                  ends[i]);
         play_reflector(script, by_pages);
     }
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) { /* before it was open */
-        snprintf(script, sizeof script, LISTED "%s\nquiet 799\nwait 801\n? list rv=10", refusals[i]);
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) { /* before it was open */
+        snprintf(script, sizeof script, LISTED "%s\nquiet 799\nwait 801\n? list rv=10", failures[i]);
         play_reflector(script, by_pages);
     }
 }

@@ -29,7 +29,7 @@ static void tell(const char *script, const char *words, const char *notes) {
 #define TWICE_SILENT SILENT_WATCH "wait 90000\nfail timeout\nwait 1000\n"
 #define CHECK "list rv=10 match=NotOlderThan limit=1"
 #define RESTORED \
-    "the server's state is older than this copy: it was restored from a backup, or lags; everything is listed anew"
+    "the server's state is older than the cache: the server was restored from a backup, or lags; the informer relists"
 
 static void a_second_silent_watch_is_followed_by_a_check_and_too_large_by_a_list(void **state) {
     (void)state;

@@ -70,7 +70,7 @@ static void a_change_that_is_staged_can_be_abandoned(void **state) {
     ki_store *store = new_store(&ki_allocator_default);
     put(store, "default/a", "1", NULL);
     assert_null(ki_store_abandon(store));
-    assert_int_equal(ki_store_begin(store, false, "2", NULL), KI_OK);
+    assert_int_equal(ki_store_begin(store, "2", NULL), KI_OK);
     assert_int_equal(ki_store_stage_delete(store, "default/a"), KI_OK);
     assert_false(ki_store_is_overtaken(store));
     assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
@@ -78,7 +78,7 @@ static void a_change_that_is_staged_can_be_abandoned(void **state) {
     ki_snapshot_free(ki_store_abandon(store));
     assert_false(ki_store_is_overtaken(store));
     assert_int_equal(ki_store_count(store), 1);
-    assert_int_equal(ki_store_begin(store, false, "2", NULL), KI_OK);
+    assert_int_equal(ki_store_begin(store, "2", NULL), KI_OK);
     assert_int_equal(ki_store_stage_delete(store, "default/a"), KI_OK);
     ki_store_free(store); /* with what is staged */
 }

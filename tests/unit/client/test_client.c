@@ -320,17 +320,17 @@ static void a_refusal_keeps_all_that_the_server_said(void **state) {
     assert_int_equal(self.err.code, KI_ERR_HTTP);
     assert_true(ki_error_is_invalid(&self.err));
     assert_string_equal(self.err.message, "get pods ns/a: Pod \"a\" is invalid");
-    const ki_error_response *refusal = ki_response_error(self.answer);
-    assert_int_equal(refusal->http_status, 422);
-    assert_string_equal(refusal->reason, "Invalid");
-    assert_string_equal(refusal->group, "g");
-    assert_string_equal(refusal->kind, "Pod");
-    assert_string_equal(refusal->name, "a");
-    assert_string_equal(refusal->uid, "u");
-    assert_int_equal(refusal->cause_count, 2);
-    assert_string_equal(refusal->causes[0].field, "spec.x");
-    assert_string_equal(refusal->causes[1].message, "worse");
-    assert_string_equal(refusal->causes[1].reason, "");
+    const ki_error_response *error_response = ki_response_error(self.answer);
+    assert_int_equal(error_response->http_status, 422);
+    assert_string_equal(error_response->reason, "Invalid");
+    assert_string_equal(error_response->group, "g");
+    assert_string_equal(error_response->kind, "Pod");
+    assert_string_equal(error_response->name, "a");
+    assert_string_equal(error_response->uid, "u");
+    assert_int_equal(error_response->cause_count, 2);
+    assert_string_equal(error_response->causes[0].field, "spec.x");
+    assert_string_equal(error_response->causes[1].message, "worse");
+    assert_string_equal(error_response->causes[1].reason, "");
     client_stage_close(&self);
 }
 

@@ -137,11 +137,11 @@ static void on_read(void *user) {
     assert_int_equal(self->reads, self->arrivals);
 }
 
-static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
+static void on_event(ki_change kind, ki_object *obj, void *user) {
     note(user, "%c%s@%s",
-         kind == KI_EVENT_ADDED      ? '+'
-         : kind == KI_EVENT_MODIFIED ? '*'
-                                     : '-',
+         kind == KI_CHANGE_ADDED      ? '+'
+         : kind == KI_CHANGE_MODIFIED ? '*'
+                                      : '-',
          ki_object_key(obj), ki_object_resource_version(obj));
 }
 

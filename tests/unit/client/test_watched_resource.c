@@ -50,14 +50,14 @@ static void on_read(void *user) {
     (void)user;
 }
 
-static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
+static void on_event(ki_change kind, ki_object *obj, void *user) {
     char text[TEXT];
     ki_value json = KI_VALUE_INIT;
     assert_int_equal(ki_object_json(obj, &json, NULL), KI_OK);
     snprintf(text, sizeof text, "%c%s %s; ",
-             kind == KI_EVENT_ADDED      ? '+'
-             : kind == KI_EVENT_MODIFIED ? '*'
-                                         : '-',
+             kind == KI_CHANGE_ADDED      ? '+'
+             : kind == KI_CHANGE_MODIFIED ? '*'
+                                          : '-',
              ki_object_key(obj), json.text);
     note(user, text);
     ki_value_clear(&json);

@@ -1,4 +1,4 @@
-/* test_controller.c: what a controller does with its keys, on one thread in virtual time: results, retries, deferral, order, refusals, metrics. */
+/* test_controller.c: what a controller does with its keys, on one thread in virtual time: results, retries, deferral, order, rejections, metrics. */
 #include "src/base/error.h"
 #include "src/controller/controller.h"
 #include "tests/support/controller_stage.h"
@@ -14,7 +14,7 @@ static int failures_of(const char *key) {
     return ki_workqueue_num_requeues(ki_controller_queue(stage.controller), key);
 }
 
-/* --- refusals --------------------------------------------------------------------------------------------------------------------- */
+/* --- errors of new ------------------------------------------------------------------------------------------------------------------- */
 
 static void what_cannot_be_is_refused(void **state) {
     (void)state;

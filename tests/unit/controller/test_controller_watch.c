@@ -387,15 +387,20 @@ static ki_status use_all_memory(ki_reconcile *call, const char *key, void *user,
     return stage_reconcile(call, key, user, err);
 }
 
-static void a_key_to_be_processed_again_waits_for_memory(void **state) {
-    (void)state;
+/* Queues a key whose reconcile will fail and leave no memory. */
+static void fail_without_memory(void) {
     open_with_tap();
     assert_int_equal(
         stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = use_all_memory, .user = &stage)), KI_OK);
     stage_start(&stage);
-    /* A key of which nothing is known yet needs room in the queue's heap of waiting keys. */
     stage.script = "f";
-    assert_int_equal(ki_workqueue_add(ki_controller_queue(stage.controller), "k"), KI_OK);
+    stage_add("k");
+}
+
+static void a_key_to_be_processed_again_waits_for_memory(void **state) {
+    (void)state;
+    fail_without_memory();
+    /* A key of which nothing is known yet needs room in the queue's heap of waiting keys. */
     stage_advance(&stage, 5000);
     stage_expect(&stage, "k");
     memory_tap.is_empty = false;
@@ -407,12 +412,7 @@ static void a_key_to_be_processed_again_waits_for_memory(void **state) {
 
 static void a_stop_does_not_wait_for_memory(void **state) {
     (void)state;
-    open_with_tap();
-    assert_int_equal(
-        stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = use_all_memory, .user = &stage)), KI_OK);
-    stage_start(&stage);
-    stage.script = "f";
-    assert_int_equal(ki_workqueue_add(ki_controller_queue(stage.controller), "k"), KI_OK);
+    fail_without_memory();
     stage_settle(&stage);
     assert_int_equal((int)stage_metric(&stage, "controller_runtime_active_workers"),
                      -1); /* no memory for a text either */

@@ -79,10 +79,10 @@ static void who_shares_an_informer_agrees_on_its_view(void **state) {
         assert_ptr_equal(again, status ? NULL : informer);
         if (status == KI_ERR_EXISTS)
             assert_string_equal(err.message, rows[i].first && rows[i].first != none
-                                                 ? "the informer of pods exists already with another view; ask for it "
-                                                   "with that view, or with none"
-                                                 : "the informer of pods exists already without a view; ask for it "
-                                                   "with none");
+                                                 ? "the informer of pods exists already with another view; request it "
+                                                   "with that view, or without a view"
+                                                 : "the informer of pods exists already without a view; request it "
+                                                   "without a view");
         ki_factory_free(factory);
     }
     ki_config_free(config);

@@ -1,4 +1,4 @@
-/* A refusal becomes an error that says what happened and who has to act. */
+/* An error response becomes an error that says what happened and who has to act. */
 #include "src/base/memory.h"
 #include "src/wire/status.h"
 #include "tests/support/scarce_memory.h"

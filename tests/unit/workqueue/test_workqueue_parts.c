@@ -194,13 +194,13 @@ static void an_inbox_gives_its_items_oldest_first(void **state) {
         assert_false(must_empty);
     }
     assert_true(ki_inbox_has_items(&inbox));
-    assert_false(ki_inbox_request_wake(&inbox)); /* there is something to look at */
+    assert_false(ki_inbox_request_wake(&inbox)); /* the inbox has items */
     const ki_work_item *item = ki_inbox_take(&inbox);
     for (unsigned i = 0; i < 3; i++, item = item->next)
         assert_ptr_equal(item, items[i]);
     assert_null(item);
     assert_false(ki_inbox_has_items(&inbox));
-    /* Who asked is told, once. */
+    /* The next add reports the requested wake, once. */
     assert_true(ki_inbox_request_wake(&inbox));
     assert_true(ki_inbox_request_wake(&inbox));
     assert_null(ki_inbox_take(&inbox));
