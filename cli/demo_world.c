@@ -141,7 +141,7 @@ bool demo_world_is_right(demo_world *world, size_t *ret_foos, char *ret_wrong, s
             snprintf(ret_wrong, size, "Foo %s specifies %lld replicas, its Deployment %lld", name,
                      (long long)foo->replicas, (long long)made->replicas);
         else if (made->available != made->replicas || foo->available != made->available)
-            snprintf(ret_wrong, size, "of Foo %s %lld replicas are available, and its status says %lld", name,
+            snprintf(ret_wrong, size, "Foo %s has %lld available replicas, its status %lld", name,
                      (long long)made->available, (long long)foo->available);
     }
     if (!ret_wrong[0] && deployments.count != foos.count)

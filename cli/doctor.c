@@ -134,10 +134,10 @@ static int run(const options *o) {
     return output_flush() ? status : output_status();
 }
 
-static const flag flags[] = { FLAG("output", 'o', FLAG_TEXT, output, "FORMAT", "text (default) or json"),
-                              FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
-                                   "wait at most so long for each step (default: 15s)"),
-                              FLAGS_END };
+static const flag flags[] = {
+    FLAG("output", 'o', FLAG_TEXT, output, "FORMAT", "text (default) or json"),
+    FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION", "end each step after this time (default: 15s)"), FLAGS_END
+};
 static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };
 
 const cli_command command_doctor = {

@@ -35,7 +35,7 @@ const flag flags_connection[] = {
     FLAG("as-group", 0, FLAG_LIST, as_groups, "NAME", "impersonate this group; repeatable"),
     FLAG("as-user-extra", 0, FLAG_LIST, as_user_extra, "NAME=VALUE", "impersonate this extra field; repeatable"),
     FLAG("request-timeout", 0, FLAG_DURATION, request_timeout_ms, "DURATION",
-         "wait at most so long for the first list, then end with status 3 (0: no limit)"),
+         "end with status 3 if the first list takes longer (0: no limit)"),
     FLAGS_END
 };
 

@@ -184,7 +184,7 @@ static const flag flags[] = {
     FLAG("wait", 0, FLAG_BOOL, wait, NULL,
          "try again until the list succeeds, even after a failure that waiting does not fix"),
     FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
-         "try again as with --wait, and end with status 3 after so long"),
+         "try again as with --wait, and end with status 3 after this time"),
     FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "print only fatal errors on stderr"),
     FLAG("verbose", 'v', FLAG_BOOL, verbose, NULL, "print more on stderr"),
     FLAGS_END

@@ -1,4 +1,4 @@
-/* answer.c: what a request gets when a fault is waiting for it: an answer that the server's own model would not give now. */
+/* answer.c: what a request gets when a fault is waiting for it: a response that the server's own model would not send now. */
 #include "sim/workload.h"
 #include "sim/world.h"
 
@@ -109,7 +109,7 @@ static void close_at_once(sim_connection *connection, uint64_t detail) {
     answer(connection, 200, -1, text);
 }
 
-/* The server's own answer is silence, and for a streaming list an error. */
+/* The server's own response is silence, and for a streaming list an error. */
 static bool answer_future(sim_connection *connection) {
     const sim_world *world = connection->world;
     if (world->plan.future == SIM_FUTURE_IS_TOO_LARGE) {

@@ -14,7 +14,7 @@ typedef enum sim_fault_kind {
     SIM_ERROR_EVENT, /* a Status 500 in the stream */
     SIM_TOO_LARGE_EVENT,
     SIM_BOOKMARK_AHEAD, /* of the next events */
-    SIM_LOST_EVENT,     /* the next event never comes; only where the client audits */
+    SIM_LOST_EVENT,     /* the next event is lost; only with consistency checks */
     SIM_BAD_EVENT,      /* the next object cannot be used */
     SIM_HUGE_EVENT,
     /* to the next requests */
@@ -27,7 +27,7 @@ typedef enum sim_fault_kind {
     SIM_ANSWER_GARBAGE, /* 200 and no JSON */
     SIM_CLOSE_AT_ONCE,
     SIM_UNORDERED, /* initial events in another order */
-    SIM_REPEATED,  /* a watch begins with events that were told before */
+    SIM_REPEATED,  /* a watch begins with events that an earlier watch delivered */
     SIM_NO_END,    /* the initial events' end never comes */
     SIM_TOKEN_EXPIRES,
     SIM_EMPTY_PAGE,

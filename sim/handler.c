@@ -1,4 +1,4 @@
-/* handler.c: the calls of one handler, checked against the truth and against what it was told before. */
+/* handler.c: checks the calls of one handler against the truth and against its earlier calls. */
 #include "sim/world.h"
 
 #include <string.h>
@@ -164,12 +164,12 @@ static void on_update(const ki_event *event, void *user) {
     if (!handler->present[key])
         OBJECT(handler, "%u: update of %s, which it does not know", handler->number, sim_key_text(key));
     else if (old_key != key || old != handler->present[key])
-        OBJECT(handler, "%u: update of %s: old is write %llu, and it was told write %llu", handler->number,
-               sim_key_text(key), (unsigned long long)old, (unsigned long long)handler->present[key]);
+        OBJECT(handler, "%u: update of %s: old is write %llu, and the handler was notified of write %llu",
+               handler->number, sim_key_text(key), (unsigned long long)old, (unsigned long long)handler->present[key]);
     if (strcmp(ki_object_uid(event->obj), ki_object_uid(event->old)) != 0)
         OBJECT(handler, "%u: update of %s from one object to another", handler->number, sim_key_text(key));
     if (event->is_resync && (!handler->resync_ms || !informer_of(handler)->look_every_ms))
-        OBJECT(handler, "%u: a resync, which it did not ask for", handler->number);
+        OBJECT(handler, "%u: a resync, and the handler has no resync period", handler->number);
     show(handler, key, n, event->is_resync);
     end(handler, event->is_resync);
 }
@@ -204,9 +204,11 @@ static void check_end(sim_handler *handler, uint32_t key, uint64_t n, uint64_t k
         return; /* `latest`: the end of one that it never knew */
     if (is_unknown && !sim_witness_has_inferred_end(witness, n) && !world->memory.refused &&
         !may_be_merged(handler, key, n))
-        OBJECT(handler, "%u: the end of %s is said to be unknown, and was seen", handler->number, sim_key_text(key));
+        OBJECT(handler, "%u: the final state of %s is reported as unknown, and an event had it", handler->number,
+               sim_key_text(key));
     if (!is_unknown && !sim_witness_has_seen_end(witness, n) && !may_leave_filter(handler, n))
-        OBJECT(handler, "%u: the end of %s is said to be known, and nobody saw it", handler->number, sim_key_text(key));
+        OBJECT(handler, "%u: the final state of %s is reported as known, and no event had it", handler->number,
+               sim_key_text(key));
 }
 
 /* An object whose state could not be read is not gone. One whose type the server does not know for a while is. */
@@ -232,13 +234,13 @@ static void on_delete(const ki_event *event, void *user) {
     else
         handler->count--;
     if (!truth->keys[key].is_poisoned && known && n != known && !sim_truth_may_follow(truth, known, n))
-        OBJECT(handler, "%u: delete of %s at write %llu, and it was told write %llu", handler->number,
+        OBJECT(handler, "%u: delete of %s at write %llu, and the handler was notified of write %llu", handler->number,
                sim_key_text(key), (unsigned long long)n, (unsigned long long)known);
     if (!truth->keys[key].is_poisoned && truth->keys[key].n == known && known && is_wanted(handler, known) &&
         !sim_truth_may_follow(truth, known, known)) /* it may have been deleted in what was lost */
         OBJECT(handler, "%u: delete of %s, which is still there unchanged", handler->number, sim_key_text(key));
     if (event->final_state_unknown && known && is_inferred_wrongly(handler, key, known))
-        OBJECT(handler, "%u: %s is said to be gone, and has been there all the time", handler->number,
+        OBJECT(handler, "%u: %s is reported as deleted, and has existed all the time", handler->number,
                sim_key_text(key));
     if (known)
         check_end(handler, key, n, known, event->final_state_unknown);
@@ -303,7 +305,7 @@ void sim_handler_look(sim_handler *handler) {
     int64_t longest = (period_ms + look_ms) * SIM_MILLISECOND + LATENESS_S * SIM_SECOND;
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         if (handler->present[key] && world->now - handler->told_at[key] > longest)
-            OBJECT(handler, "%u: not reminded of %s for %lld s, and asked for each %lld ms", handler->number,
+            OBJECT(handler, "%u: no resync of %s for %lld s, and the period is %lld ms", handler->number,
                    sim_key_text(key), (long long)((world->now - handler->told_at[key]) / SIM_SECOND),
                    (long long)handler->resync_ms);
     }
@@ -315,7 +317,8 @@ void sim_handler_compare(sim_handler *handler, const uint64_t present[SIM_KEYS])
         if (handler->has_filter && !sim_truth_has(&handler->world->truth, &handler->filter, expected))
             expected = 0;
         if (handler->present[key] != expected)
-            OBJECT(handler, "%u: %s: it was told write %llu, and the store has write %llu", handler->number,
-                   sim_key_text(key), (unsigned long long)handler->present[key], (unsigned long long)expected);
+            OBJECT(handler, "%u: %s: the handler was notified of write %llu, and the store has write %llu",
+                   handler->number, sim_key_text(key), (unsigned long long)handler->present[key],
+                   (unsigned long long)expected);
     }
 }

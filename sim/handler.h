@@ -1,4 +1,4 @@
-/* handler.h: one registration and its oracle: replays what it is told, and objects to what must not be. */
+/* handler.h: one registration and its oracle: replays its notifications, and objects to those that must not be. */
 #ifndef SIM_HANDLER_H
 #define SIM_HANDLER_H
 
@@ -18,7 +18,7 @@ typedef struct sim_handler {
     unsigned slow;    /* percent of its calls take a while */
     unsigned reentry; /* percent of its calls call back */
     int64_t resync_ms;
-    /* what it was told */
+    /* the states that the handler was notified of */
     uint64_t present[SIM_KEYS]; /* the state that it knows; 0: none */
     uint64_t newest[SIM_KEYS];  /* the newest that it ever knew */
     size_t count;               /* of `present` */
@@ -35,7 +35,7 @@ typedef struct sim_handler {
 extern const ki_handler sim_handler_calls;
 extern const ki_handler sim_handler_calls_filtered;
 
-/* At any time between two steps: was it reminded of everything that it asked to be reminded of? */
+/* At any time between two steps: did it get each resync in time? */
 void sim_handler_look(sim_handler *handler);
 /* Once nothing is under way: does it know exactly what the store has? */
 void sim_handler_compare(sim_handler *handler, const uint64_t present[SIM_KEYS]);

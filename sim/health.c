@@ -1,4 +1,5 @@
-/* health.c: see health.h. The network knows which request is out and what of its answer has arrived; the witness what was told and stored. */
+/* health.c: see health.h. The network has the running request and the part of its response that has arrived. The witness has what was queued and
+ * stored. */
 #include "sim/health.h"
 
 #include "sim/oracle.h"
@@ -51,7 +52,7 @@ static void check_backoff(sim_world *world, unsigned index, const ki_health *hea
     informer->failures = health->failures;
     informer->wait_began = began;
     if (health->since_ms + health->retry_in_ms + ROUNDING_MS < informer->least_wait_ms)
-        sim_fail(world, "informer %u waits for %lld ms after %llu failures in a row", index,
+        sim_fail(world, "informer %u waits for %lld ms after %llu consecutive failures", index,
                  (long long)(health->since_ms + health->retry_in_ms), (unsigned long long)health->failures);
 }
 
@@ -86,7 +87,7 @@ static void check_state(sim_world *world, unsigned informer, const ki_health *he
         return;
     if (!found->connection) {
         if (!is_among(health->state, KI_STATE_BACKING_OFF, KI_STATE_BLOCKED))
-            sim_fail(world, "informer %u is %s, and has asked for nothing", informer, state);
+            sim_fail(world, "informer %u is %s, and has sent no request", informer, state);
         check_waiting(world, informer, health, line);
         check_backoff(world, informer, health);
         check_blocked(world, informer, health);
@@ -94,7 +95,7 @@ static void check_state(sim_world *world, unsigned informer, const ki_health *he
     }
     if (found->watches ? health->state != KI_STATE_WATCHING
                        : !is_among(health->state, KI_STATE_CONNECTING, KI_STATE_LISTING))
-        sim_fail(world, "informer %u is %s, and its request is answered by %s", informer, state,
+        sim_fail(world, "informer %u is %s, and the response to its request is %s", informer, state,
                  found->watches      ? "a watch"
                  : found->has_answer ? "a list"
                                      : "nothing yet");
@@ -102,7 +103,7 @@ static void check_state(sim_world *world, unsigned informer, const ki_health *he
     if (!found->watches && is_listing && health->state != KI_STATE_LISTING)
         sim_fail(world, "informer %u is %s, and a streaming list has begun", informer, state);
     if (!found->has_answer && !found->connection->is_continuation && health->state == KI_STATE_LISTING)
-        sim_fail(world, "informer %u is listing, and nothing has come back", informer);
+        sim_fail(world, "informer %u is listing, and no response has arrived", informer);
     bool may_have_cause = health->state == KI_STATE_CONNECTING; /* the last failure, or silence */
     if ((health->cause.code != KI_OK && !may_have_cause) || health->retry_in_ms >= 0)
         sim_fail(world, "informer %u is %s, and gives a cause: %s", informer, state, ki_error_message(&health->cause));
@@ -121,13 +122,13 @@ static void check_age(sim_world *world, sim_informer *informer, unsigned index, 
     int64_t fresh_at = sim_witness_fresh_at(witness, present);
     if (fresh_at == SIM_NEVER) {
         if (health->staleness_ms >= 0)
-            sim_fail(world, "informer %u has no copy, and says that it is %lld ms old", index,
+            sim_fail(world, "informer %u has no synced cache, and reports a staleness of %lld ms", index,
                      (long long)health->staleness_ms);
         return;
     }
     int64_t age = world->now - fresh_at;
     if (health->staleness_ms >= 0 && health->staleness_ms < age / SIM_MILLISECOND)
-        sim_fail(world, "informer %u says that its copy is %lld ms old, and it is %lld ms", index,
+        sim_fail(world, "informer %u reports a staleness of %lld ms, and its cache is %lld ms old", index,
                  (long long)health->staleness_ms, (long long)(age / SIM_MILLISECOND));
     /* While bytes wait because handlers are slow, those that arrive after them get the time of the first. */
     int64_t current_at = health->staleness_ms < 0 ? SIM_NEVER : world->now / SIM_MILLISECOND - health->staleness_ms;
@@ -138,7 +139,7 @@ static void check_age(sim_world *world, sim_informer *informer, unsigned index, 
     int64_t latest = LATEST_S * SIM_SECOND + 2 * (world->in_handlers - informer->in_handlers_before);
     bool is_healthy = found->watches && !found->connection->line->has_bad && health->next != KI_ATTEMPT_STORE;
     if (is_healthy && (health->staleness_ms < 0 || health->staleness_ms > (age + latest) / SIM_MILLISECOND))
-        sim_fail(world, "informer %u watches, says that its copy is %lld ms old, and it is %lld ms", index,
+        sim_fail(world, "informer %u watches and reports a staleness of %lld ms, and its cache is %lld ms old", index,
                  (long long)health->staleness_ms, (long long)(age / SIM_MILLISECOND));
 }
 

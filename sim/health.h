@@ -1,4 +1,4 @@
-/* health.h: what an informer says of itself, against what truly happens: its state, its next try, how old its copy is. */
+/* health.h: compares an informer's health with the truth: its state, its next attempt, how old its cache is. */
 #ifndef SIM_HEALTH_H
 #define SIM_HEALTH_H
 

@@ -1,4 +1,4 @@
-/* network.c: the life of a connection: asked, answered, delivered piece by piece, ended once. */
+/* network.c: the life of a connection: request, response, delivery in chunks, one end. */
 #include "sim/world.h"
 
 #include "src/base/error.h"
@@ -118,7 +118,7 @@ static void check_stream(const sim_connection *connection) {
     };
     sim_world *world = connection->world;
     if (connection->in_initial && world->now - connection->asked_at > LONGEST_S * SIM_SECOND)
-        sim_fail(world, "a streaming list without an end was given up after %lld s only",
+        sim_fail(world, "a streaming list without an end was cancelled only after %lld s",
                  (long long)((world->now - connection->asked_at) / SIM_SECOND));
 }
 
@@ -136,7 +136,7 @@ static void note_short_watch(const sim_connection *connection) {
 /* Its name for people. */
 static const char *name_of(const sim_connection *connection) {
     static char text[48];
-    snprintf(text, sizeof text, "%s of informer %u", connection->is_audit ? "the audit" : "a request",
+    snprintf(text, sizeof text, "%s of informer %u", connection->is_audit ? "the consistency check" : "a request",
              connection->informer);
     return text;
 }
@@ -178,18 +178,18 @@ static void note_words(const sim_connection *connection) {
     }
 }
 
-/* The oracle of restored servers: after two watches without a word comes a list of one object, or one of all, and not before. */
+/* The oracle of restored servers: after two watches without an event, and not before, the client lists one object or all. */
 static void check_doubts(sim_connection *connection) {
     sim_line *line = connection->line;
     sim_world *world = connection->world;
     if (connection->is_watch && !connection->is_stream) {
         if (line->is_doubtful)
-            sim_fail(world, "%s: a third watch after two that had nothing to tell", name_of(connection));
+            sim_fail(world, "%s: a third watch after two without an event", name_of(connection));
         return;
     }
     line->is_doubtful = false;
     if (connection->is_check && (line->wordless < 2 || world->now - line->word_at < (IDLE_S - SLOW_S) * SIM_SECOND))
-        sim_fail(world, "%s: a check after %u watches without a word", name_of(connection), line->wordless);
+        sim_fail(world, "%s: a check after %u watches without an event", name_of(connection), line->wordless);
 }
 
 /* Notifies the client of the end. */
@@ -442,7 +442,7 @@ static void arrive(void *user, uint64_t argument) {
 
 /* --- requests ------------------------------------------------------------------------------------------------------------- */
 
-/* The oracle of request rates: no tight loop whatever is answered, and no request before a Retry-After has passed. */
+/* The oracle of request rates: no tight loop, whatever the response; no request before a Retry-After has passed. */
 static void check_rate(sim_connection *connection) {
     enum {
         AT_ONCE = 10, /* an informer may try a few ways in a row before it waits: each only once */
@@ -461,7 +461,7 @@ static void check_rate(sim_connection *connection) {
         sim_fail(world, "%s: %d requests in %d s", name_of(connection), SIM_RATE_WINDOW, WINDOW_S);
 }
 
-/* The oracle of Retry-After: nobody asks before it has passed, and an audit not before that of its informer has, either. */
+/* The oracle of Retry-After: no request before it has passed. A consistency check also waits for the Retry-After of its informer. */
 static void check_retry_after(const sim_connection *connection) {
     sim_world *world = connection->world;
     const sim_line *own = &world->network.lines[sim_source_number(connection->informer, false)];
@@ -472,7 +472,7 @@ static void check_retry_after(const sim_connection *connection) {
                  (long long)((not_before - world->now) / SIM_MILLISECOND));
 }
 
-/* Audits and checks may find that the copy is wrong: then a list follows. */
+/* A consistency check can find that the cache is wrong: then a list follows. */
 static bool has_other_requests(const sim_world *world) {
     for (unsigned i = 0; i < world->plan.informer_count; i++) {
         if (world->plan.informers[i].checks)
@@ -481,7 +481,7 @@ static bool has_other_requests(const sim_world *world) {
     return world->plan.consistency_check_ms > 0;
 }
 
-/* A list may come after a lack of memory, or be an audit's. */
+/* A list can follow a lack of memory, or belong to a consistency check. */
 static bool lists_for_other_reasons(const sim_world *world) {
     for (size_t i = 0; i < world->plan.fault_count; i++) {
         if (world->plan.faults[i].kind == SIM_NO_MEMORY)

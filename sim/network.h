@@ -13,22 +13,22 @@ typedef struct sim_world sim_world;
 typedef struct sim_connection sim_connection;
 
 enum {
-    SIM_MAX_LINES = 2 * 3, /* an informer's, and its audit's */
+    SIM_MAX_LINES = 2 * 3, /* an informer's, and its consistency check's */
     SIM_MAX_ARMED = 16,
     SIM_MAX_CARRIERS = 64,
     SIM_MOST_STREAMS = 100, /* of one carrier */
     SIM_RATE_WINDOW = 64
 };
 
-/* The requests of one informer, or of its audit. */
+/* The requests of one informer, or of its consistency check. */
 typedef struct sim_line {
     int64_t asked_at[SIM_RATE_WINDOW]; /* a ring: the last requests */
     uint64_t asked;
     int64_t not_before;               /* a Retry-After: no request may come earlier */
     bool resumes;                     /* a watch of it fell silent: the next request is to be a watch */
     uint64_t accepted, short_watches; /* watches, without streaming lists */
-    unsigned wordless;                /* of those, in a row, that ended and had nothing to tell */
-    int64_t word_at;                  /* when something was told, by a watch, list or check */
+    unsigned wordless;                /* consecutive ended watches without an event */
+    int64_t word_at;                  /* the time of the last event, list or check */
     bool is_doubtful;                 /* what comes next must not be a watch */
     bool has_bad;                     /* an event could not be read, and no watch without one has told anything since */
     char *saved_page;                 /* what follows an empty page; NULL: nothing */
@@ -66,7 +66,7 @@ typedef struct sim_network {
     sim_carrier carriers[SIM_MAX_CARRIERS];
 } sim_network;
 
-/* What an answer is to be made of, beside what the server gives. */
+/* The changes of a response on its way. */
 typedef struct sim_connection {
     sim_world *world;
     sim_connection *next, *previous;
@@ -134,7 +134,7 @@ void sim_line_hear_word(sim_connection *connection);
 /* Forgets what it knows of the requests: another client begins. */
 void sim_network_new_client(sim_world *world);
 
-/* answer.c: what a request gets in place of the server's answer. True: it was given one. */
+/* answer.c: what a request gets in place of the server's response. True: it was given one. */
 bool sim_answer(sim_connection *connection);
 /* tamper.c: a server's frames on their way into `out`. */
 void sim_tamper_frames(sim_connection *connection, ki_buffer *frames);

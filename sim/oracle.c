@@ -184,7 +184,7 @@ void sim_oracle_blame(sim_world *world) {
     }
     for (size_t i = 0; i < client->handler_count; i++) {
         if (!is_quiet(client, client->handlers[i]))
-            sim_fail(world, "handler %zu has still to be told, or was not told that it is synced", i);
+            sim_fail(world, "handler %zu has pending notifications, or on_synced was not called", i);
     }
     sim_fail(world, "there is no client");
 }

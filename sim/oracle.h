@@ -12,7 +12,7 @@ typedef struct sim_world sim_world;
 void sim_oracle_read(sim_world *world, const sim_informer *informer, uint64_t present[SIM_KEYS]);
 /* At any time between two steps: only real states, never an older one, indexes as if made anew, snapshots that stay. */
 void sim_oracle_look(sim_world *world);
-/* Does the client know exactly what is in the cluster, and has every handler been told? */
+/* Does the client know exactly what is in the cluster, and has every handler been notified? */
 bool sim_oracle_agrees(sim_world *world);
 /* Says what does not agree, as an objection. */
 void sim_oracle_blame(sim_world *world);

@@ -129,7 +129,7 @@ void sim_plan_leave_out(sim_plan *plan, uint32_t without) {
 }
 
 void sim_plan_print(const sim_plan *plan) {
-    static const char *const futures[] = { "is silent", "is too large", "tells the server's age" };
+    static const char *const futures[] = { "is silent", "is too large", "gets the server's age" };
     printf("seed %" PRIu64 ": %u servers, lag", plan->seed, plan->servers);
     for (unsigned i = 0; i < plan->servers; i++)
         printf(" %" PRId64 " ms", plan->lag[i] / SIM_MILLISECOND);
@@ -141,7 +141,7 @@ void sim_plan_print(const sim_plan *plan) {
         const sim_informer_plan *informer = &plan->informers[i];
         const char *selector = sim_selector_text(informer->selection.selector);
         if (i == 0 && plan->consistency_check_ms)
-            printf("  audits every %" PRId64 " ms\n", plan->consistency_check_ms);
+            printf("  consistency checks every %" PRId64 " ms\n", plan->consistency_check_ms);
         printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64 " ms, %u handlers%s%s\n", i,
                informer->selection.ns, selector ? selector : "no selector",
                informer->no_streaming_list ? "lists" : "streams", informer->page_size, informer->resync_ms,

@@ -1,4 +1,4 @@
-/* server.h: one API server: a copy of the cluster that repeats every write, some time after it happened. */
+/* server.h: one API server: repeats every write to the cluster, some time after it happened. */
 #ifndef SIM_SERVER_H
 #define SIM_SERVER_H
 

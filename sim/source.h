@@ -1,5 +1,5 @@
-/* source.h: stands between an informer and what it lists and watches with: tells whose request each one is, the informer's or its audit's, and
- * counts what was asked for. */
+/* source.h: stands between an informer and its list and watch source. Notes which part sends a request, the informer or its consistency check, and
+ * counts the requests. */
 #ifndef SIM_SOURCE_H
 #define SIM_SOURCE_H
 

@@ -1,4 +1,4 @@
-/* tamper.c: what becomes of a server's answer on its way: events in another order, objects that cannot be used, pages without
+/* tamper.c: changes of a server's response on its way: events in another order, objects that cannot be used, pages without
  * objects, an end that never comes. */
 #include "sim/world.h"
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The version that the copy says it is at; 0: none. */
-static uint64_t version_of_copy(const sim_wait *wait) {
+/* Returns the resource version of the cache; 0: none. */
+static uint64_t version_of_cache(const sim_wait *wait) {
     ki_snapshot *snapshot = ki_informer_snapshot(wait->world->client.informers[wait->informer].informer);
     uint64_t version = strtoull(ki_snapshot_resource_version(snapshot), NULL, 10);
     ki_snapshot_free(snapshot);
@@ -16,7 +16,7 @@ static uint64_t version_of_copy(const sim_wait *wait) {
 
 /* The oracle of a wait that ended well: the cache holds the write. Not judged: what was deleted again, what the selectors leave out, and an
  * event that the server announced by a bookmark before it sent it. */
-static void check_copy(const sim_wait *wait) {
+static void check_cache(const sim_wait *wait) {
     sim_world *world = wait->world;
     const sim_truth *truth = &world->truth;
     const sim_informer *informer = &world->client.informers[wait->informer];
@@ -34,7 +34,8 @@ static void check_copy(const sim_wait *wait) {
     }
 }
 
-/* Of what could not be read it is not told before that is readable, replaced or gone; of what was no event at all, not before the next list. */
+/* A wait for an unreadable state ends only when the object is readable, replaced or deleted; a wait for input
+ * that was no event, after the next list. */
 static bool may_be_unreadable(const sim_world *world) {
     if (sim_plan_has(&world->plan, SIM_ANSWER_GARBAGE))
         return true;
@@ -49,22 +50,21 @@ static void on_version(ki_informer *informer, ki_status status, void *user) {
     sim_wait *wait = user;
     sim_world *world = wait->world;
     (void)informer;
-    SIM_TRACE(world, "who waits for version %" PRIu64 " is told: %s", wait->version, ki_status_name(status));
+    SIM_TRACE(world, "the wait for version %" PRIu64 " ends: %s", wait->version, ki_status_name(status));
     sim_note(world, wait->version * 17 + (uint64_t)status);
     if (wait->is_called)
-        sim_fail(world, "who waits for version %" PRIu64 " is told twice", wait->version);
+        sim_fail(world, "the wait for version %" PRIu64 " is called twice", wait->version);
     wait->is_called = true;
     if (status == KI_ERR_CANCELLED && !world->waiter.is_stopping)
-        sim_fail(world, "who waits for version %" PRIu64 " is told that it is cancelled, and nobody stops",
-                 wait->version);
+        sim_fail(world, "the wait for version %" PRIu64 " is cancelled, and nobody stops", wait->version);
     if (status == KI_ERR_TIMEOUT && world->now < wait->deadline)
-        sim_fail(world, "who waits for version %" PRIu64 " is told too early that it takes too long", wait->version);
+        sim_fail(world, "the wait for version %" PRIu64 " times out too early", wait->version);
     if (status == KI_OK && wait->restored == world->truth.restored && !wait->is_of_another_time &&
-        version_of_copy(wait) < wait->version)
-        sim_fail(world, "who waits for version %" PRIu64 " is told that it is there, and the copy is at %" PRIu64,
-                 wait->version, version_of_copy(wait));
+        version_of_cache(wait) < wait->version)
+        sim_fail(world, "the wait for version %" PRIu64 " is called, and the cache is at %" PRIu64, wait->version,
+                 version_of_cache(wait));
     if (status == KI_OK && !world->truth.restored && !wait->is_of_another_time)
-        check_copy(wait);
+        check_cache(wait);
 }
 
 void sim_waiter_written(sim_world *world, uint64_t version) {
@@ -84,8 +84,8 @@ void sim_waiter_written(sim_world *world, uint64_t version) {
                         .deadline = timeout_ms < 0 ? INT64_MAX : world->now + timeout_ms * SIM_MILLISECOND };
     char text[32];
     snprintf(text, sizeof text, "%" PRIu64, version);
-    /* Written just now: a copy that is past it is still of the time before a restore, whose versions come again. It cannot know. */
-    wait->is_of_another_time = version_of_copy(wait) >= version;
+    /* The version was written just now: a cache at a later version still has the state before a restore, and versions repeat. */
+    wait->is_of_another_time = version_of_cache(wait) >= version;
     ki_status status = ki_informer_wait_for_version_async(world->client.informers[informer].informer, NULL, text,
                                                           timeout_ms, on_version, wait, NULL);
     if (status && status != KI_ERR_NO_MEMORY)
@@ -98,10 +98,11 @@ void sim_waiter_look(sim_world *world) {
         const sim_wait *wait = &world->waiter.waits[i];
         if (wait->is_called)
             continue;
-        if (version_of_copy(wait) >= wait->version && !may_be_unreadable(world))
-            sim_fail(world, "who waits for version %" PRIu64 " is not told that the copy has it", wait->version);
+        if (version_of_cache(wait) >= wait->version && !may_be_unreadable(world))
+            sim_fail(world, "the wait for version %" PRIu64 " is not called, and the cache has the version",
+                     wait->version);
         if (world->now > wait->deadline && !world->memory.refused)
-            sim_fail(world, "who waits for version %" PRIu64 " is not told that it takes too long", wait->version);
+            sim_fail(world, "the wait for version %" PRIu64 " does not time out", wait->version);
     }
 }
 
@@ -112,7 +113,7 @@ void sim_waiter_stop(sim_world *world) {
 void sim_waiter_stopped(sim_world *world) {
     for (size_t i = 0; i < world->waiter.count; i++) {
         if (!world->waiter.waits[i].is_called)
-            sim_fail(world, "who waits for version %" PRIu64 " is told nothing, and the informer is gone",
+            sim_fail(world, "the wait for version %" PRIu64 " was not called, and the informer has ended",
                      world->waiter.waits[i].version);
     }
     world->waiter.count = 0;

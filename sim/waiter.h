@@ -1,4 +1,4 @@
-/* waiter.h: a program that reads its own writes: after some of them it asks to be told when an informer's copy has seen them. */
+/* waiter.h: a program that reads its own writes: after some of them it waits until an informer's cache has them. */
 #ifndef SIM_WAITER_H
 #define SIM_WAITER_H
 
@@ -18,7 +18,7 @@ typedef struct sim_wait {
     uint64_t version, restored;
     int64_t deadline; /* INT64_MAX: none */
     bool is_called;
-    bool is_of_another_time; /* the copy was past the version when it was written: by versions from before a restore */
+    bool is_of_another_time; /* the cache was past the version when it was written: by versions from before a restore */
 } sim_wait;
 
 typedef struct sim_waiter {
@@ -32,7 +32,7 @@ typedef struct sim_waiter {
 void sim_waiter_written(sim_world *world, uint64_t version);
 /* Where nothing is due: whoever waits still has not been served. */
 void sim_waiter_look(sim_world *world);
-/* The client is about to stop, and has: everybody was told. */
+/* The client is about to stop; it has stopped: every wait was called. */
 void sim_waiter_stop(sim_world *world);
 void sim_waiter_stopped(sim_world *world);
 

@@ -28,7 +28,7 @@ static void infer_end(sim_witness *witness, uint32_t key) {
     witness->known[key] = 0;
 }
 
-/* --- how old the copy is ------------------------------------------------------------------------------------------------------ */
+/* --- how old the cache is ----------------------------------------------------------------------------------------------------- */
 
 static bool is_stored(const sim_witness *witness, uint32_t key) {
     const sim_informer *informer = &witness->world->client.informers[witness->informer];

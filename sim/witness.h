@@ -1,5 +1,5 @@
 /* witness.h: stands between a reflector and its queue, and knows by itself what must come of what is queued: which adds are of the initial list,
- * which deletions were seen and which only inferred, how old the copy is. */
+ * which deletions were seen and which only inferred, how old the cache is. */
 #ifndef SIM_WITNESS_H
 #define SIM_WITNESS_H
 
@@ -24,19 +24,18 @@ typedef struct sim_witness {
     uint64_t lists, items;         /* what was queued */
     uint64_t streams;              /* of the lists */
     uint64_t refused;              /* changes that the queue did not take */
-    /* how old the copy is */
-    int64_t
-        told_at; /* when the server last said something that is whole and queued, or was asked for the list; SIM_NEVER */
-    bool is_behind[SIM_KEYS];      /* the store may lack a change of it, */
-    int64_t told_before[SIM_KEYS]; /* which came after this */
+    /* how old the cache is */
+    int64_t told_at;          /* arrival of the last complete and queued event, or the request of the list; SIM_NEVER */
+    bool is_behind[SIM_KEYS]; /* the store may lack a change of the key, */
+    int64_t told_before[SIM_KEYS]; /* which arrived after this time */
     bool is_unsure;                /* something was lost on its way to the queue: not known until the next list */
 } sim_witness;
 
 /* In place of `inner`, which it frees. */
 void sim_witness_init(sim_witness *witness, sim_world *world, unsigned informer, ki_queue *inner);
-/* The server has said something whole. */
+/* A complete event or bookmark has arrived. */
 void sim_witness_told(sim_witness *witness);
-/* Must an informer with this store say that its copy is at least as old as since then? SIM_NEVER: that there is no copy. */
+/* Returns the latest time at which an informer with this store may claim to be current; SIM_NEVER: it is not synced. */
 int64_t sim_witness_fresh_at(sim_witness *witness, const uint64_t present[SIM_KEYS]);
 
 /* Was the end of the object whose state write `n` made seen, or inferred, by this informer? */

@@ -113,7 +113,7 @@ KI_API int64_t ki_elector_fencing_token(const ki_elector *elector);
 KI_API void ki_elector_leader(const ki_elector *elector, char *ret_identity, size_t size);
 
 /* Checks, for health probes, that the loop is not stuck. Returns KI_ERR_TIMEOUT if the Lease of this process expired
- * more than `tolerance_ms` ago and the loop has not noticed; else KI_OK. Threads: any. Blocks: no. */
+ * more than `tolerance_ms` ago, and the loop has not ended the leadership yet; else KI_OK. Threads: any. Blocks: no. */
 KI_API KI_MUST_CHECK ki_status ki_elector_check(const ki_elector *elector, int64_t tolerance_ms, ki_error *err);
 
 KI_END_DECLS

@@ -365,7 +365,8 @@ static void take_step(ki_timer *timer, void *user) {
     switch (check->next) {
     case KI_CONSISTENCY_BEGIN:
     case KI_CONSISTENCY_PAGE:
-        /* Without a watch there is nothing to compare with. Also, a reflector that backs off, perhaps after a Retry-After, sends no requests. */
+        /* Without a watch the store cannot catch up with the list. A reflector that backs off must not be overtaken by the requests of a check:
+         * the server may have sent a Retry-After. */
         if (check->options.is_watching(check->options.user))
             list(check);
         else

@@ -17,7 +17,7 @@ enum {
     INLINE_DELTAS = 2,   /* deltas within the entry; more are allocated */
     KEEP_DELTAS = 16,    /* a released entry frees a larger delta array */
     KEEP_ENTRIES = 1024, /* released entries kept for reuse */
-    KEEP_COUNT = 16384   /* keys; the map of a longer queue is freed once the queue is empty */
+    KEEP_COUNT = 16384   /* keys; an empty queue frees a map that had more */
 };
 
 typedef struct entry entry;
@@ -237,7 +237,7 @@ static void append(delta_fifo *fifo, entry *e, const ki_delta *delta) {
     merge_deletions(e);
 }
 
-/* Adds a delta to its key's entry and takes over the reference. Returns KI_ERR_NO_MEMORY and then changes nothing. */
+/* Adds a delta to its key's entry and takes over the reference. KI_ERR_NO_MEMORY leaves the queue unchanged. */
 static ki_status queue_delta(delta_fifo *fifo, const ki_delta *delta, entry **ret_entry) {
     entry *e = find(fifo, ki_object_key(delta->obj));
     bool is_new = !e;

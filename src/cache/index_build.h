@@ -28,8 +28,8 @@ ki_status ki_index_build_begin(ki_index_build *build, ki_store *store, const ki_
 /* Brings the indexes to the target of begin or publish, or without a target to the published snapshot. Any thread, not under the writer's lock.
  * Errors: as begin. */
 ki_status ki_index_build_catch_up(ki_index_build *build, ki_error *err);
-/* Applies at most `units` further changes, then publishes. Called after ki_index_build_catch_up; caller holds the writer's lock. `*ret_done` false: changes remain;
- * call both again. Errors: KI_ERR_NO_MEMORY. */
+/* Applies at most `units` further changes, then publishes. Called after ki_index_build_catch_up; caller holds the writer's lock. `*ret_done` false:
+ * changes remain; call both again. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_index_build_publish(ki_index_build *build, size_t units, bool *ret_done, ki_error *err);
 /* Releases everything. Not under the writer's lock. */
 void ki_index_build_end(ki_index_build *build);

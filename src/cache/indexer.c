@@ -67,8 +67,8 @@ ki_status ki_index_values_add(ki_index_values *values, const char *value) {
     return status;
 }
 
-/* Calls the index function and reads the values of `obj`; on failure there are none. Callers treat KI_ERR_NO_MEMORY apart from other failures: it
- * must not omit an object from an index. */
+/* Calls the index function and reads the values of `obj`; on failure there are none. After KI_ERR_NO_MEMORY the caller fails:
+ * only other failures omit an object from an index. */
 static ki_status read_values(ki_index_values *values, const ki_indexer *indexer, const ki_object *obj) {
     ki_buffer_reset(&values->text, KI_INDEX_MAX_VALUE_SIZE);
     values->count = 0;

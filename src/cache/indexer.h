@@ -62,7 +62,7 @@ typedef struct ki_index_set {
 
 /* Returns the set of a value, borrowed; NULL: no object has the value. */
 const ki_index_set *ki_index_get(const ki_schema *schema, const ki_tree *index, ki_str value);
-/* Releases a reference to `set`. If it was the last one, `drain`, which must be at its end, takes over the set's objects. */
+/* Releases a reference to `set`. After the last reference `drain` takes over the set's objects; it must be at its end. */
 void ki_index_set_drain(const ki_schema *schema, ki_index_set *set, ki_tree_drain *drain);
 
 /* ---- one index and one object ---- */

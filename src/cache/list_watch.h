@@ -52,7 +52,7 @@ typedef struct ki_bad_object {
  * cancel. Any callback may cancel. */
 typedef struct ki_list_handler {
     void (*on_object)(ki_object *obj, void *user);
-    /* Called for an unusable object. The list goes on. */
+    /* Called for an unusable object. The list continues. */
     void (*on_bad_object)(const ki_bad_object *bad, void *user);
     /* err NULL: the page is complete, and `result` has its metadata. */
     void (*on_end)(const ki_list_result *result, const ki_error *err, void *user);

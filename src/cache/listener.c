@@ -257,7 +257,7 @@ static void thread_main(void *user) {
     ki_mutex_unlock(&listener->mutex);
 }
 
-/* Ends a removed listener on the loop. Cancels the task, which may be posted again, since on_end frees the listener. */
+/* Ends a removed listener on the loop. Cancels the task, which another thread may have posted, since on_end frees the listener. */
 static void end_on_loop(ki_listener *listener) {
     close_listener(listener, true);
     ki_task_cancel(&listener->task);
@@ -368,8 +368,8 @@ void ki_listener_mark_synced(ki_listener *listener) {
 
 /* --- ending ----------------------------------------------------------------------------------------------------------------- */
 
-/* The caller drops the pending notifications, outside the mutex. On the loop that could take too long: there the listener's thread drops them, or
- * the loop does so in slices. */
+/* The caller drops the pending notifications, outside the mutex. On the loop dropping them could take too long: the listener's thread drops them
+ * instead, or the loop in slices. */
 void ki_listener_remove(ki_listener *listener) {
     ki_pending dropped;
     bool drops = !ki_engine_on_loop(listener->engine);

@@ -1,5 +1,5 @@
 /* metrics.h: the counters and measurements of one informer. The loop writes atomic fields and any thread reads them. Text and gauges are made on
- * request. The program's own metrics library is called at once. */
+ * request. Counters and observations go to the program's metrics library at once. */
 #ifndef KI_CACHE_METRICS_H
 #define KI_CACHE_METRICS_H
 

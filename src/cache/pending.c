@@ -5,7 +5,7 @@
 #include "src/base/memory.h"
 #include "src/object/object.h"
 
-/* Notifications in one block. A block stays below 1 KB: for larger ones glibc's malloc first merges all free memory, which can take long. */
+/* Notifications in one block. A block is smaller than 1 KB: for larger blocks glibc's malloc first merges all free memory, which can take long. */
 enum {
     CHUNK_SIZE = 40
 };

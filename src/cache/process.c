@@ -14,12 +14,12 @@
 
 /* --- items ------------------------------------------------------------------------------------------------------------------ */
 
-/* An item between the snapshot before it and, once it is staged, the snapshot after it. */
+/* One item in process, with the snapshots of the store before and after its changes. */
 typedef struct step {
     ki_informer *informer;
     const ki_deltas *deltas;
     const ki_snapshot *before;
-    const ki_snapshot *after; /* NULL: nothing to store */
+    const ki_snapshot *after; /* the staged snapshot; NULL: nothing to store */
 } step;
 
 /* Returns NULL if the snapshot is NULL or has no such object. */

@@ -1,7 +1,7 @@
 /* process_list.c: the process step for a whole list or resync of the in-order queue, a slice at a time.
  *
- * Many slices stage the next snapshot, which readers cannot see, and then it is published at once: readers see the whole list or nothing of it.
- * After that, as many slices notify the listeners, from the snapshot before and the list. If staging fails, because memory runs out or an index
+ * The first slices stage the next snapshot. One step publishes it, so readers see the whole list or nothing of it. Further slices notify the
+ * listeners of the differences between the list and the snapshot before it. If staging fails, because memory runs out or an index
  * was added meanwhile, the staged state is dropped and the list starts over; the old snapshot stays. If notifying fails, it resumes at the same
  * place. A handler that is added in between replays the published snapshot and gets no other notification of this list. */
 #include "src/base/error.h"
@@ -223,11 +223,11 @@ static ki_status do_unit(slice *s) {
     return KI_OK;
 }
 
-/* Works until the units or the current sort of work (staging or notifying) end. Reserves room in the listeners before it notifies. */
+/* Works until the slice ends, or until staging changes to notifying. Reserves room in the listeners before notifying. */
 static ki_status run_phase(slice *s) {
     bool notifies = is_notifying(s->work);
     ki_status status = KI_OK;
-    if (notifies) /* an object that was deleted and recreated unnoticed is two notifications */
+    if (notifies) /* a recreated object (another uid) needs two notifications */
         status = ki_processor_reserve(&s->informer->processor, 2 * s->left, 2 * s->left);
     for (; !status && s->left > 0 && s->work->phase != KI_LIST_ENDS && is_notifying(s->work) == notifies; s->left--)
         status = do_unit(s);

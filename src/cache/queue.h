@@ -1,7 +1,7 @@
 /* queue.h: the interface of the queue between reflector and controller. delta_fifo.h and in_order_fifo.h implement it. Loop only, no locks.
  *
  * A queue takes a list or resync of many objects at once and processes it in slices. One pop does one slice, so that each step of the loop stays
- * short. Changes that arrive meanwhile stand behind the list or resync. */
+ * short. Later changes wait behind the list or resync. */
 #ifndef KI_CACHE_QUEUE_H
 #define KI_CACHE_QUEUE_H
 

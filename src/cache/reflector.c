@@ -166,7 +166,7 @@ static void delete_all(ki_reflector *reflector) {
 }
 
 /* Counts a 404. Deletes all objects if the type is certainly gone. Returns true if find_type must decide: only a Status is proof, while a
- * bare 404 may come from a proxy or from a kube-apiserver whose CustomResourceDefinition was deleted. */
+ * 404 without a Status can come from a proxy, or from a kube-apiserver whose CustomResourceDefinition was deleted. */
 static bool note_missing(ki_reflector *reflector, const ki_error *cause) {
     int64_t now = ki_engine_now(reflector->options.engine);
     if (cause->http_status != HTTP_NOT_FOUND) {

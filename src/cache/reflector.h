@@ -30,7 +30,7 @@ typedef struct ki_reflector_options {
     bool no_streaming_list;
     bool is_custom; /* a custom type: the server may stop serving it; its objects then count as deleted */
     int64_t
-        internal_error_retry_ns; /* for this long after a watch's first internal error: watch again without a list */
+        internal_error_retry_ns; /* after a watch's first internal error, watches resume without a list for this long */
     ki_metrics_record *metrics;  /* borrowed; NULL: no metrics */
     ki_unreadable *unreadable;   /* borrowed; the unreadable objects */
     ki_transform_step transform; /* applied to each decoded object */
@@ -40,7 +40,7 @@ typedef struct ki_reflector_options {
     void (*on_listed)(size_t listed, int64_t total, void *user); /* progress of a list; total -1: unknown */
     void (*on_error)(const ki_error *err, void *user);           /* a list or a watch failed */
     void (*on_bad_object)(const ki_error *err, const char *key, void *user);
-    /* Returns the object's part of a streaming list's digest. NULL: the reflector makes no digest and does not call on_streamed. */
+    /* Returns the object's part of a streaming list's digest. NULL: no digest, and no call of on_streamed. */
     uint64_t (*digest)(const ki_object *obj, void *user);
     /* Called when a streaming list is complete, before its objects go into the queue. */
     void (*on_streamed)(const char *version, uint64_t digest, size_t count, void *user);

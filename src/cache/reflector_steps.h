@@ -29,7 +29,7 @@ void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err);
 bool ki_reflector_advance(ki_reflector *reflector, const char *version);
 /* Hands all objects to the queue, then advances to `version`. */
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
-/* Returns when the bytes of the current event arrived, or now if the source does not report it. */
+/* Returns the arrival time of the current event's bytes; the present time if the source does not report it. */
 int64_t ki_reflector_event_time(const ki_reflector *reflector);
 /* Adds a reference to `objects`: the known object if it has the same state (an unchanged object is in memory once), else `obj`. */
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj);
@@ -46,7 +46,7 @@ static inline bool ki_reflector_is_older(const char *version, const char *than) 
 /* reflector_list.c */
 /* Requests a list or its next page. `step`: one of the four list steps. */
 void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step);
-/* Takes the step `next`, another kind of list, without a backoff. With a Retry-After in `err` the wait is as in ki_reflector_fail. */
+/* Takes the step `next`, another kind of list, without a backoff. With a Retry-After in `err`: as ki_reflector_fail. */
 void ki_reflector_list_instead(ki_reflector *reflector, const ki_error *err, ki_reflector_step next);
 /* reflector_watch.c */
 /* Requests a streaming list. */
@@ -69,7 +69,7 @@ void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad);
  * that the caller still queues a watch's deletion. */
 bool ki_reflector_transform(ki_reflector *reflector, ki_object *obj, bool is_deleted, ki_object **ret_obj);
 /* reflector_check.c */
-/* Records an event, list or check: the server knows the cache's version. */
+/* Records that the server knows the cache's version: it sent an event, or a list or check succeeded. */
 void ki_reflector_note_version_known(ki_reflector *reflector);
 /* Counts the ending watch if it was accepted and had no event. */
 void ki_reflector_count_silent_watch(ki_reflector *reflector);
@@ -77,7 +77,7 @@ void ki_reflector_count_silent_watch(ki_reflector *reflector);
 bool ki_reflector_needs_check(const ki_reflector *reflector);
 /* Asks the server whether it knows the last synced version. */
 void ki_reflector_check(ki_reflector *reflector);
-/* Relists after a bookmark at `version`, which is older than the version where the watch began. */
+/* Fails the watch and relists: a bookmark at `version` is older than the version where the watch began. */
 void ki_reflector_fail_behind(ki_reflector *reflector, const char *version);
 
 #endif

@@ -26,8 +26,8 @@ static void note_byte(ki_reflector *reflector) {
     reflector->watch.last_byte_at = ki_engine_now(reflector->options.engine);
 }
 
-/* Records the arrival of the decoded bytes as the time of the last event. Called after all bytes that arrived together are decoded: before that,
- * the cache lacks some of their events. Partial events do not count. */
+/* Tells the metrics that the queue has all events up to the arrival of the decoded bytes. Called once all bytes that arrived together are
+ * decoded. Partial events do not count. */
 static void record_queued_at(ki_reflector *reflector) {
     if (reflector->watch.has_queued_events && reflector->phase == KI_REFLECTOR_WATCHES)
         ki_metrics_set_queued_at(reflector->options.metrics, ki_reflector_event_time(reflector));

@@ -3,18 +3,9 @@
 #include "src/cache/informer_parts.h"
 #include "src/cache/listener.h"
 
-#define MINIMUM_RESYNC_MS INT64_C(1000)
-#define MAXIMUM_RESYNC_MS (INT64_C(366) * 24 * 3600 * 1000)
-
 /* Returns a handler's resync period in nanoseconds. `requested_ms` 0 selects the informer's period, below 0 none. */
 static int64_t resync_period(const ki_informer *informer, int64_t requested_ms) {
-    if (requested_ms == 0)
-        return informer->options.resync_ns;
-    if (requested_ms < 0)
-        return 0;
-    if (requested_ms < MINIMUM_RESYNC_MS)
-        requested_ms = MINIMUM_RESYNC_MS;
-    return KI_MILLISECONDS(requested_ms < MAXIMUM_RESYNC_MS ? requested_ms : MAXIMUM_RESYNC_MS);
+    return requested_ms ? ki_period_ns(requested_ms, KI_RESYNC_MIN_MS) : informer->options.resync_ns;
 }
 
 /* Gives the listener its id and adds it to the registry. */
@@ -36,7 +27,7 @@ static ki_listener **find_listed(ki_registration registration) {
     return at;
 }
 
-/* Removes the listener from the registry and returns it; NULL if it was not there. */
+/* Removes the listener from the registry and returns it; NULL if it is missing. */
 static ki_listener *delist(ki_registration registration) {
     ki_informer *informer = registration.informer;
     ki_mutex_lock(&informer->registry_lock);

@@ -55,7 +55,7 @@ ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler 
     return KI_OK;
 }
 
-/* Does most of the work under no lock, so that neither the loop nor another thread waits for it. */
+/* Does most of the work without a lock, so that no other thread waits for it. */
 static ki_status build_indexes(ki_informer *informer, ki_index_build *build, ki_error *err) {
     ki_status status = KI_OK;
     bool is_done = false;

@@ -408,7 +408,7 @@ static void check_for_mutations(ki_timer *timer, void *user) {
     ki_timer_set(timer, now + KI_MUTATION_PERIOD);
 }
 
-/* Returns false while the watch is paused or many changes wait: the store lags, so a difference proves nothing. */
+/* Returns false while the watch is paused or many changes wait: the store is then older than the server, and a difference proves nothing. */
 static bool is_watching(void *user) {
     const ki_informer *informer = user;
     return informer->reflector.phase == KI_REFLECTOR_WATCHES && informer->reflector.watch.is_accepted &&

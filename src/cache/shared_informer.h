@@ -13,7 +13,7 @@
 
 typedef struct ki_shared_informer_options {
     ki_engine *engine;
-    ki_list_watch *list_watch;   /* owned by the informer once it is made */
+    ki_list_watch *list_watch;   /* the informer owns it if ki_informer_new succeeds */
     const ki_resource *resource; /* copied, with its strings */
     ki_object_format *format;    /* makes its objects; outlives the informer; NULL: the informer makes none itself */
     const char *name;            /* for messages; outlives the informer; NULL: the resource's plural */
@@ -28,10 +28,22 @@ typedef struct ki_shared_informer_options {
     const char *namespace_name, *label_selector, *field_selector;
     const ki_metrics *metrics; /* the program's metrics library; copied; NULL: none */
     int64_t internal_error_retry_ns;
-    ki_list_watch *check_source; /* a second source of the objects, owned likewise; NULL: none */
+    ki_list_watch *check_source; /* a second source, for consistency checks; owned as list_watch; NULL: none */
     int64_t check_interval_ns;   /* 0: no consistency checks */
     bool check_streaming_list;
 } ki_shared_informer_options;
+
+#define KI_RESYNC_MIN_MS INT64_C(1000)
+
+/* Converts a period to nanoseconds, raised to `minimum_ms` and lowered to a year. Returns 0 for 0 and below: none. */
+static inline int64_t ki_period_ns(int64_t period_ms, int64_t minimum_ms) {
+    const int64_t maximum_ms = INT64_C(366) * 24 * 3600 * 1000;
+    if (period_ms <= 0)
+        return 0;
+    if (period_ms < minimum_ms)
+        period_ms = minimum_ms;
+    return KI_MILLISECONDS(period_ms < maximum_ms ? period_ms : maximum_ms);
+}
 
 /* Any thread. */
 ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer **ret_informer, ki_error *err);

@@ -21,7 +21,7 @@ ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version);
 ki_snapshot *ki_snapshot_new_from(const ki_snapshot *before, ki_schema *schema, ki_str resource_version);
 ki_snapshot *ki_snapshot_ref(ki_snapshot *snapshot);
 
-/* Releases a reference a part at a time: the last one can release very many objects. */
+/* Releases a reference in slices: the last reference can release very many objects. */
 typedef struct ki_snapshot_drain {
     ki_snapshot *snapshot; /* NULL: nothing is left */
     size_t next;           /* the next index; after the indexes, the objects */

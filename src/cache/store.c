@@ -113,7 +113,7 @@ void ki_store_publish(ki_store *store, ki_snapshot *next) {
     ki_snapshot *before = store->published->now;
     store->published->now = next;
     ki_mutex_unlock(&store->published->lock);
-    ki_snapshot_free(before); /* outside the lock: can take long */
+    ki_snapshot_free(before); /* outside the lock: this can take long */
 }
 
 static ki_status update_indexes(ki_store *store, ki_snapshot *next, ki_object *old, ki_object *obj) {

@@ -67,7 +67,7 @@ void ki_tree_changes_begin(ki_tree_changes *changes, const ki_tree *tree, const 
 /* Returns each value that the other version does not reach by the same node: at least those that it lacks. NULL at the end. */
 void *ki_tree_changes_next(ki_tree_changes *changes);
 
-/* Releases a version a value at a time: releasing it at once can take long. */
+/* Releases a version value by value: the release of a whole version can take long. */
 typedef struct ki_tree_drain {
     ki_tree_node *path[KI_TREE_MAX_DEPTH]; /* nodes of this version alone, from the root down */
     unsigned at[KI_TREE_MAX_DEPTH];

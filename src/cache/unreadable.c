@@ -302,7 +302,7 @@ bool ki_unreadable_may_lack(ki_unreadable *unreadable, const char *key, const ch
     return may_lack;
 }
 
-/* Returns true if a list kept the state at `version` although that is newer than the list. */
+/* Returns true if a list kept the state at `version`, which is newer than the list. */
 static bool is_of_past(const ki_unreadable_mark *mark, const char *version) {
     return mark && mark->past[0] && ki_resource_version_compare(version, mark->until) == KI_ORDER_NEWER &&
            ki_resource_version_compare(version, mark->past) != KI_ORDER_NEWER;

@@ -79,8 +79,8 @@ void ki_unreadable_catch_up(ki_unreadable *unreadable);
 
 /* Returns true if a cache at `version` or later can lack the state of that version: of `key`, or of any object (NULL). */
 bool ki_unreadable_may_lack(ki_unreadable *unreadable, const char *key, const char *version);
-/* Returns true if a list kept the known state of `key`, at `version`, although that version is newer than the list. The server was restored from a
- * backup and repeats versions, so the next state counts as newer, whatever its version. */
+/* Returns true if a list kept the known state of `key`, at `version`, although that version is newer than the list. A server that was restored from
+ * a backup repeats versions, so the next state counts as newer even with an older version. */
 bool ki_unreadable_is_past(ki_unreadable *unreadable, const char *key, const char *version);
 /* Returns the number of unreadable objects. Writes the first of them with its reason to `message`, or "" if there is none. */
 size_t ki_unreadable_describe(ki_unreadable *unreadable, char *message, size_t size);

@@ -1,4 +1,4 @@
-/* wait_for.c: reading one's own writes: waits until an informer's cache has seen a resource version or an object, or calls a handler then.
+/* wait_for.c: reading one's own writes: waits until an informer's cache has reached a resource version or an object. Blocks, or calls a handler.
  *
  * All waits are in the wait table, under the wait lock. The loop checks the table after each change of the store if there are waits; otherwise the
  * check costs one atomic load. A wait enters the table before it reads the store, so it cannot miss a change in between. */
@@ -168,7 +168,7 @@ static void set_timer(ki_informer *informer) {
         ki_timer_set(&informer->wait_timer, next);
 }
 
-/* Calls one handler a turn, as handlers on the loop do, so that other due work runs in between. */
+/* Calls one handler in each run, so that other work of the loop runs in between. */
 static void run(ki_task *task, void *user) {
     ki_informer *informer = user;
     set_timer(informer);
@@ -176,7 +176,7 @@ static void run(ki_task *task, void *user) {
         ki_task_post(task);
 }
 
-/* Returns true if the wait's state can be unreadable. Its version counts as seen only once the object is readable, replaced or deleted. */
+/* Returns true if the wait's state can be unreadable. The wait then ends only when the object is readable, replaced or deleted. */
 static bool may_lack(const ki_version_wait *wait, void *user) {
     ki_informer *informer = user;
     return ki_unreadable_may_lack(&informer->unreadable, wait->key, wait->version);

@@ -53,7 +53,7 @@ void ki_wait_table_add(ki_wait_table *table, ki_version_wait *wait);
 /* Removes a wait, decided or not. */
 void ki_wait_table_remove(ki_wait_table *table, ki_version_wait *wait);
 
-/* Decides the waits that a version ends. Without a key the cache is at `version`. With a key the key's object was at `version`, and `is_deleted` says
+/* Decides the waits that a version ends. `key` NULL: the cache is at `version`. Else the key's object was at `version`, and `is_deleted` says
  * whether it was deleted then. */
 void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *version, bool is_deleted);
 /* Decides the held waits whose state the cache can no longer lack. */

@@ -474,7 +474,7 @@ static void end_call(http_call *call, const ki_error *err) {
     else if (err)
         fail(call, err);
     else if (!call->status)
-        fail_with(call, KI_ERR_PROTOCOL, "a response without a head");
+        fail_with(call, KI_ERR_PROTOCOL, "the response has no head");
     else if (call->list)
         end_list(call);
     else
@@ -595,7 +595,7 @@ static ki_status send_call(http_call *call, int64_t idle_timeout_ns, int64_t tot
 }
 
 static ki_status check_free(const http_list_watch *self, ki_error *err) {
-    return self->call ? ki_error_set(err, KI_ERR_STATE, "%s is still under way", self->call->what) : KI_OK;
+    return self->call ? ki_error_set(err, KI_ERR_STATE, "%s is still in progress", self->call->what) : KI_OK;
 }
 
 static ki_status http_list(ki_list_watch *base, const ki_list_options *options, const ki_list_handler *handler,

@@ -126,7 +126,7 @@ static ki_status check(const ki_client_request *request, const ki_request_option
         status = ki_error_set(err, KI_ERR_INVALID, "an unknown type of patch");
     if (!status && request->verb == KI_CLIENT_PATCH && request->patch == KI_PATCH_APPLY &&
         !is_set(options->field_manager))
-        status = ki_error_set(err, KI_ERR_INVALID, "apply needs a field manager: in whose name are the fields set?");
+        status = ki_error_set(err, KI_ERR_INVALID, "apply needs a field manager");
     if (!status && (unsigned)options->propagation > KI_PROPAGATION_FOREGROUND)
         status = ki_error_set(err, KI_ERR_INVALID, "an unknown propagation");
     if (!status)

@@ -329,7 +329,7 @@ static void on_end(const ki_error *err, void *user) {
     else if (err && !(is_lost_read(pending, err) && retry_in(pending, RETRY_CUT_MS)))
         finish(pending, err);
     else if (!err && !pending->response->http_status)
-        fail_with(pending, KI_ERR_PROTOCOL, "a response without a head");
+        fail_with(pending, KI_ERR_PROTOCOL, "the response has no head");
     else if (!err)
         succeeded(pending);
     unref(pending);

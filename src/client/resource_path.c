@@ -40,9 +40,10 @@ static ki_status check_labels(const char *what, const char *text, size_t limit, 
         is_good = is_alphanumeric(text[i]) || text[i] == '-' || (text[i] == '.' && limit > LABEL_MAX);
     if (is_good)
         return KI_OK;
-    return ki_error_set(err, KI_ERR_INVALID,
-                        "%s '%.100s' must be at most %zu of a-z, 0-9%s and '-', with neither of the last at an end",
-                        what, text, limit, limit > LABEL_MAX ? ", '.'" : "");
+    return ki_error_set(
+        err, KI_ERR_INVALID,
+        "%s '%.100s' must have at most %zu of the characters a-z, 0-9%s and '-', and a letter or digit at both ends",
+        what, text, limit, limit > LABEL_MAX ? ", '.'" : "");
 }
 
 ki_status ki_resource_check(const ki_resource *resource, const char *namespace_name, const char *name, ki_error *err) {

@@ -384,7 +384,7 @@ ki_status ki_controller_watch(ki_controller *controller, ki_informer *informer,
     ki_status status;
     ki_mutex_lock(&controller->mutex);
     if (controller->is_started || atomic_load(&controller->is_stopping))
-        status = ki_error_set(err, KI_ERR_STATE, "controller %s has started, or is stopped: what it watches is settled",
+        status = ki_error_set(err, KI_ERR_STATE, "controller %s has started or stopped: add watches before the start",
                               controller->name);
     else
         status = ki_source_new(controller, informer, &given, &source, err);

@@ -1,8 +1,11 @@
 /* election.c: an elector's work on the loop: competes for a Lease, renews it, loses it, releases it.
  *
- *     NEW ──start──► COMPETES ◄──────── lost ────────► LEADS
- *                       │                                │
- *                       └──────────── stop ──────────────┴──► RELEASES ──► STOPPED
+ *     NEW ──start──► COMPETES ──acquired──► LEADS
+ *                       │  ▲                 │ │
+ *                       │  └───── lost ──────┘ │
+ *                       └──────── stop ────────┴──► RELEASES ──► STOPPED
+ *
+ * Without release_on_stop, and if this process cannot hold the Lease, a stop goes to STOPPED at once.
  *
  * One attempt (client-go's tryAcquireOrRenew) is one to three requests, one after another. A leader updates the Lease
  * as last seen. If that fails, and for a candidate, the elector reads the Lease, then creates or updates it. Each

@@ -179,6 +179,6 @@ ki_status ki_elector_check(const ki_elector *elector, int64_t tolerance_ms, ki_e
     int64_t late = ki_engine_clock(elector->engine) - renewed_at - elector->lease_ns;
     if (late / KI_MILLISECONDS(1) <= tolerance_ms)
         return KI_OK;
-    return ki_error_set(err, KI_ERR_TIMEOUT, "the lease %s/%s expired %lld ms ago, and the loop has not noticed",
+    return ki_error_set(err, KI_ERR_TIMEOUT, "the lease %s/%s expired %lld ms ago, and the loop is blocked",
                         elector->namespace_name, elector->name, (long long)(late / KI_MILLISECONDS(1)));
 }

@@ -11,9 +11,8 @@ enum {
 };
 
 static const ki_metric metrics[METRICS] = {
-    [MASTER_STATUS] = { "leader_election_master_status", "1 where this process leads, else 0", KI_METRIC_GAUGE, NULL },
-    [SLOW_PATH] = { "leader_election_slowpath",
-                    "Renewals that had to read the Lease, since it was not as this process saw it last",
+    [MASTER_STATUS] = { "leader_election_master_status", "1 if this process leads, else 0", KI_METRIC_GAUGE, NULL },
+    [SLOW_PATH] = { "leader_election_slowpath", "Renewals that had to read the Lease, because the Lease had changed",
                     KI_METRIC_COUNTER, NULL },
 };
 

@@ -27,9 +27,10 @@ static ki_status check_name(const char *option, const char *text, size_t size_ma
         return ki_error_set(err, KI_ERR_INVALID, "ki_elector_options.%s is missing", option);
     for (const char *c = text; *c; c++)
         if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-' || (may_have_dots && *c == '.')))
-            return ki_error_set(err, KI_ERR_INVALID,
-                                "ki_elector_options.%s: '%.80s' has a character that no name of Kubernetes has", option,
-                                text);
+            return ki_error_set(
+                err, KI_ERR_INVALID,
+                "ki_elector_options.%s: '%.80s' has a character that is not allowed in a Kubernetes name", option,
+                text);
     if (strlen(text) > size_max)
         return ki_error_set(err, KI_ERR_LIMIT, "ki_elector_options.%s has more than %zu bytes", option, size_max);
     return KI_OK;

@@ -85,7 +85,7 @@ static void ask_to_stop(ki_component_list *list, ki_component_state state) {
     }
 }
 
-/* Stops the orders one after the other. Returns while components of an order are stopping, and goes on when one has stopped. */
+/* Stops the orders one after the other. Returns while components of an order are stopping. Called again when a component has stopped. */
 static void stop_next_order(ki_component_list *list) {
     while (!list->has_stopped && list->stopping < KI_COMPONENT_ORDERS) {
         ask_to_stop(list, KI_COMPONENT_NEW);

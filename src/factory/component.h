@@ -51,7 +51,7 @@ typedef struct ki_component {
     void (*start)(struct ki_component *self);
     /* Begins to stop. Calls ki_component_stopped at the end, from inside or later. Also called if the component never started. */
     void (*stop)(struct ki_component *self);
-    /* Stops at once: nothing that the component waits for will arrive. Called at most once, with or without `stop` before. */
+    /* Stops at once, because no response or event will arrive. Called at most once, with or without `stop` before. */
     void (*cut_off)(struct ki_component *self);
     /* Frees what ki_component_leave left to the loop, if it has ended. NULL: the component never calls ki_component_leave. */
     void (*reap)(struct ki_component *self);

@@ -16,9 +16,7 @@
 #include "src/engine/thread.h"
 #include "src/factory/component.h"
 #include "src/factory/informer_table.h"
-
 #include "src/transport/curl.h"
-#include <stdio.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,7 +130,7 @@ static void stop_task(ki_task *task, void *user) {
     ki_component_list_stop(&factory->components);
 }
 
-/* The engine was stopped without the factory, by a signal or its host. Stops everything at once: no response can arrive any more. */
+/* The engine was stopped without the factory, by a signal or its host. Stops everything at once: no response can arrive. */
 static void engine_ended(void *user) {
     ki_factory *factory = user;
     ki_mutex_lock(&factory->mutex);
@@ -281,7 +279,7 @@ static void cancel_requests(void *user) {
 }
 
 /* Frees a factory that has ended. Cancels the requests of deferred reconciles first: a controller that was left to the factory waits for these
- * reconciles, and no thread steps the loop any more. */
+ * reconciles, and no thread steps the loop. */
 static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *allocator) {
     if (has_locks) {
         ki_engine_call(factory->engine, cancel_requests, factory);

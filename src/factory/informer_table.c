@@ -12,9 +12,7 @@ enum {
     KEY_MAX = 64 * 1024, /* bytes: selectors are the longest part */
     FIRST_CAPACITY = 8
 };
-#define MINIMUM_RESYNC_MS INT64_C(1000)
-#define MINIMUM_CHECK_MS INT64_C(10000)
-#define MAXIMUM_RESYNC_MS (INT64_C(366) * 24 * 3600 * 1000)
+#define CHECK_MIN_MS INT64_C(10000)
 
 void ki_informer_table_init(ki_informer_table *table, const ki_allocator *allocator, uint64_t seed) {
     *table = (ki_informer_table){ .allocator = allocator };
@@ -57,29 +55,6 @@ static char *make_key(const ki_allocator *allocator, const ki_resource *resource
     else if (!text)
         ki_error_no_memory(err, "making an informer");
     return text;
-}
-
-static int64_t resync_ns(int64_t requested_ms, int64_t default_ms) {
-    int64_t period = requested_ms ? requested_ms : default_ms;
-    if (period <= 0)
-        return 0;
-    if (period < MINIMUM_RESYNC_MS)
-        period = MINIMUM_RESYNC_MS;
-    return KI_MILLISECONDS(period < MAXIMUM_RESYNC_MS ? period : MAXIMUM_RESYNC_MS);
-}
-
-static int64_t check_interval_ns(int64_t requested_ms) {
-    if (requested_ms <= 0)
-        return 0;
-    if (requested_ms < MINIMUM_CHECK_MS)
-        requested_ms = MINIMUM_CHECK_MS;
-    return KI_MILLISECONDS(requested_ms < MAXIMUM_RESYNC_MS ? requested_ms : MAXIMUM_RESYNC_MS);
-}
-
-static int64_t window_ns(int64_t requested_ms) {
-    if (requested_ms <= 0)
-        return 0;
-    return KI_MILLISECONDS(requested_ms < MAXIMUM_RESYNC_MS ? requested_ms : MAXIMUM_RESYNC_MS);
 }
 
 /* The source of an informer's objects, and a second source for consistency checks, which list beside the watch. */
@@ -154,12 +129,12 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_resource
         .engine = maker->engine,
         .list_watch = made.main,
         .check_source = made.check,
-        .check_interval_ns = check_interval_ns(options->consistency_check_ms),
+        .check_interval_ns = ki_period_ns(options->consistency_check_ms, CHECK_MIN_MS),
         .check_streaming_list = options->check_streaming_list,
         .resource = resource,
         .format = entry->format,
         .name = entry->selection,
-        .resync_ns = resync_ns(options->resync_ms, maker->resync_ms),
+        .resync_ns = ki_period_ns(options->resync_ms ? options->resync_ms : maker->resync_ms, KI_RESYNC_MIN_MS),
         .page_size = options->page_size,
         .no_streaming_list = options->no_streaming_list,
         .in_order = options->in_order,
@@ -168,7 +143,7 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_resource
         .label_selector = options->label_selector,
         .field_selector = options->field_selector,
         .metrics = maker->metrics,
-        .internal_error_retry_ns = window_ns(options->internal_error_retry_ms),
+        .internal_error_retry_ns = ki_period_ns(options->internal_error_retry_ms, 0),
         .owner = maker->owner,
         .seed = maker->seed,
     };

@@ -1,4 +1,4 @@
-/* framer.h: finds the ends of JSON values in a stream, scanning each byte once, whatever the chunks. It understands
+/* framer.h: finds the ends of JSON values in a stream, scanning each byte once. A value can span chunks. It understands
  * strings, escapes and nesting only; the parser decides whether a value is valid JSON. One thread.
  *
  * A framer reads a sequence of values at one level: watch events one after the other, or the elements of an array. A
@@ -46,7 +46,7 @@ typedef enum ki_frame {
 void ki_framer_init(ki_framer *framer, const ki_allocator *allocator, size_t limit);
 void ki_framer_free(ki_framer *framer);
 void ki_framer_reset(ki_framer *framer);
-/* Consumes bytes from the front of *chunk until there is something to report. */
+/* Consumes bytes from the front of *chunk up to the next result. */
 ki_frame ki_framer_next(ki_framer *framer, ki_str *chunk, ki_str *ret_value);
 /* Returns true inside a value. */
 bool ki_framer_is_partial(const ki_framer *framer);

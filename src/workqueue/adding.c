@@ -142,7 +142,7 @@ static ki_status add_locked(ki_workqueue *queue, addition *add, uint32_t hash, i
 
 /* --- public functions ---------------------------------------------------------------------------------------------------------------- */
 
-/* Adds a key that is ready at once, without taking the lock. */
+/* Adds a key that is ready at once. Takes the lock only to wake a thread that found the queue empty. */
 static ki_status add_to_inbox(ki_workqueue *queue, const addition *add, uint32_t hash) {
     ki_work_item *item = make_item(queue, add, hash);
     if (!item)

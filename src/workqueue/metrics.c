@@ -17,7 +17,7 @@ static const ki_metric table[KI_WORK_METRIC_COUNT] = {
     [KI_WORK_METRIC_WORK_DURATION] = { "workqueue_work_duration_seconds", "How long processing a key takes",
                                        KI_METRIC_SUMMARY, NULL },
     [KI_WORK_METRIC_UNFINISHED] = { "workqueue_unfinished_work_seconds",
-                                    "Age of all keys that are being processed, added up: grows where workers are stuck",
+                                    "Age of all keys that are being processed, added up: grows if workers are stuck",
                                     KI_METRIC_GAUGE, NULL },
     [KI_WORK_METRIC_LONGEST_RUNNING] = { "workqueue_longest_running_processor_seconds",
                                          "Age of the key that has been processed for the longest time", KI_METRIC_GAUGE,

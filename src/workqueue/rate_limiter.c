@@ -32,7 +32,7 @@ ki_status ki_rate_limiter_init(ki_rate_limiter *limiter, const ki_rate_limit *li
         count = sizeof default_limits / sizeof *default_limits;
     }
     if (count > KI_WORKQUEUE_LIMITS_MAX)
-        return ki_error_set(err, KI_ERR_LIMIT, "a work queue with %zu rate limits; %d are the most", count,
+        return ki_error_set(err, KI_ERR_LIMIT, "%zu rate limits: a work queue accepts at most %d", count,
                             KI_WORKQUEUE_LIMITS_MAX);
     for (size_t i = 0; i < count; i++) {
         const char *wrong = what_is_wrong(&limits[i]);

@@ -53,8 +53,8 @@ static void close_locks(ki_workqueue *queue) {
 
 static ki_status read_options(ki_workqueue *queue, const ki_workqueue_options *given, ki_error *err) {
     if (given->key_size > KI_WORKQUEUE_KEY_MAX)
-        return ki_error_set(err, KI_ERR_LIMIT, "a work queue with keys of %zu bytes; %d are the most", given->key_size,
-                            KI_WORKQUEUE_KEY_MAX);
+        return ki_error_set(err, KI_ERR_LIMIT, "keys of %zu bytes: a work queue accepts at most %d bytes",
+                            given->key_size, KI_WORKQUEUE_KEY_MAX);
     if (given->name && !ki_str_is_utf8(ki_str_of(given->name)))
         return ki_error_set(err, KI_ERR_INVALID, "a work queue whose name is not UTF-8");
     queue->key_size = given->key_size;

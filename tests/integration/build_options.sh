@@ -2,7 +2,8 @@
 # The build's options: libkinformer alone where no other dependency is installed, shared only and static only, and used from there.
 # usage: build_options.sh CMAKE GENERATOR CC
 set -eu
-cmake=$1 generator=$2 compiler=$3
+cmake=$1 compiler=$3
+export CMAKE_GENERATOR="$2"
 work=$(mktemp -d "${TMPDIR:-/tmp}/ki-options.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -21,7 +22,7 @@ PKG_CONFIG_LIBDIR=$work/pc
 export PKG_CONFIG_LIBDIR
 
 configure() {
-    "$cmake" -G "$generator" -S "$root" -B "$work/build" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_C_FLAGS=-O0 -DCMAKE_INSTALL_LIBDIR=lib "$@" \
+    "$cmake" -S "$root" -B "$work/build" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_C_FLAGS=-O0 -DCMAKE_INSTALL_LIBDIR=lib "$@" \
         >"$work/log" 2>&1
 }
 install_in() { # FOLDER CMAKE ARGUMENTS...: builds and installs there

@@ -4,6 +4,8 @@
 set -eu
 cmake=$1 build=$2
 shift 2
+CMAKE_GENERATOR=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt") # this machine has it
+export CMAKE_GENERATOR
 work=$(mktemp -d "${TMPDIR:-/tmp}/ki-installed.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 source=$(dirname "$0")/../../examples

@@ -401,7 +401,7 @@ static const exchange_case exchange_cases[] = {
       true,
       { 0, NULL, NULL, 0, 0, KI_OK },
       "end(protocol violation)",
-      "without a head",
+      "has no head",
       NULL,
       KI_CATEGORY_SERVER },
     { "forbidden",

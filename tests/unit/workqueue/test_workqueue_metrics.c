@@ -68,7 +68,7 @@ static void the_text_is_complete_and_names_the_queue(void **state) {
         "workqueue_work_duration_seconds_count{name=\"a \\\"name\\\"\"} 0\n"
         "workqueue_work_duration_seconds_sum{name=\"a \\\"name\\\"\"} 0\n"
         "# TYPE workqueue_unfinished_work_seconds gauge\n"
-        "# HELP workqueue_unfinished_work_seconds Age of all keys that are being processed, added up: grows where "
+        "# HELP workqueue_unfinished_work_seconds Age of all keys that are being processed, added up: grows if "
         "workers "
         "are stuck.\n"
         "workqueue_unfinished_work_seconds{name=\"a \\\"name\\\"\"} 0\n"
