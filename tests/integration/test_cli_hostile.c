@@ -49,6 +49,15 @@ static char *write_members(char *to, const char *before, const char *after, bool
     return to;
 }
 
+/* Runs a watch of pods over a server that sends these bytes, until a change is printed. Returns what it printed. */
+static const char *watch_one(raw_server *server, const raw_answer *answer) {
+    char url[64];
+    raw_server_start(server, answer, 1);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", server->port);
+    COMMAND_RUN("watch", "pods", "--count", "1", "-q", "--server", url);
+    return command_output();
+}
+
 static void assert_change(const char *open, const char *before, const char *after, const char *changed,
                           const char *close, const char *prints) {
     char *text = malloc(4096 + (size_t)2 * MEMBERS * MEMBER_SIZE);
@@ -60,11 +69,7 @@ static void assert_change(const char *open, const char *before, const char *afte
     sprintf(to, "%s%s}}\n", changed, close);
     const raw_answer answer = { text, 0, RAW_SILENT };
     raw_server server;
-    char url[64];
-    raw_server_start(&server, &answer, 1);
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
-    COMMAND_RUN("watch", "pods", "--count", "1", "-q", "--server", url);
-    const char *printed = command_output();
+    const char *printed = watch_one(&server, &answer);
     if (!strstr(printed, prints))
         fail_msg("'%s' is not in\n%s", prints, printed);
     assert_null(strstr(printed, "more)"));
@@ -90,11 +95,7 @@ static void members_with_one_name_are_compared_one_by_one(void **state) {
                                                   "{\"type\":\"in\",\"v\":\"8\"}]}}}\n",
                                 0, RAW_SILENT };
     raw_server server;
-    char url[64];
-    raw_server_start(&server, &answer, 1);
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
-    COMMAND_RUN("watch", "pods", "--count", "1", "-q", "--server", url);
-    const char *printed = command_output();
+    const char *printed = watch_one(&server, &answer);
     assert_non_null(strstr(printed, "a  status.ips[0].v: 1 \342\206\222 2, status.ips[in].v: 6 \342\206\222 8\n"));
     command_ends(0);
     raw_server_stop(&server);

@@ -10,6 +10,8 @@
 #include "src/base/memory.h"
 #include "src/engine/thread.h"
 #include "src/transport/curl.h"
+#include "tests/support/fixture.h"
+#include "tests/support/folder.h"
 #include "tests/support/h2_refuser.h"
 #include "tests/support/raw_server.h"
 
@@ -100,19 +102,9 @@ static void begin_connection(void *user, struct MHD_Connection *connection, void
     gnutls_session_set_verify_function(session, verify_client);
 }
 
-static char *read_text(const char *path) {
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    char *text = calloc(1, 16384);
-    assert_non_null(text);
-    assert_true(fread(text, 1, 16383, file) > 0);
-    fclose(file);
-    return text;
-}
-
 static void serve(tls_server *server) {
-    server->certificate = read_text(TLS_FILE("server.pem"));
-    server->key = read_text(TLS_FILE("server.key"));
+    server->certificate = fixture_read(TLS_FILE("server.pem"), NULL);
+    server->key = fixture_read(TLS_FILE("server.key"), NULL);
     server->daemon = MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_TLS, 0, NULL, NULL, answer, server, MHD_OPTION_HTTPS_MEM_CERT,
         server->certificate, MHD_OPTION_HTTPS_MEM_KEY, server->key, MHD_OPTION_NOTIFY_CONNECTION, begin_connection,
@@ -145,8 +137,6 @@ typedef struct outcome {
     ki_error end;
 } outcome;
 
-static char folder[64];
-
 static void put(ki_secret *secret, const char *text) {
     assert_int_equal(ki_secret_set(&ki_allocator_default, secret, ki_str_of(text), NULL), KI_OK);
 }
@@ -155,27 +145,10 @@ static void put_file(ki_secret *secret, const char *path) {
     assert_int_equal(ki_secret_read_file(&ki_allocator_default, path, "file", secret, NULL), KI_OK);
 }
 
-static void path_of(const char *name, char *path, size_t size) {
-    snprintf(path, size, "%s/%s", folder, name);
-}
-
 static void copy_file(const char *from, const char *name) {
-    char path[128], *text = read_text(from);
-    path_of(name, path, sizeof path);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    fclose(file);
+    char *text = fixture_read(from, NULL);
+    folder_write(name, text);
     free(text);
-}
-
-static void write_file(const char *name, const char *text) {
-    char path[128];
-    path_of(name, path, sizeof path);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    fclose(file);
 }
 
 /* A config of a server at `host`, to be added to before open_client. */
@@ -320,9 +293,8 @@ static void a_401_is_told_and_the_next_request_has_the_new_token(void **state) {
     serve(&server);
     client self;
     begin(&self, "https", "127.0.0.1", server.port);
-    char path[128];
-    path_of("token", path, sizeof path);
-    write_file("token", "new\n");
+    const char *path = folder_file("token");
+    folder_write("token", "new\n");
     put(&self.config->token, "old");
     put(&self.config->token_file, path);
     open_client(&self);
@@ -343,13 +315,13 @@ static void requests_wait_for_the_plugin_and_share_it(void **state) {
     serve(&server);
     client self;
     begin(&self, "https", "127.0.0.1", server.port);
-    char path[128], script[512];
-    path_of("plugin", path, sizeof path);
+    char script[512];
+    const char *path = folder_file("plugin");
     snprintf(script, sizeof script,
              "#!/bin/sh\necho run >>%s/runs\necho '{\"kind\":\"ExecCredential\",\"apiVersion\":"
              "\"client.authentication.k8s.io/v1beta1\",\"status\":{\"token\":\"given\"}}'\n",
-             folder);
-    write_file("plugin", script);
+             folder_path());
+    folder_write("plugin", script);
     chmod(path, 0700);
     put(&self.config->exec.api_version, "client.authentication.k8s.io/v1beta1");
     put(&self.config->exec.command, path);
@@ -366,8 +338,7 @@ static void requests_wait_for_the_plugin_and_share_it(void **state) {
     assert_int_equal(all[4].status, 0);
     close_client(&self);
     stop(&server);
-    path_of("runs", path, sizeof path);
-    char *runs = read_text(path);
+    char *runs = fixture_read(folder_file("runs"), NULL);
     assert_string_equal(runs, "run\n");
     free(runs);
     unlink(path);
@@ -445,7 +416,7 @@ static void a_garbled_certificate_does_not_spoil_the_authority(void **state) {
     serve(&server);
     client self;
     begin(&self, "https", "127.0.0.1", server.port);
-    char *good = read_text(TLS_FILE("ca.pem")), *other = read_text(TLS_FILE("other-ca.pem"));
+    char *good = fixture_read(TLS_FILE("ca.pem"), NULL), *other = fixture_read(TLS_FILE("other-ca.pem"), NULL);
     char bundle[16384];
     snprintf(bundle, sizeof bundle, "%s-----BEGIN CERTIFICATE-----\nMIIBgarbage\n-----END CERTIFICATE-----\n%s", other,
              good);
@@ -490,8 +461,7 @@ static void a_new_authority_is_found_after_a_failed_handshake(void **state) {
     serve(&server);
     client self;
     begin(&self, "https", "127.0.0.1", server.port);
-    char path[128];
-    path_of("ca", path, sizeof path);
+    const char *path = folder_file("ca");
     copy_file(TLS_FILE("other-ca.pem"), "ca");
     put_file(&self.config->ca, path);
     put(&self.config->ca_file, path);
@@ -510,13 +480,11 @@ static void a_new_authority_is_found_after_a_failed_handshake(void **state) {
 /* With TLS 1.3 the server refuses the certificate after the handshake is complete for the client (RFC 8446 §2, figure 1). */
 static void a_new_certificate_is_found_after_the_server_refused_the_old_one(void **state) {
     (void)state;
-    tls_server server = { .client_ca = read_text(TLS_FILE("ca.pem")) };
+    tls_server server = { .client_ca = fixture_read(TLS_FILE("ca.pem"), NULL) };
     serve(&server);
     client self;
     begin(&self, "https", "127.0.0.1", server.port);
-    char certificate[128], key[128];
-    path_of("client.pem", certificate, sizeof certificate);
-    path_of("client.key", key, sizeof key);
+    const char *certificate = folder_file("client.pem"), *key = folder_file("client.key");
     copy_file(TLS_FILE("p384.pem"), "client.pem"); /* which nobody signed */
     copy_file(TLS_FILE("p384.key"), "client.key");
     put_file(&self.config->client_certificate, certificate);
@@ -545,8 +513,7 @@ static void a_watch_does_not_go_on_with_old_certificates(void **state) {
     serve(&server);
     client self;
     begin(&self, "https", "127.0.0.1", server.port);
-    char path[128];
-    path_of("ca", path, sizeof path);
+    const char *path = folder_file("ca");
     copy_file(TLS_FILE("ca.pem"), "ca");
     put(&self.config->token, "t");
     put(&self.config->ca_file, path);
@@ -701,24 +668,11 @@ static void the_environments_proxy_is_used_but_not_for_this_machine(void **state
 }
 
 static int make_folder(void **state) {
-    (void)state;
     static const char *const names[] = { "HTTP_PROXY",  "HTTPS_PROXY", "NO_PROXY",      "http_proxy",
                                          "https_proxy", "no_proxy",    "REQUEST_METHOD" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unsetenv(names[i]);
-    snprintf(folder, sizeof folder, "/tmp/kinformer-connecting-XXXXXX");
-    return mkdtemp(folder) ? 0 : 1;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    static const char *const names[] = { "token", "plugin", "ca", "client.pem", "client.key" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[128];
-        path_of(names[i], path, sizeof path);
-        unlink(path);
-    }
-    return rmdir(folder);
+    return folder_open(state);
 }
 
 /* What a refused stream carried was not looked at: it may be sent again. libcurl alone does so five times more, each on a new connection and at once;
@@ -783,5 +737,5 @@ int main(void) {
         cmocka_unit_test(the_environments_proxy_is_used_but_not_for_this_machine),
         cmocka_unit_test(a_stream_that_was_reset_is_sent_again_only_where_it_was_refused_and_a_write_never),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_folder, folder_close);
 }

@@ -7,6 +7,7 @@
 
 #include "src/transport/curl.h"
 #include "src/transport/transport.h"
+#include "tests/support/fixture.h"
 #include "tests/support/raw_server.h"
 #include "tests/support/scarce_memory.h"
 
@@ -576,16 +577,6 @@ static void a_callback_may_cancel_another_exchange_too(void **state) {
 
 #define TLS_FILE(name) KI_TEST_DATA_DIR "/tls/" name
 
-static char *read_text(const char *path) {
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    char *text = calloc(1, 16384);
-    assert_non_null(text);
-    assert_true(fread(text, 1, 16383, file) > 0);
-    fclose(file);
-    return text;
-}
-
 /* Answers with what the Authorization header says. */
 static enum MHD_Result say_authorization(void *user, struct MHD_Connection *connection, const char *url,
                                          const char *method, const char *version, const char *upload,
@@ -612,7 +603,7 @@ typedef struct tls_case {
 } tls_case;
 
 static void check_tls(const tls_case *one) {
-    char *certificate = read_text(one->certificate), *key = read_text(one->key);
+    char *certificate = fixture_read(one->certificate, NULL), *key = fixture_read(one->key, NULL);
     struct MHD_Daemon *daemon =
         MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_TLS, 0, NULL, NULL, say_authorization, NULL,
                          MHD_OPTION_HTTPS_MEM_CERT, certificate, MHD_OPTION_HTTPS_MEM_KEY, key, MHD_OPTION_END);

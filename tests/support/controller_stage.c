@@ -262,3 +262,28 @@ double stage_metric(controller_stage *s, const char *name) {
     ki_metrics_text_free(text);
     return value;
 }
+
+/* --- the stage of the test that runs ---------------------------------------------------------------------------------- */
+
+controller_stage stage;
+
+int stage_set_up(void **state) {
+    (void)state;
+    return !stage_open(&stage, NULL, NULL);
+}
+
+int stage_tear_down(void **state) {
+    (void)state;
+    stage_close(&stage);
+    return 0;
+}
+
+void stage_run(ki_controller_options options) {
+    assert_int_equal(stage_control(&stage, options), KI_OK);
+    assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, NULL, NULL), KI_OK);
+    stage_start(&stage);
+}
+
+void stage_add(const char *key) {
+    assert_int_equal(ki_workqueue_add(ki_controller_queue(stage.controller), key), KI_OK);
+}

@@ -34,6 +34,15 @@ typedef struct controller_stage {
     int deferred_count;
 } controller_stage;
 
+/* The stage of the test that runs: stepped, with malloc. cmocka's setup and teardown. */
+extern controller_stage stage;
+int stage_set_up(void **state);
+int stage_tear_down(void **state);
+/* Creates a controller of ConfigMaps for `stage`, and starts the factory. */
+void stage_run(ki_controller_options options);
+/* Adds a key to the queue of the controller of `stage`. */
+void stage_add(const char *key);
+
 /* `allocator` is the engine's; NULL: malloc. Returns false without memory; then only stage_close can follow. */
 bool stage_open(controller_stage *s, const ki_allocator *allocator, const ki_metrics *metrics);
 void stage_open_threaded(controller_stage *s, const ki_allocator *allocator);

@@ -36,8 +36,8 @@ static void objects_free(fifo_objects *list) {
     list->count = 0;
 }
 
-ki_object *fifo_known(const char *key, void *user) {
-    const fifo_stage *f = user;
+ki_object *fifo_known(const char *key, void *stage) {
+    const fifo_stage *f = stage;
     for (size_t i = 0; i < f->known.count; i++)
         if (strcmp(ki_object_key(f->known.items[i]), key) == 0)
             return ki_object_ref(f->known.items[i]);
@@ -114,11 +114,11 @@ static ki_status replace(const fifo_stage *f, const fifo_objects *list, const ch
     return status;
 }
 
-ki_status fifo_change(fifo_stage *f, const char *text, ki_error *err) {
+ki_status fifo_change(fifo_stage *f, const char *change, ki_error *err) {
     ki_queue *queue = f->queue;
     char verb[16] = "", version[8] = "9";
-    assert_true(sscanf(text, "%15[a-z]@%7[0-9]", verb, version) >= 1);
-    fifo_objects list = objects_of(text + strcspn(text, " "));
+    assert_true(sscanf(change, "%15[a-z]@%7[0-9]", verb, version) >= 1);
+    fifo_objects list = objects_of(change + strcspn(change, " "));
     ki_status status;
     if (strcmp(verb, "add") == 0)
         status = queue->ops->add(queue, list.items[0], err);

@@ -31,11 +31,11 @@ typedef struct fifo_stage {
 
 /* Opens a DeltaFIFO over a store with `known` ("KEY=VERSION …"; NULL: no store). */
 void delta_fifo_open(fifo_stage *f, const char *known, const ki_allocator *allocator);
-/* `batch_size` 0: 1000. */
+/* Opens an in-order queue. `batch_size` 0: 1000. */
 void in_order_fifo_open(fifo_stage *f, size_t batch_size, const ki_allocator *allocator);
 void fifo_close(fifo_stage *f);
-/* Returns the known object with this key, or NULL. Ownership: a reference. */
-ki_object *fifo_known(const char *key, void *f);
+/* Returns the stage's known object with this key, or NULL. Ownership: a reference. */
+ki_object *fifo_known(const char *key, void *stage);
 
 ki_status fifo_change(fifo_stage *f, const char *change, ki_error *err);
 void fifo_play(fifo_stage *f, const char *script);

@@ -22,6 +22,7 @@ char *fixture_read(const char *path, size_t *ret_size) {
     assert_int_equal(fread(data, 1, (size_t)size, file), size);
     data[size] = '\0';
     assert_int_equal(fclose(file), 0);
-    *ret_size = (size_t)size;
+    if (ret_size)
+        *ret_size = (size_t)size;
     return data;
 }

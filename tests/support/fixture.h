@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* Returns the file's bytes with a zero byte. Ownership: freed with free. Fails the test if it cannot read the file. */
+/* Returns the file's bytes with a zero byte. Ownership: freed with free. `ret_size` may be NULL. Fails the test if
+ * it cannot read the file. */
 char *fixture_read(const char *path, size_t *ret_size);
 
 #endif

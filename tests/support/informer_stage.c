@@ -163,6 +163,13 @@ void open_observed_stage(stage *s, observer *h, const ki_registration_options *o
     start_stage(s);
 }
 
+void open_transformed_stage(stage *s, observer *h, ki_transform transform, void *user) {
+    open_stage(s, 0);
+    assert_int_equal(ki_informer_set_transform(s->informer, transform, user, NULL), KI_OK);
+    add_observer(h, s, NULL);
+    start_stage(s);
+}
+
 void open_listed_stage(stage *s, observer *h) {
     open_observed_stage(s, h, NULL);
     play_each(s, LISTED "\n> +a=5i +b=6i synced");
@@ -214,6 +221,13 @@ static void check_objects(const stage *s, const char *line, const char *objects)
     ki_snapshot_free(snapshot);
 }
 
+static void check_unreadable(const stage *s, const char *line, const char *expected) {
+    const ki_health health = health_of(s);
+    char found[TEXT];
+    snprintf(found, sizeof found, "%zu %s", (size_t)health.unreadable, health.unreadable_message);
+    check_text(line, found, expected);
+}
+
 static void play_line(stage *s, const char *line) {
     const char *rest;
     if ((rest = after(line, "wait "))) {
@@ -235,6 +249,8 @@ static void play_line(stage *s, const char *line) {
         check_version(s, line, rest);
     } else if ((rest = after(line, "store "))) {
         check_objects(s, line, rest);
+    } else if ((rest = after(line, "unreadable "))) {
+        check_unreadable(s, line, rest);
     } else if (!fake_play(&s->source, line)) {
         fail_msg("the source cannot do \"%s\" now; it was asked: %s", line, s->source.trace);
     }
@@ -325,4 +341,13 @@ ki_health health_of(const stage *s) {
     ki_health health;
     ki_informer_health(s->informer, &health);
     return health;
+}
+
+ki_status reject_sevens(ki_object *obj, ki_object **ret_obj, void *user) {
+    (void)user;
+    const char *version = ki_object_resource_version(obj);
+    if (version[strlen(version) - 1] == '7')
+        return KI_ERR_INVALID;
+    *ret_obj = ki_object_ref(obj);
+    return KI_OK;
 }

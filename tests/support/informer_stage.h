@@ -9,7 +9,8 @@
  *     quiet MS     advances the clock and asserts that nothing is requested
  *     errors TEXT  asserts the errors since the last such line; "-" is none
  *     at RV        asserts the store's resource version
- *     store NOTES  asserts the store's objects, as "a=5 b=6"; "-" is none */
+ *     store NOTES  asserts the store's objects, as "a=5 b=6"; "-" is none
+ *     unreadable N TEXT  asserts how many objects are unreadable, and the message of the health */
 #ifndef TESTS_SUPPORT_INFORMER_STAGE_H
 #define TESTS_SUPPORT_INFORMER_STAGE_H
 
@@ -62,7 +63,9 @@ void open_streaming_stage(stage *s);
 void start_stage(stage *s);
 /* Opens a stage with an observer and starts it. */
 void open_observed_stage(stage *s, observer *h, const ki_registration_options *options);
-/* Does the same and plays LISTED. */
+/* Does the same with a transform, and the default registration. */
+void open_transformed_stage(stage *s, observer *h, ki_transform transform, void *user);
+/* Opens a stage with an observer, starts it and plays LISTED. */
 void open_listed_stage(stage *s, observer *h);
 void close_stage(stage *s);
 
@@ -81,5 +84,7 @@ void expect(observer *h, const char *notes); /* asserts the notes since the last
 /* Asserts the same words in any order. */
 void expect_any_order(observer *h, const char *notes);
 ki_health health_of(const stage *s);
+/* A transform that rejects objects whose version ends with 7. */
+ki_status reject_sevens(ki_object *obj, ki_object **ret_obj, void *user);
 
 #endif

@@ -1,6 +1,7 @@
 /* process.c: see process.h. */
 #include "tests/support/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -157,4 +158,14 @@ void ki_process_free(ki_process *process) {
     free(process->pending[ERR]);
     memset(process, 0, sizeof *process);
     process->pid = process->in = process->out = process->err = -1;
+}
+
+int ki_process_descriptors(void) {
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder))
+        count++;
+    if (folder)
+        closedir(folder);
+    return folder ? count : -1;
 }

@@ -40,4 +40,7 @@ int ki_process_wait(ki_process *process);
 /* For teardown: kills the program if it still runs, and closes everything. */
 void ki_process_free(ki_process *process);
 
+/* Returns a number that grows by one for each descriptor that this process opens; -1 if it cannot be read. */
+int ki_process_descriptors(void);
+
 #endif

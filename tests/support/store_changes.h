@@ -21,7 +21,14 @@ static inline ki_status store_put(ki_store *store, ki_object *obj, const char *r
     return status;
 }
 
-/* Deletes an object, likewise. */
+/* Puts an object whose reference the caller gives away. */
+static inline ki_status store_take(ki_store *store, ki_object *obj, const char *resource_version) {
+    ki_status status = store_put(store, obj, resource_version, NULL, NULL);
+    ki_object_unref(obj);
+    return status;
+}
+
+/* Deletes an object, as store_put. */
 static inline ki_status store_delete(ki_store *store, const char *key, const char *resource_version,
                                      ki_object **ret_old, ki_error *err) {
     ki_object *old = ki_store_get(store, key);

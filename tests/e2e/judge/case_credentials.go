@@ -92,6 +92,15 @@ func (h *harness) ticketServer(ctx context.Context) (*server, kubectl, string, e
 	return s, k, token, err
 }
 
+// watchBefore watches pods with a kubeconfig, and has told a first one.
+func (h *harness) watchBefore(ctx context.Context, k kubectl, kubeconfig string) (*watcher, error) {
+	w, err := h.watchThrough(ctx, []string{"--kubeconfig", kubeconfig}, "pods", "pods")
+	if err != nil {
+		return nil, err
+	}
+	return w, w.sees(ctx, k, "before")
+}
+
 // rotated is a case in which the token that kinformer watches with is taken away, and another one is where it came from.
 func rotated(name string, user func(h *harness, token string) ([]string, error)) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
@@ -111,14 +120,8 @@ func rotated(name string, user func(h *harness, token string) ([]string, error))
 		if err != nil {
 			return err
 		}
-		w, err := h.watch("kinformer", "pods", "-A", "--kubeconfig", kubeconfig)
+		w, err := h.watchBefore(ctx, k, kubeconfig)
 		if err != nil {
-			return err
-		}
-		if err := w.awaitSynced(ctx, "pods"); err != nil {
-			return err
-		}
-		if err := w.sees(ctx, k, "before"); err != nil {
 			return err
 		}
 		second, err := k.ticket(ctx, "second")
@@ -199,14 +202,8 @@ func certificatesRenewed(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	w, err := h.watch("kinformer", "pods", "-A", "--kubeconfig", kubeconfig)
+	w, err := h.watchBefore(ctx, k, kubeconfig)
 	if err != nil {
-		return err
-	}
-	if err := w.awaitSynced(ctx, "pods"); err != nil {
-		return err
-	}
-	if err := w.sees(ctx, k, "before"); err != nil {
 		return err
 	}
 	_, mark, err := s.requests(0)

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"math/big"
 	"net"
-	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -36,15 +35,11 @@ func doctor(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	nobody, err := os.ReadFile(s.file("nobody.token"))
+	nobody, closed, err := s.strangers()
 	if err != nil {
 		return err
 	}
 	expired, err := expiredFront(ctx, s)
-	if err != nil {
-		return err
-	}
-	closed, err := closedPort()
 	if err != nil {
 		return err
 	}
@@ -65,17 +60,17 @@ func doctor(ctx context.Context, h *harness) error {
 			"✔ may watch", "✔ list ", "first byte after", "✔ streaming list", "✔ bookmarks", "all steps succeeded, with 1 warning"}},
 		{name: "a wrong token", flags: flags(s.url, "wrong-secret"), status: 3, says: []string{
 			"! TLS", "✘ credentials", "the token is wrong or has expired", "failed: credentials; fix this step first"}, neverSays: "wrong-secret"},
-		{name: "a missing permission", flags: flags(s.url, string(nobody)), status: 1, says: []string{
+		{name: "a missing permission", flags: flags(s.url, nobody), status: 1, says: []string{
 			"✔ credentials", "nobody", "✘ may list", "not allowed: list pods", "kubectl create clusterrolebinding"},
-			neverSays: string(nobody)},
-		{name: "a permission for one name", flags: append(flags(s.url, string(nobody)), "--field-selector", "metadata.name=app"),
-			says: []string{"✔ may list", "✔ may watch", "✔ list ", "0 pods in all namespaces", "✔ streaming list"}, neverSays: string(nobody)},
-		{name: "a permission for another name", flags: append(flags(s.url, string(nobody)), "--field-selector", "metadata.name=web"),
-			status: 1, says: []string{"✘ may list", "not allowed: list pods"}, neverSays: string(nobody)},
-		{name: "an expired certificate", flags: flags(expired, string(nobody)), status: 3, says: []string{
-			"✔ TCP connection", "✘ TLS", "renew the server's certificate, which expired 2 days ago"}, neverSays: string(nobody)},
-		{name: "a closed port", flags: flags(closed, string(nobody)), status: 3, says: []string{
-			"✘ TCP connection", "refused", "that the server is running"}, neverSays: string(nobody)},
+			neverSays: nobody},
+		{name: "a permission for one name", flags: append(flags(s.url, nobody), "--field-selector", "metadata.name=app"),
+			says: []string{"✔ may list", "✔ may watch", "✔ list ", "0 pods in all namespaces", "✔ streaming list"}, neverSays: nobody},
+		{name: "a permission for another name", flags: append(flags(s.url, nobody), "--field-selector", "metadata.name=web"),
+			status: 1, says: []string{"✘ may list", "not allowed: list pods"}, neverSays: nobody},
+		{name: "an expired certificate", flags: flags(expired, nobody), status: 3, says: []string{
+			"✔ TCP connection", "✘ TLS", "renew the server's certificate, which expired 2 days ago"}, neverSays: nobody},
+		{name: "a closed port", flags: flags(closed, nobody), status: 3, says: []string{
+			"✘ TCP connection", "refused", "that the server is running"}, neverSays: nobody},
 	} {
 		out, status, err := h.runDoctor(ctx, way.flags)
 		if err != nil {

@@ -224,11 +224,7 @@ func getEnds(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	nobody, err := os.ReadFile(s.file("nobody.token"))
-	if err != nil {
-		return err
-	}
-	closed, err := closedPort()
+	nobody, closed, err := s.strangers()
 	if err != nil {
 		return err
 	}
@@ -239,7 +235,7 @@ func getEnds(ctx context.Context, h *harness) error {
 		begins bool // only the beginning of the message is kubectl's
 	}{
 		{"a wrong token", append([]string{"--server", s.url, "--token", "wrong"}, ca...), false},
-		{"no permission", append([]string{"--server", s.url, "--token", string(nobody)}, ca...), false},
+		{"no permission", append([]string{"--server", s.url, "--token", nobody}, ca...), false},
 		{"a closed port", []string{"--server", closed, "--token", "x"}, false},
 		{"an unknown host", []string{"--server", "https://there.invalid", "--token", "x"}, true},
 		{"another authority", []string{"--server", s.url, "--token", "x"}, true},

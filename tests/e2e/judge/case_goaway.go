@@ -33,15 +33,11 @@ func goAway(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	f, err := h.openFront(s, 0)
+	f, connection, err := h.connectedFront(s, 0)
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	connection, err := s.throughFront(f)
-	if err != nil {
-		return err
-	}
 	w, err := h.watchThrough(ctx, connection, watchedResources, "pods", "deployments", "namespaces")
 	if err != nil {
 		return err
@@ -111,15 +107,11 @@ func fewStreams(ctx context.Context, h *harness) error {
 		return err
 	}
 	k := h.kubectl(s)
-	f, err := h.openFront(s, allowedStreams)
+	f, connection, err := h.connectedFront(s, allowedStreams)
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	connection, err := s.throughFront(f)
-	if err != nil {
-		return err
-	}
 	t, err := h.watchMany(manyBuiltIn, connection, func() string {
 		open, accepted := f.connections()
 		return fmt.Sprintf("%d connections, %d open", accepted, open)

@@ -231,7 +231,15 @@ func (f *front) close() {
 	f.to.CloseIdleConnections()
 }
 
-// throughFront are kinformer's flags to reach the server through a front.
-func (s *server) throughFront(f *front) ([]string, error) {
-	return s.through(&gate{address: f.address})
+// connectedFront is a front of the server, and kinformer's flags to reach the server through it.
+func (h *harness) connectedFront(s *server, streams int) (*front, []string, error) {
+	f, err := h.openFront(s, streams)
+	if err != nil {
+		return nil, nil, err
+	}
+	connection, err := s.through(&gate{address: f.address})
+	if err != nil {
+		f.close()
+	}
+	return f, connection, err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 
@@ -28,6 +29,16 @@ func (h *harness) both(ctx context.Context, flags ...string) (real *server, plai
 	}
 	plain, err = h.serve(ctx, flags...)
 	return real, plain, err
+}
+
+// strangers are the token of a user without rights, and a URL where nothing listens.
+func (s *server) strangers() (nobody, closed string, err error) {
+	token, err := os.ReadFile(s.file("nobody.token"))
+	if err != nil {
+		return "", "", err
+	}
+	closed, err = closedPort()
+	return string(token), closed, err
 }
 
 // configs are client-go's ways into both.

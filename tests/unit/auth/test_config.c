@@ -5,85 +5,20 @@
 
 #include <cmocka.h>
 
-#include "src/auth/config.h"
+#include "tests/support/config_files.h"
 #include "tests/support/scarce_memory.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What passes for PEM until a connection is made. */
-#define PEM(name) "-----BEGIN " name "-----\nAAAA\n-----END " name "-----\n"
-
-static char folder[64];
-
-static const char *in_folder(const char *name) {
-    static char path[4][256];
-    static int turn;
-    turn = (turn + 1) % 4;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
-    return path[turn];
-}
-
-static void write_file(const char *name, const char *text) {
-    FILE *file = fopen(in_folder(name), "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
-static int open_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/kinformer-config-XXXXXX");
-    if (!mkdtemp(folder))
+static int set_up(void **state) {
+    if (config_files_open(state))
         return 1;
-    mkdir(in_folder("certs"), 0700);
-    write_file("certs/ca.pem", PEM("CA-FILE"));
-    write_file("certs/token", "  file-token\n");
-    write_file("certs/empty", "\n");
-    write_file("certs/cert.pem", PEM("CERT-FILE"));
-    write_file("certs/key.pem", PEM("KEY-FILE"));
-    setenv("HOME", folder, 1);
-    unsetenv("KUBECONFIG");
-    unsetenv("KUBERNETES_SERVICE_HOST");
-    unsetenv("KUBERNETES_SERVICE_PORT");
+    folder_write("empty", "\n");
     return 0;
-}
-
-static int remove_one(const char *path, const struct stat *info, int type, struct FTW *where) {
-    (void)info;
-    (void)type;
-    (void)where;
-    return remove(path);
-}
-
-static int close_folder(void **state) {
-    (void)state;
-    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-/* A whole kubeconfig around one cluster and one user. */
-static void write_kubeconfig(const char *cluster, const char *user) {
-    char text[4096];
-    snprintf(text, sizeof text,
-             "apiVersion: v1\nkind: Config\ncurrent-context: main\n"
-             "contexts:\n- name: main\n  context: {cluster: c, user: u, namespace: ns1}\n"
-             "clusters:\n- name: c\n  cluster: {%s}\nusers:\n- name: u\n  user: {%s}\n",
-             cluster, user);
-    write_file("config", text);
-}
-
-static void assert_secret(const ki_secret *secret, const char *want) {
-    if (!want) {
-        assert_null(secret->data);
-        return;
-    }
-    assert_non_null(secret->data);
-    assert_string_equal(secret->data, want);
-    assert_int_equal(secret->size, strlen(want));
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------------- */
@@ -100,26 +35,25 @@ static void a_kubeconfig_gives_what_it_says(void **state) {
         { "server: 'https://a/k8s/x//'", "token: ''", "https://a/k8s/x", NULL, NULL, NULL, NULL, false },
         { "server: 'https://[::1]:6443'", "token: null", "https://[::1]:6443", NULL, NULL, NULL, NULL, false },
         { "server: 'http://127.0.0.1:8001'", "", "http://127.0.0.1:8001", NULL, NULL, NULL, NULL, false },
-        { "server: 'https://a', certificate-authority: certs/ca.pem", "tokenFile: certs/token", "https://a",
-          "file-token", PEM("CA-FILE"), NULL, NULL, false },
-        { "server: 'https://a'", "tokenFile: certs/token, token: other", "https://a", "file-token", NULL, NULL, NULL,
-          false },
+        { "server: 'https://a', certificate-authority: pki/ca.pem", "tokenFile: token", "https://a", "file-token",
+          PEM("CA-FILE"), NULL, NULL, false },
+        { "server: 'https://a'", "tokenFile: token, token: other", "https://a", "file-token", NULL, NULL, NULL, false },
         { "server: 'https://a', certificate-authority-data: "
           "LS0tLS1CRUdJTiBDQS1EQVRBLS0tLS0KQUFBQQotLS0tLUVORCBDQS1EQVRBLS0tLS0K",
-          "client-certificate: certs/cert.pem, client-key-data: "
+          "client-certificate: pki/cert.pem, client-key-data: "
           "LS0tLS1CRUdJTiBLRVktLS0tLQpBQUFBCi0tLS0tRU5EIEtFWS0tLS0tCg==",
           "https://a", NULL, PEM("CA-DATA"), PEM("CERT-FILE"), PEM("KEY"), false },
         { "server: 'https://a', insecure-skip-tls-verify: true, disable-compression: true",
-          "client-certificate-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K, client-key: certs/key.pem",
+          "client-certificate-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K, client-key: pki/key.pem",
           "https://a", NULL, NULL, PEM("X"), PEM("KEY-FILE"), true },
         { "server: 'https://a', insecure-skip-tls-verify: false, extensions: [{name: x}]",
           "password: '', as-groups: []", "https://a", NULL, NULL, NULL, NULL, false },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        write_kubeconfig(cases[i].cluster, cases[i].user);
+        config_files_write(cases[i].cluster, cases[i].user);
         ki_config *config = NULL;
         ki_error err = KI_ERROR_INIT;
-        if (ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("config")), &config, &err))
+        if (ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("config")), &config, &err))
             fail_msg("case %zu: %s", i, ki_error_message(&err));
         assert_string_equal(ki_config_server(config), cases[i].server);
         assert_string_equal(ki_config_namespace(config), "ns1");
@@ -157,14 +91,14 @@ static void what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field(void 
           "client-certificate-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K, client-key-data: "
           "LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K",
           KI_ERR_CONFIG, "not https" },
-        { "server: 'https://a', certificate-authority: certs/ca.pem, certificate-authority-data: "
+        { "server: 'https://a', certificate-authority: pki/ca.pem, certificate-authority-data: "
           "LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K",
           "", KI_ERR_CONFIG, "clusters[c].certificate-authority: set as a file and as data" },
         { "server: 'https://a', certificate-authority-data: 'W'", "", KI_ERR_CONFIG,
           "clusters[c].certificate-authority-data: is not base64" },
-        { "server: 'https://a', certificate-authority: certs/none.pem", "", KI_ERR_CONFIG,
+        { "server: 'https://a', certificate-authority: pki/none.pem", "", KI_ERR_CONFIG,
           "certificate-authority: cannot open" },
-        { "server: 'https://a', certificate-authority: certs", "", KI_ERR_CONFIG, "is a directory" },
+        { "server: 'https://a', certificate-authority: pki", "", KI_ERR_CONFIG, "is a directory" },
         { "server: 'https://a', certificate-authority: /dev/null", "", KI_ERR_CONFIG, "a device or socket" },
         { "server: 'https://a', insecure-skip-tls-verify: maybe", "", KI_ERR_CONFIG,
           "must be true or false, not a text" },
@@ -173,22 +107,21 @@ static void what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field(void 
           "", KI_ERR_CONFIG, "conflicts with certificate-authority" },
         { "server: 'https://a'", "client-key-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K", KI_ERR_CONFIG,
           "client-certificate is missing" },
-        { "server: 'https://a'", "client-certificate: certs/cert.pem", KI_ERR_CONFIG, "client-key is missing" },
-        { "server: 'https://a'", "client-certificate: certs/none, client-key: certs/none", KI_ERR_CONFIG,
+        { "server: 'https://a'", "client-certificate: pki/cert.pem", KI_ERR_CONFIG, "client-key is missing" },
+        { "server: 'https://a'", "client-certificate: pki/none, client-key: pki/none", KI_ERR_CONFIG,
           "client-certificate: cannot open" },
-        { "server: 'https://a'", "client-certificate: certs/cert.pem, client-key: certs/none", KI_ERR_CONFIG,
+        { "server: 'https://a'", "client-certificate: pki/cert.pem, client-key: pki/none", KI_ERR_CONFIG,
           "client-key: cannot open" },
-        { "server: 'https://a'", "tokenFile: certs/empty", KI_ERR_CONFIG, "is empty" },
-        { "server: 'https://a', certificate-authority: certs/empty", "token: ''", KI_ERR_CONFIG,
-          "certs/empty has no PEM block" },
+        { "server: 'https://a'", "tokenFile: empty", KI_ERR_CONFIG, "is empty" },
+        { "server: 'https://a', certificate-authority: empty", "token: ''", KI_ERR_CONFIG, "empty has no PEM block" },
         { "server: 'https://a'", "token: \"a\\r\\nHost: evil\"", KI_ERR_CONFIG, "token: has a line end" },
         { "server: 'https://a'", "token: \"a\\0b\"", KI_ERR_CONFIG, "zero byte" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        write_kubeconfig(cases[i].cluster, cases[i].user);
+        config_files_write(cases[i].cluster, cases[i].user);
         ki_config *config = NULL;
         ki_error err = KI_ERROR_INIT;
-        ki_status status = ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("config")), &config, &err);
+        ki_status status = ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("config")), &config, &err);
         if (status != cases[i].want || !strstr(err.message, cases[i].message) || err.code != status)
             fail_msg("case %zu: %d, %s", i, (int)status, ki_error_message(&err));
         assert_null(strstr(err.message, "secret"));
@@ -225,27 +158,28 @@ static void a_file_that_is_no_kubeconfig_is_an_error(void **state) {
           "line 1, column 23: an alias to a node that contains it" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        write_file("config", cases[i].text);
+        folder_write("config", cases[i].text);
         ki_config *config = NULL;
         ki_error err = KI_ERROR_INIT;
         ki_status status = ki_config_new(
-            &KI_CONFIG_OPTIONS(.kubeconfig = in_folder("config"), .context = cases[i].context), &config, &err);
+            &KI_CONFIG_OPTIONS(.kubeconfig = folder_file("config"), .context = cases[i].context), &config, &err);
         if (status != cases[i].want || !strstr(err.message, cases[i].message) ||
-            !strstr(err.message, in_folder("config")))
+            !strstr(err.message, folder_file("config")))
             fail_msg("case %zu: %d, %s", i, (int)status, ki_error_message(&err));
     }
     ki_config *config = NULL;
     ki_error err = KI_ERROR_INIT;
-    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("none")), &config, &err),
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("none")), &config, &err),
                      KI_ERR_NOT_FOUND);
-    assert_non_null(strstr(err.message, in_folder("none")));
-    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder), &config, &err), KI_ERR_CONFIG);
-    assert_non_null(strstr(err.message, folder));
-    FILE *large = fopen(in_folder("large"), "w");
+    assert_non_null(strstr(err.message, folder_file("none")));
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder_path()), &config, &err), KI_ERR_CONFIG);
+    assert_non_null(strstr(err.message, folder_path()));
+    FILE *large = fopen(folder_file("large"), "w");
     assert_non_null(large);
     assert_int_equal(ftruncate(fileno(large), (off_t)KI_CONFIG_FILE_LIMIT + 1), 0);
     fclose(large);
-    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("large")), &config, &err), KI_ERR_LIMIT);
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("large")), &config, &err),
+                     KI_ERR_LIMIT);
 }
 
 /* A '#' becomes the number. */
@@ -260,7 +194,7 @@ static void put_numbered(FILE *file, const char *piece, size_t number) {
 
 /* `piece` over and over, then what the parser says of it. */
 static ki_status load_repeated(const char *begin, const char *piece, size_t times, const char *end, ki_error *err) {
-    FILE *file = fopen(in_folder("config"), "w");
+    FILE *file = fopen(folder_file("config"), "w");
     assert_non_null(file);
     fputs(begin, file);
     for (size_t i = 0; i < times; i++)
@@ -268,7 +202,7 @@ static ki_status load_repeated(const char *begin, const char *piece, size_t time
     fputs(end, file);
     assert_int_equal(fclose(file), 0);
     ki_config *config = NULL;
-    ki_status status = ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("config")), &config, err);
+    ki_status status = ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("config")), &config, err);
     ki_config_free(config);
     return status;
 }
@@ -299,13 +233,13 @@ static void a_kubeconfig_that_is_made_to_be_slow_is_refused(void **state) {
 static void aliases_that_grow_or_lead_to_themselves_are_harmless(void **state) {
     (void)state;
     ki_error err = KI_ERROR_INIT;
-    write_file("config",
-               "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
-               "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ncurrent-context: *d\ncontexts: *d\n");
+    folder_write("config",
+                 "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+                 "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ncurrent-context: *d\ncontexts: *d\n");
     ki_config *config = NULL;
-    const char *file = in_folder("config");
+    const char *file = folder_file("config");
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file), &config, &err), KI_ERR_CONFIG);
-    write_file("config", "current-context: x\ncontexts: &l\n- &a {name: x, context: *a, cluster: *a, user: *l}\n");
+    folder_write("config", "current-context: x\ncontexts: &l\n- &a {name: x, context: *a, cluster: *a, user: *l}\n");
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file), &config, &err), KI_ERR_PARSE);
 }
 
@@ -323,7 +257,7 @@ static void a_kubeconfig_in_utf_16_is_read_and_zero_bytes_are_refused(void **sta
     (void)state;
     static const char text[] = "{current-context: x, contexts: [{name: x, context: {cluster: c}}], "
                                "clusters: [{name: c, cluster: {server: 'https://a'}}]}";
-    FILE *file = fopen(in_folder("config"), "w");
+    FILE *file = fopen(folder_file("config"), "w");
     assert_non_null(file);
     fputs("\xff\xfe", file);
     for (const char *c = text; *c; c++)
@@ -331,7 +265,7 @@ static void a_kubeconfig_in_utf_16_is_read_and_zero_bytes_are_refused(void **sta
     fclose(file);
     ki_config *config = NULL;
     ki_error err = KI_ERROR_INIT;
-    const char *path = in_folder("config");
+    const char *path = folder_file("config");
     if (ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = path), &config, &err))
         fail_msg("%s", ki_error_message(&err));
     assert_string_equal(ki_config_server(config), "https://a");
@@ -363,19 +297,20 @@ static void a_kubeconfig_may_come_through_a_pipe_and_one_without_a_writer_does_n
     ki_config_free(config);
     close(ends[0]);
     config = NULL;
-    assert_int_equal(mkfifo(in_folder("fifo"), 0600), 0);
-    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("fifo")), &config, &err), KI_ERR_CONFIG);
+    assert_int_equal(mkfifo(folder_file("fifo"), 0600), 0);
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("fifo")), &config, &err),
+                     KI_ERR_CONFIG);
     assert_non_null(strstr(err.message, "has no writer"));
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = "/dev/zero"), &config, &err), KI_ERR_CONFIG);
 }
 
 static void options_win_over_the_file(void **state) {
     (void)state;
-    write_kubeconfig(
+    config_files_write(
         "server: 'https://a', certificate-authority-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K",
         "client-certificate-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K, client-key-data: "
         "LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K");
-    const char *file = in_folder("config");
+    const char *file = folder_file("config");
     ki_config *config = NULL;
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file, .server = "https://b:1", .token = "mine",
                                                       .insecure_skip_tls_verify = true),
@@ -390,9 +325,9 @@ static void options_win_over_the_file(void **state) {
 
     config = NULL;
     assert_int_equal(
-        ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file, .certificate_authority = in_folder("certs/ca.pem"),
-                                         .client_certificate = in_folder("certs/cert.pem"),
-                                         .client_key = in_folder("certs/key.pem")),
+        ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file, .certificate_authority = folder_file("pki/ca.pem"),
+                                         .client_certificate = folder_file("pki/cert.pem"),
+                                         .client_key = folder_file("pki/key.pem")),
                       &config, NULL),
         KI_OK);
     assert_secret(&config->ca, PEM("CA-FILE"));
@@ -401,7 +336,7 @@ static void options_win_over_the_file(void **state) {
     ki_config_free(config);
 
     /* To a plain-text server of the program's choice no credentials of the file go, and an unusable user does not matter. */
-    write_kubeconfig("server: 'https://a'", "exec: {command: x}");
+    config_files_write("server: 'https://a'", "exec: {command: x}");
     config = NULL;
     assert_int_equal(
         ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file, .server = "http://127.0.0.1:1"), &config, NULL), KI_OK);
@@ -414,15 +349,15 @@ static void options_win_over_the_file(void **state) {
         ki_status want;
     } bad[] = {
         { "http://b", "t", NULL, NULL, false, KI_ERR_CONFIG },
-        { "https://b", NULL, "certs/ca.pem", NULL, true, KI_ERR_CONFIG },
-        { "https://b", "t", NULL, "certs/cert.pem", false, KI_ERR_CONFIG },
-        { "https://b", "t", "certs/none", NULL, false, KI_ERR_NOT_FOUND },
+        { "https://b", NULL, "pki/ca.pem", NULL, true, KI_ERR_CONFIG },
+        { "https://b", "t", NULL, "pki/cert.pem", false, KI_ERR_CONFIG },
+        { "https://b", "t", "pki/none", NULL, false, KI_ERR_NOT_FOUND },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         config = NULL;
         ki_config_options options = KI_CONFIG_OPTIONS(.server = bad[i].server, .token = bad[i].token);
-        options.certificate_authority = bad[i].ca ? in_folder(bad[i].ca) : NULL;
-        options.client_certificate = bad[i].cert ? in_folder(bad[i].cert) : NULL;
+        options.certificate_authority = bad[i].ca ? folder_file(bad[i].ca) : NULL;
+        options.client_certificate = bad[i].cert ? folder_file(bad[i].cert) : NULL;
         options.insecure_skip_tls_verify = bad[i].insecure;
         assert_int_equal(ki_config_new(&options, &config, NULL), bad[i].want);
     }
@@ -447,16 +382,15 @@ static void a_server_alone_is_enough_and_nothing_at_all_is_not(void **state) {
 
 static void of_several_files_the_first_that_has_an_entry_wins(void **state) {
     (void)state;
-    mkdir(in_folder("other"), 0700);
-    write_file("other/token", "token of other");
-    write_file("one", "contexts: [{name: x, context: {cluster: c, user: u, namespace: one}}]\ncurrent-context: ''\n");
-    write_file("other/two", "current-context: x\ncontexts: [{name: x, context: {namespace: two}}]\n"
-                            "users: [{name: u, user: {tokenFile: token}}]\n");
-    write_file("three", "current-context: z\nclusters: [{name: c, cluster: {server: 'https://three'}}]\n"
-                        "users: [{name: u, user: {token: three}}]\n");
+    folder_write("other/token", "token of other");
+    folder_write("one", "contexts: [{name: x, context: {cluster: c, user: u, namespace: one}}]\ncurrent-context: ''\n");
+    folder_write("other/two", "current-context: x\ncontexts: [{name: x, context: {namespace: two}}]\n"
+                              "users: [{name: u, user: {tokenFile: token}}]\n");
+    folder_write("three", "current-context: z\nclusters: [{name: c, cluster: {server: 'https://three'}}]\n"
+                          "users: [{name: u, user: {token: three}}]\n");
     char list[1024];
-    snprintf(list, sizeof list, "%s::%s:%s:%s", in_folder("one"), in_folder("missing"), in_folder("other/two"),
-             in_folder("three"));
+    snprintf(list, sizeof list, "%s::%s:%s:%s", folder_file("one"), folder_file("missing"), folder_file("other/two"),
+             folder_file("three"));
     setenv("KUBECONFIG", list, 1);
     ki_config *config = NULL;
     ki_error err = KI_ERROR_INIT;
@@ -470,9 +404,9 @@ static void of_several_files_the_first_that_has_an_entry_wins(void **state) {
 
 static void the_home_file_is_the_default(void **state) {
     (void)state;
-    mkdir(in_folder(".kube"), 0700);
-    write_kubeconfig("server: 'https://home'", "");
-    assert_int_equal(rename(in_folder("config"), in_folder(".kube/config")), 0);
+    mkdir(folder_file(".kube"), 0700);
+    config_files_write("server: 'https://home'", "");
+    assert_int_equal(rename(folder_file("config"), folder_file(".kube/config")), 0);
     ki_config *config = NULL;
     assert_int_equal(ki_config_new_default(NULL, &config, NULL), KI_OK);
     assert_string_equal(ki_config_server(config), "https://home");
@@ -496,15 +430,15 @@ static void in_a_pod_the_service_account_says_it_all(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         static const char *const names[] = { "token", "ca.crt", "namespace" };
         for (size_t f = 0; f < 3; f++) {
-            remove(in_folder(names[f]));
+            remove(folder_file(names[f]));
             if (strchr(cases[i].files, names[f][0]))
-                write_file(names[f], names[f]);
+                folder_write(names[f], names[f]);
         }
         ki_config config = { .allocator = { NULL, NULL, NULL, NULL } };
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
         config.allocator = memory.allocator;
-        const ki_in_cluster where = { folder, cases[i].host, cases[i].port, NULL };
+        const ki_in_cluster where = { folder_path(), cases[i].host, cases[i].port, NULL };
         ki_error err = KI_ERROR_INIT;
         assert_int_equal(ki_in_cluster_load(&config, &where, &err), cases[i].want);
         if (!cases[i].want) {
@@ -587,10 +521,10 @@ static void the_user_agent_says_program_system_and_library(void **state) {
 
 static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
     (void)state;
-    write_kubeconfig("server: 'https://a', certificate-authority: certs/ca.pem",
-                     "tokenFile: certs/token, client-certificate: certs/cert.pem, client-key-data: "
-                     "LS0tLS1CRUdJTiBLRVktLS0tLQpBQUFBCi0tLS0tRU5EIEtFWS0tLS0tCg==");
-    setenv("KUBECONFIG", in_folder("config"), 1);
+    config_files_write("server: 'https://a', certificate-authority: pki/ca.pem",
+                       "tokenFile: token, client-certificate: pki/cert.pem, client-key-data: "
+                       "LS0tLS1CRUdJTiBLRVktLS0tLQpBQUFBCi0tLS0tRU5EIEtFWS0tLS0tCg==");
+    setenv("KUBECONFIG", folder_file("config"), 1);
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         ki_config *config = NULL;
@@ -603,7 +537,7 @@ static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_folder, close_folder)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, folder_close)
     const struct CMUnitTest tests[] = {
         TEST(a_kubeconfig_gives_what_it_says),
         TEST(what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field),

@@ -5,17 +5,13 @@
 
 #include <cmocka.h>
 
-#include "src/auth/config.h"
 #include "src/base/memory.h"
-#include "tests/support/folder.h"
+#include "tests/support/config_files.h"
 #include "tests/support/scarce_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What passes for PEM until a connection is made. */
-#define PEM(name) "-----BEGIN " name "-----\nAAAA\n-----END " name "-----\n"
 
 #define CONFIG \
     "current-context: main\n" \
@@ -41,27 +37,12 @@
     "- {name: nobody}\n"
 
 static int set_up(void **state) {
-    if (folder_open(state))
+    if (config_files_open(state))
         return 1;
-    folder_write("pki/ca.pem", PEM("CA-FILE"));
-    folder_write("pki/cert.pem", PEM("CERT-FILE"));
-    folder_write("pki/key.pem", PEM("KEY-FILE"));
     folder_write("other.pem", PEM("OTHER"));
-    folder_write("token", "file-token\n");
     folder_write("config", CONFIG);
-    setenv("HOME", folder_path(), 1);
     setenv("KUBECONFIG", folder_file("config"), 1);
-    unsetenv("KUBERNETES_SERVICE_HOST");
-    unsetenv("KUBERNETES_SERVICE_PORT");
     return 0;
-}
-
-static ki_config *read_config(const ki_config_options *options) {
-    ki_config *config = NULL;
-    ki_error err = KI_ERROR_INIT;
-    if (ki_config_new(options, &config, &err))
-        fail_msg("%s", ki_error_message(&err));
-    return config;
 }
 
 static void assert_text(const ki_secret *secret, const char *want) {
@@ -71,7 +52,7 @@ static void assert_text(const ki_secret *secret, const char *want) {
         assert_string_equal(secret->data ? secret->data : "(none)", want);
 }
 
-#define WITH(...) read_config(&KI_CONFIG_OPTIONS(__VA_ARGS__))
+#define WITH(...) config_files_read(&KI_CONFIG_OPTIONS(__VA_ARGS__))
 
 /* ---------------------------------------------------------------------------------------------------------------------------- */
 
@@ -319,7 +300,7 @@ static void an_older_programs_smaller_options_are_taken(void **state) {
     (void)state;
     ki_config_options options = KI_CONFIG_OPTIONS(.server = "https://b", .cluster = "none");
     options.size = offsetof(ki_config_options, cluster);
-    ki_config *config = read_config(&options);
+    ki_config *config = config_files_read(&options);
     assert_string_equal(ki_config_server(config), "https://b");
     ki_config_free(config);
 }

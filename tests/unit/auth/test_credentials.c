@@ -11,6 +11,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "tests/support/fixture.h"
+#include "tests/support/folder.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
 
@@ -20,31 +21,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[64]; /* of the test's own files */
-
-static void path_of(const char *name, char *path, size_t size) {
-    snprintf(path, size, "%s/%s", folder, name);
-}
-
-static void write_file(const char *name, const char *text) {
-    char path[128];
-    path_of(name, path, sizeof path);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void remove_file(const char *name) {
-    char path[128];
-    path_of(name, path, sizeof path);
-    unlink(path);
+    unlink(folder_file(name));
 }
 
 static size_t lines_of(const char *name) {
-    char path[128];
-    path_of(name, path, sizeof path);
-    FILE *file = fopen(path, "r");
+    FILE *file = fopen(folder_file(name), "r");
     size_t lines = 0;
     for (int c; file && (c = fgetc(file)) != EOF;)
         lines += c == '\n';
@@ -67,9 +49,7 @@ static void put(ki_secret *secret, const char *text) {
 }
 
 static void put_path(ki_secret *secret, const char *name) {
-    char path[128];
-    path_of(name, path, sizeof path);
-    put(secret, path);
+    put(secret, folder_file(name));
 }
 
 static void on_change(void *user) {
@@ -221,36 +201,34 @@ static void a_token_file_is_read_again_and_the_last_good_token_kept(void **state
     (void)state;
     stage self;
     prepare(&self);
-    write_file("token", "one\n");
+    folder_write("token", "one\n");
     put(&self.config.token, "one");
     put_path(&self.config.token_file, "token");
     start(&self);
-    write_file("token", " two \n");
+    folder_write("token", " two \n");
     pass(&self, KI_TOKEN_FILE_PERIOD_S - 1);
     assert_string_equal(header(&self), "Authorization: Bearer one");
     pass(&self, 1);
     assert_string_equal(header(&self), "Authorization: Bearer two");
     static const char *const bad[] = { "", "\n", "thr\nee", "t\x01" };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        write_file("token", bad[i]);
+        folder_write("token", bad[i]);
         pass(&self, KI_TOKEN_FILE_PERIOD_S);
         assert_string_equal(header(&self), "Authorization: Bearer two");
     }
     remove_file("token");
     pass(&self, KI_TOKEN_FILE_PERIOD_S);
     assert_string_equal(header(&self), "Authorization: Bearer two");
-    char path[128];
-    path_of("token", path, sizeof path);
-    assert_int_equal(mkfifo(path, 0600), 0); /* it would hold up the loop */
+    assert_int_equal(mkfifo(folder_file("token"), 0600), 0); /* it would hold up the loop */
     pass(&self, KI_TOKEN_FILE_PERIOD_S);
     assert_string_equal(header(&self), "Authorization: Bearer two");
     remove_file("token");
     static char longer[70000]; /* than a config's token may be */
     memset(longer, 'a', sizeof longer - 1);
-    write_file("token", longer);
+    folder_write("token", longer);
     pass(&self, KI_TOKEN_FILE_PERIOD_S);
     assert_string_equal(header(&self), "Authorization: Bearer two");
-    write_file("token", "three");
+    folder_write("token", "three");
     pass(&self, KI_TOKEN_FILE_RETRY_S);
     assert_string_equal(header(&self), "Authorization: Bearer three");
     finish(&self);
@@ -261,7 +239,7 @@ static void a_401_has_the_token_file_read_at_once_but_once_for_all(void **state)
     (void)state;
     stage self;
     prepare(&self);
-    write_file("token", "two");
+    folder_write("token", "two");
     put(&self.config.token, "one");
     put_path(&self.config.token_file, "token");
     start(&self);
@@ -269,7 +247,7 @@ static void a_401_has_the_token_file_read_at_once_but_once_for_all(void **state)
     ki_credential_set *old = ki_credentials_current(self.credentials);
     ki_credentials_rejected(self.credentials, old);
     assert_string_equal(header(&self), "Authorization: Bearer two");
-    write_file("token", "three");
+    folder_write("token", "three");
     ki_credentials_rejected(self.credentials, old); /* of another request with the old token */
     assert_string_equal(header(&self), "Authorization: Bearer two");
     ki_credential_set_unref(old);
@@ -289,16 +267,16 @@ static void certificates_that_change_are_another_set_of_certificates(void **stat
     put_path(&self.config.ca_file, "ca");
     put_path(&self.config.client_certificate_file, "certificate");
     put_path(&self.config.client_key_file, "key");
-    write_file("ca", PEM("A"));
-    write_file("certificate", PEM("B"));
-    write_file("key", PEM("C"));
+    folder_write("ca", PEM("A"));
+    folder_write("certificate", PEM("B"));
+    folder_write("key", PEM("C"));
     start(&self);
     uint64_t first = ki_credentials_tls_number(self.credentials);
     pass(&self, KI_CERTIFICATE_CHECK_S * 2);
     assert_int_equal(ki_credentials_tls_number(self.credentials), first);
     assert_int_equal(self.changes, 0);
-    write_file("certificate", PEM("D"));
-    write_file("key", PEM("E"));
+    folder_write("certificate", PEM("D"));
+    folder_write("key", PEM("E"));
     pass(&self, KI_CERTIFICATE_CHECK_S);
     assert_int_equal(ki_credentials_tls_number(self.credentials), first + 1);
     assert_int_equal(self.changes, 1);
@@ -308,17 +286,17 @@ static void certificates_that_change_are_another_set_of_certificates(void **stat
     assert_string_equal(set->ca.data, PEM("A"));
     ki_credential_set_unref(set);
     /* Half written, empty, gone, and one of a pair alone: the last good ones go on. */
-    write_file("certificate", "-----BEGIN F-----\nAA");
-    write_file("key", PEM("G"));
-    write_file("ca", "");
+    folder_write("certificate", "-----BEGIN F-----\nAA");
+    folder_write("key", PEM("G"));
+    folder_write("ca", "");
     pass(&self, KI_CERTIFICATE_CHECK_S);
     remove_file("certificate");
     remove_file("ca");
     pass(&self, KI_CERTIFICATE_CHECK_S);
     assert_int_equal(ki_credentials_tls_number(self.credentials), first + 1);
     /* A handshake that failed has them looked at before the next request. */
-    write_file("certificate", PEM("F"));
-    write_file("ca", PEM("H"));
+    folder_write("certificate", PEM("F"));
+    folder_write("ca", PEM("H"));
     set = ki_credentials_current(self.credentials);
     pass(&self, KI_CERTIFICATE_RECHECK_S);
     ki_credentials_doubt_certificates(self.credentials, set);
@@ -338,10 +316,9 @@ static void certificates_that_change_are_another_set_of_certificates(void **stat
 
 static void copy_file(const char *name, const char *from) {
     char path[256];
-    size_t size;
     snprintf(path, sizeof path, KI_TEST_DATA_DIR "/tls/%s", from);
-    char *text = fixture_read(path, &size);
-    write_file(name, text);
+    char *text = fixture_read(path, NULL);
+    folder_write(name, text);
     free(text);
 }
 
@@ -388,11 +365,11 @@ static void a_pair_of_files_is_taken_once_both_are_the_new_ones(void **state) {
 
 /* Each run of it is a line in the file "runs". */
 static void use_plugin(stage *self, const char *script) {
-    char text[2048], path[128];
-    snprintf(text, sizeof text, "#!/bin/sh\necho run >>%s/runs\n%s", folder, script);
+    char text[2048];
+    const char *path = folder_file("plugin");
+    snprintf(text, sizeof text, "#!/bin/sh\necho run >>%s/runs\n%s", folder_path(), script);
     remove_file("runs");
-    write_file("plugin", text);
-    path_of("plugin", path, sizeof path);
+    folder_write("plugin", text);
     assert_int_equal(chmod(path, 0700), 0);
     put(&self->config.exec.api_version, "client.authentication.k8s.io/v1");
     if (!self->config.exec.command.data)
@@ -629,19 +606,6 @@ static void every_lack_of_memory_is_told(void **state) {
     }
 }
 
-static int make_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/kinformer-credentials-XXXXXX");
-    return mkdtemp(folder) ? 0 : 1;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    remove_file("plugin");
-    remove_file("runs");
-    return rmdir(folder);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_that_comes_back_is_hidden),
@@ -659,5 +623,5 @@ int main(void) {
         cmocka_unit_test(what_is_given_outright_needs_no_plugin),
         cmocka_unit_test(every_lack_of_memory_is_told),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, folder_open, folder_close);
 }

@@ -5,61 +5,15 @@
 
 #include <cmocka.h>
 
-#include "src/auth/config.h"
-#include "tests/support/folder.h"
+#include "tests/support/config_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* What passes for PEM until a connection is made. */
-#define PEM(name) "-----BEGIN " name "-----\nAAAA\n-----END " name "-----\n"
-
-static int set_up(void **state) {
-    if (folder_open(state))
-        return 1;
-    folder_write("pki/ca.pem", PEM("CA-FILE"));
-    folder_write("pki/cert.pem", PEM("CERT-FILE"));
-    folder_write("pki/key.pem", PEM("KEY-FILE"));
-    folder_write("token", " file-token\n");
-    setenv("HOME", folder_path(), 1);
-    unsetenv("KUBECONFIG");
-    return 0;
-}
-
-/* A whole kubeconfig around one cluster and one user. */
-static const char *write_kubeconfig(const char *cluster, const char *user) {
-    char text[4096];
-    snprintf(text, sizeof text,
-             "apiVersion: v1\nkind: Config\ncurrent-context: main\n"
-             "contexts:\n- name: main\n  context: {cluster: c, user: u, namespace: ns1}\n"
-             "clusters:\n- name: c\n  cluster: {%s}\nusers:\n- name: u\n  user: {%s}\n",
-             cluster, user);
-    folder_write("config", text);
-    return folder_file("config");
-}
-
-static ki_config *read_config(const ki_config_options *options) {
-    ki_config *config = NULL;
-    ki_error err = KI_ERROR_INIT;
-    if (ki_config_new(options, &config, &err))
-        fail_msg("%s", ki_error_message(&err));
-    return config;
-}
-
 static ki_config *read_one(const char *cluster, const char *user) {
-    return read_config(&KI_CONFIG_OPTIONS(.kubeconfig = write_kubeconfig(cluster, user)));
-}
-
-static void assert_secret(const ki_secret *secret, const char *want) {
-    if (!want) {
-        assert_null(secret->data);
-        return;
-    }
-    assert_non_null(secret->data);
-    assert_string_equal(secret->data, want);
-    assert_int_equal(secret->size, strlen(want));
+    return config_files_read(&KI_CONFIG_OPTIONS(.kubeconfig = config_files_write(cluster, user)));
 }
 
 static void assert_in_folder(const ki_secret *path, const char *name) {
@@ -230,7 +184,7 @@ static void a_proxy_is_a_url_of_a_scheme_that_is_known(void **state) {
         ki_error err = KI_ERROR_INIT;
         snprintf(cluster, sizeof cluster, HTTPS ", proxy-url: '%s'", cases[i].given);
         ki_status status =
-            ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = write_kubeconfig(cluster, "")), &config, &err);
+            ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = config_files_write(cluster, "")), &config, &err);
         assert_int_equal(status, cases[i].want ? KI_OK : KI_ERR_CONFIG);
         if (config)
             assert_secret(&config->proxy_url, cases[i].want);
@@ -361,7 +315,8 @@ static void a_contradiction_is_an_error_that_names_file_field_and_remedy(void **
         ki_error err = KI_ERROR_INIT;
         char want[KI_ERROR_MESSAGE_MAX];
         snprintf(want, sizeof want, "kubeconfig %s%s", folder_file("config"), cases[i].message);
-        ki_config_options options = KI_CONFIG_OPTIONS(.kubeconfig = write_kubeconfig(cases[i].cluster, cases[i].user));
+        ki_config_options options =
+            KI_CONFIG_OPTIONS(.kubeconfig = config_files_write(cases[i].cluster, cases[i].user));
         ki_status status = ki_config_new(&options, &config, &err);
         if (!status || strcmp(err.message, want) != 0)
             fail_msg("case %zu: %d, %s, not %s", i, (int)status, ki_error_message(&err), want);
@@ -390,7 +345,7 @@ static void a_key_that_does_not_fit_is_refused_with_both_files_and_the_remedy(vo
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_config *config = NULL;
         ki_error err = KI_ERROR_INIT;
-        const char *file = write_kubeconfig(HTTPS, cases[i].user);
+        const char *file = config_files_write(HTTPS, cases[i].user);
         char want[2 * KI_ERROR_MESSAGE_MAX];
         snprintf(want, sizeof want, "kubeconfig %s%s", file, cases[i].message);
         want[KI_ERROR_MESSAGE_MAX - 1] = '\0'; /* where the folders' names are long ones */
@@ -486,7 +441,7 @@ static void a_json_kubeconfig_is_read(void **state) {
         "\"context\":"
         "{\"cluster\":\"c\",\"user\":\"u\"}}],\"clusters\":[{\"name\":\"c\",\"cluster\":{\"server\":\"https:\\/\\/j\","
         "\"insecure-skip-tls-verify\":true}}],\"users\":[{\"name\":\"u\",\"user\":{\"token\":\"\\u0074\"}}]}");
-    ki_config *config = read_config(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("config")));
+    ki_config *config = config_files_read(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("config")));
     assert_secret(&config->server, "https://j");
     assert_secret(&config->token, "t");
     assert_true(config->insecure_skip_tls_verify);
@@ -495,11 +450,11 @@ static void a_json_kubeconfig_is_read(void **state) {
 
 static void a_file_named_twice_in_the_list_is_read_once(void **state) {
     (void)state;
-    const char *file = write_kubeconfig(HTTPS, "token: t");
+    const char *file = config_files_write(HTTPS, "token: t");
     char list[1024];
     snprintf(list, sizeof list, "%s:%s:%s", file, folder_file("none"), file);
     setenv("KUBECONFIG", list, 1);
-    ki_config *config = read_config(NULL);
+    ki_config *config = config_files_read(NULL);
     assert_secret(&config->files, file);
     ki_config_free(config);
 
@@ -511,7 +466,7 @@ static void a_file_named_twice_in_the_list_is_read_once(void **state) {
     snprintf(list, sizeof list, "%s:%s:%s:%s:%s:%s", b, b, file, file, c, file);
     snprintf(once, sizeof once, "%s:%s:%s", b, file, c); /* in the order of the first of each */
     setenv("KUBECONFIG", list, 1);
-    config = read_config(NULL);
+    config = config_files_read(NULL);
     assert_secret(&config->files, once);
     ki_config_free(config);
 }
@@ -564,10 +519,10 @@ static void a_context_without_a_name_is_never_chosen(void **state) {
 
 static void an_explicit_file_is_read_alone(void **state) {
     (void)state;
-    write_kubeconfig(HTTPS, "token: t");
+    config_files_write(HTTPS, "token: t");
     folder_write("other", "current-context: x\nusers: [{name: x, user: {token: 1}}]\n"); /* wrong, and not looked at */
     setenv("KUBECONFIG", folder_file("other"), 1);
-    ki_config *config = read_config(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("config")));
+    ki_config *config = config_files_read(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("config")));
     assert_secret(&config->context, "main");
     assert_secret(&config->files, folder_file("config"));
     ki_config_free(config);
@@ -579,11 +534,11 @@ static void of_an_entry_in_two_files_the_first_counts_whole(void **state) {
     folder_write(
         "first",
         "users: [{name: u, user: {username: me}}]\ncontexts: [{name: main, context: {cluster: c, user: u}}]\n");
-    const char *second = write_kubeconfig(HTTPS, "password: pw");
+    const char *second = config_files_write(HTTPS, "password: pw");
     char list[1024];
     snprintf(list, sizeof list, "%s:%s", folder_file("first"), second);
     setenv("KUBECONFIG", list, 1);
-    ki_config *config = read_config(NULL);
+    ki_config *config = config_files_read(NULL);
     assert_secret(&config->username, "me");
     assert_secret(&config->password, NULL);
     assert_string_equal(ki_config_namespace(config), "default");
@@ -595,9 +550,9 @@ static void relative_paths_become_absolute(void **state) {
     (void)state;
     char before[4096];
     assert_non_null(getcwd(before, sizeof before));
-    write_kubeconfig(HTTPS ", certificate-authority: pki/ca.pem", "tokenFile: ./token");
+    config_files_write(HTTPS ", certificate-authority: pki/ca.pem", "tokenFile: ./token");
     assert_int_equal(chdir(folder_path()), 0);
-    ki_config *config = read_config(
+    ki_config *config = config_files_read(
         &KI_CONFIG_OPTIONS(.kubeconfig = "config", .client_certificate = "pki/cert.pem", .client_key = "pki/key.pem"));
     assert_in_folder(&config->ca_file, "pki/ca.pem");
     assert_in_folder(&config->client_certificate_file, "pki/cert.pem");
@@ -606,7 +561,7 @@ static void relative_paths_become_absolute(void **state) {
     folder_write("sub/config",
                  "{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], clusters: [{name: c, "
                  "cluster: {" HTTPS "}}], users: [{name: u, user: {tokenFile: ../token}}]}");
-    config = read_config(&KI_CONFIG_OPTIONS(.kubeconfig = "sub/config"));
+    config = config_files_read(&KI_CONFIG_OPTIONS(.kubeconfig = "sub/config"));
     assert_in_folder(&config->token_file, "sub/../token");
     assert_secret(&config->token, "file-token");
     ki_config_free(config);
@@ -614,7 +569,7 @@ static void relative_paths_become_absolute(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, folder_close)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, config_files_open, folder_close)
     const struct CMUnitTest tests[] = {
         TEST(every_field_of_a_cluster_is_read),
         TEST(every_field_of_a_user_is_read),

@@ -10,9 +10,9 @@
 #include "src/cache/shared_informer.h"
 #include "src/engine/thread.h"
 #include "tests/support/fake_list_watch.h"
+#include "tests/support/patience.h"
 #include "tests/support/scarce_memory.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -22,7 +22,6 @@
 #include <time.h>
 
 enum {
-    PATIENCE_S = 60, /* a hang is a failure */
     KEYS = 32,
     CHANGES = 400
 };
@@ -37,15 +36,6 @@ typedef struct stage {
 } stage;
 
 static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
-
-static void await(sem_t *semaphore) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += PATIENCE_S;
-    while (sem_timedwait(semaphore, &until))
-        if (errno != EINTR)
-            abort();
-}
 
 /* --- the source, played on the loop ------------------------------------------------------------------------------------------------------- */
 
@@ -168,7 +158,7 @@ static void add_note(observer *self, const ki_event *e, bool there) {
     assert_true(pthread_equal(self->thread, pthread_self()));
     self->calls++;
     if (self->waits_for)
-        await(self->waits_for);
+        await_semaphore(self->waits_for);
     if (self->removes_itself) {
         self->removes_itself = false;
         assert_int_equal(ki_informer_remove_handler(self->stage->informer, self->registration, NULL), KI_OK);
@@ -226,7 +216,7 @@ static void listen(observer *h, stage *s, const ki_registration_options *options
 
 static void await_times(sem_t *semaphore, int times) {
     for (int i = 0; i < times; i++)
-        await(semaphore);
+        await_semaphore(semaphore);
 }
 
 /* --- tests -------------------------------------------------------------------------------------------------------------------------------------- */
@@ -243,9 +233,9 @@ static void each_handler_has_its_thread_or_the_loop_s(void **state) {
     listen(&on_loop, &s, &KI_REGISTRATION_OPTIONS(.on_loop = true, .name = "a name longer than threads have"));
     start_synced(&s);
     listen(&other, &s, NULL);
-    await(&own.synced);
-    await(&other.synced);
-    await(&on_loop.synced);
+    await_semaphore(&own.synced);
+    await_semaphore(&other.synced);
+    await_semaphore(&on_loop.synced);
     assert_true(pthread_equal(on_loop.thread, s.loop));
     assert_false(pthread_equal(own.thread, s.loop));
     assert_false(pthread_equal(other.thread, s.loop));
@@ -255,9 +245,9 @@ static void each_handler_has_its_thread_or_the_loop_s(void **state) {
     assert_int_equal(own.joined, KI_ERR_DEADLOCK);
     assert_int_equal(on_loop.joined, KI_ERR_DEADLOCK);
     close_stage(&s);
-    await(&own.removed);
-    await(&other.removed);
-    await(&on_loop.removed);
+    await_semaphore(&own.removed);
+    await_semaphore(&other.removed);
+    await_semaphore(&on_loop.removed);
     hearer_destroy(&own);
     hearer_destroy(&other);
     hearer_destroy(&on_loop);
@@ -318,7 +308,7 @@ static void stopping_waits_for_a_handler_that_runs(void **state) {
     assert_int_equal(sem_trywait(&h.removed), -1); /* that is when the informer goes */
     assert_in_range(h.calls, 0, 1);                /* what waited is dropped; perhaps the thread had not begun yet */
     close_stage(&s);
-    await(&h.removed);
+    await_semaphore(&h.removed);
     assert_int_equal(sem_trywait(&h.removed), -1);
     sem_destroy(&release);
     hearer_destroy(&h);
@@ -345,17 +335,17 @@ static void handlers_come_and_go_while_changes_arrive(void **state) {
     }
     for (int i = 0; i < HANDLERS; i++) {
         if (i % 4 == 3 || i % 4 == 0) {
-            await(&h[i].removed);
+            await_semaphore(&h[i].removed);
             continue;
         }
-        await(&h[i].synced);
+        await_semaphore(&h[i].synced);
     }
     atomic_store(&s.last_version, s.version + 1);
     change(&s, "mod", 0);
     for (int i = 0; i < HANDLERS; i++) {
         if (i % 4 == 3 || i % 4 == 0)
             continue;
-        await(&h[i].finished);
+        await_semaphore(&h[i].finished);
     }
     ki_engine_call(s.engine, stop_on_loop, &s);
     ki_informer_join(s.informer);
@@ -591,7 +581,7 @@ static void several_threads_may_add_and_remove_at_once(void **state) {
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < THREADS * EACH; i++) {
-        await(&h[i].removed);
+        await_semaphore(&h[i].removed);
         hearer_destroy(&h[i]);
     }
     close_stage(&s);
@@ -707,7 +697,7 @@ static void an_informer_may_be_started_while_other_threads_set_it_up(void **stat
     start_synced(&s);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
-        await(&h[i].synced);
+        await_semaphore(&h[i].synced);
         assert_int_equal(h[i].version[0], 1);
     }
     close_stage(&s);

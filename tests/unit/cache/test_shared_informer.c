@@ -282,11 +282,8 @@ static void a_transform_changes_what_is_stored(void **state) {
     stage s;
     observer h;
     int calls = 0;
-    open_stage(&s, 0);
-    add_observer(&h, &s, NULL);
+    open_transformed_stage(&s, &h, note_version, &calls);
     h.reads_the_store = true;
-    assert_int_equal(ki_informer_set_transform(s.informer, note_version, &calls, NULL), KI_OK);
-    start_stage(&s);
     play_each(&s, LISTED "\nadd default/bad 11\nmod default/a 12");
     expect(&h, "+a=5(5)i +b=6(6)i synced ~a=5(5)>12(12)");
     assert_int_equal(calls, 4);
@@ -308,10 +305,7 @@ static void the_store_is_at_the_source_s_version_whatever_a_transform_leaves(voi
     (void)state;
     stage s;
     observer h;
-    open_stage(&s, 0);
-    add_observer(&h, &s, NULL);
-    assert_int_equal(ki_informer_set_transform(s.informer, take_version_away, NULL, NULL), KI_OK);
-    start_stage(&s);
+    open_transformed_stage(&s, &h, take_version_away, NULL);
     play_each(&s, LISTED "\nat 10\nmod default/a 11\nat 11\ndel default/a 12\nat 12\n"
                          "error 410\nwait 1600\nitem default/c 30\npage 31 -\nopen\nat 31");
     expect(&h, in_order ? "+a=i +b=i synced ~a=> -a= -b=? +c=" : "+a=i +b=i synced ~a=> -a= +c= -b=?");

@@ -29,9 +29,7 @@ static ki_store *new_store(const ki_allocator *allocator) {
 }
 
 static void put(ki_store *store, const char *key, const char *version, const char *labels) {
-    ki_object *obj = make_object(key, version, labels);
-    assert_int_equal(store_put(store, obj, version, NULL, NULL), KI_OK);
-    ki_object_unref(obj);
+    assert_int_equal(store_take(store, make_object(key, version, labels), version), KI_OK);
 }
 
 /* Whatever the units, whoever else has the snapshot: the rest stays whole, and nothing is left in the end. */

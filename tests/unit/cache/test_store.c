@@ -77,9 +77,7 @@ static ki_store *new_store(const ki_allocator *allocator, bool namespaced) {
 }
 
 static void put(ki_store *store, const char *key, const char *version, const char *labels) {
-    ki_object *obj = make_object(key, version, labels);
-    assert_int_equal(store_put(store, obj, version, NULL, NULL), KI_OK);
-    ki_object_unref(obj);
+    assert_int_equal(store_take(store, make_object(key, version, labels), version), KI_OK);
 }
 
 static void take_out(ki_store *store, const char *key, const char *version) {

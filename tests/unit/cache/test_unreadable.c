@@ -16,50 +16,28 @@
 #include <stdio.h>
 #include <string.h>
 
-static void expect_unreadable(const stage *s, size_t count, const char *words) {
-    const ki_health health = health_of(s);
-    assert_int_equal(health.unreadable, count);
-    assert_string_equal(health.unreadable_message, words);
-}
-
-static void begin(stage *s, observer *h, const char *list) {
-    open_stage(s, 0);
-    add_observer(h, s, NULL);
-    start_stage(s);
-    play_each(s, list);
-    h->notes[0] = '\0';
-}
-
+#define BEGIN LISTED "\n> +a=5i +b=6i synced\n? list rv=0 limit=500; watch rv=10\n"
 #define RELIST "error 410\nwait 2000\n"
-#define BAD_B "default/b: bad object"
+#define READABLE "unreadable 0 \n"
+#define BAD_B "unreadable 1 default/b: bad object\n"
+#define BAD_UNKNOWN "unreadable 1 an object without a known key: bad object\n"
 
 /* --- lists ---------------------------------------------------------------------------------------------------------------------------- */
 
 static void a_listed_object_that_cannot_be_read_keeps_its_state(void **state) {
     (void)state;
-    stage s;
-    observer h;
-    begin(&s, &h, LISTED);
-    play_each(&s, RELIST "item default/a 5\nbad default/b 15\npage 20 -\nopen");
-    expect(&h, "");
-    expect_unreadable(&s, 1, BAD_B);
-    play_each(&s, "mod default/b 21");
-    expect(&h, "~b=6>21");
-    expect_unreadable(&s, 0, "");
-    close_stage(&s);
+    play_informer(BEGIN RELIST "item default/a 5\nbad default/b 15\npage 20 -\nopen\n> -\n" BAD_B
+                               "mod default/b 21\n> ~b=6>21\n" READABLE);
 }
 
 static void where_a_listed_object_has_no_key_the_list_deletes_nothing(void **state) {
     (void)state;
     stage s;
     observer h;
-    begin(&s, &h, LISTED);
-    play_each(&s, RELIST "item default/c 15\nbad -\npage 20 -\nopen");
-    expect(&h, "+c=15");
-    expect_unreadable(&s, 1, "an object without a known key: bad object");
-    play_each(&s, RELIST "item default/c 15\npage 30 -\nopen");
+    open_listed_stage(&s, &h);
+    play_each(&s, RELIST "item default/c 15\nbad -\npage 20 -\nopen\n> +c=15\n" BAD_UNKNOWN
+                         "error 410\nwait 2000\nitem default/c 15\npage 30 -\nopen\n" READABLE);
     expect_any_order(&h, "-a=5? -b=6?");
-    expect_unreadable(&s, 0, "");
     close_stage(&s);
 }
 
@@ -67,12 +45,10 @@ static void a_new_object_that_cannot_be_read_is_added_once_it_can(void **state) 
     (void)state;
     stage s;
     observer h;
-    begin(&s, &h, "item default/a 5\nbad default/b 6\npage 10 -\nopen");
+    open_observed_stage(&s, &h, NULL);
+    play_each(&s, "item default/a 5\nbad default/b 6\npage 10 -\nopen\n> +a=5i synced\n" BAD_B);
     assert_true(ki_informer_has_synced(s.informer));
-    expect_unreadable(&s, 1, BAD_B);
-    play_each(&s, "mod default/b 11");
-    expect(&h, "+b=11");
-    expect_unreadable(&s, 0, "");
+    play_each(&s, "mod default/b 11\n> +b=11\n" READABLE);
     close_stage(&s);
 }
 
@@ -98,10 +74,10 @@ static void a_streaming_list_takes_a_later_state_that_can_be_read(void **state) 
         play_each(&s, "open");
         play_each(&s, rows[i].events);
         play_each(&s, "initial-end 10");
+        play_each(&s, rows[i].unreadable ? BAD_B : READABLE);
         char notes[TEXT];
         snprintf(notes, sizeof notes, "%s synced", rows[i].notes);
         expect_any_order(&h, notes);
-        expect_unreadable(&s, rows[i].unreadable, rows[i].unreadable ? BAD_B : "");
         close_stage(&s);
     }
 }
@@ -109,15 +85,9 @@ static void a_streaming_list_takes_a_later_state_that_can_be_read(void **state) 
 /* The server was restored from a backup: its versions are given a second time. */
 static void what_was_kept_from_before_a_restore_is_replaced_by_what_comes(void **state) {
     (void)state;
-    stage s;
-    observer h;
-    begin(&s, &h, LISTED "\nmod default/b 90");
-    h.notes[0] = '\0';
-    play_each(&s, "error 410\nwait 2000\nitem default/a 5\nbad default/b 6\npage 20 -\nopen\nmod default/b 30");
-    expect(&h, "~b=90>30");
-    play_each(&s, "mod default/b 25"); /* repeated */
-    expect(&h, "");
-    close_stage(&s);
+    play_informer(BEGIN "mod default/b 90\n> ~b=6>90\n" RELIST
+                        "item default/a 5\nbad default/b 6\npage 20 -\nopen\nmod default/b 30\n> ~b=90>30\n"
+                        "mod default/b 25\n> -"); /* repeated */
 }
 
 /* The restored server gave the version of the kept state a second time, to another state of the object. */
@@ -125,18 +95,15 @@ static void a_version_that_is_given_twice_does_not_hide_the_later_state(void **s
     (void)state;
     stage s;
     observer h;
-    begin(&s, &h, LISTED "\nmod default/b 90");
-    play_each(&s, "error 410\nwait 2000\nitem default/a 5\nbad default/b 6\npage 20 -\nopen\nmod default/a 89");
-    expect_unreadable(&s, 1, BAD_B);
-    h.notes[0] = '\0';
+    open_listed_stage(&s, &h);
+    play_each(&s, "mod default/b 90\n" RELIST "item default/a 5\nbad default/b 6\npage 20 -\nopen\nmod default/a 89\n"
+                  "> ~b=6>90 ~a=5>89\n" BAD_B);
     ki_object *obj =
         make_object_from_json("{\"metadata\":{\"namespace\":\"default\",\"name\":\"b\",\"resourceVersion\":\"90\","
                               "\"labels\":{\"app\":\"new\"}}}");
     assert_non_null(obj);
     s.source.watch.on_event(KI_CHANGE_MODIFIED, obj, s.source.watch.user);
-    play_each(&s, "mod default/a 91");
-    expect(&h, "~b=90>90 ~a=89>91");
-    expect_unreadable(&s, 0, "");
+    play_each(&s, "mod default/a 91\n> ~b=90>90 ~a=89>91\n" READABLE);
     ki_object *cached = ki_informer_get(s.informer, "default/b");
     assert_ptr_equal(cached, obj);
     ki_object_unref(cached);
@@ -148,17 +115,9 @@ static void a_version_that_is_given_twice_does_not_hide_the_later_state(void **s
 
 static void an_event_that_cannot_be_read_is_asked_for_once_more(void **state) {
     (void)state;
-    stage s;
-    observer h;
-    begin(&s, &h, LISTED "\nmod default/a 11");
-    h.notes[0] = s.source.trace[0] = '\0';
-    play_each(&s, "bad default/b 12\nwait 1000");
-    assert_string_equal(s.source.trace, "cancel; watch rv=11");
-    expect_unreadable(&s, 0, "");
-    play_each(&s, "open\nmod default/b 12"); /* its bytes had been damaged on their way */
-    expect(&h, "~b=6>12");
-    expect_unreadable(&s, 0, "");
-    close_stage(&s);
+    play_informer(BEGIN "mod default/a 11\n> ~a=5>11\n"
+                        "bad default/b 12\nwait 1000\n? cancel; watch rv=11\n" READABLE
+                        "open\nmod default/b 12\n> ~b=6>12\n" READABLE); /* its bytes had been damaged on their way */
 }
 
 /* Some servers send a bookmark ahead of the event of its version (etcd#15220): from there the event would not come again. */
@@ -166,105 +125,57 @@ static void an_event_that_cannot_be_read_after_its_own_bookmark_is_asked_for_onc
     (void)state;
     stage s;
     observer h;
-    begin(&s, &h, LISTED "\nmod default/a 11");
-    h.notes[0] = s.source.trace[0] = '\0';
+    open_listed_stage(&s, &h);
+    play_each(&s, "mod default/a 11\n> ~a=5>11\n? list rv=0 limit=500; watch rv=10");
     play(&s, "bookmark 12\nbad default/b 12\nwait 1000");
-    assert_string_equal(s.source.trace, "cancel; watch rv=11");
-    play_each(&s, "open\nmod default/b 12");
-    expect(&h, "~b=6>12");
+    play_each(&s, "? cancel; watch rv=11\nopen\nmod default/b 12\n> ~b=6>12");
     close_stage(&s);
 }
 
 /* A mark without a key is of any object, but only a list that goes back keeps a state of a time before it. */
 static void after_an_event_without_a_key_what_is_repeated_changes_nothing(void **state) {
     (void)state;
-    stage s;
-    observer h;
-    begin(&s, &h, LISTED "\nmod default/a 11\nbad -\nwait 1000\nopen\nbad -\nmod default/a 13\nmod default/b 15");
-    expect_unreadable(&s, 1, "an object without a known key: bad object");
-    h.notes[0] = '\0';
-    play_each(&s, "del default/b 9\ndel default/b 12 another-uid");
-    expect(&h, "");
-    close_stage(&s);
+    play_informer(BEGIN "mod default/a 11\nbad -\nwait 1000\nopen\nbad -\nmod default/a 13\nmod default/b 15\n"
+                        "> ~a=5>11 ~a=11>13 ~b=6>15\n" BAD_UNKNOWN
+                        "del default/b 9\ndel default/b 12 another-uid\n> -");
 }
 
 static void an_event_that_can_never_be_read_is_skipped_and_named(void **state) {
     (void)state;
-    stage s;
-    observer h;
-    begin(&s, &h, LISTED);
-    s.source.trace[0] = '\0';
-    play_each(&s, "bad default/b 12\nwait 1000\nopen\nbad default/b 12\nmod default/a 13\nbad default/b 14");
-    assert_string_equal(s.source.trace, "cancel; watch rv=10"); /* once, and not for a key that is known to be bad */
-    expect(&h, "~a=5>13");
-    expect_unreadable(&s, 1, BAD_B);
-    play_each(&s, "mod default/b 6"); /* repeated: from before */
-    expect_unreadable(&s, 1, BAD_B);
-    play_each(&s, "del default/b 15");
-    expect(&h, "-b=15");
-    expect_unreadable(&s, 0, "");
-    close_stage(&s);
+    play_informer(BEGIN "bad default/b 12\nwait 1000\nopen\nbad default/b 12\nmod default/a 13\nbad default/b 14\n"
+                        "? cancel; watch rv=10\n" /* once, and not for a key that is known to be bad */
+                        "> ~a=5>13\n" BAD_B "mod default/b 6\n" BAD_B /* repeated: from before */
+                        "del default/b 15\n> -b=15\n" READABLE);
 }
 
 static void a_deletion_that_cannot_be_read_deletes_the_known_object(void **state) {
     (void)state;
-    stage s;
-    observer h;
-    begin(&s, &h, LISTED);
-    s.source.trace[0] = '\0';
-    play_each(&s, "bad-del default/b 12");
-    expect(&h, "-b=6?");
-    assert_string_equal(s.source.trace, "");
-    close_stage(&s);
+    play_informer(BEGIN "bad-del default/b 12\n> -b=6?\n? -");
 }
 
 static void a_deletion_of_an_unknown_key_is_followed_by_a_list(void **state) {
-    static const char *const events[] = { "bad-del -", "bad-del default/c 12" };
     (void)state;
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
-        stage s;
-        observer h;
-        begin(&s, &h, LISTED);
-        s.source.trace[0] = '\0';
-        play_each(&s, events[i]);
-        play_each(&s, "wait 1600\nitem default/b 6\npage 20 -");
-        assert_string_equal(s.source.trace, "cancel; list rv=10; watch rv=20");
-        expect(&h, "-a=5?");
-        close_stage(&s);
-    }
+    static const char *const scripts[] = {
+        BEGIN "bad-del -\nwait 1600\nitem default/b 6\npage 20 -\n? cancel; list rv=10; watch rv=20\n> -a=5?",
+        BEGIN
+        "bad-del default/c 12\nwait 1600\nitem default/b 6\npage 20 -\n? cancel; list rv=10; watch rv=20\n> -a=5?",
+    };
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+        play_informer(scripts[i]);
 }
 
 /* --- transforms ----------------------------------------------------------------------------------------------------------------------- */
-
-/* Does not like versions that end with 7. */
-static ki_status dislike(ki_object *obj, ki_object **ret_obj, void *user) {
-    (void)user;
-    const char *version = ki_object_resource_version(obj);
-    if (version[strlen(version) - 1] == '7')
-        return KI_ERR_INVALID;
-    *ret_obj = ki_object_ref(obj);
-    return KI_OK;
-}
 
 static void a_transform_that_fails_on_a_deletion_leaves_no_ghost(void **state) {
     (void)state;
     stage s;
     observer h;
-    open_stage(&s, 0);
-    assert_int_equal(ki_informer_set_transform(s.informer, dislike, NULL, NULL), KI_OK);
-    add_observer(&h, &s, NULL);
-    start_stage(&s);
-    play_each(&s, LISTED);
-    h.notes[0] = '\0';
-    play_each(&s, "del default/b 17");
-    expect(&h, "-b=6?");
-    assert_null(ki_informer_get(s.informer, "default/b"));
-    play_each(&s, "mod default/a 27");
-    expect(&h, "");
-    expect_unreadable(&s, 1, "default/a: transform of default/a: invalid argument");
-    play_each(&s, RELIST "item default/a 27\npage 40 -\nopen");
-    expect(&h, "");
-    expect_unreadable(&s, 1, "default/a: transform of default/a: invalid argument");
+    open_transformed_stage(&s, &h, reject_sevens, NULL);
+    play_each(&s,
+              BEGIN "del default/b 17\n> -b=6?\nstore a=5\n"
+                    "mod default/a 27\n> -\nunreadable 1 default/a: transform of default/a: invalid argument\n" RELIST
+                    "item default/a 27\npage 40 -\nopen\n> -\n"
+                    "unreadable 1 default/a: transform of default/a: invalid argument");
     close_stage(&s);
 }
 
@@ -294,7 +205,7 @@ static void a_wait_for_what_could_not_be_read_is_held(void **state) {
     stage s;
     observer h;
     waiter own, any, other, before, after, late;
-    begin(&s, &h, LISTED);
+    open_listed_stage(&s, &h);
     when(&s, &own, "default/b", "12", -1);
     when(&s, &any, NULL, "12", -1);
     play_each(&s, "bad default/b 12\nwait 1000\nopen\nbad default/b 12\nmod default/a 13");
@@ -322,7 +233,8 @@ static void a_stop_ends_a_wait_that_is_held(void **state) {
     stage s;
     observer h;
     waiter any;
-    begin(&s, &h, "item default/a 5\nbad default/b 6\npage 10 -\nopen");
+    open_observed_stage(&s, &h, NULL);
+    play_each(&s, "item default/a 5\nbad default/b 6\npage 10 -\nopen");
     when(&s, &any, NULL, "6", -1);
     assert_int_equal(any.calls, 0);
     ki_informer_stop(s.informer);
@@ -336,7 +248,7 @@ static void an_event_whose_key_and_version_are_unknown_holds_what_may_be_its_own
     stage s;
     observer h;
     waiter inside, beyond;
-    begin(&s, &h, LISTED);
+    open_listed_stage(&s, &h);
     play_each(&s, "bad -\nwait 1000\nopen\nbad -\nmod default/a 15");
     when(&s, &inside, "default/b", "12", -1);
     when(&s, &beyond, "default/b", "16", -1);
@@ -371,10 +283,9 @@ static void a_list_in_which_nothing_changed_keeps_the_objects_that_are_there(voi
     (void)state;
     stage s;
     observer h;
-    begin(&s, &h, LISTED);
+    open_listed_stage(&s, &h);
     ki_object *before = ki_informer_get(s.informer, "default/a");
-    play_each(&s, RELIST "item default/a 5\nitem default/b 16\npage 20 -\nopen");
-    expect(&h, "~b=6>16");
+    play_each(&s, RELIST "item default/a 5\nitem default/b 16\npage 20 -\nopen\n> ~b=6>16");
     ki_object *after = ki_informer_get(s.informer, "default/a");
     assert_ptr_equal(before, after);
     ki_object_unref(before);

@@ -2,9 +2,8 @@
  * the process and the clock moves by hand. */
 #include "src/auth/config.h"
 #include "src/client/client.h"
-#include "testing/memory/transport.h"
+#include "tests/support/client_stage.h"
 #include "tests/support/scarce_memory.h"
-#include "tests/support/test_engine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,92 +14,10 @@
 
 #include <cmocka.h>
 
-enum {
-    SCRIPT_MAX = 16
-};
-
-/* One answer of the server. */
-typedef struct reply {
-    int status;             /* 0: no head */
-    int64_t retry_after_ms; /* -1: none */
-    const char *body;
-    ki_status ended; /* how: KI_OK cleanly */
-    bool never;      /* no answer at all */
-} reply;
-
-typedef struct fixture {
-    test_engine engine;
-    ki_transport *transport;
-    ki_client *client;
-    reply script[SCRIPT_MAX]; /* by request; the last one again and again */
-    int script_size;
-    int requests;
-    int64_t times[64]; /* milliseconds from the beginning */
-    char line[2048];   /* the last request: METHOD TARGET TYPE BODY */
-    /* how the call ended */
-    int ends;
-    ki_error err;
-    ki_response *answer;
-} fixture;
-
-static void serve(kt_memory_call *call, const ki_request *request, void *user) {
-    fixture *self = user;
-    int at = self->requests < self->script_size ? self->requests : self->script_size - 1;
-    const reply *what = &self->script[at];
-    if (self->requests < 64)
-        self->times[self->requests] = self->engine.now / 1000000;
-    self->requests++;
-    snprintf(self->line, sizeof self->line, "%s %s %s %.*s", request->method, request->target,
-             request->content_type ? request->content_type : "-", (int)request->body.size,
-             request->body.size ? request->body.data : "");
-    if (what->never)
-        return;
-    if (what->status) {
-        const ki_response_head head = { .status = what->status,
-                                        .retry_after_ms = what->retry_after_ms,
-                                        .content_type = "application/json" };
-        if (!kt_memory_call_head(call, &head))
-            return;
-        if (what->body && what->body[0] && !kt_memory_call_data(call, what->body, strlen(what->body)))
-            return;
-    }
-    ki_error err = { .code = what->ended };
-    kt_memory_call_end(call, what->ended ? &err : NULL);
-}
-
-static void on_answer(const ki_response *answer, const ki_error *err, void *user) {
-    fixture *self = user;
-    self->ends++;
-    self->err = err ? *err : (ki_error)KI_ERROR_INIT;
-    ki_response_unref(self->answer);
-    self->answer = ki_response_ref(answer);
-}
-
-static void open_with(fixture *self, const ki_client_options *more) {
-    *self = (fixture){ .script = { { .status = 200, .retry_after_ms = -1, .body = "{}" } }, .script_size = 1 };
-    assert_true(test_engine_open(&self->engine, NULL, 1));
-    const kt_memory_server server = { serve, NULL, self };
-    assert_int_equal(kt_memory_transport_new(self->engine.engine, &server, &self->transport, NULL), KI_OK);
-    ki_client_options options = KI_CLIENT_OPTIONS(.engine = self->engine.engine, .transport = self->transport);
-    if (more) {
-        options.requests_per_second = more->requests_per_second;
-        options.request_burst = more->request_burst;
-        options.response_max = more->response_max;
-    }
-    assert_int_equal(ki_client_new(NULL, &options, &self->client, NULL), KI_OK);
-}
-
-static void close_fixture(fixture *self) {
-    ki_client_free(self->client);
-    ki_response_unref(self->answer);
-    ki_transport_free(self->transport);
-    test_engine_close(&self->engine);
-}
-
-static void send_request(fixture *self, const ki_client_request *request) {
+static void send_request(client_stage *self, const ki_client_request *request) {
     ki_error err = KI_ERROR_INIT;
     self->ends = self->requests = 0;
-    ki_status status = ki_client_send(self->client, request, on_answer, self, NULL, &err);
+    ki_status status = ki_client_send(self->client, request, client_stage_answer, self, NULL, &err);
     if (status)
         fail_msg("%s", ki_error_message(&err));
     assert_int_equal(self->ends, 0);
@@ -184,15 +101,15 @@ static void each_verb_is_the_request_that_the_api_defines(void **state) {
                             BODY("a\nb")),
           "POST /x text/plain a\nb" },
     };
-    fixture self;
-    open_with(&self, NULL);
+    client_stage self;
+    client_stage_open(&self, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         send_request(&self, &cases[i].request);
         assert_string_equal(self.line, cases[i].line);
         assert_int_equal(self.ends, 1);
         assert_int_equal(self.err.code, KI_OK);
     }
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 /* Each verb of each scope, with a subresource and without, for a resource that the library does not know; and the object that comes back. */
@@ -213,8 +130,8 @@ static void every_verb_reaches_the_objects_of_any_resource(void **state) {
         { KI_CLIENT_LIST, "GET", false, false },
         { KI_CLIENT_DELETE_COLLECTION, "DELETE", false, false },
     };
-    fixture self;
-    open_with(&self, &KI_CLIENT_OPTIONS(.requests_per_second = -1));
+    client_stage self;
+    client_stage_open(&self, &KI_CLIENT_OPTIONS(.requests_per_second = -1));
     for (size_t i = 0; i < 4 * (sizeof verbs / sizeof *verbs); i++) {
         const ki_resource *resource = &resources[i % 2];
         const bool has_sub = i / 2 % 2;
@@ -254,7 +171,7 @@ static void every_verb_reaches_the_objects_of_any_resource(void **state) {
         assert_string_equal(json.text, object); /* all of it */
         ki_value_clear(&json);
     }
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static void what_is_missing_or_would_lead_elsewhere_is_refused_before_it_is_sent(void **state) {
@@ -291,36 +208,37 @@ static void what_is_missing_or_would_lead_elsewhere_is_refused_before_it_is_sent
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/x\r\nHost: y"), "path" },
         { { .verb = KI_CLIENT_GET }, "size" },
     };
-    fixture self;
-    open_with(&self, NULL);
+    client_stage self;
+    client_stage_open(&self, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;
-        assert_int_equal(ki_client_send(self.client, &cases[i].request, on_answer, &self, NULL, &err), KI_ERR_INVALID);
+        assert_int_equal(ki_client_send(self.client, &cases[i].request, client_stage_answer, &self, NULL, &err),
+                         KI_ERR_INVALID);
         if (!strstr(err.message, cases[i].word))
             fail_msg("case %zu: %s", i, err.message);
     }
     assert_true(test_engine_settle(&self.engine));
     assert_int_equal(self.requests + self.ends, 0);
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static void a_target_or_body_over_its_limit_is_refused(void **state) {
     (void)state;
-    fixture self;
-    open_with(&self, NULL);
+    client_stage self;
+    client_stage_open(&self, NULL);
     char *selector = malloc(KI_CLIENT_TARGET_MAX + 1);
     memset(selector, 'a', KI_CLIENT_TARGET_MAX);
     selector[KI_CLIENT_TARGET_MAX] = '\0';
     const ki_client_request listing = KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS,
                                                         .options = &KI_REQUEST_OPTIONS(.label_selector = selector));
-    assert_int_equal(ki_client_send(self.client, &listing, on_answer, &self, NULL, NULL), KI_ERR_LIMIT);
+    assert_int_equal(ki_client_send(self.client, &listing, client_stage_answer, &self, NULL, NULL), KI_ERR_LIMIT);
     selector[1000] = '\0';
-    assert_int_equal(ki_client_send(self.client, &listing, on_answer, &self, NULL, NULL), KI_OK);
+    assert_int_equal(ki_client_send(self.client, &listing, client_stage_answer, &self, NULL, NULL), KI_OK);
     const ki_client_request huge = KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "POST", .path = "/",
                                                      .body = selector, .body_size = (size_t)KI_CLIENT_BODY_MAX + 1);
-    assert_int_equal(ki_client_send(self.client, &huge, on_answer, &self, NULL, NULL), KI_ERR_LIMIT);
+    assert_int_equal(ki_client_send(self.client, &huge, client_stage_answer, &self, NULL, NULL), KI_ERR_LIMIT);
     free(selector);
-    close_fixture(&self);
+    client_stage_close(&self);
     assert_int_equal(self.err.code, KI_ERR_CANCELLED);
 }
 
@@ -328,8 +246,8 @@ static void a_target_or_body_over_its_limit_is_refused(void **state) {
 
 static void a_list_comes_as_objects_with_its_place(void **state) {
     (void)state;
-    fixture self;
-    open_with(&self, NULL);
+    client_stage self;
+    client_stage_open(&self, NULL);
     self.script[0].body =
         "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"12\",\"continue\":"
         "\"tok\",\"remainingItemCount\":5},\"items\":[{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}},"
@@ -349,13 +267,13 @@ static void a_list_comes_as_objects_with_its_place(void **state) {
     assert_string_equal(ki_response_continue(self.answer), "tok");
     assert_string_equal(ki_response_resource_version(self.answer), "12");
     assert_int_equal(ki_response_remaining(self.answer), 5);
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static void an_object_a_status_and_bytes_are_told_apart(void **state) {
     (void)state;
-    fixture self;
-    open_with(&self, NULL);
+    client_stage self;
+    client_stage_open(&self, NULL);
     self.script[0].body = "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}";
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
     assert_string_equal(ki_object_key(ki_response_object(self.answer)), "ns/a");
@@ -383,7 +301,7 @@ static void an_object_a_status_and_bytes_are_told_apart(void **state) {
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
     assert_string_equal(ki_response_body(self.answer, &size), "");
     assert_int_equal(self.err.code, KI_OK);
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static const char invalid[] =
@@ -394,9 +312,9 @@ static const char invalid[] =
 
 static void a_refusal_keeps_all_that_the_server_said(void **state) {
     (void)state;
-    fixture self;
-    open_with(&self, NULL);
-    self.script[0] = (reply){ .status = 422, .retry_after_ms = -1, .body = invalid };
+    client_stage self;
+    client_stage_open(&self, NULL);
+    self.script[0] = (client_reply){ .status = 422, .retry_after_ms = -1, .body = invalid };
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
     assert_int_equal(self.requests, 1);
     assert_int_equal(self.err.code, KI_ERR_HTTP);
@@ -413,13 +331,13 @@ static void a_refusal_keeps_all_that_the_server_said(void **state) {
     assert_string_equal(error_response->causes[0].field, "spec.x");
     assert_string_equal(error_response->causes[1].message, "worse");
     assert_string_equal(error_response->causes[1].reason, "");
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static void an_answer_over_the_limit_is_an_error_not_memory(void **state) {
     (void)state;
-    fixture self;
-    open_with(&self, &KI_CLIENT_OPTIONS(.response_max = 60));
+    client_stage self;
+    client_stage_open(&self, &KI_CLIENT_OPTIONS(.response_max = 60));
     self.script[0].body = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}}";
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
     assert_int_equal(self.err.code, KI_ERR_LIMIT);
@@ -429,25 +347,25 @@ static void an_answer_over_the_limit_is_an_error_not_memory(void **state) {
     send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS));
     assert_int_equal(self.err.code, KI_ERR_LIMIT);
     assert_null(self.answer);
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static void answers_cut_anywhere_are_errors(void **state) {
     (void)state;
-    fixture self;
-    open_with(&self, NULL);
+    client_stage self;
+    client_stage_open(&self, NULL);
     self.script[0] =
-        (reply){ .status = 200, .retry_after_ms = -1, .body = "{\"kind\":", .ended = KI_ERR_UNEXPECTED_EOF };
+        (client_reply){ .status = 200, .retry_after_ms = -1, .body = "{\"kind\":", .ended = KI_ERR_UNEXPECTED_EOF };
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
     assert_int_equal(self.err.code, KI_ERR_UNEXPECTED_EOF);
     assert_int_equal(self.requests, 1); /* its answer had begun */
-    self.script[0] = (reply){ .status = 200, .retry_after_ms = -1, .body = "{\"kind\":\"PodList\"," };
+    self.script[0] = (client_reply){ .status = 200, .retry_after_ms = -1, .body = "{\"kind\":\"PodList\"," };
     send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS));
     assert_int_equal(self.err.code, KI_ERR_UNEXPECTED_EOF);
-    self.script[0] = (reply){ .status = 0 };
+    self.script[0] = (client_reply){ .status = 0 };
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
     assert_int_equal(self.err.code, KI_ERR_PROTOCOL);
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 /* --- trying again ------------------------------------------------------------------------------------------------------------ */
@@ -455,7 +373,7 @@ static void answers_cut_anywhere_are_errors(void **state) {
 typedef struct retry_case {
     const char *what;
     const char *method; /* NULL: each of them */
-    reply reply;
+    client_reply reply;
     int requests; /* until it gives up */
     int64_t gap_ms;
 } retry_case;
@@ -492,8 +410,8 @@ static void what_says_when_is_tried_again_ten_times_and_nothing_else(void **stat
         const char *method = cases[i].method ? cases[i].method : methods[n % 5];
         if (cases[i].method && n % 5)
             continue;
-        fixture self;
-        open_with(&self, NULL);
+        client_stage self;
+        client_stage_open(&self, NULL);
         self.script[0] = cases[i].reply;
         send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = method, .path = "/x", BODY("body")));
         assert_true(test_engine_advance(&self.engine, 29000));
@@ -502,18 +420,19 @@ static void what_says_when_is_tried_again_ten_times_and_nothing_else(void **stat
         for (int k = 1; k < self.requests; k++)
             assert_int_equal(self.times[k] - self.times[k - 1], cases[i].gap_ms);
         assert_non_null(strstr(self.line, "body")); /* sent again whole */
-        close_fixture(&self);
+        client_stage_close(&self);
     }
 }
 
 static void a_request_that_is_tried_again_may_yet_succeed(void **state) {
     (void)state;
-    fixture self;
-    open_with(&self, NULL);
-    self.script[0] = (reply){ .status = 429, .retry_after_ms = 1000, .body = invalid };
-    self.script[1] = (reply){ .status = 0, .ended = KI_ERR_UNEXPECTED_EOF };
-    self.script[2] =
-        (reply){ .status = 201, .retry_after_ms = -1, .body = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}" };
+    client_stage self;
+    client_stage_open(&self, NULL);
+    self.script[0] = (client_reply){ .status = 429, .retry_after_ms = 1000, .body = invalid };
+    self.script[1] = (client_reply){ .status = 0, .ended = KI_ERR_UNEXPECTED_EOF };
+    self.script[2] = (client_reply){ .status = 201,
+                                     .retry_after_ms = -1,
+                                     .body = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}" };
     self.script_size = 3;
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
     assert_int_equal(self.ends, 0);
@@ -524,20 +443,20 @@ static void a_request_that_is_tried_again_may_yet_succeed(void **state) {
     assert_int_equal(ki_response_http_status(self.answer), 201);
     assert_non_null(ki_response_object(self.answer));
     assert_null(ki_response_error(self.answer));
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static void a_retry_that_would_be_too_late_is_not_waited_for(void **state) {
     (void)state;
     static const int64_t whens[] = { 5000, 3600000, INT64_MAX };
     for (size_t i = 0; i < sizeof whens / sizeof *whens; i++) {
-        fixture self;
-        open_with(&self, NULL);
-        self.script[0] = (reply){ .status = 429, .retry_after_ms = whens[i] };
+        client_stage self;
+        client_stage_open(&self, NULL);
+        self.script[0] = (client_reply){ .status = 429, .retry_after_ms = whens[i] };
         send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.timeout_ms = 5000)));
         assert_int_equal(self.ends, 1);
         assert_true(ki_error_is_too_many_requests(&self.err));
-        close_fixture(&self);
+        client_stage_close(&self);
     }
 }
 
@@ -545,9 +464,9 @@ static void a_retry_that_would_be_too_late_is_not_waited_for(void **state) {
 
 static void silence_ends_at_the_deadline(void **state) {
     (void)state;
-    fixture self;
-    open_with(&self, NULL);
-    self.script[0] = (reply){ .never = true };
+    client_stage self;
+    client_stage_open(&self, NULL);
+    self.script[0] = (client_reply){ .status = CLIENT_NEVER };
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.timeout_ms = 5000)));
     assert_true(test_engine_advance(&self.engine, 4999));
     assert_int_equal(self.ends, 0);
@@ -566,24 +485,24 @@ static void silence_ends_at_the_deadline(void **state) {
         assert_true(test_engine_advance(&self.engine, 100 * 86400000LL));
         assert_int_equal(self.ends, 0);
     }
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static void a_cancelled_request_ends_once_wherever_it_is(void **state) {
     (void)state;
     for (int where = 0; where < 5; where++) {
-        fixture self;
-        open_with(&self, &KI_CLIENT_OPTIONS(.requests_per_second = 5, .request_burst = 1));
+        client_stage self;
+        client_stage_open(&self, &KI_CLIENT_OPTIONS(.requests_per_second = 5, .request_burst = 1));
         ki_pending_request *call = NULL;
         const ki_client_request request = KI_CLIENT_REQUEST(GET_POD);
         if (where == 1) /* in the limit's queue */
             send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
         if (where == 2)
-            self.script[0] = (reply){ .never = true };
+            self.script[0] = (client_reply){ .status = CLIENT_NEVER };
         if (where == 3) /* before a retry */
-            self.script[0] = (reply){ .status = 503, .retry_after_ms = 9000 };
+            self.script[0] = (client_reply){ .status = 503, .retry_after_ms = 9000 };
         self.ends = 0;
-        assert_int_equal(ki_client_send(self.client, &request, on_answer, &self, &call, NULL), KI_OK);
+        assert_int_equal(ki_client_send(self.client, &request, client_stage_answer, &self, &call, NULL), KI_OK);
         if (where > 0)
             assert_true(test_engine_settle(&self.engine));
         assert_int_equal(self.ends, where == 4);
@@ -596,28 +515,28 @@ static void a_cancelled_request_ends_once_wherever_it_is(void **state) {
         assert_true(test_engine_advance(&self.engine, 20000));
         assert_int_equal(self.ends, 1);
         ki_pending_request_free(call);
-        close_fixture(&self);
+        client_stage_close(&self);
     }
 }
 
 static void the_limit_holds_requests_back_and_refuses_what_would_be_too_late(void **state) {
     (void)state;
-    fixture self;
-    open_with(&self, &KI_CLIENT_OPTIONS(.requests_per_second = 5, .request_burst = 2));
+    client_stage self;
+    client_stage_open(&self, &KI_CLIENT_OPTIONS(.requests_per_second = 5, .request_burst = 2));
     const ki_client_request patient = KI_CLIENT_REQUEST(GET_POD);
     const ki_client_request hasty = KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.timeout_ms = 400));
     for (int i = 0; i < 4; i++)
-        assert_int_equal(ki_client_send(self.client, &patient, on_answer, &self, NULL, NULL), KI_OK);
+        assert_int_equal(ki_client_send(self.client, &patient, client_stage_answer, &self, NULL, NULL), KI_OK);
     assert_true(test_engine_settle(&self.engine));
     assert_int_equal(self.requests, 2);
-    assert_int_equal(ki_client_send(self.client, &hasty, on_answer, &self, NULL, NULL), KI_OK);
+    assert_int_equal(ki_client_send(self.client, &hasty, client_stage_answer, &self, NULL, NULL), KI_OK);
     assert_true(test_engine_settle(&self.engine));
     assert_int_equal(self.ends, 3); /* at once: its turn would come after 600 ms */
     assert_int_equal(self.err.code, KI_ERR_TIMEOUT);
     assert_true(test_engine_advance(&self.engine, 400));
     assert_int_equal(self.requests, 4);
     assert_int_equal(self.ends, 5);
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static void the_limit_is_the_options_then_the_configurations_then_five_a_second(void **state) {
@@ -642,18 +561,18 @@ static void the_limit_is_the_options_then_the_configurations_then_five_a_second(
 
 static void a_client_that_is_freed_ends_what_is_under_way(void **state) {
     (void)state;
-    fixture self;
-    open_with(&self, NULL);
-    self.script[0] = (reply){ .never = true };
+    client_stage self;
+    client_stage_open(&self, NULL);
+    self.script[0] = (client_reply){ .status = CLIENT_NEVER };
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
-    close_fixture(&self);
+    client_stage_close(&self);
     assert_int_equal(self.ends, 2);
     assert_int_equal(self.err.code, KI_ERR_CANCELLED);
 }
 
 static bool on_chunk(const void *data, size_t size, void *user) {
-    fixture *self = user;
+    client_stage *self = user;
     assert_in_range(size, 1, 60);
     memcpy(self->line, data, size);
     self->line[size] = '\0';
@@ -662,8 +581,8 @@ static bool on_chunk(const void *data, size_t size, void *user) {
 
 static void a_stream_is_handed_on_as_it_comes_and_ends_when_told(void **state) {
     (void)state;
-    fixture self;
-    open_with(&self, &KI_CLIENT_OPTIONS(.response_max = 2));
+    client_stage self;
+    client_stage_open(&self, &KI_CLIENT_OPTIONS(.response_max = 2));
     self.script[0].body = "more than two bytes";
     const ki_client_request log = KI_CLIENT_REQUEST(GET_POD, .on_data = on_chunk);
     send_request(&self, &log);
@@ -674,19 +593,25 @@ static void a_stream_is_handed_on_as_it_comes_and_ends_when_told(void **state) {
     assert_int_equal(self.err.code, KI_ERR_CANCELLED);
     assert_int_equal(self.ends, 1);
     assert_int_equal(ki_client_do(self.client, &log, NULL, NULL), KI_ERR_INVALID);
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 /* --- waiting ------------------------------------------------------------------------------------------------------------------- */
 
 static void waiting_for_an_answer_on_the_loop_would_deadlock(void **state) {
     (void)state;
-    fixture self;
-    open_with(&self, NULL);
+    client_stage self;
+    client_stage_open(&self, NULL);
     assert_true(test_engine_settle(&self.engine));
     ki_object *obj = NULL;
     assert_int_equal(ki_client_get(self.client, KI_PODS, "ns", "a", NULL, &obj, NULL), KI_ERR_DEADLOCK);
-    close_fixture(&self);
+    client_stage_close(&self);
+}
+
+static void serve_nothing(kt_memory_call *call, const ki_request *request, void *user) {
+    (void)call;
+    (void)user;
+    fail_msg("%s was sent", request->target);
 }
 
 static void waiting_on_a_hosts_engine_that_nobody_drives_is_refused(void **state) {
@@ -695,7 +620,7 @@ static void waiting_on_a_hosts_engine_that_nobody_drives_is_refused(void **state
     ki_transport *transport = NULL;
     ki_client *client = NULL;
     assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
-    const kt_memory_server server = { serve, NULL, NULL };
+    const kt_memory_server server = { serve_nothing, NULL, NULL };
     assert_int_equal(kt_memory_transport_new(engine, &server, &transport, NULL), KI_OK);
     assert_int_equal(ki_client_new(NULL, &KI_CLIENT_OPTIONS(.engine = engine, .transport = transport), &client, NULL),
                      KI_OK);
@@ -711,37 +636,26 @@ static void whatever_allocation_fails_a_request_ends_once_and_nothing_leaks(void
     (void)state;
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
-        fixture self = { .script = { { .status = 429, .retry_after_ms = 1000, .body = invalid },
-                                     { .status = 200, .retry_after_ms = -1 },
-                                     { .status = 422, .retry_after_ms = -1, .body = invalid } },
-                         .script_size = 3 };
+        client_stage self = { .script = { { .status = 429, .retry_after_ms = 1000, .body = invalid },
+                                          { .status = 200, .retry_after_ms = -1 },
+                                          { .status = 422, .retry_after_ms = -1, .body = invalid } },
+                              .script_size = 3 };
         self.script[1].body =
             "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"12\"},\"items\":["
             "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}]}";
-        if (test_engine_open(&self.engine, &memory.allocator, 1)) {
-            const kt_memory_server server = { serve, NULL, &self };
-            bool sent = false;
-            if (!kt_memory_transport_new(self.engine.engine, &server, &self.transport, NULL) &&
-                !ki_client_new(NULL,
-                               &KI_CLIENT_OPTIONS(.engine = self.engine.engine, .transport = self.transport,
-                                                  .requests_per_second = 5),
-                               &self.client, NULL)) {
-                const ki_client_request list = KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS);
-                sent = ki_client_send(self.client, &list, on_answer, &self, NULL, NULL) == KI_OK;
-                test_engine_advance(&self.engine, 2000);
-                assert_int_equal(self.ends, sent);
-                const ki_client_request get = KI_CLIENT_REQUEST(GET_POD);
-                self.requests = 2;
-                sent = ki_client_send(self.client, &get, on_answer, &self, NULL, NULL) == KI_OK;
-                self.ends = 0;
-                test_engine_advance(&self.engine, 2000);
-                assert_int_equal(self.ends, sent);
-            }
-            ki_client_free(self.client);
-            ki_response_unref(self.answer);
-            ki_transport_free(self.transport);
-            test_engine_close(&self.engine);
+        if (client_stage_try(&self, &memory.allocator, &KI_CLIENT_OPTIONS(.requests_per_second = 5)) == KI_OK) {
+            const ki_client_request list = KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS);
+            bool sent = ki_client_send(self.client, &list, client_stage_answer, &self, NULL, NULL) == KI_OK;
+            test_engine_advance(&self.engine, 2000);
+            assert_int_equal(self.ends, sent);
+            const ki_client_request get = KI_CLIENT_REQUEST(GET_POD);
+            self.requests = 2;
+            sent = ki_client_send(self.client, &get, client_stage_answer, &self, NULL, NULL) == KI_OK;
+            self.ends = 0;
+            test_engine_advance(&self.engine, 2000);
+            assert_int_equal(self.ends, sent);
         }
+        client_stage_close(&self);
     }
 }
 

@@ -1,8 +1,7 @@
 /* test_client_answers.c: a client's answers by HTTP status: good ones, error responses with a Status, with half of one and with none, and what of
  * them a stream is told. The server is in the process and the clock moves by hand. */
 #include "src/client/client.h"
-#include "testing/memory/transport.h"
-#include "tests/support/test_engine.h"
+#include "tests/support/client_stage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,87 +12,26 @@
 
 #include <cmocka.h>
 
-/* One answer of the server. */
-typedef struct reply {
-    int status;             /* 0: none, the connection is cut */
-    int64_t retry_after_ms; /* -1: none */
-    const char *body;       /* NULL: empty */
-    ki_status ended;
-} reply;
-
-typedef struct fixture {
-    test_engine engine;
-    ki_transport *transport;
-    ki_client *client;
-    reply script[5]; /* by request; the last one again and again */
-    int script_size;
-    int requests;
-    size_t bytes; /* of all bodies that came */
-    /* how the call ended */
-    int ends;
-    ki_error err;
-    ki_response *answer;
-    char streamed[256];
-} fixture;
-
-static void serve(kt_memory_call *call, const ki_request *request, void *user) {
-    fixture *self = user;
-    const reply *what = &self->script[self->requests < self->script_size ? self->requests : self->script_size - 1];
-    self->bytes += request->body.size;
-    self->requests++;
-    if (what->status) {
-        const ki_response_head head = { .status = what->status, .retry_after_ms = what->retry_after_ms };
-        if (!kt_memory_call_head(call, &head) ||
-            (what->body && what->body[0] && !kt_memory_call_data(call, what->body, strlen(what->body))))
-            return;
-    }
-    ki_error err = { .code = what->ended };
-    kt_memory_call_end(call, what->ended ? &err : NULL);
-}
-
-static void on_answer(const ki_response *answer, const ki_error *err, void *user) {
-    fixture *self = user;
-    self->ends++;
-    self->err = err ? *err : (ki_error)KI_ERROR_INIT;
-    ki_response_unref(self->answer);
-    self->answer = ki_response_ref(answer);
-}
+static char streamed[256];
 
 static bool on_chunk(const void *data, size_t size, void *user) {
-    fixture *self = user;
-    size_t used = strlen(self->streamed);
-    assert_true(used + size < sizeof self->streamed);
-    memcpy(self->streamed + used, data, size);
+    size_t used = strlen(streamed);
+    (void)user;
+    assert_true(used + size < sizeof streamed);
+    memcpy(streamed + used, data, size);
     return true;
 }
 
-static void open_fixture(fixture *self) {
-    memset(self, 0, sizeof *self);
-    assert_true(test_engine_open(&self->engine, NULL, 1));
-    const kt_memory_server server = { serve, NULL, self };
-    assert_int_equal(kt_memory_transport_new(self->engine.engine, &server, &self->transport, NULL), KI_OK);
-    const ki_client_options options = KI_CLIENT_OPTIONS(.engine = self->engine.engine, .transport = self->transport);
-    assert_int_equal(ki_client_new(NULL, &options, &self->client, NULL), KI_OK);
-}
-
-static void close_fixture(fixture *self) {
-    ki_client_free(self->client);
-    ki_response_unref(self->answer);
-    ki_transport_free(self->transport);
-    test_engine_close(&self->engine);
-}
-
-static void ask(fixture *self, const ki_client_request *request) {
+static void ask(client_stage *self, const ki_client_request *request) {
     self->ends = self->requests = 0;
-    self->streamed[0] = '\0';
-    memset(self->streamed, 0, sizeof self->streamed);
-    assert_int_equal(ki_client_send(self->client, request, on_answer, self, NULL, NULL), KI_OK);
+    memset(streamed, 0, sizeof streamed);
+    assert_int_equal(ki_client_send(self->client, request, client_stage_answer, self, NULL, NULL), KI_OK);
     assert_true(test_engine_advance(&self->engine, 29000));
     assert_int_equal(self->ends, 1);
 }
 
-static void ask_once(fixture *self, int status, const char *body, const ki_client_request *request) {
-    self->script[0] = (reply){ .status = status, .retry_after_ms = -1, .body = body };
+static void ask_once(client_stage *self, int status, const char *body, const ki_client_request *request) {
+    self->script[0] = (client_reply){ .status = status, .retry_after_ms = -1, .body = body };
     self->script_size = 1;
     ask(self, request);
     assert_int_equal(self->requests, 1);
@@ -107,8 +45,8 @@ static void ask_once(fixture *self, int status, const char *body, const ki_clien
 static void any_status_from_200_to_299_is_good_and_the_answer_tells_which(void **state) {
     (void)state;
     static const int good[] = { 200, 201, 202, 204, 299 };
-    fixture self;
-    open_fixture(&self);
+    client_stage self;
+    client_stage_open(&self, NULL);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         const char *body = good[i] == 204 ? NULL : "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}";
         ask_once(&self, good[i], body, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, POD, BODY));
@@ -121,7 +59,7 @@ static void any_status_from_200_to_299_is_good_and_the_answer_tells_which(void *
     ask_once(&self, 200, "aaaaa", &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
     assert_int_equal(self.err.code, KI_OK);
     assert_string_equal(ki_response_body(self.answer, &size), "aaaaa");
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static void any_other_status_is_an_error_of_its_kind_whatever_its_body(void **state) {
@@ -147,8 +85,8 @@ static void any_other_status_is_an_error_of_its_kind_whatever_its_body(void **st
     };
     static const char *const bodies[] = { NULL,         "aaaaa", "{}",
                                           "{\"kind\":", "[1]",   "{\"status\":\"Failure\",\"code\":418}" };
-    fixture self;
-    open_fixture(&self);
+    client_stage self;
+    client_stage_open(&self, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (size_t n = 0; n < sizeof bodies / sizeof *bodies; n++) {
             ask_once(&self, cases[i].status, bodies[n], &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
@@ -165,7 +103,7 @@ static void any_other_status_is_an_error_of_its_kind_whatever_its_body(void **st
             assert_string_equal(ki_response_body(self.answer, &size), bodies[n] ? bodies[n] : "");
         }
     }
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static void a_status_of_the_body_does_not_change_that_of_http(void **state) {
@@ -175,8 +113,8 @@ static void a_status_of_the_body_does_not_change_that_of_http(void **state) {
         "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":404}",
         "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Success\",\"code\":404}",
     };
-    fixture self;
-    open_fixture(&self);
+    client_stage self;
+    client_stage_open(&self, NULL);
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         ask_once(&self, 400, bodies[i], &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
         assert_int_equal(self.err.code, KI_ERR_HTTP);
@@ -184,7 +122,7 @@ static void a_status_of_the_body_does_not_change_that_of_http(void **state) {
         assert_true(ki_error_is_bad_request(&self.err));
         assert_false(ki_error_is_not_found(&self.err));
     }
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static void a_conflict_without_a_reason_is_what_the_method_makes_of_it(void **state) {
@@ -205,8 +143,8 @@ static void a_conflict_without_a_reason_is_what_the_method_makes_of_it(void **st
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, POD, BODY), NULL, false },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, POD), NULL, false },
     };
-    fixture self;
-    open_fixture(&self);
+    client_stage self;
+    client_stage_open(&self, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ask_once(&self, 409, cases[i].body, &cases[i].request);
         assert_int_equal(self.err.http_status, 409);
@@ -216,14 +154,14 @@ static void a_conflict_without_a_reason_is_what_the_method_makes_of_it(void **st
         assert_int_equal(self.err.category, cases[i].exists ? KI_CATEGORY_REQUEST : KI_CATEGORY_RETRY);
         assert_non_null(strstr(self.err.message, "pods"));
     }
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static void a_refusal_keeps_64_kib_of_its_body(void **state) {
     (void)state;
     const size_t limit = 64 * 1024;
-    fixture self;
-    open_fixture(&self);
+    client_stage self;
+    client_stage_open(&self, NULL);
     char *body = malloc(limit + 100);
     memset(body, 'a', limit + 99);
     body[limit + 99] = '\0';
@@ -235,26 +173,26 @@ static void a_refusal_keeps_64_kib_of_its_body(void **state) {
     ask_once(&self, 400, body, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
     assert_string_equal(ki_response_body(self.answer, &size), body);
     free(body);
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static void each_try_has_the_whole_body_until_one_succeeds(void **state) {
     (void)state;
     static const int busy[] = { 429, 500, 501, 504 };
     char body[4000];
-    fixture self;
-    open_fixture(&self);
+    client_stage self;
+    client_stage_open(&self, NULL);
     memset(body, 'a', sizeof body);
     for (size_t i = 0; i < 4; i++)
-        self.script[i] = (reply){ .status = busy[i], .retry_after_ms = 0 };
-    self.script[4] = (reply){ .status = 200, .retry_after_ms = -1 };
+        self.script[i] = (client_reply){ .status = busy[i], .retry_after_ms = 0 };
+    self.script[4] = (client_reply){ .status = 200, .retry_after_ms = -1 };
     self.script_size = 5;
     ask(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "POST", .path = "/foo/bar/baz", .body = body,
                                   .body_size = sizeof body));
     assert_int_equal(self.requests, 5);
     assert_int_equal(self.bytes, 5 * sizeof body);
     assert_int_equal(self.err.code, KI_OK);
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 /* --- what is never sent --------------------------------------------------------------------------------------------------------- */
@@ -262,8 +200,8 @@ static void each_try_has_the_whole_body_until_one_succeeds(void **state) {
 static void no_segment_of_the_path_may_lead_elsewhere(void **state) {
     (void)state;
     static const char *const segments[] = { ".", "..", "test/segment", "test%2bsegment" };
-    fixture self;
-    open_fixture(&self);
+    client_stage self;
+    client_stage_open(&self, NULL);
     for (size_t i = 0; i < sizeof segments / sizeof *segments; i++) {
         const char *bad = segments[i];
         const ki_resource group = { bad, "v1", "foos", "Foo", true }, version = { "g", bad, "foos", "Foo", true };
@@ -287,7 +225,7 @@ static void no_segment_of_the_path_may_lead_elsewhere(void **state) {
         };
         for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
             ki_error err = KI_ERROR_INIT;
-            assert_int_equal(ki_client_send(self.client, &cases[n].request, on_answer, &self, NULL, &err),
+            assert_int_equal(ki_client_send(self.client, &cases[n].request, client_stage_answer, &self, NULL, &err),
                              KI_ERR_INVALID);
             if (!strstr(err.message, cases[n].word) || !strstr(err.message, bad))
                 fail_msg("%s as the %s: %s", bad, cases[n].word, err.message);
@@ -303,33 +241,35 @@ static void no_segment_of_the_path_may_lead_elsewhere(void **state) {
                                   .name = has_name ? "a" : NULL, BODY);
             const ki_client_request called =
                 KI_CLIENT_REQUEST(.verb = verbs[n], .resource = KI_NODES, .name = bad, BODY);
-            assert_int_equal(ki_client_send(self.client, &within, on_answer, &self, NULL, NULL), KI_ERR_INVALID);
+            assert_int_equal(ki_client_send(self.client, &within, client_stage_answer, &self, NULL, NULL),
+                             KI_ERR_INVALID);
             if (has_name)
-                assert_int_equal(ki_client_send(self.client, &called, on_answer, &self, NULL, NULL), KI_ERR_INVALID);
+                assert_int_equal(ki_client_send(self.client, &called, client_stage_answer, &self, NULL, NULL),
+                                 KI_ERR_INVALID);
         }
     }
     assert_int_equal(self.requests, 0);
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 static void a_namespaced_object_without_its_namespace_is_not_asked_for(void **state) {
     (void)state;
     static const ki_client_verb verbs[] = { KI_CLIENT_GET, KI_CLIENT_CREATE, KI_CLIENT_UPDATE, KI_CLIENT_PATCH,
                                             KI_CLIENT_DELETE };
-    fixture self;
-    open_fixture(&self);
+    client_stage self;
+    client_stage_open(&self, NULL);
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         const char *name = verbs[i] == KI_CLIENT_CREATE ? NULL : "a";
         ki_error err = KI_ERROR_INIT;
         const ki_client_request without = KI_CLIENT_REQUEST(.verb = verbs[i], .resource = KI_PODS, .name = name,
                                                             .namespace_name = i % 2 ? "" : NULL, BODY);
-        assert_int_equal(ki_client_send(self.client, &without, on_answer, &self, NULL, &err), KI_ERR_INVALID);
+        assert_int_equal(ki_client_send(self.client, &without, client_stage_answer, &self, NULL, &err), KI_ERR_INVALID);
         assert_non_null(strstr(err.message, "namespace is missing"));
         ask_once(&self, 200, NULL,
                  &KI_CLIENT_REQUEST(.verb = verbs[i], .resource = KI_PODS, .name = name, .namespace_name = "n", BODY));
         ask_once(&self, 200, NULL, &KI_CLIENT_REQUEST(.verb = verbs[i], .resource = KI_NODES, .name = name, BODY));
     }
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 /* --- streams -------------------------------------------------------------------------------------------------------------------- */
@@ -340,7 +280,7 @@ static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
                                  "\"message\":\"a container name must be specified for pod x, choose one of: [a b]\","
                                  "\"reason\":\"BadRequest\",\"code\":400}";
     const struct {
-        reply script[5];
+        client_reply script[CLIENT_REPLIES];
         int requests;
         const char *streamed;
         const char *message; /* of the error; NULL: none */
@@ -365,20 +305,20 @@ static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
           "yes",
           NULL },
     };
-    fixture self;
-    open_fixture(&self);
+    client_stage self;
+    client_stage_open(&self, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memcpy(self.script, cases[i].script, sizeof self.script);
         self.script_size = 5;
         ask(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD, .on_data = on_chunk,
                                       .options = &KI_REQUEST_OPTIONS(.subresource = "log")));
-        assert_string_equal(self.streamed, cases[i].streamed);
+        assert_string_equal(streamed, cases[i].streamed);
         assert_int_equal(self.requests, cases[i].requests);
         assert_true(!self.err.code == !cases[i].message);
         if (cases[i].message && !strstr(self.err.message, cases[i].message))
             fail_msg("case %zu: %s", i, self.err.message);
     }
-    close_fixture(&self);
+    client_stage_close(&self);
 }
 
 int main(void) {

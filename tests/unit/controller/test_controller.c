@@ -10,32 +10,8 @@
 
 #include <cmocka.h>
 
-static controller_stage s;
-
-static int open_stage(void **state) {
-    (void)state;
-    return !stage_open(&s, NULL, NULL);
-}
-
-static int close_stage(void **state) {
-    (void)state;
-    stage_close(&s);
-    return 0;
-}
-
-/* A controller of ConfigMaps that has started. */
-static void control(ki_controller_options options) {
-    assert_int_equal(stage_control(&s, options), KI_OK);
-    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
-    stage_start(&s);
-}
-
-static void add(const char *key) {
-    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), key), KI_OK);
-}
-
 static int failures_of(const char *key) {
-    return ki_workqueue_num_requeues(ki_controller_queue(s.controller), key);
+    return ki_workqueue_num_requeues(ki_controller_queue(stage.controller), key);
 }
 
 /* --- errors of new ------------------------------------------------------------------------------------------------------------------- */
@@ -59,17 +35,17 @@ static void what_cannot_be_is_refused(void **state) {
     };
     ki_controller *none = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(ki_controller_new(s.factory, &cases[i].options, &none, NULL), cases[i].status);
+        assert_int_equal(ki_controller_new(stage.factory, &cases[i].options, &none, NULL), cases[i].status);
         assert_null(none);
     }
-    const ki_controller_options good = KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = stage_reconcile, .user = &s);
+    const ki_controller_options good = KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = stage_reconcile, .user = &stage);
     assert_int_equal(ki_controller_new(NULL, &good, &none, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_controller_new(s.factory, NULL, &none, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_controller_new(s.factory, &good, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_controller_new(stage.factory, NULL, &none, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_controller_new(stage.factory, &good, NULL, NULL), KI_ERR_INVALID);
     ki_controller_free(NULL);
     ki_controller_stop(NULL);
-    ki_factory_stop(s.factory);
-    assert_int_equal(ki_controller_new(s.factory, &good, &none, NULL), KI_ERR_STATE);
+    ki_factory_stop(stage.factory);
+    assert_int_equal(ki_controller_new(stage.factory, &good, &none, NULL), KI_ERR_STATE);
     assert_null(none);
 }
 
@@ -81,8 +57,8 @@ static void an_elector_of_another_engine_is_refused(void **state) {
     assert_int_equal(
         ki_elector_new(other.factory, &KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "lock"), &elector, NULL),
         KI_OK);
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .elector = elector)), KI_ERR_INVALID);
-    assert_null(s.controller);
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c", .elector = elector)), KI_ERR_INVALID);
+    assert_null(stage.controller);
     ki_elector_free(elector);
     stage_close(&other);
 }
@@ -90,14 +66,15 @@ static void an_elector_of_another_engine_is_refused(void **state) {
 static void two_controllers_of_a_factory_have_two_names(void **state) {
     (void)state;
     ki_controller *second = NULL;
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "first")), KI_OK);
-    ki_controller_options options = KI_CONTROLLER_OPTIONS(.name = "first", .reconcile = stage_reconcile, .user = &s);
-    assert_int_equal(ki_controller_new(s.factory, &options, &second, NULL), KI_ERR_EXISTS);
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "first")), KI_OK);
+    ki_controller_options options =
+        KI_CONTROLLER_OPTIONS(.name = "first", .reconcile = stage_reconcile, .user = &stage);
+    assert_int_equal(ki_controller_new(stage.factory, &options, &second, NULL), KI_ERR_EXISTS);
     options.name = "second";
-    assert_int_equal(ki_controller_new(s.factory, &options, &second, NULL), KI_OK);
+    assert_int_equal(ki_controller_new(stage.factory, &options, &second, NULL), KI_OK);
     ki_controller_free(second);
     second = NULL;
-    assert_int_equal(ki_controller_new(s.factory, &options, &second, NULL), KI_OK);
+    assert_int_equal(ki_controller_new(stage.factory, &options, &second, NULL), KI_OK);
     ki_controller_free(second);
 }
 
@@ -113,36 +90,37 @@ static void a_watch_that_cannot_be_is_refused(void **state) {
         { KI_CONTROLLER_WATCH(.owner = &no_kind), KI_ERR_INVALID },
         { KI_CONTROLLER_WATCH(.owner = KI_CONFIGMAPS), KI_OK },
     };
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(ki_controller_watch(s.controller, s.secrets, &cases[i].options, NULL), cases[i].status);
-    assert_int_equal(ki_controller_watch(NULL, s.secrets, NULL, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_controller_watch(s.controller, NULL, NULL, NULL), KI_ERR_INVALID);
+        assert_int_equal(ki_controller_watch(stage.controller, stage.secrets, &cases[i].options, NULL),
+                         cases[i].status);
+    assert_int_equal(ki_controller_watch(NULL, stage.secrets, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_controller_watch(stage.controller, NULL, NULL, NULL), KI_ERR_INVALID);
 
     controller_stage other;
     assert_true(stage_open(&other, NULL, NULL));
-    assert_int_equal(ki_controller_watch(s.controller, other.secrets, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_controller_watch(stage.controller, other.secrets, NULL, NULL), KI_ERR_INVALID);
     stage_close(&other);
 
-    stage_start(&s);
-    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_ERR_STATE);
-    ki_controller_stop(s.controller);
-    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_ERR_STATE);
+    stage_start(&stage);
+    assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, NULL, NULL), KI_ERR_STATE);
+    ki_controller_stop(stage.controller);
+    assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, NULL, NULL), KI_ERR_STATE);
 }
 
 /* --- the beginning ------------------------------------------------------------------------------------------------------------------ */
 
 static void a_key_is_reconciled_once_its_informer_has_synced(void **state) {
     (void)state;
-    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
-    control(KI_CONTROLLER_OPTIONS(.name = "c"));
-    stage_expect(&s, "default/a");
-    stage_put(&s, KI_CONFIGMAPS, "default/b", "");
-    stage_settle(&s);
-    stage_expect(&s, "default/b");
-    stage_delete(&s, KI_CONFIGMAPS, "default/a");
-    stage_settle(&s);
-    stage_expect(&s, "default/a");
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
+    stage_expect(&stage, "default/a");
+    stage_put(&stage, KI_CONFIGMAPS, "default/b", "");
+    stage_settle(&stage);
+    stage_expect(&stage, "default/b");
+    stage_delete(&stage, KI_CONFIGMAPS, "default/a");
+    stage_settle(&stage);
+    stage_expect(&stage, "default/a");
 }
 
 /* The second informer is of a factory that has not started yet. */
@@ -150,47 +128,47 @@ static void no_reconcile_begins_before_all_watched_informers_have_synced(void **
     (void)state;
     ki_factory *later = NULL;
     ki_informer *nodes = NULL;
-    const ki_factory_options options = KI_FACTORY_OPTIONS(.engine = s.engine.engine, .transport = s.transport);
+    const ki_factory_options options = KI_FACTORY_OPTIONS(.engine = stage.engine.engine, .transport = stage.transport);
     assert_int_equal(ki_factory_new(NULL, &options, &later, NULL), KI_OK);
     assert_int_equal(ki_factory_informer(later, KI_NODES, NULL, &nodes, NULL), KI_OK);
-    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
-    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
-    assert_int_equal(ki_controller_watch(s.controller, nodes, NULL, NULL), KI_OK);
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, NULL, NULL), KI_OK);
+    assert_int_equal(ki_controller_watch(stage.controller, nodes, NULL, NULL), KI_OK);
 
-    stage_start(&s);
-    stage_advance(&s, 60000);
-    stage_expect(&s, "");
+    stage_start(&stage);
+    stage_advance(&stage, 60000);
+    stage_expect(&stage, "");
 
     assert_int_equal(ki_factory_start(later, NULL), KI_OK);
-    stage_settle(&s);
-    stage_expect(&s, "default/a");
-    ki_controller_free(s.controller);
-    s.controller = NULL;
+    stage_settle(&stage);
+    stage_expect(&stage, "default/a");
+    ki_controller_free(stage.controller);
+    stage.controller = NULL;
     ki_factory_free(later);
 }
 
 static void a_controller_made_later_starts_with_the_next_start(void **state) {
     (void)state;
-    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
-    stage_start(&s);
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
-    stage_settle(&s);
-    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
-    stage_settle(&s);
-    stage_expect(&s, "");
-    stage_start(&s);
-    stage_expect(&s, "default/a");
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
+    stage_start(&stage);
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    stage_settle(&stage);
+    assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, NULL, NULL), KI_OK);
+    stage_settle(&stage);
+    stage_expect(&stage, "");
+    stage_start(&stage);
+    stage_expect(&stage, "default/a");
 }
 
 static void a_controller_without_watches_takes_the_keys_of_its_queue(void **state) {
     (void)state;
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
-    add("tick");
-    stage_settle(&s);
-    stage_expect(&s, "");
-    stage_start(&s);
-    stage_expect(&s, "tick");
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    stage_add("tick");
+    stage_settle(&stage);
+    stage_expect(&stage, "");
+    stage_start(&stage);
+    stage_expect(&stage, "tick");
 }
 
 /* --- results ------------------------------------------------------------------------------------------------------------------------ */
@@ -228,34 +206,34 @@ static void a_result_says_when_a_key_is_processed_again(void **state) {
         { "F", 0, 5, "k", 0, "error", 1 },
         { "ft", 0, 1000000, "k", 0, "error", 2 },
     };
-    close_stage(NULL);
+    stage_tear_down(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char sample[128];
-        assert_true(stage_open(&s, NULL, NULL));
-        control(KI_CONTROLLER_OPTIONS(.name = "c"));
-        s.script = cases[i].script;
-        s.requeue_after = cases[i].after;
-        add("k");
-        ki_engine *engine = s.engine.engine;
-        while (!s.notes[0])
+        assert_true(stage_open(&stage, NULL, NULL));
+        stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
+        stage.script = cases[i].script;
+        stage.requeue_after = cases[i].after;
+        stage_add("k");
+        ki_engine *engine = stage.engine.engine;
+        while (!stage.notes[0])
             assert_int_equal(ki_engine_step(engine, 1, NULL), KI_OK);
-        stage_expect(&s, "k");
-        stage_advance(&s, cases[i].advance_ms);
-        stage_expect(&s, cases[i].notes);
+        stage_expect(&stage, "k");
+        stage_advance(&stage, cases[i].advance_ms);
+        stage_expect(&stage, cases[i].notes);
         assert_int_equal(failures_of("k"), cases[i].failures);
         snprintf(sample, sizeof sample, "controller_runtime_reconcile_total{controller=\"c\",result=\"%s\"}",
                  cases[i].sample);
-        assert_int_equal((int)stage_metric(&s, sample), cases[i].times);
-        stage_close(&s);
+        assert_int_equal((int)stage_metric(&stage, sample), cases[i].times);
+        stage_close(&stage);
     }
-    assert_true(stage_open(&s, NULL, NULL));
+    assert_true(stage_open(&stage, NULL, NULL));
 }
 
 static ki_status call_twice(ki_reconcile *call, const char *key, void *user, ki_error *err) {
     (void)err;
     const char *order = user;
-    stage_note(&s, key);
-    if (strlen(s.notes) > 2)
+    stage_note(&stage, key);
+    if (strlen(stage.notes) > 2)
         return KI_OK;
     for (; *order; order++) {
         if (*order == 'r')
@@ -272,21 +250,21 @@ static void the_last_of_two_requeues_counts(void **state) {
         const char *order;
         int64_t ms;
     } cases[] = { { "ra", 1000 }, { "ar", 5 } };
-    close_stage(NULL);
+    stage_tear_down(NULL);
     for (size_t i = 0; i < 2; i++) {
-        assert_true(stage_open(&s, NULL, NULL));
+        assert_true(stage_open(&stage, NULL, NULL));
         char order[4];
         snprintf(order, sizeof order, "%s", cases[i].order);
-        control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = call_twice, .user = order));
-        add("k");
-        stage_advance(&s, cases[i].ms - 1);
-        stage_expect(&s, "k");
-        stage_note(&s, "0123");
-        stage_advance(&s, 1);
-        stage_expect(&s, "0123 k");
-        stage_close(&s);
+        stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = call_twice, .user = order));
+        stage_add("k");
+        stage_advance(&stage, cases[i].ms - 1);
+        stage_expect(&stage, "k");
+        stage_note(&stage, "0123");
+        stage_advance(&stage, 1);
+        stage_expect(&stage, "0123 k");
+        stage_close(&stage);
     }
-    assert_true(stage_open(&s, NULL, NULL));
+    assert_true(stage_open(&stage, NULL, NULL));
 }
 
 static ki_status fail_without_words(ki_reconcile *call, const char *key, void *user, ki_error *err) {
@@ -297,53 +275,53 @@ static ki_status fail_without_words(ki_reconcile *call, const char *key, void *u
 
 static void an_error_is_logged_with_the_key(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "foo"));
-    s.script = "f..t";
-    add("default/x");
-    stage_advance(&s, 1000);
-    assert_string_equal(s.logged, "foo: reconcile default/x: it did not work; retried later\n");
-    s.logged[0] = '\0';
-    add("default/y");
-    add("default/z");
-    stage_settle(&s);
-    assert_string_equal(s.logged, "foo: reconcile default/z: it did not work; not retried\n");
-    assert_int_equal((int)stage_metric(&s, "controller_runtime_reconcile_errors_total{controller=\"foo\"}"), 2);
-    assert_int_equal((int)stage_metric(&s, "controller_runtime_terminal_reconcile_errors_total{controller=\"foo\"}"),
-                     1);
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "foo"));
+    stage.script = "f..t";
+    stage_add("default/x");
+    stage_advance(&stage, 1000);
+    assert_string_equal(stage.logged, "foo: reconcile default/x: it did not work; retried later\n");
+    stage.logged[0] = '\0';
+    stage_add("default/y");
+    stage_add("default/z");
+    stage_settle(&stage);
+    assert_string_equal(stage.logged, "foo: reconcile default/z: it did not work; not retried\n");
+    assert_int_equal((int)stage_metric(&stage, "controller_runtime_reconcile_errors_total{controller=\"foo\"}"), 2);
+    assert_int_equal(
+        (int)stage_metric(&stage, "controller_runtime_terminal_reconcile_errors_total{controller=\"foo\"}"), 1);
 }
 
 static void an_error_without_a_message_is_logged_by_its_name(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = fail_without_words));
-    add("k");
-    stage_settle(&s);
-    assert_non_null(strstr(s.logged, ki_status_name(KI_ERR_HTTP)));
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = fail_without_words));
+    stage_add("k");
+    stage_settle(&stage);
+    assert_non_null(strstr(stage.logged, ki_status_name(KI_ERR_HTTP)));
 }
 
 static void other_keys_go_on_while_one_fails(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "c"));
-    s.script = "f";
-    add("bad");
-    add("good");
-    stage_advance(&s, 5);
-    stage_expect(&s, "bad good bad");
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
+    stage.script = "f";
+    stage_add("bad");
+    stage_add("good");
+    stage_advance(&stage, 5);
+    stage_expect(&stage, "bad good bad");
 }
 
 static void the_rate_limits_of_the_options_count(void **state) {
     (void)state;
     static const ki_rate_limit limits[] = { KI_RATE_LIMIT_FAST_SLOW(7, 9, 1) };
-    control(KI_CONTROLLER_OPTIONS(.name = "c", .rate_limits = limits, .rate_limit_count = 1));
-    s.script = "ff";
-    add("k");
-    stage_advance(&s, 6);
-    stage_expect(&s, "k");
-    stage_advance(&s, 1);
-    stage_expect(&s, "k");
-    stage_advance(&s, 8);
-    stage_expect(&s, "");
-    stage_advance(&s, 1);
-    stage_expect(&s, "k");
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .rate_limits = limits, .rate_limit_count = 1));
+    stage.script = "ff";
+    stage_add("k");
+    stage_advance(&stage, 6);
+    stage_expect(&stage, "k");
+    stage_advance(&stage, 1);
+    stage_expect(&stage, "k");
+    stage_advance(&stage, 8);
+    stage_expect(&stage, "");
+    stage_advance(&stage, 1);
+    stage_expect(&stage, "k");
 }
 
 /* --- priorities ---------------------------------------------------------------------------------------------------------------------- */
@@ -351,27 +329,27 @@ static void the_rate_limits_of_the_options_count(void **state) {
 /* All that is queued before the work begins comes out by priority, then in the order of its arrival. */
 static void changes_come_before_what_was_there(void **state) {
     (void)state;
-    close_stage(NULL);
+    stage_tear_down(NULL);
     for (int no_priority = 0; no_priority < 2; no_priority++) {
-        assert_true(stage_open(&s, NULL, NULL));
-        stage_put(&s, KI_CONFIGMAPS, "default/old", "");
-        control(KI_CONTROLLER_OPTIONS(.name = "c", .no_priority = no_priority != 0));
-        stage_expect(&s, "default/old");
-        s.script = "d"; /* the one worker is busy */
-        add("busy");
-        stage_settle(&s);
-        ki_workqueue *queue = ki_controller_queue(s.controller);
+        assert_true(stage_open(&stage, NULL, NULL));
+        stage_put(&stage, KI_CONFIGMAPS, "default/old", "");
+        stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .no_priority = no_priority != 0));
+        stage_expect(&stage, "default/old");
+        stage.script = "d"; /* the one worker is busy */
+        stage_add("busy");
+        stage_settle(&stage);
+        ki_workqueue *queue = ki_controller_queue(stage.controller);
         const ki_add_options low = KI_ADD_OPTIONS(.priority = KI_PRIORITY_LOW);
         assert_int_equal(ki_workqueue_add_with(queue, "low", &low), KI_OK);
-        stage_put(&s, KI_CONFIGMAPS, "default/new", "");
-        stage_settle(&s);
-        stage_expect(&s, "busy");
-        ki_reconcile_finish(s.deferred[0], NULL);
-        stage_settle(&s);
-        stage_expect(&s, no_priority ? "low default/new" : "default/new low");
-        stage_close(&s);
+        stage_put(&stage, KI_CONFIGMAPS, "default/new", "");
+        stage_settle(&stage);
+        stage_expect(&stage, "busy");
+        ki_reconcile_finish(stage.deferred[0], NULL);
+        stage_settle(&stage);
+        stage_expect(&stage, no_priority ? "low default/new" : "default/new low");
+        stage_close(&stage);
     }
-    assert_true(stage_open(&s, NULL, NULL));
+    assert_true(stage_open(&stage, NULL, NULL));
 }
 
 static int priorities[8];
@@ -387,16 +365,16 @@ static void a_key_keeps_its_priority_when_it_is_processed_again(void **state) {
     (void)state;
     static const char *const scripts[] = { "f", "r", "a", "F" };
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
-        close_stage(NULL);
-        assert_true(stage_open(&s, NULL, NULL));
+        stage_tear_down(NULL);
+        assert_true(stage_open(&stage, NULL, NULL));
         priority_count = 0;
-        s.script = scripts[i];
-        s.requeue_after = 5;
-        stage_put(&s, KI_CONFIGMAPS, "default/a", "");
-        control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = note_priority, .user = &s));
-        stage_advance(&s, 5);
-        stage_put(&s, KI_CONFIGMAPS, "default/a", "\"labels\":{\"x\":\"y\"}");
-        stage_settle(&s);
+        stage.script = scripts[i];
+        stage.requeue_after = 5;
+        stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
+        stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = note_priority, .user = &stage));
+        stage_advance(&stage, 5);
+        stage_put(&stage, KI_CONFIGMAPS, "default/a", "\"labels\":{\"x\":\"y\"}");
+        stage_settle(&stage);
         assert_int_equal(priority_count, 3);
         assert_int_equal(priorities[0], KI_PRIORITY_LOW); /* of the first list */
         assert_int_equal(priorities[1], KI_PRIORITY_LOW);
@@ -408,43 +386,43 @@ static void a_key_keeps_its_priority_when_it_is_processed_again(void **state) {
 
 static void a_deferred_key_is_processed_until_it_is_finished(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
-    s.script = "d";
-    add("k");
-    stage_settle(&s);
-    add("k"); /* changes meanwhile */
-    add("other");
-    stage_settle(&s);
-    stage_expect(&s, "k other");
-    assert_int_equal((int)stage_metric(&s, "controller_runtime_active_workers{controller=\"c\"}"), 1);
-    assert_false(ki_reconcile_is_cancelled(s.deferred[0]));
-    s.engine.now += KI_SECONDS(3);
-    assert_true(stage_metric(&s, "workqueue_longest_running_processor_seconds{name=\"c\"}") >= 3);
-    ki_reconcile_finish(s.deferred[0], NULL);
-    stage_settle(&s);
-    stage_expect(&s, "k");
-    assert_int_equal((int)stage_metric(&s, "controller_runtime_reconcile_time_seconds_sum{controller=\"c\"}"), 3);
-    assert_int_equal((int)stage_metric(&s, "controller_runtime_reconcile_time_seconds_count{controller=\"c\"}"), 3);
-    assert_int_equal((int)stage_metric(&s, "controller_runtime_active_workers{controller=\"c\"}"), 0);
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
+    stage.script = "d";
+    stage_add("k");
+    stage_settle(&stage);
+    stage_add("k"); /* changes meanwhile */
+    stage_add("other");
+    stage_settle(&stage);
+    stage_expect(&stage, "k other");
+    assert_int_equal((int)stage_metric(&stage, "controller_runtime_active_workers{controller=\"c\"}"), 1);
+    assert_false(ki_reconcile_is_cancelled(stage.deferred[0]));
+    stage.engine.now += KI_SECONDS(3);
+    assert_true(stage_metric(&stage, "workqueue_longest_running_processor_seconds{name=\"c\"}") >= 3);
+    ki_reconcile_finish(stage.deferred[0], NULL);
+    stage_settle(&stage);
+    stage_expect(&stage, "k");
+    assert_int_equal((int)stage_metric(&stage, "controller_runtime_reconcile_time_seconds_sum{controller=\"c\"}"), 3);
+    assert_int_equal((int)stage_metric(&stage, "controller_runtime_reconcile_time_seconds_count{controller=\"c\"}"), 3);
+    assert_int_equal((int)stage_metric(&stage, "controller_runtime_active_workers{controller=\"c\"}"), 0);
 }
 
 static void workers_bound_the_deferred_reconciles(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
-    s.script = "dddd";
-    add("a");
-    add("b");
-    add("c");
-    stage_settle(&s);
-    stage_expect(&s, "a b");
-    ki_reconcile_finish(s.deferred[1], NULL);
-    stage_settle(&s);
-    stage_expect(&s, "c");
-    ki_reconcile_finish(s.deferred[0], NULL);
-    ki_reconcile_finish(s.deferred[2], NULL);
-    stage_settle(&s);
-    stage_expect(&s, "");
-    assert_int_equal((int)stage_metric(&s, "controller_runtime_max_concurrent_reconciles{controller=\"c\"}"), 2);
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
+    stage.script = "dddd";
+    stage_add("a");
+    stage_add("b");
+    stage_add("c");
+    stage_settle(&stage);
+    stage_expect(&stage, "a b");
+    ki_reconcile_finish(stage.deferred[1], NULL);
+    stage_settle(&stage);
+    stage_expect(&stage, "c");
+    ki_reconcile_finish(stage.deferred[0], NULL);
+    ki_reconcile_finish(stage.deferred[2], NULL);
+    stage_settle(&stage);
+    stage_expect(&stage, "");
+    assert_int_equal((int)stage_metric(&stage, "controller_runtime_max_concurrent_reconciles{controller=\"c\"}"), 2);
 }
 
 static void a_deferred_reconcile_ends_as_it_is_finished(void **state) {
@@ -458,15 +436,15 @@ static void a_deferred_reconcile_ends_as_it_is_finished(void **state) {
         { "after", 70, "k" }, { "after", 69, "" }, { "empty error", 5, "k" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        close_stage(NULL);
-        assert_true(stage_open(&s, NULL, NULL));
-        control(KI_CONTROLLER_OPTIONS(.name = "c"));
-        s.script = "d";
-        add("k");
-        stage_settle(&s);
-        stage_expect(&s, "k");
+        stage_tear_down(NULL);
+        assert_true(stage_open(&stage, NULL, NULL));
+        stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
+        stage.script = "d";
+        stage_add("k");
+        stage_settle(&stage);
+        stage_expect(&stage, "k");
         ki_error cause = KI_ERROR_INIT;
-        ki_reconcile *call = s.deferred[0];
+        ki_reconcile *call = stage.deferred[0];
         if (strcmp(cases[i].how, "error") == 0 || strcmp(cases[i].how, "terminal") == 0)
             ki_error_set(&cause, KI_ERR_TIMEOUT, "no answer");
         if (strcmp(cases[i].how, "terminal") == 0)
@@ -476,24 +454,24 @@ static void a_deferred_reconcile_ends_as_it_is_finished(void **state) {
         if (strcmp(cases[i].how, "after") == 0)
             ki_reconcile_requeue_after(call, 70);
         ki_reconcile_finish(call, strstr(cases[i].how, "error") || cause.code ? &cause : NULL);
-        stage_advance(&s, cases[i].ms);
-        stage_expect(&s, cases[i].notes);
+        stage_advance(&stage, cases[i].ms);
+        stage_expect(&stage, cases[i].notes);
     }
 }
 
 static ki_status defer_and_fail(ki_reconcile *call, const char *key, void *user, ki_error *err) {
     (void)user;
-    stage_note(&s, key);
+    stage_note(&stage, key);
     ki_reconcile_defer(call);
     return ki_error_set(err, KI_ERR_HTTP, "not sent");
 }
 
 static void an_error_that_is_returned_ends_a_deferred_reconcile(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = defer_and_fail));
-    add("k");
-    stage_advance(&s, 5);
-    stage_expect(&s, "k k");
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = defer_and_fail));
+    stage_add("k");
+    stage_advance(&stage, 5);
+    stage_expect(&stage, "k k");
 }
 
 /* --- metrics --------------------------------------------------------------------------------------------------------------------------- */
@@ -502,11 +480,11 @@ static void the_factory_s_text_has_all_controllers_metrics_together(void **state
     (void)state;
     ki_controller *second = NULL;
     const ki_controller_options options =
-        KI_CONTROLLER_OPTIONS(.name = "two", .reconcile = stage_reconcile, .user = &s);
-    control(KI_CONTROLLER_OPTIONS(.name = "one", .workers = 3));
-    assert_int_equal(ki_controller_new(s.factory, &options, &second, NULL), KI_OK);
+        KI_CONTROLLER_OPTIONS(.name = "two", .reconcile = stage_reconcile, .user = &stage);
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "one", .workers = 3));
+    assert_int_equal(ki_controller_new(stage.factory, &options, &second, NULL), KI_OK);
     char *text = NULL;
-    assert_int_equal(ki_factory_metrics_text(s.factory, &text, NULL), KI_OK);
+    assert_int_equal(ki_factory_metrics_text(stage.factory, &text, NULL), KI_OK);
     static const char expected[] = "# TYPE controller_runtime_max_concurrent_reconciles gauge\n"
                                    "# HELP controller_runtime_max_concurrent_reconciles Reconciles that may run at "
                                    "once.\n"
@@ -526,7 +504,7 @@ static void the_factory_s_text_has_all_controllers_metrics_together(void **state
     assert_string_equal(end, "# EOF\n");
     ki_metrics_text_free(text);
     ki_controller_free(second);
-    assert_int_equal((int)stage_metric(&s, "workqueue_depth{name=\"two\"}"), -1);
+    assert_int_equal((int)stage_metric(&stage, "workqueue_depth{name=\"two\"}"), -1);
 }
 
 static char told[STAGE_TEXT];
@@ -559,37 +537,37 @@ static void tell_gauge(const ki_metric *metric, const ki_label *labels, size_t c
 static void the_program_s_metrics_library_is_told(void **state) {
     (void)state;
     const ki_metrics library = { tell_count, tell_value, tell_gauge, NULL };
-    close_stage(NULL);
-    assert_true(stage_open(&s, NULL, &library));
-    control(KI_CONTROLLER_OPTIONS(.name = "c"));
-    s.script = "t";
-    add("k");
+    stage_tear_down(NULL);
+    assert_true(stage_open(&stage, NULL, &library));
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
+    stage.script = "t";
+    stage_add("k");
     told[0] = '\0';
-    stage_settle(&s);
+    stage_settle(&stage);
     assert_string_equal(told, "add reconcile controller=c result=error 1\nadd reconcile_errors controller=c 1\n"
                               "add terminal_reconcile_errors controller=c 1\n"
                               "observe reconcile_time_seconds controller=c 0\n");
     told[0] = '\0';
-    assert_int_equal(ki_factory_update_gauges(s.factory, NULL), KI_OK);
+    assert_int_equal(ki_factory_update_gauges(stage.factory, NULL), KI_OK);
     assert_string_equal(told, "set max_concurrent_reconciles controller=c 1\nset active_workers controller=c 0\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, close_stage)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
 
 /* As a worker's thread does that has got a key and leads no more. */
 static void a_key_that_is_put_back_is_handed_out_again(void **state) {
     (void)state;
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
-    ki_workqueue *queue = ki_controller_queue(s.controller);
-    add("a");
-    ki_mutex_lock(&s.controller->mutex);
-    ki_reconcile *call = ki_reconcile_take(s.controller);
-    ki_mutex_unlock(&s.controller->mutex);
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    ki_workqueue *queue = ki_controller_queue(stage.controller);
+    stage_add("a");
+    ki_mutex_lock(&stage.controller->mutex);
+    ki_reconcile *call = ki_reconcile_take(stage.controller);
+    ki_mutex_unlock(&stage.controller->mutex);
 
     ki_reconcile_put_back(call, ki_workqueue_get(queue, 0, NULL));
 
     assert_int_equal(ki_workqueue_length(queue), 1);
-    assert_ptr_equal(s.controller->unused, call);
+    assert_ptr_equal(stage.controller->unused, call);
     const char *key = ki_workqueue_get(queue, 0, NULL);
     assert_string_equal(key, "a");
     assert_int_equal(ki_workqueue_done(queue, key), KI_OK);

@@ -16,107 +16,84 @@ enum {
     PATIENCE_S = 60
 };
 
-static controller_stage s;
-
-static int open_stage(void **state) {
-    (void)state;
-    return !stage_open(&s, NULL, NULL);
-}
-
-static int close_stage(void **state) {
-    (void)state;
-    stage_close(&s);
-    return 0;
-}
-
-static void control(ki_controller_options options) {
-    assert_int_equal(stage_control(&s, options), KI_OK);
-    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
-    stage_start(&s);
-}
-
-static void add(const char *key) {
-    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), key), KI_OK);
-}
-
 /* --- stepped ------------------------------------------------------------------------------------------------------------------------ */
 
 static void a_stop_drops_what_is_queued(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "c"));
-    s.script = "s";
-    add("a");
-    add("b");
-    stage_settle(&s);
-    stage_expect(&s, "a");
-    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "c"), KI_ERR_CLOSED);
-    stage_put(&s, KI_CONFIGMAPS, "default/x", "");
-    stage_advance(&s, 1000);
-    stage_expect(&s, "");
-    ki_controller_stop(s.controller);
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
+    stage.script = "s";
+    stage_add("a");
+    stage_add("b");
+    stage_settle(&stage);
+    stage_expect(&stage, "a");
+    assert_int_equal(ki_workqueue_add(ki_controller_queue(stage.controller), "c"), KI_ERR_CLOSED);
+    stage_put(&stage, KI_CONFIGMAPS, "default/x", "");
+    stage_advance(&stage, 1000);
+    stage_expect(&stage, "");
+    ki_controller_stop(stage.controller);
 }
 
 static void a_controller_stopped_before_the_start_never_works(void **state) {
     (void)state;
-    stage_put(&s, KI_CONFIGMAPS, "default/x", "");
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
-    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
-    ki_controller_stop(s.controller);
-    stage_start(&s);
-    stage_expect(&s, "");
+    stage_put(&stage, KI_CONFIGMAPS, "default/x", "");
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, NULL, NULL), KI_OK);
+    ki_controller_stop(stage.controller);
+    stage_start(&stage);
+    stage_expect(&stage, "");
 }
 
 static void a_controller_may_be_freed_at_any_time(void **state) {
     (void)state;
     static const char *const times[] = { "new", "watching", "started", "working", "stopped", "factory stopped" };
-    close_stage(NULL);
+    stage_tear_down(NULL);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        assert_true(stage_open(&s, NULL, NULL));
-        stage_put(&s, KI_CONFIGMAPS, "default/x", "");
-        assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+        assert_true(stage_open(&stage, NULL, NULL));
+        stage_put(&stage, KI_CONFIGMAPS, "default/x", "");
+        assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
         if (i > 0)
-            assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
+            assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, NULL, NULL), KI_OK);
         if (i > 1)
-            assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
+            assert_int_equal(ki_factory_start(stage.factory, NULL), KI_OK);
         if (i > 2)
-            stage_settle(&s);
+            stage_settle(&stage);
         if (i == 4)
-            ki_controller_stop(s.controller);
+            ki_controller_stop(stage.controller);
         if (i == 5)
-            assert_int_equal(ki_factory_shutdown(s.factory, NULL), KI_OK);
-        ki_controller_free(s.controller);
-        s.controller = NULL;
-        stage_put(&s, KI_CONFIGMAPS, "default/y", "");
+            assert_int_equal(ki_factory_shutdown(stage.factory, NULL), KI_OK);
+        ki_controller_free(stage.controller);
+        stage.controller = NULL;
+        stage_put(&stage, KI_CONFIGMAPS, "default/y", "");
         if (i < 5)
-            stage_start(&s);
-        stage_expect(&s, i > 2 ? "default/x" : "");
-        stage_close(&s);
+            stage_start(&stage);
+        stage_expect(&stage, i > 2 ? "default/x" : "");
+        stage_close(&stage);
     }
-    assert_true(stage_open(&s, NULL, NULL));
+    assert_true(stage_open(&stage, NULL, NULL));
 }
 
 static void freed_in_a_reconcile_it_goes_when_that_has_returned(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "c"));
-    s.script = "x";
-    add("a");
-    add("b");
-    stage_settle(&s);
-    stage_expect(&s, "a");
-    assert_int_equal((int)stage_metric(&s, "workqueue_depth{name=\"c\"}"), -1); /* it is gone */
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
+    stage.script = "x";
+    stage_add("a");
+    stage_add("b");
+    stage_settle(&stage);
+    stage_expect(&stage, "a");
+    assert_int_equal((int)stage_metric(&stage, "workqueue_depth{name=\"c\"}"), -1); /* it is gone */
 }
 
 static void free_controller(const ki_object *obj, ki_reconcile_keys *requests, void *user) {
     (void)user;
-    ki_controller_free(s.controller);
-    s.controller = NULL;
+    ki_controller_free(stage.controller);
+    stage.controller = NULL;
     assert_int_equal(ki_reconcile_keys_add(requests, ki_object_key(obj)), KI_ERR_CLOSED);
 }
 
 static bool free_in_predicate(const ki_event *event, void *user) {
     (void)event, (void)user;
-    ki_controller_free(s.controller);
-    s.controller = NULL;
+    ki_controller_free(stage.controller);
+    stage.controller = NULL;
     return true;
 }
 
@@ -124,40 +101,40 @@ static void freed_in_a_function_of_its_watch_it_goes_afterwards(void **state) {
     (void)state;
     const ki_controller_watch_options watches[] = { KI_CONTROLLER_WATCH(.map = free_controller),
                                                     KI_CONTROLLER_WATCH(.predicate = free_in_predicate) };
-    close_stage(NULL);
+    stage_tear_down(NULL);
     for (size_t i = 0; i < 2; i++) {
-        assert_true(stage_open(&s, NULL, NULL));
-        assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
-        assert_int_equal(ki_controller_watch(s.controller, s.configmaps, &watches[i], NULL), KI_OK);
-        stage_put(&s, KI_CONFIGMAPS, "default/x", "");
-        stage_put(&s, KI_CONFIGMAPS, "default/y", "");
-        stage_start(&s);
-        stage_expect(&s, "");
-        assert_null(s.controller);
-        assert_int_equal((int)stage_metric(&s, "workqueue_depth{name=\"c\"}"), -1);
-        stage_close(&s);
+        assert_true(stage_open(&stage, NULL, NULL));
+        assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+        assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, &watches[i], NULL), KI_OK);
+        stage_put(&stage, KI_CONFIGMAPS, "default/x", "");
+        stage_put(&stage, KI_CONFIGMAPS, "default/y", "");
+        stage_start(&stage);
+        stage_expect(&stage, "");
+        assert_null(stage.controller);
+        assert_int_equal((int)stage_metric(&stage, "workqueue_depth{name=\"c\"}"), -1);
+        stage_close(&stage);
     }
-    assert_true(stage_open(&s, NULL, NULL));
+    assert_true(stage_open(&stage, NULL, NULL));
 }
 
 static void a_stop_cancels_a_deferred_reconcile_and_waits_for_it(void **state) {
     (void)state;
     ki_health health;
-    control(KI_CONTROLLER_OPTIONS(.name = "c"));
-    s.script = "d";
-    add("a");
-    stage_settle(&s);
-    add("a");
-    ki_factory_stop(s.factory);
-    stage_advance(&s, 29000);
-    assert_true(ki_reconcile_is_cancelled(s.deferred[0]));
-    ki_informer_health(s.configmaps, &health);
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
+    stage.script = "d";
+    stage_add("a");
+    stage_settle(&stage);
+    stage_add("a");
+    ki_factory_stop(stage.factory);
+    stage_advance(&stage, 29000);
+    assert_true(ki_reconcile_is_cancelled(stage.deferred[0]));
+    ki_informer_health(stage.configmaps, &health);
     assert_int_equal(health.state, KI_STATE_WATCHING); /* the reconcile can still use it */
-    ki_reconcile_finish(s.deferred[0], NULL);
-    stage_settle(&s);
-    ki_informer_health(s.configmaps, &health);
+    ki_reconcile_finish(stage.deferred[0], NULL);
+    stage_settle(&stage);
+    ki_informer_health(stage.configmaps, &health);
     assert_int_equal(health.state, KI_STATE_STOPPED);
-    stage_expect(&s, "a");
+    stage_expect(&stage, "a");
 }
 
 static void a_stop_waits_no_longer_than_it_may(void **state) {
@@ -165,61 +142,61 @@ static void a_stop_waits_no_longer_than_it_may(void **state) {
     static const struct {
         int64_t option, ms;
     } cases[] = { { 0, 30000 }, { 500, 500 }, { INT64_MAX, 365LL * 24 * 3600 * 1000 } };
-    close_stage(NULL);
+    stage_tear_down(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_health health;
-        assert_true(stage_open(&s, NULL, NULL));
-        control(KI_CONTROLLER_OPTIONS(.name = "c", .stop_timeout_ms = cases[i].option));
-        s.script = "d";
-        add("a");
-        stage_settle(&s);
-        ki_factory_stop(s.factory);
+        assert_true(stage_open(&stage, NULL, NULL));
+        stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .stop_timeout_ms = cases[i].option));
+        stage.script = "d";
+        stage_add("a");
+        stage_settle(&stage);
+        ki_factory_stop(stage.factory);
         if (i < 2) {
-            stage_advance(&s, cases[i].ms - 1);
-            ki_informer_health(s.configmaps, &health);
+            stage_advance(&stage, cases[i].ms - 1);
+            ki_informer_health(stage.configmaps, &health);
             assert_int_equal(health.state, KI_STATE_WATCHING);
-            stage_advance(&s, 1);
-            ki_informer_health(s.configmaps, &health);
+            stage_advance(&stage, 1);
+            ki_informer_health(stage.configmaps, &health);
             assert_int_equal(health.state, KI_STATE_STOPPED);
         }
-        ki_reconcile_finish(s.deferred[0], NULL);
-        stage_close(&s);
+        ki_reconcile_finish(stage.deferred[0], NULL);
+        stage_close(&stage);
     }
-    assert_true(stage_open(&s, NULL, NULL));
+    assert_true(stage_open(&stage, NULL, NULL));
 }
 
 /* A free on the loop does not wait: the end of the last reconcile frees it. */
 static void freed_while_a_reconcile_is_deferred_it_goes_with_that(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
-    s.script = "dd";
-    add("a");
-    add("b");
-    stage_settle(&s);
-    ki_controller_free(s.controller);
-    s.controller = NULL;
-    stage_settle(&s);
-    assert_true(ki_reconcile_is_cancelled(s.deferred[0]));
-    ki_reconcile_finish(s.deferred[1], NULL);
-    stage_settle(&s);
-    assert_int_equal((int)stage_metric(&s, "controller_runtime_active_workers{controller=\"c\"}"), 1);
-    ki_reconcile_finish(s.deferred[0], NULL);
-    stage_settle(&s);
-    assert_int_equal((int)stage_metric(&s, "controller_runtime_active_workers{controller=\"c\"}"), -1);
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
+    stage.script = "dd";
+    stage_add("a");
+    stage_add("b");
+    stage_settle(&stage);
+    ki_controller_free(stage.controller);
+    stage.controller = NULL;
+    stage_settle(&stage);
+    assert_true(ki_reconcile_is_cancelled(stage.deferred[0]));
+    ki_reconcile_finish(stage.deferred[1], NULL);
+    stage_settle(&stage);
+    assert_int_equal((int)stage_metric(&stage, "controller_runtime_active_workers{controller=\"c\"}"), 1);
+    ki_reconcile_finish(stage.deferred[0], NULL);
+    stage_settle(&stage);
+    assert_int_equal((int)stage_metric(&stage, "controller_runtime_active_workers{controller=\"c\"}"), -1);
 }
 
 /* Nobody steps between the end of the reconcile and the free of the factory. */
 static void the_factory_frees_what_its_loop_could_not(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "c"));
-    s.script = "d";
-    add("a");
-    stage_settle(&s);
-    ki_controller_free(s.controller);
-    s.controller = NULL;
-    ki_engine_stop(s.engine.engine);
-    assert_int_equal(ki_engine_step(s.engine.engine, 0, NULL), KI_OK);
-    ki_reconcile_finish(s.deferred[0], NULL);
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
+    stage.script = "d";
+    stage_add("a");
+    stage_settle(&stage);
+    ki_controller_free(stage.controller);
+    stage.controller = NULL;
+    ki_engine_stop(stage.engine.engine);
+    assert_int_equal(ki_engine_step(stage.engine.engine, 0, NULL), KI_OK);
+    ki_reconcile_finish(stage.deferred[0], NULL);
 }
 
 /* As a host that leaves its loop in the middle of a request: the answer would never come. */
@@ -227,40 +204,40 @@ static void finish_deferred(const ki_response *answer, const ki_error *err, void
     ki_status *ret_code = user;
     (void)answer;
     *ret_code = err ? err->code : KI_OK;
-    assert_int_equal(ki_client_send(ki_factory_client(s.factory),
+    assert_int_equal(ki_client_send(ki_factory_client(stage.factory),
                                     &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_CONFIGMAPS),
                                     finish_deferred, user, NULL, NULL),
                      KI_ERR_STATE);
-    ki_reconcile_finish(s.deferred[0], err);
+    ki_reconcile_finish(stage.deferred[0], err);
 }
 
 static void the_factory_cancels_the_requests_of_deferred_reconciles(void **state) {
     (void)state;
     ki_status code = KI_OK;
-    control(KI_CONTROLLER_OPTIONS(.name = "c"));
-    s.script = "d";
-    add("a");
-    stage_settle(&s);
-    assert_int_equal(ki_client_send(ki_factory_client(s.factory),
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
+    stage.script = "d";
+    stage_add("a");
+    stage_settle(&stage);
+    assert_int_equal(ki_client_send(ki_factory_client(stage.factory),
                                     &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_CONFIGMAPS),
                                     finish_deferred, &code, NULL, NULL),
                      KI_OK);
-    stage_close(&s);
+    stage_close(&stage);
     assert_int_equal(code, KI_ERR_CANCELLED);
-    assert_true(stage_open(&s, NULL, NULL));
+    assert_true(stage_open(&stage, NULL, NULL));
 }
 
 static void a_second_finish_does_nothing(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
-    s.script = "dd";
-    add("a");
-    stage_settle(&s);
-    ki_reconcile_finish(s.deferred[0], NULL);
-    ki_reconcile_finish(s.deferred[0], NULL);
-    stage_settle(&s);
-    assert_int_equal((int)stage_metric(&s, "controller_runtime_reconcile_total{controller=\"c\",result=\"success\"}"),
-                     1);
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
+    stage.script = "dd";
+    stage_add("a");
+    stage_settle(&stage);
+    ki_reconcile_finish(stage.deferred[0], NULL);
+    ki_reconcile_finish(stage.deferred[0], NULL);
+    stage_settle(&stage);
+    assert_int_equal(
+        (int)stage_metric(&stage, "controller_runtime_reconcile_total{controller=\"c\",result=\"success\"}"), 1);
 }
 
 /* --- threads ------------------------------------------------------------------------------------------------------------------------ */
@@ -306,13 +283,13 @@ static ki_status pass(ki_reconcile *call, const char *key, void *user, ki_error 
     g.inside--;
     ki_mutex_unlock(&g.mutex);
     if (stops) {
-        g.shutdown = ki_factory_shutdown(s.factory, NULL);
-        ki_factory_stop(s.factory);
+        g.shutdown = ki_factory_shutdown(stage.factory, NULL);
+        ki_factory_stop(stage.factory);
     }
     if (frees) {
-        ki_controller_free(s.controller);
+        ki_controller_free(stage.controller);
         ki_mutex_lock(&g.mutex);
-        s.controller = NULL;
+        stage.controller = NULL;
         ki_cond_broadcast(&g.changed);
         ki_mutex_unlock(&g.mutex);
     }
@@ -345,7 +322,7 @@ static void await_calls(int calls) {
 
 static int open_threaded(void **state) {
     (void)state;
-    stage_open_threaded(&s, NULL);
+    stage_open_threaded(&stage, NULL);
     gate_init(false);
     return 0;
 }
@@ -353,18 +330,18 @@ static int open_threaded(void **state) {
 static int close_threaded(void **state) {
     (void)state;
     open_gate();
-    stage_close(&s);
+    stage_close(&stage);
     gate_close();
     return 0;
 }
 
 static void workers_reconcile_at_once_and_no_more_than_they_are(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "a-name-longer-than-fifteen", .reconcile = pass, .workers = 3));
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "a-name-longer-than-fifteen", .reconcile = pass, .workers = 3));
     for (int i = 0; i < 10; i++) {
         char key[16];
         snprintf(key, sizeof key, "k%d", i);
-        add(key);
+        stage_add(key);
     }
     await_calls(3);
     open_gate();
@@ -374,15 +351,15 @@ static void workers_reconcile_at_once_and_no_more_than_they_are(void **state) {
 
 static void a_free_waits_for_running_reconciles(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 2));
-    add("a");
-    add("b");
-    add("c");
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 2));
+    stage_add("a");
+    stage_add("b");
+    stage_add("c");
     await_calls(2);
-    ki_controller_stop(s.controller);
+    ki_controller_stop(stage.controller);
     open_gate();
-    ki_controller_free(s.controller);
-    s.controller = NULL;
+    ki_controller_free(stage.controller);
+    stage.controller = NULL;
     assert_int_equal(g.inside, 0);
     assert_int_equal(g.calls, 2);
 }
@@ -390,79 +367,79 @@ static void a_free_waits_for_running_reconciles(void **state) {
 static void freed_in_a_worker_it_goes_when_all_have_returned(void **state) {
     (void)state;
     g.frees = true;
-    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 2));
-    add("a");
-    add("b");
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 2));
+    stage_add("a");
+    stage_add("b");
     await_calls(2);
     open_gate();
-    assert_int_equal(ki_factory_shutdown(s.factory, NULL), KI_OK);
+    assert_int_equal(ki_factory_shutdown(stage.factory, NULL), KI_OK);
 }
 
 /* It frees the controller and stops the factory, as a program may at its end. */
 static void a_worker_may_end_everything(void **state) {
     (void)state;
     g.frees = g.stops = true;
-    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass));
-    add("a");
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass));
+    stage_add("a");
     await_calls(1);
     open_gate();
-    assert_int_equal(ki_factory_shutdown(s.factory, NULL), KI_OK);
+    assert_int_equal(ki_factory_shutdown(stage.factory, NULL), KI_OK);
     assert_int_equal(g.shutdown, KI_ERR_DEADLOCK);
 }
 
 static void a_shutdown_does_not_wait_for_ever_for_a_worker(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .stop_timeout_ms = 20));
-    add("a");
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .stop_timeout_ms = 20));
+    stage_add("a");
     await_calls(1);
-    assert_int_equal(ki_factory_shutdown(s.factory, NULL), KI_OK);
+    assert_int_equal(ki_factory_shutdown(stage.factory, NULL), KI_OK);
     assert_int_equal(g.inside, 1);
-    assert_true(stage_metric(&s, "workqueue_longest_running_processor_seconds{name=\"c\"}") > 0);
+    assert_true(stage_metric(&stage, "workqueue_longest_running_processor_seconds{name=\"c\"}") > 0);
     open_gate();
-    ki_controller_free(s.controller);
-    s.controller = NULL;
+    ki_controller_free(stage.controller);
+    stage.controller = NULL;
     assert_int_equal(g.inside, 0);
 }
 
 static void freed_in_a_worker_that_is_cut_off_it_goes_with_the_factory(void **state) {
     (void)state;
     g.frees = true;
-    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .stop_timeout_ms = 1));
-    add("a");
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .stop_timeout_ms = 1));
+    stage_add("a");
     await_calls(1);
-    assert_int_equal(ki_factory_shutdown(s.factory, NULL), KI_OK);
+    assert_int_equal(ki_factory_shutdown(stage.factory, NULL), KI_OK);
     open_gate(); /* the free of the factory waits for the worker */
     ki_mutex_lock(&g.mutex);
-    while (s.controller)
+    while (stage.controller)
         ki_cond_wait(&g.changed, &g.mutex);
     ki_mutex_unlock(&g.mutex);
 }
 
 static void free_on_loop(void *user) {
     (void)user;
-    ki_controller_free(s.controller);
-    s.controller = NULL;
+    ki_controller_free(stage.controller);
+    stage.controller = NULL;
 }
 
 static void freed_on_the_loop_it_goes_when_its_workers_have_returned(void **state) {
     (void)state;
-    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 2));
-    add("a");
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 2));
+    stage_add("a");
     await_calls(1);
-    ki_engine_call(s.engine.engine, free_on_loop, NULL);
+    ki_engine_call(stage.engine.engine, free_on_loop, NULL);
     assert_int_equal(g.inside, 1);
     open_gate();
-    assert_int_equal(ki_factory_shutdown(s.factory, NULL), KI_OK);
+    assert_int_equal(ki_factory_shutdown(stage.factory, NULL), KI_OK);
 }
 
 static void a_deferred_reconcile_frees_its_thread_but_not_its_place(void **state) {
     (void)state;
     g.is_open = g.defers = true;
-    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 1));
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 1));
     for (int i = 1; i <= 20; i++) {
         char key[16];
         snprintf(key, sizeof key, "k%d", i);
-        add(key);
+        stage_add(key);
     }
     for (int i = 1; i <= 20; i++) {
         ki_mutex_lock(&g.mutex);
@@ -530,10 +507,10 @@ static void no_key_is_with_two_workers_and_the_last_change_is_seen(void **state)
         atomic_store(&added[k], 0);
         atomic_store(&seen[k], 0);
     }
-    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = storm, .workers = STORM_WORKERS));
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = storm, .workers = STORM_WORKERS));
     memset(adders, 0, sizeof adders);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(ki_thread_start(&adders[i], "adder", add_many, ki_controller_queue(s.controller), NULL),
+        assert_int_equal(ki_thread_start(&adders[i], "adder", add_many, ki_controller_queue(stage.controller), NULL),
                          KI_OK);
     for (int i = 0; i < 2; i++)
         ki_thread_join(&adders[i]);
@@ -546,7 +523,7 @@ static void no_key_is_with_two_workers_and_the_last_change_is_seen(void **state)
     assert_false(collided);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, close_stage)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
 #define cmocka_unit_test_threaded(name) cmocka_unit_test_setup_teardown(name, open_threaded, close_threaded)
 
 int main(void) {

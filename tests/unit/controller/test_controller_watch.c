@@ -15,23 +15,10 @@ enum {
     MANY = 100000
 };
 
-static controller_stage s;
-
-static int open_stage(void **state) {
-    (void)state;
-    return !stage_open(&s, NULL, NULL);
-}
-
-static int close_stage(void **state) {
-    (void)state;
-    stage_close(&s);
-    return 0;
-}
-
 static void control(ki_informer *informer, const ki_controller_watch_options *watch) {
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
-    assert_int_equal(ki_controller_watch(s.controller, informer, watch, NULL), KI_OK);
-    stage_start(&s);
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    assert_int_equal(ki_controller_watch(stage.controller, informer, watch, NULL), KI_OK);
+    stage_start(&stage);
 }
 
 /* --- keys ---------------------------------------------------------------------------------------------------------------------------- */
@@ -111,22 +98,22 @@ static void an_event_queues_the_keys_that_its_watch_names(void **state) {
         { KI_CONTROLLER_WATCH(.predicate = is_in_namespace, .user = other), "", "\"labels\":{\"x\":\"y\"}", "", "",
           "" },
     };
-    close_stage(NULL);
+    stage_tear_down(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_true(stage_open(&s, NULL, NULL));
-        control(s.secrets, &cases[i].watch);
-        stage_put(&s, KI_SECRETS, "team/s", cases[i].before);
-        stage_settle(&s);
-        stage_expect_any_order(&s, cases[i].add);
-        stage_put(&s, KI_SECRETS, "team/s", cases[i].after);
-        stage_settle(&s);
-        stage_expect_any_order(&s, cases[i].update);
-        stage_delete(&s, KI_SECRETS, "team/s");
-        stage_settle(&s);
-        stage_expect_any_order(&s, cases[i].gone);
-        stage_close(&s);
+        assert_true(stage_open(&stage, NULL, NULL));
+        control(stage.secrets, &cases[i].watch);
+        stage_put(&stage, KI_SECRETS, "team/s", cases[i].before);
+        stage_settle(&stage);
+        stage_expect_any_order(&stage, cases[i].add);
+        stage_put(&stage, KI_SECRETS, "team/s", cases[i].after);
+        stage_settle(&stage);
+        stage_expect_any_order(&stage, cases[i].update);
+        stage_delete(&stage, KI_SECRETS, "team/s");
+        stage_settle(&stage);
+        stage_expect_any_order(&stage, cases[i].gone);
+        stage_close(&stage);
     }
-    assert_true(stage_open(&s, NULL, NULL));
+    assert_true(stage_open(&stage, NULL, NULL));
 }
 
 static void map_to_odd_keys(const ki_object *obj, ki_reconcile_keys *requests, void *user) {
@@ -141,9 +128,9 @@ static void map_to_odd_keys(const ki_object *obj, ki_reconcile_keys *requests, v
 
 static void a_map_function_hears_of_keys_that_cannot_be(void **state) {
     (void)state;
-    stage_put(&s, KI_SECRETS, "team/s", "");
-    control(s.secrets, &KI_CONTROLLER_WATCH(.map = map_to_odd_keys));
-    stage_expect(&s, "good");
+    stage_put(&stage, KI_SECRETS, "team/s", "");
+    control(stage.secrets, &KI_CONTROLLER_WATCH(.map = map_to_odd_keys));
+    stage_expect(&stage, "good");
 }
 
 static bool note_event(const ki_event *event, void *user) {
@@ -151,62 +138,65 @@ static bool note_event(const ki_event *event, void *user) {
     char word[64];
     snprintf(word, sizeof word, "%s%d%s%s", event->old ? "old" : "new", (int)event->type,
              event->is_in_initial_list ? "i" : "", event->is_resync ? "r" : "");
-    stage_note(&s, word);
+    stage_note(&stage, word);
     return event->type != KI_EVENT_ADD;
 }
 
 static void a_predicate_sees_each_event_and_decides(void **state) {
     (void)state;
-    stage_put(&s, KI_SECRETS, "team/s", "");
-    control(s.secrets, &KI_CONTROLLER_WATCH(.predicate = note_event));
-    stage_expect(&s, "new1i");
-    stage_put(&s, KI_SECRETS, "team/s", "\"labels\":{\"x\":\"y\"}");
-    stage_settle(&s);
-    stage_expect(&s, "old2 team/s");
-    stage_delete(&s, KI_SECRETS, "team/s");
-    stage_settle(&s);
-    stage_expect(&s, "new3 team/s");
+    stage_put(&stage, KI_SECRETS, "team/s", "");
+    control(stage.secrets, &KI_CONTROLLER_WATCH(.predicate = note_event));
+    stage_expect(&stage, "new1i");
+    stage_put(&stage, KI_SECRETS, "team/s", "\"labels\":{\"x\":\"y\"}");
+    stage_settle(&stage);
+    stage_expect(&stage, "old2 team/s");
+    stage_delete(&stage, KI_SECRETS, "team/s");
+    stage_settle(&stage);
+    stage_expect(&stage, "new3 team/s");
 }
 
 /* Two informers of one controller: the parent's own key, and the child's owner. */
 static void a_child_s_event_reconciles_its_owner(void **state) {
     (void)state;
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
-    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
-    assert_int_equal(ki_controller_watch(s.controller, s.secrets, &KI_CONTROLLER_WATCH(.owner = KI_CONFIGMAPS), NULL),
-                     KI_OK);
-    stage_put(&s, KI_CONFIGMAPS, "team/m", "");
-    stage_put(&s, KI_SECRETS, "team/s", OWNERS(OWNER("v1", "ConfigMap", "m", "true")));
-    stage_start(&s);
-    stage_expect(&s, "team/m"); /* both events, one reconcile */
-    stage_delete(&s, KI_SECRETS, "team/s");
-    stage_settle(&s);
-    stage_expect(&s, "team/m");
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, NULL, NULL), KI_OK);
+    assert_int_equal(
+        ki_controller_watch(stage.controller, stage.secrets, &KI_CONTROLLER_WATCH(.owner = KI_CONFIGMAPS), NULL),
+        KI_OK);
+    stage_put(&stage, KI_CONFIGMAPS, "team/m", "");
+    stage_put(&stage, KI_SECRETS, "team/s", OWNERS(OWNER("v1", "ConfigMap", "m", "true")));
+    stage_start(&stage);
+    stage_expect(&stage, "team/m"); /* both events, one reconcile */
+    stage_delete(&stage, KI_SECRETS, "team/s");
+    stage_settle(&stage);
+    stage_expect(&stage, "team/m");
 }
 
 static void a_resync_comes_after_changes(void **state) {
     (void)state;
-    close_stage(NULL);
+    stage_tear_down(NULL);
     for (int no_priority = 0; no_priority < 2; no_priority++) {
         ki_informer *nodes = NULL;
-        assert_true(stage_open(&s, NULL, NULL));
+        assert_true(stage_open(&stage, NULL, NULL));
         assert_int_equal(
-            ki_factory_informer(s.factory, KI_NODES, &KI_INFORMER_OPTIONS(.resync_ms = 10000), &nodes, NULL), KI_OK);
-        stage_put(&s, KI_NODES, "n", "");
-        assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .no_priority = no_priority != 0)), KI_OK);
-        assert_int_equal(ki_controller_watch(s.controller, nodes, NULL, NULL), KI_OK);
-        stage_start(&s);
-        stage_expect(&s, "n");
-        s.script = "d";
-        assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "busy"), KI_OK);
-        stage_advance(&s, 10000);
-        assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "changed"), KI_OK);
-        ki_reconcile_finish(s.deferred[0], NULL);
-        stage_settle(&s);
-        stage_expect(&s, no_priority ? "busy n changed" : "busy changed n");
-        stage_close(&s);
+            ki_factory_informer(stage.factory, KI_NODES, &KI_INFORMER_OPTIONS(.resync_ms = 10000), &nodes, NULL),
+            KI_OK);
+        stage_put(&stage, KI_NODES, "n", "");
+        assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c", .no_priority = no_priority != 0)),
+                         KI_OK);
+        assert_int_equal(ki_controller_watch(stage.controller, nodes, NULL, NULL), KI_OK);
+        stage_start(&stage);
+        stage_expect(&stage, "n");
+        stage.script = "d";
+        assert_int_equal(ki_workqueue_add(ki_controller_queue(stage.controller), "busy"), KI_OK);
+        stage_advance(&stage, 10000);
+        assert_int_equal(ki_workqueue_add(ki_controller_queue(stage.controller), "changed"), KI_OK);
+        ki_reconcile_finish(stage.deferred[0], NULL);
+        stage_settle(&stage);
+        stage_expect(&stage, no_priority ? "busy n changed" : "busy changed n");
+        stage_close(&stage);
     }
-    assert_true(stage_open(&s, NULL, NULL));
+    assert_true(stage_open(&stage, NULL, NULL));
 }
 
 /* --- bounds -------------------------------------------------------------------------------------------------------------------------- */
@@ -234,16 +224,17 @@ static void no_step_does_more_than_its_work_units(void **state) {
     char key[32];
     for (int i = 0; i < MANY; i++) {
         snprintf(key, sizeof key, "default/m%d", i);
-        stage_put(&s, KI_CONFIGMAPS, key, "");
+        stage_put(&stage, KI_CONFIGMAPS, key, "");
     }
     events = reconciles = 0;
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = count_reconcile)), KI_OK);
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = count_reconcile)), KI_OK);
     assert_int_equal(
-        ki_controller_watch(s.controller, s.configmaps, &KI_CONTROLLER_WATCH(.predicate = count_event), NULL), KI_OK);
-    assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
+        ki_controller_watch(stage.controller, stage.configmaps, &KI_CONTROLLER_WATCH(.predicate = count_event), NULL),
+        KI_OK);
+    assert_int_equal(ki_factory_start(stage.factory, NULL), KI_OK);
     while (reconciles < MANY) {
         size_t before = events + reconciles;
-        assert_int_equal(ki_engine_step(s.engine.engine, WORK, NULL), KI_OK);
+        assert_int_equal(ki_engine_step(stage.engine.engine, WORK, NULL), KI_OK);
         assert_true(events + reconciles - before <= WORK);
     }
     assert_int_equal(events, MANY);
@@ -255,36 +246,36 @@ static void no_step_does_more_than_its_work_units(void **state) {
 /* What a controller goes through; every object is reconciled by its end. */
 static bool play_all(const ki_allocator *allocator) {
     bool has_begun = false;
-    if (!stage_open(&s, allocator, NULL))
+    if (!stage_open(&stage, allocator, NULL))
         goto out;
-    if (stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2)))
+    if (stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2)))
         goto out;
     const ki_controller_watch_options by_owner = KI_CONTROLLER_WATCH(.owner = &foos);
     const ki_controller_watch_options by_map = KI_CONTROLLER_WATCH(.map = map_labels);
-    if (ki_controller_watch(s.controller, s.configmaps, NULL, NULL) ||
-        ki_controller_watch(s.controller, s.secrets, &by_owner, NULL) ||
-        ki_controller_watch(s.controller, s.configmaps, &by_map, NULL))
+    if (ki_controller_watch(stage.controller, stage.configmaps, NULL, NULL) ||
+        ki_controller_watch(stage.controller, stage.secrets, &by_owner, NULL) ||
+        ki_controller_watch(stage.controller, stage.configmaps, &by_map, NULL))
         goto out;
     has_begun = true;
-    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
-    stage_put(&s, KI_SECRETS, "default/s", OWNERS(OWNER("example.com/v1", "Foo", "f", "true")));
-    s.script = "fra"; /* each kind of another try */
-    s.requeue_after = 3;
-    assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
-    stage_advance(&s, 120000);
-    assert_non_null(strstr(s.notes, "default/a "));
-    assert_non_null(strstr(s.notes, "default/f "));
-    s.notes[0] = '\0';
-    stage_put(&s, KI_SECRETS, "default/s", OWNERS(OWNER("example.com/v1", "Foo", "g", "true")));
-    stage_put(&s, KI_CONFIGMAPS, "default/b", "");
-    stage_advance(&s, 120000);
-    stage_delete(&s, KI_CONFIGMAPS, "default/a");
-    stage_advance(&s, 120000);
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
+    stage_put(&stage, KI_SECRETS, "default/s", OWNERS(OWNER("example.com/v1", "Foo", "f", "true")));
+    stage.script = "fra"; /* each kind of another try */
+    stage.requeue_after = 3;
+    assert_int_equal(ki_factory_start(stage.factory, NULL), KI_OK);
+    stage_advance(&stage, 120000);
+    assert_non_null(strstr(stage.notes, "default/a "));
+    assert_non_null(strstr(stage.notes, "default/f "));
+    stage.notes[0] = '\0';
+    stage_put(&stage, KI_SECRETS, "default/s", OWNERS(OWNER("example.com/v1", "Foo", "g", "true")));
+    stage_put(&stage, KI_CONFIGMAPS, "default/b", "");
+    stage_advance(&stage, 120000);
+    stage_delete(&stage, KI_CONFIGMAPS, "default/a");
+    stage_advance(&stage, 120000);
     static const char *const expected[] = { "default/f ", "default/g ", "default/a ", "default/b " };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-        assert_non_null(strstr(s.notes, expected[i]));
+        assert_non_null(strstr(stage.notes, expected[i]));
 out:
-    stage_close(&s);
+    stage_close(&stage);
     return has_begun;
 }
 
@@ -335,35 +326,35 @@ static bool run_dry(const ki_event *event, void *user) {
 
 static void open_with_tap(void) {
     memory_tap = (tap){ .allocator = { tap_alloc, tap_realloc, tap_free, &memory_tap } };
-    close_stage(NULL);
-    assert_true(stage_open(&s, &memory_tap.allocator, NULL));
+    stage_tear_down(NULL);
+    assert_true(stage_open(&stage, &memory_tap.allocator, NULL));
 }
 
 /* Returns with memory again; while there is none nothing is reconciled. */
 static void be_dry_for(int64_t ms) {
-    stage_advance(&s, ms);
-    stage_expect(&s, "");
+    stage_advance(&stage, ms);
+    stage_expect(&stage, "");
     memory_tap.is_empty = false;
 }
 
 static void a_key_that_could_not_be_queued_is_queued_later(void **state) {
     (void)state;
     open_with_tap();
-    control(s.secrets, &KI_CONTROLLER_WATCH(.owner = &foos, .predicate = run_dry));
-    stage_put(&s, KI_SECRETS, "default/s", OWNERS(OWNER("example.com/v1", "Foo", "f", "true")));
+    control(stage.secrets, &KI_CONTROLLER_WATCH(.owner = &foos, .predicate = run_dry));
+    stage_put(&stage, KI_SECRETS, "default/s", OWNERS(OWNER("example.com/v1", "Foo", "f", "true")));
     be_dry_for(5000);
-    stage_advance(&s, 1000);
-    stage_expect(&s, "default/f");
+    stage_advance(&stage, 1000);
+    stage_expect(&stage, "default/f");
 
-    stage_put(&s, KI_SECRETS, "default/s", OWNERS(OWNER("example.com/v1", "Foo", "g", "true")));
+    stage_put(&stage, KI_SECRETS, "default/s", OWNERS(OWNER("example.com/v1", "Foo", "g", "true")));
     be_dry_for(5000);
-    stage_advance(&s, 1000);
-    stage_expect_any_order(&s, "default/f default/g");
+    stage_advance(&stage, 1000);
+    stage_expect_any_order(&stage, "default/f default/g");
 
-    stage_delete(&s, KI_SECRETS, "default/s");
+    stage_delete(&stage, KI_SECRETS, "default/s");
     be_dry_for(5000);
-    stage_advance(&s, 1000);
-    stage_expect(&s, "default/g");
+    stage_advance(&stage, 1000);
+    stage_expect(&stage, "default/g");
 }
 
 static void what_is_too_much_to_remember_is_found_in_the_informer(void **state) {
@@ -375,56 +366,58 @@ static void what_is_too_much_to_remember_is_found_in_the_informer(void **state) 
     open_with_tap();
     for (int i = 0; i < OBJECTS; i++) {
         snprintf(key, sizeof key, "default/m%d", i);
-        stage_put(&s, KI_CONFIGMAPS, key, "");
+        stage_put(&stage, KI_CONFIGMAPS, key, "");
     }
-    stage_start(&s);
+    stage_start(&stage);
     reconciles = 0;
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = count_reconcile)), KI_OK);
-    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
-    assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = count_reconcile)), KI_OK);
+    assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, NULL, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(stage.factory, NULL), KI_OK);
     memory_tap.is_empty = true;
-    stage_advance(&s, 5000);
+    stage_advance(&stage, 5000);
     assert_int_equal(reconciles, 0);
     memory_tap.is_empty = false;
-    stage_advance(&s, 2000);
+    stage_advance(&stage, 2000);
     assert_in_range(reconciles, OBJECTS, OBJECTS + OBJECTS / 10); /* what was queued in between may come twice */
 }
 
 /* The reconcile function itself leaves no memory for the queue. */
 static ki_status use_all_memory(ki_reconcile *call, const char *key, void *user, ki_error *err) {
-    memory_tap.is_empty = s.script && *s.script;
+    memory_tap.is_empty = stage.script && *stage.script;
     return stage_reconcile(call, key, user, err);
+}
+
+/* Queues a key whose reconcile will fail and leave no memory. */
+static void fail_without_memory(void) {
+    open_with_tap();
+    assert_int_equal(
+        stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = use_all_memory, .user = &stage)), KI_OK);
+    stage_start(&stage);
+    stage.script = "f";
+    stage_add("k");
 }
 
 static void a_key_to_be_processed_again_waits_for_memory(void **state) {
     (void)state;
-    open_with_tap();
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = use_all_memory, .user = &s)),
-                     KI_OK);
-    stage_start(&s);
+    fail_without_memory();
     /* A key of which nothing is known yet needs room in the queue's heap of waiting keys. */
-    s.script = "f";
-    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "k"), KI_OK);
-    stage_advance(&s, 5000);
-    stage_expect(&s, "k");
+    stage_advance(&stage, 5000);
+    stage_expect(&stage, "k");
     memory_tap.is_empty = false;
-    stage_advance(&s, 2000);
-    stage_expect(&s, "k");
-    assert_int_equal((int)stage_metric(&s, "controller_runtime_reconcile_total{controller=\"c\",result=\"error\"}"), 1);
+    stage_advance(&stage, 2000);
+    stage_expect(&stage, "k");
+    assert_int_equal((int)stage_metric(&stage, "controller_runtime_reconcile_total{controller=\"c\",result=\"error\"}"),
+                     1);
 }
 
 static void a_stop_does_not_wait_for_memory(void **state) {
     (void)state;
-    open_with_tap();
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = use_all_memory, .user = &s)),
-                     KI_OK);
-    stage_start(&s);
-    s.script = "f";
-    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "k"), KI_OK);
-    stage_settle(&s);
-    assert_int_equal((int)stage_metric(&s, "controller_runtime_active_workers"), -1); /* no memory for a text either */
-    ki_controller_free(s.controller);
-    s.controller = NULL;
+    fail_without_memory();
+    stage_settle(&stage);
+    assert_int_equal((int)stage_metric(&stage, "controller_runtime_active_workers"),
+                     -1); /* no memory for a text either */
+    ki_controller_free(stage.controller);
+    stage.controller = NULL;
     memory_tap.is_empty = false;
 }
 
@@ -436,14 +429,14 @@ static void a_stop_does_not_wait_for_memory(void **state) {
     ",\"acquireTime\":\"2025-06-15T00:00:00.000000Z\",\"renewTime\":\"2025-06-15T00:00:00.000000Z\"}}"
 
 static void put_lease(const char *json) {
-    assert_int_equal(kt_cluster_put_json(s.cluster, KI_LEASES, (ki_str){ json, strlen(json) },
-                                         kt_memory_adapter_now_ms(s.adapter), NULL, NULL),
+    assert_int_equal(kt_cluster_put_json(stage.cluster, KI_LEASES, (ki_str){ json, strlen(json) },
+                                         kt_memory_adapter_now_ms(stage.adapter), NULL, NULL),
                      KI_OK);
 }
 
 static ki_elector *elect(const char *identity) {
     ki_elector *elector = NULL;
-    assert_int_equal(ki_elector_new(s.factory,
+    assert_int_equal(ki_elector_new(stage.factory,
                                     &KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "lock",
                                                         .identity = identity, .release_on_stop = true),
                                     &elector, NULL),
@@ -452,13 +445,13 @@ static ki_elector *elect(const char *identity) {
 }
 
 static void control_as_leader(ki_elector *elector, const ki_controller_watch_options *watch) {
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .elector = elector)), KI_OK);
-    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, watch, NULL), KI_OK);
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c", .elector = elector)), KI_OK);
+    assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, watch, NULL), KI_OK);
 }
 
 static void close_leader(ki_elector *elector) {
-    ki_controller_free(s.controller);
-    s.controller = NULL;
+    ki_controller_free(stage.controller);
+    stage.controller = NULL;
     ki_elector_free(elector);
 }
 
@@ -476,40 +469,41 @@ static void an_elector_of_another_engine_is_refused(void **state) {
 /* The program cannot know when a controller goes that it has freed inside a reconcile. */
 static void an_elector_may_be_freed_after_a_controller_that_still_works(void **state) {
     (void)state;
-    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
     ki_elector *elector = elect("me");
     control_as_leader(elector, NULL);
-    s.script = "d";
-    stage_start(&s);
-    stage_advance(&s, 5000);
-    stage_expect(&s, "default/a");
+    stage.script = "d";
+    stage_start(&stage);
+    stage_advance(&stage, 5000);
+    stage_expect(&stage, "default/a");
     close_leader(elector);
-    assert_true(ki_reconcile_is_cancelled(s.deferred[0]));
-    stage_advance(&s, 20000);
-    ki_reconcile_finish(s.deferred[0], NULL);
-    stage_settle(&s);
-    assert_int_equal((int)stage_metric(&s, "controller_runtime_active_workers{controller=\"c\"}"), -1); /* it is gone */
+    assert_true(ki_reconcile_is_cancelled(stage.deferred[0]));
+    stage_advance(&stage, 20000);
+    ki_reconcile_finish(stage.deferred[0], NULL);
+    stage_settle(&stage);
+    assert_int_equal((int)stage_metric(&stage, "controller_runtime_active_workers{controller=\"c\"}"),
+                     -1); /* it is gone */
 }
 
 static void nothing_is_reconciled_while_another_process_leads(void **state) {
     (void)state;
-    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
     put_lease(LEASE("other", "3"));
     ki_elector *elector = elect("me");
     control_as_leader(elector, NULL);
-    stage_start(&s);
-    stage_advance(&s, 10000);
-    stage_put(&s, KI_CONFIGMAPS, "default/b", "");
-    stage_settle(&s);
-    stage_expect(&s, "");
-    assert_int_equal(ki_workqueue_length(ki_controller_queue(s.controller)), 0); /* nothing piles up */
+    stage_start(&stage);
+    stage_advance(&stage, 10000);
+    stage_put(&stage, KI_CONFIGMAPS, "default/b", "");
+    stage_settle(&stage);
+    stage_expect(&stage, "");
+    assert_int_equal(ki_workqueue_length(ki_controller_queue(stage.controller)), 0); /* nothing piles up */
 
-    stage_advance(&s, 30000); /* the other one does not renew */
+    stage_advance(&stage, 30000); /* the other one does not renew */
     assert_true(ki_elector_is_leader(elector));
-    stage_expect_any_order(&s, "default/a default/b");
-    stage_put(&s, KI_CONFIGMAPS, "default/b", "\"labels\":{\"x\":\"y\"}");
-    stage_settle(&s);
-    stage_expect(&s, "default/b");
+    stage_expect_any_order(&stage, "default/a default/b");
+    stage_put(&stage, KI_CONFIGMAPS, "default/b", "\"labels\":{\"x\":\"y\"}");
+    stage_settle(&stage);
+    stage_expect(&stage, "default/b");
     close_leader(elector);
 }
 
@@ -520,34 +514,34 @@ static bool is_not_b(const ki_event *event, void *user) {
 
 static void a_new_term_begins_with_all_keys_that_matter(void **state) {
     (void)state;
-    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
-    stage_put(&s, KI_CONFIGMAPS, "default/b", "");
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
+    stage_put(&stage, KI_CONFIGMAPS, "default/b", "");
     ki_elector *elector = elect("me");
     control_as_leader(elector, &KI_CONTROLLER_WATCH(.predicate = is_not_b));
-    stage_start(&s);
-    stage_advance(&s, 5000);
-    stage_expect(&s, "default/a");
-    s.script = "d";
-    stage_put(&s, KI_CONFIGMAPS, "default/a", "\"labels\":{\"x\":\"y\"}");
-    stage_settle(&s);
-    stage_expect(&s, "default/a");
-    ki_reconcile *running = s.deferred[0];
+    stage_start(&stage);
+    stage_advance(&stage, 5000);
+    stage_expect(&stage, "default/a");
+    stage.script = "d";
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "\"labels\":{\"x\":\"y\"}");
+    stage_settle(&stage);
+    stage_expect(&stage, "default/a");
+    ki_reconcile *running = stage.deferred[0];
     assert_false(ki_reconcile_is_cancelled(running));
 
     put_lease(LEASE("other", "1")); /* taken by hand */
-    stage_advance(&s, 5000);
+    stage_advance(&stage, 5000);
     assert_false(ki_elector_is_leader(elector));
     assert_true(ki_reconcile_is_cancelled(running));
-    stage_put(&s, KI_CONFIGMAPS, "default/c", "");
-    stage_delete(&s, KI_CONFIGMAPS, "default/a");
+    stage_put(&stage, KI_CONFIGMAPS, "default/c", "");
+    stage_delete(&stage, KI_CONFIGMAPS, "default/a");
     ki_reconcile_finish(running, NULL);
-    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "mine"), KI_OK);
-    stage_advance(&s, 1000);
-    stage_expect(&s, "");
+    assert_int_equal(ki_workqueue_add(ki_controller_queue(stage.controller), "mine"), KI_OK);
+    stage_advance(&stage, 1000);
+    stage_expect(&stage, "");
 
-    stage_advance(&s, 40000);
+    stage_advance(&stage, 40000);
     assert_true(ki_elector_is_leader(elector));
-    stage_expect_any_order(&s, "default/c mine");
+    stage_expect_any_order(&stage, "default/c mine");
     close_leader(elector);
 }
 
@@ -556,17 +550,17 @@ static void the_clock_ends_a_term_before_the_loop_does(void **state) {
     (void)state;
     ki_elector *elector = elect("me");
     control_as_leader(elector, NULL);
-    stage_start(&s);
-    stage_advance(&s, 5000);
-    s.engine.now += KI_SECONDS(11);
-    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "k"), KI_OK);
+    stage_start(&stage);
+    stage_advance(&stage, 5000);
+    stage.engine.now += KI_SECONDS(11);
+    assert_int_equal(ki_workqueue_add(ki_controller_queue(stage.controller), "k"), KI_OK);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
+        assert_int_equal(ki_engine_step(stage.engine.engine, 1, NULL), KI_OK);
         if (!ki_elector_is_leader(elector))
-            stage_expect(&s, "");
+            stage_expect(&stage, "");
     }
-    stage_advance(&s, 60000);
-    stage_expect(&s, "k");
+    stage_advance(&stage, 60000);
+    stage_expect(&stage, "k");
     close_leader(elector);
 }
 
@@ -575,24 +569,24 @@ static void a_stop_ends_reconciles_before_the_lease_is_given_up(void **state) {
     ki_str json;
     ki_elector *elector = elect("me");
     control_as_leader(elector, NULL);
-    stage_start(&s);
-    stage_advance(&s, 5000);
-    s.script = "d";
-    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
-    stage_settle(&s);
-    ki_factory_stop(s.factory);
-    stage_advance(&s, 5000);
+    stage_start(&stage);
+    stage_advance(&stage, 5000);
+    stage.script = "d";
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
+    stage_settle(&stage);
+    ki_factory_stop(stage.factory);
+    stage_advance(&stage, 5000);
     assert_true(ki_elector_is_leader(elector));
-    assert_true(ki_reconcile_is_cancelled(s.deferred[0]));
-    ki_reconcile_finish(s.deferred[0], NULL);
-    stage_settle(&s);
+    assert_true(ki_reconcile_is_cancelled(stage.deferred[0]));
+    ki_reconcile_finish(stage.deferred[0], NULL);
+    stage_settle(&stage);
     assert_false(ki_elector_is_leader(elector));
-    assert_int_equal(kt_cluster_get(s.cluster, KI_LEASES, "default", "lock", &json), KI_OK);
+    assert_int_equal(kt_cluster_get(stage.cluster, KI_LEASES, "default", "lock", &json), KI_OK);
     assert_null(strstr(json.data, "\"holderIdentity\":\"me\""));
     close_leader(elector);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, close_stage)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

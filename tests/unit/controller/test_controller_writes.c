@@ -10,20 +10,13 @@
 
 #include <cmocka.h>
 
-static controller_stage s;
 static ki_client *client;
 
 static int open_stage(void **state) {
     (void)state;
-    stage_open_threaded(&s, NULL);
-    client = ki_factory_client(s.factory);
-    stage_start(&s);
-    return 0;
-}
-
-static int close_stage(void **state) {
-    (void)state;
-    stage_close(&s);
+    stage_open_threaded(&stage, NULL);
+    client = ki_factory_client(stage.factory);
+    stage_start(&stage);
     return 0;
 }
 
@@ -44,7 +37,7 @@ static void expect_field(const ki_object *obj, const char *path, const char *exp
 
 static void a_finalizer_is_added_and_removed(void **state) {
     (void)state;
-    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
     ki_object *bare = read(KI_CONFIGMAPS, "default", "a"), *with = NULL, *same = NULL, *two = NULL, *one = NULL;
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(ki_client_add_finalizer(client, KI_CONFIGMAPS, bare, "example.com/x", &with, &err), KI_OK);
@@ -72,9 +65,9 @@ static void a_finalizer_is_added_and_removed(void **state) {
 
 static void finalizers_of_an_object_that_has_changed_are_refused(void **state) {
     (void)state;
-    stage_put(&s, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\"]");
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\"]");
     ki_object *old = read(KI_CONFIGMAPS, "default", "a");
-    stage_put(&s, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\",\"example.com/z\"]");
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\",\"example.com/z\"]");
     ki_error err = KI_ERROR_INIT;
     ki_object *untouched = NULL;
     assert_int_not_equal(ki_client_add_finalizer(client, KI_CONFIGMAPS, old, "example.com/y", &untouched, &err), KI_OK);
@@ -93,7 +86,7 @@ static void the_last_finalizer_lets_the_object_go(void **state) {
     (void)state;
     ki_error err = KI_ERROR_INIT;
     ki_object *gone = NULL;
-    stage_put(&s, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\"]");
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\"]");
     assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "a", NULL, NULL), KI_OK);
     ki_object *obj = read(KI_CONFIGMAPS, "default", "a");
     assert_true(ki_object_is_being_deleted(obj));
@@ -107,7 +100,7 @@ static void the_last_finalizer_lets_the_object_go(void **state) {
 
 static void a_status_is_applied_to_the_very_object(void **state) {
     (void)state;
-    stage_put(&s, KI_SERVICES, "default/a", "\"labels\":{\"x\":\"y\"}");
+    stage_put(&stage, KI_SERVICES, "default/a", "\"labels\":{\"x\":\"y\"}");
     ki_object *obj = read(KI_SERVICES, "default", "a"), *written = NULL, *again = NULL;
     static const char conditions[] = "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Ok\","
                                      "\"message\":\"\",\"lastTransitionTime\":\"2025-06-15T00:00:00Z\"}]}";
@@ -123,10 +116,10 @@ static void a_status_is_applied_to_the_very_object(void **state) {
     assert_int_equal(ki_client_apply_status(client, KI_SERVICES, obj, "me", conditions, &again, NULL), KI_OK);
     assert_string_equal(ki_object_resource_version(again), ki_object_resource_version(written)); /* nothing changed */
 
-    stage_delete(&s, KI_SERVICES, "default/a");
+    stage_delete(&stage, KI_SERVICES, "default/a");
     assert_int_not_equal(ki_client_apply_status(client, KI_SERVICES, obj, "me", conditions, NULL, &err), KI_OK);
     assert_true(ki_error_is_not_found(&err) || ki_error_is_conflict(&err));
-    stage_put(&s, KI_SERVICES, "default/a", ""); /* another one of that name */
+    stage_put(&stage, KI_SERVICES, "default/a", ""); /* another one of that name */
     err = (ki_error)KI_ERROR_INIT;
     assert_int_not_equal(ki_client_apply_status(client, KI_SERVICES, obj, "me", conditions, NULL, &err), KI_OK);
     assert_true(ki_error_is_conflict(&err));
@@ -142,7 +135,7 @@ static void a_status_is_applied_to_the_very_object(void **state) {
 
 static void a_child_belongs_to_its_owner(void **state) {
     (void)state;
-    stage_put(&s, KI_CONFIGMAPS, "team/m", "");
+    stage_put(&stage, KI_CONFIGMAPS, "team/m", "");
     ki_object *owner = read(KI_CONFIGMAPS, "team", "m"), *first = NULL, *second = NULL, *changed = NULL;
     ki_object **const results[] = { &first, &second, &changed };
     for (int i = 0; i < 3; i++) {
@@ -169,8 +162,8 @@ static void a_child_belongs_to_its_owner(void **state) {
 
 static void a_child_that_cannot_be_is_refused(void **state) {
     (void)state;
-    stage_put(&s, KI_CONFIGMAPS, "team/m", "");
-    stage_put(&s, KI_CONFIGMAPS, "team/other", "");
+    stage_put(&stage, KI_CONFIGMAPS, "team/m", "");
+    stage_put(&stage, KI_CONFIGMAPS, "team/other", "");
     ki_object *owner = read(KI_CONFIGMAPS, "team", "m"), *other = read(KI_CONFIGMAPS, "team", "other");
     const struct {
         const ki_resource *resource;
@@ -237,35 +230,35 @@ static void fail_later(void *user) {
 static void lack_of_memory_is_an_error(void **state) {
     (void)state;
     scarce_memory memory;
-    close_stage(NULL);
+    stage_tear_down(NULL);
     for (int which = 0; which < 4; which++) {
         bool failed = true;
         for (size_t n = 0; failed; n++) {
             ki_error err = KI_ERROR_INIT;
             scarce_memory_init(&memory, SIZE_MAX);
-            stage_open_threaded(&s, &memory.allocator);
-            client = ki_factory_client(s.factory);
-            stage_start(&s);
-            stage_put(&s, KI_SERVICES, "team/m", "\"finalizers\":[\"example.com/f\"]");
+            stage_open_threaded(&stage, &memory.allocator);
+            client = ki_factory_client(stage.factory);
+            stage_start(&stage);
+            stage_put(&stage, KI_SERVICES, "team/m", "\"finalizers\":[\"example.com/f\"]");
             ki_object *obj = read(KI_SERVICES, "team", "m");
-            ki_engine_call(s.engine.engine, fail_later, &(plan){ &memory, n });
+            ki_engine_call(stage.engine.engine, fail_later, &(plan){ &memory, n });
             ki_status status = write_once(which, obj, n, &err);
             failed = scarce_memory_failed(&memory);
             assert_int_equal(status, err.code);
             assert_true(status == KI_OK || (failed && status == KI_ERR_NO_MEMORY));
             ki_object_unref(obj);
-            close_stage(NULL);
+            stage_tear_down(NULL);
             assert_int_equal(scarce_memory_in_use(&memory), 0);
         }
     }
-    stage_open_threaded(&s, NULL);
+    stage_open_threaded(&stage, NULL);
 }
 
 /* --- on a thread of its own, as a reconciler does ------------------------------------------------------------------------------------- */
 
 static ki_status make_child(ki_reconcile *call, const char *key, void *user, ki_error *err) {
     (void)call, (void)user;
-    ki_object *owner = ki_informer_get(s.configmaps, key);
+    ki_object *owner = ki_informer_get(stage.configmaps, key);
     if (!owner)
         return KI_OK;
     ki_unstructured *child = ki_unstructured_new(CHILD);
@@ -277,19 +270,20 @@ static ki_status make_child(ki_reconcile *call, const char *key, void *user, ki_
 
 static void a_reconcile_may_wait_for_its_requests(void **state) {
     (void)state;
-    close_stage(NULL);
-    stage_open_threaded(&s, NULL);
-    client = ki_factory_client(s.factory);
-    stage_put(&s, KI_CONFIGMAPS, "team/m", "");
-    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = make_child)), KI_OK);
-    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
-    assert_int_equal(ki_controller_watch(s.controller, s.secrets, &KI_CONTROLLER_WATCH(.owner = KI_CONFIGMAPS), NULL),
-                     KI_OK);
-    stage_start(&s);
-    assert_int_equal(ki_informer_wait_for_version(s.secrets, "team/child", NULL, 60000, NULL), KI_OK);
+    stage_tear_down(NULL);
+    stage_open_threaded(&stage, NULL);
+    client = ki_factory_client(stage.factory);
+    stage_put(&stage, KI_CONFIGMAPS, "team/m", "");
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = make_child)), KI_OK);
+    assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, NULL, NULL), KI_OK);
+    assert_int_equal(
+        ki_controller_watch(stage.controller, stage.secrets, &KI_CONTROLLER_WATCH(.owner = KI_CONFIGMAPS), NULL),
+        KI_OK);
+    stage_start(&stage);
+    assert_int_equal(ki_informer_wait_for_version(stage.secrets, "team/child", NULL, 60000, NULL), KI_OK);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, close_stage)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, stage_tear_down)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

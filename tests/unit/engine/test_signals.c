@@ -7,8 +7,8 @@
 
 #include "src/base/error.h"
 #include "src/engine/loop.h"
+#include "tests/support/process.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <sys/epoll.h>
@@ -26,29 +26,19 @@ int epoll_ctl(int epoll_fd, int operation, int fd, struct epoll_event *event) {
     return -1;
 }
 
-static int open_descriptors(void) {
-    int count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    assert_non_null(folder);
-    while (readdir(folder))
-        count++;
-    closedir(folder);
-    return count;
-}
-
 static void signals_that_cannot_be_watched_stay_as_they_were(void **state) {
     (void)state;
     ki_engine *engine = NULL;
     ki_signals signals = { 0 };
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
-    int before = open_descriptors();
+    int before = ki_process_descriptors();
     epoll_is_full = true;
 
     assert_int_equal(ki_signals_begin(&signals, engine, &err), KI_ERR_SYSTEM);
 
     epoll_is_full = false;
-    assert_int_equal(open_descriptors(), before);
+    assert_int_equal(ki_process_descriptors(), before);
     sigset_t now;
     pthread_sigmask(SIG_SETMASK, NULL, &now);
     assert_false(sigismember(&now, SIGINT) || sigismember(&now, SIGTERM));

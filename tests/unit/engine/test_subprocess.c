@@ -7,9 +7,9 @@
 
 #include "src/engine/subprocess.h"
 #include "tests/support/folder.h"
+#include "tests/support/process.h"
 #include "tests/support/scarce_memory.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -130,16 +130,6 @@ static void run_script(run *one, const char *script, int64_t time_limit_ns) {
     ki_engine_free(one->engine);
 }
 
-static int open_descriptors(void) {
-    int count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    assert_non_null(folder);
-    while (readdir(folder))
-        count++;
-    closedir(folder);
-    return count;
-}
-
 static void no_child_is_left(void) {
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
@@ -167,7 +157,7 @@ static void each_end_is_told_as_it_was(void **state) {
         { "sleep 20 >&- 2>&- & echo done", 0, KI_SUBPROCESS_EXITED, 0, "done\n", "" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int before = open_descriptors();
+        int before = ki_process_descriptors();
         run one;
         int64_t limit = cases[i].time_limit_ms ? KI_MILLISECONDS(cases[i].time_limit_ms) : KI_SECONDS(PATIENCE_S);
         run_script(&one, cases[i].script, limit);
@@ -176,7 +166,7 @@ static void each_end_is_told_as_it_was(void **state) {
                     (!cases[i].errors || strcmp(one.errors, cases[i].errors) == 0);
         if (!same)
             fail_msg("%s: %d %d \"%s\" \"%s\"", cases[i].script, (int)one.end, one.number, one.output, one.errors);
-        assert_int_equal(open_descriptors(), before);
+        assert_int_equal(ki_process_descriptors(), before);
         no_child_is_left();
     }
 }
@@ -206,13 +196,13 @@ static void of_standard_error_the_end_is_kept(void **state) {
 
 static void cancelling_leaves_nothing_behind(void **state) {
     (void)state;
-    int before = open_descriptors();
+    int before = ki_process_descriptors();
     run one;
     assert_int_equal(start(&one, "trap '' TERM; sleep 1000 & wait", KI_SECONDS(PATIENCE_S), NULL), KI_OK);
     ki_subprocess_cancel(one.process);
     ki_subprocess_cancel(NULL);
     ki_engine_free(one.engine);
-    assert_int_equal(open_descriptors(), before);
+    assert_int_equal(ki_process_descriptors(), before);
     no_child_is_left();
 }
 
@@ -298,7 +288,7 @@ static void what_cannot_be_started_is_an_error_at_once(void **state) {
     };
     ki_engine *engine = NULL;
     assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
-    int before = open_descriptors();
+    int before = ki_process_descriptors();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const arguments[] = { "x", NULL };
         ki_subprocess *process = NULL;
@@ -314,7 +304,7 @@ static void what_cannot_be_started_is_an_error_at_once(void **state) {
         assert_null(process);
         assert_non_null(strstr(err.message, cases[i].path));
     }
-    assert_int_equal(open_descriptors(), before);
+    assert_int_equal(ki_process_descriptors(), before);
     ki_engine_free(engine);
 }
 

@@ -9,10 +9,10 @@
 #include <kinformer/kinformer.h>
 
 #include "testing/memory/transport.h"
+#include "tests/support/patience.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -24,7 +24,6 @@
 
 enum {
     CALLS = 8,
-    PATIENCE_S = 60,
     ADVANCES_MAX = 200
 };
 
@@ -134,15 +133,6 @@ static void close_host(host *h) {
     ki_engine_free(engine_of(h));
     sem_destroy(&h->called);
     sem_destroy(&h->removed);
-}
-
-static void await(sem_t *semaphore) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += PATIENCE_S;
-    while (sem_timedwait(semaphore, &until))
-        if (errno != EINTR)
-            abort();
 }
 
 static void on_add(const ki_event *e, void *user) {
@@ -474,7 +464,7 @@ static void a_host_s_loop_on_its_own_thread_serves_it(void **state) {
     assert_int_equal(ki_engine_start(h.threaded, NULL), KI_OK);
     assert_int_equal(ki_factory_wait_for_sync(h.factory, PATIENCE_S * 1000, NULL), KI_OK);
     for (int i = 0; i < 4; i++)
-        await(&h.called);
+        await_semaphore(&h.called);
     assert_int_equal(ki_factory_shutdown(h.factory, NULL), KI_OK);
     assert_int_equal(h.shut_down, KI_ERR_DEADLOCK);
     assert_int_equal(h.waited, KI_ERR_DEADLOCK);
@@ -555,7 +545,7 @@ static void shutdown_on_another_thread_ends_a_run(void **state) {
     open_threaded(&h);
     configmaps_of(&h, false);
     pthread_create(&runner, NULL, run, &h);
-    await(&h.called);
+    await_semaphore(&h.called);
     assert_int_equal(ki_factory_shutdown(h.factory, NULL), KI_OK);
     pthread_join(runner, &status);
     assert_int_equal(*(ki_status *)status, KI_OK);
@@ -656,7 +646,7 @@ static void it_has_an_engine_of_its_own(void **state) {
         for (int i = 0; i < starts; i++)
             assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
         if (starts) {
-            await(&failed);
+            await_semaphore(&failed);
             assert_int_equal(ki_factory_wait_for_sync(factory, 0, NULL), KI_ERR_TIMEOUT);
             assert_int_equal(ki_factory_run(factory, NULL), KI_ERR_STATE);
         }
