@@ -228,6 +228,10 @@ func getEnds(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
+	// kubectl fails with another message while it has not cached the server's resources.
+	if _, err := h.kubectl(s).run(ctx, "get", "pods"); err != nil {
+		return err
+	}
 	ca := []string{"--certificate-authority", s.file("ca.crt")}
 	ways := []struct {
 		name   string
