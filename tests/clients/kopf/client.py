@@ -64,11 +64,11 @@ def settle(settings, **_):
 
 
 events, events_changed = [], threading.Condition()
-ready, stop = threading.Event(), threading.Event()
+ready = threading.Event()
 
 
 def operate():
-    kopf.run(namespaces=[namespace], standalone=True, ready_flag=ready, stop_flag=stop, identity="client")
+    kopf.run(namespaces=[namespace], standalone=True, ready_flag=ready, identity="client")
 
 
 # The steps, in the order in which they run.
@@ -270,8 +270,8 @@ def main():
             status = 1
             text = " ".join(f"{type(failure).__name__}: {failure}".split())
             print(f"failed {name}: {text}", flush=True)
-    stop.set()
-    sys.exit(status)
+    # The operator's thread still runs. The interpreter can abort if it shuts down beside the thread.
+    os._exit(status)
 
 
 main()
