@@ -34,15 +34,15 @@ typedef struct ki_shared_informer_options {
 } ki_shared_informer_options;
 
 #define KI_RESYNC_MIN_MS INT64_C(1000)
+#define KI_PERIOD_MAX_MS (INT64_C(366) * 24 * 3600 * 1000)
 
-/* Converts a period to nanoseconds, raised to `minimum_ms` and lowered to a year. Returns 0 for 0 and below: none. */
+/* Converts a period to nanoseconds, raised to `minimum_ms`, lowered to KI_PERIOD_MAX_MS. Returns 0 for 0 and below: none. */
 static inline int64_t ki_period_ns(int64_t period_ms, int64_t minimum_ms) {
-    const int64_t maximum_ms = INT64_C(366) * 24 * 3600 * 1000;
     if (period_ms <= 0)
         return 0;
     if (period_ms < minimum_ms)
         period_ms = minimum_ms;
-    return KI_MILLISECONDS(period_ms < maximum_ms ? period_ms : maximum_ms);
+    return KI_MILLISECONDS(period_ms < KI_PERIOD_MAX_MS ? period_ms : KI_PERIOD_MAX_MS);
 }
 
 /* Any thread. */
