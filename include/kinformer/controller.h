@@ -48,8 +48,8 @@ typedef struct ki_reconcile ki_reconcile; /* one run of the reconcile function *
  * wait: use ki_client_send and ki_reconcile_defer. No lock of the library is held. */
 typedef ki_status (*ki_reconcile_function)(ki_reconcile *call, const char *key, void *user, ki_error *err) KI_NOEXCEPT;
 
-/* Processes the key again after the delay of the rate limits. After several calls of this function
- * and ki_reconcile_requeue_after the last call applies. An error of the reconcile function overrides both. Threads: inside
+/* Processes the key again after the delay of the rate limits. After several calls of this function and
+ * ki_reconcile_requeue_after the last call applies. An error of the reconcile function overrides both. Threads: inside
  * the reconcile function, or before ki_reconcile_finish. */
 KI_API void ki_reconcile_requeue(ki_reconcile *call);
 /* Processes the key again after `delay_ms` (0 or less: at once) and resets the key's failures. Threads: as

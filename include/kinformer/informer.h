@@ -157,9 +157,9 @@ typedef ki_status (*ki_transform)(ki_object *obj, ki_object **ret_obj, void *use
 KI_API KI_MUST_CHECK ki_status ki_informer_set_transform(ki_informer *informer, ki_transform transform, void *user,
                                                          ki_error *err);
 
-/* Called for each failed list, watch and consistency check, each change that waits for memory, each skipped object, each
- * failure of an index function, each object that was modified in the cache (`detect_mutations`), and each difference
- * that a consistency check finds. `key` is "" if no object is concerned or its key is unknown. Above 100 skipped
+/* Called for each failed list, watch and consistency check, each change that waits for memory, each skipped object,
+ * each failure of an index function, each object that was modified in the cache (`detect_mutations`), and each
+ * difference that a consistency check finds. `key` is "" if no object is concerned or its key is unknown. Above 100 skipped
  * objects a second, one call reports the rest.
  * Threads: called on the loop; must not block. */
 typedef void (*ki_watch_error_handler)(ki_informer *informer, const ki_error *cause, const char *key,
