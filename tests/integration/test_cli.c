@@ -386,7 +386,7 @@ static void a_cluster_that_is_not_there_is_status_3(void **state) {
     }
 }
 
-static void who_waits_for_a_list_is_told_once_that_it_is_tried_again(void **state) {
+static void who_waits_for_a_list_is_reported_once_that_it_is_tried_again(void **state) {
     (void)state;
     const char *line;
     run("get pods --wait --server http://127.0.0.1:1");
@@ -594,7 +594,7 @@ static void load(const char *text) {
     unlink(file);
 }
 
-static void a_load_without_end_is_refused(void **state) {
+static void a_load_without_end_is_rejected(void **state) {
     (void)state;
     run("serve --load /dev/zero");
     assert_says("/dev/zero is larger than 268435456 bytes");
@@ -707,7 +707,7 @@ int main(void) {
         TEST(signals_and_a_closed_stdout_end_it_quietly),
         TEST(count_ends_it_after_so_many_changes),
         TEST(a_cluster_that_is_not_there_is_status_3),
-        TEST(who_waits_for_a_list_is_told_once_that_it_is_tried_again),
+        TEST(who_waits_for_a_list_is_reported_once_that_it_is_tried_again),
         TEST(what_the_server_cannot_read_ends_it),
         TEST(a_line_says_what_changed),
         TEST(get_shows_what_is_there_in_order),
@@ -715,7 +715,7 @@ int main(void) {
         TEST(get_of_a_name_is_that_object_or_not_found),
         TEST(names_can_be_written_as_kubectl_takes_them),
         TEST(several_names_of_one_resource_sync_once),
-        TEST(a_load_without_end_is_refused),
+        TEST(a_load_without_end_is_rejected),
         TEST(what_cannot_be_loaded_is_said),
         TEST(yaml_means_what_it_means_to_kubectl),
         TEST(serve_loads_a_file_and_writes_a_kubeconfig),

@@ -72,7 +72,7 @@ static void a_file_that_is_no_kubeconfig_is_named(void **state) {
                                       "; name one that exists, or add it", NULL });
 }
 
-static void what_a_kubeconfig_names_and_is_not_so_is_told_with_file_field_and_remedy(void **state) {
+static void what_a_kubeconfig_names_and_is_not_so_is_reported_with_file_field_and_remedy(void **state) {
     (void)state;
     static const struct {
         const char *cluster, *user;
@@ -154,7 +154,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_open, folder_close)
     const struct CMUnitTest tests[] = {
         TEST(a_file_that_is_no_kubeconfig_is_named),
-        TEST(what_a_kubeconfig_names_and_is_not_so_is_told_with_file_field_and_remedy),
+        TEST(what_a_kubeconfig_names_and_is_not_so_is_reported_with_file_field_and_remedy),
         TEST(a_plugin_that_is_of_no_use_is_named_with_its_place_in_the_kubeconfig),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,7 +169,7 @@ static void a_server_that_is_busy_is_asked_again_by_get(void **state) {
     command_ends(0);
 }
 
-static void watch_goes_on_trying(void **state) {
+static void watch_continues_trying(void **state) {
     (void)state;
     COMMAND_RUN("watch", "pods", "--server", "http://127.0.0.1:1");
     command_says("backing off");
@@ -193,7 +193,7 @@ int main(void) {
                                         command_tear_down),
         cmocka_unit_test_setup_teardown(get_waits_where_it_was_told_to, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_server_that_is_busy_is_asked_again_by_get, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(watch_goes_on_trying, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(watch_continues_trying, command_set_up, command_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,7 +152,7 @@ static void objects_that_cannot_be_read_are_said_to_be_left_out(void **state) {
     raw_server_stop(&server);
 }
 
-static void a_full_disk_is_told_by_every_command(void **state) {
+static void a_full_disk_is_reported_by_every_command(void **state) {
     (void)state;
     static const char *const words[] = { "--help", "help get", "get --help", "version", "completion bash" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -169,7 +169,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_name_that_yaml_takes_for_a_merge_is_quoted),   TEST(a_change_among_very_many_members_is_found_at_once),
         TEST(the_last_of_two_members_with_one_name_is_shown), TEST(objects_that_cannot_be_read_are_said_to_be_left_out),
-        TEST(a_full_disk_is_told_by_every_command),           TEST(members_with_one_name_are_compared_one_by_one),
+        TEST(a_full_disk_is_reported_by_every_command),       TEST(members_with_one_name_are_compared_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

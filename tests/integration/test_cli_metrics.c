@@ -85,7 +85,7 @@ static void a_scraper_gets_openmetrics(void **state) {
     command_ends(0);
 }
 
-static void what_is_no_scrape_is_refused(void **state) {
+static void what_is_no_scrape_is_rejected(void **state) {
     (void)state;
     static const struct {
         const char *request, *answer;
@@ -225,7 +225,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_scraper_gets_openmetrics),
-        TEST(what_is_no_scrape_is_refused),
+        TEST(what_is_no_scrape_is_rejected),
         TEST(silent_and_slow_clients_keep_nobody_waiting),
         TEST(a_crowd_that_has_gone_keeps_nobody_out),
         TEST(an_address_that_is_none_is_said),

@@ -88,7 +88,7 @@ static void serve_until_eof_ends_with_its_standard_input(void **state) {
     }
 }
 
-static void serve_refuses_tokens_rules_and_faults_that_are_none(void **state) {
+static void serve_rejects_tokens_rules_and_faults_that_are_none(void **state) {
     (void)state;
     static const struct {
         const char *flag, *value, *words;
@@ -187,7 +187,7 @@ static void serve_names_the_object_that_it_cannot_load(void **state) {
 }
 
 /* libyaml's document loader takes time that grows with the square of nesting: 100 KB took 35 s. */
-static void yaml_that_is_nested_without_end_is_refused_at_once(void **state) {
+static void yaml_that_is_nested_without_end_is_rejected_at_once(void **state) {
     (void)state;
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
     assert_true(ki_process_start(&process, argv, NULL, true));
@@ -202,7 +202,7 @@ static void yaml_that_is_nested_without_end_is_refused_at_once(void **state) {
     assert_int_equal(ki_process_wait(&process), 1);
 }
 
-static void lists_in_lists_without_end_are_refused(void **state) {
+static void lists_in_lists_without_end_are_rejected(void **state) {
     (void)state;
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
     assert_true(ki_process_start(&process, argv, NULL, true));
@@ -224,11 +224,11 @@ int main(void) {
         cmocka_unit_test_teardown(serve_ends_while_it_waits_for_the_objects_it_is_filled_with, tear_down),
         cmocka_unit_test_teardown(serve_until_eof_ends_with_its_standard_input, tear_down),
         cmocka_unit_test_teardown(serve_does_not_both_load_standard_input_and_wait_for_its_end, tear_down),
-        cmocka_unit_test_teardown(serve_refuses_tokens_rules_and_faults_that_are_none, tear_down),
+        cmocka_unit_test_teardown(serve_rejects_tokens_rules_and_faults_that_are_none, tear_down),
         cmocka_unit_test_teardown(serve_writes_no_kubeconfig_that_lets_nobody_in, tear_down),
         cmocka_unit_test_teardown(serve_loads_custom_resources_after_their_definition, tear_down),
-        cmocka_unit_test_teardown(yaml_that_is_nested_without_end_is_refused_at_once, tear_down),
-        cmocka_unit_test_teardown(lists_in_lists_without_end_are_refused, tear_down),
+        cmocka_unit_test_teardown(yaml_that_is_nested_without_end_is_rejected_at_once, tear_down),
+        cmocka_unit_test_teardown(lists_in_lists_without_end_are_rejected, tear_down),
         cmocka_unit_test_teardown(serve_names_the_object_that_it_cannot_load, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

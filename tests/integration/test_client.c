@@ -276,7 +276,7 @@ static void a_factorys_client_asks_before_and_after_the_start(void **state) {
     ki_factory_free(factory);
 }
 
-static void an_answer_that_is_no_object_is_shown(void **state) {
+static void a_response_that_is_no_object_is_shown(void **state) {
     (void)state;
     ki_client *client = new_client();
     ki_object *obj = NULL;
@@ -335,7 +335,7 @@ static void a_word_is_found_in_what_the_server_has(void **state) {
     ki_client_free(client);
 }
 
-static void a_server_that_is_not_there_is_told_at_once(void **state) {
+static void a_server_that_is_not_there_is_reported_at_once(void **state) {
     (void)state;
     ki_config *nowhere = NULL;
     ki_client *client = NULL;
@@ -356,10 +356,10 @@ int main(void) {
         cmocka_unit_test(whoever_starts_the_engine_takes_over_from_those_who_wait),
         cmocka_unit_test(waiting_inside_a_callback_would_deadlock),
         cmocka_unit_test(a_factorys_client_asks_before_and_after_the_start),
-        cmocka_unit_test(an_answer_that_is_no_object_is_shown),
+        cmocka_unit_test(a_response_that_is_no_object_is_shown),
         cmocka_unit_test(a_response_without_a_body_is_no_object),
         cmocka_unit_test(a_word_is_found_in_what_the_server_has),
-        cmocka_unit_test(a_server_that_is_not_there_is_told_at_once),
+        cmocka_unit_test(a_server_that_is_not_there_is_reported_at_once),
     };
     return cmocka_run_group_tests(tests, start_server, stop_server);
 }

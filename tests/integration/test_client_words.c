@@ -138,7 +138,7 @@ static void a_word_is_looked_up_with_a_plugins_credentials(void **state) {
 }
 
 /* As with words that are built in: the server may be on its way. */
-static void a_server_that_does_not_answer_yet_is_asked_again(void **state) {
+static void a_server_that_does_not_respond_yet_is_asked_again(void **state) {
     (void)state;
     static const char *const environment[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
     const char *const argv[] = {
@@ -196,7 +196,7 @@ int main(void) {
         cmocka_unit_test(a_custom_resource_is_known_by_each_of_its_names),
         cmocka_unit_test(a_wrong_way_to_the_cluster_is_not_blamed_on_the_word),
         cmocka_unit_test(a_word_is_looked_up_with_a_plugins_credentials),
-        cmocka_unit_test(a_server_that_does_not_answer_yet_is_asked_again),
+        cmocka_unit_test(a_server_that_does_not_respond_yet_is_asked_again),
         cmocka_unit_test(a_word_that_means_nothing_is_said_with_the_nearest),
     };
     return cmocka_run_group_tests(tests, start, stop);

@@ -273,7 +273,7 @@ static void whom_to_act_as_is_said_with_every_request(void **state) {
     stop(&server);
 }
 
-static void a_name_that_is_no_header_value_is_refused(void **state) {
+static void a_name_that_is_no_header_value_is_rejected(void **state) {
     (void)state;
     client self;
     begin(&self, "http", "127.0.0.1", 1);
@@ -287,7 +287,7 @@ static void a_name_that_is_no_header_value_is_refused(void **state) {
     close_client(&self);
 }
 
-static void a_401_is_told_and_the_next_request_has_the_new_token(void **state) {
+static void a_401_is_reported_and_the_next_request_has_the_new_token(void **state) {
     (void)state;
     tls_server server = { .good_token = "Bearer new" };
     serve(&server);
@@ -432,7 +432,7 @@ static void a_garbled_certificate_does_not_spoil_the_authority(void **state) {
 }
 
 /* libcurl would ask for a password, or fall over the missing one. */
-static void a_key_of_no_use_is_told_in_words_and_no_password_is_asked_for(void **state) {
+static void a_key_of_no_use_is_reported_in_words_and_no_password_is_asked_for(void **state) {
     (void)state;
     static const char *const keys[] = { TLS_FILE("encrypted.key"), TLS_FILE("encrypted-old.key"),
                                         TLS_FILE("server.key") /* of another certificate */ };
@@ -507,7 +507,7 @@ static void a_new_certificate_is_found_after_the_server_refused_the_old_one(void
 }
 
 /* A watch that is open when certificates change is cut, to be resumed; what is no watch goes on to its end. */
-static void a_watch_does_not_go_on_with_old_certificates(void **state) {
+static void a_watch_does_not_continue_with_old_certificates(void **state) {
     (void)state;
     tls_server server = { .is_endless = true, .good_token = "Bearer t" };
     serve(&server);
@@ -677,7 +677,7 @@ static int make_folder(void **state) {
 
 /* What a refused stream carried was not looked at: it may be sent again. libcurl alone does so five times more, each on a new connection and at once;
  * the rest is for the caller's backoff. After another code the server may have carried the request out. */
-static void a_stream_that_was_reset_is_sent_again_only_where_it_was_refused_and_a_write_never(void **state) {
+static void a_stream_that_was_reset_is_sent_again_only_where_it_was_rejected_and_a_write_never(void **state) {
     (void)state;
     static const struct {
         const char *method;
@@ -719,23 +719,23 @@ int main(void) {
         return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whom_to_act_as_is_said_with_every_request),
-        cmocka_unit_test(a_name_that_is_no_header_value_is_refused),
-        cmocka_unit_test(a_401_is_told_and_the_next_request_has_the_new_token),
+        cmocka_unit_test(a_name_that_is_no_header_value_is_rejected),
+        cmocka_unit_test(a_401_is_reported_and_the_next_request_has_the_new_token),
         cmocka_unit_test(requests_wait_for_the_plugin_and_share_it),
         cmocka_unit_test(a_deadline_that_passes_while_a_plugin_runs_names_the_plugin),
         cmocka_unit_test(a_plugin_that_fails_is_what_the_request_ends_with),
         cmocka_unit_test(another_name_is_verified_where_it_is_asked_for),
         cmocka_unit_test(a_garbled_certificate_does_not_spoil_the_authority),
-        cmocka_unit_test(a_key_of_no_use_is_told_in_words_and_no_password_is_asked_for),
+        cmocka_unit_test(a_key_of_no_use_is_reported_in_words_and_no_password_is_asked_for),
         cmocka_unit_test(a_new_authority_is_found_after_a_failed_handshake),
         cmocka_unit_test(a_new_certificate_is_found_after_the_server_refused_the_old_one),
-        cmocka_unit_test(a_watch_does_not_go_on_with_old_certificates),
+        cmocka_unit_test(a_watch_does_not_continue_with_old_certificates),
         cmocka_unit_test(a_request_that_hangs_does_not_hold_up_the_next_one),
         cmocka_unit_test(a_proxy_gets_its_own_credentials_and_not_the_servers),
         cmocka_unit_test(a_proxy_that_is_not_there_is_what_the_message_names),
         cmocka_unit_test(a_proxys_password_is_in_no_message),
         cmocka_unit_test(the_environments_proxy_is_used_but_not_for_this_machine),
-        cmocka_unit_test(a_stream_that_was_reset_is_sent_again_only_where_it_was_refused_and_a_write_never),
+        cmocka_unit_test(a_stream_that_was_reset_is_sent_again_only_where_it_was_rejected_and_a_write_never),
     };
     return cmocka_run_group_tests(tests, make_folder, folder_close);
 }

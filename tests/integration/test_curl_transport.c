@@ -153,7 +153,7 @@ static void exchange_once(const raw_answer *answer, const ki_request *request, o
 #define CLOSED "closed the connection"
 #define CHUNKED OK_HEAD "Transfer-Encoding: chunked\r\n\r\n"
 
-static void an_answer_is_told_as_it_came(void **state) {
+static void a_response_is_reported_as_it_came(void **state) {
     (void)state;
     static const struct {
         raw_answer answer;
@@ -448,7 +448,7 @@ static void a_refused_connection_says_where_and_why(void **state) {
 
 /* --- cancelling, timeouts --------------------------------------------------------------------------------------------------- */
 
-static void an_endless_answer_can_be_cancelled_anywhere(void **state) {
+static void an_endless_response_can_be_cancelled_anywhere(void **state) {
     (void)state;
     const raw_answer answer = { OK_HEAD "\r\n", 0, RAW_ENDLESS };
     static const char where[] = { 'h', 'd', 0 };
@@ -519,7 +519,7 @@ static void silence_ends_with_a_timeout_and_the_next_request_gets_a_new_connecti
     assert_int_equal(server.connections, 3);
 }
 
-static void the_total_timeout_ends_an_endless_answer(void **state) {
+static void the_total_timeout_ends_an_endless_response(void **state) {
     (void)state;
     const raw_answer answer = { OK_HEAD "\r\n", 0, RAW_ENDLESS };
     ki_request request = get_request;
@@ -761,7 +761,7 @@ static int no_surroundings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_is_told_as_it_came),
+        cmocka_unit_test(a_response_is_reported_as_it_came),
         cmocka_unit_test(a_request_says_who_asks_for_what_and_no_more),
         cmocka_unit_test(a_path_of_the_servers_address_goes_before_every_target),
         cmocka_unit_test(a_header_line_above_the_limit_is_the_servers_fault),
@@ -771,10 +771,10 @@ int main(void) {
         cmocka_unit_test(a_write_without_a_body_says_so_and_header_values_stay_one_line),
         cmocka_unit_test(a_lack_of_descriptors_is_not_blamed_on_the_server),
         cmocka_unit_test(a_refused_connection_says_where_and_why),
-        cmocka_unit_test(an_endless_answer_can_be_cancelled_anywhere),
+        cmocka_unit_test(an_endless_response_can_be_cancelled_anywhere),
         cmocka_unit_test(cancelling_before_anything_happened_is_silent),
         cmocka_unit_test(silence_ends_with_a_timeout_and_the_next_request_gets_a_new_connection),
-        cmocka_unit_test(the_total_timeout_ends_an_endless_answer),
+        cmocka_unit_test(the_total_timeout_ends_an_endless_response),
         cmocka_unit_test(a_connection_is_used_again_and_callbacks_may_send),
         cmocka_unit_test(a_callback_may_cancel_another_exchange_too),
         cmocka_unit_test(a_servers_certificate_must_be_good),

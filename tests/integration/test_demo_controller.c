@@ -124,7 +124,7 @@ static void a_controller_that_ends_or_cannot_be_run_fails_the_demo(void **state)
     }
 }
 
-static void two_demos_at_once_are_refused(void **state) {
+static void two_demos_at_once_are_rejected(void **state) {
     const char *const argv[] = { KI_TEST_PROGRAM, "demo", "--controller", sample, "--faults", NULL };
     (void)state;
     assert_true(ki_process_start(&demo, argv, NULL, true));
@@ -137,7 +137,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_sample_controller_repairs_what_a_seed_decides),
         TEST(a_controller_that_does_its_work_only_once_is_found_out),
-        TEST(two_demos_at_once_are_refused),
+        TEST(two_demos_at_once_are_rejected),
         TEST(a_controller_that_ends_or_cannot_be_run_fails_the_demo),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,7 +124,7 @@ static void what_an_informer_would_be_asked_for_is_looked_at(void **state) {
     assert_prints("field label not supported: spec.nowhere");
 }
 
-static void a_closed_port_is_told_at_tcp_and_all_after_it_is_left_out(void **state) {
+static void a_closed_port_is_reported_at_tcp_and_all_after_it_is_left_out(void **state) {
     (void)state;
     int status = ask("", "http://127.0.0.1:1");
     assert_step(WELL, "configuration");
@@ -136,14 +136,14 @@ static void a_closed_port_is_told_at_tcp_and_all_after_it_is_left_out(void **sta
     assert_int_equal(status, 3);
 }
 
-static void a_name_that_does_not_exist_is_told_at_name_resolution(void **state) {
+static void a_name_that_does_not_exist_is_reported_at_name_resolution(void **state) {
     (void)state;
     assert_int_equal(ask("--timeout 60s", "https://no-such-host.invalid"), 3);
     assert_step(FAILED, "name resolution");
     assert_step("-", "TCP connection");
 }
 
-static void a_wrong_token_is_told_at_credentials_and_never_printed(void **state) {
+static void a_wrong_token_is_reported_at_credentials_and_never_printed(void **state) {
     (void)state;
     serve_tls(TLS "server.pem", TLS "server.key");
     int status = ask("--token a-wrong-secret --certificate-authority " TLS "ca.pem", ki_testing_server_url(server));
@@ -155,7 +155,7 @@ static void a_wrong_token_is_told_at_credentials_and_never_printed(void **state)
     assert_int_equal(status, 3);
 }
 
-static void a_missing_permission_is_told_with_who_may_grant_it(void **state) {
+static void a_missing_permission_is_reported_with_who_may_grant_it(void **state) {
     (void)state;
     serve_tls(TLS "server.pem", TLS "server.key");
     int status = ask("pods -n shop --token joes --certificate-authority " TLS "ca.pem", ki_testing_server_url(server));
@@ -191,7 +191,7 @@ static void a_user_whose_name_says_something_to_a_shell_is_not_part_of_the_remed
     assert_prints(" --user=USER ");
 }
 
-static void certificates_that_are_not_accepted_are_told_with_the_cause(void **state) {
+static void certificates_that_are_not_accepted_are_reported_with_the_cause(void **state) {
     (void)state;
     serve_tls(TLS "expired.pem", TLS "expired.key");
     assert_int_equal(ask("--token janes --certificate-authority " TLS "ca.pem", ki_testing_server_url(server)), 3);
@@ -212,7 +212,7 @@ static void certificates_that_are_not_accepted_are_told_with_the_cause(void **st
     assert_prints("use a name in the certificate");
 }
 
-static void a_resource_that_is_not_there_is_told_at_the_list(void **state) {
+static void a_resource_that_is_not_there_is_reported_at_the_list(void **state) {
     (void)state;
     serve(NULL);
     assert_int_equal(ask("foos.example.com", ki_testing_server_url(server)), 1);
@@ -224,7 +224,7 @@ static void a_resource_that_is_not_there_is_told_at_the_list(void **state) {
     assert_prints("pods");
 }
 
-static void a_list_that_is_not_there_is_told_with_what_to_install(void **state) {
+static void a_list_that_is_not_there_is_reported_with_what_to_install(void **state) {
     (void)state;
     serve(NULL);
     assert_int_equal(ki_testing_server_add_fault(server, "status,code=404,verb=list,resource=configmaps", NULL, NULL),
@@ -264,7 +264,7 @@ static void a_server_without_streaming_lists_is_well_with_a_remark(void **state)
     assert_int_equal(status, 0);
 }
 
-static void a_kubeconfig_that_is_wrong_is_told_at_the_configuration(void **state) {
+static void a_kubeconfig_that_is_wrong_is_reported_at_the_configuration(void **state) {
     (void)state;
     int status = ask("--kubeconfig /nonexistent/kubeconfig", NULL);
     assert_step(FAILED, "configuration");
@@ -273,7 +273,7 @@ static void a_kubeconfig_that_is_wrong_is_told_at_the_configuration(void **state
     assert_int_equal(status, 3);
 }
 
-static void what_does_not_speak_http_is_told(void **state) {
+static void what_does_not_speak_http_is_reported(void **state) {
     (void)state;
     const raw_answer answer = { .text = "SSH-2.0-OpenSSH_9.2\r\n", .end = RAW_CLOSE };
     raw_server raw;
@@ -322,7 +322,7 @@ static void a_login_page_is_not_taken_for_a_server_that_forbids(void **state) {
     }
 }
 
-static void who_connects_and_never_answers_is_told_so(void **state) {
+static void a_server_that_never_responds_is_reported(void **state) {
     (void)state;
     int status = ask_raw("--timeout 1s", &(raw_answer){ .text = "", .end = RAW_SILENT });
     assert_step(WELL, "TCP connection");
@@ -359,14 +359,14 @@ static void descriptors_that_run_out_are_not_the_servers_fault(void **state) {
     assert_true(is_told);
 }
 
-static void an_answer_without_end_is_an_answer(void **state) {
+static void a_response_without_end_is_a_response(void **state) {
     (void)state;
     (void)ask_raw("--timeout 1s", &(raw_answer){ .text = "HTTP/1.1 200 OK\r\n\r\n", .end = RAW_ENDLESS });
     assert_step(WELL, "HTTP");
     assert_step(FAILED, "credentials");
 }
 
-static void an_http_address_of_an_https_server_is_told_at_http(void **state) {
+static void an_http_address_of_an_https_server_is_reported_at_http(void **state) {
     (void)state;
     serve_tls(TLS "server.pem", TLS "server.key");
     char url[64];
@@ -377,7 +377,7 @@ static void an_http_address_of_an_https_server_is_told_at_http(void **state) {
 }
 
 /* As Go's servers say it. */
-static void an_https_server_that_answers_in_http_is_told_at_http(void **state) {
+static void an_https_server_that_responds_in_http_is_reported_at_http(void **state) {
     (void)state;
     (void)ask_raw("--timeout 1s", &(raw_answer){ .text = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request "
                                                          "to an HTTPS server.\n",
@@ -445,25 +445,25 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_good_way_has_a_tick_at_each_step, tear_down),
         cmocka_unit_test_teardown(what_an_informer_would_be_asked_for_is_looked_at, tear_down),
-        cmocka_unit_test_teardown(a_closed_port_is_told_at_tcp_and_all_after_it_is_left_out, tear_down),
-        cmocka_unit_test_teardown(a_name_that_does_not_exist_is_told_at_name_resolution, tear_down),
-        cmocka_unit_test_teardown(a_wrong_token_is_told_at_credentials_and_never_printed, tear_down),
-        cmocka_unit_test_teardown(a_missing_permission_is_told_with_who_may_grant_it, tear_down),
+        cmocka_unit_test_teardown(a_closed_port_is_reported_at_tcp_and_all_after_it_is_left_out, tear_down),
+        cmocka_unit_test_teardown(a_name_that_does_not_exist_is_reported_at_name_resolution, tear_down),
+        cmocka_unit_test_teardown(a_wrong_token_is_reported_at_credentials_and_never_printed, tear_down),
+        cmocka_unit_test_teardown(a_missing_permission_is_reported_with_who_may_grant_it, tear_down),
         cmocka_unit_test_teardown(the_role_to_be_granted_names_the_resource_with_its_group, tear_down),
         cmocka_unit_test_teardown(a_user_whose_name_says_something_to_a_shell_is_not_part_of_the_remedy, tear_down),
-        cmocka_unit_test_teardown(an_http_address_of_an_https_server_is_told_at_http, tear_down),
-        cmocka_unit_test_teardown(an_https_server_that_answers_in_http_is_told_at_http, tear_down),
-        cmocka_unit_test_teardown(certificates_that_are_not_accepted_are_told_with_the_cause, tear_down),
-        cmocka_unit_test_teardown(a_resource_that_is_not_there_is_told_at_the_list, tear_down),
-        cmocka_unit_test_teardown(a_list_that_is_not_there_is_told_with_what_to_install, tear_down),
+        cmocka_unit_test_teardown(an_http_address_of_an_https_server_is_reported_at_http, tear_down),
+        cmocka_unit_test_teardown(an_https_server_that_responds_in_http_is_reported_at_http, tear_down),
+        cmocka_unit_test_teardown(certificates_that_are_not_accepted_are_reported_with_the_cause, tear_down),
+        cmocka_unit_test_teardown(a_resource_that_is_not_there_is_reported_at_the_list, tear_down),
+        cmocka_unit_test_teardown(a_list_that_is_not_there_is_reported_with_what_to_install, tear_down),
         cmocka_unit_test_teardown(a_custom_resource_is_found_by_any_of_its_names, tear_down),
         cmocka_unit_test_teardown(a_server_without_streaming_lists_is_well_with_a_remark, tear_down),
-        cmocka_unit_test_teardown(a_kubeconfig_that_is_wrong_is_told_at_the_configuration, tear_down),
-        cmocka_unit_test_teardown(what_does_not_speak_http_is_told, tear_down),
+        cmocka_unit_test_teardown(a_kubeconfig_that_is_wrong_is_reported_at_the_configuration, tear_down),
+        cmocka_unit_test_teardown(what_does_not_speak_http_is_reported, tear_down),
         cmocka_unit_test_teardown(a_login_page_is_not_taken_for_a_server_that_forbids, tear_down),
-        cmocka_unit_test_teardown(who_connects_and_never_answers_is_told_so, tear_down),
+        cmocka_unit_test_teardown(a_server_that_never_responds_is_reported, tear_down),
         cmocka_unit_test_teardown(descriptors_that_run_out_are_not_the_servers_fault, tear_down),
-        cmocka_unit_test_teardown(an_answer_without_end_is_an_answer, tear_down),
+        cmocka_unit_test_teardown(a_response_without_end_is_a_response, tear_down),
         cmocka_unit_test_teardown(json_has_each_step_once_and_in_order, tear_down),
         cmocka_unit_test_teardown(memory_that_runs_out_at_any_allocation_is_an_error_or_a_finding, tear_down),
         cmocka_unit_test_teardown(what_the_doctor_is_not_told_rightly_is_a_usage_error, tear_down),

@@ -344,7 +344,7 @@ static void the_sample_controller_makes_the_writes_of_gos_own_unit_tests(void **
     }
 }
 
-static void a_sample_controller_that_was_killed_goes_on_where_it_was(void **state) {
+static void a_sample_controller_that_was_killed_continues_where_it_was(void **state) {
     static const char *const names[] = { "a", "b", "c", "d", "e", "f" };
     const size_t all = sizeof names / sizeof names[0];
     size_t count = all;
@@ -407,7 +407,7 @@ static void of_two_sample_controllers_one_works_and_the_other_takes_over(void **
     end_well(&programs[1]);
 }
 
-static void a_wrong_command_line_of_the_sample_controller_is_told(void **state) {
+static void a_wrong_command_line_of_the_sample_controller_is_reported(void **state) {
     static const char *const lines[][3] = { { "--nonsense", NULL, NULL },
                                             { "--workers", "0", NULL },
                                             { "more", NULL, NULL } };
@@ -527,9 +527,9 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(the_sample_controller_makes_the_writes_of_gos_own_unit_tests),
-        TEST(a_sample_controller_that_was_killed_goes_on_where_it_was),
+        TEST(a_sample_controller_that_was_killed_continues_where_it_was),
         TEST(of_two_sample_controllers_one_works_and_the_other_takes_over),
-        TEST(a_wrong_command_line_of_the_sample_controller_is_told),
+        TEST(a_wrong_command_line_of_the_sample_controller_is_reported),
         TEST(a_pods_deployment_is_found_through_its_replicaset),
         TEST(the_leaders_workers_do_the_jobs_and_the_next_leader_has_a_higher_token),
     };

@@ -207,7 +207,7 @@ static void certificates_from_files_are_served(void **state) {
     assert_int_equal(ki_testing_server_renew_certificate(server, false, NULL), KI_ERR_STATE);
 }
 
-static void files_that_do_not_fit_are_refused_with_their_names(void **state) {
+static void files_that_do_not_fit_are_rejected_with_their_names(void **state) {
     (void)state;
     static const struct {
         const char *certificate, *key, *ca, *words;
@@ -242,7 +242,7 @@ int main(void) {
         ACCESS_TEST(a_token_that_was_taken_away_is_401_and_another_takes_its_place),
         ACCESS_TEST(a_restarted_server_has_what_it_had_at_the_same_address),
         ACCESS_TEST(certificates_from_files_are_served),
-        ACCESS_TEST(files_that_do_not_fit_are_refused_with_their_names),
+        ACCESS_TEST(files_that_do_not_fit_are_rejected_with_their_names),
     };
     curl_global_init(CURL_GLOBAL_DEFAULT);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

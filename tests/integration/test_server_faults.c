@@ -87,7 +87,7 @@ static bool read_until(int fd, const char *part) {
     return true;
 }
 
-static void an_answer_is_cut_after_its_bytes(void **state) {
+static void a_response_is_cut_after_its_bytes(void **state) {
     (void)state;
     add("cut,bytes=20,verb=get");
     int fd = ask("/api/v1/namespaces/default/configmaps/a");
@@ -98,7 +98,7 @@ static void an_answer_is_cut_after_its_bytes(void **state) {
     close(fd);
 }
 
-static void a_connection_is_closed_without_an_answer(void **state) {
+static void a_connection_is_closed_without_a_response(void **state) {
     (void)state;
     add("close,count=1");
     int fd = ask("/version");
@@ -132,7 +132,7 @@ static void chunks_are_as_small_as_was_asked(void **state) {
     close(fd);
 }
 
-static void a_slow_and_late_answer_comes_whole(void **state) {
+static void a_slow_and_late_response_comes_whole(void **state) {
     (void)state;
     add("delay,time=20ms");
     add("bandwidth,rate=20000");
@@ -166,7 +166,7 @@ static void a_client_that_gives_up_a_late_request_is_forgotten(void **state) {
     close(fd);
 }
 
-static void a_restart_cuts_refuses_and_comes_back(void **state) {
+static void a_restart_cuts_rejects_and_comes_back(void **state) {
     (void)state;
     int fd = ask("/api/v1/configmaps?watch=1");
     assert_true(read_until(fd, "\"ADDED\""));
@@ -216,14 +216,14 @@ static void faults_are_listed_with_what_they_did(void **state) {
 int main(void) {
 #define FAULTS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        FAULTS_TEST(an_answer_is_cut_after_its_bytes),
-        FAULTS_TEST(a_connection_is_closed_without_an_answer),
+        FAULTS_TEST(a_response_is_cut_after_its_bytes),
+        FAULTS_TEST(a_connection_is_closed_without_a_response),
         FAULTS_TEST(a_silent_watch_says_nothing_and_stays_open),
         FAULTS_TEST(chunks_are_as_small_as_was_asked),
-        FAULTS_TEST(a_slow_and_late_answer_comes_whole),
+        FAULTS_TEST(a_slow_and_late_response_comes_whole),
         FAULTS_TEST(a_late_request_does_not_keep_others_waiting_or_the_end),
         FAULTS_TEST(a_client_that_gives_up_a_late_request_is_forgotten),
-        FAULTS_TEST(a_restart_cuts_refuses_and_comes_back),
+        FAULTS_TEST(a_restart_cuts_rejects_and_comes_back),
         FAULTS_TEST(a_rewind_over_http_ends_watches),
         FAULTS_TEST(a_server_ends_in_the_middle_of_a_long_restart),
         FAULTS_TEST(faults_are_listed_with_what_they_did),

@@ -149,7 +149,7 @@ static void head_is_get_without_the_body(void **state) {
     free(answer);
 }
 
-static void a_wrong_method_is_told_which_ones_are_right(void **state) {
+static void a_wrong_method_is_rejected_with_those_that_are_right(void **state) {
     (void)state;
     start(NULL);
     char *answer = exchange("PATCH /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -198,7 +198,7 @@ static void a_body_without_end_is_cut_off(void **state) {
     close(fd);
 }
 
-static void a_large_answer_is_packed_only_where_that_is_asked_for(void **state) {
+static void a_large_response_is_packed_only_where_that_is_asked_for(void **state) {
     (void)state;
     static const struct {
         const char *target, *header;
@@ -233,7 +233,7 @@ static char *many(const char *before, const char *left, const char *right, int c
     return head;
 }
 
-static void any_number_of_parameters_and_headers_gets_an_answer(void **state) {
+static void any_number_of_parameters_and_headers_gets_a_response(void **state) {
     (void)state;
     static const char rest[] = " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", target[] = "GET /api/v1/pods?";
     static const char head[] = "GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
@@ -377,7 +377,7 @@ static void a_watch_from_before_the_compaction_is_expired(void **state) {
 
 /* ---- where it listens ---- */
 
-static void it_listens_where_it_is_told_and_says_where(void **state) {
+static void it_listens_where_it_is_configured_and_prints_where(void **state) {
     (void)state;
     start(&KI_TESTING_SERVER_OPTIONS(.listen = "127.0.0.1:0"));
     assert_int_equal(strncmp(ki_testing_server_url(server), "http://127.0.0.1:", 17), 0);
@@ -393,7 +393,7 @@ static void it_listens_where_it_is_told_and_says_where(void **state) {
         assert_int_equal(strncmp(ki_testing_server_url(server), "http://[::1]:", 13), 0);
 }
 
-static void what_is_no_address_is_refused(void **state) {
+static void what_is_no_address_is_rejected(void **state) {
     (void)state;
     static const char *const rows[] = { "nowhere:1", "127.0.0.1:70000", "127.0.0.1:x", "[::1",
                                         "[::1]x",    "1.2.3",           "::1:1:" };
@@ -553,19 +553,19 @@ int main(void) {
         TEST(a_list_has_the_objects_and_its_content_type),
         TEST(a_connection_serves_one_request_after_the_other),
         TEST(head_is_get_without_the_body),
-        TEST(a_wrong_method_is_told_which_ones_are_right),
+        TEST(a_wrong_method_is_rejected_with_those_that_are_right),
         TEST(a_body_of_more_than_3_mib_is_413_with_a_status),
         TEST(a_body_without_end_is_cut_off),
-        TEST(a_large_answer_is_packed_only_where_that_is_asked_for),
-        TEST(any_number_of_parameters_and_headers_gets_an_answer),
+        TEST(a_large_response_is_packed_only_where_that_is_asked_for),
+        TEST(any_number_of_parameters_and_headers_gets_a_response),
         TEST(a_watch_gets_each_change),
         TEST(an_object_larger_than_a_block_comes_whole),
         TEST(every_watcher_gets_the_change),
         TEST(a_watch_ends_when_its_time_is_over_or_the_server_closes_it),
         TEST(a_server_that_ends_sends_what_has_happened_first),
         TEST(a_watch_from_before_the_compaction_is_expired),
-        TEST(it_listens_where_it_is_told_and_says_where),
-        TEST(what_is_no_address_is_refused),
+        TEST(it_listens_where_it_is_configured_and_prints_where),
+        TEST(what_is_no_address_is_rejected),
         TEST(the_first_namespaces_are_as_old_as_the_server),
         TEST(objects_are_made_changed_and_removed_as_by_a_client),
         TEST(any_request_can_be_made_without_a_network),

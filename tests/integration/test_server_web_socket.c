@@ -141,7 +141,7 @@ static void a_ping_is_answered_and_a_close_too(void **state) {
     close(fd);
 }
 
-static void a_wrong_handshake_is_refused_as_the_real_server_does(void **state) {
+static void a_wrong_handshake_is_rejected_as_the_real_server_does(void **state) {
     (void)state;
     static const struct {
         const char *headers, *status;
@@ -236,7 +236,7 @@ int main(void) {
         cmocka_unit_test_teardown(each_event_is_a_text_frame, tear_down),
         cmocka_unit_test_teardown(a_watch_that_ends_says_goodbye, tear_down),
         cmocka_unit_test_teardown(a_ping_is_answered_and_a_close_too, tear_down),
-        cmocka_unit_test_teardown(a_wrong_handshake_is_refused_as_the_real_server_does, tear_down),
+        cmocka_unit_test_teardown(a_wrong_handshake_is_rejected_as_the_real_server_does, tear_down),
         cmocka_unit_test_teardown(what_is_no_watch_is_answered_without_an_upgrade, tear_down),
         cmocka_unit_test_teardown(faults_strike_web_sockets_too, tear_down),
         cmocka_unit_test_teardown(a_server_that_ends_says_goodbye_to_all, tear_down),

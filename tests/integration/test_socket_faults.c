@@ -12,7 +12,7 @@
 
 /* ---- the stream ---- */
 
-static void a_stream_cut_at_any_byte_goes_on_where_it_was(void **state) {
+static void a_stream_cut_at_any_byte_continues_where_it_was(void **state) {
     (void)state;
     static const size_t offsets[] = { 0, 1, 2, 4, 5, 12, 40, 97, 210, 333, 500, 900 };
     const size_t count = sizeof offsets / sizeof offsets[0];
@@ -174,7 +174,7 @@ static void a_watch_that_is_closed_again_and_again_is_opened_no_faster_than_it_b
 /* ---- answers ---- */
 
 /* Whatever the first request is answered with, the copy comes. */
-static void a_first_answer_that_is_an_error_is_no_end(void **state) {
+static void a_first_response_that_is_an_error_is_no_end(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -239,7 +239,7 @@ static void what_a_person_has_to_mend_is_said_and_found_mended(void **state) {
     worlds_assert_all_recover(8);
 }
 
-static void an_answer_that_is_no_watch_is_no_end(void **state) {
+static void a_response_that_is_no_watch_is_no_end(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -284,7 +284,7 @@ static void an_answer_that_is_no_watch_is_no_end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FAULT(a_stream_cut_at_any_byte_goes_on_where_it_was),
+        FAULT(a_stream_cut_at_any_byte_continues_where_it_was),
         FAULT(a_first_list_cut_at_any_byte_is_listed_again),
         FAULT(a_character_may_come_in_two_parts_or_never_whole),
         FAULT(bytes_may_come_one_by_one),
@@ -294,9 +294,9 @@ int main(void) {
         FAULT(a_server_out_of_reach_is_found_again),
         FAULT(what_was_compacted_meanwhile_is_found_by_comparing),
         FAULT(a_watch_that_is_closed_again_and_again_is_opened_no_faster_than_it_backs_off),
-        FAULT(a_first_answer_that_is_an_error_is_no_end),
+        FAULT(a_first_response_that_is_an_error_is_no_end),
         FAULT(what_a_person_has_to_mend_is_said_and_found_mended),
-        FAULT(an_answer_that_is_no_watch_is_no_end),
+        FAULT(a_response_that_is_no_watch_is_no_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

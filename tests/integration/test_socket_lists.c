@@ -100,7 +100,7 @@ static void change_between_pages(void) {
     world_read_expected();
 }
 
-static void a_first_list_whose_token_expires_is_told_as_one_state(void **state) {
+static void a_first_list_whose_token_expires_is_reported_as_one_state(void **state) {
     (void)state;
     const world_plan plan = paged();
     world *self = &worlds[0];
@@ -118,7 +118,7 @@ static void a_first_list_whose_token_expires_is_told_as_one_state(void **state) 
 }
 
 /* The store is as it was until the list is whole, and what is told then is the difference. */
-static void a_later_list_whose_token_expires_is_told_as_one_difference(void **state) {
+static void a_later_list_whose_token_expires_is_reported_as_one_difference(void **state) {
     (void)state;
     const world_plan plan = paged();
     world *self = &worlds[0];
@@ -252,7 +252,7 @@ static void a_last_page_may_be_empty(void **state) {
 /* ---- between list and watch ---- */
 
 /* The list is on its way when one of its objects goes, one comes, and one goes and comes again. */
-static void what_happens_between_list_and_watch_is_told_by_the_watch(void **state) {
+static void what_happens_between_list_and_watch_is_reported_by_the_watch(void **state) {
     static const char last[] = "\"zz-marker\"";
     (void)state;
     const world_plan plan = paged();
@@ -358,13 +358,13 @@ static void a_server_that_went_back_and_says_so_is_listed_anew(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        FAULT(a_first_list_whose_token_expires_is_told_as_one_state),
-        FAULT(a_later_list_whose_token_expires_is_told_as_one_difference),
+        FAULT(a_first_list_whose_token_expires_is_reported_as_one_state),
+        FAULT(a_later_list_whose_token_expires_is_reported_as_one_difference),
         FAULT(a_token_may_expire_on_any_page),
         FAULT(pages_without_objects_are_passed_over_and_none_is_asked_for_twice),
         FAULT(an_empty_continue_token_ends_the_list),
         FAULT(a_last_page_may_be_empty),
-        FAULT(what_happens_between_list_and_watch_is_told_by_the_watch),
+        FAULT(what_happens_between_list_and_watch_is_reported_by_the_watch),
         FAULT(a_server_that_went_back_and_says_so_is_listed_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static int64_t staleness_ms(const world *self) {
 /* ---- a watch that is silent ---- */
 
 /* The connection stays, and answers on TCP's level: only the time tells. Two that are silent before their first byte and in the middle. */
-static void a_silent_watch_is_cut_and_goes_on_where_it_was_with_no_list(void **state) {
+static void a_silent_watch_is_cut_and_continues_where_it_was_with_no_list(void **state) {
     (void)state;
     const world_plan plan = { .has_own_time = true };
     worlds_start(2, &plan);
@@ -101,7 +101,7 @@ static void a_streaming_list_whose_end_never_comes_is_listed_in_pages(void **sta
     worlds_assert_all_recover(8);
 }
 
-static void nothing_of_a_streaming_list_is_told_before_its_end(void **state) {
+static void nothing_of_a_streaming_list_is_reported_before_its_end(void **state) {
     static const char end[] = "k8s.io/initial-events-end";
     (void)state;
     const world_plan plan = { .has_own_time = true };
@@ -160,9 +160,9 @@ static void an_audit_finds_what_the_server_did_not_tell(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_silent_watch_is_cut_and_goes_on_where_it_was_with_no_list, worlds_close),
+        cmocka_unit_test_teardown(a_silent_watch_is_cut_and_continues_where_it_was_with_no_list, worlds_close),
         cmocka_unit_test_teardown(a_streaming_list_whose_end_never_comes_is_listed_in_pages, worlds_close),
-        cmocka_unit_test_teardown(nothing_of_a_streaming_list_is_told_before_its_end, worlds_close),
+        cmocka_unit_test_teardown(nothing_of_a_streaming_list_is_reported_before_its_end, worlds_close),
         cmocka_unit_test_teardown(an_audit_finds_what_the_server_did_not_tell, worlds_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -208,7 +208,7 @@ static ki_status load_repeated(const char *begin, const char *piece, size_t time
 }
 
 /* Each of them would keep the parser busy for minutes: a test that ends is the proof. */
-static void a_kubeconfig_that_is_made_to_be_slow_is_refused(void **state) {
+static void a_kubeconfig_that_is_made_to_be_slow_is_rejected(void **state) {
     (void)state;
     static const struct {
         const char *begin, *piece;
@@ -253,7 +253,7 @@ static void twenty_thousand_contexts_are_read(void **state) {
         fail_msg("%s", ki_error_message(&err));
 }
 
-static void a_kubeconfig_in_utf_16_is_read_and_zero_bytes_are_refused(void **state) {
+static void a_kubeconfig_in_utf_16_is_read_and_zero_bytes_are_rejected(void **state) {
     (void)state;
     static const char text[] = "{current-context: x, contexts: [{name: x, context: {cluster: c}}], "
                                "clusters: [{name: c, cluster: {server: 'https://a'}}]}";
@@ -542,10 +542,10 @@ int main(void) {
         TEST(a_kubeconfig_gives_what_it_says),
         TEST(what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field),
         TEST(a_file_that_is_no_kubeconfig_is_an_error),
-        TEST(a_kubeconfig_that_is_made_to_be_slow_is_refused),
+        TEST(a_kubeconfig_that_is_made_to_be_slow_is_rejected),
         TEST(aliases_that_grow_or_lead_to_themselves_are_harmless),
         TEST(twenty_thousand_contexts_are_read),
-        TEST(a_kubeconfig_in_utf_16_is_read_and_zero_bytes_are_refused),
+        TEST(a_kubeconfig_in_utf_16_is_read_and_zero_bytes_are_rejected),
         TEST(a_kubeconfig_may_come_through_a_pipe_and_one_without_a_writer_does_not_hang),
         TEST(options_win_over_the_file),
         TEST(a_server_alone_is_enough_and_nothing_at_all_is_not),

@@ -392,7 +392,7 @@ static ki_credential_state ask(stage *self, ki_error *err) {
     return state;
 }
 
-static void a_plugin_is_run_once_for_all_and_again_when_its_answer_expires_or_is_refused(void **state) {
+static void a_plugin_is_run_once_for_all_and_again_when_its_response_expires_or_is_rejected(void **state) {
     (void)state;
     stage self;
     prepare(&self);
@@ -500,7 +500,7 @@ static void each_way_in_which_a_plugin_fails_is_one_line_with_command_and_remedy
     }
 }
 
-static void a_plugin_that_cannot_be_run_or_hangs_is_told_too(void **state) {
+static void a_plugin_that_cannot_be_run_or_hangs_is_reported_too(void **state) {
     (void)state;
     static const struct {
         const char *command, *message;
@@ -550,7 +550,7 @@ static void a_plugin_that_cannot_be_run_or_hangs_is_told_too(void **state) {
     finish(&self);
 }
 
-static void a_plugin_is_told_what_the_config_says(void **state) {
+static void a_plugin_gets_what_the_config_says(void **state) {
     (void)state;
     stage self;
     prepare(&self);
@@ -582,7 +582,7 @@ static void what_is_given_outright_needs_no_plugin(void **state) {
     finish(&self);
 }
 
-static void every_lack_of_memory_is_told(void **state) {
+static void every_lack_of_memory_is_reported(void **state) {
     (void)state;
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
@@ -615,13 +615,13 @@ int main(void) {
         cmocka_unit_test(a_401_has_the_token_file_read_at_once_but_once_for_all),
         cmocka_unit_test(certificates_that_change_are_another_set_of_certificates),
         cmocka_unit_test(a_pair_of_files_is_taken_once_both_are_the_new_ones),
-        cmocka_unit_test(a_plugin_is_run_once_for_all_and_again_when_its_answer_expires_or_is_refused),
+        cmocka_unit_test(a_plugin_is_run_once_for_all_and_again_when_its_response_expires_or_is_rejected),
         cmocka_unit_test(a_certificate_from_a_plugin_is_another_set_of_certificates),
         cmocka_unit_test(each_way_in_which_a_plugin_fails_is_one_line_with_command_and_remedy),
-        cmocka_unit_test(a_plugin_that_cannot_be_run_or_hangs_is_told_too),
-        cmocka_unit_test(a_plugin_is_told_what_the_config_says),
+        cmocka_unit_test(a_plugin_that_cannot_be_run_or_hangs_is_reported_too),
+        cmocka_unit_test(a_plugin_gets_what_the_config_says),
         cmocka_unit_test(what_is_given_outright_needs_no_plugin),
-        cmocka_unit_test(every_lack_of_memory_is_told),
+        cmocka_unit_test(every_lack_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, folder_open, folder_close);
 }

@@ -22,7 +22,7 @@ static ki_secret text(const char *value) {
     return (ki_secret){ ki_strdup(&ki_allocator_default, value), strlen(value) };
 }
 
-static void an_answer_has_a_token_or_a_pair_or_is_refused(void **state) {
+static void a_response_has_a_token_or_a_pair_or_is_rejected(void **state) {
     (void)state;
     static const struct {
         const char *output, *token, *certificate;
@@ -98,7 +98,7 @@ static char *escaped(const char *name) {
     return out;
 }
 
-static void a_key_that_does_not_fit_its_certificate_is_refused(void **state) {
+static void a_key_that_does_not_fit_its_certificate_is_rejected(void **state) {
     (void)state;
     static const struct {
         const char *key;
@@ -195,7 +195,7 @@ static void the_request_names_the_cluster_where_it_was_asked_for(void **state) {
         ki_secret_clear(&ki_allocator_default, all[i]);
 }
 
-static void every_lack_of_memory_is_told(void **state) {
+static void every_lack_of_memory_is_reported(void **state) {
     (void)state;
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
@@ -209,11 +209,11 @@ static void every_lack_of_memory_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_has_a_token_or_a_pair_or_is_refused),
-        cmocka_unit_test(a_key_that_does_not_fit_its_certificate_is_refused),
+        cmocka_unit_test(a_response_has_a_token_or_a_pair_or_is_rejected),
+        cmocka_unit_test(a_key_that_does_not_fit_its_certificate_is_rejected),
         cmocka_unit_test(dates_are_those_of_rfc_3339),
         cmocka_unit_test(the_request_names_the_cluster_where_it_was_asked_for),
-        cmocka_unit_test(every_lack_of_memory_is_told),
+        cmocka_unit_test(every_lack_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

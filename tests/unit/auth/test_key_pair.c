@@ -167,7 +167,7 @@ static void any_cut_or_changed_byte_is_survived(void **state) {
     }
 }
 
-static void every_lack_of_memory_is_told(void **state) {
+static void every_lack_of_memory_is_reported(void **state) {
     (void)state;
     char *certificate = read_file("client.pem"), *key = read_file("client.key");
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
@@ -187,7 +187,7 @@ int main(void) {
         cmocka_unit_test(a_certificate_has_any_of_its_three_names),
         cmocka_unit_test(what_is_neither_is_left_to_the_connection),
         cmocka_unit_test(any_cut_or_changed_byte_is_survived),
-        cmocka_unit_test(every_lack_of_memory_is_told),
+        cmocka_unit_test(every_lack_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

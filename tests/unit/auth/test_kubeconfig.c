@@ -327,7 +327,7 @@ static void a_contradiction_is_an_error_that_names_file_field_and_remedy(void **
 }
 
 /* The message's %s are the certificate's and the key's path. */
-static void a_key_that_does_not_fit_is_refused_with_both_files_and_the_remedy(void **state) {
+static void a_key_that_does_not_fit_is_rejected_with_both_files_and_the_remedy(void **state) {
     (void)state;
 #define TLS(name) KI_TEST_DATA_DIR "/tls/" name
     static const struct {
@@ -364,7 +364,7 @@ static void a_key_that_does_not_fit_is_refused_with_both_files_and_the_remedy(vo
     ki_config_free(read_one(HTTPS, "client-certificate: " TLS("client.pem") ", client-key: " TLS("client-old.key")));
 }
 
-static void a_name_that_is_there_twice_is_refused_in_each_list(void **state) {
+static void a_name_that_is_there_twice_is_rejected_in_each_list(void **state) {
     (void)state;
     static const char *const lists[] = { "clusters", "users", "contexts", "extensions" };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -380,7 +380,7 @@ static void a_name_that_is_there_twice_is_refused_in_each_list(void **state) {
     }
 }
 
-static void another_kind_of_file_is_refused(void **state) {
+static void another_kind_of_file_is_rejected(void **state) {
     (void)state;
     static const struct {
         const char *text, *message;
@@ -398,7 +398,7 @@ static void another_kind_of_file_is_refused(void **state) {
 }
 
 /* 300 users with 300 lists of 10,000 texts each: nine hundred million values in a small file. */
-static void aliases_that_multiply_are_refused(void **state) {
+static void aliases_that_multiply_are_rejected(void **state) {
     (void)state;
     static char text[128 * 1024];
     char *at = stpcpy(text, "x: &l [a");
@@ -579,10 +579,10 @@ int main(void) {
         TEST(a_proxy_is_a_url_of_a_scheme_that_is_known),
         TEST(a_token_file_wins_as_long_as_it_can_be_read),
         TEST(a_contradiction_is_an_error_that_names_file_field_and_remedy),
-        TEST(a_key_that_does_not_fit_is_refused_with_both_files_and_the_remedy),
-        TEST(a_name_that_is_there_twice_is_refused_in_each_list),
-        TEST(another_kind_of_file_is_refused),
-        TEST(aliases_that_multiply_are_refused),
+        TEST(a_key_that_does_not_fit_is_rejected_with_both_files_and_the_remedy),
+        TEST(a_name_that_is_there_twice_is_rejected_in_each_list),
+        TEST(another_kind_of_file_is_rejected),
+        TEST(aliases_that_multiply_are_rejected),
         TEST(what_nobody_knows_is_a_warning),
         TEST(a_json_kubeconfig_is_read),
         TEST(a_file_named_twice_in_the_list_is_read_once),

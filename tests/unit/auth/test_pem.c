@@ -111,7 +111,7 @@ static void any_cut_or_changed_byte_is_survived(void **state) {
     }
 }
 
-static void every_lack_of_memory_is_told(void **state) {
+static void every_lack_of_memory_is_reported(void **state) {
     (void)state;
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
@@ -135,7 +135,7 @@ int main(void) {
         cmocka_unit_test(each_certificate_is_judged_alone),
         cmocka_unit_test(a_key_with_a_password_is_known_by_its_head),
         cmocka_unit_test(any_cut_or_changed_byte_is_survived),
-        cmocka_unit_test(every_lack_of_memory_is_told),
+        cmocka_unit_test(every_lack_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, read_files, NULL);
 }

@@ -79,7 +79,7 @@ static void the_limit_is_kept_and_a_failed_append_changes_nothing(void **state) 
     ki_buffer_free(&buffer);
 }
 
-static void a_size_that_overflows_is_refused(void **state) {
+static void a_size_that_overflows_is_rejected(void **state) {
     (void)state;
     ki_buffer buffer;
     ki_buffer_init(&buffer, &ki_allocator_default, 0);
@@ -176,7 +176,7 @@ int main(void) {
         cmocka_unit_test(a_long_text_grows_the_buffer),
         cmocka_unit_test(a_printed_text_fits_to_the_last_byte_or_the_buffer_grows),
         cmocka_unit_test(the_limit_is_kept_and_a_failed_append_changes_nothing),
-        cmocka_unit_test(a_size_that_overflows_is_refused),
+        cmocka_unit_test(a_size_that_overflows_is_rejected),
         cmocka_unit_test(reset_keeps_small_memory_and_frees_large),
         cmocka_unit_test(text_becomes_a_json_string_or_a_url_part),
         cmocka_unit_test(take_gives_the_bytes_away),

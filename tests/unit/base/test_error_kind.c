@@ -75,7 +75,7 @@ static void a_known_reason_wins_over_the_status(void **state) {
     assert_true(ki_error_is_too_many_requests(&err));
 }
 
-static void no_error_and_errors_without_an_answer_are_nothing_of_it(void **state) {
+static void no_error_and_errors_without_a_response_are_nothing_of_it(void **state) {
     (void)state;
     ki_error connect = KI_ERROR_INIT, timeout = KI_ERROR_INIT;
     ki_error_set(&connect, KI_ERR_CONNECT, "x");
@@ -92,7 +92,7 @@ int main(void) {
         cmocka_unit_test(a_reason_means_one_thing_whatever_the_status),
         cmocka_unit_test(a_status_decides_where_the_reason_is_unknown),
         cmocka_unit_test(a_known_reason_wins_over_the_status),
-        cmocka_unit_test(no_error_and_errors_without_an_answer_are_nothing_of_it),
+        cmocka_unit_test(no_error_and_errors_without_a_response_are_nothing_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

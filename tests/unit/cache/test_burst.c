@@ -64,7 +64,7 @@ static void what_waits_for_handlers_on_the_loop_is_bounded(void **state) {
 }
 
 /* Nobody waits for a handler that has gone. */
-static void a_handler_that_goes_lets_the_watch_go_on(void **state) {
+static void a_handler_that_goes_lets_the_watch_continue(void **state) {
     (void)state;
     byte_stage s;
     size_t adds = 0;
@@ -86,7 +86,7 @@ static void a_handler_that_goes_lets_the_watch_go_on(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_for_handlers_on_the_loop_is_bounded),
-        cmocka_unit_test(a_handler_that_goes_lets_the_watch_go_on),
+        cmocka_unit_test(a_handler_that_goes_lets_the_watch_continue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,7 +201,7 @@ static void a_reader_sees_all_of_a_replace_or_nothing(void **state) {
     tear_down(&f);
 }
 
-static void options_without_a_size_are_refused(void **state) {
+static void options_without_a_size_are_rejected(void **state) {
     (void)state;
     fixture f;
     set_up(&f, NULL);
@@ -249,7 +249,7 @@ int main(void) {
         cmocka_unit_test(without_a_time_to_live_nothing_expires),
         cmocka_unit_test(entries_are_removed_and_replaced),
         cmocka_unit_test(a_reader_sees_all_of_a_replace_or_nothing),
-        cmocka_unit_test(options_without_a_size_are_refused),
+        cmocka_unit_test(options_without_a_size_are_rejected),
         cmocka_unit_test(lack_of_memory_leaves_the_cache_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

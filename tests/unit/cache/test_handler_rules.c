@@ -50,7 +50,7 @@ static void check(const rule *rules, size_t count, bool filters) {
 #define CHECK(rules, filters) check(rules, sizeof(rules) / sizeof *(rules), filters)
 #define SETTLED "item default/a 5\nitem default/b 6\npage 10 -\nsettle\nopen\nsettle\n"
 
-static void who_was_told_of_an_object_is_told_of_its_deletion_and_nobody_else(void **state) {
+static void a_handler_that_knows_an_object_is_notified_of_its_deletion_and_no_other(void **state) {
     (void)state;
     static const rule rules[] = {
         { SETTLED "del default/a 11", "+a=5i -a=11" },
@@ -283,7 +283,7 @@ static void an_object_without_a_uid_is_the_one_of_its_name(void **state) {
     }
 }
 
-static void what_cannot_be_used_is_told_and_counted_and_the_rest_goes_on(void **state) {
+static void what_cannot_be_used_is_reported_and_counted_and_the_rest_continues(void **state) {
     (void)state;
     stage s;
     observer h;
@@ -298,7 +298,7 @@ static void what_cannot_be_used_is_told_and_counted_and_the_rest_goes_on(void **
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_was_told_of_an_object_is_told_of_its_deletion_and_nobody_else),
+        cmocka_unit_test(a_handler_that_knows_an_object_is_notified_of_its_deletion_and_no_other),
         cmocka_unit_test(the_deletion_of_another_object_is_that_of_the_known_one_too),
         cmocka_unit_test(a_handler_that_its_filter_removes_is_not_called_any_more),
         cmocka_unit_test(a_change_on_top_of_a_resync_is_a_change),
@@ -308,7 +308,7 @@ int main(void) {
         cmocka_unit_test(each_period_counts_from_the_last_resync_and_never_less_than_the_informers),
         cmocka_unit_test(an_add_is_of_the_initial_list_only_where_the_object_was_in_it),
         cmocka_unit_test(an_object_without_a_uid_is_the_one_of_its_name),
-        cmocka_unit_test(what_cannot_be_used_is_told_and_counted_and_the_rest_goes_on),
+        cmocka_unit_test(what_cannot_be_used_is_reported_and_counted_and_the_rest_continues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

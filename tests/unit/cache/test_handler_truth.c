@@ -80,7 +80,7 @@ static void each_state_of_a_streaming_list_is_transformed_once_as_it_arrives(voi
 
 /* --- the store --------------------------------------------------------------------------------------------------------------------------- */
 
-static void a_handler_finds_in_the_store_what_it_hears_of(void **state) {
+static void a_handler_finds_in_the_store_what_it_is_notified_of(void **state) {
     (void)state;
     stage s;
     observer h;
@@ -273,7 +273,7 @@ static void to_remove_it_from_another_informer_changes_nothing(void **state) {
 
 /* --- lists after a loss -------------------------------------------------------------------------------------------------------------------- */
 
-static void after_a_lost_watch_only_who_wants_resyncs_hears_of_what_stayed(void **state) {
+static void after_a_lost_watch_only_who_wants_resyncs_is_notified_of_what_stayed(void **state) {
     (void)state;
     stage s;
     observer none, resyncing;
@@ -331,14 +331,14 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(handlers_hear_of_transformed_objects_and_of_each_once),
         cmocka_unit_test(each_state_of_a_streaming_list_is_transformed_once_as_it_arrives),
-        cmocka_unit_test(a_handler_finds_in_the_store_what_it_hears_of),
+        cmocka_unit_test(a_handler_finds_in_the_store_what_it_is_notified_of),
         cmocka_unit_test(an_index_follows_the_source_and_may_come_late),
         cmocka_unit_test(a_registration_has_synced_after_the_informer_and_its_own_last_add),
         cmocka_unit_test(one_handler_may_be_registered_twice_and_removed_once),
         cmocka_unit_test(a_registration_that_was_removed_removes_nobody_else),
         cmocka_unit_test(to_ask_about_a_registration_waits_for_no_change),
         cmocka_unit_test(to_remove_it_from_another_informer_changes_nothing),
-        cmocka_unit_test(after_a_lost_watch_only_who_wants_resyncs_hears_of_what_stayed),
+        cmocka_unit_test(after_a_lost_watch_only_who_wants_resyncs_is_notified_of_what_stayed),
         cmocka_unit_test(what_a_store_read_error_hides_is_gone_after_the_list),
         cmocka_unit_test(the_user_s_pages_at_a_known_version_become_one_list_when_their_token_expires),
     };

@@ -26,7 +26,7 @@ static ki_health read_at(ki_health_record *record, int64_t now_ms, ki_attempt *r
     return health;
 }
 
-static void the_last_failure_is_told_until_something_comes(void **state) {
+static void the_last_failure_is_reported_until_something_comes(void **state) {
     (void)state;
     ki_health_record record;
     ki_error busy = KI_ERROR_INIT;
@@ -93,7 +93,7 @@ static void a_change_that_cannot_be_stored_outweighs_the_reflector(void **state)
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_state_and_attempt_has_a_name),
-        cmocka_unit_test(the_last_failure_is_told_until_something_comes),
+        cmocka_unit_test(the_last_failure_is_reported_until_something_comes),
         cmocka_unit_test(a_change_that_cannot_be_stored_outweighs_the_reflector),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@ static const char three[] = "item default/c 5\nitem default/a 6\nitem default/b 
 
 /* --- lists ------------------------------------------------------------------------------------------------------------------- */
 
-static void a_list_is_told_in_its_order_what_is_gone_first(void **state) {
+static void a_list_is_reported_in_its_order_what_is_gone_first(void **state) {
     (void)state;
     static const struct {
         const char *events, *list, *notes;
@@ -71,7 +71,7 @@ static void a_list_is_told_in_its_order_what_is_gone_first(void **state) {
     }
 }
 
-static void whoever_hears_of_a_list_finds_all_of_it(void **state) {
+static void whoever_is_notified_of_a_list_finds_all_of_it(void **state) {
     (void)state;
     stage s;
     observer h;
@@ -85,7 +85,7 @@ static void whoever_hears_of_a_list_finds_all_of_it(void **state) {
     close_stage(&s);
 }
 
-static void a_handler_that_comes_after_a_list_hears_of_what_follows(void **state) {
+static void a_handler_that_comes_after_a_list_is_notified_of_what_follows(void **state) {
     (void)state;
     stage s;
     observer h;
@@ -170,9 +170,9 @@ static void a_list_is_applied_whole_or_not_at_all_whatever_allocation_fails(void
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_is_told_in_its_order_what_is_gone_first),
-        cmocka_unit_test(whoever_hears_of_a_list_finds_all_of_it),
-        cmocka_unit_test(a_handler_that_comes_after_a_list_hears_of_what_follows),
+        cmocka_unit_test(a_list_is_reported_in_its_order_what_is_gone_first),
+        cmocka_unit_test(whoever_is_notified_of_a_list_finds_all_of_it),
+        cmocka_unit_test(a_handler_that_comes_after_a_list_is_notified_of_what_follows),
         cmocka_unit_test(what_cannot_be_transformed_stays_as_it_was_known),
         cmocka_unit_test(a_resync_reminds_of_everything_once),
         cmocka_unit_test(a_list_is_applied_whole_or_not_at_all_whatever_allocation_fails),

@@ -15,7 +15,7 @@
 
 /* --- late handlers --------------------------------------------------------------------------------------------------------------------- */
 
-static void a_late_handler_hears_of_what_is_there_then_of_changes(void **state) {
+static void a_late_handler_is_notified_of_what_is_there_then_of_changes(void **state) {
     (void)state;
     stage s;
     observer h;
@@ -57,7 +57,7 @@ static void a_handler_added_while_the_list_is_applied_misses_nothing(void **stat
 
 /* --- removal ----------------------------------------------------------------------------------------------------------------------------- */
 
-static void a_removed_handler_hears_no_more(void **state) {
+static void a_removed_handler_is_notified_no_more(void **state) {
     (void)state;
     stage s;
     observer h, other;
@@ -173,7 +173,7 @@ static void a_handler_of_another_informer_is_not_found(void **state) {
     close_stage(&other);
 }
 
-static void a_registration_that_makes_no_sense_is_refused(void **state) {
+static void a_registration_that_makes_no_sense_is_rejected(void **state) {
     (void)state;
     stage s;
     ki_registration_options no_size = { .on_loop = true };
@@ -302,14 +302,14 @@ static void a_filter_turns_updates_into_adds_and_deletes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_late_handler_hears_of_what_is_there_then_of_changes),
+        cmocka_unit_test(a_late_handler_is_notified_of_what_is_there_then_of_changes),
         cmocka_unit_test(a_handler_added_while_the_list_is_applied_misses_nothing),
-        cmocka_unit_test(a_removed_handler_hears_no_more),
+        cmocka_unit_test(a_removed_handler_is_notified_no_more),
         cmocka_unit_test(a_handler_may_be_removed_from_inside_any_call),
         cmocka_unit_test(a_handler_may_remove_another_one),
         cmocka_unit_test(a_handler_may_be_removed_before_the_start_and_after_the_end),
         cmocka_unit_test(a_handler_of_another_informer_is_not_found),
-        cmocka_unit_test(a_registration_that_makes_no_sense_is_refused),
+        cmocka_unit_test(a_registration_that_makes_no_sense_is_rejected),
         cmocka_unit_test(each_listener_has_its_own_resync_period),
         cmocka_unit_test(resync_periods_are_lowered_before_the_start_and_raised_after),
         cmocka_unit_test(latest_keeps_one_change_for_each_key),

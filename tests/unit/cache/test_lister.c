@@ -124,7 +124,7 @@ static void an_object_is_found_by_namespace_and_name(void **state) {
     }
 }
 
-static void lack_of_memory_is_told_and_leaks_nothing(void **state) {
+static void lack_of_memory_is_reported_and_leaks_nothing(void **state) {
     (void)state;
     for (size_t more = 0; more < 6; more++) {
         scarce_memory memory;
@@ -174,7 +174,7 @@ int main(void) {
         cmocka_unit_test(a_malformed_selector_gives_no_list),
         cmocka_unit_test(an_object_is_found_by_namespace_and_name),
         cmocka_unit_test(a_lister_reads_the_copy_of_its_informer),
-        cmocka_unit_test(lack_of_memory_is_told_and_leaks_nothing),
+        cmocka_unit_test(lack_of_memory_is_reported_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

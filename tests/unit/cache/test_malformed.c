@@ -621,7 +621,7 @@ static void bytes_that_are_no_events_end_the_stream(void **state) {
     }
 }
 
-static void an_error_event_without_an_object_is_an_event_that_is_set_aside(void **state) {
+static void an_error_event_without_an_object_is_an_event_that_is_skipped(void **state) {
     static const char *const events[] = { EVENT("ERROR", "[1]"), EVENT("ERROR", "null"), EVENT("ERROR", "410"),
                                           "{\"type\":\"ERROR\"}\n" };
     (void)state;
@@ -737,7 +737,7 @@ int main(void) {
         cmocka_unit_test(a_bad_error_event_ends_the_watch_and_is_listed_after),
         cmocka_unit_test(a_bad_error_event_ends_a_streaming_list_too),
         cmocka_unit_test(bytes_that_are_no_events_end_the_stream),
-        cmocka_unit_test(an_error_event_without_an_object_is_an_event_that_is_set_aside),
+        cmocka_unit_test(an_error_event_without_an_object_is_an_event_that_is_skipped),
         cmocka_unit_test(a_list_that_is_none_is_reported_and_listed_again),
         cmocka_unit_test(a_remaining_count_that_is_none_is_no_harm),
     };

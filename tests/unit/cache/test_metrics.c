@@ -117,7 +117,7 @@ static void a_first_list_that_fails_is_no_relist(void **state) {
     close_stage(&s);
 }
 
-static void objects_set_aside_and_index_errors_are_counted(void **state) {
+static void objects_skipped_and_index_errors_are_counted(void **state) {
     (void)state;
     stage s;
     open_measured(&s, &configmaps, NULL, false);
@@ -597,7 +597,7 @@ int main(void) {
         cmocka_unit_test(a_streaming_list_is_a_list_and_then_a_watch),
         cmocka_unit_test(lists_after_the_first_are_counted_by_cause),
         cmocka_unit_test(a_first_list_that_fails_is_no_relist),
-        cmocka_unit_test(objects_set_aside_and_index_errors_are_counted),
+        cmocka_unit_test(objects_skipped_and_index_errors_are_counted),
         cmocka_unit_test(bytes_held_are_those_of_the_objects_in_the_store),
         cmocka_unit_test(the_age_is_counted_from_the_last_word_of_the_server),
         cmocka_unit_test(events_that_wait_to_be_decoded_make_the_cache_no_younger),

@@ -58,7 +58,7 @@ static void await_list(stage *s) {
 
 /* --- before the first list ------------------------------------------------------------------------------------------------------ */
 
-static void what_is_refused_is_waited_for_and_said_in_words(void **state) {
+static void what_is_rejected_is_waited_for_and_said_in_words(void **state) {
     (void)state;
     static const struct {
         const ki_resource *resource;
@@ -97,7 +97,7 @@ static void what_is_refused_is_waited_for_and_said_in_words(void **state) {
     }
 }
 
-static void a_server_that_accepts_and_is_silent_is_told_of_within_ten_seconds(void **state) {
+static void a_server_that_accepts_and_is_silent_is_reported_within_ten_seconds(void **state) {
     (void)state;
     for (int streams = 0; streams < 2; streams++) {
         stage s;
@@ -119,7 +119,7 @@ static void a_server_that_accepts_and_is_silent_is_told_of_within_ten_seconds(vo
     }
 }
 
-static void the_last_failure_is_told_while_it_is_tried_again(void **state) {
+static void the_last_failure_is_reported_while_it_is_tried_again(void **state) {
     (void)state;
     stage s;
     observer h;
@@ -133,7 +133,7 @@ static void the_last_failure_is_told_while_it_is_tried_again(void **state) {
     close_stage(&s);
 }
 
-static void a_list_that_the_server_refuses_as_wrong_blocks(void **state) {
+static void a_list_that_the_server_rejects_as_wrong_blocks(void **state) {
     (void)state;
     stage s;
     observer h;
@@ -204,7 +204,7 @@ static void nothing_else_takes_objects_for_gone(void **state) {
     }
 }
 
-static void another_answer_in_between_begins_the_count_anew(void **state) {
+static void another_response_in_between_begins_the_count_anew(void **state) {
     (void)state;
     stage s;
     observer h;
@@ -224,7 +224,7 @@ static void another_answer_in_between_begins_the_count_anew(void **state) {
     close_stage(&s);
 }
 
-static void two_answers_far_apart_are_not_enough(void **state) {
+static void two_responses_far_apart_are_not_enough(void **state) {
     (void)state;
     stage s;
     observer h;
@@ -317,14 +317,14 @@ static void only_what_can_be_nothing_else_is_custom(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_refused_is_waited_for_and_said_in_words),
-        cmocka_unit_test(a_server_that_accepts_and_is_silent_is_told_of_within_ten_seconds),
-        cmocka_unit_test(the_last_failure_is_told_while_it_is_tried_again),
-        cmocka_unit_test(a_list_that_the_server_refuses_as_wrong_blocks),
+        cmocka_unit_test(what_is_rejected_is_waited_for_and_said_in_words),
+        cmocka_unit_test(a_server_that_accepts_and_is_silent_is_reported_within_ten_seconds),
+        cmocka_unit_test(the_last_failure_is_reported_while_it_is_tried_again),
+        cmocka_unit_test(a_list_that_the_server_rejects_as_wrong_blocks),
         cmocka_unit_test(the_objects_of_a_custom_resource_go_with_its_type_and_come_back),
         cmocka_unit_test(nothing_else_takes_objects_for_gone),
-        cmocka_unit_test(another_answer_in_between_begins_the_count_anew),
-        cmocka_unit_test(two_answers_far_apart_are_not_enough),
+        cmocka_unit_test(another_response_in_between_begins_the_count_anew),
+        cmocka_unit_test(two_responses_far_apart_are_not_enough),
         cmocka_unit_test(a_bare_404_empties_nothing_unless_discovery_says_so),
         cmocka_unit_test(without_memory_for_it_they_go_a_little_later),
         cmocka_unit_test(only_what_can_be_nothing_else_is_custom),

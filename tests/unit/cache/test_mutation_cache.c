@@ -157,7 +157,7 @@ static void nothing_is_put_without_a_cache_or_an_object(void **state) {
     close_cached(&s);
 }
 
-static void options_without_a_size_are_refused(void **state) {
+static void options_without_a_size_are_rejected(void **state) {
     (void)state;
     stage s;
     open_cached(&s, NULL);
@@ -203,7 +203,7 @@ int main(void) {
         cmocka_unit_test(a_write_is_shown_no_longer_than_its_time),
         cmocka_unit_test(the_least_recently_used_goes_first),
         cmocka_unit_test(nothing_is_put_without_a_cache_or_an_object),
-        cmocka_unit_test(options_without_a_size_are_refused),
+        cmocka_unit_test(options_without_a_size_are_rejected),
         cmocka_unit_test(lack_of_memory_leaves_the_cache_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

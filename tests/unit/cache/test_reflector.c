@@ -325,7 +325,7 @@ static void watches_closed_at_once_never_make_a_tight_loop(void **state) {
                    by_pages);
 }
 
-static void a_watch_that_finds_no_descriptor_waits_and_goes_on(void **state) {
+static void a_watch_that_finds_no_descriptor_waits_and_continues(void **state) {
     (void)state;
     play_reflector(
         WATCHING
@@ -365,7 +365,7 @@ static void expired_when_opening_lists_at_the_last_version(void **state) {
                    streaming);
 }
 
-static void a_lost_connection_is_told_and_resumed_without_a_list(void **state) {
+static void a_lost_connection_is_reported_and_resumed_without_a_list(void **state) {
     (void)state;
     static const struct {
         const char *cause, *report;
@@ -470,7 +470,7 @@ static void requests_have_a_deadline(void **state) {
 
 /* --- streaming lists --------------------------------------------------------------------------------------------------------------- */
 
-static void a_streaming_list_goes_on_as_the_watch(void **state) {
+static void a_streaming_list_continues_as_the_watch(void **state) {
     (void)state;
     play_reflector(
         "? stream\nstate connecting\nopen\nstate listing\nadd default/b 7\nadd default/a 5\nadd default/c 6\nmod "
@@ -663,12 +663,12 @@ int main(void) {
         cmocka_unit_test(a_very_short_watch_is_an_error_and_lists),
         cmocka_unit_test(a_watch_that_brought_anything_is_not_very_short),
         cmocka_unit_test(watches_closed_at_once_never_make_a_tight_loop),
-        cmocka_unit_test(a_watch_that_finds_no_descriptor_waits_and_goes_on),
+        cmocka_unit_test(a_watch_that_finds_no_descriptor_waits_and_continues),
         cmocka_unit_test(too_many_requests_and_refused_connections_do_not_list),
         cmocka_unit_test(retry_after_is_obeyed),
         cmocka_unit_test(expired_in_the_stream_lists_at_the_last_version),
         cmocka_unit_test(expired_when_opening_lists_at_the_last_version),
-        cmocka_unit_test(a_lost_connection_is_told_and_resumed_without_a_list),
+        cmocka_unit_test(a_lost_connection_is_reported_and_resumed_without_a_list),
         cmocka_unit_test(any_other_end_lists_after_a_while),
         cmocka_unit_test(what_needs_a_person_blocks_and_is_tried_all_the_same),
         cmocka_unit_test(a_watch_from_no_version_keeps_it_until_a_change),
@@ -677,7 +677,7 @@ int main(void) {
         cmocka_unit_test(a_full_queue_lists_again),
         cmocka_unit_test(a_request_that_cannot_be_made_is_tried_later),
         cmocka_unit_test(requests_have_a_deadline),
-        cmocka_unit_test(a_streaming_list_goes_on_as_the_watch),
+        cmocka_unit_test(a_streaming_list_continues_as_the_watch),
         cmocka_unit_test(initial_events_may_come_in_any_order),
         cmocka_unit_test(a_streaming_list_again_is_at_the_last_version),
         cmocka_unit_test(a_streaming_list_at_the_latest_that_is_expired_too_waits),

@@ -38,7 +38,7 @@ static void a_second_silent_watch_is_followed_by_a_check_and_too_large_by_a_list
          "", "-a=5? +c=8");
 }
 
-static void an_answer_from_an_older_state_is_too_large_too(void **state) {
+static void a_response_from_an_older_state_is_too_large_too(void **state) {
     (void)state;
     tell(TWICE_SILENT "? " CHECK "\nitem default/b 6\npage 7 -\n? list limit=500\nitem default/b 6\npage 7 -\n"
                       "? watch rv=7",
@@ -93,7 +93,7 @@ static void what_is_over_is_no_word(void **state) {
          "", "~a=5>11");
 }
 
-static void a_check_that_is_refused_is_made_later(void **state) {
+static void a_check_that_is_rejected_is_made_later(void **state) {
     (void)state;
     static const struct {
         const char *cause, *words; /* these until something comes back */
@@ -173,7 +173,7 @@ static void a_version_that_any_server_knows_is_not_checked(void **state) {
 }
 
 /* Something came of it, though the watch that follows may be as silent as those before. */
-static void an_answer_to_a_check_ends_the_failures(void **state) {
+static void a_response_to_a_check_ends_the_failures(void **state) {
     (void)state;
     stage s;
     open_stage(&s, 0);
@@ -204,21 +204,21 @@ static void an_audit_that_finds_a_difference_lists_instead_of_checking(void **st
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_second_silent_watch_is_followed_by_a_check_and_too_large_by_a_list),
-        cmocka_unit_test(an_answer_from_an_older_state_is_too_large_too),
+        cmocka_unit_test(a_response_from_an_older_state_is_too_large_too),
         cmocka_unit_test(a_check_that_expired_lists_as_well),
         cmocka_unit_test(a_server_that_is_well_and_says_nothing_is_only_asked_for_one_object_now_and_then),
         cmocka_unit_test(one_silent_watch_is_a_dead_connection),
         cmocka_unit_test(watches_that_were_never_accepted_do_not_count),
         cmocka_unit_test(short_silences_are_none_until_they_come_to_the_idle_deadline),
         cmocka_unit_test(what_is_over_is_no_word),
-        cmocka_unit_test(a_check_that_is_refused_is_made_later),
+        cmocka_unit_test(a_check_that_is_rejected_is_made_later),
         cmocka_unit_test(a_check_that_fails_otherwise_is_followed_by_a_list),
         cmocka_unit_test(a_check_that_cannot_be_made_is_followed_by_a_list),
         cmocka_unit_test(a_bookmark_from_before_the_watch_lists_anew),
         cmocka_unit_test(a_bookmark_from_before_the_watch_makes_no_tight_loop),
         cmocka_unit_test(bookmarks_between_the_beginning_and_the_last_event_are_nothing),
         cmocka_unit_test(a_version_that_any_server_knows_is_not_checked),
-        cmocka_unit_test(an_answer_to_a_check_ends_the_failures),
+        cmocka_unit_test(a_response_to_a_check_ends_the_failures),
         cmocka_unit_test(an_audit_that_finds_a_difference_lists_instead_of_checking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
 
 /* --- notifications ---------------------------------------------------------------------------------------------------------------- */
 
-static void a_handler_hears_of_the_list_then_of_changes(void **state) {
+static void a_handler_is_notified_of_the_list_then_of_changes(void **state) {
     (void)state;
     stage s;
     observer h;
@@ -161,7 +161,7 @@ static void repeated_and_older_events_are_dropped(void **state) {
 }
 
 /* A server that closes each watch after so many events; with `repeats` it sends those up to the version that was asked for again, too. */
-static void each_event_is_told_once_however_often_the_watch_is_closed(void **state) {
+static void each_event_is_reported_once_however_often_the_watch_is_closed(void **state) {
     (void)state;
     static const int versions[] = { 1, 2, 5, 6, 7, 11 };
     for (int per_watch = 1; per_watch <= 4; per_watch++) {
@@ -346,7 +346,7 @@ static void an_index_function_that_fails_is_reported(void **state) {
 
 /* --- life and health ------------------------------------------------------------------------------------------------------------------------ */
 
-static void what_must_be_set_before_the_start_is_refused_afterwards(void **state) {
+static void what_must_be_set_before_the_start_is_rejected_afterwards(void **state) {
     (void)state;
     stage s;
     int calls = 0;
@@ -536,7 +536,7 @@ static void no_change_is_lost_when_memory_is_short_for_a_while(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_handler_hears_of_the_list_then_of_changes),
+        cmocka_unit_test(a_handler_is_notified_of_the_list_then_of_changes),
         cmocka_unit_test(changes_of_one_key_come_in_order_after_the_store),
         cmocka_unit_test(a_slow_handler_on_the_loop_delays_a_timer_by_one_call),
         cmocka_unit_test(a_relist_tells_the_difference),
@@ -545,7 +545,7 @@ int main(void) {
         cmocka_unit_test(the_repeated_end_of_an_earlier_object_does_not_hide_that_of_the_one_that_is_there),
         cmocka_unit_test(another_object_under_the_same_name_is_a_delete_and_an_add),
         cmocka_unit_test(repeated_and_older_events_are_dropped),
-        cmocka_unit_test(each_event_is_told_once_however_often_the_watch_is_closed),
+        cmocka_unit_test(each_event_is_reported_once_however_often_the_watch_is_closed),
         cmocka_unit_test(an_empty_list_is_synced_at_once),
         cmocka_unit_test(the_store_knows_where_it_is),
         cmocka_unit_test(an_object_and_its_version_appear_at_one_moment),
@@ -553,7 +553,7 @@ int main(void) {
         cmocka_unit_test(a_transform_changes_what_is_stored),
         cmocka_unit_test(the_store_is_at_the_source_s_version_whatever_a_transform_leaves),
         cmocka_unit_test(an_index_function_that_fails_is_reported),
-        cmocka_unit_test(what_must_be_set_before_the_start_is_refused_afterwards),
+        cmocka_unit_test(what_must_be_set_before_the_start_is_rejected_afterwards),
         cmocka_unit_test(health_tells_what_and_why),
         cmocka_unit_test(an_informer_can_be_stopped_at_every_point),
         cmocka_unit_test(no_change_is_lost_whatever_allocation_fails),

@@ -339,7 +339,7 @@ static void a_reader_sees_an_atomic_list_whole_or_not_at_all(void **state) {
 }
 
 /* Each handler ends with the objects that are there, whenever it has come. */
-static void a_handler_that_comes_in_the_middle_of_a_list_hears_of_each_object_once(void **state) {
+static void a_handler_that_comes_in_the_middle_of_a_list_is_notified_of_each_object_once(void **state) {
     (void)state;
     for (int in_order = 0; in_order < 2; in_order++) {
         bool more = true;
@@ -480,7 +480,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_does_no_more_where_there_are_more_objects),
         cmocka_unit_test(a_reader_sees_an_atomic_list_whole_or_not_at_all),
-        cmocka_unit_test(a_handler_that_comes_in_the_middle_of_a_list_hears_of_each_object_once),
+        cmocka_unit_test(a_handler_that_comes_in_the_middle_of_a_list_is_notified_of_each_object_once),
         cmocka_unit_test(an_index_that_comes_in_the_middle_of_a_list_has_all_of_it),
         cmocka_unit_test(a_stop_in_the_middle_of_a_list_or_resync_leaves_nothing),
         cmocka_unit_test(what_a_watch_brings_in_the_middle_of_a_list_comes_after_it),

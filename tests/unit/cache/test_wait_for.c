@@ -349,7 +349,7 @@ static void a_stop_that_no_step_follows_ends_every_wait(void **state) {
     close_stage(&s);
 }
 
-static void lack_of_memory_refuses_a_callback_and_nothing_else(void **state) {
+static void lack_of_memory_rejects_a_callback_and_nothing_else(void **state) {
     (void)state;
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
@@ -379,7 +379,7 @@ int main(void) {
         cmocka_unit_test(a_callback_may_ask_and_cancel),
         cmocka_unit_test(a_deadline_holds_before_the_start),
         cmocka_unit_test(a_stop_that_no_step_follows_ends_every_wait),
-        cmocka_unit_test(lack_of_memory_refuses_a_callback_and_nothing_else),
+        cmocka_unit_test(lack_of_memory_rejects_a_callback_and_nothing_else),
     };
     int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
     in_order = true;

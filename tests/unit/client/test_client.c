@@ -174,7 +174,7 @@ static void every_verb_reaches_the_objects_of_any_resource(void **state) {
     client_stage_close(&self);
 }
 
-static void what_is_missing_or_would_lead_elsewhere_is_refused_before_it_is_sent(void **state) {
+static void what_is_missing_or_would_lead_elsewhere_is_rejected_before_it_is_sent(void **state) {
     (void)state;
     static const ki_resource bad = { "a/b", "v1", "foos", "Foo", true };
     const struct {
@@ -222,7 +222,7 @@ static void what_is_missing_or_would_lead_elsewhere_is_refused_before_it_is_sent
     client_stage_close(&self);
 }
 
-static void a_target_or_body_over_its_limit_is_refused(void **state) {
+static void a_target_or_body_over_its_limit_is_rejected(void **state) {
     (void)state;
     client_stage self;
     client_stage_open(&self, NULL);
@@ -310,7 +310,7 @@ static const char invalid[] =
     "\"details\":{\"name\":\"a\",\"kind\":\"Pod\",\"group\":\"g\",\"uid\":\"u\",\"causes\":["
     "{\"reason\":\"FieldValueInvalid\",\"message\":\"bad\",\"field\":\"spec.x\"},{\"message\":\"worse\"}]}}";
 
-static void a_refusal_keeps_all_that_the_server_said(void **state) {
+static void an_error_response_keeps_all_that_the_server_said(void **state) {
     (void)state;
     client_stage self;
     client_stage_open(&self, NULL);
@@ -334,7 +334,7 @@ static void a_refusal_keeps_all_that_the_server_said(void **state) {
     client_stage_close(&self);
 }
 
-static void an_answer_over_the_limit_is_an_error_not_memory(void **state) {
+static void a_response_over_the_limit_is_an_error_not_memory(void **state) {
     (void)state;
     client_stage self;
     client_stage_open(&self, &KI_CLIENT_OPTIONS(.response_max = 60));
@@ -350,7 +350,7 @@ static void an_answer_over_the_limit_is_an_error_not_memory(void **state) {
     client_stage_close(&self);
 }
 
-static void answers_cut_anywhere_are_errors(void **state) {
+static void responses_cut_anywhere_are_errors(void **state) {
     (void)state;
     client_stage self;
     client_stage_open(&self, NULL);
@@ -519,7 +519,7 @@ static void a_cancelled_request_ends_once_wherever_it_is(void **state) {
     }
 }
 
-static void the_limit_holds_requests_back_and_refuses_what_would_be_too_late(void **state) {
+static void the_limit_holds_requests_back_and_rejects_what_would_be_too_late(void **state) {
     (void)state;
     client_stage self;
     client_stage_open(&self, &KI_CLIENT_OPTIONS(.requests_per_second = 5, .request_burst = 2));
@@ -598,7 +598,7 @@ static void a_stream_is_handed_on_as_it_comes_and_ends_when_told(void **state) {
 
 /* --- waiting ------------------------------------------------------------------------------------------------------------------- */
 
-static void waiting_for_an_answer_on_the_loop_would_deadlock(void **state) {
+static void waiting_for_a_response_on_the_loop_would_deadlock(void **state) {
     (void)state;
     client_stage self;
     client_stage_open(&self, NULL);
@@ -614,7 +614,7 @@ static void serve_nothing(kt_memory_call *call, const ki_request *request, void 
     fail_msg("%s was sent", request->target);
 }
 
-static void waiting_on_a_hosts_engine_that_nobody_drives_is_refused(void **state) {
+static void waiting_on_a_hosts_engine_that_nobody_drives_is_rejected(void **state) {
     (void)state;
     ki_engine *engine = NULL;
     ki_transport *transport = NULL;
@@ -663,24 +663,24 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_verb_is_the_request_that_the_api_defines),
         cmocka_unit_test(every_verb_reaches_the_objects_of_any_resource),
-        cmocka_unit_test(what_is_missing_or_would_lead_elsewhere_is_refused_before_it_is_sent),
-        cmocka_unit_test(a_target_or_body_over_its_limit_is_refused),
+        cmocka_unit_test(what_is_missing_or_would_lead_elsewhere_is_rejected_before_it_is_sent),
+        cmocka_unit_test(a_target_or_body_over_its_limit_is_rejected),
         cmocka_unit_test(a_list_comes_as_objects_with_its_place),
         cmocka_unit_test(an_object_a_status_and_bytes_are_told_apart),
-        cmocka_unit_test(a_refusal_keeps_all_that_the_server_said),
-        cmocka_unit_test(an_answer_over_the_limit_is_an_error_not_memory),
-        cmocka_unit_test(answers_cut_anywhere_are_errors),
+        cmocka_unit_test(an_error_response_keeps_all_that_the_server_said),
+        cmocka_unit_test(a_response_over_the_limit_is_an_error_not_memory),
+        cmocka_unit_test(responses_cut_anywhere_are_errors),
         cmocka_unit_test(what_says_when_is_tried_again_ten_times_and_nothing_else),
         cmocka_unit_test(a_request_that_is_tried_again_may_yet_succeed),
         cmocka_unit_test(a_retry_that_would_be_too_late_is_not_waited_for),
         cmocka_unit_test(silence_ends_at_the_deadline),
         cmocka_unit_test(a_cancelled_request_ends_once_wherever_it_is),
-        cmocka_unit_test(the_limit_holds_requests_back_and_refuses_what_would_be_too_late),
+        cmocka_unit_test(the_limit_holds_requests_back_and_rejects_what_would_be_too_late),
         cmocka_unit_test(the_limit_is_the_options_then_the_configurations_then_five_a_second),
         cmocka_unit_test(a_client_that_is_freed_ends_what_is_under_way),
         cmocka_unit_test(a_stream_is_handed_on_as_it_comes_and_ends_when_told),
-        cmocka_unit_test(waiting_for_an_answer_on_the_loop_would_deadlock),
-        cmocka_unit_test(waiting_on_a_hosts_engine_that_nobody_drives_is_refused),
+        cmocka_unit_test(waiting_for_a_response_on_the_loop_would_deadlock),
+        cmocka_unit_test(waiting_on_a_hosts_engine_that_nobody_drives_is_rejected),
         cmocka_unit_test(whatever_allocation_fails_a_request_ends_once_and_nothing_leaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

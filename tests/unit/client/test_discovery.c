@@ -629,7 +629,7 @@ static void senseless_documents_are_left_out_or_refused(void **state) {
     }
 }
 
-static void every_prefix_of_a_document_is_refused(void **state) {
+static void every_prefix_of_a_document_is_rejected(void **state) {
     (void)state;
     const char *text = whole[1].body;
     for (size_t size = 0; size < strlen(text); size++) {
@@ -786,7 +786,7 @@ int main(void) {
         cmocka_unit_test(a_failed_asking_is_not_kept),
         cmocka_unit_test(the_core_groups_first_version_is_its_preferred_one),
         cmocka_unit_test(senseless_documents_are_left_out_or_refused),
-        cmocka_unit_test(every_prefix_of_a_document_is_refused),
+        cmocka_unit_test(every_prefix_of_a_document_is_rejected),
         cmocka_unit_test(too_many_resources_or_versions_are_an_error),
         cmocka_unit_test(a_root_that_is_too_long_is_an_error),
         cmocka_unit_test(groups_that_are_too_long_spoil_themselves_and_together_all),

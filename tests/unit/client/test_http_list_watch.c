@@ -546,7 +546,7 @@ static void run_exchange(fixture *self, const exchange_case *one, size_t chunk, 
     step(self);
 }
 
-static void every_answer_is_told_as_it_is_whatever_the_chunks(void **state) {
+static void every_response_is_reported_as_it_is_whatever_the_chunks(void **state) {
     (void)state;
     static const size_t chunks[] = { 0, 1, 2, 3, 7, 64 };
     for (size_t i = 0; i < EXCHANGE_CASES; i++) {
@@ -660,7 +660,7 @@ static void after_cancel_in_any_callback_nothing_comes(void **state) {
     }
 }
 
-static void cancelling_before_the_answer_silences_it_and_frees_the_way(void **state) {
+static void cancelling_before_the_response_silences_it_and_frees_the_way(void **state) {
     (void)state;
     fixture self;
     assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
@@ -744,7 +744,7 @@ static void messages_say_what_was_tried(void **state) {
 }
 
 /* The n-th allocation fails: an error somewhere, never a lost object without a report, and no leak. */
-static void every_lack_of_memory_is_told(void **state) {
+static void every_lack_of_memory_is_reported(void **state) {
     (void)state;
     for (size_t i = 0; i < EXCHANGE_CASES; i++) {
         const exchange_case *one = &exchange_cases[i];
@@ -778,17 +778,17 @@ int main(void) {
         cmocka_unit_test(paths_follow_group_and_scope),
         cmocka_unit_test(a_lists_options_are_its_query),
         cmocka_unit_test(a_watchs_options_are_its_query),
-        cmocka_unit_test(every_answer_is_told_as_it_is_whatever_the_chunks),
+        cmocka_unit_test(every_response_is_reported_as_it_is_whatever_the_chunks),
         cmocka_unit_test(a_resource_of_its_own_may_be_called_table),
         cmocka_unit_test(retry_after_of_the_head_is_in_the_error),
         cmocka_unit_test(a_stream_cut_at_any_byte_delivers_what_was_whole),
         cmocka_unit_test(a_list_cut_at_any_byte_is_never_taken_for_whole),
         cmocka_unit_test(after_cancel_in_any_callback_nothing_comes),
-        cmocka_unit_test(cancelling_before_the_answer_silences_it_and_frees_the_way),
+        cmocka_unit_test(cancelling_before_the_response_silences_it_and_frees_the_way),
         cmocka_unit_test(the_end_may_begin_the_next_one),
         cmocka_unit_test(an_endless_error_body_is_cut_short),
         cmocka_unit_test(messages_say_what_was_tried),
-        cmocka_unit_test(every_lack_of_memory_is_told),
+        cmocka_unit_test(every_lack_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ static void tear_down(fixture *f) {
     test_engine_close(&f->engine);
 }
 
-static void only_an_answer_that_names_what_there_is_tells(void **state) {
+static void only_a_response_that_names_what_there_is_tells(void **state) {
     static const struct {
         answer of_version, of_groups;
         ki_type_found found;
@@ -180,7 +180,7 @@ static void without_memory_nothing_is_certain(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_an_answer_that_names_what_there_is_tells),
+        cmocka_unit_test(only_a_response_that_names_what_there_is_tells),
         cmocka_unit_test(a_cancelled_lookup_tells_nothing),
         cmocka_unit_test(a_cancelled_source_tells_of_no_type),
         cmocka_unit_test(without_memory_nothing_is_certain),

@@ -16,7 +16,7 @@ static int failures_of(const char *key) {
 
 /* --- errors of new ------------------------------------------------------------------------------------------------------------------- */
 
-static void what_cannot_be_is_refused(void **state) {
+static void what_cannot_be_is_rejected(void **state) {
     (void)state;
     static const ki_rate_limit odd[] = { { .type = (ki_rate_limit_type)99 } };
     const struct {
@@ -49,7 +49,7 @@ static void what_cannot_be_is_refused(void **state) {
     assert_null(none);
 }
 
-static void an_elector_of_another_engine_is_refused(void **state) {
+static void an_elector_of_another_engine_is_rejected(void **state) {
     (void)state;
     static controller_stage other;
     ki_elector *elector = NULL;
@@ -78,7 +78,7 @@ static void two_controllers_of_a_factory_have_two_names(void **state) {
     ki_controller_free(second);
 }
 
-static void a_watch_that_cannot_be_is_refused(void **state) {
+static void a_watch_that_cannot_be_is_rejected(void **state) {
     (void)state;
     const ki_resource no_kind = { "", "v1", "foos", "", true };
     const struct {
@@ -298,7 +298,7 @@ static void an_error_without_a_message_is_logged_by_its_name(void **state) {
     assert_non_null(strstr(stage.logged, ki_status_name(KI_ERR_HTTP)));
 }
 
-static void other_keys_go_on_while_one_fails(void **state) {
+static void other_keys_continue_while_one_fails(void **state) {
     (void)state;
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
     stage.script = "f";
@@ -534,7 +534,7 @@ static void tell_gauge(const ki_metric *metric, const ki_label *labels, size_t c
     tell("set", metric, labels, count, value);
 }
 
-static void the_program_s_metrics_library_is_told(void **state) {
+static void the_program_s_metrics_library_is_called(void **state) {
     (void)state;
     const ki_metrics library = { tell_count, tell_value, tell_gauge, NULL };
     stage_tear_down(NULL);
@@ -575,11 +575,11 @@ static void a_key_that_is_put_back_is_handed_out_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(what_cannot_be_is_refused),
-        TEST(an_elector_of_another_engine_is_refused),
+        TEST(what_cannot_be_is_rejected),
+        TEST(an_elector_of_another_engine_is_rejected),
         TEST(a_key_that_is_put_back_is_handed_out_again),
         TEST(two_controllers_of_a_factory_have_two_names),
-        TEST(a_watch_that_cannot_be_is_refused),
+        TEST(a_watch_that_cannot_be_is_rejected),
         TEST(a_key_is_reconciled_once_its_informer_has_synced),
         TEST(no_reconcile_begins_before_all_watched_informers_have_synced),
         TEST(a_controller_made_later_starts_with_the_next_start),
@@ -588,7 +588,7 @@ int main(void) {
         TEST(the_last_of_two_requeues_counts),
         TEST(an_error_is_logged_with_the_key),
         TEST(an_error_without_a_message_is_logged_by_its_name),
-        TEST(other_keys_go_on_while_one_fails),
+        TEST(other_keys_continue_while_one_fails),
         TEST(the_rate_limits_of_the_options_count),
         TEST(changes_come_before_what_was_there),
         TEST(a_key_keeps_its_priority_when_it_is_processed_again),
@@ -597,7 +597,7 @@ int main(void) {
         TEST(a_deferred_reconcile_ends_as_it_is_finished),
         TEST(an_error_that_is_returned_ends_a_deferred_reconcile),
         TEST(the_factory_s_text_has_all_controllers_metrics_together),
-        TEST(the_program_s_metrics_library_is_told),
+        TEST(the_program_s_metrics_library_is_called),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,7 +126,7 @@ static void map_to_odd_keys(const ki_object *obj, ki_reconcile_keys *requests, v
     assert_int_equal(ki_reconcile_keys_add(requests, "good"), KI_OK);
 }
 
-static void a_map_function_hears_of_keys_that_cannot_be(void **state) {
+static void a_map_function_is_notified_of_keys_that_cannot_be(void **state) {
     (void)state;
     stage_put(&stage, KI_SECRETS, "team/s", "");
     control(stage.secrets, &KI_CONTROLLER_WATCH(.map = map_to_odd_keys));
@@ -455,7 +455,7 @@ static void close_leader(ki_elector *elector) {
     ki_elector_free(elector);
 }
 
-static void an_elector_of_another_engine_is_refused(void **state) {
+static void an_elector_of_another_engine_is_rejected(void **state) {
     (void)state;
     controller_stage other;
     assert_true(stage_open(&other, NULL, NULL));
@@ -591,7 +591,7 @@ static void a_stop_ends_reconciles_before_the_lease_is_given_up(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(an_event_queues_the_keys_that_its_watch_names),
-        TEST(a_map_function_hears_of_keys_that_cannot_be),
+        TEST(a_map_function_is_notified_of_keys_that_cannot_be),
         TEST(a_predicate_sees_each_event_and_decides),
         TEST(a_child_s_event_reconciles_its_owner),
         TEST(a_resync_comes_after_changes),
@@ -601,7 +601,7 @@ int main(void) {
         TEST(what_is_too_much_to_remember_is_found_in_the_informer),
         TEST(a_key_to_be_processed_again_waits_for_memory),
         TEST(a_stop_does_not_wait_for_memory),
-        TEST(an_elector_of_another_engine_is_refused),
+        TEST(an_elector_of_another_engine_is_rejected),
         TEST(an_elector_may_be_freed_after_a_controller_that_still_works),
         TEST(nothing_is_reconciled_while_another_process_leads),
         TEST(a_new_term_begins_with_all_keys_that_matter),

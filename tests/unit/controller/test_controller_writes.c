@@ -63,7 +63,7 @@ static void a_finalizer_is_added_and_removed(void **state) {
         ki_object_unref(all[i]);
 }
 
-static void finalizers_of_an_object_that_has_changed_are_refused(void **state) {
+static void finalizers_of_an_object_that_has_changed_are_rejected(void **state) {
     (void)state;
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\"]");
     ki_object *old = read(KI_CONFIGMAPS, "default", "a");
@@ -160,7 +160,7 @@ static void a_child_belongs_to_its_owner(void **state) {
     ki_object_unref(owner);
 }
 
-static void a_child_that_cannot_be_is_refused(void **state) {
+static void a_child_that_cannot_be_is_rejected(void **state) {
     (void)state;
     stage_put(&stage, KI_CONFIGMAPS, "team/m", "");
     stage_put(&stage, KI_CONFIGMAPS, "team/other", "");
@@ -288,11 +288,11 @@ static void a_reconcile_may_wait_for_its_requests(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_finalizer_is_added_and_removed),
-        TEST(finalizers_of_an_object_that_has_changed_are_refused),
+        TEST(finalizers_of_an_object_that_has_changed_are_rejected),
         TEST(the_last_finalizer_lets_the_object_go),
         TEST(a_status_is_applied_to_the_very_object),
         TEST(a_child_belongs_to_its_owner),
-        TEST(a_child_that_cannot_be_is_refused),
+        TEST(a_child_that_cannot_be_is_rejected),
         TEST(lack_of_memory_is_an_error),
         TEST(a_reconcile_may_wait_for_its_requests),
     };

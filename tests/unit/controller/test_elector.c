@@ -580,7 +580,7 @@ static void hooks_are_called_within_what_the_program_is_called_for(void **state)
 #define TEN "0123456789"
 #define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 
-static void what_cannot_be_elected_is_refused_by_name(void **state) {
+static void what_cannot_be_elected_is_rejected_by_name(void **state) {
     election *self = *state;
     const struct {
         ki_elector_options options;
@@ -779,7 +779,7 @@ int main(void) {
         cmocka_unit_test(an_elector_may_be_freed_at_any_time),
         cmocka_unit_test(callbacks_may_stop_the_elector_and_the_factory),
         TEST(hooks_are_called_within_what_the_program_is_called_for),
-        TEST(what_cannot_be_elected_is_refused_by_name),
+        TEST(what_cannot_be_elected_is_rejected_by_name),
         TEST(what_may_be_elected_is_taken),
         TEST(identities_that_are_made_differ),
         TEST(a_duration_of_less_than_a_second_is_rounded_up),

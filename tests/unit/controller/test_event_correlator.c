@@ -198,7 +198,7 @@ static void the_burst_is_of_one_object_and_type_whatever_the_reason(void **state
     }
 }
 
-static void its_memory_is_bounded_whatever_it_is_told(void **state) {
+static void its_memory_is_bounded_under_any_load(void **state) {
     (void)state;
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX - 1);
@@ -241,7 +241,7 @@ int main(void) {
         cmocka_unit_test(a_combined_event_has_a_name_and_times_of_its_own),
         cmocka_unit_test(one_more_passes_every_five_minutes_with_the_whole_count),
         cmocka_unit_test(the_burst_is_of_one_object_and_type_whatever_the_reason),
-        cmocka_unit_test(its_memory_is_bounded_whatever_it_is_told),
+        cmocka_unit_test(its_memory_is_bounded_under_any_load),
         cmocka_unit_test(without_memory_each_record_is_new),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,7 +126,7 @@ static void what_has_ended_is_finished_or_forgotten(void **state) {
     ki_event_series_free(&series);
 }
 
-static void a_series_that_goes_on_is_not_finished(void **state) {
+static void a_series_that_continues_is_not_finished(void **state) {
     (void)state;
     static const int64_t later = NOW + KI_SECONDS(KI_EVENT_SERIES_END_SECONDS) + 1;
     ki_event_series series;
@@ -179,7 +179,7 @@ int main(void) {
         cmocka_unit_test(only_the_message_may_differ_within_a_series),
         cmocka_unit_test(a_refresh_is_for_series_alone),
         cmocka_unit_test(what_has_ended_is_finished_or_forgotten),
-        cmocka_unit_test(a_series_that_goes_on_is_not_finished),
+        cmocka_unit_test(a_series_that_continues_is_not_finished),
         cmocka_unit_test(only_so_many_are_open),
         cmocka_unit_test(each_allocation_may_fail),
     };

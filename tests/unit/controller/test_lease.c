@@ -61,7 +61,7 @@ static void what_is_absent_or_out_of_range_has_the_nearest_value(void **state) {
     }
 }
 
-static void what_is_no_lease_is_refused(void **state) {
+static void what_is_no_lease_is_rejected(void **state) {
     (void)state;
     static const char *const cases[] = {
         "",
@@ -186,7 +186,7 @@ static void a_record_survives_writing_and_reading(void **state) {
     }
 }
 
-static void a_holder_that_is_no_utf8_is_refused(void **state) {
+static void a_holder_that_is_no_utf8_is_rejected(void **state) {
     (void)state;
     const ki_lease_place place = { "ns", "lock", NULL };
     const ki_lease_record record = { .holder = ki_str_of("\xff") };
@@ -222,11 +222,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lease_is_read_field_by_field),
         cmocka_unit_test(what_is_absent_or_out_of_range_has_the_nearest_value),
-        cmocka_unit_test(what_is_no_lease_is_refused),
+        cmocka_unit_test(what_is_no_lease_is_rejected),
         cmocka_unit_test(each_field_tells_that_a_lease_was_written),
         cmocka_unit_test(a_lease_is_written_with_what_else_it_had),
         cmocka_unit_test(a_record_survives_writing_and_reading),
-        cmocka_unit_test(a_holder_that_is_no_utf8_is_refused),
+        cmocka_unit_test(a_holder_that_is_no_utf8_is_rejected),
         cmocka_unit_test(without_memory_nothing_is_read_or_written_and_nothing_leaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

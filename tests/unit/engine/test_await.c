@@ -62,7 +62,7 @@ static void what_is_done_already_needs_no_waiting(void **state) {
     close_fixture(&self);
 }
 
-static void without_an_answer_the_time_limit_ends_it(void **state) {
+static void without_a_response_the_time_limit_ends_it(void **state) {
     (void)state;
     fixture self;
     open_fixture(&self);
@@ -138,7 +138,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_waits_drives_an_engine_that_nobody_drives),
         cmocka_unit_test(what_is_done_already_needs_no_waiting),
-        cmocka_unit_test(without_an_answer_the_time_limit_ends_it),
+        cmocka_unit_test(without_a_response_the_time_limit_ends_it),
         cmocka_unit_test(a_hosts_engine_is_not_driven),
         cmocka_unit_test(an_engine_that_is_stopped_ends_the_waiting),
         cmocka_unit_test(one_that_waits_gives_way_to_who_starts_or_calls),

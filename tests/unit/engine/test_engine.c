@@ -402,7 +402,7 @@ static void step_inside(ki_task *task, void *user) {
     statuses[2] = ki_engine_start(engine, NULL);
 }
 
-static void driving_from_inside_a_callback_is_refused(void **state) {
+static void driving_from_inside_a_callback_is_rejected(void **state) {
     (void)state;
     ki_engine *engine = new_engine();
     ki_status statuses[3] = { KI_OK, KI_OK, KI_OK };
@@ -714,7 +714,7 @@ static void random_numbers_follow_the_seed_and_stay_in_range(void **state) {
     ki_engine_free(system);
 }
 
-static void bad_options_are_refused(void **state) {
+static void bad_options_are_rejected(void **state) {
     (void)state;
     ki_engine *engine = NULL;
     ki_error err = KI_ERROR_INIT;
@@ -776,7 +776,7 @@ int main(void) {
         TEST(a_descriptor_removed_by_another_ones_callback_is_never_touched),
         TEST(a_descriptors_events_can_be_changed),
         TEST(the_first_way_of_driving_decides),
-        TEST(driving_from_inside_a_callback_is_refused),
+        TEST(driving_from_inside_a_callback_is_rejected),
         TEST(the_descriptor_is_readable_for_tasks_of_other_threads_and_silent_after),
         TEST(run_ends_by_stop_from_a_callback_and_does_nothing_after),
         TEST(run_ends_by_a_signal_and_leaves_no_block_and_no_descriptor),
@@ -788,7 +788,7 @@ int main(void) {
         TEST(threads_of_the_engine_block_all_signals),
         TEST(a_wait_with_a_deadline_that_has_passed_returns),
         TEST(random_numbers_follow_the_seed_and_stay_in_range),
-        TEST(bad_options_are_refused),
+        TEST(bad_options_are_rejected),
         TEST(lack_of_memory_is_an_error_of_new_and_of_timer_init_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

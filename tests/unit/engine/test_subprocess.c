@@ -135,7 +135,7 @@ static void no_child_is_left(void) {
     assert_int_equal(errno, ECHILD);
 }
 
-static void each_end_is_told_as_it_was(void **state) {
+static void each_end_is_reported_as_it_was(void **state) {
     (void)state;
     static const struct {
         const char *script;
@@ -247,7 +247,7 @@ static void what_cannot_be_killed_is_not_waited_for_for_ever(void **state) {
 
 static void without_pidfds_all_of_it_holds_too(void **state) {
     no_pidfd = true;
-    each_end_is_told_as_it_was(state);
+    each_end_is_reported_as_it_was(state);
     cancelling_leaves_nothing_behind(state);
     no_pidfd = false;
 }
@@ -308,7 +308,7 @@ static void what_cannot_be_started_is_an_error_at_once(void **state) {
     ki_engine_free(engine);
 }
 
-static void every_lack_of_memory_is_told_and_leaves_no_process(void **state) {
+static void every_lack_of_memory_is_reported_and_leaves_no_process(void **state) {
     (void)state;
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
@@ -326,7 +326,7 @@ static void every_lack_of_memory_is_told_and_leaves_no_process(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_end_is_told_as_it_was),
+        cmocka_unit_test(each_end_is_reported_as_it_was),
         cmocka_unit_test(output_up_to_the_limit_is_whole_and_one_byte_more_is_too_much),
         cmocka_unit_test(of_standard_error_the_end_is_kept),
         cmocka_unit_test(cancelling_leaves_nothing_behind),
@@ -336,7 +336,7 @@ int main(void) {
         cmocka_unit_test(a_host_that_reaps_every_child_gets_the_output_all_the_same),
         cmocka_unit_test(a_blocked_or_ignored_signal_of_the_host_is_none_of_the_program),
         cmocka_unit_test(what_cannot_be_started_is_an_error_at_once),
-        cmocka_unit_test(every_lack_of_memory_is_told_and_leaves_no_process),
+        cmocka_unit_test(every_lack_of_memory_is_reported_and_leaves_no_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

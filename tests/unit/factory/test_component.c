@@ -290,7 +290,7 @@ static void without_any_time_it_is_cut_off_at_once(void **state) {
 
 /* --- coming and going -------------------------------------------------------------------------------------------------------------------- */
 
-static void a_stop_goes_on_when_the_one_it_waits_for_goes(void **state) {
+static void a_stop_continues_when_the_one_it_waits_for_goes(void **state) {
     (void)state;
     part *a = part_of(0, 'a', KI_COMPONENT_WORKER);
     add(a);
@@ -516,7 +516,7 @@ int main(void) {
         TEST(a_name_is_there_once_in_an_order),
         TEST(who_does_not_stop_in_time_is_cut_off),
         TEST(without_any_time_it_is_cut_off_at_once),
-        TEST(a_stop_goes_on_when_the_one_it_waits_for_goes),
+        TEST(a_stop_continues_when_the_one_it_waits_for_goes),
         TEST(components_may_remove_themselves_and_others),
         TEST(a_stepped_shutdown_cuts_off_what_still_stops),
         TEST(an_engine_that_ends_cuts_off_all),

@@ -223,7 +223,7 @@ static void a_factory_s_namespace_is_that_of_who_names_none(void **state) {
     close_host(&h);
 }
 
-static void what_cannot_be_is_refused(void **state) {
+static void what_cannot_be_is_rejected(void **state) {
     (void)state;
     host h;
     ki_informer *informer = NULL;
@@ -250,7 +250,7 @@ static void what_cannot_be_is_refused(void **state) {
     ki_factory_free(NULL);
 }
 
-static void nothing_at_all_is_refused(void **state) {
+static void nothing_at_all_is_rejected(void **state) {
     (void)state;
     host h;
     ki_informer *informer = NULL;
@@ -503,7 +503,7 @@ static void *wait_for_sync(void *user) {
     return &status;
 }
 
-static void who_waits_goes_on_when_the_engine_ends(void **state) {
+static void who_waits_continues_when_the_engine_ends(void **state) {
     (void)state;
     host h;
     pthread_t waiter;
@@ -740,12 +740,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_asks_for_the_same_gets_the_same),
         cmocka_unit_test(a_factory_s_namespace_is_that_of_who_names_none),
-        cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(nothing_at_all_is_refused),
+        cmocka_unit_test(what_cannot_be_is_rejected),
+        cmocka_unit_test(nothing_at_all_is_rejected),
         cmocka_unit_test(the_log_tells_what_it_is_doing),
         cmocka_unit_test(a_stopped_engine_stops_its_factory),
         cmocka_unit_test(on_an_engine_that_was_stopped_before_nothing_starts),
-        cmocka_unit_test(who_waits_goes_on_when_the_engine_ends),
+        cmocka_unit_test(who_waits_continues_when_the_engine_ends),
         cmocka_unit_test(a_run_after_the_stop_returns_at_once),
         cmocka_unit_test(a_host_steps_everything),
         cmocka_unit_test(start_is_repeatable),

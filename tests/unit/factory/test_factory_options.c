@@ -123,7 +123,7 @@ static void the_order_of_things_follows_from_the_engine_s_seed_alone(void **stat
 }
 
 /* What a server would refuse, again and again, or what would lead to another path. */
-static void what_cannot_be_asked_for_is_refused_at_once(void **state) {
+static void what_cannot_be_asked_for_is_rejected_at_once(void **state) {
     static const struct {
         const char *group, *version, *plural, *namespace_name, *labels, *fields;
         ki_status status;
@@ -175,7 +175,7 @@ int main(void) {
         cmocka_unit_test(an_informer_has_the_queue_that_it_was_asked_for),
         cmocka_unit_test(of_what_no_server_lists_and_watches_there_is_no_informer),
         cmocka_unit_test(the_order_of_things_follows_from_the_engine_s_seed_alone),
-        cmocka_unit_test(what_cannot_be_asked_for_is_refused_at_once),
+        cmocka_unit_test(what_cannot_be_asked_for_is_rejected_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

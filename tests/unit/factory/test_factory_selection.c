@@ -95,7 +95,7 @@ static void expect(host *h, size_t i, const char *notes) {
     h->notes[0] = '\0';
 }
 
-static void an_informer_hears_of_its_namespace_and_selectors_alone(void **state) {
+static void an_informer_is_notified_of_its_namespace_and_selectors_alone(void **state) {
     (void)state;
     static const struct {
         const char *namespace_name, *label_selector, *field_selector;
@@ -167,7 +167,7 @@ static void an_object_comes_and_goes_with_its_labels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_informer_hears_of_its_namespace_and_selectors_alone),
+        cmocka_unit_test(an_informer_is_notified_of_its_namespace_and_selectors_alone),
         cmocka_unit_test(an_object_comes_and_goes_with_its_labels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

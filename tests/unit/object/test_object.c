@@ -175,7 +175,7 @@ static void what_an_object_has_not_is_empty(void **state) {
     assert_null(ki_object_ref(NULL));
 }
 
-static void what_is_no_object_is_refused_with_the_reason(void **state) {
+static void what_is_no_object_is_rejected_with_the_reason(void **state) {
     (void)state;
     static const struct {
         const char *json;
@@ -498,7 +498,7 @@ int main(void) {
         cmocka_unit_test(the_body_is_compact_and_complete),
         cmocka_unit_test(managed_fields_stay_where_they_are_wanted),
         cmocka_unit_test(what_an_object_has_not_is_empty),
-        cmocka_unit_test(what_is_no_object_is_refused_with_the_reason),
+        cmocka_unit_test(what_is_no_object_is_rejected_with_the_reason),
         cmocka_unit_test(zeros_cut_labels_and_others_than_strings_are_left_out),
         cmocka_unit_test(any_field_is_read_by_its_path),
         cmocka_unit_test(a_value_outlives_its_object),

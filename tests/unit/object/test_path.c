@@ -69,7 +69,7 @@ static void a_path_leads_to_its_value(void **state) {
     yyjson_doc_free(doc);
 }
 
-static void a_malformed_path_is_refused(void **state) {
+static void a_malformed_path_is_rejected(void **state) {
     (void)state;
     static const char *const paths[] = {
         "",        ".",      "..",     "a.",    "a..b",           "a[",    "a[]",  "a[1",
@@ -122,7 +122,7 @@ static void lack_of_memory_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_path_leads_to_its_value),
-        cmocka_unit_test(a_malformed_path_is_refused),
+        cmocka_unit_test(a_malformed_path_is_rejected),
         cmocka_unit_test(length_and_steps_are_limited),
         cmocka_unit_test(lack_of_memory_is_an_error),
     };

@@ -79,7 +79,7 @@ static void operators_mean_what_the_server_means(void **state) {
     }
 }
 
-static void malformed_selectors_are_refused_with_the_place(void **state) {
+static void malformed_selectors_are_rejected_with_the_place(void **state) {
     (void)state;
     static const struct {
         const char *selector;
@@ -215,7 +215,7 @@ static void without_memory_there_is_no_selector(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_mean_what_the_server_means),
-        cmocka_unit_test(malformed_selectors_are_refused_with_the_place),
+        cmocka_unit_test(malformed_selectors_are_rejected_with_the_place),
         cmocka_unit_test(a_selector_is_as_long_as_the_limit_says),
         cmocka_unit_test(values_may_be_many_and_empty),
         cmocka_unit_test(any_text_is_taken_or_refused),

@@ -340,7 +340,7 @@ static void an_owner_is_added_updated_and_removed(void **state) {
     }
 }
 
-static void a_second_controller_is_refused(void **state) {
+static void a_second_controller_is_rejected(void **state) {
     (void)state;
     ki_unstructured *object = ki_unstructured_new("{\"metadata\":{\"namespace\":\"shop\"}}");
     ki_unstructured_set_controller(object, other_foo);
@@ -616,7 +616,7 @@ int main(void) {
         cmocka_unit_test(no_object_at_all_is_lack_of_memory),
         cmocka_unit_test(size_and_depth_have_limits),
         cmocka_unit_test(an_owner_is_added_updated_and_removed),
-        cmocka_unit_test(a_second_controller_is_refused),
+        cmocka_unit_test(a_second_controller_is_rejected),
         cmocka_unit_test(an_owner_must_be_able_to_own),
         cmocka_unit_test(a_finalizer_is_there_once_or_not),
         cmocka_unit_test(a_finalizer_that_is_none_is_a_failure),

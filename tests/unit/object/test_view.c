@@ -112,7 +112,7 @@ static void a_view_without_fields_is_none(void **state) {
     ki_object_unref(obj);
 }
 
-static void a_view_that_cannot_be_is_refused(void **state) {
+static void a_view_that_cannot_be_is_rejected(void **state) {
     (void)state;
     static const struct {
         ki_field fields[2];
@@ -174,7 +174,7 @@ int main(void) {
         cmocka_unit_test(numbers_at_the_ends_of_their_range_fit),
         cmocka_unit_test(a_string_with_a_zero_is_cut),
         cmocka_unit_test(a_view_without_fields_is_none),
-        cmocka_unit_test(a_view_that_cannot_be_is_refused),
+        cmocka_unit_test(a_view_that_cannot_be_is_rejected),
         cmocka_unit_test(the_number_of_fields_is_limited),
         cmocka_unit_test(each_allocation_may_fail),
     };

@@ -130,7 +130,7 @@ static void ports_of_the_same_number_and_another_protocol_are_two(void **state) 
     assert_true(rest_has(&server, "\"ports\":[{\"port\":53,\"protocol\":\"UDP\",\"name\":\"u\",\"targetPort\":53}]"));
 }
 
-static void what_is_no_object_of_its_type_is_refused(void **state) {
+static void what_is_no_object_of_its_type_is_rejected(void **state) {
     (void)state;
     static const struct {
         const char *target;
@@ -289,7 +289,7 @@ int main(void) {
         REST_TEST(a_list_element_goes_once_its_last_manager_leaves_it_out),
         REST_TEST(metadata_stays_when_the_last_applied_label_goes),
         REST_TEST(ports_of_the_same_number_and_another_protocol_are_two),
-        REST_TEST(what_is_no_object_of_its_type_is_refused),
+        REST_TEST(what_is_no_object_of_its_type_is_rejected),
         REST_TEST(updates_by_many_managers_become_one_entry),
         REST_TEST(an_object_with_thousands_of_members_is_merged_at_once),
         REST_TEST(spoilt_patches_are_answered),

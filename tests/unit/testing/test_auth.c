@@ -228,7 +228,7 @@ static void who_may_impersonate_is_whom_it_says(void **state) {
     assert_int_equal(ask("Bearer m", "GET", "/api/v1/pods", NULL), 500);
 }
 
-static void who_may_not_impersonate_is_told_so(void **state) {
+static void a_user_that_may_not_impersonate_is_rejected(void **state) {
     (void)state;
     give_token("token=j,user=jane");
     add_rule("user=jane,verb=impersonate,resource=users,name=joe");
@@ -356,7 +356,7 @@ static void roles_and_bindings_decide_with_rbac(void **state) {
     assert_int_equal(ask("Bearer j", "GET", "/api/v1/namespaces/a/pods", NULL), 403);
 }
 
-static void reviews_answer_without_keeping_anything(void **state) {
+static void reviews_respond_without_storing_anything(void **state) {
     (void)state;
     static const char access[] = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
     uint64_t before = kt_cluster_revision(server.cluster);
@@ -390,7 +390,7 @@ static void reviews_answer_without_keeping_anything(void **state) {
     assert_int_equal(kt_cluster_revision(server.cluster), before);
 }
 
-static void wrong_tokens_and_rules_are_refused_with_a_word(void **state) {
+static void wrong_tokens_and_rules_are_rejected_with_a_word(void **state) {
     (void)state;
     kt_auth *auth = kt_cluster_auth(server.cluster);
     static const char *const tokens[] = { "",
@@ -446,7 +446,7 @@ int main(void) {
         AUTH_TEST(a_service_account_s_token_ends_when_it_says),
         AUTH_TEST(a_service_account_s_token_goes_with_it),
         AUTH_TEST(who_may_impersonate_is_whom_it_says),
-        AUTH_TEST(who_may_not_impersonate_is_told_so),
+        AUTH_TEST(a_user_that_may_not_impersonate_is_rejected),
         AUTH_TEST(nobody_is_anonymous_and_sees_only_health_and_version),
         AUTH_TEST(a_certificate_that_nobody_signed_is_401),
         AUTH_TEST(rules_say_who_may_do_what),
@@ -454,8 +454,8 @@ int main(void) {
         AUTH_TEST(a_user_in_many_groups_can_be_impersonated),
         AUTH_TEST(who_may_only_patch_does_not_create),
         AUTH_TEST(authorization_reads_a_request_as_it_is_carried_out),
-        AUTH_TEST(reviews_answer_without_keeping_anything),
-        AUTH_TEST(wrong_tokens_and_rules_are_refused_with_a_word),
+        AUTH_TEST(reviews_respond_without_storing_anything),
+        AUTH_TEST(wrong_tokens_and_rules_are_rejected_with_a_word),
         AUTH_TEST(tokens_and_rules_have_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static void what_is_put_is_kept_with_what_the_server_adds(void **state) {
     kt_cluster_free(cluster);
 }
 
-static void bad_objects_are_refused_with_a_reason(void **state) {
+static void bad_objects_are_rejected_with_a_reason(void **state) {
     (void)state;
     kt_cluster *cluster;
     ki_error err = KI_ERROR_INIT;
@@ -218,7 +218,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_change_has_the_next_revision),
         cmocka_unit_test(what_is_put_is_kept_with_what_the_server_adds),
-        cmocka_unit_test(bad_objects_are_refused_with_a_reason),
+        cmocka_unit_test(bad_objects_are_rejected_with_a_reason),
         cmocka_unit_test(objects_are_walked_in_the_order_of_their_keys),
         cmocka_unit_test(history_ends_by_count_bytes_and_age),
         cmocka_unit_test(the_same_seed_gives_the_same_cluster),

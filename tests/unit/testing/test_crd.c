@@ -176,7 +176,7 @@ static void tables_and_field_selectors_follow_the_definition(void **state) {
     assert_int_equal(rest_get(&server, FOOS "?fieldSelector=spec.size=3"), 400);
 }
 
-static void bad_definitions_are_refused_with_each_fault(void **state) {
+static void bad_definitions_are_rejected_with_each_fault(void **state) {
     (void)state;
     assert_int_equal(rest_post(&server, CRDS,
                                "{\"metadata\":{\"name\":\"x.example.com\"},\"spec\":{\"group\":\"example.com\","
@@ -193,7 +193,7 @@ static void bad_definitions_are_refused_with_each_fault(void **state) {
     assert_true(rest_has(&server, "cannot be handled as a CustomResourceDefinition: json: cannot unmarshal array"));
 }
 
-static void a_large_default_of_many_elements_is_refused_in_time(void **state) {
+static void a_large_default_of_many_elements_is_rejected_in_time(void **state) {
     (void)state;
     static char crd[300 * 1024], foo[64 * 1024];
     static const char head[] = CRD_HEAD
@@ -333,7 +333,7 @@ static int send(const char *method, const char *target, const char *type, const 
 
 #define FOO "\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\","
 
-static void an_object_says_what_it_is_and_what_is_unknown_is_told(void **state) {
+static void an_object_says_what_it_is_and_what_is_unknown_is_reported(void **state) {
     (void)state;
     static const struct {
         const char *query, *body;
@@ -444,14 +444,14 @@ int main(void) {
         REST_TEST(the_schema_decides_what_is_kept_and_what_is_wrong),
         REST_TEST(status_is_a_subresource_where_the_definition_says_so),
         REST_TEST(tables_and_field_selectors_follow_the_definition),
-        REST_TEST(bad_definitions_are_refused_with_each_fault),
+        REST_TEST(bad_definitions_are_rejected_with_each_fault),
         REST_TEST(a_version_is_there_once_and_there_are_not_too_many),
         REST_TEST(a_wide_object_with_a_wide_schema_does_not_stop_the_server),
-        REST_TEST(a_large_default_of_many_elements_is_refused_in_time),
+        REST_TEST(a_large_default_of_many_elements_is_rejected_in_time),
         REST_TEST(as_many_as_there_is_room_for_are_served_and_come_again),
         REST_TEST(a_namespace_takes_its_custom_objects_along),
         REST_TEST(lists_and_maps_merge_as_the_schema_says),
-        REST_TEST(an_object_says_what_it_is_and_what_is_unknown_is_told),
+        REST_TEST(an_object_says_what_it_is_and_what_is_unknown_is_reported),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

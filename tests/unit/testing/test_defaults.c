@@ -163,7 +163,7 @@ static void what_was_filled_in_is_no_change_the_next_time(void **state) {
     assert_int_equal(kt_cluster_revision(server.cluster), revision);
 }
 
-static void the_defaults_of_very_many_elements_are_refused_in_time(void **state) {
+static void the_defaults_of_very_many_elements_are_rejected_in_time(void **state) {
     (void)state;
     ki_buffer body;
     ki_buffer_init(&body, &ki_allocator_default, 0);
@@ -195,7 +195,7 @@ int main(void) {
         REST_TEST(an_external_name_needs_no_address),
         REST_TEST(a_service_that_is_put_keeps_its_address),
         REST_TEST(what_was_filled_in_is_no_change_the_next_time),
-        REST_TEST(the_defaults_of_very_many_elements_are_refused_in_time),
+        REST_TEST(the_defaults_of_very_many_elements_are_rejected_in_time),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,7 +106,7 @@ static void jobs_orphan_their_pods_and_say_so(void **state) {
     assert_int_equal(rest_get(&server, JOBS "/j"), 404);
 }
 
-static void wrong_options_are_refused(void **state) {
+static void wrong_options_are_rejected(void **state) {
     (void)state;
     static const row rows[] = {
         { "POST", MAPS, "{\"metadata\":{\"name\":\"m\"}}", 201, NULL },
@@ -227,7 +227,7 @@ int main(void) {
         REST_TEST_WITH(set_up, a_policy_says_which_finalizers_keep_an_object),
         REST_TEST_WITH(set_up, a_later_policy_replaces_an_earlier_one),
         REST_TEST_WITH(set_up, jobs_orphan_their_pods_and_say_so),
-        REST_TEST_WITH(set_up, wrong_options_are_refused),
+        REST_TEST_WITH(set_up, wrong_options_are_rejected),
         REST_TEST_WITH(set_up, a_deleted_object_gets_no_further_finalizers),
         REST_TEST_WITH(set_up, finalizers_and_owner_references_are_checked),
         REST_TEST_WITH(set_up, a_deleted_namespace_stays_until_it_is_empty),

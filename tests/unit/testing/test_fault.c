@@ -164,7 +164,7 @@ static void requests_within_the_process_are_never_struck(void **state) {
     assert_int_equal(rest_get(&server, MAPS), 200);
 }
 
-static void answers_have_the_real_words(void **state) {
+static void responses_have_the_real_words(void **state) {
     (void)state;
     static const struct {
         const char *fault, *has;
@@ -338,7 +338,7 @@ static void actions_come_when_they_are_due(void **state) {
     assert_int_equal(next_ms, INT64_MAX);
 }
 
-static void wrong_lines_and_too_many_are_refused(void **state) {
+static void wrong_lines_and_too_many_are_rejected(void **state) {
     (void)state;
     kt_faults *faults = kt_cluster_faults(server.cluster);
     static const char *const wrong[] = { "",
@@ -403,7 +403,7 @@ int main(void) {
         REST_TEST_WITH(set_up, numbers_chances_and_times_are_kept),
         REST_TEST_WITH(set_up, a_chance_of_half_strikes_about_half_and_the_same_ones_for_a_seed),
         REST_TEST_WITH(set_up, requests_within_the_process_are_never_struck),
-        REST_TEST_WITH(set_up, answers_have_the_real_words),
+        REST_TEST_WITH(set_up, responses_have_the_real_words),
         REST_TEST_WITH(set_up, events_are_lost_repeated_spoiled_and_grown),
         REST_TEST_WITH(set_up, a_streaming_list_is_shuffled_or_never_ends),
         REST_TEST_WITH(set_up, lists_lag_and_pages_are_empty_and_nothing_is_missed),
@@ -411,7 +411,7 @@ int main(void) {
         REST_TEST_WITH(set_up, a_rewound_cluster_has_its_old_state_and_version),
         REST_TEST_WITH(set_up, faults_come_and_go_over_http_from_the_same_machine_only),
         REST_TEST_WITH(set_up, actions_come_when_they_are_due),
-        REST_TEST_WITH(set_up, wrong_lines_and_too_many_are_refused),
+        REST_TEST_WITH(set_up, wrong_lines_and_too_many_are_rejected),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static void unknown_fields_are_dropped_and_told(void **state) {
     assert_null(strstr(server.text.data, "nope"));
 }
 
-static void strict_requests_are_refused_with_all_unknown_fields(void **state) {
+static void strict_requests_are_rejected_with_all_unknown_fields(void **state) {
     (void)state;
     assert_int_equal(rest_post(&server, PODS "?fieldValidation=Strict", NOTED), 400);
     assert_true(rest_has(
@@ -67,7 +67,7 @@ static void strict_requests_are_refused_with_all_unknown_fields(void **state) {
         "Unsupported value: \\\"Maybe\\\": supported values: \\\"\\\", \\\"Ignore\\\", \\\"Strict\\\", \\\"Warn\\\""));
 }
 
-static void what_a_field_cannot_hold_is_refused(void **state) {
+static void what_a_field_cannot_hold_is_rejected(void **state) {
     (void)state;
     static const struct {
         const char *target;
@@ -122,8 +122,8 @@ static void the_schemas_of_a_group_version_are_complete(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         REST_TEST(unknown_fields_are_dropped_and_told),
-        REST_TEST(strict_requests_are_refused_with_all_unknown_fields),
-        REST_TEST(what_a_field_cannot_hold_is_refused),
+        REST_TEST(strict_requests_are_rejected_with_all_unknown_fields),
+        REST_TEST(what_a_field_cannot_hold_is_rejected),
         REST_TEST(the_schemas_of_a_group_version_are_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

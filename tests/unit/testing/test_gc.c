@@ -156,7 +156,7 @@ static void without_the_collector_dependents_stay(void **state) {
     expect("b", 200);
 }
 
-static void it_goes_on_after_the_cluster_went_back(void **state) {
+static void it_continues_after_the_cluster_went_back(void **state) {
     (void)state;
     create("a", NULL, NULL, "");
     create("b", "a", NULL, "");
@@ -176,7 +176,7 @@ int main(void) {
         REST_TEST_WITH(set_up, an_owner_without_dependents_does_not_wait),
         REST_TEST_WITH(set_up, orphans_stay_and_forget_their_owner),
         REST_TEST_WITH(set_up, without_the_collector_dependents_stay),
-        REST_TEST_WITH(set_up, it_goes_on_after_the_cluster_went_back),
+        REST_TEST_WITH(set_up, it_continues_after_the_cluster_went_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,7 +155,7 @@ static void who_may_escalate_or_bind_grants_anything(void **state) {
     rest_check(rows, sizeof rows / sizeof *rows, "bob");
 }
 
-static void a_role_of_endless_permissions_is_refused(void **state) {
+static void a_role_of_endless_permissions_is_rejected(void **state) {
     (void)state;
     ki_buffer body;
     ki_buffer_init(&body, &ki_allocator_default, 0);
@@ -188,7 +188,7 @@ int main(void) {
         REST_TEST_WITH(set_up, nobody_grants_by_a_role_what_they_do_not_hold),
         REST_TEST_WITH(set_up, nobody_binds_a_role_with_more_than_they_hold),
         REST_TEST_WITH(set_up, who_may_escalate_or_bind_grants_anything),
-        REST_TEST_WITH(set_up, a_role_of_endless_permissions_is_refused),
+        REST_TEST_WITH(set_up, a_role_of_endless_permissions_is_rejected),
         REST_TEST_WITH(set_up, the_first_namespaces_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,7 +174,7 @@ static void moves_do_not_get_deeper_than_a_body(void **state) {
     ki_buffer_free(&patch);
 }
 
-static void what_looks_at_too_much_is_refused(void **state) {
+static void what_looks_at_too_much_is_rejected(void **state) {
     (void)state;
     ki_buffer old, patch;
     ki_buffer_init(&old, &ki_allocator_default, 0);
@@ -218,7 +218,7 @@ int main(void) {
         cmocka_unit_test(each_operation_does_what_it_says),
         cmocka_unit_test(copies_into_themselves_do_not_get_deeper_than_a_body),
         cmocka_unit_test(moves_do_not_get_deeper_than_a_body),
-        cmocka_unit_test(what_looks_at_too_much_is_refused),
+        cmocka_unit_test(what_looks_at_too_much_is_rejected),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

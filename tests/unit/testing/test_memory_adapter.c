@@ -113,7 +113,7 @@ static void a_watch_follows_the_cluster_and_ends_in_time(void **state) {
     assert_false(c.failed);
 }
 
-static void time_goes_on_with_the_engine(void **state) {
+static void time_continues_with_the_engine(void **state) {
     (void)state;
     assert_true(kt_memory_adapter_now_ms(c.adapter) == start_ms);
     assert_true(test_engine_advance(&c.engine, 1500));
@@ -141,7 +141,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_list_comes_whole),
         TEST(a_watch_follows_the_cluster_and_ends_in_time),
-        TEST(time_goes_on_with_the_engine),
+        TEST(time_continues_with_the_engine),
         TEST(a_watch_that_is_cancelled_or_left_open_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

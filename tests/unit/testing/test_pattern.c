@@ -13,7 +13,7 @@ static bool refuses(const char *pattern, const char *text) {
     return kt_pattern_mismatches(pattern, ki_str_of(text));
 }
 
-static void a_text_that_does_not_match_is_refused(void **state) {
+static void a_text_that_does_not_match_is_rejected(void **state) {
     (void)state;
     assert_true(refuses("^[a-z]\\d+$", "9"));
     assert_false(refuses("^[a-z]\\d+$", "a12"));
@@ -65,7 +65,7 @@ static void a_set_is_read_as_go_reads_it(void **state) {
     }
 }
 
-static void what_cannot_be_read_refuses_nothing(void **state) {
+static void what_cannot_be_read_rejects_nothing(void **state) {
     (void)state;
     static const char *const patterns[] = {
         "[",     "(",     "\\",         "[[:",     "a{",    "a{,",  "a{1",   "a{99999999999999999999}",
@@ -117,9 +117,9 @@ static void too_long_a_pattern_or_text_is_not_looked_at(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_that_does_not_match_is_refused),
+        cmocka_unit_test(a_text_that_does_not_match_is_rejected),
         cmocka_unit_test(a_set_is_read_as_go_reads_it),
-        cmocka_unit_test(what_cannot_be_read_refuses_nothing),
+        cmocka_unit_test(what_cannot_be_read_rejects_nothing),
         cmocka_unit_test(repetitions_within_repetitions_do_not_take_all_memory),
         cmocka_unit_test(too_long_a_pattern_or_text_is_not_looked_at),
     };

@@ -117,7 +117,7 @@ static void read_anything(ki_str proto) {
     ki_buffer_free(&out);
 }
 
-static void every_beginning_and_every_changed_byte_is_refused_or_read(void **state) {
+static void every_beginning_and_every_changed_byte_is_rejected_or_read(void **state) {
     (void)state;
     static const unsigned char changes[] = { 0x01, 0x80, 0xff, 0x07, 0x7f };
     for (size_t i = 0; i < NAME_COUNT; i++) {
@@ -177,7 +177,7 @@ static void messages_in_messages_have_a_limit(void **state) {
     ki_buffer_free(&out);
 }
 
-static void lack_of_memory_is_told_and_loses_nothing(void **state) {
+static void lack_of_memory_is_reported_and_loses_nothing(void **state) {
     (void)state;
     ki_str proto = read_data("crd", "pb");
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
@@ -220,9 +220,9 @@ static void typed_clients_create_and_delete_in_protobuf(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_client_go_writes_is_read_as_its_json),
-        cmocka_unit_test(every_beginning_and_every_changed_byte_is_refused_or_read),
+        cmocka_unit_test(every_beginning_and_every_changed_byte_is_rejected_or_read),
         cmocka_unit_test(messages_in_messages_have_a_limit),
-        cmocka_unit_test(lack_of_memory_is_told_and_loses_nothing),
+        cmocka_unit_test(lack_of_memory_is_reported_and_loses_nothing),
         cmocka_unit_test(typed_clients_create_and_delete_in_protobuf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

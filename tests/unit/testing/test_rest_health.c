@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-static void health_is_told_in_a_word_or_check_by_check(void **state) {
+static void health_is_reported_in_a_word_or_check_by_check(void **state) {
     (void)state;
     static const struct {
         const char *target;
@@ -49,7 +49,7 @@ static void metrics_count_objects_and_watches(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        REST_TEST(health_is_told_in_a_word_or_check_by_check),
+        REST_TEST(health_is_reported_in_a_word_or_check_by_check),
         REST_TEST(metrics_count_objects_and_watches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,7 +177,7 @@ static void pages_show_the_state_of_the_first_one(void **state) {
     assert_int_equal(count_of("\"uid\""), 5);
 }
 
-static void a_compacted_page_is_told_with_a_token_to_go_on(void **state) {
+static void a_compacted_page_is_reported_with_a_token_to_continue(void **state) {
     (void)state;
     char target[512];
     rest_get(&server, PODS "?limit=2");
@@ -266,7 +266,7 @@ int main(void) {
         REST_TEST_WITH(start_with_pods, requests_get_the_status_and_words_of_a_real_server),
         REST_TEST_WITH(start_with_pods, selectors_pick_what_they_say),
         REST_TEST_WITH(start_with_pods, pages_show_the_state_of_the_first_one),
-        REST_TEST_WITH(start_with_pods, a_compacted_page_is_told_with_a_token_to_go_on),
+        REST_TEST_WITH(start_with_pods, a_compacted_page_is_reported_with_a_token_to_continue),
         REST_TEST_WITH(start_with_pods, a_list_from_the_cache_has_no_pages),
         REST_TEST_WITH(start_with_pods, a_selected_list_does_not_say_how_much_remains),
         REST_TEST_WITH(start_with_pods, forms_follow_the_accept_header),

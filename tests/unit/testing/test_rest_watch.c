@@ -182,7 +182,7 @@ static void a_restart_ends_watches_cleanly(void **state) {
     kt_response_free(&response);
 }
 
-static void a_place_that_is_compacted_is_told_once(void **state) {
+static void a_place_that_is_compacted_is_reported_once(void **state) {
     (void)state;
     kt_response early, late, slow;
     kt_watch *lagging = rest_watch_open(&server, PODS "?watch=1&resourceVersion=7", &slow);
@@ -282,7 +282,7 @@ static void a_table_is_watched_with_its_columns_once(void **state) {
     kt_response_free(&response);
 }
 
-static void a_server_without_streaming_lists_refuses_them(void **state) {
+static void a_server_without_streaming_lists_rejects_them(void **state) {
     (void)state;
     kt_cluster_options options = { .no_watch_list = true };
     rest_server old;
@@ -345,14 +345,14 @@ int main(void) {
         REST_TEST_WITH(start, a_watch_from_the_future_has_no_bookmark_until_its_time_has_come),
         REST_TEST_WITH(start, a_watch_ends_at_its_timeout),
         REST_TEST_WITH(start, a_restart_ends_watches_cleanly),
-        REST_TEST_WITH(start, a_place_that_is_compacted_is_told_once),
+        REST_TEST_WITH(start, a_place_that_is_compacted_is_reported_once),
         REST_TEST_WITH(start, a_revision_from_the_future_waits_or_is_too_large),
         REST_TEST_WITH(start, a_watch_is_woken_once_until_it_has_read_all),
         REST_TEST_WITH(start, a_reader_takes_as_much_as_it_wants),
         REST_TEST_WITH(start, a_large_object_is_shared_by_those_who_watch_it),
         REST_TEST_WITH(start, a_first_state_stays_as_it_was_however_slowly_it_is_read),
         REST_TEST_WITH(start, a_table_is_watched_with_its_columns_once),
-        REST_TEST_WITH(start, a_server_without_streaming_lists_refuses_them),
+        REST_TEST_WITH(start, a_server_without_streaming_lists_rejects_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

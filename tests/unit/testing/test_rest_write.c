@@ -105,7 +105,7 @@ static void a_method_that_is_not_there_is_answered_with_those_that_are(void **st
     assert_string_equal(server.response.allow, "GET");
 }
 
-static void deep_json_is_refused_before_it_is_walked(void **state) {
+static void deep_json_is_rejected_before_it_is_walked(void **state) {
     (void)state;
     static char body[100000];
     memset(body, '[', sizeof body - 1);
@@ -281,7 +281,7 @@ static void finalizers_keep_a_deleted_object_until_they_are_gone(void **state) {
     assert_int_equal(rest_get(&server, MAPS "/m"), 404);
 }
 
-static void what_is_gone_at_once_is_told_with_a_status(void **state) {
+static void what_is_gone_at_once_is_reported_with_a_status(void **state) {
     (void)state;
     assert_int_equal(rest_send(&server, "DELETE", MAPS "/m", JSON, "{\"propagationPolicy\":\"Background\"}"), 200);
     assert_true(
@@ -321,7 +321,7 @@ static void a_collection_is_deleted_by_its_selector(void **state) {
 }
 
 /* Each copy of a whole into itself doubles it: 60 operations would ask for more than there is in the world. */
-static void copies_of_copies_in_a_patch_are_refused(void **state) {
+static void copies_of_copies_in_a_patch_are_rejected(void **state) {
     (void)state;
     char patch[8192] = "[";
     size_t size = 1;
@@ -338,7 +338,7 @@ static void copies_of_copies_in_a_patch_are_refused(void **state) {
                      413);
 }
 
-static void a_patch_that_retains_more_names_than_an_object_has_is_refused(void **state) {
+static void a_patch_that_retains_more_names_than_an_object_has_is_rejected(void **state) {
     (void)state;
     static char patch[64 * 1024];
     size_t size = (size_t)snprintf(patch, sizeof patch, "{\"data\":{\"$retainKeys\":[\"a\"");
@@ -357,7 +357,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         REST_TEST_WITH(start, bad_requests_get_the_words_of_a_real_server),
         REST_TEST_WITH(start, a_method_that_is_not_there_is_answered_with_those_that_are),
-        REST_TEST_WITH(start, deep_json_is_refused_before_it_is_walked),
+        REST_TEST_WITH(start, deep_json_is_rejected_before_it_is_walked),
         REST_TEST_WITH(start, a_manager_that_is_no_text_spoils_no_object),
         REST_TEST_WITH(start, a_new_object_gets_what_the_server_adds),
         REST_TEST_WITH(start, a_dry_run_changes_nothing),
@@ -367,11 +367,11 @@ int main(void) {
         REST_TEST_WITH(start, patches_of_each_kind_lead_where_they_say),
         REST_TEST_WITH(start, an_apply_creates_merges_and_takes_back_what_it_no_longer_says),
         REST_TEST_WITH(start, finalizers_keep_a_deleted_object_until_they_are_gone),
-        REST_TEST_WITH(start, what_is_gone_at_once_is_told_with_a_status),
+        REST_TEST_WITH(start, what_is_gone_at_once_is_reported_with_a_status),
         REST_TEST_WITH(start, a_namespace_takes_all_that_is_in_it_along),
         REST_TEST_WITH(start, a_collection_is_deleted_by_its_selector),
-        REST_TEST_WITH(start, copies_of_copies_in_a_patch_are_refused),
-        REST_TEST_WITH(start, a_patch_that_retains_more_names_than_an_object_has_is_refused),
+        REST_TEST_WITH(start, copies_of_copies_in_a_patch_are_rejected),
+        REST_TEST_WITH(start, a_patch_that_retains_more_names_than_an_object_has_is_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static void a_scale_shows_and_sets_the_replicas(void **state) {
     assert_true(rest_has(&server, "\"fieldsV1\":{\"f:spec\":{\"f:replicas\":{}}},\"subresource\":\"scale\""));
 }
 
-static void bad_scales_are_refused(void **state) {
+static void bad_scales_are_rejected(void **state) {
     (void)state;
     static const struct {
         const char *method;
@@ -155,7 +155,7 @@ static void tables_show_containers_images_and_selectors(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         REST_TEST_WITH(start, a_scale_shows_and_sets_the_replicas),
-        REST_TEST_WITH(start, bad_scales_are_refused),
+        REST_TEST_WITH(start, bad_scales_are_rejected),
         REST_TEST_WITH(start, a_binding_puts_a_pod_on_its_node_once),
         REST_TEST_WITH(start, an_eviction_deletes_the_pod),
         REST_TEST_WITH(start, a_service_account_gets_a_token),

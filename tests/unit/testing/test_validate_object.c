@@ -26,7 +26,7 @@
     "\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":" \
     "[" CONTAINER "]}}"
 
-static void what_is_required_or_wrong_is_refused(void **state) {
+static void what_is_required_or_wrong_is_rejected(void **state) {
     (void)state;
     static const struct {
         const char *target, *body, *part;
@@ -229,7 +229,7 @@ static void an_object_that_came_without_a_request_may_be_changed_as_it_is(void *
     assert_int_equal(rest_send(&server, "PATCH", CORE "pods/q", MERGE, "{\"spec\":{\"nodeName\":\"n\"}}"), 422);
 }
 
-static void very_many_wrong_containers_are_refused_in_time(void **state) {
+static void very_many_wrong_containers_are_rejected_in_time(void **state) {
     (void)state;
     ki_buffer body;
     ki_buffer_init(&body, &ki_allocator_default, 0);
@@ -244,11 +244,11 @@ static void very_many_wrong_containers_are_refused_in_time(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        REST_TEST(what_is_required_or_wrong_is_refused),
+        REST_TEST(what_is_required_or_wrong_is_rejected),
         REST_TEST(what_is_right_is_taken),
         REST_TEST(what_may_not_change_stays),
         REST_TEST(an_object_that_came_without_a_request_may_be_changed_as_it_is),
-        REST_TEST(very_many_wrong_containers_are_refused_in_time),
+        REST_TEST(very_many_wrong_containers_are_rejected_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -212,7 +212,7 @@ static void a_custom_resource_is_scaled_by_its_paths(void **state) {
     assert_int_equal(rest_get(&server, FOOS("v2") "/f/scale"), 404);
 }
 
-static void wrong_paths_of_a_scale_are_refused(void **state) {
+static void wrong_paths_of_a_scale_are_rejected(void **state) {
     (void)state;
     static const char *const cases[][2] = {
         { "{\"specReplicasPath\":\".x.replicas\",\"statusReplicasPath\":\".status.a\"}",
@@ -353,7 +353,7 @@ int main(void) {
         REST_TEST_WITH(set_up, a_namespace_is_emptied_of_them),
         REST_TEST_WITH(set_up, a_deprecated_version_warns),
         REST_TEST_WITH(set_up, a_custom_resource_is_scaled_by_its_paths),
-        REST_TEST_WITH(set_up, wrong_paths_of_a_scale_are_refused),
+        REST_TEST_WITH(set_up, wrong_paths_of_a_scale_are_rejected),
         REST_TEST_WITH(set_up, an_event_is_in_both_groups),
         REST_TEST_WITH(set_up, an_autoscaler_is_in_both_versions),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),

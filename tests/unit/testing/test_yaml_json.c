@@ -49,7 +49,7 @@ static void documents_are_read_as_kubernetes_reads_them(void **state) {
     }
 }
 
-static void what_is_deep_or_grows_is_refused(void **state) {
+static void what_is_deep_or_grows_is_rejected(void **state) {
     (void)state;
     static char deep[100 * 1000];
     ki_buffer text, out;
@@ -84,7 +84,7 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(documents_are_read_as_kubernetes_reads_them),
-        cmocka_unit_test(what_is_deep_or_grows_is_refused),
+        cmocka_unit_test(what_is_deep_or_grows_is_rejected),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

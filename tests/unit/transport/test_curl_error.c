@@ -65,7 +65,7 @@ static void each_result_has_its_code_and_category(void **state) {
     curl_easy_cleanup(easy);
 }
 
-static void a_system_without_authorities_is_told_as_one(void **state) {
+static void a_system_without_authorities_is_reported_as_one(void **state) {
     (void)state;
     CURL *easy = curl_easy_init();
     assert_non_null(easy);
@@ -148,7 +148,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_libcurl_says_of_a_proxys_url_is_not_shown),
         cmocka_unit_test(what_is_wrong_with_a_file_names_field_file_and_remedy),
-        cmocka_unit_test(a_system_without_authorities_is_told_as_one),
+        cmocka_unit_test(a_system_without_authorities_is_reported_as_one),
         cmocka_unit_test(each_result_has_its_code_and_category),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

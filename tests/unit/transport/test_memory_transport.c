@@ -133,7 +133,7 @@ static void close_both(both *self) {
 
 /* ---------------------------------------------------------------------------------------------------------------------------- */
 
-static void an_answer_comes_in_order_and_never_from_inside_send(void **state) {
+static void a_response_comes_in_order_and_never_from_inside_send(void **state) {
     (void)state;
     both self;
     assert_int_equal(open_both(&self, NULL), KI_OK);
@@ -229,7 +229,7 @@ static void silence_longer_than_the_idle_timeout_cuts(void **state) {
     close_both(&self);
 }
 
-static void the_total_timeout_cuts_an_answer_that_never_is_silent(void **state) {
+static void the_total_timeout_cuts_a_response_that_never_is_silent(void **state) {
     (void)state;
     both self;
     assert_int_equal(open_both(&self, NULL), KI_OK);
@@ -280,12 +280,12 @@ static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_comes_in_order_and_never_from_inside_send),
+        cmocka_unit_test(a_response_comes_in_order_and_never_from_inside_send),
         cmocka_unit_test(a_failure_comes_without_a_head),
         cmocka_unit_test(after_cancel_nothing_comes_wherever_it_was_called),
         cmocka_unit_test(a_request_cancelled_before_it_arrived_is_never_served),
         cmocka_unit_test(silence_longer_than_the_idle_timeout_cuts),
-        cmocka_unit_test(the_total_timeout_cuts_an_answer_that_never_is_silent),
+        cmocka_unit_test(the_total_timeout_cuts_a_response_that_never_is_silent),
         cmocka_unit_test(freeing_the_transport_ends_what_is_under_way_without_a_callback),
         cmocka_unit_test(every_lack_of_memory_is_an_error_without_a_leak),
     };

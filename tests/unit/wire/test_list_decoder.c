@@ -100,7 +100,7 @@ static void items_come_out_whatever_the_order_of_members(void **state) {
                    1000, "{}; v1 PodList 7 '' -1");
 }
 
-static void what_is_no_list_is_refused(void **state) {
+static void what_is_no_list_is_rejected(void **state) {
     (void)state;
     const struct {
         ki_str text;
@@ -177,7 +177,7 @@ static void messages_say_what_came(void **state) {
     ki_list_decoder_free(NULL);
 }
 
-static void bad_items_are_reported_and_the_rest_goes_on(void **state) {
+static void bad_items_are_reported_and_the_rest_continues(void **state) {
     (void)state;
     assert_decodes(
         KI_STR("{" HEAD ",\"items\":[{},{\"a\":\"long long\"},7,\"x\",null,[],{}]}"), 10,
@@ -219,7 +219,7 @@ static void what_the_sink_returns_ends_the_reading_at_once(void **state) {
     ki_free(&ki_allocator_default, got);
 }
 
-static void what_nests_too_deep_is_set_aside(void **state) {
+static void what_nests_too_deep_is_skipped(void **state) {
     (void)state;
     static const struct {
         const char *before, *after, *expected;
@@ -283,13 +283,13 @@ static void an_api_version_that_is_too_long_is_cut(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_come_out_whatever_the_order_of_members),
-        cmocka_unit_test(what_is_no_list_is_refused),
+        cmocka_unit_test(what_is_no_list_is_rejected),
         cmocka_unit_test(messages_say_what_came),
-        cmocka_unit_test(bad_items_are_reported_and_the_rest_goes_on),
+        cmocka_unit_test(bad_items_are_reported_and_the_rest_continues),
         cmocka_unit_test(the_metadata_is_limited_and_other_members_are_not_stored),
         cmocka_unit_test(what_the_sink_returns_ends_the_reading_at_once),
         cmocka_unit_test(an_api_version_that_is_too_long_is_cut),
-        cmocka_unit_test(what_nests_too_deep_is_set_aside),
+        cmocka_unit_test(what_nests_too_deep_is_skipped),
         cmocka_unit_test(each_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"" message \
     "\",\"reason\":\"" reason "\",\"code\":" #code "}"
 
-static void each_answer_has_its_code_and_category(void **state) {
+static void each_response_has_its_code_and_category(void **state) {
     (void)state;
     static const struct {
         int http;
@@ -142,7 +142,7 @@ static void without_memory_the_refusal_is_not_lost(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_answer_has_its_code_and_category),
+        cmocka_unit_test(each_response_has_its_code_and_category),
         cmocka_unit_test(the_header_says_when_to_try_again_else_the_status),
         cmocka_unit_test(long_bodies_are_cut_between_characters),
         cmocka_unit_test(without_memory_the_refusal_is_not_lost),

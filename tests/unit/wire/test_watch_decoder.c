@@ -99,7 +99,7 @@ static void events_are_handed_over_at_every_split(void **state) {
         assert_decodes(cases[i].text, 1000, cases[i].expected, KI_OK, cases[i].clean);
 }
 
-static void a_bad_event_is_reported_and_the_rest_goes_on(void **state) {
+static void a_bad_event_is_reported_and_the_rest_continues(void **state) {
     (void)state;
     assert_decodes(KI_STR("{}{\"type\":\"ADDED\",\"object\":{}}"), 1000,
                    "bad malformed: watch event of unknown type: none [{}]\n0 {}\n", KI_OK, true);
@@ -127,7 +127,7 @@ static void a_bad_event_is_reported_and_the_rest_goes_on(void **state) {
     }
 }
 
-static void an_event_over_the_limit_is_reported_and_the_rest_goes_on(void **state) {
+static void an_event_over_the_limit_is_reported_and_the_rest_continues(void **state) {
     (void)state;
     assert_decodes(
         KI_STR("{\"type\":\"ADDED\",\"object\":{\"a\":\"long long long\"}}{\"type\":\"ADDED\",\"object\":{}}"), 40,
@@ -158,7 +158,7 @@ static void what_is_no_stream_of_objects_ends_it_with_a_message_that_shows_it(vo
     assert_decodes(KI_STR("{\"type\":\"ADDED\",\"object\":{}}\n<html>"), 1000, "0 {}\n", KI_ERR_PROTOCOL, false);
 }
 
-static void an_event_that_nests_too_deep_is_set_aside(void **state) {
+static void an_event_that_nests_too_deep_is_skipped(void **state) {
     (void)state;
     enum {
         DEPTH = 2 * KI_WIRE_MAX_DEPTH
@@ -322,10 +322,10 @@ static void damaged_streams_are_read_alike_in_pieces_and_as_a_whole(void **state
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_are_handed_over_at_every_split),
-        cmocka_unit_test(a_bad_event_is_reported_and_the_rest_goes_on),
-        cmocka_unit_test(an_event_over_the_limit_is_reported_and_the_rest_goes_on),
+        cmocka_unit_test(a_bad_event_is_reported_and_the_rest_continues),
+        cmocka_unit_test(an_event_over_the_limit_is_reported_and_the_rest_continues),
         cmocka_unit_test(what_is_no_stream_of_objects_ends_it_with_a_message_that_shows_it),
-        cmocka_unit_test(an_event_that_nests_too_deep_is_set_aside),
+        cmocka_unit_test(an_event_that_nests_too_deep_is_skipped),
         cmocka_unit_test(what_the_sink_returns_ends_the_reading_at_once),
         cmocka_unit_test(a_real_pod_comes_through_in_chunks_of_any_size),
         cmocka_unit_test(metadata_that_matters_is_read_without_an_object),

@@ -55,7 +55,7 @@ static void done_of_a_key_that_nobody_processes_does_nothing(void **state) {
 
 /* --- bad keys -------------------------------------------------------------------------------------------------------------------- */
 
-static void a_bad_key_is_refused_by_every_add(void **state) {
+static void a_bad_key_is_rejected_by_every_add(void **state) {
     (void)state;
     static char too_long[KI_WORKQUEUE_KEY_MAX + 2], longest[KI_WORKQUEUE_KEY_MAX + 1];
     memset(too_long, 'x', sizeof too_long - 1);
@@ -115,7 +115,7 @@ static void a_key_is_copied(void **state) {
     queue_stage_close(&stage);
 }
 
-static void options_that_contradict_themselves_are_refused(void **state) {
+static void options_that_contradict_themselves_are_rejected(void **state) {
     (void)state;
     static const ki_rate_limit too_many[KI_WORKQUEUE_LIMITS_MAX + 1] = { KI_RATE_LIMIT_EXPONENTIAL(1, 1) };
     static const ki_rate_limit negative = KI_RATE_LIMIT_EXPONENTIAL(-1, 1), no_burst = KI_RATE_LIMIT_BUCKET(1.0, 0),
@@ -300,7 +300,7 @@ static void draining_without_time_shuts_down_and_tells_what_is_left(void **state
     queue_stage_close(&stage);
 }
 
-static void waiting_on_the_loop_is_refused(void **state) {
+static void waiting_on_the_loop_is_rejected(void **state) {
     (void)state;
     queue_stage stage;
     queue_stage_open(&stage, NULL);
@@ -434,10 +434,10 @@ int main(void) {
         cmocka_unit_test(a_key_added_twice_is_handed_out_once),
         cmocka_unit_test(a_key_that_is_processed_is_queued_again_when_it_is_done),
         cmocka_unit_test(done_of_a_key_that_nobody_processes_does_nothing),
-        cmocka_unit_test(a_bad_key_is_refused_by_every_add),
+        cmocka_unit_test(a_bad_key_is_rejected_by_every_add),
         cmocka_unit_test(a_key_may_be_a_struct),
         cmocka_unit_test(a_key_is_copied),
-        cmocka_unit_test(options_that_contradict_themselves_are_refused),
+        cmocka_unit_test(options_that_contradict_themselves_are_rejected),
         cmocka_unit_test(a_delayed_key_is_ready_on_its_time),
         cmocka_unit_test(the_earlier_time_of_a_delayed_key_wins),
         cmocka_unit_test(a_key_may_wait_and_be_queued_at_once),
@@ -450,7 +450,7 @@ int main(void) {
         cmocka_unit_test(after_the_shutdown_only_what_was_queued_is_handed_out),
         cmocka_unit_test(draining_a_queue_without_keys_ends_at_once),
         cmocka_unit_test(draining_without_time_shuts_down_and_tells_what_is_left),
-        cmocka_unit_test(waiting_on_the_loop_is_refused),
+        cmocka_unit_test(waiting_on_the_loop_is_rejected),
         cmocka_unit_test(a_program_without_threads_takes_keys_on_the_loop),
         cmocka_unit_test(on_ready_is_called_when_the_first_key_comes_and_at_the_end),
         cmocka_unit_test(an_add_without_memory_leaves_the_queue_as_it_was),

@@ -211,7 +211,7 @@ static void check_labels(const ki_metric *metric, const ki_label *labels, size_t
     (void)ki_workqueue_length(*queue); /* no lock is held */
 }
 
-static void a_program_s_library_is_told_of_everything(void **state) {
+static void a_program_s_library_is_notified_of_everything(void **state) {
     (void)state;
     queue_stage stage;
     metrics_library library = { .on_note = check_labels, .user = &stage.queue };
@@ -251,7 +251,7 @@ int main(void) {
         cmocka_unit_test(retries_are_counted_as_by_the_one_it_is_like),
         cmocka_unit_test(the_samples_of_several_queues_may_stand_together),
         cmocka_unit_test(a_text_without_memory_fails_and_leaks_nothing),
-        cmocka_unit_test(a_program_s_library_is_told_of_everything),
+        cmocka_unit_test(a_program_s_library_is_notified_of_everything),
         cmocka_unit_test(a_library_may_lack_functions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
