@@ -1,4 +1,4 @@
-/* test_client_answers.c: a client's answers by HTTP status: good ones, error responses with a Status, with half of one and with none, and what of
+/* test_client_responses.c: a client's answers by HTTP status: good ones, error responses with a Status, with half of one and with none, and what of
  * them a stream is told. The server is in the process and the clock moves by hand. */
 #include "src/client/client.h"
 #include "tests/support/client_stage.h"

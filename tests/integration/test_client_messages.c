@@ -1,4 +1,4 @@
-/* test_client_words.c: the command's words that only the server knows: custom resources by each of their names, categories, and what is nobody's. */
+/* test_client_messages.c: the command's words that only the server knows: custom resources by each of their names, categories, and what is nobody's. */
 #include <kinformer-testing/access.h>
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
