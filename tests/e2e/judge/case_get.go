@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 )
 
@@ -191,7 +190,7 @@ func getNames(ctx context.Context, k kubectl, connection ...string) error {
 		"create secret generic a -n names"); err != nil {
 		return err
 	}
-	kubectlArgv := []string{filepath.Join(k.h.bin, "kubectl"), "--kubeconfig", k.kubeconfig}
+	kubectlArgv := k.argv()
 	var differences []string
 	for _, words := range [][]string{
 		{"get", "-n", "names", "configmaps/a", "-o", "name"},
@@ -229,9 +228,12 @@ func getEnds(ctx context.Context, h *harness) error {
 		return err
 	}
 	// kubectl fails with another message while it has not cached the server's resources.
-	if _, err := h.kubectl(s).run(ctx, "get", "pods"); err != nil {
+	k := h.kubectl(s)
+	if _, err := k.run(ctx, "get", "pods"); err != nil {
 		return err
 	}
+	kubectl := k.argv("get", "pods", "-n", "default")
+	kubectl[2] = "/dev/null" // no kubeconfig
 	ca := []string{"--certificate-authority", s.file("ca.crt")}
 	ways := []struct {
 		name   string
@@ -246,8 +248,7 @@ func getEnds(ctx context.Context, h *harness) error {
 	}
 	var differences []string
 	for _, way := range ways {
-		kubectlArgv := append([]string{filepath.Join(h.bin, "kubectl"), "--kubeconfig", "/dev/null", "get", "pods", "-n", "default"}, way.flags...)
-		want, _ := said(ctx, h, kubectlArgv...)
+		want, _ := said(ctx, h, append(append([]string{}, kubectl...), way.flags...)...)
 		got, ok := said(ctx, h, append([]string{h.kinformer, "get", "pods", "-n", "default"}, way.flags...)...)
 		if way.begins {
 			want, got = strings.SplitN(want, ":", 2)[0], strings.SplitN(got, ":", 2)[0]
