@@ -148,6 +148,7 @@ enum {
 
 void sim_line_hear_word(sim_connection *connection) {
     connection->arrivals.words++;
+    connection->line->is_word_unsure = connection->arrivals.has_bad;
     connection->line->wordless = 0;
     connection->line->word_at = connection->world->now;
 }
@@ -167,6 +168,7 @@ static void note_words(const sim_connection *connection) {
     bool has_answer = connection->has_head && connection->status == 200;
     if (connection->has_told_error || has_told_an_error(connection)) {
         line->wordless = 0;
+        line->is_word_unsure = false;
         line->word_at = connection->world->now;
         line->is_doubtful = false;
     } else if (connection->is_watch && !connection->is_stream) {
@@ -174,6 +176,7 @@ static void note_words(const sim_connection *connection) {
         line->is_doubtful = line->wordless >= 2 && silence > (IDLE_S + SLOW_S) * SIM_SECOND;
     } else if (has_answer && connection->arrivals.is_whole) { /* streams: when their initial events end */
         line->wordless = 0;
+        line->is_word_unsure = false;
         line->word_at = connection->world->now;
     }
 }
@@ -188,7 +191,8 @@ static void check_doubts(sim_connection *connection) {
         return;
     }
     line->is_doubtful = false;
-    if (connection->is_check && (line->wordless < 2 || world->now - line->word_at < (IDLE_S - SLOW_S) * SIM_SECOND))
+    if (connection->is_check && !line->is_word_unsure &&
+        (line->wordless < 2 || world->now - line->word_at < (IDLE_S - SLOW_S) * SIM_SECOND))
         sim_fail(world, "%s: a check after %u watches without an event", name_of(connection), line->wordless);
 }
 

@@ -29,10 +29,11 @@ typedef struct sim_line {
     uint64_t accepted, short_watches; /* watches, without streaming lists */
     unsigned wordless;                /* consecutive ended watches without an event */
     int64_t word_at;                  /* the time of the last event, list or check */
-    bool is_doubtful;                 /* what comes next must not be a watch */
-    bool has_bad;                     /* an event could not be read, and no watch without one has told anything since */
-    char *saved_page;                 /* what follows an empty page; NULL: nothing */
-    uint32_t announced;               /* 1 + the key of the last event that was delivered after its bookmark; 0: none */
+    bool is_word_unsure; /* that event came behind an unreadable one: the client can have ended the watch before it */
+    bool is_doubtful;    /* what comes next must not be a watch */
+    bool has_bad;        /* an event could not be read, and no watch without one has told anything since */
+    char *saved_page;    /* what follows an empty page; NULL: nothing */
+    uint32_t announced;  /* 1 + the key of the last event that was delivered after its bookmark; 0: none */
     int64_t
         announced_at; /* and when: the client may have read the bookmark, and the event not yet, or not be able to */
 } sim_line;
