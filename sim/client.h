@@ -37,9 +37,10 @@ typedef struct sim_informer {
     /* the wait after a failure that was seen last */
     uint64_t failures;
     int64_t wait_began, least_wait_ms;
-    /* at the last look: the time that ki_health.staleness_ms names, and how long slow handlers had run; and had before that time changed */
-    int64_t current_at, in_handlers, in_handlers_before;
-    int64_t look_every_ms; /* its resync period: the shortest that was asked for before the start; 0: none */
+    int64_t current_at;         /* ms: the time that ki_health.staleness_ms named at the last look */
+    int64_t in_handlers;        /* of the world, at the last look */
+    int64_t in_handlers_before; /* of the world, at the last look before current_at changed */
+    int64_t look_every_ms;      /* its resync period: the shortest that was asked for before the start; 0: none */
 } sim_informer;
 
 typedef struct sim_client {

@@ -13,6 +13,7 @@ typedef struct sim_arrivals {
     size_t begin;         /* of the frame under way, in what the connection sends */
     uint64_t frames;      /* after the initial events */
     uint64_t words;       /* of those, what is not from before the watch */
+    uint64_t sure_words;  /* of those, what no unreadable event precedes */
     bool is_past_initial; /* their end has arrived */
     bool is_over;         /* an ERROR event has */
     bool has_bad;         /* one that nobody can use */

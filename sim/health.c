@@ -137,7 +137,7 @@ static void check_age(sim_world *world, sim_informer *informer, unsigned index, 
         informer->current_at = current_at;
     }
     informer->in_handlers = world->in_handlers;
-    int64_t latest = LATEST_S * SIM_SECOND + 2 * (world->in_handlers - informer->in_handlers_before);
+    int64_t latest = LATEST_S * SIM_SECOND + world->in_handlers - informer->in_handlers_before;
     bool is_healthy = found->watches && !found->connection->line->has_bad && health->next != KI_ATTEMPT_STORE;
     if (is_healthy && (health->staleness_ms < 0 || health->staleness_ms > (age + latest) / SIM_MILLISECOND))
         sim_fail(world, "informer %u watches and reports a staleness of %lld ms, and its cache is %lld ms old", index,

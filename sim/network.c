@@ -148,9 +148,19 @@ enum {
 
 void sim_line_hear_word(sim_connection *connection) {
     connection->arrivals.words++;
-    connection->line->is_word_unsure = connection->arrivals.has_bad;
     connection->line->wordless = 0;
     connection->line->word_at = connection->world->now;
+    if (!connection->arrivals.has_bad) {
+        connection->arrivals.sure_words++;
+        connection->line->wordless_most = 0;
+        connection->line->sure_word_at = connection->world->now;
+    }
+}
+
+/* The server is known to have the version: by an error, a list or a check. */
+static void note_known(sim_line *line, int64_t now) {
+    line->wordless = line->wordless_most = 0;
+    line->word_at = line->sure_word_at = now;
 }
 
 /* In its stream. It may be the last that was delivered, but for its line break, and what makes the client let go. */
@@ -167,17 +177,14 @@ static void note_words(const sim_connection *connection) {
     int64_t silence = connection->world->now - line->word_at;
     bool has_answer = connection->has_head && connection->status == 200;
     if (connection->has_told_error || has_told_an_error(connection)) {
-        line->wordless = 0;
-        line->is_word_unsure = false;
-        line->word_at = connection->world->now;
+        note_known(line, connection->world->now);
         line->is_doubtful = false;
     } else if (connection->is_watch && !connection->is_stream) {
         line->wordless += has_answer && !connection->arrivals.words;
+        line->wordless_most += has_answer && !connection->arrivals.sure_words;
         line->is_doubtful = line->wordless >= 2 && silence > (IDLE_S + SLOW_S) * SIM_SECOND;
     } else if (has_answer && connection->arrivals.is_whole) { /* streams: when their initial events end */
-        line->wordless = 0;
-        line->is_word_unsure = false;
-        line->word_at = connection->world->now;
+        note_known(line, connection->world->now);
     }
 }
 
@@ -191,9 +198,9 @@ static void check_doubts(sim_connection *connection) {
         return;
     }
     line->is_doubtful = false;
-    if (connection->is_check && !line->is_word_unsure &&
-        (line->wordless < 2 || world->now - line->word_at < (IDLE_S - SLOW_S) * SIM_SECOND))
-        sim_fail(world, "%s: a check after %u watches without an event", name_of(connection), line->wordless);
+    if (connection->is_check &&
+        (line->wordless_most < 2 || world->now - line->sure_word_at < (IDLE_S - SLOW_S) * SIM_SECOND))
+        sim_fail(world, "%s: a check after %u watches without an event", name_of(connection), line->wordless_most);
 }
 
 /* Notifies the client of the end. */

@@ -29,11 +29,13 @@ typedef struct sim_line {
     uint64_t accepted, short_watches; /* watches, without streaming lists */
     unsigned wordless;                /* consecutive ended watches without an event */
     int64_t word_at;                  /* the time of the last event, list or check */
-    bool is_word_unsure; /* that event came behind an unreadable one: the client can have ended the watch before it */
-    bool is_doubtful;    /* what comes next must not be a watch */
-    bool has_bad;        /* an event could not be read, and no watch without one has told anything since */
-    char *saved_page;    /* what follows an empty page; NULL: nothing */
-    uint32_t announced;  /* 1 + the key of the last event that was delivered after its bookmark; 0: none */
+    /* The same without events behind an unreadable one: the client can end the watch before it reads them. */
+    unsigned wordless_most;
+    int64_t sure_word_at;
+    bool is_doubtful;   /* what comes next must not be a watch */
+    bool has_bad;       /* an event could not be read, and no watch without one has told anything since */
+    char *saved_page;   /* what follows an empty page; NULL: nothing */
+    uint32_t announced; /* 1 + the key of the last event that was delivered after its bookmark; 0: none */
     int64_t
         announced_at; /* and when: the client may have read the bookmark, and the event not yet, or not be able to */
 } sim_line;
@@ -123,7 +125,8 @@ void sim_network_disarm(sim_world *world);
 bool sim_network_hits(sim_world *world, sim_fault_kind kind, uint64_t *ret_detail);
 /* One that is open, by chance; `watch`: a watch only. NULL where there is none. */
 sim_connection *sim_network_pick(sim_world *world, uint64_t detail, bool watch);
-/* Whether a bookmark came before an event of this key that an open watch of the informer has not delivered yet, or that its client may not have read. */
+/* Whether a bookmark came before an event of this key that an open watch of the informer has not delivered yet, or that its client may not
+ * have read. */
 bool sim_network_owes(const sim_world *world, unsigned informer, uint32_t key);
 /* Appends a frame to what the client gets. */
 void sim_connection_append(sim_connection *connection, const char *text);
