@@ -64,11 +64,14 @@ def settle(settings, **_):
 
 
 events, events_changed = [], threading.Condition()
-ready = threading.Event()
+ready, stop = threading.Event(), threading.Event()
 
 
 def operate():
-    kopf.run(namespaces=[namespace], standalone=True, ready_flag=ready, identity="client")
+    kopf.run(namespaces=[namespace], standalone=True, ready_flag=ready, stop_flag=stop, identity="client")
+
+
+operator = threading.Thread(target=operate, daemon=True)
 
 
 # The steps, in the order in which they run.
@@ -158,7 +161,7 @@ def custom():
 
 def informer_sync():
     create_map("first")
-    threading.Thread(target=operate, daemon=True).start()
+    operator.start()
     if not ready.wait(DEADLINE):
         raise Failed("the operator does not start")
     await_event(None, "first", "1")
@@ -270,8 +273,10 @@ def main():
             status = 1
             text = " ".join(f"{type(failure).__name__}: {failure}".split())
             print(f"failed {name}: {text}", flush=True)
-    # The operator's thread still runs. The interpreter can abort if it shuts down beside the thread.
-    os._exit(status)
+    stop.set()
+    if operator.is_alive():
+        operator.join(DEADLINE)
+    sys.exit(status)
 
 
 main()

@@ -4,7 +4,6 @@ usage: client.py KUBECONFIG NAMESPACE
 """
 
 import logging
-import os
 import sys
 import threading
 
@@ -307,28 +306,32 @@ class Client:
 
     def leader(self):
         self.leading = {name: threading.Event() for name in ("one", "two")}
-        self.leave = threading.Event()
+        self.leave = {name: threading.Event() for name in self.leading}
+        self.elections = {}
         self.candidate("one")
         must(self.leading["one"].wait(DEADLINE), "nobody leads")
         self.candidate("two")
         must(self.holder() == "one", f"{self.holder()} holds the lease")
 
     def leader_takeover(self):
-        self.leave.set()
+        self.leave["one"].set()
         must(self.leading["two"].wait(DEADLINE), "the second one does not lead")
         must(self.holder() == "two", f"{self.holder()} holds the lease")
+        self.leave["two"].set()
+        for name, election in self.elections.items():
+            election.join(DEADLINE)
+            must(not election.is_alive(), f"candidate {name} does not end")
 
     def holder(self):
         return client.CoordinationV1Api().read_namespaced_lease("lock", self.namespace).spec.holder_identity
 
     def candidate(self, name):
-        """Starts a candidate. The first one fails, and so gives up, when it is to leave."""
+        """Starts a candidate. A leader that is to leave fails, which ends its election."""
 
         def lead():
             self.leading[name].set()
-            self.leave.wait()
-            if name == "one":
-                raise Failed("leaves")
+            self.leave[name].wait()
+            raise Failed("leaves")
 
         election = leaderelection.LeaderElection(
             electionconfig.Config(
@@ -340,7 +343,8 @@ class Client:
                 onstopped_leading=lambda: None,
             )
         )
-        threading.Thread(target=election.run, daemon=True).start()
+        self.elections[name] = threading.Thread(target=election.run, daemon=True)
+        self.elections[name].start()
 
 
 def is_established(definition):
@@ -400,8 +404,7 @@ def main():
             failures += 1
             text = " ".join(f"{type(failure).__name__}: {failure}".split())
             print(f"failed {name}: {text}", flush=True)
-    # The candidates' threads still run. The interpreter can abort if it shuts down beside them.
-    os._exit(1 if failures else 0)
+    sys.exit(1 if failures else 0)
 
 
 main()
