@@ -322,6 +322,8 @@ static const ki_queue_ops in_order_fifo_ops = {
 };
 
 ki_status ki_in_order_fifo_new(const ki_in_order_fifo_options *options, ki_queue **ret_queue, ki_error *err) {
+    if (options->batch_size == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "a queue without a batch size");
     in_order_fifo *fifo = ki_alloc_zero(options->allocator, sizeof *fifo);
     if (!fifo)
         return ki_error_no_memory(err, "making a queue");

@@ -12,7 +12,7 @@ typedef struct ki_in_order_fifo_options {
     uint64_t seed;     /* of the key hashes */
 } ki_in_order_fifo_options;
 
-/* Makes an empty queue; its `free` operation frees it. Errors: KI_ERR_NO_MEMORY. */
+/* Makes an empty queue; its `free` operation frees it. Errors: KI_ERR_INVALID (batch_size 0), KI_ERR_NO_MEMORY. */
 ki_status ki_in_order_fifo_new(const ki_in_order_fifo_options *options, ki_queue **ret_queue, ki_error *err);
 
 #endif

@@ -282,6 +282,15 @@ static void lack_of_memory_leaves_the_queue_as_it_was(void **state) {
     }
 }
 
+static void a_batch_size_of_0_is_rejected(void **state) {
+    (void)state;
+    ki_queue *queue = NULL;
+    assert_int_equal(
+        ki_in_order_fifo_new(&(ki_in_order_fifo_options){ .allocator = &ki_allocator_default }, &queue, NULL),
+        KI_ERR_INVALID);
+    assert_null(queue);
+}
+
 static void no_queue_is_made_without_memory(void **state) {
     (void)state;
     for (size_t fail_at = 0; fail_at < 3; fail_at++) {
@@ -333,6 +342,7 @@ int main(void) {
         cmocka_unit_test(ready_is_called_when_there_is_something_again),
         cmocka_unit_test(a_closed_queue_hands_out_the_rest_and_takes_nothing),
         cmocka_unit_test(lack_of_memory_leaves_the_queue_as_it_was),
+        cmocka_unit_test(a_batch_size_of_0_is_rejected),
         cmocka_unit_test(no_queue_is_made_without_memory),
         cmocka_unit_test(nothing_is_allocated_in_the_steady_state),
         cmocka_unit_test(what_is_queued_is_freed_with_the_queue),
