@@ -546,7 +546,7 @@ static void run_exchange(fixture *self, const exchange_case *one, size_t chunk, 
     step(self);
 }
 
-static void every_response_is_reported_as_it_is_whatever_the_chunks(void **state) {
+static void every_response_is_reported_as_it_is_in_any_chunks(void **state) {
     (void)state;
     static const size_t chunks[] = { 0, 1, 2, 3, 7, 64 };
     for (size_t i = 0; i < EXCHANGE_CASES; i++) {
@@ -778,7 +778,7 @@ int main(void) {
         cmocka_unit_test(paths_follow_group_and_scope),
         cmocka_unit_test(a_lists_options_are_its_query),
         cmocka_unit_test(a_watchs_options_are_its_query),
-        cmocka_unit_test(every_response_is_reported_as_it_is_whatever_the_chunks),
+        cmocka_unit_test(every_response_is_reported_as_it_is_in_any_chunks),
         cmocka_unit_test(a_resource_of_its_own_may_be_called_table),
         cmocka_unit_test(retry_after_of_the_head_is_in_the_error),
         cmocka_unit_test(a_stream_cut_at_any_byte_delivers_what_was_whole),
