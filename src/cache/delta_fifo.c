@@ -204,9 +204,9 @@ static bool is_older(const ki_delta *delta, const ki_delta *than) {
                KI_ORDER_OLDER;
 }
 
-/* client-go's dedupDeltas. Merges two consecutive Deleted deltas of one object into the one with the later version: a watch may repeat a deletion from before the known
- * state, and the store skips it. If neither version is later, keeps the older delta, or the newer if the older is a tombstone. Never merges
- * deletions of two objects with one key. */
+/* client-go's dedupDeltas. Merges two consecutive Deleted deltas of one object into the one with the later version: a watch may repeat a
+ * deletion from before the known state, and the store skips that deletion. If neither version is later, keeps the older delta, or the newer if
+ * the older is a tombstone. Never merges deletions of two objects with one key. */
 static void merge_deletions(entry *e) {
     if (e->count < 2)
         return;

@@ -31,8 +31,8 @@ typedef struct ki_delta {
 } ki_delta;
 
 enum {
-    KI_QUEUE_SLICE =
-        100 /* most units (objects) of one pop. process() may do less: KI_INFORMER_SLICE bounds how long the change lock is held */
+    /* Maximum units (objects) of one pop. `process` can do less: KI_INFORMER_SLICE bounds how long the change lock is held. */
+    KI_QUEUE_SLICE = 100
 };
 
 /* A whole list. Borrowed during the call, except `objects`. Known objects that are neither in the list nor kept are deleted. */

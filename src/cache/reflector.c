@@ -18,8 +18,8 @@ enum {
 
 #define GONE_AFTER KI_SECONDS(60)
 #define NO_RESPONSE KI_SECONDS(10)
-#define BLOCKED_MAX \
-    KI_SECONDS(30) /* the longest wait for a failure that a person must fix, unless Retry-After is longer */
+/* The longest wait after a failure that a person must fix, unless Retry-After is longer. */
+#define BLOCKED_MAX KI_SECONDS(30)
 
 /* --- steps ------------------------------------------------------------------------------------------------------ */
 
@@ -152,7 +152,7 @@ static void delete_all(ki_reflector *reflector) {
     ki_queue *queue = reflector->options.queue;
     const ki_listing nothing = { .resource_version = reflector->resource_version };
     if (queue->ops->replace(queue, &nothing, &err)) {
-        ki_reflector_report(reflector, &err); /* retried after the next 404 */
+        report_failure(reflector, &err); /* retried after the next 404 */
         return;
     }
     ki_unreadable_take_list(reflector->options.unreadable, &reflector->listed_unreadable, "",
