@@ -285,7 +285,7 @@ void sim_client_stop(sim_world *world) {
         if (!client->handlers[i]->is_removed)
             sim_fail(world, "handler %zu: the factory is gone, and on_removed was not called", i);
     }
-    sim_network_new_client(world);
+    sim_requesters_reset(world);
 }
 
 void sim_client_free(sim_world *world) {

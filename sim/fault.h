@@ -19,12 +19,12 @@ typedef enum sim_fault_kind {
     SIM_HUGE_EVENT,
     /* to the next requests */
     SIM_REFUSE,
-    SIM_ANSWER_429,
-    SIM_ANSWER_5XX,
-    SIM_ANSWER_DENIED, /* 401, 403 */
-    SIM_ANSWER_410,
-    SIM_ANSWER_TOO_LARGE,
-    SIM_ANSWER_GARBAGE, /* 200 and no JSON */
+    SIM_RESPONSE_429,
+    SIM_RESPONSE_5XX,
+    SIM_RESPONSE_DENIED, /* 401, 403 */
+    SIM_RESPONSE_410,
+    SIM_RESPONSE_TOO_LARGE,
+    SIM_RESPONSE_GARBAGE, /* 200 and no JSON */
     SIM_CLOSE_AT_ONCE,
     SIM_UNORDERED, /* initial events in another order */
     SIM_REPEATED,  /* a watch begins with events that an earlier watch delivered */

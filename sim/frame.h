@@ -1,4 +1,4 @@
-/* frame.h: what has arrived whole at the client: an event that is cut in two has not. */
+/* frame.h: counts the complete frames that a response has delivered to the client. A frame is one event of a watch, a bookmark included. */
 #ifndef SIM_FRAME_H
 #define SIM_FRAME_H
 
@@ -6,21 +6,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct sim_connection sim_connection;
+typedef struct sim_exchange sim_exchange;
 
-/* Of a watch or streaming list; of a list, whether it is whole. */
+/* What has arrived of one response. An event is current if it is not older than the version that the watch started from. */
 typedef struct sim_arrivals {
-    size_t begin;         /* of the frame under way, in what the connection sends */
-    uint64_t frames;      /* after the initial events */
-    uint64_t words;       /* of those, what is not from before the watch */
-    uint64_t sure_words;  /* of those, what no unreadable event precedes */
-    bool is_past_initial; /* their end has arrived */
-    bool is_over;         /* an ERROR event has */
-    bool has_bad;         /* one that nobody can use */
-    bool is_whole;
+    size_t frame_begin;          /* where the incomplete frame begins in the exchange's `out` */
+    uint64_t events;             /* events and bookmarks after the initial events */
+    uint64_t current_events;     /* current ones of `events`, and the end of the initial events */
+    uint64_t current_events_min; /* `current_events` before the first unreadable event */
+    bool is_past_initial;        /* the initial events have ended, or the request has none */
+    bool has_error_event;
+    bool has_unreadable; /* an event that cannot be parsed, or is too large */
+    bool is_complete;    /* of a list: the last byte has arrived */
 } sim_arrivals;
 
-/* Bytes up to `end` of what the connection sends have been delivered. */
-void sim_frames_arrived(sim_connection *connection, size_t from, size_t end);
+/* Counts the frames that the bytes from `from` to `end` of the exchange's `out` complete. */
+void sim_frames_delivered(sim_exchange *exchange, size_t from, size_t end);
 
 #endif

@@ -13,24 +13,24 @@
 #define LONGEST_REOPENING_MS 5000
 
 typedef struct truth {
-    const sim_connection *connection; /* of the informer itself; NULL: none */
-    bool has_answer;                  /* with status 200 */
-    bool watches;                     /* and past the initial events */
+    const sim_exchange *exchange; /* of the informer itself; NULL: none */
+    bool has_answer;              /* with status 200 */
+    bool watches;                 /* and past the initial events */
 } truth;
 
 static truth truth_of(const sim_world *world, unsigned informer) {
-    truth found = { .connection = NULL };
-    for (const sim_connection *at = world->network.first; at; at = at->next) {
-        if (!at->call || at->is_audit || at->informer != informer)
+    truth found = { .exchange = NULL };
+    for (const sim_exchange *at = world->network.first; at; at = at->next) {
+        if (!at->call || at->is_consistency_check || at->informer != informer)
             continue;
-        found.connection = at;
+        found.exchange = at;
         found.has_answer = at->has_head && at->status == 200;
         found.watches = found.has_answer && at->is_watch && at->arrivals.is_past_initial;
     }
     return found;
 }
 
-static bool is_among(ki_state state, ki_state a, ki_state b) {
+static bool is_either(ki_state state, ki_state a, ki_state b) {
     return state == a || state == b;
 }
 
@@ -56,8 +56,9 @@ static void check_backoff(sim_world *world, unsigned index, const ki_health *hea
                  (long long)(health->since_ms + health->retry_in_ms), (unsigned long long)health->failures);
 }
 
-static void check_waiting(sim_world *world, unsigned informer, const ki_health *health, const sim_line *line) {
-    int64_t retry_after_ms = (line->not_before - world->now) / SIM_MILLISECOND;
+static void check_waiting(sim_world *world, unsigned informer, const ki_health *health,
+                          const sim_requester *requester) {
+    int64_t retry_after_ms = (requester->not_before - world->now) / SIM_MILLISECOND;
     int64_t longest = retry_after_ms > LONGEST_WAIT_MS ? retry_after_ms : LONGEST_WAIT_MS;
     if (health->cause.code == KI_OK || !health->message[0] || health->next == KI_ATTEMPT_NONE || !health->failures)
         sim_fail(world, "informer %u is %s, and does not say why", informer, ki_state_name(health->state));
@@ -75,7 +76,7 @@ static void check_blocked(sim_world *world, unsigned informer, const ki_health *
 }
 
 static void check_state(sim_world *world, unsigned informer, const ki_health *health, const truth *found) {
-    const sim_line *line = &world->network.lines[sim_source_number(informer, false)];
+    const sim_requester *requester = &world->network.requesters[sim_requester_number(informer, false)];
     const char *state = ki_state_name(health->state);
     if (health->next == KI_ATTEMPT_STORE) {
         if (!world->memory.refused)
@@ -83,26 +84,26 @@ static void check_state(sim_world *world, unsigned informer, const ki_health *he
         return;
     }
     /* A watch is opened again within a second; a slow handler on the loop may come in between. */
-    if (!found->connection && health->state == KI_STATE_CONNECTING && health->since_ms <= LONGEST_REOPENING_MS)
+    if (!found->exchange && health->state == KI_STATE_CONNECTING && health->since_ms <= LONGEST_REOPENING_MS)
         return;
-    if (!found->connection) {
-        if (!is_among(health->state, KI_STATE_BACKING_OFF, KI_STATE_BLOCKED))
+    if (!found->exchange) {
+        if (!is_either(health->state, KI_STATE_BACKING_OFF, KI_STATE_BLOCKED))
             sim_fail(world, "informer %u is %s, and has sent no request", informer, state);
-        check_waiting(world, informer, health, line);
+        check_waiting(world, informer, health, requester);
         check_backoff(world, informer, health);
         check_blocked(world, informer, health);
         return;
     }
     if (found->watches ? health->state != KI_STATE_WATCHING
-                       : !is_among(health->state, KI_STATE_CONNECTING, KI_STATE_LISTING))
+                       : !is_either(health->state, KI_STATE_CONNECTING, KI_STATE_LISTING))
         sim_fail(world, "informer %u is %s, and the response to its request is %s", informer, state,
                  found->watches      ? "a watch"
                  : found->has_answer ? "a list"
                                      : "nothing yet");
-    bool is_listing = found->has_answer && found->connection->is_stream;
+    bool is_listing = found->has_answer && found->exchange->is_streaming_list;
     if (!found->watches && is_listing && health->state != KI_STATE_LISTING)
         sim_fail(world, "informer %u is %s, and a streaming list has begun", informer, state);
-    if (!found->has_answer && !found->connection->is_continuation && health->state == KI_STATE_LISTING)
+    if (!found->has_answer && !found->exchange->is_continuation && health->state == KI_STATE_LISTING)
         sim_fail(world, "informer %u is listing, and no response has arrived", informer);
     bool may_have_cause = health->state == KI_STATE_CONNECTING; /* the last failure, or silence */
     if ((health->cause.code != KI_OK && !may_have_cause) || health->retry_in_ms >= 0)
@@ -138,7 +139,7 @@ static void check_age(sim_world *world, sim_informer *informer, unsigned index, 
     }
     informer->in_handlers = world->in_handlers;
     int64_t latest = LATEST_S * SIM_SECOND + world->in_handlers - informer->in_handlers_before;
-    bool is_healthy = found->watches && !found->connection->line->has_bad && health->next != KI_ATTEMPT_STORE;
+    bool is_healthy = found->watches && !found->exchange->requester->has_unreadable && health->next != KI_ATTEMPT_STORE;
     if (is_healthy && (health->staleness_ms < 0 || health->staleness_ms > (age + latest) / SIM_MILLISECOND))
         sim_fail(world, "informer %u watches and reports a staleness of %lld ms, and its cache is %lld ms old", index,
                  (long long)health->staleness_ms, (long long)(age / SIM_MILLISECOND));

@@ -15,54 +15,54 @@ static void to_connection(sim_world *world, const sim_fault *fault) {
         "\"code\":410}}\n";
     uint64_t detail = fault->detail;
     bool watch = fault->kind != SIM_HALF_OPEN && fault->kind != SIM_CUT && fault->kind != SIM_CLOSE;
-    sim_connection *connection = sim_network_pick(world, detail, watch);
-    if (!connection)
+    sim_exchange *exchange = sim_network_pick(world, detail, watch);
+    if (!exchange)
         return;
     ki_buffer text;
     ki_buffer_init(&text, &ki_allocator_default, 0);
     switch (fault->kind) {
     case SIM_HALF_OPEN:
-        sim_connection_silence(connection);
+        sim_exchange_silence(exchange);
         break;
     case SIM_CUT:
-        connection->cut_after = (int64_t)(detail >> 8 & 0x3ff);
+        exchange->cut_after = (int64_t)(detail >> 8 & 0x3ff);
         if (detail >> 20 & 1)
-            sim_connection_end(connection, KI_ERR_UNEXPECTED_EOF);
+            sim_exchange_end(exchange, KI_ERR_UNEXPECTED_EOF);
         break;
     case SIM_CLOSE:
-        if (detail >> 20 & 1 && connection->out.size > connection->sent) /* in the middle of what is under way */
-            connection->out.size -= (connection->out.size - connection->sent) / 2;
-        sim_connection_end(connection, KI_OK);
+        if (detail >> 20 & 1 && exchange->out.size > exchange->sent) /* in the middle of what is under way */
+            exchange->out.size -= (exchange->out.size - exchange->sent) / 2;
+        sim_exchange_end(exchange, KI_OK);
         break;
     case SIM_EXPIRED_EVENT:
         ki_buffer_printf(&text, expired, detail & 1 ? "Expired" : "Gone");
-        sim_connection_append(connection, text.data);
-        sim_connection_end(connection, KI_OK);
+        sim_exchange_append(exchange, text.data);
+        sim_exchange_end(exchange, KI_OK);
         break;
     case SIM_ERROR_EVENT:
-        sim_connection_append(
-            connection, "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
-                        "\"status\":\"Failure\",\"message\":\"etcd\",\"reason\":\"InternalError\",\"code\":500}}\n");
-        sim_connection_end(connection, KI_OK);
+        sim_exchange_append(
+            exchange, "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
+                      "\"status\":\"Failure\",\"message\":\"etcd\",\"reason\":\"InternalError\",\"code\":500}}\n");
+        sim_exchange_end(exchange, KI_OK);
         break;
     case SIM_TOO_LARGE_EVENT:
-        sim_connection_append(
-            connection, "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
-                        "\"status\":\"Failure\",\"message\":\"Too large resource version: 9, current: 1\","
-                        "\"reason\":\"Timeout\",\"code\":504}}\n");
-        sim_connection_end(connection, KI_OK);
+        sim_exchange_append(exchange,
+                            "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
+                            "\"status\":\"Failure\",\"message\":\"Too large resource version: 9, current: 1\","
+                            "\"reason\":\"Timeout\",\"code\":504}}\n");
+        sim_exchange_end(exchange, KI_OK);
         break;
     case SIM_BOOKMARK_AHEAD:
-        connection->bookmark_ahead = true;
+        exchange->bookmark_before_next = true;
         break;
     case SIM_LOST_EVENT:
-        connection->lose_next = world->plan.consistency_check_ms > 0;
+        exchange->lose_next = world->plan.consistency_check_ms > 0;
         break;
     case SIM_BAD_EVENT:
-        connection->bad_next = true;
+        exchange->damage_next = true;
         break;
     case SIM_HUGE_EVENT:
-        connection->huge_next = true;
+        exchange->enlarge_next = true;
         break;
     default:
         break;
@@ -74,11 +74,11 @@ static void to_connection(sim_world *world, const sim_fault *fault) {
 
 static void restore(sim_world *world, uint64_t detail) {
     sim_truth *truth = &world->truth;
-    if (truth->log_count < 4 || world->now < world->network.gone_until)
+    if (truth->log_count < 4 || world->now < world->network.type_gone_until)
         return;
     size_t lost = 1 + (size_t)(detail % (truth->log_count / 2));
     SIM_TRACE(world, "the cluster loses its last %zu writes", lost);
-    sim_network_drop_responses(world);
+    sim_network_end_all(world);
     sim_truth_restore(world, truth->log_count - lost);
     sim_servers_restore(world);
     sim_client_note_restore(world);
@@ -93,10 +93,10 @@ static void lag_ends(void *user, uint64_t generation) {
 /* All connections end; the next ones go to the server that is furthest behind. */
 static void to_laggard(sim_world *world, uint64_t detail) {
     world->network.laggard_until = world->now + (int64_t)(5 + detail % 60) * SIM_SECOND;
-    for (sim_connection *connection = world->network.first, *next; connection; connection = next) {
-        next = connection->next;
-        if (!connection->is_ended)
-            sim_connection_end(connection, detail >> 16 & 1 ? KI_ERR_UNEXPECTED_EOF : KI_OK);
+    for (sim_exchange *exchange = world->network.first, *next; exchange; exchange = next) {
+        next = exchange->next;
+        if (!exchange->is_ended)
+            sim_exchange_end(exchange, detail >> 16 & 1 ? KI_ERR_UNEXPECTED_EOF : KI_OK);
     }
 }
 
@@ -132,8 +132,8 @@ static void to_server(sim_world *world, const sim_fault *fault) {
             sim_truth_delete(world, key);
         for (unsigned i = 0; i < world->plan.servers; i++)
             kt_cluster_close_watches(world->servers[i].cluster);
-        sim_network_arm(world, SIM_TYPE_GONE, detail, UINT32_MAX, world->now + length);
-        world->network.gone_until = world->now + length;
+        sim_network_add_fault(world, SIM_TYPE_GONE, detail, UINT32_MAX, world->now + length);
+        world->network.type_gone_until = world->now + length;
         break;
     default:
         break;
@@ -160,9 +160,9 @@ static void restart_client(void *user, uint64_t argument) {
 }
 
 static void end_one(sim_world *world, uint64_t detail) {
-    sim_connection *connection = sim_network_pick(world, detail >> 4, false);
-    if (connection)
-        sim_connection_end(connection, detail >> 24 & 1 ? KI_ERR_UNEXPECTED_EOF : KI_OK);
+    sim_exchange *exchange = sim_network_pick(world, detail >> 4, false);
+    if (exchange)
+        sim_exchange_end(exchange, detail >> 24 & 1 ? KI_ERR_UNEXPECTED_EOF : KI_OK);
 }
 
 static void to_client(sim_world *world, const sim_fault *fault) {
@@ -170,9 +170,9 @@ static void to_client(sim_world *world, const sim_fault *fault) {
     int64_t length = (int64_t)(1 + detail % 60) * SIM_SECOND;
     switch (fault->kind) {
     case SIM_SMALL_CHUNKS:
-        world->network.small_until = world->now + length;
-        for (sim_connection *connection = world->network.first; connection; connection = connection->next)
-            connection->chunk = detail >> 20 & 1 ? 1 : 2 + (size_t)(detail >> 21 & 0x3f);
+        world->network.small_chunks_until = world->now + length;
+        for (sim_exchange *exchange = world->network.first; exchange; exchange = exchange->next)
+            exchange->chunk = detail >> 20 & 1 ? 1 : 2 + (size_t)(detail >> 21 & 0x3f);
         break;
     case SIM_SLOW_NETWORK:
         world->network.slow_until = world->now + length;
@@ -210,13 +210,13 @@ void sim_inject(sim_world *world, const sim_fault *fault) {
         to_connection(world, fault);
     else if (fault->kind <= SIM_BAD_ITEM) {
         unsigned most = fault->kind == SIM_CLOSE_AT_ONCE ? 200 : fault->kind == SIM_REFUSE ? 12 : 4;
-        sim_network_arm(world, fault->kind, fault->detail, 1 + (unsigned)(fault->detail >> 40) % most,
-                        world->now + 180 * SIM_SECOND);
+        sim_network_add_fault(world, fault->kind, fault->detail, 1 + (unsigned)(fault->detail >> 40) % most,
+                              world->now + 180 * SIM_SECOND);
         /* Most requests are the beginnings of watches, which come when something has ended. */
         if (fault->detail >> 50 & 1) {
-            sim_connection *connection = sim_network_pick(world, fault->detail, false);
-            if (connection)
-                sim_connection_end(connection, fault->detail >> 51 & 1 ? KI_ERR_UNEXPECTED_EOF : KI_OK);
+            sim_exchange *exchange = sim_network_pick(world, fault->detail, false);
+            if (exchange)
+                sim_exchange_end(exchange, fault->detail >> 51 & 1 ? KI_ERR_UNEXPECTED_EOF : KI_OK);
         }
     } else if (fault->kind <= SIM_TYPE_GONE)
         to_server(world, fault);
@@ -228,11 +228,11 @@ void sim_heal(sim_world *world) {
     SIM_TRACE(world, "no faults from now on");
     world->healed = true;
     world->memory.per_mille = 0;
-    sim_network_disarm(world);
+    sim_network_clear_faults(world);
     for (unsigned i = 0; i < world->plan.servers; i++) {
         world->servers[i].down_until = 0;
         sim_server_set_lag(&world->servers[i], 0);
     }
-    for (sim_connection *connection = world->network.first; connection; connection = connection->next)
-        connection->bookmark_ahead = connection->lose_next = connection->bad_next = connection->huge_next = false;
+    for (sim_exchange *exchange = world->network.first; exchange; exchange = exchange->next)
+        exchange->bookmark_before_next = exchange->lose_next = exchange->damage_next = exchange->enlarge_next = false;
 }

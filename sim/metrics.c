@@ -57,10 +57,10 @@ static size_t count_pending(const sim_world *world, unsigned informer) {
 
 static void compare(sim_world *world, unsigned index, const char *text) {
     const sim_informer *informer = &world->client.informers[index];
-    const sim_line *line = &world->network.lines[sim_source_number(index, false)];
+    const sim_requester *requester = &world->network.requesters[sim_requester_number(index, false)];
     const sim_witness *witness = &informer->witness;
     ki_snapshot *snapshot = ki_informer_snapshot(informer->informer);
-    double watches = (double)(line->accepted + witness->streams);
+    double watches = (double)(requester->accepted_watches + witness->streams);
     const expected all[] = {
         { "informer_objects", (double)ki_snapshot_count(snapshot), true },
         { "reflector_last_resource_version", strtod(ki_snapshot_resource_version(snapshot), NULL), true },
@@ -75,12 +75,12 @@ static void compare(sim_world *world, unsigned index, const char *text) {
         { "reflector_watches_total", watches, false },
         { "reflector_watch_duration_seconds_count", watches - 1, false }, /* the last one goes on */
         { "reflector_items_per_watch_count", watches - 1, false },
-        { "reflector_short_watches_total", (double)line->short_watches, false },
+        { "reflector_short_watches_total", (double)requester->short_watches, false },
     };
     ki_snapshot_free(snapshot);
     /* Where memory was lacking, lists and watches end in ways that only the client knows; a type that goes is no list. */
     bool is_plain = !world->memory.refused && !sim_plan_has(&world->plan, SIM_TYPE_GONE) &&
-                    !sim_plan_has(&world->plan, SIM_ANSWER_GARBAGE);
+                    !sim_plan_has(&world->plan, SIM_RESPONSE_GARBAGE);
     char labels[LABELS_MAX];
     labels_of(informer, labels);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

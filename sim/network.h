@@ -1,5 +1,4 @@
-/* network.h: what lies between the client's transport and the servers: latency, chunks, cuts, silence, and answers that no
- * server gave. A connection is one request and its answer. */
+/* network.h: the network between the client's transport and the servers: latency, chunks, cuts, silence, and responses that no server sent. */
 #ifndef SIM_NETWORK_H
 #define SIM_NETWORK_H
 
@@ -10,138 +9,151 @@
 #include "testing/rest/rest.h"
 
 typedef struct sim_world sim_world;
-typedef struct sim_connection sim_connection;
+typedef struct sim_exchange sim_exchange;
 
 enum {
-    SIM_MAX_LINES = 2 * 3, /* an informer's, and its consistency check's */
-    SIM_MAX_ARMED = 16,
-    SIM_MAX_CARRIERS = 64,
-    SIM_MOST_STREAMS = 100, /* of one carrier */
-    SIM_RATE_WINDOW = 64
+    SIM_MAX_REQUESTERS = 2 * 3, /* each informer and its consistency check */
+    SIM_MAX_PENDING_FAULTS = 16,
+    SIM_MAX_CONNECTIONS = 64,
+    SIM_MAX_STREAMS = 100, /* of one connection */
+    SIM_RATE_WINDOW = 64   /* requests */
 };
 
-/* The requests of one informer, or of its consistency check. */
-typedef struct sim_line {
-    int64_t asked_at[SIM_RATE_WINDOW]; /* a ring: the last requests */
-    uint64_t asked;
-    int64_t not_before;               /* a Retry-After: no request may come earlier */
-    bool resumes;                     /* a watch of it fell silent: the next request is to be a watch */
-    uint64_t accepted, short_watches; /* watches, without streaming lists */
-    unsigned wordless;                /* consecutive ended watches without an event */
-    int64_t word_at;                  /* the time of the last event, list or check */
-    /* The same without events behind an unreadable one: the client can end the watch before it reads them. */
-    unsigned wordless_most;
-    int64_t sure_word_at;
-    bool is_doubtful;   /* what comes next must not be a watch */
-    bool has_bad;       /* an event could not be read, and no watch without one has told anything since */
-    char *saved_page;   /* what follows an empty page; NULL: nothing */
-    uint32_t announced; /* 1 + the key of the last event that was delivered after its bookmark; 0: none */
-    int64_t
-        announced_at; /* and when: the client may have read the bookmark, and the event not yet, or not be able to */
-} sim_line;
+/* An informer, or its consistency check, as the network sees it: by its requests. */
+typedef struct sim_requester {
+    int64_t sent_at[SIM_RATE_WINDOW]; /* ns: the times of the last requests; a ring */
+    uint64_t request_count;           /* without further pages of lists */
+    int64_t not_before;               /* ns: the end of the last Retry-After; no request may come earlier */
+    bool must_resume;                 /* its watch was silent: the next request must be a watch */
+    uint64_t accepted_watches;        /* without streaming lists */
+    uint64_t short_watches;           /* closed within a second, without an event */
+    unsigned eventless_watches;       /* consecutive accepted watches without an event, since version_known_at */
+    int64_t version_known_at; /* ns: when the server last showed that it knows the requester's resource version */
+    /* The client can end a watch at an unreadable event. These two ignore all events behind one. */
+    unsigned eventless_watches_max;
+    int64_t version_known_at_min;
+    bool must_check;        /* the next request must be a version check or a list, not a watch */
+    bool has_unreadable;    /* a watch delivered an unreadable event, and no other watch has delivered an event since */
+    char *saved_page;       /* the page that follows an empty one; NULL: none */
+    uint32_t overtaken_key; /* 1 + the key of the last event that arrived after its own bookmark; 0: none */
+    int64_t overtaken_at;   /* ns: when that event arrived; a slow client may not have read it yet */
+} sim_requester;
 
-/* A fault that waits for the requests that it is about. */
-typedef struct sim_armed {
+/* A fault that waits for the requests that it concerns. */
+typedef struct sim_pending_fault {
     sim_fault_kind kind;
-    int64_t until;
-    unsigned count; /* requests that it still hits */
+    int64_t until;  /* ns */
+    unsigned count; /* requests left */
     uint64_t detail;
-} sim_armed;
+} sim_pending_fault;
 
-/* A connection of the transport's, which carries the requests to one server: what the network does to it, all of them feel. */
-typedef struct sim_carrier {
+/* A connection of the client's transport to one server. */
+typedef struct sim_connection {
     unsigned server;
-    unsigned streams; /* requests on it; 0: it is closed */
-    bool is_silent;
-    bool is_retired; /* nothing new goes on it */
-} sim_carrier;
+    unsigned streams; /* open exchanges on the connection; 0: it is closed */
+    bool is_silent;   /* delivers nothing more */
+    bool is_retired;  /* takes no new exchanges */
+} sim_connection;
 
 typedef struct sim_network {
     sim_world *world;
     kt_memory_server server;
     sim_random random;
-    sim_connection *first;
-    sim_line lines[SIM_MAX_LINES];
-    sim_armed armed[SIM_MAX_ARMED];
-    size_t armed_count;
-    int64_t gone_until; /* the type of the objects is not there */
-    int64_t slow_until, small_until, laggard_until, no_descriptors_until, few_streams_until;
-    sim_carrier carriers[SIM_MAX_CARRIERS];
+    sim_exchange *first; /* all exchanges */
+    sim_requester requesters[SIM_MAX_REQUESTERS];
+    sim_pending_fault pending_faults[SIM_MAX_PENDING_FAULTS];
+    size_t pending_fault_count;
+    /* ns: when each of these faults ends */
+    int64_t type_gone_until, slow_until, small_chunks_until, laggard_until, no_descriptors_until, few_streams_until;
+    sim_connection connections[SIM_MAX_CONNECTIONS];
 } sim_network;
 
-/* The changes of a response on its way. */
-typedef struct sim_connection {
+/* One request and its response. */
+typedef struct sim_exchange {
     sim_world *world;
-    sim_connection *next, *previous;
-    kt_memory_call *call; /* NULL: over for the client */
-    sim_line *line;
-    sim_carrier *carrier; /* NULL: it has left it */
+    sim_exchange *next, *previous;
+    kt_memory_call *call; /* the client's side; NULL: the exchange has ended for the client */
+    sim_requester *requester;
+    sim_connection *connection; /* NULL: none was available, or the exchange has ended */
     unsigned informer;
-    bool is_audit;
+    bool is_consistency_check;
     unsigned server;
     uint64_t number;
     char *target;
-    bool is_watch, is_stream, is_continuation, is_consistent, is_limited;
-    bool is_check;     /* a list of one object: does the server know the version? */
-    uint64_t revision; /* asked for; 0: none or "0" */
-    int64_t latency;
-    size_t chunk; /* bytes at most; 0: no limit */
-    /* the answer */
+    bool is_watch; /* a watch or a streaming list */
+    bool is_streaming_list, is_continuation, is_consistent, is_paged;
+    bool is_version_check; /* a list of one object that asks whether the server knows the resource version */
+    uint64_t revision;     /* the resource version in the request; 0: none, or "0" */
+    int64_t sent_at;       /* ns */
+    int64_t latency;       /* ns */
+    size_t chunk;          /* bytes of a chunk at most; 0: no limit */
+    /* the response */
     kt_response response;
-    bool has_response, has_head, is_ended; /* ended: no more will be added to `out` */
+    bool has_response; /* `response` is set: the server still has a part in the exchange */
+    bool has_head;     /* the client has the status */
+    bool is_ended;     /* nothing more is appended to `out` */
     int status;
-    int retry_after_s;
-    ki_buffer out;
-    size_t sent;
+    int retry_after_s; /* -1: none */
+    ki_buffer out;     /* the body, as the client gets it */
+    size_t sent;       /* bytes of `out` that were delivered */
     sim_arrivals arrivals;
-    int64_t deadline;     /* the agenda has one for it; INT64_MAX: not */
-    int64_t last_at;      /* nothing arrives before what was sent earlier */
-    bool pumps, delivers; /* an action of the agenda will */
-    ki_status end;        /* how it ends once `out` is sent */
+    int64_t deadline;         /* ns: the watch's next deadline that is in the agenda; INT64_MAX: none */
+    int64_t last_delivery_at; /* ns: the next delivery is not earlier, so that chunks keep their order */
+    bool is_read_scheduled, is_delivery_scheduled;
+    ki_status end_status;     /* what the client gets after `out`; only with is_ended */
+    unsigned pending_actions; /* actions in the agenda that point here */
     /* faults */
-    int64_t asked_at;
     bool is_silent;
-    int64_t silent_since;
-    int64_t cut_after; /* bytes; -1: never */
-    bool is_unordered, has_no_end, in_initial;
-    bool bookmark_ahead, lose_next, bad_next, huge_next;
-    uint32_t
-        ahead; /* 1 + the key of an event in `out` whose bookmark came before it: lost if this breaks now; 0: none */
-    bool has_told_error; /* an ERROR event was delivered */
-    ki_buffer held;      /* initial events that wait for being shuffled */
-    unsigned actions;    /* of the agenda that know it */
-} sim_connection;
+    int64_t silent_since;                      /* ns */
+    int64_t cut_after;                         /* bytes until the connection breaks; -1: never */
+    bool shuffles_initial;                     /* the initial events come in another order, with old states */
+    bool omits_end;                            /* the bookmark that ends the initial events never comes */
+    bool in_initial_events;                    /* their end is not in `out` yet */
+    bool bookmark_before_next;                 /* the next event comes after its bookmark */
+    bool lose_next, damage_next, enlarge_next; /* what happens to the next event */
+    uint32_t overtaken_key; /* 1 + the key of an event in `out` that comes after its bookmark; 0: none */
+    bool has_sent_error;    /* an ERROR event was delivered */
+    ki_buffer held_events;  /* initial events that are not shuffled yet */
+} sim_exchange;
 
 void sim_network_make(sim_world *world);
-/* Ends all without telling the client; after its transport is gone. */
+/* Frees all exchanges without calling the client. The client's transport must be freed already. */
 void sim_network_free(sim_world *world);
-/* The answer ends as if `status` (KI_OK: a clean close) had happened on the way, after what was sent already. */
-void sim_connection_end(sim_connection *connection, ki_status status);
-/* The server's cluster is about to go. */
-void sim_network_drop_responses(sim_world *world);
-void sim_network_arm(sim_world *world, sim_fault_kind kind, uint64_t detail, unsigned count, int64_t until);
-void sim_network_disarm(sim_world *world);
-/* Takes one count of an armed fault. */
-bool sim_network_hits(sim_world *world, sim_fault_kind kind, uint64_t *ret_detail);
-/* One that is open, by chance; `watch`: a watch only. NULL where there is none. */
-sim_connection *sim_network_pick(sim_world *world, uint64_t detail, bool watch);
-/* Whether a bookmark came before an event of this key that an open watch of the informer has not delivered yet, or that its client may not
- * have read. */
-bool sim_network_owes(const sim_world *world, unsigned informer, uint32_t key);
-/* Appends a frame to what the client gets. */
-void sim_connection_append(sim_connection *connection, const char *text);
-/* From now on nothing comes, on this connection and all that share its carrier. */
-void sim_connection_silence(sim_connection *connection);
-void sim_connection_wake(sim_connection *connection);
-/* Something has arrived on a watch that is not from before it. */
-void sim_line_hear_word(sim_connection *connection);
-/* Forgets what it knows of the requests: another client begins. */
-void sim_network_new_client(sim_world *world);
+/* Ends a response after the bytes that are in `out`: with a clean end if `status` is KI_OK, otherwise with this error. */
+void sim_exchange_end(sim_exchange *exchange, ki_status status);
+/* Ends all responses with KI_ERR_UNEXPECTED_EOF: their clusters are about to be freed. */
+void sim_network_end_all(sim_world *world);
+/* Adds a fault that hits the next `count` requests before `until`. Ignores the fault if too many are pending. */
+void sim_network_add_fault(sim_world *world, sim_fault_kind kind, uint64_t detail, unsigned count, int64_t until);
+/* Removes the pending faults, and ends those with a duration. */
+void sim_network_clear_faults(sim_world *world);
+/* Returns true if a fault of this kind is pending, and counts one request for it. */
+bool sim_network_take_fault(sim_world *world, sim_fault_kind kind, uint64_t *ret_detail);
+/* Returns an open exchange, or NULL. `detail` selects it. With `watch` it is a watch or streaming list. */
+sim_exchange *sim_network_pick(sim_world *world, uint64_t detail, bool watch);
+/* Returns true if a bookmark overtook an event of this key that the informer may not have read yet. */
+bool sim_network_has_overtaken_event(const sim_world *world, unsigned informer, uint32_t key);
+/* Appends text to the response. */
+void sim_exchange_append(sim_exchange *exchange, const char *text);
+/* Silences the exchange and all others on its connection, for good. */
+void sim_exchange_silence(sim_exchange *exchange);
+/* Reads the server's watch as soon as possible. */
+void sim_exchange_wake(sim_exchange *exchange);
 
-/* answer.c: what a request gets in place of the server's response. True: it was given one. */
-bool sim_answer(sim_connection *connection);
-/* tamper.c: a server's frames on their way into `out`. */
-void sim_tamper_frames(sim_connection *connection, ki_buffer *frames);
-void sim_tamper_list(sim_connection *connection);
+/* requester.c: fails the run if the client may not send this request now. */
+void sim_requester_check(sim_exchange *exchange);
+/* Records that a current event (frame.h) was delivered. */
+void sim_requester_note_event(sim_exchange *exchange);
+/* Checks and records the end of an exchange: the client cancelled it, or received the end of the response. */
+void sim_requester_note_end(sim_exchange *exchange, bool is_cancelled);
+/* Resets all requesters: a new client starts. */
+void sim_requesters_reset(sim_world *world);
+
+/* response.c: responds in place of the server if a fault is pending for the request. Returns false if the server must respond. */
+bool sim_respond(sim_exchange *exchange);
+/* tamper.c: appends the frames of a server's watch to `out`, changed as the faults require. */
+void sim_tamper_frames(sim_exchange *exchange, ki_buffer *frames);
+/* Changes the list in `out`. */
+void sim_tamper_list(sim_exchange *exchange);
 
 #endif

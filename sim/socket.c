@@ -20,8 +20,8 @@ static ki_status send(ki_transport *base, const ki_request *request, const ki_re
     socket_transport *transport = (socket_transport *)(void *)base;
     sim_world *world = transport->world;
     char owner[16];
-    snprintf(owner, sizeof owner, "%d", world->asks);
-    if (world->asks == SIM_NOBODY)
+    snprintf(owner, sizeof owner, "%d", world->requester_number);
+    if (world->requester_number == SIM_NO_REQUESTER)
         sim_fail(world, "a request that is no informer's: %s", request->target);
     /* Some ways of running out show at once, others when the connection is made (network.c). */
     if (world->now < world->network.no_descriptors_until && sim_chance(&world->network.random, 50))
@@ -51,6 +51,6 @@ ki_status sim_socket_new(sim_world *world, ki_transport **ret_transport, ki_erro
     return KI_OK;
 }
 
-int sim_socket_owner(const ki_request *request) {
+int sim_socket_requester(const ki_request *request) {
     return atoi(request->content_type);
 }

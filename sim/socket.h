@@ -9,6 +9,6 @@ typedef struct sim_world sim_world;
 
 ki_status sim_socket_new(sim_world *world, ki_transport **ret_transport, ki_error *err);
 /* Whose request it is (source.h). */
-int sim_socket_owner(const ki_request *request);
+int sim_socket_requester(const ki_request *request);
 
 #endif

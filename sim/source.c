@@ -14,15 +14,15 @@ static ki_status source_list(ki_list_watch *base, const ki_list_options *options
     sim_source *source = (sim_source *)(void *)base;
     sim_world *world = source->world;
     const ki_reflector *reflector = &world->client.informers[source->informer].informer->reflector;
-    bool is_check = options->limit == 1 && options->resource_version_match;
-    if (!source->is_audit && !options->continue_token && !is_check) {
+    bool is_version_check = options->limit == 1 && options->resource_version_match;
+    if (!source->is_consistency_check && !options->continue_token && !is_version_check) {
         note_list(source);
         source->asked_stream = false;
         source->lists += !reflector->list.is_full && !reflector->list.is_latest;
     }
-    world->asks = sim_source_number(source->informer, source->is_audit);
+    world->requester_number = sim_requester_number(source->informer, source->is_consistency_check);
     ki_status status = source->inner->ops->list(source->inner, options, handler, err);
-    world->asks = SIM_NOBODY;
+    world->requester_number = SIM_NO_REQUESTER;
     return status;
 }
 
@@ -36,18 +36,18 @@ static ki_status source_watch(ki_list_watch *base, const ki_watch_options *optio
         source->lists++;
     }
     source->opened_at = world->now;
-    world->asks = sim_source_number(source->informer, source->is_audit);
+    world->requester_number = sim_requester_number(source->informer, source->is_consistency_check);
     ki_status status = source->inner->ops->watch(source->inner, options, handler, err);
-    world->asks = SIM_NOBODY;
+    world->requester_number = SIM_NO_REQUESTER;
     return status;
 }
 
 static ki_status source_find_type(ki_list_watch *base, ki_on_type_found on_found, void *user, ki_error *err) {
     sim_source *source = (sim_source *)(void *)base;
     sim_world *world = source->world;
-    world->asks = sim_source_number(source->informer, source->is_audit);
+    world->requester_number = sim_requester_number(source->informer, source->is_consistency_check);
     ki_status status = source->inner->ops->find_type(source->inner, on_found, user, err);
-    world->asks = SIM_NOBODY;
+    world->requester_number = SIM_NO_REQUESTER;
     return status;
 }
 
@@ -61,10 +61,14 @@ static void source_free(ki_list_watch *base) {
     source->inner->ops->free(source->inner);
 }
 
-void sim_source_init(sim_source *source, sim_world *world, unsigned informer, bool is_audit, ki_list_watch *inner) {
+void sim_source_init(sim_source *source, sim_world *world, unsigned informer, bool is_consistency_check,
+                     ki_list_watch *inner) {
     static const ki_list_watch_ops ops = {
         source_list, source_watch, source_find_type, source_cancel, NULL, source_free
     };
-    *source =
-        (sim_source){ .base = { &ops }, .inner = inner, .world = world, .informer = informer, .is_audit = is_audit };
+    *source = (sim_source){ .base = { &ops },
+                            .inner = inner,
+                            .world = world,
+                            .informer = informer,
+                            .is_consistency_check = is_consistency_check };
 }

@@ -14,7 +14,7 @@ typedef struct sim_source {
     ki_list_watch *inner;
     sim_world *world;
     unsigned informer;
-    bool is_audit;
+    bool is_consistency_check;
     /* what it was asked for */
     uint64_t lists;    /* streaming ones too; without further pages and second tries of the same list */
     uint64_t relists;  /* all that is not the first list, second tries too, but for pages */
@@ -24,14 +24,15 @@ typedef struct sim_source {
 } sim_source;
 
 /* In place of `inner`, which it frees. */
-void sim_source_init(sim_source *source, sim_world *world, unsigned informer, bool is_audit, ki_list_watch *inner);
+void sim_source_init(sim_source *source, sim_world *world, unsigned informer, bool is_consistency_check,
+                     ki_list_watch *inner);
 
 /* A number for whom a request is, and back: on its way it is part of the request (socket.c). */
 enum {
-    SIM_NOBODY = -1
+    SIM_NO_REQUESTER = -1
 };
-static inline int sim_source_number(unsigned informer, bool is_audit) {
-    return (int)informer * 2 + is_audit;
+static inline int sim_requester_number(unsigned informer, bool is_consistency_check) {
+    return (int)informer * 2 + is_consistency_check;
 }
 
 #endif

@@ -26,7 +26,7 @@ static void check_cache(const sim_wait *wait) {
         const sim_write *write = &truth->writes[n];
         if (write->revision != wait->version || write->is_lost || write->is_delete ||
             truth->keys[write->key].is_unknowable || !present[write->key] ||
-            sim_network_owes(world, wait->informer, write->key))
+            sim_network_has_overtaken_event(world, wait->informer, write->key))
             continue;
         if (present[write->key] < n && sim_truth_has(truth, &informer->selection, n))
             sim_fail(world, "a wait for version %" PRIu64 " ended with ok, and %s is at write %" PRIu64, wait->version,
@@ -37,7 +37,7 @@ static void check_cache(const sim_wait *wait) {
 /* A wait for an unreadable state ends only when the object is readable, replaced or deleted; a wait for input
  * that was no event, after the next list. */
 static bool may_be_unreadable(const sim_world *world) {
-    if (sim_plan_has(&world->plan, SIM_ANSWER_GARBAGE))
+    if (sim_plan_has(&world->plan, SIM_RESPONSE_GARBAGE))
         return true;
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         if (world->truth.keys[key].is_poisoned)

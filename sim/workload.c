@@ -10,7 +10,7 @@ enum {
 
 bool sim_workload_may_write(sim_world *world, uint64_t writes) {
     uint64_t revision = kt_cluster_revision(world->servers[0].cluster);
-    if (world->now < world->network.gone_until)
+    if (world->now < world->network.type_gone_until)
         return false; /* nobody can write what has no type */
     return revision + writes + SPARE_REVISIONS < sim_client_is_ahead(world);
 }

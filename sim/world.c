@@ -89,7 +89,7 @@ static bool run_until(sim_world *world, int64_t until, bool (*is_over)(sim_world
         settle(world);
         if (world->failed)
             return false;
-        if (world->settled++ % HEALTH_EVERY == 0 || world->now < world->network.small_until) {
+        if (world->settled++ % HEALTH_EVERY == 0 || world->now < world->network.small_chunks_until) {
             sim_health_look(world);
             sim_waiter_look(world);
         }
@@ -228,7 +228,7 @@ static void end(sim_world *world) {
 }
 
 const char *sim_world_run(sim_world *world, const sim_plan *plan, bool trace) {
-    *world = (sim_world){ .plan = *plan, .trace = trace, .digest = plan->seed, .asks = SIM_NOBODY };
+    *world = (sim_world){ .plan = *plan, .trace = trace, .digest = plan->seed, .requester_number = SIM_NO_REQUESTER };
     const sim_clock clock = { virtual_now, forbidden_wall, world };
     sim_clock_use(&clock);
     if (make(world))

@@ -37,8 +37,8 @@ struct sim_world {
     sim_waiter waiter;
     sim_memory memory;
     ki_engine *engine;
-    uint64_t settled; /* how often nothing was due any more */
-    int asks;         /* whose request is being sent; SIM_NOBODY */
+    uint64_t settled;     /* how often nothing was due any more */
+    int requester_number; /* whose request is being sent; SIM_NOBODY */
     sim_random workload;
     /* what came of it */
     bool failed;
