@@ -1,10 +1,10 @@
-/* frame.c: see frame.h. Events are lines: there is no line break within one. */
+/* frame.c: see frame.h. Each event is one line. */
 #include "sim/world.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool has(const char *frame, size_t size, const char *text) {
+static bool contains(const char *frame, size_t size, const char *text) {
     return memmem(frame, size, text, strlen(text)) != NULL;
 }
 
@@ -12,7 +12,8 @@ static bool starts_with(const char *frame, size_t size, const char *text) {
     return size > strlen(text) && memcmp(frame, text, strlen(text)) == 0;
 }
 
-/* A deletion may have the version of the last state. */
+/* Returns true if the event is not older than the version that the watch started from. A deletion always counts: some servers send it with the
+ * version of the object's last state. */
 static bool is_current(const sim_exchange *exchange, const char *frame, size_t size) {
     static const char field[] = "\"resourceVersion\":\"";
     const char *at = memmem(frame, size, field, sizeof field - 1);
@@ -29,25 +30,25 @@ static void on_frame(sim_exchange *exchange, const char *frame, size_t size) {
         return;
     bool is_bookmark = starts_with(frame, size, "{\"type\":\"BOOKMARK\"");
     if (!arrivals->is_past_initial) {
-        arrivals->is_past_initial = is_bookmark && has(frame, size, "k8s.io/initial-events-end");
+        arrivals->is_past_initial = is_bookmark && contains(frame, size, "k8s.io/initial-events-end");
         if (arrivals->is_past_initial)
             sim_requester_note_event(exchange);
         return;
     }
     arrivals->events++;
-    bool is_bad =
-        !is_bookmark && (!has(frame, size, "\"n\":\"") || has(frame, size, "\"data\":,,") || size > SIM_OBJECT_LIMIT);
-    if (is_bad)
+    bool is_unreadable = !is_bookmark && (!contains(frame, size, "\"n\":\"") || contains(frame, size, "\"data\":,,") ||
+                                   size > SIM_OBJECT_LIMIT);
+    if (is_unreadable)
         arrivals->has_unreadable = exchange->requester->has_unreadable = true;
     else if (is_current(exchange, frame, size))
         sim_requester_note_event(exchange);
     if (!arrivals->has_unreadable)
         exchange->requester->has_unreadable = false;
-    if (!is_bad && exchange->informer < world->client.informer_count)
+    if (!is_unreadable && exchange->informer < world->client.informer_count)
         sim_witness_told(&world->client.informers[exchange->informer].witness);
 }
 
-/* At its last brace: a line break follows, unless the connection ends just there. */
+/* Returns true at the last brace of a frame. The line break after it may be missing if the response ends there. */
 static bool is_frame_end(const ki_buffer *out, size_t at) {
     if (out->data[at] != '}')
         return false;

@@ -146,11 +146,11 @@ static void end_call(sim_exchange *exchange, ki_status status) {
     kt_memory_call_end(call, status ? &err : NULL);
 }
 
-/* In every other response Retry-After is a date (RFC 9110 §10.2.3). The client converts it with its wall clock when it arrives, and limits
- * it to RETRY_AFTER_MAX_S. */
+/* In every other response Retry-After is a date (RFC 9110 §10.2.3). The transport converts it to seconds with the wall clock, which is off by
+ * wall_jump when the head arrives. */
 static void convert_retry_date(sim_exchange *exchange) {
     enum {
-        RETRY_AFTER_MAX_S = 60
+        RETRY_AFTER_MAX_S = 60 /* so that the client is in time for the check after the faults */
     };
     int64_t seconds = exchange->retry_after_s - exchange->world->wall_jump / SIM_SECOND;
     if (exchange->retry_after_s <= 0 || exchange->number % 2)

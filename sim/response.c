@@ -1,4 +1,4 @@
-/* answer.c: what a request gets when a fault is waiting for it: a response that the server's own model would not send now. */
+/* response.c: responds in place of the server if a fault is pending for the request. network.c calls it when the request reaches the server. */
 #include "sim/workload.h"
 #include "sim/world.h"
 
@@ -13,13 +13,15 @@ enum {
     TEXT_MAX = 512
 };
 
-static void answer(sim_exchange *exchange, int status, int retry_after_s, const char *body) {
+/* Sends a whole response. */
+static void respond(sim_exchange *exchange, int status, int retry_after_s, const char *body) {
     exchange->status = status;
     exchange->retry_after_s = retry_after_s;
     sim_exchange_append(exchange, body);
     sim_exchange_end(exchange, KI_OK);
 }
 
+/* Formats a Status of failure. `details` is empty or begins with a comma. */
 static void status_text(char text[TEXT_MAX], int code, const char *reason, const char *message, const char *details) {
     snprintf(text, TEXT_MAX,
              "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"%s\","
@@ -27,36 +29,36 @@ static void status_text(char text[TEXT_MAX], int code, const char *reason, const
              message, reason, details, code);
 }
 
-static void answer_status(sim_exchange *exchange, int code, int retry_after_s, const char *reason, const char *message,
-                          const char *details) {
+static void respond_with_status(sim_exchange *exchange, int code, int retry_after_s, const char *reason,
+                                const char *message, const char *details) {
     char text[TEXT_MAX];
     status_text(text, code, reason, message, details);
-    answer(exchange, code, retry_after_s, text);
+    respond(exchange, code, retry_after_s, text);
 }
 
-/* In both of its shapes, and where it can be also as an event. */
-static void too_large(sim_exchange *exchange, uint64_t detail) {
+/* Responds that the resource version is too large: with an older or a newer Status, as the response or as an ERROR event. */
+static void respond_too_large(sim_exchange *exchange, uint64_t detail) {
     static const char message[] = "Too large resource version: 5000000000, current: 1";
     static const char causes[] =
         ",\"details\":{\"causes\":[{\"reason\":\"ResourceVersionTooLarge\",\"message\":\"x\"}]}";
     bool old_shape = detail & 1, as_event = exchange->is_watch && (detail & 2);
     if (!as_event) {
-        answer_status(exchange, old_shape ? 500 : 504, -1, old_shape ? "" : "Timeout",
-                      old_shape ? message : "Timeout: it is too new", old_shape ? "" : causes);
+        respond_with_status(exchange, old_shape ? 500 : 504, -1, old_shape ? "" : "Timeout",
+                            old_shape ? message : "Timeout: it is too new", old_shape ? "" : causes);
         return;
     }
     char status[TEXT_MAX], text[TEXT_MAX + 64];
     status_text(status, 504, "Timeout", old_shape ? message : "Timeout", old_shape ? "" : causes);
     snprintf(text, sizeof text, "{\"type\":\"ERROR\",\"object\":%s}\n", status);
-    answer(exchange, 200, -1, text);
+    respond(exchange, 200, -1, text);
 }
 
-static void garbage(sim_exchange *exchange, uint64_t detail) {
-    answer(exchange, 200, -1, kt_fault_garbage((size_t)detail));
+static void respond_garbage(sim_exchange *exchange, uint64_t detail) {
+    respond(exchange, 200, -1, kt_fault_garbage((size_t)detail));
 }
 
-/* The watch begins some events earlier. */
-static void repeat(sim_exchange *exchange, uint64_t detail) {
+/* Moves the version that the watch starts from back by some writes: the server repeats events. The server itself responds. */
+static void repeat_events(sim_exchange *exchange, uint64_t detail) {
     const sim_truth *truth = &exchange->world->truth;
     size_t at = truth->log_count, back = 2 + (size_t)(detail % 8);
     while (at > 0 && truth->writes[truth->log[at - 1]].revision > exchange->revision)
@@ -73,27 +75,29 @@ static void repeat(sim_exchange *exchange, uint64_t detail) {
             version + strspn(version, "0123456789"));
     free(exchange->target);
     exchange->target = target;
-    SIM_TRACE(exchange->world, "connection %llu: repeats from %" PRIu64, (unsigned long long)exchange->number,
-              revision);
+    SIM_TRACE(exchange->world, "request %llu: repeats events from version %" PRIu64,
+              (unsigned long long)exchange->number, revision);
 }
 
-static bool answer_continuation(sim_exchange *exchange) {
+/* Responds to the request for a further page. Returns false if the server must respond. */
+static bool respond_to_continuation(sim_exchange *exchange) {
     uint64_t detail;
     sim_requester *requester = exchange->requester;
     if (sim_network_take_fault(exchange->world, SIM_TOKEN_EXPIRES, &detail)) {
-        for (unsigned writes = 0; writes < 12; writes++) /* much has happened since the first page */
+        for (unsigned writes = 0; writes < 12; writes++) /* the client must see a newer list */
             sim_workload_write(exchange->world);
-        answer_status(exchange, 410, -1, "Expired", "The provided continue parameter is too old", "");
+        respond_with_status(exchange, 410, -1, "Expired", "The provided continue parameter is too old", "");
         return true;
     }
     if (!strstr(exchange->target, "continue=sim-empty") || !requester->saved_page)
         return false;
-    answer(exchange, 200, -1, requester->saved_page);
+    respond(exchange, 200, -1, requester->saved_page);
     free(requester->saved_page);
     requester->saved_page = NULL;
     return true;
 }
 
+/* Formats a bookmark event. */
 static void bookmark_text(char text[TEXT_MAX], uint64_t revision) {
     snprintf(text, TEXT_MAX,
              "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
@@ -101,19 +105,20 @@ static void bookmark_text(char text[TEXT_MAX], uint64_t revision) {
              revision);
 }
 
-/* Without a word, or after a bookmark: then the watch was not a short one, and it is the loop that has to be noticed. */
-static void close_at_once(sim_exchange *exchange, uint64_t detail) {
+/* Ends the watch at once: without an event (a short watch), or after a bookmark. */
+static void respond_with_end(sim_exchange *exchange, uint64_t detail) {
     char text[TEXT_MAX] = "";
     if (detail & 1 && exchange->revision)
         bookmark_text(text, exchange->revision);
-    answer(exchange, 200, -1, text);
+    respond(exchange, 200, -1, text);
 }
 
-/* The server's own response is silence, and for a streaming list an error. */
-static bool answer_future(sim_exchange *exchange) {
+/* Responds to a watch from a version that the server has not reached. Otherwise the server responds: with silence, to a streaming list with an
+ * error. */
+static bool respond_to_future_watch(sim_exchange *exchange) {
     const sim_world *world = exchange->world;
     if (world->plan.future == SIM_FUTURE_IS_TOO_LARGE) {
-        too_large(exchange, exchange->number);
+        respond_too_large(exchange, exchange->number);
         return true;
     }
     if (world->plan.future == SIM_FUTURE_IS_SILENT || exchange->is_streaming_list)
@@ -126,21 +131,22 @@ static bool answer_future(sim_exchange *exchange) {
     return true;
 }
 
-static bool answer_watch(sim_exchange *exchange) {
+/* Responds to a watch or streaming list. Returns false if the server must respond, perhaps with changes by tamper.c. */
+static bool respond_to_watch(sim_exchange *exchange) {
     uint64_t detail;
     sim_world *world = exchange->world;
     if (sim_network_take_fault(world, SIM_CLOSE_AT_ONCE, &detail)) {
-        close_at_once(exchange, detail);
+        respond_with_end(exchange, detail);
         return true;
     }
-    /* The restored server never had this revision. */
-    if (exchange->revision > kt_cluster_revision(world->servers[0].cluster) && answer_future(exchange))
+    /* The cluster was restored to an older version. */
+    if (exchange->revision > kt_cluster_revision(world->servers[0].cluster) && respond_to_future_watch(exchange))
         return true;
     if (exchange->is_streaming_list) {
         exchange->shuffles_initial = sim_network_take_fault(world, SIM_UNORDERED, &detail);
         exchange->omits_end = sim_network_take_fault(world, SIM_NO_END, &detail);
     } else if (exchange->revision && sim_network_take_fault(world, SIM_REPEATED, &detail)) {
-        repeat(exchange, detail);
+        repeat_events(exchange, detail);
     }
     return false;
 }
@@ -155,30 +161,31 @@ bool sim_respond(sim_exchange *exchange) {
     if (sim_network_take_fault(world, SIM_REFUSE, &detail)) {
         sim_exchange_end(exchange, KI_ERR_CONNECT);
     } else if (sim_network_take_fault(world, SIM_RESPONSE_429, &detail)) {
-        answer_status(exchange, 429, (int)(detail % 20), "TooManyRequests", "later", "");
+        respond_with_status(exchange, 429, (int)(detail % 20), "TooManyRequests", "later", "");
     } else if (sim_network_take_fault(world, SIM_RESPONSE_5XX, &detail)) {
         unsigned which = (unsigned)(detail % 4);
-        answer_status(exchange, failures[which].code, detail >> 8 & 1 ? (int)(detail >> 16 & 7) : -1,
-                      failures[which].reason, "it is not well", "");
+        respond_with_status(exchange, failures[which].code, detail >> 8 & 1 ? (int)(detail >> 16 & 7) : -1,
+                            failures[which].reason, "it is not well", "");
     } else if (sim_network_take_fault(world, SIM_RESPONSE_DENIED, &detail)) {
-        bool known = detail & 1;
-        answer_status(exchange, known ? 403 : 401, -1, known ? "Forbidden" : "Unauthorized", "no", "");
+        bool is_forbidden = detail & 1;
+        respond_with_status(exchange, is_forbidden ? 403 : 401, -1, is_forbidden ? "Forbidden" : "Unauthorized", "no",
+                            "");
     } else if (sim_network_take_fault(world, SIM_TYPE_GONE, &detail)) {
         bool is_discovery = !strstr(exchange->target, "configmaps");
         if (is_discovery)
-            answer(exchange, 200, -1, "{\"kind\":\"APIResourceList\",\"groupVersion\":\"v1\",\"resources\":[]}");
+            respond(exchange, 200, -1, "{\"kind\":\"APIResourceList\",\"groupVersion\":\"v1\",\"resources\":[]}");
         else
-            answer(exchange, 404, -1, "404 page not found\n");
+            respond(exchange, 404, -1, "404 page not found\n");
     } else if (exchange->is_continuation) {
-        return answer_continuation(exchange);
+        return respond_to_continuation(exchange);
     } else if (sim_network_take_fault(world, SIM_RESPONSE_410, &detail)) {
-        answer_status(exchange, 410, -1, detail & 1 ? "Expired" : "Gone", "too old resource version", "");
+        respond_with_status(exchange, 410, -1, detail & 1 ? "Expired" : "Gone", "too old resource version", "");
     } else if (sim_network_take_fault(world, SIM_RESPONSE_TOO_LARGE, &detail)) {
-        too_large(exchange, detail);
+        respond_too_large(exchange, detail);
     } else if (sim_network_take_fault(world, SIM_RESPONSE_GARBAGE, &detail)) {
-        garbage(exchange, detail);
+        respond_garbage(exchange, detail);
     } else {
-        return exchange->is_watch && answer_watch(exchange);
+        return exchange->is_watch && respond_to_watch(exchange);
     }
     return true;
 }

@@ -1,5 +1,5 @@
-/* tamper.c: changes of a server's response on its way: events in another order, objects that cannot be used, pages without
- * objects, an end that never comes. */
+/* tamper.c: changes a server's response as the faults of the exchange require: events in another order, unusable objects, empty pages, initial
+ * events without an end. */
 #include "sim/world.h"
 
 #include "src/base/error.h"
@@ -10,11 +10,12 @@
 #include <string.h>
 
 enum {
-    MOST_INITIAL = 256
+    INITIAL_EVENTS_MAX = 256
 };
 
 /* --- events --------------------------------------------------------------------------------------------------------------- */
 
+/* Returns the frame at `*at`, with its line break, and moves `*at` behind it. */
 static ki_str next_frame(const ki_buffer *frames, size_t *at) {
     const char *begin = frames->data + *at;
     const char *end = memchr(begin, '\n', frames->size - *at);
@@ -23,6 +24,7 @@ static ki_str next_frame(const ki_buffer *frames, size_t *at) {
     return (ki_str){ begin, size };
 }
 
+/* Returns true if the frame is an event of this type. */
 static bool frame_is(ki_str frame, const char *type) {
     static const char begin[] = "{\"type\":\"";
     size_t size = strlen(type);
@@ -33,7 +35,7 @@ static bool frame_has(ki_str frame, const char *text) {
     return memmem(frame.data, frame.size, text, strlen(text)) != NULL;
 }
 
-/* The key of the object in a frame or item: told by the write that made it. */
+/* Finds the key of the object in a frame or item by the number of the write in it. Returns false if there is none. */
 static bool read_key(const sim_world *world, ki_str text, uint32_t *ret_key) {
     static const char field[] = "\"n\":\"";
     const char *at = memmem(text.data, text.size, field, sizeof field - 1);
@@ -44,13 +46,14 @@ static bool read_key(const sim_world *world, ki_str text, uint32_t *ret_key) {
     return true;
 }
 
-static void poison(sim_world *world, ki_str text) {
+/* Excludes the object from the checks: a state of it was made unusable. */
+static void poison_object(sim_world *world, ki_str text) {
     uint32_t key;
     if (read_key(world, text, &key))
         world->truth.keys[key].is_poisoned = true;
 }
 
-/* The event with bytes that are no JSON: its key and its version are still there to be seen. */
+/* Appends the event with bytes that are no JSON. Its key and version stay readable. Returns false if it has no data. */
 static bool append_damaged(sim_exchange *exchange, ki_str frame) {
     static const char field[] = "\"data\":";
     const char *at = memmem(frame.data, frame.size, field, sizeof field - 1);
@@ -63,11 +66,11 @@ static bool append_damaged(sim_exchange *exchange, ki_str frame) {
     return true;
 }
 
-/* An event whose object cannot be used. In place of every other one stands something that is no event of this object: nobody can know of that. */
-static void append_bad(sim_exchange *exchange, ki_str frame) {
+/* Appends the event with an unusable object; in every other exchange an invalid event without a key, whose loss no client can detect. */
+static void append_bad_event(sim_exchange *exchange, ki_str frame) {
     uint32_t key;
-    poison(exchange->world, frame);
-    SIM_TRACE(exchange->world, "connection %llu: a bad event in place of %.*s", (unsigned long long)exchange->number,
+    poison_object(exchange->world, frame);
+    SIM_TRACE(exchange->world, "request %llu: a bad event in place of %.*s", (unsigned long long)exchange->number,
               (int)frame.size, frame.data);
     if (exchange->number % 2 && append_damaged(exchange, frame))
         return;
@@ -76,7 +79,8 @@ static void append_bad(sim_exchange *exchange, ki_str frame) {
     ki_buffer_append_string(&exchange->out, kt_fault_bad_event((size_t)exchange->number / 2));
 }
 
-static void append_huge(sim_exchange *exchange, ki_str frame) {
+/* Appends the event with an object above the limit of the informer. */
+static void append_huge_event(sim_exchange *exchange, ki_str frame) {
     static const char field[] = "\"t\":\"";
     const char *at = memmem(frame.data, frame.size, field, sizeof field - 1);
     if (!at) {
@@ -84,16 +88,17 @@ static void append_huge(sim_exchange *exchange, ki_str frame) {
         return;
     }
     size_t head = (size_t)(at - frame.data) + sizeof field - 1;
-    poison(exchange->world, frame);
+    poison_object(exchange->world, frame);
     ki_buffer_append(&exchange->out, frame.data, head);
     for (unsigned i = 0; i < SIM_OBJECT_LIMIT / 16 + 4; i++)
         ki_buffer_append(&exchange->out, "0123456789abcdef", 16);
     ki_buffer_append(&exchange->out, frame.data + head, frame.size - head);
 }
 
-static void append_bookmark(sim_exchange *exchange, ki_str of) {
+/* Appends a bookmark with the version of an event. */
+static void append_bookmark(sim_exchange *exchange, ki_str event) {
     static const char field[] = "\"resourceVersion\":\"";
-    const char *at = memmem(of.data, of.size, field, sizeof field - 1);
+    const char *at = memmem(event.data, event.size, field, sizeof field - 1);
     if (at)
         ki_buffer_printf(&exchange->out,
                          "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":"
@@ -101,7 +106,7 @@ static void append_bookmark(sim_exchange *exchange, ki_str of) {
                          strtoull(at + sizeof field - 1, NULL, 10));
 }
 
-/* An event after the initial ones. */
+/* Appends an event, changed, lost or after its bookmark if a fault requires it. */
 static void append_event(sim_exchange *exchange, ki_str frame) {
     bool is_change = frame_is(frame, "ADDED") || frame_is(frame, "MODIFIED");
     if (exchange->lose_next && (is_change || frame_is(frame, "DELETED"))) {
@@ -109,7 +114,7 @@ static void append_event(sim_exchange *exchange, ki_str frame) {
         exchange->lose_next = false;
         if (read_key(exchange->world, frame, &key))
             exchange->world->truth.keys[key].is_unknowable = true;
-        SIM_TRACE(exchange->world, "connection %llu: loses %.*s", (unsigned long long)exchange->number, (int)frame.size,
+        SIM_TRACE(exchange->world, "request %llu: loses %.*s", (unsigned long long)exchange->number, (int)frame.size,
                   frame.data);
         return;
     }
@@ -122,21 +127,22 @@ static void append_event(sim_exchange *exchange, ki_str frame) {
     }
     if (exchange->damage_next && is_change) {
         exchange->damage_next = false;
-        append_bad(exchange, frame);
+        append_bad_event(exchange, frame);
         return;
     }
     if (exchange->enlarge_next && is_change) {
         exchange->enlarge_next = false;
-        append_huge(exchange, frame);
+        append_huge_event(exchange, frame);
         return;
     }
     ki_buffer_append(&exchange->out, frame.data, frame.size);
 }
 
+/* Appends the held events in random order. */
 static void append_shuffled(sim_exchange *exchange) {
-    ki_str frames[MOST_INITIAL];
+    ki_str frames[INITIAL_EVENTS_MAX];
     size_t count = 0;
-    for (size_t at = 0; at < exchange->held_events.size && count < MOST_INITIAL;)
+    for (size_t at = 0; at < exchange->held_events.size && count < INITIAL_EVENTS_MAX;)
         frames[count++] = next_frame(&exchange->held_events, &at);
     for (size_t i = count; i > 1; i--) {
         size_t other = (size_t)sim_below(&exchange->world->network.random, i);
@@ -149,7 +155,7 @@ static void append_shuffled(sim_exchange *exchange) {
     ki_buffer_reset(&exchange->held_events, 0);
 }
 
-/* A state that is over, as an event. */
+/* Appends an event with an old state. */
 static void append_state(sim_exchange *exchange, const char *type, const sim_write *write, uint64_t n,
                          uint64_t revision) {
     ki_buffer_printf(&exchange->out,
@@ -160,43 +166,44 @@ static void append_state(sim_exchange *exchange, const char *type, const sim_wri
                      (unsigned long long)revision, (char)('a' + write->label), (unsigned long long)n);
 }
 
-/* Is it in every selection of this namespace, or of all? */
-static bool is_asked_for(const sim_exchange *exchange, const sim_write *write) {
+/* Returns true if every selector selects the state and the request covers its namespace. */
+static bool is_selected(const sim_exchange *exchange, const sim_write *write) {
     char path[32];
     snprintf(path, sizeof path, "/namespaces/ns%u/", sim_key_ns(write->key));
     return write->label == 0 && (!strstr(exchange->target, "/namespaces/") || strstr(exchange->target, path));
 }
 
-/* Changes among the initial events: states that objects had before, and objects that are gone. */
-static void append_past(sim_exchange *exchange) {
+/* Adds changes to the initial events: old states of objects, and adds and deletes of deleted objects. */
+static void append_old_states(sim_exchange *exchange) {
     const sim_truth *truth = &exchange->world->truth;
     for (size_t i = 0; i < truth->log_count; i++) {
-        const sim_write *write = &truth->writes[truth->log[i]], *after = NULL;
-        uint64_t next = 0;
-        for (size_t k = i + 1; k < truth->log_count && !after; k++) {
-            next = truth->log[k];
-            after = truth->writes[next].key == write->key ? &truth->writes[next] : NULL;
+        const sim_write *write = &truth->writes[truth->log[i]], *next_write = NULL;
+        uint64_t next_n = 0;
+        for (size_t k = i + 1; k < truth->log_count && !next_write; k++) {
+            next_n = truth->log[k];
+            next_write = truth->writes[next_n].key == write->key ? &truth->writes[next_n] : NULL;
         }
-        if (!after || write->is_delete || !is_asked_for(exchange, write) || truth->keys[write->key].is_poisoned ||
+        if (!next_write || write->is_delete || !is_selected(exchange, write) || truth->keys[write->key].is_poisoned ||
             !sim_chance(&exchange->world->network.random, 20))
             continue;
-        if (after->is_delete && !truth->keys[write->key].n) {
+        if (next_write->is_delete && !truth->keys[write->key].n) {
             append_state(exchange, "ADDED", write, truth->log[i], write->revision);
-            append_state(exchange, "DELETED", write, truth->log[i], after->revision);
-        } else if (truth->keys[write->key].n == next && after->label == write->label) {
+            append_state(exchange, "DELETED", write, truth->log[i], next_write->revision);
+        } else if (truth->keys[write->key].n == next_n && next_write->label == write->label) {
             append_state(exchange, "ADDED", write, truth->log[i], write->revision);
         }
     }
 }
 
-static void append_initial(sim_exchange *exchange, ki_str frame) {
+/* Appends or holds an initial event. At their end, appends the held ones. */
+static void append_initial_event(sim_exchange *exchange, ki_str frame) {
     if (frame_has(frame, "k8s.io/initial-events-end")) {
         if (exchange->shuffles_initial &&
             exchange->world->servers[exchange->server].applied == exchange->world->truth.log_count)
-            append_past(exchange);
+            append_old_states(exchange);
         append_shuffled(exchange);
         if (exchange->omits_end)
-            return; /* and never comes */
+            return;
         exchange->in_initial_events = false;
         ki_buffer_append(&exchange->out, frame.data, frame.size);
         return;
@@ -213,7 +220,7 @@ void sim_tamper_frames(sim_exchange *exchange, ki_buffer *frames) {
     for (size_t at = 0; at < frames->size;) {
         ki_str frame = next_frame(frames, &at);
         if (exchange->in_initial_events)
-            append_initial(exchange, frame);
+            append_initial_event(exchange, frame);
         else
             append_event(exchange, frame);
     }
@@ -221,8 +228,8 @@ void sim_tamper_frames(sim_exchange *exchange, ki_buffer *frames) {
 
 /* --- lists ---------------------------------------------------------------------------------------------------------------- */
 
-/* One item is of another kind than its list. */
-static void spoil_item(sim_exchange *exchange, uint64_t detail) {
+/* Gives one item another kind than that of its list. */
+static void damage_item(sim_exchange *exchange, uint64_t detail) {
     static const char kind[] = "{\"kind\":\"Se\",", field[] = "{\"metadata\":{\"name\":";
     ki_buffer *out = &exchange->out;
     char *items = memmem(out->data, out->size, "\"items\":[", 9);
@@ -233,20 +240,20 @@ static void spoil_item(sim_exchange *exchange, uint64_t detail) {
         if (skip-- > 0)
             continue;
         size_t head = (size_t)(at - out->data) + 1;
-        poison(exchange->world, (ki_str){ at, out->size - head });
-        ki_buffer spoiled;
-        ki_buffer_init(&spoiled, out->allocator, 0);
-        ki_buffer_append(&spoiled, out->data, head - 1);
-        ki_buffer_append(&spoiled, kind, sizeof kind - 1);
-        ki_buffer_append(&spoiled, out->data + head, out->size - head);
+        poison_object(exchange->world, (ki_str){ at, out->size - head });
+        ki_buffer damaged;
+        ki_buffer_init(&damaged, out->allocator, 0);
+        ki_buffer_append(&damaged, out->data, head - 1);
+        ki_buffer_append(&damaged, kind, sizeof kind - 1);
+        ki_buffer_append(&damaged, out->data + head, out->size - head);
         ki_buffer_free(out);
-        *out = spoiled;
+        *out = damaged;
         return;
     }
 }
 
-/* The page is sent on the next request; this one gets none of its objects, but a token. */
-static void empty_page(sim_exchange *exchange) {
+/* Replaces the page by an empty one with a continue token. The client gets the page for that token. */
+static void send_empty_page(sim_exchange *exchange) {
     static const char field[] = "\"resourceVersion\":\"";
     ki_buffer *out = &exchange->out;
     const char *at = out->size ? memmem(out->data, out->size, field, sizeof field - 1) : NULL;
@@ -267,7 +274,7 @@ void sim_tamper_list(sim_exchange *exchange) {
     if (exchange->status != 200)
         return;
     if (!exchange->is_version_check && sim_network_take_fault(world, SIM_BAD_ITEM, &detail))
-        spoil_item(exchange, detail);
+        damage_item(exchange, detail);
     if (exchange->is_paged && sim_network_take_fault(world, SIM_EMPTY_PAGE, &detail))
-        empty_page(exchange);
+        send_empty_page(exchange);
 }
