@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    MOST_LISTENING = 8 /* handlers at a time, of all informers */
+    HANDLERS_AT_ONCE_MAX = 8 /* handlers at a time, of all informers */
 };
 
 static const ki_field view_fields[] = { KI_FIELD(sim_view, n, "data.n"), KI_FIELD_END };
@@ -36,16 +36,16 @@ static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
 }
 
 /* Only for lack of memory. */
-static bool is_fine(sim_world *world, ki_status status, const char *what, const ki_error *err) {
+static bool succeeded(sim_world *world, ki_status status, const char *what, const ki_error *err) {
     if (status && status != KI_ERR_NO_MEMORY)
         sim_fail(world, "%s: %s", what, ki_error_message(err));
     return status == KI_OK;
 }
 
-static unsigned count_listening(const sim_client *client) {
+static unsigned count_handlers(const sim_client *client) {
     unsigned count = 0;
     for (size_t i = 0; i < client->handler_count; i++)
-        count += client->handlers[i]->life == client->life && !client->handlers[i]->is_removed;
+        count += client->handlers[i]->incarnation == client->incarnation && !client->handlers[i]->is_removed;
     return count;
 }
 
@@ -68,28 +68,28 @@ static void note_replay(sim_world *world, sim_handler *handler) {
 }
 
 /* The periods that the documentation of registrations promises. */
-static void settle_resync(sim_world *world, sim_handler *handler) {
+static void note_resync_period(sim_world *world, sim_handler *handler) {
     sim_informer *informer = &world->client.informers[handler->informer];
     if (!informer->informer->is_started && handler->resync_ms > 0 &&
-        (informer->look_every_ms == 0 || handler->resync_ms < informer->look_every_ms))
-        informer->look_every_ms = handler->resync_ms;
+        (informer->resync_timer_ms == 0 || handler->resync_ms < informer->resync_timer_ms))
+        informer->resync_timer_ms = handler->resync_ms;
 }
 
 void sim_client_add_handler(sim_world *world, unsigned informer) {
     sim_client *client = &world->client;
     sim_random *random = &client->random;
-    if (client->handler_count == SIM_MAX_HANDLERS || count_listening(client) == MOST_LISTENING)
+    if (client->handler_count == SIM_MAX_HANDLERS || count_handlers(client) == HANDLERS_AT_ONCE_MAX)
         return;
     sim_handler *handler = sim_alloc(sizeof *handler);
     *handler = (sim_handler){ .world = world,
                               .number = (unsigned)client->handler_count,
                               .informer = informer,
-                              .life = client->life,
+                              .incarnation = client->incarnation,
                               .delivery = sim_chance(random, 40) ? KI_DELIVER_LATEST : KI_DELIVER_ALL,
                               .has_filter = sim_chance(random, 30),
                               .filter = { -1, (unsigned)sim_below(random, SIM_SELECTORS) },
-                              .slow = sim_chance(random, 80) ? 0 : (unsigned)sim_between(random, 1, 10),
-                              .reentry = world->plan.reentry };
+                              .slow_percent = sim_chance(random, 80) ? 0 : (unsigned)sim_between(random, 1, 10),
+                              .reentry_percent = world->plan.reentry_percent };
     ki_registration_options options = KI_REGISTRATION_OPTIONS(.delivery = handler->delivery);
     if (sim_chance(random, 20))
         options.resync_ms = sim_between(random, 500, 60000);
@@ -98,38 +98,38 @@ void sim_client_add_handler(sim_world *world, unsigned informer) {
     handler->resync_ms = at_least_1_s(options.resync_ms ? options.resync_ms : client->informers[informer].resync_ms);
     if (handler->resync_ms < 0)
         handler->resync_ms = 0;
-    handler->restored = world->truth.restored;
-    handler->came_late = ki_informer_has_synced(client->informers[informer].informer);
+    handler->restores = world->truth.restores;
+    handler->is_late = ki_informer_has_synced(client->informers[informer].informer);
     client->handlers[client->handler_count++] = handler;
     SIM_TRACE(world, "handler %u: added to informer %u, %s%s%s", handler->number, informer,
               handler->delivery == KI_DELIVER_ALL ? "all" : "latest", handler->has_filter ? ", filter " : "",
               handler->has_filter && handler->filter.selector ? sim_selector_text(handler->filter.selector) : "");
     ki_error err = KI_ERROR_INIT;
     note_replay(world, handler);
-    const ki_handler *calls = handler->has_filter ? &sim_handler_calls_filtered : &sim_handler_calls;
-    if (!is_fine(world,
-                 ki_informer_register(client->informers[informer].informer, calls, handler, &options,
-                                      &handler->registration, &err),
-                 "registering a handler", &err))
+    const ki_handler *calls = handler->has_filter ? &sim_handler_functions_filtered : &sim_handler_functions;
+    if (!succeeded(world,
+                   ki_informer_register(client->informers[informer].informer, calls, handler, &options,
+                                        &handler->registration, &err),
+                   "registering a handler", &err))
         handler->is_removed = true; /* nothing may be called */
     else
-        settle_resync(world, handler);
+        note_resync_period(world, handler);
 }
 
-static void remove_one(sim_world *world, uint64_t what) {
+static void remove_handler(sim_world *world, uint64_t what) {
     sim_client *client = &world->client;
     sim_handler *handler = client->handlers[what % client->handler_count];
-    if (handler->life != client->life || handler->asked_to_go || handler->is_removed)
+    if (handler->incarnation != client->incarnation || handler->is_removal_requested || handler->is_removed)
         return;
-    handler->asked_to_go = true;
+    handler->is_removal_requested = true;
     SIM_TRACE(world, "handler %u: is to go", handler->number);
     ki_error err = KI_ERROR_INIT;
-    is_fine(world,
-            ki_informer_remove_handler(client->informers[handler->informer].informer, handler->registration, &err),
-            "removing a handler", &err);
+    succeeded(world,
+              ki_informer_remove_handler(client->informers[handler->informer].informer, handler->registration, &err),
+              "removing a handler", &err);
 }
 
-void sim_client_act(sim_world *world, uint64_t what) {
+void sim_client_reconfigure(sim_world *world, uint64_t what) {
     sim_client *client = &world->client;
     if (!client->factory)
         return;
@@ -138,13 +138,13 @@ void sim_client_act(sim_world *world, uint64_t what) {
     switch (what % 4) {
     case 0:
         if (client->handler_count)
-            remove_one(world, what >> 16);
+            remove_handler(world, what >> 16);
         break;
     case 1: {
         static const ki_indexer late = { .name = "late", .index = index_by_label };
         ki_status status = ki_informer_add_indexers(client->informers[informer].informer, &late, 1, &err);
         if (status != KI_ERR_EXISTS)
-            is_fine(world, status, "adding an index", &err);
+            succeeded(world, status, "adding an index", &err);
         break;
     }
     default:
@@ -163,27 +163,27 @@ void sim_client_note_restore(sim_world *world) {
         sim_informer *informer = &world->client.informers[i];
         uint64_t version = version_of(informer);
         if (version > revision)
-            informer->ahead = version;
+            informer->version_before_restore = version;
     }
 }
 
-uint64_t sim_client_is_ahead(sim_world *world) {
+uint64_t sim_client_version_limit(sim_world *world) {
     uint64_t first = UINT64_MAX;
     for (unsigned i = 0; i < world->client.informer_count; i++) {
         sim_informer *informer = &world->client.informers[i];
-        if (version_of(informer) < informer->ahead)
-            informer->ahead = 0;
-        if (informer->ahead && informer->ahead < first)
-            first = informer->ahead;
+        if (version_of(informer) < informer->version_before_restore)
+            informer->version_before_restore = 0;
+        if (informer->version_before_restore && informer->version_before_restore < first)
+            first = informer->version_before_restore;
     }
     return first;
 }
 
 /* Whoever looks on from inside: at its queue, at where its objects come from. */
-static void attach(sim_world *world, unsigned index) {
+static void wrap_parts(sim_world *world, unsigned index) {
     sim_informer *informer = &world->client.informers[index];
     ki_informer *watched = informer->informer;
-    informer->look_every_ms = at_least_1_s(informer->resync_ms);
+    informer->resync_timer_ms = at_least_1_s(informer->resync_ms);
     sim_witness_init(&informer->witness, world, index, watched->queue);
     watched->queue = &informer->witness.queue;
     sim_source_init(&informer->source, world, index, false, watched->options.list_watch);
@@ -207,10 +207,10 @@ static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
                             .resync_ms = plan->resync_ms, .page_size = plan->page_size,
                             .no_streaming_list = plan->no_streaming_list, .object_limit = SIM_OBJECT_LIMIT,
                             .consistency_check_ms = world->plan.consistency_check_ms, .in_order = plan->in_order,
-                            .check_streaming_list = plan->checks,
+                            .check_streaming_list = plan->check_streaming_list,
                             .internal_error_retry_ms = plan->internal_error_retry_ms);
-    if (!is_fine(world, ki_factory_informer(client->factory, KI_CONFIGMAPS, &options, &informer->informer, &err),
-                 "making an informer", &err))
+    if (!succeeded(world, ki_factory_informer(client->factory, KI_CONFIGMAPS, &options, &informer->informer, &err),
+                   "making an informer", &err))
         return false;
     for (unsigned i = 0; i < client->informer_count; i++) {
         if (client->informers[i].informer == informer->informer)
@@ -218,69 +218,69 @@ static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
     }
     unsigned index = client->informer_count++;
     informer->informer->is_custom = (index + plan->handlers) % 2; /* as if it were a custom resource */
-    attach(world, index);
-    if (!is_fine(world, ki_informer_add_indexers(informer->informer, &by_label, 1, &err), "adding an index", &err))
+    wrap_parts(world, index);
+    if (!succeeded(world, ki_informer_add_indexers(informer->informer, &by_label, 1, &err), "adding an index", &err))
         return false;
-    if (plan->transforms && !is_fine(world, ki_informer_set_transform(informer->informer, transform, NULL, &err),
-                                     "setting a transform", &err))
+    if (plan->has_transform && !succeeded(world, ki_informer_set_transform(informer->informer, transform, NULL, &err),
+                                          "setting a transform", &err))
         return false;
     for (unsigned i = 0; i < plan->handlers; i++)
         sim_client_add_handler(world, index);
     return true;
 }
 
-static void start_again(void *user, uint64_t argument) {
+static void restart(void *user, uint64_t argument) {
     (void)argument;
     sim_world *world = user;
     if (!world->client.factory)
         sim_client_start(world);
 }
 
-static void note_beginning(sim_world *world) {
+static void note_start(sim_world *world) {
     sim_client *client = &world->client;
     size_t applied = world->truth.log_count;
     for (unsigned i = 0; i < world->plan.servers; i++) {
         if (world->servers[i].applied < applied)
             applied = world->servers[i].applied;
     }
-    client->began_at = applied ? world->truth.log[applied - 1] : 0;
-    client->restored = world->truth.restored;
+    client->last_write_at_start = applied ? world->truth.log[applied - 1] : 0;
+    client->restores = world->truth.restores;
 }
 
 void sim_client_start(sim_world *world) {
     sim_client *client = &world->client;
-    if (client->life == 0)
+    if (client->incarnation == 0)
         client->random = sim_random_from(world->plan.seed, 21);
     ki_error err = KI_ERROR_INIT;
-    client->life++;
+    client->incarnation++;
     client->informer_count = 0;
-    note_beginning(world);
+    note_start(world);
     ki_factory_options options = KI_FACTORY_OPTIONS(.engine = world->engine, .transport = client->transport);
-    bool is_made = is_fine(world, ki_factory_new(NULL, &options, &client->factory, &err), "making a factory", &err);
+    bool is_made = succeeded(world, ki_factory_new(NULL, &options, &client->factory, &err), "making a factory", &err);
     for (unsigned i = 0; is_made && i < world->plan.informer_count; i++)
         is_made = make_informer(world, &world->plan.informers[i]);
     if (is_made)
-        is_made = is_fine(world, ki_factory_start(client->factory, &err), "starting", &err);
-    SIM_TRACE(world, "client %llu: %s", (unsigned long long)client->life,
+        is_made = succeeded(world, ki_factory_start(client->factory, &err), "starting", &err);
+    SIM_TRACE(world, "client %llu: %s", (unsigned long long)client->incarnation,
               is_made ? "starts" : "cannot start for lack of memory");
     if (is_made)
         return;
     sim_client_stop(world);
-    sim_after(world, SIM_SECOND, start_again, world, 0);
+    sim_after(world, SIM_SECOND, restart, world, 0);
 }
 
 void sim_client_stop(sim_world *world) {
     sim_client *client = &world->client;
     for (unsigned i = 0; i < client->informer_count; i++)
-        ki_snapshot_free(client->informers[i].kept);
+        ki_snapshot_free(client->informers[i].snapshot);
     for (unsigned i = 0; i < client->informer_count; i++)
-        client->informers[i].kept = NULL;
-    sim_waiter_stop(world);
+        client->informers[i].snapshot = NULL;
+    sim_waiter_client_stops(world);
     ki_factory_free(client->factory);
     client->informer_count = 0;
     client->factory = NULL;
-    sim_waiter_stopped(world);
-    SIM_TRACE(world, "client %llu: stopped", (unsigned long long)client->life);
+    sim_waiter_client_stopped(world);
+    SIM_TRACE(world, "client %llu: stopped", (unsigned long long)client->incarnation);
     for (size_t i = 0; i < client->handler_count; i++) {
         if (!client->handlers[i]->is_removed)
             sim_fail(world, "handler %zu: the factory is gone, and on_removed was not called", i);

@@ -37,7 +37,7 @@ static void on_frame(sim_exchange *exchange, const char *frame, size_t size) {
     }
     arrivals->events++;
     bool is_unreadable = !is_bookmark && (!contains(frame, size, "\"n\":\"") || contains(frame, size, "\"data\":,,") ||
-                                   size > SIM_OBJECT_LIMIT);
+                                          size > SIM_OBJECT_LIMIT);
     if (is_unreadable)
         arrivals->has_unreadable = exchange->requester->has_unreadable = true;
     else if (is_current(exchange, frame, size))
@@ -45,7 +45,7 @@ static void on_frame(sim_exchange *exchange, const char *frame, size_t size) {
     if (!arrivals->has_unreadable)
         exchange->requester->has_unreadable = false;
     if (!is_unreadable && exchange->informer < world->client.informer_count)
-        sim_witness_told(&world->client.informers[exchange->informer].witness);
+        sim_witness_note_event(&world->client.informers[exchange->informer].witness);
 }
 
 /* Returns true at the last brace of a frame. The line break after it may be missing if the response ends there. */

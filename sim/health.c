@@ -9,25 +9,25 @@
 
 #include <string.h>
 
-#define LONGEST_WAIT_MS 60000
-#define LONGEST_REOPENING_MS 5000
+#define WAIT_MAX_MS 60000
+#define REOPEN_MAX_MS 5000
 
-typedef struct truth {
+typedef struct observation {
     const sim_exchange *exchange; /* of the informer itself; NULL: none */
-    bool has_answer;              /* with status 200 */
-    bool watches;                 /* and past the initial events */
-} truth;
+    bool is_accepted;             /* with status 200 */
+    bool is_watching;             /* and past the initial events */
+} observation;
 
-static truth truth_of(const sim_world *world, unsigned informer) {
-    truth found = { .exchange = NULL };
+static observation observe(const sim_world *world, unsigned informer) {
+    observation observed = { .exchange = NULL };
     for (const sim_exchange *at = world->network.first; at; at = at->next) {
         if (!at->call || at->is_consistency_check || at->informer != informer)
             continue;
-        found.exchange = at;
-        found.has_answer = at->has_head && at->status == 200;
-        found.watches = found.has_answer && at->is_watch && at->arrivals.is_past_initial;
+        observed.exchange = at;
+        observed.is_accepted = at->has_head && at->status == 200;
+        observed.is_watching = observed.is_accepted && at->is_watch && at->arrivals.is_past_initial;
     }
-    return found;
+    return observed;
 }
 
 static bool is_either(ki_state state, ki_state a, ki_state b) {
@@ -43,15 +43,16 @@ static void check_backoff(sim_world *world, unsigned index, const ki_health *hea
     };
     sim_informer *informer = &world->client.informers[index];
     int64_t began = world->now - health->since_ms * SIM_MILLISECOND;
-    int64_t apart = began - informer->wait_began;
-    if (informer->failures == health->failures && apart < ROUNDING_MS * SIM_MILLISECOND)
+    int64_t since_last_wait = began - informer->wait_began;
+    if (informer->failures == health->failures && since_last_wait < ROUNDING_MS * SIM_MILLISECOND)
         return; /* the same one */
-    bool follows = health->failures == informer->failures + 1 && informer->failures && apart < 119 * SIM_SECOND;
-    int64_t least = follows ? 2 * informer->least_wait_ms : FIRST_MS;
-    informer->least_wait_ms = least < LAST_MS ? least : LAST_MS;
+    bool follows =
+        health->failures == informer->failures + 1 && informer->failures && since_last_wait < 119 * SIM_SECOND;
+    int64_t least = follows ? 2 * informer->wait_min_ms : FIRST_MS;
+    informer->wait_min_ms = least < LAST_MS ? least : LAST_MS;
     informer->failures = health->failures;
     informer->wait_began = began;
-    if (health->since_ms + health->retry_in_ms + ROUNDING_MS < informer->least_wait_ms)
+    if (health->since_ms + health->retry_in_ms + ROUNDING_MS < informer->wait_min_ms)
         sim_fail(world, "informer %u waits for %lld ms after %llu consecutive failures", index,
                  (long long)(health->since_ms + health->retry_in_ms), (unsigned long long)health->failures);
 }
@@ -59,7 +60,7 @@ static void check_backoff(sim_world *world, unsigned index, const ki_health *hea
 static void check_waiting(sim_world *world, unsigned informer, const ki_health *health,
                           const sim_requester *requester) {
     int64_t retry_after_ms = (requester->not_before - world->now) / SIM_MILLISECOND;
-    int64_t longest = retry_after_ms > LONGEST_WAIT_MS ? retry_after_ms : LONGEST_WAIT_MS;
+    int64_t longest = retry_after_ms > WAIT_MAX_MS ? retry_after_ms : WAIT_MAX_MS;
     if (health->cause.code == KI_OK || !health->message[0] || health->next == KI_ATTEMPT_NONE || !health->failures)
         sim_fail(world, "informer %u is %s, and does not say why", informer, ki_state_name(health->state));
     if (health->retry_in_ms < 0 || health->retry_in_ms > longest + 1)
@@ -75,7 +76,7 @@ static void check_blocked(sim_world *world, unsigned informer, const ki_health *
         sim_fail(world, "informer %u is %s after status %d", informer, ki_state_name(health->state), status);
 }
 
-static void check_state(sim_world *world, unsigned informer, const ki_health *health, const truth *found) {
+static void check_state(sim_world *world, unsigned informer, const ki_health *health, const observation *observed) {
     const sim_requester *requester = &world->network.requesters[sim_requester_number(informer, false)];
     const char *state = ki_state_name(health->state);
     if (health->next == KI_ATTEMPT_STORE) {
@@ -84,9 +85,9 @@ static void check_state(sim_world *world, unsigned informer, const ki_health *he
         return;
     }
     /* A watch is opened again within a second; a slow handler on the loop may come in between. */
-    if (!found->exchange && health->state == KI_STATE_CONNECTING && health->since_ms <= LONGEST_REOPENING_MS)
+    if (!observed->exchange && health->state == KI_STATE_CONNECTING && health->since_ms <= REOPEN_MAX_MS)
         return;
-    if (!found->exchange) {
+    if (!observed->exchange) {
         if (!is_either(health->state, KI_STATE_BACKING_OFF, KI_STATE_BLOCKED))
             sim_fail(world, "informer %u is %s, and has sent no request", informer, state);
         check_waiting(world, informer, health, requester);
@@ -94,16 +95,16 @@ static void check_state(sim_world *world, unsigned informer, const ki_health *he
         check_blocked(world, informer, health);
         return;
     }
-    if (found->watches ? health->state != KI_STATE_WATCHING
-                       : !is_either(health->state, KI_STATE_CONNECTING, KI_STATE_LISTING))
+    if (observed->is_watching ? health->state != KI_STATE_WATCHING
+                              : !is_either(health->state, KI_STATE_CONNECTING, KI_STATE_LISTING))
         sim_fail(world, "informer %u is %s, and the response to its request is %s", informer, state,
-                 found->watches      ? "a watch"
-                 : found->has_answer ? "a list"
-                                     : "nothing yet");
-    bool is_listing = found->has_answer && found->exchange->is_streaming_list;
-    if (!found->watches && is_listing && health->state != KI_STATE_LISTING)
+                 observed->is_watching   ? "a watch"
+                 : observed->is_accepted ? "a list"
+                                         : "nothing yet");
+    bool is_listing = observed->is_accepted && observed->exchange->is_streaming_list;
+    if (!observed->is_watching && is_listing && health->state != KI_STATE_LISTING)
         sim_fail(world, "informer %u is %s, and a streaming list has begun", informer, state);
-    if (!found->has_answer && !found->exchange->is_continuation && health->state == KI_STATE_LISTING)
+    if (!observed->is_accepted && !observed->exchange->is_continuation && health->state == KI_STATE_LISTING)
         sim_fail(world, "informer %u is listing, and no response has arrived", informer);
     bool may_have_cause = health->state == KI_STATE_CONNECTING; /* the last failure, or silence */
     if ((health->cause.code != KI_OK && !may_have_cause) || health->retry_in_ms >= 0)
@@ -111,13 +112,13 @@ static void check_state(sim_world *world, unsigned informer, const ki_health *he
 }
 
 static void check_age(sim_world *world, sim_informer *informer, unsigned index, const ki_health *health,
-                      const truth *found) {
+                      const observation *observed) {
     enum {
         LATEST_S = 5 /* a list is asked for a little before it leaves: handlers come in between */
     };
     uint64_t present[SIM_KEYS];
     sim_witness *witness = &informer->witness;
-    if (witness->is_unsure)
+    if (witness->is_uncertain)
         return;
     sim_oracle_read(world, informer, present);
     int64_t fresh_at = sim_witness_fresh_at(witness, present);
@@ -132,28 +133,31 @@ static void check_age(sim_world *world, sim_informer *informer, unsigned index, 
         sim_fail(world, "informer %u reports a staleness of %lld ms, and its cache is %lld ms old", index,
                  (long long)health->staleness_ms, (long long)(age / SIM_MILLISECOND));
     /* While bytes wait because handlers are slow, those that arrive after them get the time of the first. */
-    int64_t current_at = health->staleness_ms < 0 ? SIM_NEVER : world->now / SIM_MILLISECOND - health->staleness_ms;
-    if (current_at < informer->current_at || current_at > informer->current_at + 1) { /* 1 ms: the rounding of both */
-        informer->in_handlers_before = informer->in_handlers;
-        informer->current_at = current_at;
+    int64_t reported_fresh_at_ms =
+        health->staleness_ms < 0 ? SIM_NEVER : world->now / SIM_MILLISECOND - health->staleness_ms;
+    if (reported_fresh_at_ms < informer->reported_fresh_at_ms ||
+        reported_fresh_at_ms > informer->reported_fresh_at_ms + 1) { /* 1 ms: the rounding of both */
+        informer->handler_time_before = informer->handler_time;
+        informer->reported_fresh_at_ms = reported_fresh_at_ms;
     }
-    informer->in_handlers = world->in_handlers;
-    int64_t latest = LATEST_S * SIM_SECOND + world->in_handlers - informer->in_handlers_before;
-    bool is_healthy = found->watches && !found->exchange->requester->has_unreadable && health->next != KI_ATTEMPT_STORE;
+    informer->handler_time = world->handler_time;
+    int64_t latest = LATEST_S * SIM_SECOND + world->handler_time - informer->handler_time_before;
+    bool is_healthy =
+        observed->is_watching && !observed->exchange->requester->has_unreadable && health->next != KI_ATTEMPT_STORE;
     if (is_healthy && (health->staleness_ms < 0 || health->staleness_ms > (age + latest) / SIM_MILLISECOND))
         sim_fail(world, "informer %u watches and reports a staleness of %lld ms, and its cache is %lld ms old", index,
                  (long long)health->staleness_ms, (long long)(age / SIM_MILLISECOND));
 }
 
-void sim_health_look(sim_world *world) {
+void sim_health_check(sim_world *world) {
     for (unsigned i = 0; i < world->client.informer_count && world->client.factory; i++) {
         sim_informer *informer = &world->client.informers[i];
         ki_health health;
         if (!informer->informer->is_started)
             continue;
         ki_informer_health(informer->informer, &health);
-        truth found = truth_of(world, i);
-        check_state(world, i, &health, &found);
-        check_age(world, informer, i, &health, &found);
+        observation observed = observe(world, i);
+        check_state(world, i, &health, &observed);
+        check_age(world, informer, i, &health, &observed);
     }
 }

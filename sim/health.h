@@ -5,6 +5,6 @@
 typedef struct sim_world sim_world;
 
 /* Between two steps, where nothing is due. */
-void sim_health_look(sim_world *world);
+void sim_health_check(sim_world *world);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* --- connections ------------------------------------------------------------------------------------------------------------- */
 
-static void to_connection(sim_world *world, const sim_fault *fault) {
+static void inject_exchange_fault(sim_world *world, const sim_fault *fault) {
     static const char expired[] =
         "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
         "\"status\":\"Failure\",\"message\":\"too old resource version\",\"reason\":\"%s\","
@@ -84,14 +84,14 @@ static void restore(sim_world *world, uint64_t detail) {
     sim_client_note_restore(world);
 }
 
-static void lag_ends(void *user, uint64_t generation) {
+static void end_lag(void *user, uint64_t generation) {
     sim_server *server = user;
     if (generation == server->generation)
         sim_server_set_lag(server, server->world->plan.lag[server->index]);
 }
 
 /* All connections end; the next ones go to the server that is furthest behind. */
-static void to_laggard(sim_world *world, uint64_t detail) {
+static void move_to_laggard(sim_world *world, uint64_t detail) {
     world->network.laggard_until = world->now + (int64_t)(5 + detail % 60) * SIM_SECOND;
     for (sim_exchange *exchange = world->network.first, *next; exchange; exchange = next) {
         next = exchange->next;
@@ -100,7 +100,7 @@ static void to_laggard(sim_world *world, uint64_t detail) {
     }
 }
 
-static void to_server(sim_world *world, const sim_fault *fault) {
+static void inject_server_fault(sim_world *world, const sim_fault *fault) {
     uint64_t detail = fault->detail;
     sim_server *server = &world->servers[detail % world->plan.servers];
     int64_t length = (int64_t)(1 + (detail >> 8) % 90) * SIM_SECOND;
@@ -116,14 +116,14 @@ static void to_server(sim_world *world, const sim_fault *fault) {
         if (server->index == 0)
             return; /* the first one is the cluster itself */
         sim_server_set_lag(server, length);
-        sim_after(world, length, lag_ends, server, server->generation);
+        sim_after(world, length, end_lag, server, server->generation);
         break;
     case SIM_RESTART_SERVER:
         server->down_until = world->now + length / 3;
         kt_cluster_close_watches(server->cluster);
         break;
     case SIM_TO_LAGGARD:
-        to_laggard(world, detail);
+        move_to_laggard(world, detail);
         break;
     case SIM_TYPE_GONE:
         if (!sim_workload_may_write(world, SIM_KEYS))
@@ -142,7 +142,7 @@ static void to_server(sim_world *world, const sim_fault *fault) {
 
 /* --- the network and the client ------------------------------------------------------------------------------------------------- */
 
-static void memory_is_back(void *user, uint64_t argument) {
+static void end_memory_shortage(void *user, uint64_t argument) {
     sim_world *world = user;
     (void)argument;
     world->memory.per_mille = 0;
@@ -159,13 +159,13 @@ static void restart_client(void *user, uint64_t argument) {
     sim_world_restart_client(world);
 }
 
-static void end_one(sim_world *world, uint64_t detail) {
+static void end_random_exchange(sim_world *world, uint64_t detail) {
     sim_exchange *exchange = sim_network_pick(world, detail >> 4, false);
     if (exchange)
         sim_exchange_end(exchange, detail >> 24 & 1 ? KI_ERR_UNEXPECTED_EOF : KI_OK);
 }
 
-static void to_client(sim_world *world, const sim_fault *fault) {
+static void inject_client_fault(sim_world *world, const sim_fault *fault) {
     uint64_t detail = fault->detail;
     int64_t length = (int64_t)(1 + detail % 60) * SIM_SECOND;
     switch (fault->kind) {
@@ -181,18 +181,18 @@ static void to_client(sim_world *world, const sim_fault *fault) {
         world->memory.per_mille = 1 + (unsigned)(detail >> 8) % (detail >> 32 & 1 ? 20 : 500);
         for (int64_t at = 0; at < length / 4; at += SIM_SECOND) /* what fails has to be something */
             sim_after(world, at, write_some, world, detail >> 33 & 0xf);
-        sim_after(world, length / 4, memory_is_back, world, 0);
+        sim_after(world, length / 4, end_memory_shortage, world, 0);
         break;
     case SIM_RESTART_CLIENT:
         restart_client(world, 0);
         break;
     case SIM_NO_DESCRIPTORS:
         world->network.no_descriptors_until = world->now + length;
-        end_one(world, detail); /* what is open stays open: only who connects needs one */
+        end_random_exchange(world, detail); /* what is open stays open: only who connects needs one */
         break;
     case SIM_FEW_STREAMS:
         world->network.few_streams_until = world->now + length;
-        end_one(world, detail);
+        end_random_exchange(world, detail);
         break;
     case SIM_CLOCK_JUMPS:
         world->wall_jump = ((int64_t)(detail >> 8 & 0xffff) - 0x8000) * 3 * SIM_SECOND; /* a day to either side */
@@ -207,10 +207,10 @@ static void to_client(sim_world *world, const sim_fault *fault) {
 void sim_inject(sim_world *world, const sim_fault *fault) {
     SIM_TRACE(world, "fault: %s", sim_fault_name(fault->kind));
     if (fault->kind <= SIM_HUGE_EVENT)
-        to_connection(world, fault);
+        inject_exchange_fault(world, fault);
     else if (fault->kind <= SIM_BAD_ITEM) {
-        unsigned most = fault->kind == SIM_CLOSE_AT_ONCE ? 200 : fault->kind == SIM_REFUSE ? 12 : 4;
-        sim_network_add_fault(world, fault->kind, fault->detail, 1 + (unsigned)(fault->detail >> 40) % most,
+        unsigned count_max = fault->kind == SIM_CLOSE_AT_ONCE ? 200 : fault->kind == SIM_REFUSE ? 12 : 4;
+        sim_network_add_fault(world, fault->kind, fault->detail, 1 + (unsigned)(fault->detail >> 40) % count_max,
                               world->now + 180 * SIM_SECOND);
         /* Most requests are the beginnings of watches, which come when something has ended. */
         if (fault->detail >> 50 & 1) {
@@ -219,14 +219,14 @@ void sim_inject(sim_world *world, const sim_fault *fault) {
                 sim_exchange_end(exchange, fault->detail >> 51 & 1 ? KI_ERR_UNEXPECTED_EOF : KI_OK);
         }
     } else if (fault->kind <= SIM_TYPE_GONE)
-        to_server(world, fault);
+        inject_server_fault(world, fault);
     else
-        to_client(world, fault);
+        inject_client_fault(world, fault);
 }
 
-void sim_heal(sim_world *world) {
+void sim_end_faults(sim_world *world) {
     SIM_TRACE(world, "no faults from now on");
-    world->healed = true;
+    world->is_fault_free = true;
     world->memory.per_mille = 0;
     sim_network_clear_faults(world);
     for (unsigned i = 0; i < world->plan.servers; i++) {

@@ -15,19 +15,19 @@
 #include <unistd.h>
 
 enum {
-    MOST_JOBS = 64,
+    JOBS_MAX = 64,
     PROGRESS_MS = 200
 };
 
 typedef struct job {
-    _Atomic uint64_t done;
-    _Atomic uint64_t at; /* the seed under way */
+    _Atomic uint64_t done_count;
+    _Atomic uint64_t current_seed; /* the seed under way */
     sim_totals totals;
 } job;
 
 typedef struct shared {
     _Atomic uint64_t lowest_failed; /* index; UINT64_MAX: none */
-    job jobs[MOST_JOBS];
+    job jobs[JOBS_MAX];
 } shared;
 
 static void note_failure(shared *all, uint64_t index) {
@@ -57,22 +57,22 @@ static void work(shared *all, const share *given) {
     for (uint64_t index = given->number; index < given->count && index < atomic_load(&all->lowest_failed);
          index += given->jobs) {
         sim_outcome outcome;
-        atomic_store(&own->at, given->first + index);
+        atomic_store(&own->current_seed, given->first + index);
         given->scenario->run(given->first + index, given->without, false, &outcome);
         if (outcome.message)
             note_failure(all, index);
         add_seed(&own->totals, &outcome);
-        atomic_fetch_add(&own->done, 1);
+        atomic_fetch_add(&own->done_count, 1);
     }
 }
 
 static void show_progress(const shared *all, unsigned jobs, uint64_t count, double began) {
-    uint64_t done = 0;
+    uint64_t done_count = 0;
     for (unsigned i = 0; i < jobs; i++)
-        done += atomic_load(&all->jobs[i].done);
+        done_count += atomic_load(&all->jobs[i].done_count);
     double seconds = sim_clock_real_seconds() - began;
-    fprintf(stderr, "\r%llu of %llu seeds, %.0f a minute ", (unsigned long long)done, (unsigned long long)count,
-            seconds > 0 ? (double)done * 60 / seconds : 0);
+    fprintf(stderr, "\r%llu of %llu seeds, %.0f a minute ", (unsigned long long)done_count, (unsigned long long)count,
+            seconds > 0 ? (double)done_count * 60 / seconds : 0);
 }
 
 /* True: it ended as it should. Reaps in the order of the processes: each ends by itself. */
@@ -118,15 +118,15 @@ static void add_up(const shared *all, unsigned jobs, sim_totals *ret_totals) {
 
 bool sim_jobs_run(const sim_scenario *scenario, uint64_t first, uint64_t count, uint32_t without, unsigned jobs,
                   uint64_t *ret_failed, sim_totals *ret_totals) {
-    if (jobs > MOST_JOBS)
-        jobs = MOST_JOBS;
+    if (jobs > JOBS_MAX)
+        jobs = JOBS_MAX;
     shared *all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED) {
         perror("sim");
         exit(2);
     }
     atomic_init(&all->lowest_failed, UINT64_MAX);
-    pid_t processes[MOST_JOBS];
+    pid_t processes[JOBS_MAX];
     double began = sim_clock_real_seconds();
     fflush(NULL);
     for (unsigned i = 0; i < jobs; i++) {
@@ -137,12 +137,12 @@ bool sim_jobs_run(const sim_scenario *scenario, uint64_t first, uint64_t count, 
             _exit(0);
         }
     }
-    bool is_fine = true;
+    bool all_succeeded = true;
     for (unsigned i = 0; i < jobs; i++) {
         if (processes[i] > 0 && wait_for(processes[i], all, jobs, count, began))
             continue;
-        note_failure(all, atomic_load(&all->jobs[i].at) - first);
-        is_fine = false;
+        note_failure(all, atomic_load(&all->jobs[i].current_seed) - first);
+        all_succeeded = false;
     }
     if (isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
@@ -151,5 +151,5 @@ bool sim_jobs_run(const sim_scenario *scenario, uint64_t first, uint64_t count, 
     uint64_t lowest = atomic_load(&all->lowest_failed);
     *ret_failed = lowest == UINT64_MAX ? 0 : first + lowest;
     munmap(all, sizeof *all);
-    return is_fine;
+    return all_succeeded;
 }

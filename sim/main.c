@@ -97,11 +97,11 @@ static int run_one(const arguments *given, uint64_t seed) {
 static int run_many(const arguments *given) {
     sim_totals totals;
     uint64_t failed;
-    bool is_whole =
+    bool all_succeeded =
         sim_jobs_run(given->scenario, given->first, given->count, given->without, given->jobs, &failed, &totals);
     if (failed) {
         int status = run_one(given, failed);
-        if (!is_whole)
+        if (!all_succeeded)
             printf("a process died at seed %" PRIu64 ", or at one that runs with it\n", failed);
         return status ? status : 1;
     }

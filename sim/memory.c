@@ -25,7 +25,7 @@ char *sim_strdup(const char *text) {
     return checked(strdup(text));
 }
 
-static bool refuses(sim_memory *memory) {
+static bool must_fail(sim_memory *memory) {
     if (!memory->per_mille || sim_below(&memory->random, 1000) >= memory->per_mille)
         return false;
     memory->refused++;
@@ -34,7 +34,7 @@ static bool refuses(sim_memory *memory) {
 
 static void *client_alloc(size_t size, void *user) {
     sim_memory *memory = user;
-    if (refuses(memory))
+    if (must_fail(memory))
         return NULL;
     memory->live++;
     return checked(malloc(size ? size : 1));
@@ -42,7 +42,7 @@ static void *client_alloc(size_t size, void *user) {
 
 static void *client_realloc(void *block, size_t size, void *user) {
     sim_memory *memory = user;
-    if (refuses(memory))
+    if (must_fail(memory))
         return NULL;
     if (!block)
         memory->live++;

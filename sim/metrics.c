@@ -48,8 +48,8 @@ static size_t count_pending(const sim_world *world, unsigned informer) {
     size_t pending = 0;
     for (size_t i = 0; i < world->client.handler_count; i++) {
         const sim_handler *handler = world->client.handlers[i];
-        if (handler->life == world->client.life && handler->informer == informer && !handler->is_removed &&
-            !handler->asked_to_go)
+        if (handler->incarnation == world->client.incarnation && handler->informer == informer &&
+            !handler->is_removed && !handler->is_removal_requested)
             pending += ki_registration_pending(handler->registration);
     }
     return pending;

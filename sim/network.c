@@ -109,7 +109,7 @@ static void lose_overtaken_event(sim_exchange *exchange) {
     if (!exchange->overtaken_key)
         return;
     sim_key *key = &exchange->world->truth.keys[exchange->overtaken_key - 1];
-    key->is_poisoned = key->is_unknowable = true;
+    key->is_poisoned = key->has_undetectable_loss = true;
 }
 
 /* Returns true if all of `out` was delivered and holds an ERROR event. Its line break may be missing: the client can cancel before it. */
@@ -141,7 +141,7 @@ static void end_call(sim_exchange *exchange, ki_status status) {
                                                : "the simulated connection was cut");
     SIM_TRACE(exchange->world, "request %llu: ends, %s", (unsigned long long)exchange->number,
               status ? ki_status_name(status) : "cleanly");
-    sim_note(exchange->world, exchange->number * 31 + (uint64_t)status);
+    sim_digest_add(exchange->world, exchange->number * 31 + (uint64_t)status);
     drop_response(exchange);
     kt_memory_call_end(call, status ? &err : NULL);
 }
@@ -198,13 +198,13 @@ static bool deliver_chunk(sim_exchange *exchange) {
     if (exchange->cut_after >= 0)
         exchange->cut_after -= (int64_t)size;
     world->deliveries++;
-    sim_note(world, ki_hash(data, size, (uint64_t)world->now));
+    sim_digest_add(world, ki_hash(data, size, (uint64_t)world->now));
     if (world->trace)
-        sim_say(world, "request %llu: %.*s", (unsigned long long)exchange->number, (int)size, data);
+        sim_trace(world, "request %llu: %.*s", (unsigned long long)exchange->number, (int)size, data);
     bool is_open = kt_memory_call_data(exchange->call, data, size);
     sim_frames_delivered(exchange, exchange->sent - size, exchange->sent);
     if (world->memory.per_mille && exchange->informer < world->client.informer_count)
-        world->client.informers[exchange->informer].witness.is_unsure = true;
+        world->client.informers[exchange->informer].witness.is_uncertain = true;
     return is_open;
 }
 
@@ -446,7 +446,7 @@ static void on_request(kt_memory_call *call, const ki_request *request, void *us
     if (world->now < network->small_chunks_until)
         exchange->chunk = sim_chance(&network->random, 50) ? 1 : (size_t)sim_between(&network->random, 2, 60);
     kt_memory_call_set_user(call, exchange);
-    sim_note(world, ki_hash(request->target, strlen(request->target), (uint64_t)world->now));
+    sim_digest_add(world, ki_hash(request->target, strlen(request->target), (uint64_t)world->now));
     SIM_TRACE(world, "request %llu: server %u, %s", (unsigned long long)exchange->number, exchange->server,
               request->target);
     schedule(exchange, world->now + exchange->latency, reach_server);

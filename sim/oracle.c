@@ -68,12 +68,12 @@ void sim_oracle_read(sim_world *world, const sim_informer *informer, uint64_t pr
     ki_snapshot_free(snapshot);
 }
 
-static void look_at(sim_world *world, sim_informer *informer) {
+static void check_store(sim_world *world, sim_informer *informer) {
     const sim_truth *truth = &world->truth;
-    if (informer->kept) {
-        if (digest_of(world, informer->kept) != informer->kept_digest)
+    if (informer->snapshot) {
+        if (digest_of(world, informer->snapshot) != informer->snapshot_digest)
             sim_fail(world, "a snapshot has changed");
-        ki_snapshot_free(informer->kept);
+        ki_snapshot_free(informer->snapshot);
     }
     ki_snapshot *snapshot = ki_informer_snapshot(informer->informer);
     uint64_t present[SIM_KEYS];
@@ -82,14 +82,14 @@ static void look_at(sim_world *world, sim_informer *informer) {
         uint64_t n = present[key];
         if (!n)
             continue;
-        if (!sim_truth_has(truth, &informer->selection, n))
+        if (!sim_truth_is_selected(truth, &informer->selection, n))
             sim_fail(world, "the store has %s at write %llu, which is not selected", sim_key_text(key),
                      (unsigned long long)n);
-        if (!truth->keys[key].is_poisoned && n != informer->shown[key] &&
-            !sim_truth_may_follow(truth, informer->shown[key], n))
+        if (!truth->keys[key].is_poisoned && n != informer->newest_shown[key] &&
+            !sim_truth_may_follow(truth, informer->newest_shown[key], n))
             sim_fail(world, "the store shows %s at write %llu after write %llu", sim_key_text(key),
-                     (unsigned long long)n, (unsigned long long)informer->shown[key]);
-        informer->shown[key] = n;
+                     (unsigned long long)n, (unsigned long long)informer->newest_shown[key]);
+        informer->newest_shown[key] = n;
     }
     if (!ki_snapshot_has_index(snapshot, KI_NAMESPACE_INDEX) || !ki_snapshot_has_index(snapshot, "label"))
         sim_fail(world, "an index is not there");
@@ -100,24 +100,24 @@ static void look_at(sim_world *world, sim_informer *informer) {
     if (informer->was_synced && !is_synced)
         sim_fail(world, "an informer is no longer synced");
     informer->was_synced = is_synced;
-    informer->kept = snapshot;
-    informer->kept_digest = digest_of(world, snapshot);
+    informer->snapshot = snapshot;
+    informer->snapshot_digest = digest_of(world, snapshot);
 }
 
-void sim_oracle_look(sim_world *world) {
-    if (world->memory.refused != world->refused_before)
-        world->trouble_at = world->now;
-    world->refused_before = world->memory.refused;
+void sim_oracle_check(sim_world *world) {
+    if (world->memory.refused != world->failed_allocations_seen)
+        world->allocation_failed_at = world->now;
+    world->failed_allocations_seen = world->memory.refused;
     for (unsigned i = 0; i < world->client.informer_count; i++)
-        look_at(world, &world->client.informers[i]);
+        check_store(world, &world->client.informers[i]);
     for (size_t i = 0; i < world->client.handler_count; i++)
-        sim_handler_look(world->client.handlers[i]);
+        sim_handler_check(world->client.handlers[i]);
 }
 
 /* --- in the end ---------------------------------------------------------------------------------------------------------------- */
 
-static bool is_quiet(const sim_client *client, const sim_handler *handler) {
-    return handler->life != client->life || handler->is_removed || handler->asked_to_go ||
+static bool is_up_to_date(const sim_client *client, const sim_handler *handler) {
+    return handler->incarnation != client->incarnation || handler->is_removed || handler->is_removal_requested ||
            (ki_registration_pending(handler->registration) == 0 && ki_registration_has_synced(handler->registration) &&
             handler->is_synced);
 }
@@ -127,7 +127,7 @@ static uint32_t first_difference(sim_world *world, const sim_informer *informer,
     sim_oracle_read(world, informer, present);
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         uint64_t n = world->truth.keys[key].n;
-        if (present[key] != (sim_truth_has(&world->truth, &informer->selection, n) ? n : 0))
+        if (present[key] != (sim_truth_is_selected(&world->truth, &informer->selection, n) ? n : 0))
             return key;
     }
     return SIM_KEYS;
@@ -146,7 +146,7 @@ bool sim_oracle_agrees(sim_world *world) {
             return false;
     }
     for (size_t i = 0; i < client->handler_count; i++) {
-        if (!is_quiet(client, client->handlers[i]))
+        if (!is_up_to_date(client, client->handlers[i]))
             return false;
     }
     return true;
@@ -159,14 +159,14 @@ void sim_oracle_compare_handlers(sim_world *world) {
         (void)first_difference(world, &client->informers[i], present);
         for (size_t k = 0; k < client->handler_count; k++) {
             sim_handler *handler = client->handlers[k];
-            if (handler->life == client->life && handler->informer == i && !handler->is_removed &&
-                !handler->asked_to_go)
+            if (handler->incarnation == client->incarnation && handler->informer == i && !handler->is_removed &&
+                !handler->is_removal_requested)
                 sim_handler_compare(handler, present);
         }
     }
 }
 
-void sim_oracle_blame(sim_world *world) {
+void sim_oracle_report(sim_world *world) {
     const sim_client *client = &world->client;
     uint64_t present[SIM_KEYS];
     for (unsigned i = 0; i < client->informer_count; i++) {
@@ -183,7 +183,7 @@ void sim_oracle_blame(sim_world *world) {
                      ki_state_name(health.state), ki_error_message(&health.cause));
     }
     for (size_t i = 0; i < client->handler_count; i++) {
-        if (!is_quiet(client, client->handlers[i]))
+        if (!is_up_to_date(client, client->handlers[i]))
             sim_fail(world, "handler %zu has pending notifications, or on_synced was not called", i);
     }
     sim_fail(world, "there is no client");

@@ -22,7 +22,7 @@ const char *sim_selector_text(unsigned selector) {
     return selector_texts[selector];
 }
 
-bool sim_selection_has(const sim_selection *selection, unsigned ns, unsigned label) {
+bool sim_selection_matches(const sim_selection *selection, unsigned ns, unsigned label) {
     static const bool selected[SIM_SELECTORS][SIM_LABELS] = {
         { true, true, true, true },
         { true, false, false, false },
@@ -44,13 +44,13 @@ static void make_informers(sim_plan *plan, sim_random *random) {
         informer->page_size = pages[sim_below(random, 6)];
         informer->resync_ms = sim_chance(random, 70) ? 0 : sim_between(random, 500, 90000);
         informer->in_order = sim_chance(random, 40);
-        informer->checks = sim_chance(random, 10);
+        informer->check_streaming_list = sim_chance(random, 10);
         informer->internal_error_retry_ms = sim_chance(random, 70) ? 0 : sim_between(random, 1000, 60000);
         informer->handlers = 1 + (unsigned)sim_below(random, 3);
     }
 }
 
-static int by_time(const void *a, const void *b) {
+static int compare_times(const void *a, const void *b) {
     const sim_fault *left = a, *right = b;
     return left->at < right->at ? -1 : left->at > right->at;
 }
@@ -75,7 +75,7 @@ static void make_faults(sim_plan *plan, sim_random *random) {
         if (sim_chance(random, 50))
             last->kind = SIM_NO_MEMORY;
     }
-    qsort(plan->faults, plan->fault_count, sizeof plan->faults[0], by_time);
+    qsort(plan->faults, plan->fault_count, sizeof plan->faults[0], compare_times);
 }
 
 void sim_plan_make(sim_plan *plan, uint64_t seed) {
@@ -89,24 +89,24 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
     plan->compact_after = sim_chance(&random, 60) ? 0 : (size_t)sim_between(&random, 5, 100);
     plan->bookmark_every_ms = sim_between(&random, 1000, 60000);
     plan->no_watch_list = sim_chance(&random, 15);
-    plan->names = (unsigned)sim_between(&random, 1, 12);
+    plan->name_count = (unsigned)sim_between(&random, 1, 12);
     make_informers(plan, &random);
     plan->max_work = sim_chance(&random, 70) ? 0 : (int)sim_between(&random, 1, 20);
     plan->consistency_check_ms = sim_chance(&random, 85) ? 0 : sim_between(&random, 10000, 60000);
-    plan->reentry = sim_chance(&random, 50) ? 0 : (unsigned)sim_between(&random, 1, 10);
-    plan->late_events = (unsigned)sim_below(&random, 6);
+    plan->reentry_percent = sim_chance(&random, 50) ? 0 : (unsigned)sim_between(&random, 1, 10);
+    plan->reconfigurations = (unsigned)sim_below(&random, 6);
     plan->duration = sim_between(&random, 540, 720) * SIM_SECOND;
     plan->write_every = sim_between(&random, 1200, 4000) * SIM_MILLISECOND;
-    plan->burst = (unsigned)sim_between(&random, 0, 5);
+    plan->burst_percent = (unsigned)sim_between(&random, 0, 5);
     random = sim_random_from(seed, STREAM_FAULTS);
     make_faults(plan, &random);
     random = sim_random_from(seed, STREAM_TRANSFORMS);
     for (unsigned i = 0; i < plan->informer_count; i++)
-        plan->informers[i].transforms = sim_chance(&random, 20);
+        plan->informers[i].has_transform = sim_chance(&random, 20);
     random = sim_random_from(seed, STREAM_FUTURE);
-    plan->future = sim_chance(&random, 50)   ? SIM_FUTURE_IS_SILENT
-                   : sim_chance(&random, 60) ? SIM_FUTURE_IS_TOO_LARGE
-                                             : SIM_FUTURE_TELLS_ITS_AGE;
+    plan->future_watch = sim_chance(&random, 50)   ? SIM_FUTURE_SILENT
+                         : sim_chance(&random, 60) ? SIM_FUTURE_TOO_LARGE
+                                                   : SIM_FUTURE_BOOKMARK;
     if (sim_chance(&random, 10))
         plan->bookmark_every_ms = NO_BOOKMARKS_MS;
 }
@@ -119,7 +119,7 @@ bool sim_plan_has(const sim_plan *plan, sim_fault_kind kind) {
     return false;
 }
 
-void sim_plan_leave_out(sim_plan *plan, uint32_t without) {
+void sim_plan_remove_faults(sim_plan *plan, uint32_t without) {
     size_t kept = 0;
     for (size_t i = 0; i < plan->fault_count; i++) {
         if (!(without >> i & 1))
@@ -134,8 +134,8 @@ void sim_plan_print(const sim_plan *plan) {
     for (unsigned i = 0; i < plan->servers; i++)
         printf(" %" PRId64 " ms", plan->lag[i] / SIM_MILLISECOND);
     printf("; first revision %" PRIu64 ", history %zu%s, %u names, steps of %d\n", plan->first_revision,
-           plan->compact_after, plan->no_watch_list ? ", no streaming lists" : "", plan->names, plan->max_work);
-    printf("  a watch from the future %s%s\n", futures[plan->future],
+           plan->compact_after, plan->no_watch_list ? ", no streaming lists" : "", plan->name_count, plan->max_work);
+    printf("  a watch from the future %s%s\n", futures[plan->future_watch],
            plan->bookmark_every_ms == NO_BOOKMARKS_MS ? "; no bookmarks" : "");
     for (unsigned i = 0; i < plan->informer_count; i++) {
         const sim_informer_plan *informer = &plan->informers[i];
@@ -145,7 +145,8 @@ void sim_plan_print(const sim_plan *plan) {
         printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64 " ms, %u handlers%s%s\n", i,
                informer->selection.ns, selector ? selector : "no selector",
                informer->no_streaming_list ? "lists" : "streams", informer->page_size, informer->resync_ms,
-               informer->handlers, informer->in_order ? ", in order" : "", informer->transforms ? ", transforms" : "");
+               informer->handlers, informer->in_order ? ", in order" : "",
+               informer->has_transform ? ", transforms" : "");
     }
     for (size_t i = 0; i < plan->fault_count; i++)
         printf("  fault %zu at %.3f s: %s (%s)\n", i, (double)plan->faults[i].at / 1e9,

@@ -28,26 +28,26 @@ typedef struct sim_selection {
 } sim_selection;
 
 const char *sim_selector_text(unsigned selector); /* NULL for 0 */
-bool sim_selection_has(const sim_selection *selection, unsigned ns, unsigned label);
+bool sim_selection_matches(const sim_selection *selection, unsigned ns, unsigned label);
 
 typedef struct sim_informer_plan {
     sim_selection selection;
     bool no_streaming_list;
     int64_t page_size;
     int64_t resync_ms;
-    bool in_order;   /* the queue of events as they come, in place of the DeltaFIFO */
-    bool transforms; /* to what is needed here: no name, no version */
-    bool checks;     /* lists again after a streaming list, and compares */
+    bool in_order;             /* the queue of events as they come, in place of the DeltaFIFO */
+    bool has_transform;        /* to what is needed here: no name, no version */
+    bool check_streaming_list; /* lists again after a streaming list, and compares */
     int64_t internal_error_retry_ms;
     unsigned handlers;
 } sim_informer_plan;
 
 /* What a watch gets that was asked for from a version that is still to come, as after a restore. */
-typedef enum sim_future {
-    SIM_FUTURE_IS_SILENT,    /* 200 and nothing, until its time has come: a real server */
-    SIM_FUTURE_IS_TOO_LARGE, /* an error, in all its shapes */
-    SIM_FUTURE_TELLS_ITS_AGE /* a bookmark of the server's own version, and then nothing */
-} sim_future;
+typedef enum sim_future_watch {
+    SIM_FUTURE_SILENT,    /* 200 and nothing, until its time has come: a real server */
+    SIM_FUTURE_TOO_LARGE, /* an error, in all its shapes */
+    SIM_FUTURE_BOOKMARK   /* a bookmark of the server's own version, and then nothing */
+} sim_future_watch;
 
 typedef struct sim_plan {
     uint64_t seed;
@@ -58,19 +58,19 @@ typedef struct sim_plan {
     size_t compact_after; /* events; 0: never */
     int64_t bookmark_every_ms;
     bool no_watch_list;
-    sim_future future;
-    unsigned names; /* objects in a namespace, at most */
+    sim_future_watch future_watch;
+    unsigned name_count; /* objects in a namespace, at most */
     /* the client */
     unsigned informer_count;
     sim_informer_plan informers[SIM_MAX_INFORMERS];
     int64_t consistency_check_ms; /* of all informers; 0: none */
     int max_work;                 /* of one step */
-    unsigned reentry;             /* percent of the events in which a handler calls back */
-    unsigned late_events;         /* late handlers, removals, late indexes */
+    unsigned reentry_percent;     /* percent of the events in which a handler calls back */
+    unsigned reconfigurations;    /* late handlers, removals, late indexes */
     /* the workload */
-    int64_t duration;    /* of the faults, ns */
-    int64_t write_every; /* mean, ns */
-    unsigned burst;      /* percent of the writes that begin a burst */
+    int64_t duration;       /* of the faults, ns */
+    int64_t write_every;    /* mean, ns */
+    unsigned burst_percent; /* percent of the writes that begin a burst */
     /* the faults, by time */
     sim_fault faults[SIM_MAX_FAULTS];
     size_t fault_count;
@@ -80,6 +80,6 @@ void sim_plan_make(sim_plan *plan, uint64_t seed);
 void sim_plan_print(const sim_plan *plan);
 bool sim_plan_has(const sim_plan *plan, sim_fault_kind kind);
 /* Its faults without those whose bit is set. */
-void sim_plan_leave_out(sim_plan *plan, uint32_t without);
+void sim_plan_remove_faults(sim_plan *plan, uint32_t without);
 
 #endif

@@ -117,7 +117,7 @@ static void note_short_watch(const sim_exchange *exchange) {
     const sim_source *source = &world->client.informers[exchange->informer].source;
     const sim_arrivals *arrivals = &exchange->arrivals;
     if (is_plain_watch(exchange) && exchange->has_head && exchange->status == 200 && !arrivals->events &&
-        !arrivals->has_error_event && world->now - source->opened_at < SIM_SECOND)
+        !arrivals->has_error_event && world->now - source->watch_began_at < SIM_SECOND)
         exchange->requester->short_watches++;
 }
 
@@ -147,7 +147,7 @@ static void note_version(const sim_exchange *exchange) {
 /* Returns true if the client may list after a silent watch: memory was short, or a consistency check found a difference. */
 static bool may_list(const sim_world *world) {
     for (unsigned i = 0; i < world->plan.informer_count; i++) {
-        if (world->plan.informers[i].checks)
+        if (world->plan.informers[i].check_streaming_list)
             return true;
     }
     return world->plan.consistency_check_ms > 0 || sim_plan_has(&world->plan, SIM_NO_MEMORY);

@@ -117,11 +117,11 @@ static void respond_with_end(sim_exchange *exchange, uint64_t detail) {
  * error. */
 static bool respond_to_future_watch(sim_exchange *exchange) {
     const sim_world *world = exchange->world;
-    if (world->plan.future == SIM_FUTURE_IS_TOO_LARGE) {
+    if (world->plan.future_watch == SIM_FUTURE_TOO_LARGE) {
         respond_too_large(exchange, exchange->number);
         return true;
     }
-    if (world->plan.future == SIM_FUTURE_IS_SILENT || exchange->is_streaming_list)
+    if (world->plan.future_watch == SIM_FUTURE_SILENT || exchange->is_streaming_list)
         return false;
     char text[TEXT_MAX];
     bookmark_text(text, kt_cluster_revision(world->servers[exchange->server].cluster));

@@ -7,7 +7,7 @@
 
 static void make(sim_plan *plan, uint64_t seed, uint32_t without) {
     sim_plan_make(plan, seed);
-    sim_plan_leave_out(plan, without);
+    sim_plan_remove_faults(plan, without);
 }
 
 static void run(uint64_t seed, uint32_t without, bool trace, sim_outcome *ret_outcome) {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    DRAWS_OF_ONE_LIFE = 10007 /* more random numbers than a cluster draws between two restores */
+    DRAWS_BETWEEN_RESTORES = 10007 /* more random numbers than a cluster draws between two restores */
 };
 
 int64_t sim_server_now_ms(const sim_world *world) {
@@ -34,7 +34,7 @@ static void new_cluster(sim_server *server) {
     if (kt_cluster_new(NULL, &options, &server->cluster, &err))
         sim_fail(server->world, "no cluster: %s", ki_error_message(&err));
     server->applied = 0;
-    server->life = 0;
+    server->restores = 0;
 }
 
 void sim_servers_make(sim_world *world) {
@@ -50,9 +50,9 @@ void sim_servers_free(sim_world *world) {
 }
 
 /* What is made after a restore gets uids that were never given before. */
-static void enter_life(sim_server *server, uint64_t life) {
-    for (; server->life < life; server->life++) {
-        for (unsigned draw = 0; draw < DRAWS_OF_ONE_LIFE; draw++)
+static void skip_uids(sim_server *server, uint64_t restores) {
+    for (; server->restores < restores; server->restores++) {
+        for (unsigned draw = 0; draw < DRAWS_BETWEEN_RESTORES; draw++)
             (void)kt_cluster_random(server->cluster);
     }
 }
@@ -61,7 +61,7 @@ static void apply(sim_server *server) {
     sim_world *world = server->world;
     uint64_t n = world->truth.log[server->applied++];
     const sim_write *write = &world->truth.writes[n];
-    enter_life(server, write->life);
+    skip_uids(server, write->restores);
     char ns[16], name[32], json[256];
     snprintf(ns, sizeof ns, "ns%u", sim_key_ns(write->key));
     snprintf(name, sizeof name, "cm-%u", (unsigned)(write->key % SIM_NAME_MAX));
@@ -82,29 +82,29 @@ static void apply(sim_server *server) {
         sim_fail(world, "server %u cannot follow: %s", server->index, ki_error_message(&err));
 }
 
-static void follow(void *user, uint64_t generation);
+static void apply_due(void *user, uint64_t generation);
 
 /* Sets the next action for what is not applied yet. */
-static void wait_for_next(sim_server *server) {
+static void schedule_next(sim_server *server) {
     const sim_truth *truth = &server->world->truth;
-    if (server->waits || server->applied == truth->log_count)
+    if (server->is_scheduled || server->applied == truth->log_count)
         return;
     int64_t at_ms = truth->writes[truth->log[server->applied]].at_ms - (int64_t)SIM_START_MS * 1000;
     int64_t at = at_ms * SIM_MILLISECOND + server->lag;
-    server->waits = true;
-    sim_at(server->world, at > server->world->now ? at : server->world->now, follow, server, server->generation);
+    server->is_scheduled = true;
+    sim_at(server->world, at > server->world->now ? at : server->world->now, apply_due, server, server->generation);
 }
 
-static void follow(void *user, uint64_t generation) {
+static void apply_due(void *user, uint64_t generation) {
     sim_server *server = user;
     if (generation != server->generation)
         return;
-    server->waits = false;
+    server->is_scheduled = false;
     const sim_truth *truth = &server->world->truth;
     int64_t until = sim_server_now_ms(server->world) - server->lag / SIM_MILLISECOND;
     while (server->applied < truth->log_count && truth->writes[truth->log[server->applied]].at_ms <= until)
         apply(server);
-    wait_for_next(server);
+    schedule_next(server);
 }
 
 void sim_server_catch_up(sim_server *server) {
@@ -115,16 +115,16 @@ void sim_server_catch_up(sim_server *server) {
 void sim_server_set_lag(sim_server *server, int64_t lag) {
     server->lag = lag;
     server->generation++; /* what was planned with the old lag is void */
-    server->waits = false;
-    wait_for_next(server);
+    server->is_scheduled = false;
+    schedule_next(server);
 }
 
-void sim_servers_written(sim_world *world) {
+void sim_servers_note_write(sim_world *world) {
     for (unsigned i = 0; i < world->plan.servers; i++) {
         if (i == 0)
             sim_server_catch_up(&world->servers[i]);
         else
-            wait_for_next(&world->servers[i]);
+            schedule_next(&world->servers[i]);
     }
 }
 
@@ -133,7 +133,7 @@ void sim_servers_restore(sim_world *world) {
         sim_server *server = &world->servers[i];
         kt_cluster_free(server->cluster);
         server->generation++;
-        server->waits = false;
+        server->is_scheduled = false;
         new_cluster(server);
         sim_server_catch_up(server);
         kt_cluster_compact(server->cluster, 0);

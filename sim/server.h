@@ -12,9 +12,9 @@ typedef struct sim_server {
     kt_cluster *cluster;
     size_t applied; /* writes of the log */
     int64_t lag;
-    bool waits; /* an action of the agenda will apply what is next */
+    bool is_scheduled; /* an action of the agenda will apply what is next */
     int64_t down_until;
-    uint64_t life;       /* of the last write: counts restores */
+    uint64_t restores;   /* of the last write: counts restores */
     uint64_t generation; /* of what the agenda has of it */
 } sim_server;
 
@@ -25,7 +25,7 @@ enum {
 void sim_servers_make(sim_world *world);
 void sim_servers_free(sim_world *world);
 /* The log has grown. */
-void sim_servers_written(sim_world *world);
+void sim_servers_note_write(sim_world *world);
 /* The log was cut: all start again from what is left. */
 void sim_servers_restore(sim_world *world);
 /* Applies everything at once, as a consistent read waits for. */

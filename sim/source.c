@@ -5,7 +5,7 @@
 
 static void note_list(sim_source *source) {
     const sim_witness *witness = &source->world->client.informers[source->informer].witness;
-    source->asked_at = source->world->now;
+    source->list_began_at = source->world->now;
     source->relists += witness->has_list;
 }
 
@@ -17,7 +17,7 @@ static ki_status source_list(ki_list_watch *base, const ki_list_options *options
     bool is_version_check = options->limit == 1 && options->resource_version_match;
     if (!source->is_consistency_check && !options->continue_token && !is_version_check) {
         note_list(source);
-        source->asked_stream = false;
+        source->is_streaming = false;
         source->lists += !reflector->list.is_full && !reflector->list.is_latest;
     }
     world->requester_number = sim_requester_number(source->informer, source->is_consistency_check);
@@ -32,10 +32,10 @@ static ki_status source_watch(ki_list_watch *base, const ki_watch_options *optio
     sim_world *world = source->world;
     if (options->send_initial_events) {
         note_list(source);
-        source->asked_stream = true;
+        source->is_streaming = true;
         source->lists++;
     }
-    source->opened_at = world->now;
+    source->watch_began_at = world->now;
     world->requester_number = sim_requester_number(source->informer, source->is_consistency_check);
     ki_status status = source->inner->ops->watch(source->inner, options, handler, err);
     world->requester_number = SIM_NO_REQUESTER;

@@ -16,11 +16,11 @@ typedef struct sim_source {
     unsigned informer;
     bool is_consistency_check;
     /* what it was asked for */
-    uint64_t lists;    /* streaming ones too; without further pages and second tries of the same list */
-    uint64_t relists;  /* all that is not the first list, second tries too, but for pages */
-    int64_t asked_at;  /* the last list, by its first page */
-    bool asked_stream; /* as a streaming list */
-    int64_t opened_at; /* the last watch or streaming list */
+    uint64_t lists;         /* streaming ones too; without further pages and second tries of the same list */
+    uint64_t relists;       /* all that is not the first list, second tries too, but for pages */
+    int64_t list_began_at;  /* the last list, by its first page */
+    bool is_streaming;      /* as a streaming list */
+    int64_t watch_began_at; /* the last watch or streaming list */
 } sim_source;
 
 /* In place of `inner`, which it frees. */

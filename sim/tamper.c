@@ -75,7 +75,7 @@ static void append_bad_event(sim_exchange *exchange, ki_str frame) {
     if (exchange->number % 2 && append_damaged(exchange, frame))
         return;
     if (read_key(exchange->world, frame, &key))
-        exchange->world->truth.keys[key].is_unknowable = true;
+        exchange->world->truth.keys[key].has_undetectable_loss = true;
     ki_buffer_append_string(&exchange->out, kt_fault_bad_event((size_t)exchange->number / 2));
 }
 
@@ -113,7 +113,7 @@ static void append_event(sim_exchange *exchange, ki_str frame) {
         uint32_t key;
         exchange->lose_next = false;
         if (read_key(exchange->world, frame, &key))
-            exchange->world->truth.keys[key].is_unknowable = true;
+            exchange->world->truth.keys[key].has_undetectable_loss = true;
         SIM_TRACE(exchange->world, "request %llu: loses %.*s", (unsigned long long)exchange->number, (int)frame.size,
                   frame.data);
         return;

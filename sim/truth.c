@@ -21,19 +21,19 @@ static uint64_t append(sim_world *world, sim_write write) {
     uint64_t n = truth->write_count++;
     write.at_ms = sim_server_now_ms(world);
     write.wall_ms = write.at_ms + world->wall_jump / SIM_MILLISECOND;
-    write.life = truth->restored;
+    write.restores = truth->restores;
     uint64_t before = truth->keys[write.key].n;
-    write.birth = before ? truth->writes[before].birth : n;
+    write.creation = before ? truth->writes[before].creation : n;
     truth->writes[n] = write;
     truth->log[truth->log_count++] = n;
-    sim_servers_written(world);
+    sim_servers_note_write(world);
     sim_server *first = &world->servers[0];
     write.revision = kt_cluster_revision(first->cluster);
     if (!write.is_delete)
         sim_server_uid(first, write.key, write.uid);
     truth->writes[n] = write;
     truth->keys[write.key].n = write.is_delete ? 0 : n;
-    truth->keys[write.key].touched_at = n;
+    truth->keys[write.key].last_write = n;
     world->writes++;
     SIM_TRACE(world, "write %llu: %s %s label %c at revision %llu", (unsigned long long)n,
               write.is_delete ? "delete" : "put", sim_key_text(write.key), (char)('a' + write.label),
@@ -56,7 +56,7 @@ void sim_truth_restore(sim_world *world, size_t kept) {
     for (size_t i = kept; i < truth->log_count; i++)
         truth->writes[truth->log[i]].is_lost = true;
     truth->log_count = kept;
-    truth->restored++;
+    truth->restores++;
     for (uint32_t key = 0; key < SIM_KEYS; key++)
         truth->keys[key].n = 0;
     for (size_t i = 0; i < kept; i++) {
@@ -104,16 +104,17 @@ uint64_t sim_truth_read(sim_world *world, const ki_object *obj, uint32_t *ret_ke
     return n;
 }
 
-bool sim_truth_has(const sim_truth *truth, const sim_selection *selection, uint64_t n) {
+bool sim_truth_is_selected(const sim_truth *truth, const sim_selection *selection, uint64_t n) {
     const sim_write *write = &truth->writes[n];
-    return n && !write->is_delete && sim_selection_has(selection, sim_key_ns(write->key), write->label);
+    return n && !write->is_delete && sim_selection_matches(selection, sim_key_ns(write->key), write->label);
 }
 
-bool sim_truth_is_there_since(const sim_truth *truth, const sim_selection *selection, uint64_t n) {
+bool sim_truth_exists_since(const sim_truth *truth, const sim_selection *selection, uint64_t n) {
     uint32_t key = truth->writes[n].key;
     for (uint64_t later = n; later < truth->write_count; later++) {
         const sim_write *write = &truth->writes[later];
-        if (write->key == key && (write->is_delete || write->is_lost || !sim_truth_has(truth, selection, later)))
+        if (write->key == key &&
+            (write->is_delete || write->is_lost || !sim_truth_is_selected(truth, selection, later)))
             return false;
     }
     return true;

@@ -22,20 +22,20 @@ typedef struct sim_write {
     bool is_delete;
     bool is_lost; /* the cluster was restored to a time before it */
     uint64_t revision;
-    uint64_t life; /* how often the cluster had been restored */
+    uint64_t restores; /* how often the cluster had been restored */
     int64_t at_ms;
     int64_t wall_ms; /* the same by the servers' wall clock */
     char uid[SIM_UID_SIZE];
-    uint64_t birth; /* the write that made the object */
+    uint64_t creation; /* the write that made the object */
     /* of that one: the life of the client whose informer saw, or inferred, that the object ended */
-    uint64_t seen_end[SIM_MAX_INFORMERS], inferred_end[SIM_MAX_INFORMERS];
+    uint64_t deletion_seen_in[SIM_MAX_INFORMERS], deletion_inferred_in[SIM_MAX_INFORMERS];
 } sim_write;
 
 typedef struct sim_key {
     uint64_t n;       /* the write of its state now; 0: it is not there */
     bool is_poisoned; /* one of its states was made unusable on its way: its place in the cache is no longer foreseen */
-    bool is_unknowable;  /* an event of it was lost, and no client can know */
-    uint64_t touched_at; /* the last write of any kind */
+    bool has_undetectable_loss; /* an event of it was lost, and no client can know */
+    uint64_t last_write;        /* the last write of any kind */
 } sim_key;
 
 typedef struct sim_truth {
@@ -44,7 +44,7 @@ typedef struct sim_truth {
     uint64_t *log; /* numbers of the writes that the cluster has: shorter after a restore */
     size_t log_count;
     sim_key keys[SIM_KEYS];
-    uint64_t restored; /* how often */
+    uint64_t restores; /* how often */
 } sim_truth;
 
 static inline unsigned sim_key_ns(uint32_t key) {
@@ -61,9 +61,9 @@ void sim_truth_restore(sim_world *world, size_t kept);
 /* The number of an object's state; 0 where it is no object of the cluster's (an objection then). */
 uint64_t sim_truth_read(sim_world *world, const ki_object *obj, uint32_t *ret_key);
 /* Is `n` part of the selection? */
-bool sim_truth_has(const sim_truth *truth, const sim_selection *selection, uint64_t n);
+bool sim_truth_is_selected(const sim_truth *truth, const sim_selection *selection, uint64_t n);
 /* Has the object been there, and of the selection, ever since write `n` made its state? */
-bool sim_truth_is_there_since(const sim_truth *truth, const sim_selection *selection, uint64_t n);
+bool sim_truth_exists_since(const sim_truth *truth, const sim_selection *selection, uint64_t n);
 /* May a reader who has seen `before` (0: nothing) see `after` now? */
 bool sim_truth_may_follow(const sim_truth *truth, uint64_t before, uint64_t after);
 

@@ -25,10 +25,10 @@ static void check_cache(const sim_wait *wait) {
     for (uint64_t n = 1; n < truth->write_count; n++) {
         const sim_write *write = &truth->writes[n];
         if (write->revision != wait->version || write->is_lost || write->is_delete ||
-            truth->keys[write->key].is_unknowable || !present[write->key] ||
+            truth->keys[write->key].has_undetectable_loss || !present[write->key] ||
             sim_network_has_overtaken_event(world, wait->informer, write->key))
             continue;
-        if (present[write->key] < n && sim_truth_has(truth, &informer->selection, n))
+        if (present[write->key] < n && sim_truth_is_selected(truth, &informer->selection, n))
             sim_fail(world, "a wait for version %" PRIu64 " ended with ok, and %s is at write %" PRIu64, wait->version,
                      sim_key_text(write->key), present[write->key]);
     }
@@ -51,7 +51,7 @@ static void on_version(ki_informer *informer, ki_status status, void *user) {
     sim_world *world = wait->world;
     (void)informer;
     SIM_TRACE(world, "the wait for version %" PRIu64 " ends: %s", wait->version, ki_status_name(status));
-    sim_note(world, wait->version * 17 + (uint64_t)status);
+    sim_digest_add(world, wait->version * 17 + (uint64_t)status);
     if (wait->is_called)
         sim_fail(world, "the wait for version %" PRIu64 " is called twice", wait->version);
     wait->is_called = true;
@@ -59,15 +59,15 @@ static void on_version(ki_informer *informer, ki_status status, void *user) {
         sim_fail(world, "the wait for version %" PRIu64 " is cancelled, and nobody stops", wait->version);
     if (status == KI_ERR_TIMEOUT && world->now < wait->deadline)
         sim_fail(world, "the wait for version %" PRIu64 " times out too early", wait->version);
-    if (status == KI_OK && wait->restored == world->truth.restored && !wait->is_of_another_time &&
+    if (status == KI_OK && wait->restores == world->truth.restores && !wait->is_version_reused &&
         version_of_cache(wait) < wait->version)
         sim_fail(world, "the wait for version %" PRIu64 " is called, and the cache is at %" PRIu64, wait->version,
                  version_of_cache(wait));
-    if (status == KI_OK && !world->truth.restored && !wait->is_of_another_time)
+    if (status == KI_OK && !world->truth.restores && !wait->is_version_reused)
         check_cache(wait);
 }
 
-void sim_waiter_written(sim_world *world, uint64_t version) {
+void sim_waiter_note_write(sim_world *world, uint64_t version) {
     sim_waiter *waiter = &world->waiter;
     sim_random *random = &waiter->random;
     if (!random->state)
@@ -80,12 +80,12 @@ void sim_waiter_written(sim_world *world, uint64_t version) {
     *wait = (sim_wait){ .world = world,
                         .informer = informer,
                         .version = version,
-                        .restored = world->truth.restored,
+                        .restores = world->truth.restores,
                         .deadline = timeout_ms < 0 ? INT64_MAX : world->now + timeout_ms * SIM_MILLISECOND };
     char text[32];
     snprintf(text, sizeof text, "%" PRIu64, version);
     /* The version was written just now: a cache at a later version still has the state before a restore, and versions repeat. */
-    wait->is_of_another_time = version_of_cache(wait) >= version;
+    wait->is_version_reused = version_of_cache(wait) >= version;
     ki_status status = ki_informer_wait_for_version_async(world->client.informers[informer].informer, NULL, text,
                                                           timeout_ms, on_version, wait, NULL);
     if (status && status != KI_ERR_NO_MEMORY)
@@ -93,7 +93,7 @@ void sim_waiter_written(sim_world *world, uint64_t version) {
     waiter->count += status == KI_OK;
 }
 
-void sim_waiter_look(sim_world *world) {
+void sim_waiter_check(sim_world *world) {
     for (size_t i = 0; i < world->waiter.count && world->client.factory; i++) {
         const sim_wait *wait = &world->waiter.waits[i];
         if (wait->is_called)
@@ -106,11 +106,11 @@ void sim_waiter_look(sim_world *world) {
     }
 }
 
-void sim_waiter_stop(sim_world *world) {
+void sim_waiter_client_stops(sim_world *world) {
     world->waiter.is_stopping = true;
 }
 
-void sim_waiter_stopped(sim_world *world) {
+void sim_waiter_client_stopped(sim_world *world) {
     for (size_t i = 0; i < world->waiter.count; i++) {
         if (!world->waiter.waits[i].is_called)
             sim_fail(world, "the wait for version %" PRIu64 " was not called, and the informer has ended",

@@ -15,10 +15,10 @@ enum {
 typedef struct sim_wait {
     sim_world *world;
     unsigned informer;
-    uint64_t version, restored;
+    uint64_t version, restores;
     int64_t deadline; /* INT64_MAX: none */
     bool is_called;
-    bool is_of_another_time; /* the cache was past the version when it was written: by versions from before a restore */
+    bool is_version_reused; /* the cache was past the version when it was written: by versions from before a restore */
 } sim_wait;
 
 typedef struct sim_waiter {
@@ -29,11 +29,11 @@ typedef struct sim_waiter {
 } sim_waiter;
 
 /* A write has been made; by chance somebody waits for it. */
-void sim_waiter_written(sim_world *world, uint64_t version);
+void sim_waiter_note_write(sim_world *world, uint64_t version);
 /* Where nothing is due: whoever waits still has not been served. */
-void sim_waiter_look(sim_world *world);
+void sim_waiter_check(sim_world *world);
 /* The client is about to stop; it has stopped: every wait was called. */
-void sim_waiter_stop(sim_world *world);
-void sim_waiter_stopped(sim_world *world);
+void sim_waiter_client_stops(sim_world *world);
+void sim_waiter_client_stopped(sim_world *world);
 
 #endif

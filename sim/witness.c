@@ -6,26 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static sim_witness *of(ki_queue *queue) {
+static sim_witness *witness_of(ki_queue *queue) {
     return (sim_witness *)(void *)queue;
 }
 
-static sim_write *birth_of(const sim_witness *witness, uint64_t n) {
+static sim_write *creation_of(const sim_witness *witness, uint64_t n) {
     const sim_truth *truth = &witness->world->truth;
-    return &truth->writes[truth->writes[n].birth];
+    return &truth->writes[truth->writes[n].creation];
 }
 
-bool sim_witness_has_seen_end(const sim_witness *witness, uint64_t n) {
-    return birth_of(witness, n)->seen_end[witness->informer] == witness->world->client.life;
+bool sim_witness_saw_deletion(const sim_witness *witness, uint64_t n) {
+    return creation_of(witness, n)->deletion_seen_in[witness->informer] == witness->world->client.incarnation;
 }
 
-bool sim_witness_has_inferred_end(const sim_witness *witness, uint64_t n) {
-    return birth_of(witness, n)->inferred_end[witness->informer] == witness->world->client.life;
+bool sim_witness_inferred_deletion(const sim_witness *witness, uint64_t n) {
+    return creation_of(witness, n)->deletion_inferred_in[witness->informer] == witness->world->client.incarnation;
 }
 
-static void infer_end(sim_witness *witness, uint32_t key) {
-    birth_of(witness, witness->known[key])->inferred_end[witness->informer] = witness->world->client.life;
-    witness->known[key] = 0;
+static void infer_deletion(sim_witness *witness, uint32_t key) {
+    creation_of(witness, witness->expected[key])->deletion_inferred_in[witness->informer] =
+        witness->world->client.incarnation;
+    witness->expected[key] = 0;
 }
 
 /* --- how old the cache is ----------------------------------------------------------------------------------------------------- */
@@ -36,30 +37,30 @@ static bool is_stored(const sim_witness *witness, uint32_t key) {
     uint32_t same;
     uint64_t n = obj ? sim_truth_read(witness->world, obj, &same) : 0;
     ki_object_unref(obj);
-    return n == witness->known[key];
+    return n == witness->expected[key];
 }
 
 /* Before a change of the key. */
-static void note_change(sim_witness *witness, uint32_t key) {
-    if (witness->is_behind[key] && !is_stored(witness, key))
+static void mark_pending(sim_witness *witness, uint32_t key) {
+    if (witness->is_pending[key] && !is_stored(witness, key))
         return;
-    witness->is_behind[key] = true;
-    witness->told_before[key] = witness->told_at;
+    witness->is_pending[key] = true;
+    witness->fresh_before[key] = witness->fresh_at;
 }
 
-void sim_witness_told(sim_witness *witness) {
-    witness->told_at = witness->world->now;
+void sim_witness_note_event(sim_witness *witness) {
+    witness->fresh_at = witness->world->now;
 }
 
 int64_t sim_witness_fresh_at(sim_witness *witness, const uint64_t present[SIM_KEYS]) {
-    int64_t fresh = witness->told_at;
+    int64_t fresh = witness->fresh_at;
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
-        if (!witness->is_behind[key])
+        if (!witness->is_pending[key])
             continue;
-        if (present[key] == witness->known[key])
-            witness->is_behind[key] = false;
-        else if (witness->told_before[key] < fresh)
-            fresh = witness->told_before[key];
+        if (present[key] == witness->expected[key])
+            witness->is_pending[key] = false;
+        else if (witness->fresh_before[key] < fresh)
+            fresh = witness->fresh_before[key];
     }
     return fresh;
 }
@@ -75,41 +76,41 @@ static bool is_same_object(const sim_witness *witness, uint64_t a, uint64_t b) {
 }
 
 /* `known` is gone, and nobody has seen how, where another one stands in its place. */
-static void put(sim_witness *witness, uint32_t key, uint64_t n, uint64_t version) {
-    if (witness->known[key] && !is_same_object(witness, witness->known[key], n))
-        infer_end(witness, key);
-    witness->known[key] = n;
+static void set_expected(sim_witness *witness, uint32_t key, uint64_t n, uint64_t version) {
+    if (witness->expected[key] && !is_same_object(witness, witness->expected[key], n))
+        infer_deletion(witness, key);
+    witness->expected[key] = n;
     witness->version[key] = version;
 }
 
-static void see_change(sim_witness *witness, const ki_object *obj) {
+static void expect_state(sim_witness *witness, const ki_object *obj) {
     uint32_t key;
     uint64_t n = sim_truth_read(witness->world, obj, &key), version = version_of(obj);
-    witness->has_begun = true;
+    witness->has_queued = true;
     if (!n)
         return;
-    uint64_t known = witness->known[key];
-    if (known &&
-        (version < witness->version[key] || (version == witness->version[key] && is_same_object(witness, known, n))))
+    uint64_t expected = witness->expected[key];
+    if (expected &&
+        (version < witness->version[key] || (version == witness->version[key] && is_same_object(witness, expected, n))))
         return; /* repeated */
-    note_change(witness, key);
-    put(witness, key, n, version);
+    mark_pending(witness, key);
+    set_expected(witness, key, n, version);
 }
 
-static void see_deletion(sim_witness *witness, const ki_object *obj) {
+static void expect_deletion(sim_witness *witness, const ki_object *obj) {
     uint32_t key;
     uint64_t n = sim_truth_read(witness->world, obj, &key);
-    witness->has_begun = true;
+    witness->has_queued = true;
     if (!n)
         return;
     /* Also where a list came first that lacked it: that one may still be queued. */
-    birth_of(witness, n)->seen_end[witness->informer] = witness->world->client.life;
-    if (!witness->known[key] || version_of(obj) < witness->version[key])
+    creation_of(witness, n)->deletion_seen_in[witness->informer] = witness->world->client.incarnation;
+    if (!witness->expected[key] || version_of(obj) < witness->version[key])
         return;
-    note_change(witness, key);
-    if (!is_same_object(witness, witness->known[key], n))
-        infer_end(witness, key);
-    witness->known[key] = 0;
+    mark_pending(witness, key);
+    if (!is_same_object(witness, witness->expected[key], n))
+        infer_deletion(witness, key);
+    witness->expected[key] = 0;
 }
 
 /* The key whose state could not be read: nothing of it has changed, as far as anyone knows. */
@@ -120,7 +121,7 @@ static bool is_kept(const ki_listing *list, uint32_t key) {
     return is_kept;
 }
 
-static void see_list(sim_witness *witness, const ki_listing *list) {
+static void expect_list(sim_witness *witness, const ki_listing *list) {
     ki_object *const *objects = list->objects;
     size_t count = list->count;
     const sim_source *source = &witness->world->client.informers[witness->informer].source;
@@ -140,81 +141,81 @@ static void see_list(sim_witness *witness, const ki_listing *list) {
                 witness->version[key] = 0;
             continue;
         }
-        if (listed[key] != witness->known[key])
-            note_change(witness, key);
+        if (listed[key] != witness->expected[key])
+            mark_pending(witness, key);
         if (listed[key])
-            put(witness, key, listed[key], versions[key]);
-        else if (witness->known[key])
-            infer_end(witness, key);
+            set_expected(witness, key, listed[key], versions[key]);
+        else if (witness->expected[key])
+            infer_deletion(witness, key);
     }
-    if (!witness->has_begun)
-        memcpy(witness->population, listed, sizeof listed);
-    witness->has_begun = witness->has_list = true;
+    if (!witness->has_queued)
+        memcpy(witness->first_list, listed, sizeof listed);
+    witness->has_queued = witness->has_list = true;
     witness->lists++;
     witness->items += count;
-    witness->streams += source->asked_stream;
-    witness->told_at = source->asked_stream ? witness->world->now : source->asked_at;
-    witness->is_unsure = false;
+    witness->streams += source->is_streaming;
+    witness->fresh_at = source->is_streaming ? witness->world->now : source->list_began_at;
+    witness->is_uncertain = false;
 }
 
 /* --- the queue ------------------------------------------------------------------------------------------------------------------- */
 
 static ki_status refused(sim_witness *witness, ki_status status) {
     witness->refused += status != KI_OK;
-    witness->is_unsure = witness->is_unsure || status;
+    witness->is_uncertain = witness->is_uncertain || status;
     return status;
 }
 
 static ki_status witness_add(ki_queue *queue, ki_object *obj, ki_error *err) {
-    sim_witness *witness = of(queue);
+    sim_witness *witness = witness_of(queue);
     ki_status status = witness->inner->ops->add(witness->inner, obj, err);
     if (!status)
-        see_change(witness, obj);
+        expect_state(witness, obj);
     return refused(witness, status);
 }
 
 static ki_status witness_update(ki_queue *queue, ki_object *obj, ki_error *err) {
-    sim_witness *witness = of(queue);
+    sim_witness *witness = witness_of(queue);
     ki_status status = witness->inner->ops->update(witness->inner, obj, err);
     if (!status)
-        see_change(witness, obj);
+        expect_state(witness, obj);
     return refused(witness, status);
 }
 
 /* Of a deletion that could not be read: the object that is known is gone, and nobody saw its last state. */
-static void see_loss(sim_witness *witness, const ki_object *obj) {
+static void expect_unknown_deletion(sim_witness *witness, const ki_object *obj) {
     uint32_t key;
-    if (!sim_truth_read(witness->world, obj, &key) || !witness->known[key])
+    if (!sim_truth_read(witness->world, obj, &key) || !witness->expected[key])
         return;
-    note_change(witness, key);
-    infer_end(witness, key);
+    mark_pending(witness, key);
+    infer_deletion(witness, key);
 }
 
 static ki_status witness_remove(ki_queue *queue, ki_object *obj, bool is_last_state, ki_error *err) {
-    sim_witness *witness = of(queue);
+    sim_witness *witness = witness_of(queue);
     ki_status status = witness->inner->ops->remove(witness->inner, obj, is_last_state, err);
     if (!status && is_last_state)
-        see_deletion(witness, obj);
+        expect_deletion(witness, obj);
     else if (!status)
-        see_loss(witness, obj);
+        expect_unknown_deletion(witness, obj);
     return refused(witness, status);
 }
 
 static ki_status witness_replace(ki_queue *queue, const ki_listing *list, ki_error *err) {
-    sim_witness *witness = of(queue);
+    sim_witness *witness = witness_of(queue);
     ki_status status = witness->inner->ops->replace(witness->inner, list, err);
     if (!status)
-        see_list(witness, list);
+        expect_list(witness, list);
     return refused(witness, status);
 }
 
 static ki_status witness_resync(ki_queue *queue, ki_error *err) {
-    sim_witness *witness = of(queue);
+    sim_witness *witness = witness_of(queue);
     return witness->inner->ops->resync(witness->inner, err);
 }
 
 static ki_status witness_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
-    sim_witness *witness = of(queue);
+    sim_witness *witness = witness_of(queue);
     witness->inner->slice = queue->slice;
     ki_status status = witness->inner->ops->pop(witness->inner, process, user, err);
     queue->work = witness->inner->work;
@@ -227,7 +228,7 @@ static bool witness_is_resyncing(const ki_queue *queue) {
 }
 
 static void witness_close(ki_queue *queue) {
-    sim_witness *witness = of(queue);
+    sim_witness *witness = witness_of(queue);
     witness->inner->ops->close(witness->inner);
 }
 
@@ -242,7 +243,7 @@ static size_t witness_length(const ki_queue *queue) {
 }
 
 static void witness_free(ki_queue *queue) {
-    sim_witness *witness = of(queue);
+    sim_witness *witness = witness_of(queue);
     witness->inner->ops->free(witness->inner);
 }
 
@@ -267,7 +268,7 @@ void sim_witness_init(sim_witness *witness, sim_world *world, unsigned informer,
         .free = witness_free,
     };
     *witness = (sim_witness){
-        .queue = { .ops = &ops }, .inner = inner, .world = world, .informer = informer, .told_at = SIM_NEVER
+        .queue = { .ops = &ops }, .inner = inner, .world = world, .informer = informer, .fresh_at = SIM_NEVER
     };
     inner->ready = on_ready;
     inner->ready_user = witness;

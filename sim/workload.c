@@ -4,7 +4,7 @@
 #include "sim/world.h"
 
 enum {
-    MOST_IN_A_BURST = 30,
+    BURST_MAX = 30,
     SPARE_REVISIONS = 4 /* a write makes at most so many: its namespace, and itself */
 };
 
@@ -12,17 +12,18 @@ bool sim_workload_may_write(sim_world *world, uint64_t writes) {
     uint64_t revision = kt_cluster_revision(world->servers[0].cluster);
     if (world->now < world->network.type_gone_until)
         return false; /* nobody can write what has no type */
-    return revision + writes + SPARE_REVISIONS < sim_client_is_ahead(world);
+    return revision + writes + SPARE_REVISIONS < sim_client_version_limit(world);
 }
 
 static unsigned label(sim_world *world) {
-    return (unsigned)sim_below(&world->workload, SIM_LABELS);
+    return (unsigned)sim_below(&world->workload_random, SIM_LABELS);
 }
 
 void sim_workload_write(sim_world *world) {
-    sim_random *random = &world->workload;
+    sim_random *random = &world->workload_random;
     const sim_truth *truth = &world->truth;
-    uint32_t key = (uint32_t)(sim_below(random, SIM_NAMESPACES) * SIM_NAME_MAX + sim_below(random, world->plan.names));
+    uint32_t key =
+        (uint32_t)(sim_below(random, SIM_NAMESPACES) * SIM_NAME_MAX + sim_below(random, world->plan.name_count));
     uint64_t now = truth->keys[key].n;
     uint64_t dice = sim_below(random, 100);
     unsigned new_label = label(world);
@@ -38,25 +39,25 @@ void sim_workload_write(sim_world *world) {
     } else {
         sim_truth_put(world, key, dice < 45 ? new_label : truth->writes[now].label);
     }
-    sim_waiter_written(world, truth->writes[truth->write_count - 1].revision);
+    sim_waiter_note_write(world, truth->writes[truth->write_count - 1].revision);
 }
 
-static void write_some(void *user, uint64_t argument) {
+static void write_and_repeat(void *user, uint64_t argument) {
     sim_world *world = user;
     (void)argument;
-    sim_random *random = &world->workload;
-    uint64_t count = sim_chance(random, world->plan.burst) ? 1 + sim_below(random, MOST_IN_A_BURST) : 1;
+    sim_random *random = &world->workload_random;
+    uint64_t count = sim_chance(random, world->plan.burst_percent) ? 1 + sim_below(random, BURST_MAX) : 1;
     while (count-- > 0)
         sim_workload_write(world);
-    if (!world->healed)
-        sim_after(world, sim_between(random, 0, 2 * world->plan.write_every), write_some, world, 0);
+    if (!world->is_fault_free)
+        sim_after(world, sim_between(random, 0, 2 * world->plan.write_every), write_and_repeat, world, 0);
 }
 
-void sim_workload_begin(sim_world *world) {
-    world->workload = sim_random_from(world->plan.seed, 31);
-    for (uint64_t count = sim_below(&world->workload, 30); count > 0; count--)
+void sim_workload_start(sim_world *world) {
+    world->workload_random = sim_random_from(world->plan.seed, 31);
+    for (uint64_t count = sim_below(&world->workload_random, 30); count > 0; count--)
         sim_workload_write(world);
-    sim_after(world, 0, write_some, world, 0);
+    sim_after(world, 0, write_and_repeat, world, 0);
 }
 
 bool sim_workload_repair(sim_world *world) {

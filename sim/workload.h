@@ -7,7 +7,7 @@
 
 typedef struct sim_world sim_world;
 
-void sim_workload_begin(sim_world *world);
+void sim_workload_start(sim_world *world);
 /* One change, by chance. */
 void sim_workload_write(sim_world *world);
 /* May so many writes be made now? */

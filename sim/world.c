@@ -11,15 +11,15 @@
 #include <stdio.h>
 
 enum {
-    LOOK_EVERY_S = 20,
+    CHECK_EVERY_S = 20,
     AGREE_WITHIN_S =
         600, /* silence 90 s, a streaming list without an end 300 s, the longest backoff 60 s, a few in a row */
     AGREE_AGAIN_WITHIN_S = 200,
     NOTICE_WITHIN_S =
         400, /* that the cluster was restored: two watches of 90 s, the list, and a wait of 60 s before each */
     LAST_WRITES = 10,
-    HEALTH_EVERY = 4,          /* of the times when nothing is due */
-    MOST_STEPS_AT_ONCE = 20000 /* steps without any time passing: more is a busy loop */
+    HEALTH_EVERY = 4,         /* of the times when nothing is due */
+    STEPS_AT_ONCE_MAX = 20000 /* steps without any time passing: more is a busy loop */
 };
 
 void sim_fail(sim_world *world, const char *format, ...) {
@@ -33,7 +33,7 @@ void sim_fail(sim_world *world, const char *format, ...) {
     SIM_TRACE(world, "MUST NOT BE: %s", world->message);
 }
 
-void sim_say(const sim_world *world, const char *format, ...) {
+void sim_trace(const sim_world *world, const char *format, ...) {
     va_list args;
     printf("%11.6f ", (double)world->now / 1e9);
     va_start(args, format);
@@ -47,7 +47,7 @@ static int64_t virtual_now(void *user) {
     return world->now;
 }
 
-static int64_t forbidden_wall(void *user) {
+static int64_t fail_wall_clock(void *user) {
     sim_world *world = user;
     sim_fail(world, "somebody looks at the wall clock");
     return (int64_t)SIM_START_MS * SIM_SECOND + world->now + world->wall_jump;
@@ -76,7 +76,7 @@ static void settle(sim_world *world) {
             return;
         if (timeout == 0)
             step(world);
-        if (++steps > MOST_STEPS_AT_ONCE) {
+        if (++steps > STEPS_AT_ONCE_MAX) {
             sim_fail(world, "a busy loop: %d steps and no time has passed", steps);
             return;
         }
@@ -84,16 +84,16 @@ static void settle(sim_world *world) {
 }
 
 /* Runs until `until`, or until `is_over` says so. */
-static bool run_until(sim_world *world, int64_t until, bool (*is_over)(sim_world *world)) {
+static bool run_until(sim_world *world, int64_t until, bool (*is_done)(sim_world *world)) {
     for (;;) {
         settle(world);
         if (world->failed)
             return false;
-        if (world->settled++ % HEALTH_EVERY == 0 || world->now < world->network.small_chunks_until) {
-            sim_health_look(world);
-            sim_waiter_look(world);
+        if (world->settle_count++ % HEALTH_EVERY == 0 || world->now < world->network.small_chunks_until) {
+            sim_health_check(world);
+            sim_waiter_check(world);
         }
-        if (is_over && is_over(world))
+        if (is_done && is_done(world))
             return true;
         int64_t next = sim_agenda_next(&world->agenda);
         int timeout = ki_engine_timeout(world->engine);
@@ -110,23 +110,23 @@ static bool run_until(sim_world *world, int64_t until, bool (*is_over)(sim_world
 
 /* --- what is planned ------------------------------------------------------------------------------------------------------------ */
 
-static void look(void *user, uint64_t argument) {
+static void check_stores(void *user, uint64_t argument) {
     sim_world *world = user;
     (void)argument;
-    sim_oracle_look(world);
-    sim_after(world, LOOK_EVERY_S * SIM_SECOND, look, world, 0);
+    sim_oracle_check(world);
+    sim_after(world, CHECK_EVERY_S * SIM_SECOND, check_stores, world, 0);
 }
 
 static void inject(void *user, uint64_t index) {
     sim_world *world = user;
-    if (!world->healed)
+    if (!world->is_fault_free)
         sim_inject(world, &world->plan.faults[index]);
 }
 
-static void act(void *user, uint64_t what) {
+static void reconfigure(void *user, uint64_t what) {
     sim_world *world = user;
-    if (!world->healed)
-        sim_client_act(world, what);
+    if (!world->is_fault_free)
+        sim_client_reconfigure(world, what);
 }
 
 static void start_client(void *user, uint64_t argument) {
@@ -134,14 +134,14 @@ static void start_client(void *user, uint64_t argument) {
     sim_client_start(user);
 }
 
-static void plan_all(sim_world *world) {
+static void schedule_plan(sim_world *world) {
     const sim_plan *plan = &world->plan;
     sim_random random = sim_random_from(plan->seed, 41);
     for (size_t i = 0; i < plan->fault_count; i++)
         sim_at(world, plan->faults[i].at, inject, world, i);
-    for (unsigned i = 0; i < plan->late_events; i++)
-        sim_at(world, sim_between(&random, 0, plan->duration), act, world, sim_random_next(&random));
-    sim_at(world, LOOK_EVERY_S * SIM_SECOND, look, world, 0);
+    for (unsigned i = 0; i < plan->reconfigurations; i++)
+        sim_at(world, sim_between(&random, 0, plan->duration), reconfigure, world, sim_random_next(&random));
+    sim_at(world, CHECK_EVERY_S * SIM_SECOND, check_stores, world, 0);
     sim_at(world, sim_between(&random, 0, 3) * SIM_SECOND, start_client, world, 0);
 }
 
@@ -174,8 +174,8 @@ static void repair(void *user, uint64_t argument) {
         sim_after(world, SIM_SECOND, repair, world, argument);
 }
 
-static bool is_noticed(sim_world *world) {
-    return sim_client_is_ahead(world) == UINT64_MAX;
+static bool is_restore_noticed(sim_world *world) {
+    return sim_client_version_limit(world) == UINT64_MAX;
 }
 
 static bool agrees(sim_world *world) {
@@ -184,25 +184,25 @@ static bool agrees(sim_world *world) {
 
 static void demand_agreement(sim_world *world, int64_t until) {
     if (!run_until(world, until, agrees))
-        sim_oracle_blame(world);
+        sim_oracle_report(world);
     if (world->failed)
         return;
     SIM_TRACE(world, "the client agrees with the cluster");
-    sim_oracle_look(world);
+    sim_oracle_check(world);
     sim_oracle_compare_handlers(world);
     sim_metrics_compare(world);
 }
 
 static void run(sim_world *world) {
-    sim_workload_begin(world);
-    plan_all(world);
+    sim_workload_start(world);
+    schedule_plan(world);
     run_until(world, world->plan.duration, NULL);
     if (world->failed)
         return;
-    sim_heal(world);
+    sim_end_faults(world);
     int64_t until = world->now + AGREE_WITHIN_S * SIM_SECOND;
     repair(world, 0);
-    if (!run_until(world, world->now + NOTICE_WITHIN_S * SIM_SECOND, is_noticed))
+    if (!run_until(world, world->now + NOTICE_WITHIN_S * SIM_SECOND, is_restore_noticed))
         sim_fail(world, "%d s after the last fault nobody has noticed that the cluster was restored", NOTICE_WITHIN_S);
     demand_agreement(world, until);
     /* It is not only right once: it still watches. */
@@ -229,7 +229,7 @@ static void end(sim_world *world) {
 
 const char *sim_world_run(sim_world *world, const sim_plan *plan, bool trace) {
     *world = (sim_world){ .plan = *plan, .trace = trace, .digest = plan->seed, .requester_number = SIM_NO_REQUESTER };
-    const sim_clock clock = { virtual_now, forbidden_wall, world };
+    const sim_clock clock = { virtual_now, fail_wall_clock, world };
     sim_clock_use(&clock);
     if (make(world))
         run(world);

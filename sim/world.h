@@ -21,14 +21,14 @@ enum {
 
 struct sim_world {
     sim_plan plan;
-    int64_t now;           /* ns, virtual */
-    int64_t in_handlers;   /* ns: how long slow handlers have run */
-    size_t refused_before; /* allocations, at the last look */
-    int64_t trouble_at;    /* when some had been refused; 0: never */
-    int64_t wall_jump;     /* ns: what the wall clock is off by, the client's and the servers' */
-    bool trace;            /* print what happens */
-    bool healed;           /* no faults any more */
-    bool is_repaired;      /* what faults spoilt has a new state */
+    int64_t now;                    /* ns, virtual */
+    int64_t handler_time;           /* ns: how long slow handlers have run */
+    size_t failed_allocations_seen; /* allocations, at the last look */
+    int64_t allocation_failed_at;   /* when some had been refused; 0: never */
+    int64_t wall_jump;              /* ns: what the wall clock is off by, the client's and the servers' */
+    bool trace;                     /* print what happens */
+    bool is_fault_free;             /* no faults any more */
+    bool is_repaired;               /* what faults spoilt has a new state */
     sim_agenda agenda;
     sim_truth truth;
     sim_server servers[SIM_MAX_SERVERS];
@@ -37,9 +37,9 @@ struct sim_world {
     sim_waiter waiter;
     sim_memory memory;
     ki_engine *engine;
-    uint64_t settled;     /* how often nothing was due any more */
-    int requester_number; /* whose request is being sent; SIM_NOBODY */
-    sim_random workload;
+    uint64_t settle_count; /* how often nothing was due any more */
+    int requester_number;  /* whose request is being sent; SIM_NOBODY */
+    sim_random workload_random;
     /* what came of it */
     bool failed;
     char message[SIM_MESSAGE_MAX]; /* the first thing that must not be */
@@ -56,11 +56,11 @@ void sim_world_restart_client(sim_world *world);
 /* An oracle's objection: the run ends. Only the first one counts. */
 void sim_fail(sim_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A line of the trace. */
-void sim_say(const sim_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void sim_trace(const sim_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define SIM_TRACE(world, ...) \
     do { \
         if ((world)->trace) \
-            sim_say(world, __VA_ARGS__); \
+            sim_trace(world, __VA_ARGS__); \
     } while (0)
 
 static inline void sim_at(sim_world *world, int64_t at, sim_action action, void *user, uint64_t argument) {
@@ -69,7 +69,7 @@ static inline void sim_at(sim_world *world, int64_t at, sim_action action, void 
 static inline void sim_after(sim_world *world, int64_t delay, sim_action action, void *user, uint64_t argument) {
     sim_agenda_add(&world->agenda, world->now + delay, action, user, argument);
 }
-static inline void sim_note(sim_world *world, uint64_t what) {
+static inline void sim_digest_add(sim_world *world, uint64_t what) {
     world->digest = (world->digest ^ what) * 0x100000001b3u;
 }
 
