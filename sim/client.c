@@ -78,7 +78,7 @@ static void note_resync_period(sim_world *world, sim_handler *handler) {
 void sim_client_add_handler(sim_world *world, unsigned informer) {
     sim_client *client = &world->client;
     sim_random *random = &client->random;
-    if (client->handler_count == SIM_MAX_HANDLERS || count_handlers(client) == HANDLERS_AT_ONCE_MAX)
+    if (client->handler_count == SIM_HANDLERS_MAX || count_handlers(client) == HANDLERS_AT_ONCE_MAX)
         return;
     sim_handler *handler = sim_alloc(sizeof *handler);
     *handler = (sim_handler){ .world = world,

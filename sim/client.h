@@ -1,4 +1,4 @@
-/* client.h: the program under test: a factory on a stepped engine, its informers and handlers, stopped and made again. */
+/* client.h: the program under test: a factory on a stepped engine, with informers and handlers. It can be stopped and started again. */
 #ifndef SIM_CLIENT_H
 #define SIM_CLIENT_H
 
@@ -13,63 +13,65 @@
 #include "src/transport/transport.h"
 
 enum {
-    SIM_MAX_HANDLERS = 64,
-    SIM_OBJECT_LIMIT = 2048 /* bytes of an object that an informer takes */
+    SIM_HANDLERS_MAX = 64,
+    SIM_OBJECT_LIMIT = 2048 /* bytes of an object's JSON; an informer skips larger ones */
 };
 
 /* The program's view of an object. */
 typedef struct sim_view {
-    const char *n; /* the number of the write that made this state */
+    const char *n; /* data.n: the number of the write that made this state */
 } sim_view;
 
 typedef struct sim_informer {
     ki_informer *informer;
     sim_selection selection;
     int64_t resync_ms;
-    uint64_t newest_shown[SIM_KEYS]; /* the newest state that the store has shown of each key */
-    bool was_synced;
-    uint64_t
-        version_before_restore; /* its resource version when the cluster was restored to an older one; 0: it knows */
-    /* a snapshot that is looked at again later: it must not have changed */
-    ki_snapshot *snapshot;
-    uint64_t snapshot_digest;
+    int64_t
+        resync_timer_ms; /* the shortest resync period of the informer and the handlers added before its start; 0: none */
     sim_witness witness;
-    sim_source source, check_source;
-    /* the wait after a failure that was seen last */
-    uint64_t failures;
-    int64_t wait_began, wait_min_ms;
-    int64_t reported_fresh_at_ms; /* ms: the time that ki_health.staleness_ms named at the last look */
-    int64_t handler_time;         /* of the world, at the last look */
-    int64_t handler_time_before;  /* of the world, at the last look before current_at changed */
-    int64_t resync_timer_ms;      /* its resync period: the shortest that was asked for before the start; 0: none */
+    sim_source source, check_source; /* check_source: of the consistency check */
+    uint64_t version_before_restore; /* the resource version at a restore to an older one; 0: none, or it was noticed */
+    /* for the next check of the store (oracle.c) */
+    uint64_t newest_shown[SIM_KEYS]; /* the last state of each key that the store had at a check */
+    bool was_synced;
+    ki_snapshot *snapshot;    /* taken at the last check; it must not change */
+    uint64_t snapshot_digest; /* of that time */
+    /* for the next check of the health (health.c) */
+    uint64_t failures;            /* those before the last backoff that was checked */
+    int64_t wait_began;           /* ns: the start of that backoff */
+    int64_t wait_min_ms;          /* the least length that it must have */
+    int64_t reported_fresh_at_ms; /* the time that ki_health.staleness_ms stood for */
+    int64_t handler_time;         /* ns: the world's handler_time at the last check */
+    int64_t handler_time_before;  /* ns: the same at the last check before reported_fresh_at_ms changed */
 } sim_informer;
 
 typedef struct sim_client {
     sim_random random;
     ki_transport *transport;
-    ki_factory *factory;  /* NULL: stopped, or there was no memory for it */
-    uint64_t incarnation; /* how often it was made */
-    sim_informer informers[SIM_MAX_INFORMERS];
+    ki_factory *factory;  /* NULL: stopped, or not started for lack of memory */
+    uint64_t incarnation; /* counts the starts */
+    sim_informer informers[SIM_INFORMERS_MAX];
     unsigned informer_count;
-    sim_handler *handlers[SIM_MAX_HANDLERS];
+    sim_handler *handlers[SIM_HANDLERS_MAX];
     size_t handler_count;
-    /* When it began: what was there before and is unchanged must be delivered before it says that it is synced. */
-    uint64_t last_write_at_start; /* number of the writes that every server had */
-    uint64_t restores;
+    uint64_t last_write_at_start; /* the last write that every server had when the client started */
+    uint64_t restores;            /* restores of the cluster before the client started */
 } sim_client;
 
+/* Starts the client as its plan says; without memory for it, tries again after a second. */
 void sim_client_start(sim_world *world);
-/* Stops and frees factory and informers. Not from inside a step. */
+/* Stops and frees factory and informers. Must not be called inside a step. */
 void sim_client_stop(sim_world *world);
+/* Frees the handlers. */
 void sim_client_free(sim_world *world);
-/* Adds a handler to an informer, by chance; from a handler too. */
+/* Adds a handler with random options to an informer, unless there are too many. Handlers may call it. */
 void sim_client_add_handler(sim_world *world, unsigned informer);
-/* The cluster was restored. */
+/* Records which informers have a version that the restored cluster does not have. */
 void sim_client_note_restore(sim_world *world);
-/* After a restore the revisions that were lost are given a second time. A client that has not noticed could not tell them apart:
- * nobody may write as far as this one before it has. UINT64_MAX: all have noticed. */
+/* Returns the version that no write may reach yet; UINT64_MAX if there is none. After a restore the cluster uses the lost versions again, and
+ * a client that has reached one of them cannot distinguish the two. The limit ends when the client has noticed the restore. */
 uint64_t sim_client_version_limit(sim_world *world);
-/* Handlers that come late, go early; indexes that come late. */
-void sim_client_reconfigure(sim_world *world, uint64_t what);
+/* Adds or removes a handler, or adds an index; `detail` selects which. */
+void sim_client_reconfigure(sim_world *world, uint64_t detail);
 
 #endif

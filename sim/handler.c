@@ -63,7 +63,6 @@ static void call_back(sim_handler *handler) {
 
 static void begin_call(sim_handler *handler, const ki_event *event, const char *what, uint64_t n) {
     sim_world *world = handler->world;
-    handler->calls++;
     sim_digest_add(world, n * 131 + handler->number);
     SIM_TRACE(world, "handler %u: %s %s, write %llu%s%s%s", handler->number, what, ki_object_key(event->obj),
               (unsigned long long)n, event->is_in_initial_list ? ", initial" : "", event->is_resync ? ", resync" : "",
@@ -144,8 +143,6 @@ static void on_add(const ki_event *event, void *user) {
         FAIL(handler, "%u: an add with an old state", handler->number);
     if (handler->present[key])
         FAIL(handler, "%u: add of %s, which it knows", handler->number, sim_key_text(key));
-    else
-        handler->count++;
     check_initial(handler, key, n, event->is_in_initial_list);
     if (event->is_in_initial_list && handler->is_synced)
         FAIL(handler, "%u: %s is of the initial list, after on_synced", handler->number, sim_key_text(key));
@@ -232,8 +229,6 @@ static void on_delete(const ki_event *event, void *user) {
     uint64_t known = handler->present[key];
     if (!known)
         FAIL(handler, "%u: delete of %s, which it does not know", handler->number, sim_key_text(key));
-    else
-        handler->count--;
     if (!truth->keys[key].is_poisoned && known && n != known && !sim_truth_may_follow(truth, known, n))
         FAIL(handler, "%u: delete of %s at write %llu, and the handler was notified of write %llu", handler->number,
              sim_key_text(key), (unsigned long long)n, (unsigned long long)known);

@@ -1,4 +1,4 @@
-/* handler.h: one registration and its oracle: replays its notifications, and objects to those that must not be. */
+/* handler.h: one registered handler and its oracle. It keeps a replica of the cache from its notifications, and fails the run for a wrong one. */
 #ifndef SIM_HANDLER_H
 #define SIM_HANDLER_H
 
@@ -9,25 +9,23 @@
 typedef struct sim_handler {
     sim_world *world;
     unsigned number;
-    unsigned informer;    /* of the client */
-    uint64_t incarnation; /* of the client's */
+    unsigned informer;    /* index in the client */
+    uint64_t incarnation; /* the client's, when the handler was added */
     ki_registration registration;
     ki_delivery delivery;
-    sim_selection filter; /* beyond what the informer selects */
+    sim_selection filter; /* only with has_filter */
     bool has_filter;
-    unsigned slow_percent;    /* percent of its calls take a while */
-    unsigned reentry_percent; /* percent of its calls call back */
-    int64_t resync_ms;
-    /* the states that the handler was notified of */
-    uint64_t present[SIM_KEYS]; /* the state that it knows; 0: none */
-    uint64_t newest[SIM_KEYS];  /* the newest that it ever knew */
-    size_t count;               /* of `present` */
-    uint64_t calls;
-    uint64_t replay[SIM_KEYS];     /* what was there when it came */
-    bool was_notified[SIM_KEYS];   /* something of the key */
-    int64_t notified_at[SIM_KEYS]; /* the last time */
-    bool is_late;                  /* the informer was synced by then */
-    uint64_t restores;             /* how often the cluster had been when it came */
+    unsigned slow_percent;    /* calls that take time */
+    unsigned reentry_percent; /* calls that call the library */
+    int64_t resync_ms;        /* 0: none */
+    /* states, as numbers of writes; 0: none */
+    uint64_t present[SIM_KEYS]; /* the replica of the cache */
+    uint64_t newest[SIM_KEYS];  /* the last state of each key that the handler was notified of */
+    uint64_t replay[SIM_KEYS];  /* the store when the handler was added */
+    bool was_notified[SIM_KEYS];
+    int64_t notified_at[SIM_KEYS]; /* ns: the last notification of each key */
+    bool is_late;                  /* the informer was synced when the handler was added */
+    uint64_t restores;             /* restores of the cluster before the handler was added */
     bool is_synced, is_removed;    /* on_synced, on_removed was called */
     bool is_removal_requested;
 } sim_handler;
@@ -35,9 +33,9 @@ typedef struct sim_handler {
 extern const ki_handler sim_handler_functions;
 extern const ki_handler sim_handler_functions_filtered;
 
-/* At any time between two steps: did it get each resync in time? */
+/* Fails the run if a resync is overdue. To be called between two steps. */
 void sim_handler_check(sim_handler *handler);
-/* Once nothing is under way: does it know exactly what the store has? */
+/* Fails the run if the replica differs from the store, whose states are `present`. No notification may be pending. */
 void sim_handler_compare(sim_handler *handler, const uint64_t present[SIM_KEYS]);
 
 #endif

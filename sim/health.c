@@ -1,5 +1,4 @@
-/* health.c: see health.h. The network has the running request and the part of its response that has arrived. The witness has what was queued and
- * stored. */
+/* health.c: see health.h. Compares the health with the running exchange (network.h), and with the queued and stored changes (witness.h). */
 #include "sim/health.h"
 
 #include "sim/oracle.h"
@@ -9,13 +8,16 @@
 
 #include <string.h>
 
-#define WAIT_MAX_MS 60000
-#define REOPEN_MAX_MS 5000
+enum {
+    WAIT_MAX_MS = 60000, /* the longest backoff */
+    REOPEN_MAX_MS = 5000 /* the longest pause before a watch is opened again; a slow handler included */
+};
 
+/* An informer's requests, as the network has them. */
 typedef struct observation {
-    const sim_exchange *exchange; /* of the informer itself; NULL: none */
-    bool is_accepted;             /* with status 200 */
-    bool is_watching;             /* and past the initial events */
+    const sim_exchange *exchange; /* the running one, without those of the consistency check; NULL: none */
+    bool is_accepted;             /* status 200 has arrived */
+    bool is_watching;             /* is_accepted, and the request is a watch whose initial events have ended */
 } observation;
 
 static observation observe(const sim_world *world, unsigned informer) {
@@ -34,62 +36,65 @@ static bool is_either(ki_state state, ki_state a, ki_state b) {
     return state == a || state == b;
 }
 
-/* The oracle of backing off: each wait is at least twice as long as the one before it, up to a limit, while failures follow each other. */
+/* Fails the run if a backoff after consecutive failures is not at least twice as long as the one before, up to LIMIT_MS. */
 static void check_backoff(sim_world *world, unsigned index, const ki_health *health) {
     enum {
         FIRST_MS = 800,
-        LAST_MS = 15000, /* of 30 s and more, half where a person may have mended it */
+        LIMIT_MS = 15000, /* the client's limit is 30 s or more, and half of that if the cause may have been fixed */
+        RESET_S = 119,    /* after this time without a failure the client begins anew */
         ROUNDING_MS = 2
     };
     sim_informer *informer = &world->client.informers[index];
     int64_t began = world->now - health->since_ms * SIM_MILLISECOND;
     int64_t since_last_wait = began - informer->wait_began;
     if (informer->failures == health->failures && since_last_wait < ROUNDING_MS * SIM_MILLISECOND)
-        return; /* the same one */
+        return; /* this backoff was checked already */
     bool follows =
-        health->failures == informer->failures + 1 && informer->failures && since_last_wait < 119 * SIM_SECOND;
+        health->failures == informer->failures + 1 && informer->failures && since_last_wait < RESET_S * SIM_SECOND;
     int64_t least = follows ? 2 * informer->wait_min_ms : FIRST_MS;
-    informer->wait_min_ms = least < LAST_MS ? least : LAST_MS;
+    informer->wait_min_ms = least < LIMIT_MS ? least : LIMIT_MS;
     informer->failures = health->failures;
     informer->wait_began = began;
     if (health->since_ms + health->retry_in_ms + ROUNDING_MS < informer->wait_min_ms)
-        sim_fail(world, "informer %u waits for %lld ms after %llu consecutive failures", index,
-                 (long long)(health->since_ms + health->retry_in_ms), (unsigned long long)health->failures);
+        sim_fail(world, "informer %u backs off for %lld ms after %llu consecutive failures; expected at least %lld ms",
+                 index, (long long)(health->since_ms + health->retry_in_ms), (unsigned long long)health->failures,
+                 (long long)informer->wait_min_ms);
 }
 
+/* Fails the run if a backoff has no cause, or a wrong time of the next attempt. */
 static void check_waiting(sim_world *world, unsigned informer, const ki_health *health,
                           const sim_requester *requester) {
     int64_t retry_after_ms = (requester->not_before - world->now) / SIM_MILLISECOND;
     int64_t longest = retry_after_ms > WAIT_MAX_MS ? retry_after_ms : WAIT_MAX_MS;
     if (health->cause.code == KI_OK || !health->message[0] || health->next == KI_ATTEMPT_NONE || !health->failures)
-        sim_fail(world, "informer %u is %s, and does not say why", informer, ki_state_name(health->state));
+        sim_fail(world, "informer %u is %s and reports no cause", informer, ki_state_name(health->state));
     if (health->retry_in_ms < 0 || health->retry_in_ms > longest + 1)
-        sim_fail(world, "informer %u is %s, and tries again in %lld ms", informer, ki_state_name(health->state),
-                 (long long)health->retry_in_ms);
+        sim_fail(world, "informer %u is %s and reports its next attempt in %lld ms", informer,
+                 ki_state_name(health->state), (long long)health->retry_in_ms);
 }
 
-/* 401, 403 and 404 need a person. */
+/* Fails the run if the state is not "blocked" exactly after 401, 403 and 404, which no retry fixes. */
 static void check_blocked(sim_world *world, unsigned informer, const ki_health *health) {
     int status = health->cause.http_status;
-    bool needs_a_person = status == 401 || status == 403 || status == 404;
-    if ((health->state == KI_STATE_BLOCKED) != needs_a_person)
+    bool is_blocking = status == 401 || status == 403 || status == 404;
+    if ((health->state == KI_STATE_BLOCKED) != is_blocking)
         sim_fail(world, "informer %u is %s after status %d", informer, ki_state_name(health->state), status);
 }
 
+/* Fails the run if the reported state is not that of the running exchange. */
 static void check_state(sim_world *world, unsigned informer, const ki_health *health, const observation *observed) {
     const sim_requester *requester = &world->network.requesters[sim_requester_number(informer, false)];
     const char *state = ki_state_name(health->state);
     if (health->next == KI_ATTEMPT_STORE) {
         if (!world->memory.refused)
-            sim_fail(world, "informer %u cannot store, and nothing is the matter", informer);
+            sim_fail(world, "informer %u cannot store changes, and no allocation failed", informer);
         return;
     }
-    /* A watch is opened again within a second; a slow handler on the loop may come in between. */
     if (!observed->exchange && health->state == KI_STATE_CONNECTING && health->since_ms <= REOPEN_MAX_MS)
         return;
     if (!observed->exchange) {
         if (!is_either(health->state, KI_STATE_BACKING_OFF, KI_STATE_BLOCKED))
-            sim_fail(world, "informer %u is %s, and has sent no request", informer, state);
+            sim_fail(world, "informer %u is %s without a request", informer, state);
         check_waiting(world, informer, health, requester);
         check_backoff(world, informer, health);
         check_blocked(world, informer, health);
@@ -97,24 +102,27 @@ static void check_state(sim_world *world, unsigned informer, const ki_health *he
     }
     if (observed->is_watching ? health->state != KI_STATE_WATCHING
                               : !is_either(health->state, KI_STATE_CONNECTING, KI_STATE_LISTING))
-        sim_fail(world, "informer %u is %s, and the response to its request is %s", informer, state,
+        sim_fail(world, "informer %u is %s, but the response to its request is %s", informer, state,
                  observed->is_watching   ? "a watch"
                  : observed->is_accepted ? "a list"
                                          : "nothing yet");
     bool is_listing = observed->is_accepted && observed->exchange->is_streaming_list;
     if (!observed->is_watching && is_listing && health->state != KI_STATE_LISTING)
-        sim_fail(world, "informer %u is %s, and a streaming list has begun", informer, state);
+        sim_fail(world, "informer %u is %s during a streaming list", informer, state);
     if (!observed->is_accepted && !observed->exchange->is_continuation && health->state == KI_STATE_LISTING)
-        sim_fail(world, "informer %u is listing, and no response has arrived", informer);
-    bool may_have_cause = health->state == KI_STATE_CONNECTING; /* the last failure, or silence */
+        sim_fail(world, "informer %u is listing without a response", informer);
+    bool may_have_cause = health->state == KI_STATE_CONNECTING; /* that of the last attempt */
     if ((health->cause.code != KI_OK && !may_have_cause) || health->retry_in_ms >= 0)
-        sim_fail(world, "informer %u is %s, and gives a cause: %s", informer, state, ki_error_message(&health->cause));
+        sim_fail(world, "informer %u is %s and reports a cause or a next attempt: %s", informer, state,
+                 ki_error_message(&health->cause));
 }
 
+/* Fails the run if the reported staleness is below the age of the cache, or, while the informer watches, above the age by more than
+ * DELAY_MAX_S and the time that handlers took. */
 static void check_age(sim_world *world, sim_informer *informer, unsigned index, const ki_health *health,
                       const observation *observed) {
     enum {
-        LATEST_S = 5 /* a list is asked for a little before it leaves: handlers come in between */
+        DELAY_MAX_S = 5 /* the client counts from before it sends a list; slow handlers can delay the request */
     };
     uint64_t present[SIM_KEYS];
     sim_witness *witness = &informer->witness;
@@ -124,29 +132,29 @@ static void check_age(sim_world *world, sim_informer *informer, unsigned index, 
     int64_t fresh_at = sim_witness_fresh_at(witness, present);
     if (fresh_at == SIM_NEVER) {
         if (health->staleness_ms >= 0)
-            sim_fail(world, "informer %u has no synced cache, and reports a staleness of %lld ms", index,
+            sim_fail(world, "informer %u has no list in its cache and reports a staleness of %lld ms", index,
                      (long long)health->staleness_ms);
         return;
     }
     int64_t age = world->now - fresh_at;
     if (health->staleness_ms >= 0 && health->staleness_ms < age / SIM_MILLISECOND)
-        sim_fail(world, "informer %u reports a staleness of %lld ms, and its cache is %lld ms old", index,
+        sim_fail(world, "informer %u reports a staleness of %lld ms, but its cache is %lld ms old", index,
                  (long long)health->staleness_ms, (long long)(age / SIM_MILLISECOND));
-    /* While bytes wait because handlers are slow, those that arrive after them get the time of the first. */
+    /* If slow handlers delay the reading of a response, the client counts all of its bytes from the arrival of the first. */
     int64_t reported_fresh_at_ms =
         health->staleness_ms < 0 ? SIM_NEVER : world->now / SIM_MILLISECOND - health->staleness_ms;
     if (reported_fresh_at_ms < informer->reported_fresh_at_ms ||
-        reported_fresh_at_ms > informer->reported_fresh_at_ms + 1) { /* 1 ms: the rounding of both */
+        reported_fresh_at_ms > informer->reported_fresh_at_ms + 1) { /* 1 ms: both are rounded */
         informer->handler_time_before = informer->handler_time;
         informer->reported_fresh_at_ms = reported_fresh_at_ms;
     }
     informer->handler_time = world->handler_time;
-    int64_t latest = LATEST_S * SIM_SECOND + world->handler_time - informer->handler_time_before;
+    int64_t delay_max = DELAY_MAX_S * SIM_SECOND + world->handler_time - informer->handler_time_before;
     bool is_healthy =
         observed->is_watching && !observed->exchange->requester->has_unreadable && health->next != KI_ATTEMPT_STORE;
-    if (is_healthy && (health->staleness_ms < 0 || health->staleness_ms > (age + latest) / SIM_MILLISECOND))
-        sim_fail(world, "informer %u watches and reports a staleness of %lld ms, and its cache is %lld ms old", index,
-                 (long long)health->staleness_ms, (long long)(age / SIM_MILLISECOND));
+    if (is_healthy && (health->staleness_ms < 0 || health->staleness_ms > (age + delay_max) / SIM_MILLISECOND))
+        sim_fail(world, "informer %u watches and reports a staleness of %lld ms, but its cache is only %lld ms old",
+                 index, (long long)health->staleness_ms, (long long)(age / SIM_MILLISECOND));
 }
 
 void sim_health_check(sim_world *world) {

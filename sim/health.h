@@ -1,10 +1,10 @@
-/* health.h: compares an informer's health with the truth: its state, its next attempt, how old its cache is. */
+/* health.h: the oracle of an informer's health: its state, its next attempt and the age of its cache. */
 #ifndef SIM_HEALTH_H
 #define SIM_HEALTH_H
 
 typedef struct sim_world sim_world;
 
-/* Between two steps, where nothing is due. */
+/* Fails the run if the health of an informer is wrong. To be called between two steps, when nothing is due. */
 void sim_health_check(sim_world *world);
 
 #endif

@@ -60,7 +60,7 @@ static void compare(sim_world *world, unsigned index, const char *text) {
     const sim_requester *requester = &world->network.requesters[sim_requester_number(index, false)];
     const sim_witness *witness = &informer->witness;
     ki_snapshot *snapshot = ki_informer_snapshot(informer->informer);
-    double watches = (double)(requester->accepted_watches + witness->streams);
+    double watches = (double)(requester->accepted_watches + witness->streaming_lists);
     const expected all[] = {
         { "informer_objects", (double)ki_snapshot_count(snapshot), true },
         { "reflector_last_resource_version", strtod(ki_snapshot_resource_version(snapshot), NULL), true },

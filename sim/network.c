@@ -45,9 +45,9 @@ static void schedule(sim_exchange *exchange, int64_t at, sim_action action) {
 /* Returns a connection with room for a request, opened if necessary; NULL if there is no descriptor for it. */
 static sim_connection *open_stream(sim_network *network, unsigned server) {
     const sim_world *world = network->world;
-    unsigned streams_max = world->now < network->few_streams_until ? 1 : SIM_MAX_STREAMS;
+    unsigned streams_max = world->now < network->few_streams_until ? 1 : SIM_STREAMS_MAX;
     sim_connection *closed = NULL;
-    for (size_t i = 0; i < SIM_MAX_CONNECTIONS; i++) {
+    for (size_t i = 0; i < SIM_CONNECTIONS_MAX; i++) {
         sim_connection *connection = &network->connections[i];
         if (!connection->streams)
             closed = closed ? closed : connection;
@@ -197,7 +197,6 @@ static bool deliver_chunk(sim_exchange *exchange) {
     exchange->sent += size;
     if (exchange->cut_after >= 0)
         exchange->cut_after -= (int64_t)size;
-    world->deliveries++;
     sim_digest_add(world, ki_hash(data, size, (uint64_t)world->now));
     if (world->trace)
         sim_trace(world, "request %llu: %.*s", (unsigned long long)exchange->number, (int)size, data);
@@ -490,7 +489,7 @@ void sim_network_end_all(sim_world *world) {
 
 void sim_network_add_fault(sim_world *world, sim_fault_kind kind, uint64_t detail, unsigned count, int64_t until) {
     sim_network *network = &world->network;
-    if (network->pending_fault_count < SIM_MAX_PENDING_FAULTS)
+    if (network->pending_fault_count < SIM_PENDING_FAULTS_MAX)
         network->pending_faults[network->pending_fault_count++] =
             (sim_pending_fault){ .kind = kind, .until = until, .count = count, .detail = detail };
 }

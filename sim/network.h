@@ -12,10 +12,10 @@ typedef struct sim_world sim_world;
 typedef struct sim_exchange sim_exchange;
 
 enum {
-    SIM_MAX_REQUESTERS = 2 * 3, /* each informer and its consistency check */
-    SIM_MAX_PENDING_FAULTS = 16,
-    SIM_MAX_CONNECTIONS = 64,
-    SIM_MAX_STREAMS = 100, /* of one connection */
+    SIM_REQUESTERS_MAX = 2 * 3, /* each informer and its consistency check */
+    SIM_PENDING_FAULTS_MAX = 16,
+    SIM_CONNECTIONS_MAX = 64,
+    SIM_STREAMS_MAX = 100, /* of one connection */
     SIM_RATE_WINDOW = 64   /* requests */
 };
 
@@ -60,12 +60,12 @@ typedef struct sim_network {
     kt_memory_server server;
     sim_random random;
     sim_exchange *first; /* all exchanges */
-    sim_requester requesters[SIM_MAX_REQUESTERS];
-    sim_pending_fault pending_faults[SIM_MAX_PENDING_FAULTS];
+    sim_requester requesters[SIM_REQUESTERS_MAX];
+    sim_pending_fault pending_faults[SIM_PENDING_FAULTS_MAX];
     size_t pending_fault_count;
     /* ns: when each of these faults ends */
     int64_t type_gone_until, slow_until, small_chunks_until, laggard_until, no_descriptors_until, few_streams_until;
-    sim_connection connections[SIM_MAX_CONNECTIONS];
+    sim_connection connections[SIM_CONNECTIONS_MAX];
 } sim_network;
 
 /* One request and its response. */

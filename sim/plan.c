@@ -82,7 +82,7 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
     sim_random random = sim_random_from(seed, STREAM_CONFIGURATION);
     static const uint64_t revisions[] = { 1, 90, 960, 99950, 4294967200 };
     *plan = (sim_plan){ .seed = seed };
-    plan->servers = 1 + (unsigned)sim_below(&random, SIM_MAX_SERVERS);
+    plan->servers = 1 + (unsigned)sim_below(&random, SIM_SERVERS_MAX);
     for (unsigned i = 1; i < plan->servers; i++)
         plan->lag[i] = sim_between(&random, 0, sim_chance(&random, 70) ? 300 : 10000) * SIM_MILLISECOND;
     plan->first_revision = revisions[sim_below(&random, 5)];

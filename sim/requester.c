@@ -175,7 +175,7 @@ void sim_requester_note_end(sim_exchange *exchange, bool is_cancelled) {
 }
 
 void sim_requesters_reset(sim_world *world) {
-    for (size_t i = 0; i < SIM_MAX_REQUESTERS; i++) {
+    for (size_t i = 0; i < SIM_REQUESTERS_MAX; i++) {
         free(world->network.requesters[i].saved_page);
         world->network.requesters[i] = (sim_requester){ 0 };
     }

@@ -1,4 +1,4 @@
-/* socket.c: see socket.h. Over the transport within the process, which carries a request's content type though it has no body. */
+/* socket.c: see socket.h. The content type of a request carries the requester's number: lists and watches have no body. */
 #include "sim/world.h"
 
 #include "src/base/error.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 typedef struct socket_transport {
-    ki_transport base; /* first */
+    ki_transport base; /* must be first */
     ki_transport_ops ops;
     ki_transport *inner;
     sim_world *world;
@@ -19,16 +19,16 @@ static ki_status send(ki_transport *base, const ki_request *request, const ki_re
                       ki_exchange **ret_exchange, ki_error *err) {
     socket_transport *transport = (socket_transport *)(void *)base;
     sim_world *world = transport->world;
-    char owner[16];
-    snprintf(owner, sizeof owner, "%d", world->requester_number);
+    char requester[16];
+    snprintf(requester, sizeof requester, "%d", world->requester_number);
     if (world->requester_number == SIM_NO_REQUESTER)
-        sim_fail(world, "a request that is no informer's: %s", request->target);
-    /* Some ways of running out show at once, others when the connection is made (network.c). */
+        sim_fail(world, "a request without an informer: %s", request->target);
+    /* The lack of a descriptor shows at once, or when the connection is opened (network.c). */
     if (world->now < world->network.no_descriptors_until && sim_chance(&world->network.random, 50))
         return ki_error_set_errno(err, KI_ERR_SYSTEM, EMFILE, "the simulated transport");
-    ki_request owned = *request;
-    owned.content_type = owner;
-    return ki_transport_send(transport->inner, &owned, sink, ret_exchange, err);
+    ki_request marked = *request;
+    marked.content_type = requester;
+    return ki_transport_send(transport->inner, &marked, sink, ret_exchange, err);
 }
 
 static void free_socket(ki_transport *base) {

@@ -1,5 +1,4 @@
-/* socket.h: the client's end of the network: a transport that writes on each request whose it is, that has no descriptor to give at times,
- * and that has only so many streams on a connection. */
+/* socket.h: the client's transport: the transport of testing/memory, with the requester in each request. It fails while no descriptor is left. */
 #ifndef SIM_SOCKET_H
 #define SIM_SOCKET_H
 
@@ -8,7 +7,7 @@
 typedef struct sim_world sim_world;
 
 ki_status sim_socket_new(sim_world *world, ki_transport **ret_transport, ki_error *err);
-/* Whose request it is (source.h). */
+/* Returns the number of the requester (source.h). */
 int sim_socket_requester(const ki_request *request);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "src/cache/informer_parts.h"
 
+/* Records the first request of a list. */
 static void note_list(sim_source *source) {
     const sim_witness *witness = &source->world->client.informers[source->informer].witness;
     source->list_began_at = source->world->now;

@@ -1,6 +1,6 @@
-/* truth.h: what really happened: every write to the cluster, in order, and what is there now. The judge of what the client shows.
+/* truth.h: every write to the cluster, in order, and the resulting objects. The oracles compare the client with them.
  *
- * An object carries the number of the write that made its state (data.n), so that every state is told from every other. */
+ * Each object has the number of the write that made its state (data.n): all states differ. */
 #ifndef SIM_TRUTH_H
 #define SIM_TRUTH_H
 
@@ -12,39 +12,40 @@ typedef struct sim_world sim_world;
 
 enum {
     SIM_UID_SIZE = 37,
-    SIM_NAME_MAX = 12, /* names of one namespace */
+    SIM_NAME_MAX = 12, /* names in a namespace */
     SIM_KEYS = SIM_NAMESPACES * SIM_NAME_MAX
 };
 
 typedef struct sim_write {
     uint32_t key;
-    uint32_t label; /* an index; of the state that it makes */
+    uint32_t label; /* of the new state; an index */
     bool is_delete;
-    bool is_lost; /* the cluster was restored to a time before it */
+    bool is_lost; /* the cluster was restored to a time before the write */
     uint64_t revision;
-    uint64_t restores; /* how often the cluster had been restored */
-    int64_t at_ms;
-    int64_t wall_ms; /* the same by the servers' wall clock */
+    uint64_t restores; /* restores of the cluster before the write */
+    int64_t at_ms;     /* Unix time */
+    int64_t wall_ms;   /* Unix time by the servers' wall clock, which jumps */
     char uid[SIM_UID_SIZE];
-    uint64_t creation; /* the write that made the object */
-    /* of that one: the life of the client whose informer saw, or inferred, that the object ended */
-    uint64_t deletion_seen_in[SIM_MAX_INFORMERS], deletion_inferred_in[SIM_MAX_INFORMERS];
+    uint64_t creation; /* the write that created the object */
+    /* only in that write: the incarnation of the client whose informer queued the deletion, with or without the final state (witness.h) */
+    uint64_t deletion_seen_in[SIM_INFORMERS_MAX], deletion_inferred_in[SIM_INFORMERS_MAX];
 } sim_write;
 
 typedef struct sim_key {
-    uint64_t n;       /* the write of its state now; 0: it is not there */
-    bool is_poisoned; /* one of its states was made unusable on its way: its place in the cache is no longer foreseen */
-    bool has_undetectable_loss; /* an event of it was lost, and no client can know */
-    uint64_t last_write;        /* the last write of any kind */
+    uint64_t n; /* the write of the present state; 0: no object */
+    bool
+        is_poisoned; /* a fault made a state of the object unusable: the oracles do not check it until it is repaired */
+    bool has_undetectable_loss; /* a change was lost, and no client can detect the loss */
+    uint64_t last_write;        /* the number of the last write of the key, deletes too */
 } sim_key;
 
 typedef struct sim_truth {
-    sim_write *writes; /* by number; 0 is none */
+    sim_write *writes; /* by number; number 0 is unused */
     size_t write_count, write_capacity;
-    uint64_t *log; /* numbers of the writes that the cluster has: shorter after a restore */
+    uint64_t *log; /* the numbers of the writes that the cluster has; a restore removes the last ones */
     size_t log_count;
     sim_key keys[SIM_KEYS];
-    uint64_t restores; /* how often */
+    uint64_t restores; /* count */
 } sim_truth;
 
 static inline unsigned sim_key_ns(uint32_t key) {
@@ -52,19 +53,19 @@ static inline unsigned sim_key_ns(uint32_t key) {
 }
 
 void sim_truth_free(sim_truth *truth);
-/* Writes to the first server at once; the others follow with their lag. */
+/* Write to the cluster. The first server applies the write at once, the others after their lag. */
 void sim_truth_put(sim_world *world, uint32_t key, unsigned label);
 void sim_truth_delete(sim_world *world, uint32_t key);
-/* Forgets all but the first `kept` writes of the log. */
+/* Removes all but the first `kept` writes from the log. */
 void sim_truth_restore(sim_world *world, size_t kept);
 
-/* The number of an object's state; 0 where it is no object of the cluster's (an objection then). */
+/* Returns the number of an object's state. Fails the run and returns 0 if the object never had this state. */
 uint64_t sim_truth_read(sim_world *world, const ki_object *obj, uint32_t *ret_key);
-/* Is `n` part of the selection? */
+/* Returns true if `n` is a state that the selection matches. */
 bool sim_truth_is_selected(const sim_truth *truth, const sim_selection *selection, uint64_t n);
-/* Has the object been there, and of the selection, ever since write `n` made its state? */
+/* Returns true if the object has existed and matched the selection at all times since write `n`. */
 bool sim_truth_exists_since(const sim_truth *truth, const sim_selection *selection, uint64_t n);
-/* May a reader who has seen `before` (0: nothing) see `after` now? */
+/* Returns true if the state `after` can follow the state `before` (0: none): it is newer, or the cluster was restored. */
 bool sim_truth_may_follow(const sim_truth *truth, uint64_t before, uint64_t after);
 
 #endif

@@ -72,7 +72,7 @@ void sim_waiter_note_write(sim_world *world, uint64_t version) {
     sim_random *random = &waiter->random;
     if (!random->state)
         *random = sim_random_from(world->plan.seed, 51);
-    if (!sim_chance(random, 4) || !world->client.factory || waiter->count == SIM_MAX_WAITS)
+    if (!sim_chance(random, 4) || !world->client.factory || waiter->count == SIM_WAITS_MAX)
         return;
     unsigned informer = (unsigned)sim_below(random, world->client.informer_count);
     int64_t timeout_ms = sim_chance(random, 50) ? -1 : sim_between(random, 0, 90000);

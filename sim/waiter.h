@@ -9,7 +9,7 @@
 typedef struct sim_world sim_world;
 
 enum {
-    SIM_MAX_WAITS = 24
+    SIM_WAITS_MAX = 24
 };
 
 typedef struct sim_wait {
@@ -23,7 +23,7 @@ typedef struct sim_wait {
 
 typedef struct sim_waiter {
     sim_random random;
-    sim_wait waits[SIM_MAX_WAITS]; /* of this life of the client */
+    sim_wait waits[SIM_WAITS_MAX]; /* of this life of the client */
     size_t count;
     bool is_stopping;
 } sim_waiter;

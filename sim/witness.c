@@ -1,4 +1,4 @@
-/* witness.c: see witness.h. The rules are those of an informer's documentation, not of its code. */
+/* witness.c: see witness.h. The rules come from the documentation of informers, not from their code. */
 #include "sim/world.h"
 
 #include "src/cache/informer_parts.h"
@@ -10,6 +10,7 @@ static sim_witness *witness_of(ki_queue *queue) {
     return (sim_witness *)(void *)queue;
 }
 
+/* Returns the write that created the object with the state `n`. */
 static sim_write *creation_of(const sim_witness *witness, uint64_t n) {
     const sim_truth *truth = &witness->world->truth;
     return &truth->writes[truth->writes[n].creation];
@@ -23,14 +24,16 @@ bool sim_witness_inferred_deletion(const sim_witness *witness, uint64_t n) {
     return creation_of(witness, n)->deletion_inferred_in[witness->informer] == witness->world->client.incarnation;
 }
 
+/* The expected object of the key is gone, and its final state is unknown. */
 static void infer_deletion(sim_witness *witness, uint32_t key) {
     creation_of(witness, witness->expected[key])->deletion_inferred_in[witness->informer] =
         witness->world->client.incarnation;
     witness->expected[key] = 0;
 }
 
-/* --- how old the cache is ----------------------------------------------------------------------------------------------------- */
+/* --- the age of the cache ----------------------------------------------------------------------------------------------------- */
 
+/* Returns true if the store has the expected state of the key. */
 static bool is_stored(const sim_witness *witness, uint32_t key) {
     const sim_informer *informer = &witness->world->client.informers[witness->informer];
     ki_object *obj = ki_informer_get(informer->informer, sim_key_text(key));
@@ -40,7 +43,7 @@ static bool is_stored(const sim_witness *witness, uint32_t key) {
     return n == witness->expected[key];
 }
 
-/* Before a change of the key. */
+/* Records that the store lacks a change of the key. To be called before the expected state changes. */
 static void mark_pending(sim_witness *witness, uint32_t key) {
     if (witness->is_pending[key] && !is_stored(witness, key))
         return;
@@ -75,7 +78,7 @@ static bool is_same_object(const sim_witness *witness, uint64_t a, uint64_t b) {
     return strcmp(witness->world->truth.writes[a].uid, witness->world->truth.writes[b].uid) == 0;
 }
 
-/* `known` is gone, and nobody has seen how, where another one stands in its place. */
+/* Sets the expected state. Another object of the same name means that the earlier one was deleted, with an unknown final state. */
 static void set_expected(sim_witness *witness, uint32_t key, uint64_t n, uint64_t version) {
     if (witness->expected[key] && !is_same_object(witness, witness->expected[key], n))
         infer_deletion(witness, key);
@@ -92,7 +95,7 @@ static void expect_state(sim_witness *witness, const ki_object *obj) {
     uint64_t expected = witness->expected[key];
     if (expected &&
         (version < witness->version[key] || (version == witness->version[key] && is_same_object(witness, expected, n))))
-        return; /* repeated */
+        return; /* a repeated event */
     mark_pending(witness, key);
     set_expected(witness, key, n, version);
 }
@@ -103,7 +106,7 @@ static void expect_deletion(sim_witness *witness, const ki_object *obj) {
     witness->has_queued = true;
     if (!n)
         return;
-    /* Also where a list came first that lacked it: that one may still be queued. */
+    /* Even if a list without the object was queued before: the deletion can still be merged with it in the queue. */
     creation_of(witness, n)->deletion_seen_in[witness->informer] = witness->world->client.incarnation;
     if (!witness->expected[key] || version_of(obj) < witness->version[key])
         return;
@@ -113,7 +116,7 @@ static void expect_deletion(sim_witness *witness, const ki_object *obj) {
     witness->expected[key] = 0;
 }
 
-/* The key whose state could not be read: nothing of it has changed, as far as anyone knows. */
+/* Returns true if the list has no readable state of the object: the informer keeps the cached one. */
 static bool is_kept(const ki_listing *list, uint32_t key) {
     bool is_kept = list->keeps_all;
     for (size_t i = 0; !is_kept && i < list->kept_count; i++)
@@ -121,6 +124,7 @@ static bool is_kept(const ki_listing *list, uint32_t key) {
     return is_kept;
 }
 
+/* Expects the objects of a list, and infers the deletion of all others. */
 static void expect_list(sim_witness *witness, const ki_listing *list) {
     ki_object *const *objects = list->objects;
     size_t count = list->count;
@@ -136,7 +140,7 @@ static void expect_list(sim_witness *witness, const ki_listing *list) {
     }
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         if (!listed[key] && is_kept(list, key)) {
-            /* Of a time before a restore: whatever comes now is newer. */
+            /* The kept state is from before a restore: any further state is newer. */
             if (witness->version[key] > strtoull(list->resource_version, NULL, 10))
                 witness->version[key] = 0;
             continue;
@@ -153,15 +157,15 @@ static void expect_list(sim_witness *witness, const ki_listing *list) {
     witness->has_queued = witness->has_list = true;
     witness->lists++;
     witness->items += count;
-    witness->streams += source->is_streaming;
+    witness->streaming_lists += source->is_streaming;
     witness->fresh_at = source->is_streaming ? witness->world->now : source->list_began_at;
     witness->is_uncertain = false;
 }
 
 /* --- the queue ------------------------------------------------------------------------------------------------------------------- */
 
-static ki_status refused(sim_witness *witness, ki_status status) {
-    witness->refused += status != KI_OK;
+/* A change that the queue rejected leaves the age uncertain. Returns `status`. */
+static ki_status note_status(sim_witness *witness, ki_status status) {
     witness->is_uncertain = witness->is_uncertain || status;
     return status;
 }
@@ -171,7 +175,7 @@ static ki_status witness_add(ki_queue *queue, ki_object *obj, ki_error *err) {
     ki_status status = witness->inner->ops->add(witness->inner, obj, err);
     if (!status)
         expect_state(witness, obj);
-    return refused(witness, status);
+    return note_status(witness, status);
 }
 
 static ki_status witness_update(ki_queue *queue, ki_object *obj, ki_error *err) {
@@ -179,10 +183,10 @@ static ki_status witness_update(ki_queue *queue, ki_object *obj, ki_error *err) 
     ki_status status = witness->inner->ops->update(witness->inner, obj, err);
     if (!status)
         expect_state(witness, obj);
-    return refused(witness, status);
+    return note_status(witness, status);
 }
 
-/* Of a deletion that could not be read: the object that is known is gone, and nobody saw its last state. */
+/* The deletion event was unreadable: the object is gone, and its final state is unknown. */
 static void expect_unknown_deletion(sim_witness *witness, const ki_object *obj) {
     uint32_t key;
     if (!sim_truth_read(witness->world, obj, &key) || !witness->expected[key])
@@ -198,7 +202,7 @@ static ki_status witness_remove(ki_queue *queue, ki_object *obj, bool is_last_st
         expect_deletion(witness, obj);
     else if (!status)
         expect_unknown_deletion(witness, obj);
-    return refused(witness, status);
+    return note_status(witness, status);
 }
 
 static ki_status witness_replace(ki_queue *queue, const ki_listing *list, ki_error *err) {
@@ -206,7 +210,7 @@ static ki_status witness_replace(ki_queue *queue, const ki_listing *list, ki_err
     ki_status status = witness->inner->ops->replace(witness->inner, list, err);
     if (!status)
         expect_list(witness, list);
-    return refused(witness, status);
+    return note_status(witness, status);
 }
 
 static ki_status witness_resync(ki_queue *queue, ki_error *err) {

@@ -1,5 +1,5 @@
-/* witness.h: stands between a reflector and its queue, and knows by itself what must come of what is queued: which adds are of the initial list,
- * which deletions were seen and which only inferred, how old the cache is. */
+/* witness.h: a queue around an informer's queue. It records each change that the reflector queues, and from these what the handlers and the
+ * store must show: the initial list, deletions with and without a final state, the age of the cache. */
 #ifndef SIM_WITNESS_H
 #define SIM_WITNESS_H
 
@@ -8,37 +8,36 @@
 #include "src/cache/queue.h"
 
 enum {
-    SIM_NEVER = -1
+    SIM_NEVER = -1 /* a time */
 };
 
 typedef struct sim_witness {
-    ki_queue queue; /* first */
+    ki_queue queue; /* must be first */
     ki_queue *inner;
     sim_world *world;
     unsigned informer;
-    bool has_queued;               /* something was queued */
-    bool has_list;                 /* a list was */
-    uint64_t first_list[SIM_KEYS]; /* the states of the first list, where that came first */
-    uint64_t expected[SIM_KEYS];   /* what will be there once all is processed; 0: nothing */
-    uint64_t version[SIM_KEYS];    /* of that */
-    uint64_t lists, items;         /* what was queued */
-    uint64_t streams;              /* of the lists */
-    uint64_t refused;              /* changes that the queue did not take */
-    /* how old the cache is */
-    int64_t fresh_at; /* arrival of the last complete and queued event, or the request of the list; SIM_NEVER */
-    bool is_pending[SIM_KEYS];      /* the store may lack a change of the key, */
-    int64_t fresh_before[SIM_KEYS]; /* which arrived after this time */
-    bool is_uncertain;              /* something was lost on its way to the queue: not known until the next list */
+    bool has_queued;               /* a change or list was queued */
+    bool has_list;                 /* a list was queued */
+    uint64_t first_list[SIM_KEYS]; /* the writes of the first list; all 0 if changes were queued before it */
+    uint64_t expected[SIM_KEYS];   /* the write of each object's state once the queue is processed; 0: no object */
+    uint64_t version[SIM_KEYS];    /* the resource version of the last queued state */
+    uint64_t lists, items;         /* queued lists, and their objects */
+    uint64_t streaming_lists;      /* those of `lists` that were streamed */
+    /* the age of the cache */
+    int64_t fresh_at;          /* ns: arrival of the last complete event, or the start of the last list; SIM_NEVER */
+    bool is_pending[SIM_KEYS]; /* the store may not have a queued change of the key yet */
+    int64_t fresh_before[SIM_KEYS]; /* ns: fresh_at before the first such change */
+    bool is_uncertain;              /* a change may not have been queued: the age is unknown until the next list */
 } sim_witness;
 
-/* In place of `inner`, which it frees. */
+/* Initializes a queue around `inner`, and owns `inner`. */
 void sim_witness_init(sim_witness *witness, sim_world *world, unsigned informer, ki_queue *inner);
-/* A complete event or bookmark has arrived. */
+/* Records that a complete event or bookmark arrived. */
 void sim_witness_note_event(sim_witness *witness);
-/* Returns the latest time at which an informer with this store may claim to be current; SIM_NEVER: it is not synced. */
+/* Returns the latest time at which an informer with this store was current, in ns; SIM_NEVER if it has no list. */
 int64_t sim_witness_fresh_at(sim_witness *witness, const uint64_t present[SIM_KEYS]);
 
-/* Was the end of the object whose state write `n` made seen, or inferred, by this informer? */
+/* Return true if the informer queued the deletion of the object with the state `n`, with its final state or without. */
 bool sim_witness_saw_deletion(const sim_witness *witness, uint64_t n);
 bool sim_witness_inferred_deletion(const sim_witness *witness, uint64_t n);
 

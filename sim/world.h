@@ -31,7 +31,7 @@ struct sim_world {
     bool is_repaired;               /* what faults spoilt has a new state */
     sim_agenda agenda;
     sim_truth truth;
-    sim_server servers[SIM_MAX_SERVERS];
+    sim_server servers[SIM_SERVERS_MAX];
     sim_network network;
     sim_client client;
     sim_waiter waiter;
@@ -44,7 +44,7 @@ struct sim_world {
     bool failed;
     char message[SIM_MESSAGE_MAX]; /* the first thing that must not be */
     uint64_t digest;               /* of everything that was delivered: the same seed has the same one */
-    uint64_t deliveries, requests, writes;
+    uint64_t requests, writes;
 };
 
 /* Runs it from the beginning to the end. The message that it found; NULL: all is well. */
