@@ -1,4 +1,4 @@
-/* client.c: makes the program under test as its plan says, and does to it what programs do. */
+/* client.c: starts and stops the program under test as its plan says, and adds and removes handlers and indexes. */
 #include "sim/world.h"
 
 #include "src/cache/informer_parts.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    HANDLERS_AT_ONCE_MAX = 8 /* handlers at a time, of all informers */
+    HANDLERS_AT_ONCE_MAX = 8 /* of all informers */
 };
 
 static const ki_field view_fields[] = { KI_FIELD(sim_view, n, "data.n"), KI_FIELD_END };
@@ -20,7 +20,7 @@ static ki_status index_by_label(const ki_object *obj, ki_index_values *values, v
     return label ? ki_index_values_add(values, label) : KI_OK;
 }
 
-/* Leaves no name, no version and no uid in the content: the cache has them elsewhere. */
+/* A transform. It removes name, version and uid from the content: the cache stores them elsewhere. */
 static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
     (void)user;
     const sim_view *view = ki_object_view(obj);
@@ -35,13 +35,14 @@ static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
     return ki_object_with_json(obj, json, (size_t)size, ret_obj, NULL);
 }
 
-/* Only for lack of memory. */
+/* Returns true for KI_OK. Fails the run for any error but KI_ERR_NO_MEMORY. */
 static bool succeeded(sim_world *world, ki_status status, const char *what, const ki_error *err) {
     if (status && status != KI_ERR_NO_MEMORY)
         sim_fail(world, "%s: %s", what, ki_error_message(err));
     return status == KI_OK;
 }
 
+/* Returns the number of registered handlers. */
 static unsigned count_handlers(const sim_client *client) {
     unsigned count = 0;
     for (size_t i = 0; i < client->handler_count; i++)
@@ -53,7 +54,7 @@ static int64_t at_least_1_s(int64_t period_ms) {
     return period_ms > 0 && period_ms < 1000 ? 1000 : period_ms;
 }
 
-/* What is there now comes first, and is of the initial list. */
+/* Records the store's objects: the new handler gets them first, as its initial list. */
 static void note_replay(sim_world *world, sim_handler *handler) {
     ki_snapshot *snapshot = ki_informer_snapshot(world->client.informers[handler->informer].informer);
     ki_cursor cursor = KI_CURSOR_INIT;
@@ -67,7 +68,7 @@ static void note_replay(sim_world *world, sim_handler *handler) {
     ki_snapshot_free(snapshot);
 }
 
-/* The periods that the documentation of registrations promises. */
+/* Before the start, the shortest period of a handler becomes the interval of the resync timer (ki_registration_options). */
 static void note_resync_period(sim_world *world, sim_handler *handler) {
     sim_informer *informer = &world->client.informers[handler->informer];
     if (!informer->informer->is_started && handler->resync_ms > 0 &&
@@ -111,34 +112,34 @@ void sim_client_add_handler(sim_world *world, unsigned informer) {
                    ki_informer_register(client->informers[informer].informer, calls, handler, &options,
                                         &handler->registration, &err),
                    "registering a handler", &err))
-        handler->is_removed = true; /* nothing may be called */
+        handler->is_removed = true; /* the registration failed: no function may be called */
     else
         note_resync_period(world, handler);
 }
 
-static void remove_handler(sim_world *world, uint64_t what) {
+static void remove_handler(sim_world *world, uint64_t detail) {
     sim_client *client = &world->client;
-    sim_handler *handler = client->handlers[what % client->handler_count];
+    sim_handler *handler = client->handlers[detail % client->handler_count];
     if (handler->incarnation != client->incarnation || handler->is_removal_requested || handler->is_removed)
         return;
     handler->is_removal_requested = true;
-    SIM_TRACE(world, "handler %u: is to go", handler->number);
+    SIM_TRACE(world, "handler %u: removal requested", handler->number);
     ki_error err = KI_ERROR_INIT;
     succeeded(world,
               ki_informer_remove_handler(client->informers[handler->informer].informer, handler->registration, &err),
               "removing a handler", &err);
 }
 
-void sim_client_reconfigure(sim_world *world, uint64_t what) {
+void sim_client_reconfigure(sim_world *world, uint64_t detail) {
     sim_client *client = &world->client;
     if (!client->factory)
         return;
-    unsigned informer = (unsigned)(what >> 8) % client->informer_count;
+    unsigned informer = (unsigned)(detail >> 8) % client->informer_count;
     ki_error err = KI_ERROR_INIT;
-    switch (what % 4) {
+    switch (detail % 4) {
     case 0:
         if (client->handler_count)
-            remove_handler(world, what >> 16);
+            remove_handler(world, detail >> 16);
         break;
     case 1: {
         static const ki_indexer late = { .name = "late", .index = index_by_label };
@@ -179,7 +180,7 @@ uint64_t sim_client_version_limit(sim_world *world) {
     return first;
 }
 
-/* Whoever looks on from inside: at its queue, at where its objects come from. */
+/* Wraps the queue and the sources of an informer, for the oracles. */
 static void wrap_parts(sim_world *world, unsigned index) {
     sim_informer *informer = &world->client.informers[index];
     ki_informer *watched = informer->informer;
@@ -214,10 +215,10 @@ static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
         return false;
     for (unsigned i = 0; i < client->informer_count; i++) {
         if (client->informers[i].informer == informer->informer)
-            return true; /* the same selection gives the same informer */
+            return true; /* the factory shares informers with the same selection */
     }
     unsigned index = client->informer_count++;
-    informer->informer->is_custom = (index + plan->handlers) % 2; /* as if it were a custom resource */
+    informer->informer->is_custom = (index + plan->handlers) % 2; /* as for a custom resource: its type can disappear */
     wrap_parts(world, index);
     if (!succeeded(world, ki_informer_add_indexers(informer->informer, &by_label, 1, &err), "adding an index", &err))
         return false;
@@ -236,6 +237,7 @@ static void restart(void *user, uint64_t argument) {
         sim_client_start(world);
 }
 
+/* Records the writes that every server has. */
 static void note_start(sim_world *world) {
     sim_client *client = &world->client;
     size_t applied = world->truth.log_count;
@@ -262,7 +264,7 @@ void sim_client_start(sim_world *world) {
     if (is_made)
         is_made = succeeded(world, ki_factory_start(client->factory, &err), "starting", &err);
     SIM_TRACE(world, "client %llu: %s", (unsigned long long)client->incarnation,
-              is_made ? "starts" : "cannot start for lack of memory");
+              is_made ? "starts" : "cannot start: out of memory");
     if (is_made)
         return;
     sim_client_stop(world);
@@ -283,7 +285,7 @@ void sim_client_stop(sim_world *world) {
     SIM_TRACE(world, "client %llu: stopped", (unsigned long long)client->incarnation);
     for (size_t i = 0; i < client->handler_count; i++) {
         if (!client->handlers[i]->is_removed)
-            sim_fail(world, "handler %zu: the factory is gone, and on_removed was not called", i);
+            sim_fail(world, "handler %zu: on_removed was not called before the factory was freed", i);
     }
     sim_requesters_reset(world);
 }

@@ -1,4 +1,4 @@
-/* fault.c: the faults' names, and which of the numbered faults of a field of informers each one is (README.md has their list). */
+/* fault.c: the faults' names, and their numbers in README.md's table. */
 #include "sim/fault.h"
 
 static const struct {

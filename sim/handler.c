@@ -1,4 +1,4 @@
-/* handler.c: checks the calls of one handler against the truth and against its earlier calls. */
+/* handler.c: the functions of a handler. Each notification is compared with the writes (truth.h) and with the earlier notifications. */
 #include "sim/world.h"
 
 #include <string.h>
@@ -7,6 +7,7 @@ static sim_informer *informer_of(const sim_handler *handler) {
     return &handler->world->client.informers[handler->informer];
 }
 
+/* Returns true if the informer and the filter select the state. */
 static bool is_selected(const sim_handler *handler, uint64_t n) {
     const sim_truth *truth = &handler->world->truth;
     return sim_truth_is_selected(truth, &informer_of(handler)->selection, n) &&
@@ -15,11 +16,12 @@ static bool is_selected(const sim_handler *handler, uint64_t n) {
 
 #define FAIL(handler, ...) sim_fail((handler)->world, "handler " __VA_ARGS__)
 
-/* --- what a handler of a program does beside listening ------------------------------------------------------------------------ */
+/* --- calls of the library inside a handler ------------------------------------------------------------------------ */
 
 static void expect_deadlock(sim_handler *handler, ki_status status, const char *call) {
     if (status != KI_ERR_DEADLOCK)
-        FAIL(handler, "%u: %s from inside a handler gave %s", handler->number, call, ki_status_name(status));
+        FAIL(handler, "%u: %s inside a handler returned %s; expected \"would deadlock\"", handler->number, call,
+             ki_status_name(status));
 }
 
 static void call_back(sim_handler *handler) {
@@ -28,13 +30,13 @@ static void call_back(sim_handler *handler) {
     ki_informer *informer = informer_of(handler)->informer;
     switch (sim_below(&client->random, 8)) {
     case 0:
-        expect_deadlock(handler, ki_factory_wait_for_sync(client->factory, 1000, NULL), "waiting for sync");
+        expect_deadlock(handler, ki_factory_wait_for_sync(client->factory, 1000, NULL), "ki_factory_wait_for_sync");
         break;
     case 1:
-        expect_deadlock(handler, ki_factory_shutdown(client->factory, NULL), "shutting down");
+        expect_deadlock(handler, ki_factory_shutdown(client->factory, NULL), "ki_factory_shutdown");
         break;
     case 2:
-        expect_deadlock(handler, ki_engine_step(world->engine, 0, NULL), "a step");
+        expect_deadlock(handler, ki_engine_step(world->engine, 0, NULL), "ki_engine_step");
         break;
     case 3: {
         ki_object_list list;
@@ -49,7 +51,7 @@ static void call_back(sim_handler *handler) {
         if (handler->registration.informer && !handler->is_removal_requested && sim_chance(&client->random, 20)) {
             handler->is_removal_requested = true;
             if (ki_informer_remove_handler(informer, handler->registration, NULL))
-                FAIL(handler, "%u: cannot remove itself", handler->number);
+                FAIL(handler, "%u: removing itself failed", handler->number);
         }
         break;
     case 6:
@@ -61,6 +63,7 @@ static void call_back(sim_handler *handler) {
     }
 }
 
+/* Checks what holds for every notification. */
 static void begin_call(sim_handler *handler, const ki_event *event, const char *what, uint64_t n) {
     sim_world *world = handler->world;
     sim_digest_add(world, n * 131 + handler->number);
@@ -70,12 +73,12 @@ static void begin_call(sim_handler *handler, const ki_event *event, const char *
     if (handler->is_removed)
         FAIL(handler, "%u: called after on_removed", handler->number);
     if (handler->is_removal_requested)
-        FAIL(handler, "%u: called after it was removed", handler->number);
+        FAIL(handler, "%u: called after its removal", handler->number);
     if (event->informer != informer_of(handler)->informer)
-        FAIL(handler, "%u: an event of another informer", handler->number);
+        FAIL(handler, "%u: notified of an event of another informer", handler->number);
 }
 
-/* Reminders are quick: all of them, slow, at the shortest period, are more than one thread has time for. */
+/* Takes time and calls the library, as the handler's options say. Resyncs take no time: slow ones could fill the whole run. */
 static void end_call(sim_handler *handler, bool is_resync) {
     enum {
         SLOW_MAX_MS = 1500
@@ -91,29 +94,29 @@ static void end_call(sim_handler *handler, bool is_resync) {
         call_back(handler);
 }
 
-/* --- the calls ------------------------------------------------------------------------------------------------------------------ */
+/* --- notifications ------------------------------------------------------------------------------------------------------------------ */
 
 static void note_notification(sim_handler *handler, uint32_t key) {
     handler->was_notified[key] = true;
     handler->notified_at[key] = handler->world->now;
 }
 
-/* A state that is shown now: of the selection, and newer than what was shown before. */
+/* Fails the run if the state is not selected, or not newer than the last one. Adds it to the replica. */
 static void check_state(sim_handler *handler, uint32_t key, uint64_t n, bool may_be_same) {
     const sim_truth *truth = &handler->world->truth;
     uint64_t newest = handler->newest[key];
     if (!is_selected(handler, n))
-        FAIL(handler, "%u: %s: write %llu is not in its selection", handler->number, sim_key_text(key),
+        FAIL(handler, "%u: notified of %s at write %llu, which is not selected", handler->number, sim_key_text(key),
              (unsigned long long)n);
     if (!truth->keys[key].is_poisoned && !sim_truth_may_follow(truth, newest, n) && !(may_be_same && n == newest))
-        FAIL(handler, "%u: %s: write %llu is shown after write %llu", handler->number, sim_key_text(key),
+        FAIL(handler, "%u: notified of %s at write %llu after write %llu", handler->number, sim_key_text(key),
              (unsigned long long)n, (unsigned long long)newest);
     handler->present[key] = handler->newest[key] = n;
     note_notification(handler, key);
 }
 
-/* Of the initial list are exactly the states of the first list, and what was there when the handler came: each once. Where changes
- * are merged (`latest`) a later state may stand for them. */
+/* Fails the run if is_in_initial_list is wrong. It is true for the states of the first list and for the store's states when the handler was
+ * added, once for each object. With KI_DELIVER_LATEST a later state can replace them. */
 static void check_initial(sim_handler *handler, uint32_t key, uint64_t n, bool is_initial) {
     const sim_world *world = handler->world;
     const sim_witness *witness = &informer_of(handler)->witness;
@@ -121,15 +124,15 @@ static void check_initial(sim_handler *handler, uint32_t key, uint64_t n, bool i
     bool is_replay = is_first && handler->replay[key] == n;
     bool is_listed = !handler->is_late && witness->first_list[key] == n;
     if (handler->restores != world->truth.restores || world->client.restores != world->truth.restores)
-        return; /* the same states may come twice */
-    bool may_stand_for_one = handler->delivery == KI_DELIVER_LATEST &&
-                             (handler->replay[key] || (!handler->is_late && witness->first_list[key]));
-    if (is_initial && !is_replay && !is_listed && !may_stand_for_one)
-        FAIL(handler, "%u: %s is said to be of the initial list at write %llu", handler->number, sim_key_text(key),
-             (unsigned long long)n);
+        return; /* states can repeat */
+    bool may_be_merged_initial = handler->delivery == KI_DELIVER_LATEST &&
+                                 (handler->replay[key] || (!handler->is_late && witness->first_list[key]));
+    if (is_initial && !is_replay && !is_listed && !may_be_merged_initial)
+        FAIL(handler, "%u: is_in_initial_list is true for %s at write %llu, expected false", handler->number,
+             sim_key_text(key), (unsigned long long)n);
     if (!is_initial && is_first && (is_replay || is_listed) && !world->memory.refused &&
         !world->truth.keys[key].is_poisoned)
-        FAIL(handler, "%u: %s is not said to be of the initial list", handler->number, sim_key_text(key));
+        FAIL(handler, "%u: is_in_initial_list is false for %s, expected true", handler->number, sim_key_text(key));
 }
 
 static void on_add(const ki_event *event, void *user) {
@@ -140,12 +143,12 @@ static void on_add(const ki_event *event, void *user) {
     if (!n)
         return;
     if (event->old)
-        FAIL(handler, "%u: an add with an old state", handler->number);
+        FAIL(handler, "%u: add with an old state", handler->number);
     if (handler->present[key])
-        FAIL(handler, "%u: add of %s, which it knows", handler->number, sim_key_text(key));
+        FAIL(handler, "%u: add of %s, which was added before", handler->number, sim_key_text(key));
     check_initial(handler, key, n, event->is_in_initial_list);
     if (event->is_in_initial_list && handler->is_synced)
-        FAIL(handler, "%u: %s is of the initial list, after on_synced", handler->number, sim_key_text(key));
+        FAIL(handler, "%u: is_in_initial_list is true for %s after on_synced", handler->number, sim_key_text(key));
     check_state(handler, key, n, false);
     end_call(handler, false);
 }
@@ -159,22 +162,22 @@ static void on_update(const ki_event *event, void *user) {
     if (!n || !old)
         return;
     if (!handler->present[key])
-        FAIL(handler, "%u: update of %s, which it does not know", handler->number, sim_key_text(key));
+        FAIL(handler, "%u: update of %s, which was not added", handler->number, sim_key_text(key));
     else if (old_key != key || old != handler->present[key])
-        FAIL(handler, "%u: update of %s: old is write %llu, and the handler was notified of write %llu",
-             handler->number, sim_key_text(key), (unsigned long long)old, (unsigned long long)handler->present[key]);
+        FAIL(handler, "%u: update of %s: old is write %llu, but the last notification had write %llu", handler->number,
+             sim_key_text(key), (unsigned long long)old, (unsigned long long)handler->present[key]);
     if (strcmp(ki_object_uid(event->obj), ki_object_uid(event->old)) != 0)
         FAIL(handler, "%u: update of %s from one object to another", handler->number, sim_key_text(key));
     if (event->is_resync && (!handler->resync_ms || !informer_of(handler)->resync_timer_ms))
-        FAIL(handler, "%u: a resync, and the handler has no resync period", handler->number);
+        FAIL(handler, "%u: resync without a resync period", handler->number);
     check_state(handler, key, n, event->is_resync);
     end_call(handler, event->is_resync);
 }
 
-/* Has the object a later state that the handler's filter does not let through? Then to the handler it ends there. */
+/* Returns true if the object has a later state that the handler's filter rejects: the handler then gets a delete with a known final state. */
 static bool may_leave_filter(const sim_handler *handler, uint64_t n) {
     const sim_truth *truth = &handler->world->truth;
-    uint64_t first = truth->restores ? truth->writes[n].creation : n + 1; /* after a restore also an earlier one */
+    uint64_t first = truth->restores ? truth->writes[n].creation : n + 1; /* after a restore, an earlier one too */
     for (uint64_t later = first; handler->has_filter && later < truth->write_count; later++) {
         if (truth->writes[later].creation == truth->writes[n].creation &&
             !sim_truth_is_selected(truth, &handler->filter, later))
@@ -183,7 +186,7 @@ static bool may_leave_filter(const sim_handler *handler, uint64_t n) {
     return false;
 }
 
-/* Where changes are merged, one object may make way for the next of its name, and its very last state is not kept. */
+/* Returns true if KI_DELIVER_LATEST can merge the deletion with the add of the next object of this name: its final state is not kept. */
 static bool may_be_merged(const sim_handler *handler, uint32_t key, uint64_t n) {
     const sim_truth *truth = &handler->world->truth;
     for (uint64_t later = n + 1; handler->delivery == KI_DELIVER_LATEST && later < truth->write_count; later++) {
@@ -194,22 +197,23 @@ static bool may_be_merged(const sim_handler *handler, uint32_t key, uint64_t n) 
     return false;
 }
 
-/* The final state is unknown exactly where nobody saw the deletion: a list lacks the object, or another one has its name. */
+/* Fails the run if final_state_unknown is wrong. It is true exactly if no deletion event was queued: a list did not have the object, or had
+ * another one of its name. */
 static void check_final_state(sim_handler *handler, uint32_t key, uint64_t n, uint64_t known, bool is_unknown) {
     const sim_world *world = handler->world;
     const sim_witness *witness = &informer_of(handler)->witness;
     if (world->truth.writes[n].creation != world->truth.writes[known].creation)
-        return; /* `latest`: the end of one that it never knew */
+        return; /* KI_DELIVER_LATEST: the handler was not notified of this object */
     if (is_unknown && !sim_witness_inferred_deletion(witness, n) && !world->memory.refused &&
         !may_be_merged(handler, key, n))
-        FAIL(handler, "%u: the final state of %s is reported as unknown, and an event had it", handler->number,
+        FAIL(handler, "%u: the final state of %s is reported as unknown, but an event had it", handler->number,
              sim_key_text(key));
     if (!is_unknown && !sim_witness_saw_deletion(witness, n) && !may_leave_filter(handler, n))
-        FAIL(handler, "%u: the final state of %s is reported as known, and no event had it", handler->number,
+        FAIL(handler, "%u: the final state of %s is reported as known, but no event had it", handler->number,
              sim_key_text(key));
 }
 
-/* An object whose state could not be read is not gone. One whose type the server does not know for a while is. */
+/* Returns true if the object has existed at all times since write `known`. An unreadable state is no reason for a delete. A removed type is. */
 static bool is_deletion_wrong(const sim_handler *handler, uint32_t key, uint64_t known) {
     const sim_world *world = handler->world;
     const sim_truth *truth = &world->truth;
@@ -228,16 +232,15 @@ static void on_delete(const ki_event *event, void *user) {
         return;
     uint64_t known = handler->present[key];
     if (!known)
-        FAIL(handler, "%u: delete of %s, which it does not know", handler->number, sim_key_text(key));
+        FAIL(handler, "%u: delete of %s, which was not added", handler->number, sim_key_text(key));
     if (!truth->keys[key].is_poisoned && known && n != known && !sim_truth_may_follow(truth, known, n))
-        FAIL(handler, "%u: delete of %s at write %llu, and the handler was notified of write %llu", handler->number,
+        FAIL(handler, "%u: delete of %s at write %llu after a notification of the newer write %llu", handler->number,
              sim_key_text(key), (unsigned long long)n, (unsigned long long)known);
     if (!truth->keys[key].is_poisoned && truth->keys[key].n == known && known && is_selected(handler, known) &&
-        !sim_truth_may_follow(truth, known, known)) /* it may have been deleted in what was lost */
-        FAIL(handler, "%u: delete of %s, which is still there unchanged", handler->number, sim_key_text(key));
+        !sim_truth_may_follow(truth, known, known)) /* a lost write can have deleted it */
+        FAIL(handler, "%u: delete of %s, which exists unchanged", handler->number, sim_key_text(key));
     if (event->final_state_unknown && known && is_deletion_wrong(handler, key, known))
-        FAIL(handler, "%u: %s is reported as deleted, and has existed all the time", handler->number,
-             sim_key_text(key));
+        FAIL(handler, "%u: delete of %s, which has existed all the time", handler->number, sim_key_text(key));
     if (known)
         check_final_state(handler, key, n, known, event->final_state_unknown);
     handler->present[key] = 0;
@@ -245,7 +248,7 @@ static void on_delete(const ki_event *event, void *user) {
     end_call(handler, false);
 }
 
-/* What was there before the client began and is still as it was must be known now. */
+/* Fails the run if an object is missing that has not changed since the client started. */
 static void on_synced(ki_informer *informer, void *user) {
     sim_handler *handler = user;
     const sim_world *world = handler->world;
@@ -254,7 +257,7 @@ static void on_synced(ki_informer *informer, void *user) {
     if (handler->is_synced)
         FAIL(handler, "%u: on_synced twice", handler->number);
     if (handler->is_removed || handler->is_removal_requested)
-        FAIL(handler, "%u: on_synced after it was removed", handler->number);
+        FAIL(handler, "%u: on_synced after the removal", handler->number);
     if (!ki_informer_has_synced(informer))
         FAIL(handler, "%u: on_synced before the informer is synced", handler->number);
     handler->is_synced = true;
@@ -264,7 +267,7 @@ static void on_synced(ki_informer *informer, void *user) {
         const sim_key *now = &truth->keys[key];
         if (now->n && now->last_write <= world->client.last_write_at_start && !now->is_poisoned &&
             is_selected(handler, now->n) && handler->present[key] != now->n)
-            FAIL(handler, "%u: synced without %s", handler->number, sim_key_text(key));
+            FAIL(handler, "%u: on_synced before the add of %s", handler->number, sim_key_text(key));
     }
 }
 
@@ -288,8 +291,8 @@ const ki_handler sim_handler_functions_filtered = { on_add, on_update, on_delete
 
 void sim_handler_check(sim_handler *handler) {
     enum {
-        LATENESS_S = 60, /* slow handlers */
-        RECOVERY_S = 120 /* from a lack of memory: the controller's longest wait, twice */
+        DELAY_MAX_S = 60, /* by slow handlers */
+        RECOVERY_S = 120  /* after a lack of memory: the longest backoff, twice */
     };
     const sim_world *world = handler->world;
     int64_t timer_ms = informer_of(handler)->resync_timer_ms;
@@ -298,10 +301,10 @@ void sim_handler_check(sim_handler *handler) {
         (world->allocation_failed_at && world->now - world->allocation_failed_at < RECOVERY_S * SIM_SECOND))
         return;
     int64_t period_ms = handler->resync_ms > timer_ms ? handler->resync_ms : timer_ms;
-    int64_t longest = (period_ms + timer_ms) * SIM_MILLISECOND + LATENESS_S * SIM_SECOND;
+    int64_t longest = (period_ms + timer_ms) * SIM_MILLISECOND + DELAY_MAX_S * SIM_SECOND;
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         if (handler->present[key] && world->now - handler->notified_at[key] > longest)
-            FAIL(handler, "%u: no resync of %s for %lld s, and the period is %lld ms", handler->number,
+            FAIL(handler, "%u: no resync of %s for %lld s, but the period is %lld ms", handler->number,
                  sim_key_text(key), (long long)((world->now - handler->notified_at[key]) / SIM_SECOND),
                  (long long)handler->resync_ms);
     }
@@ -313,8 +316,7 @@ void sim_handler_compare(sim_handler *handler, const uint64_t present[SIM_KEYS])
         if (handler->has_filter && !sim_truth_is_selected(&handler->world->truth, &handler->filter, expected))
             expected = 0;
         if (handler->present[key] != expected)
-            FAIL(handler, "%u: %s: the handler was notified of write %llu, and the store has write %llu",
-                 handler->number, sim_key_text(key), (unsigned long long)handler->present[key],
-                 (unsigned long long)expected);
+            FAIL(handler, "%u: %s: the last notification had write %llu, but the store has write %llu", handler->number,
+                 sim_key_text(key), (unsigned long long)handler->present[key], (unsigned long long)expected);
     }
 }

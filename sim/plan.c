@@ -1,4 +1,4 @@
-/* plan.c: draws a plan from its seed. */
+/* plan.c: derives a plan from its seed. */
 #include "sim/plan.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-    NO_BOOKMARKS_MS = 36000000
+    NO_BOOKMARKS_MS = 36000000 /* longer than a run */
 };
 
 enum {
@@ -59,7 +59,7 @@ static void make_faults(sim_plan *plan, sim_random *random) {
     plan->fault_count = (size_t)sim_between(random, 2, 14);
     int64_t at = 0;
     for (size_t i = 0; i < plan->fault_count; i++) {
-        /* Some come together: two faults at once find more than two one after the other. */
+        /* A third of the faults follow the previous one within seconds: faults at once find more than single ones. */
         if (i == 0 || sim_chance(random, 65))
             at = sim_chance(random, 12) ? sim_between(random, 0, 2 * SIM_SECOND)
                                         : sim_between(random, 0, plan->duration);
@@ -68,7 +68,7 @@ static void make_faults(sim_plan *plan, sim_random *random) {
         plan->faults[i] =
             (sim_fault){ (sim_fault_kind)sim_below(random, SIM_FAULT_KINDS), at, sim_random_next(random) };
     }
-    /* What is lost just before the faults end, nothing later makes good. */
+    /* In some seeds a fault comes just before the end: no later fault or restart hides its effect. */
     if (sim_chance(random, 40)) {
         sim_fault *last = &plan->faults[plan->fault_count - 1];
         last->at = plan->duration - sim_between(random, 0, 6 * SIM_SECOND);
@@ -129,7 +129,7 @@ void sim_plan_remove_faults(sim_plan *plan, uint32_t without) {
 }
 
 void sim_plan_print(const sim_plan *plan) {
-    static const char *const futures[] = { "is silent", "is too large", "gets the server's age" };
+    static const char *const futures[] = { "is silent", "is too large", "gets a bookmark with the server's version" };
     printf("seed %" PRIu64 ": %u servers, lag", plan->seed, plan->servers);
     for (unsigned i = 0; i < plan->servers; i++)
         printf(" %" PRId64 " ms", plan->lag[i] / SIM_MILLISECOND);
