@@ -1,4 +1,4 @@
-/* clock.c: see clock.h. These functions take the place of the C library's in this program. */
+/* clock.c: see clock.h. clock_gettime and time replace the C library's functions in this program. */
 #include "sim/clock.h"
 
 #include "sim/plan.h"
@@ -24,7 +24,6 @@ double sim_clock_real_seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The C library's headers promise that they are never given NULL; other programs' calls come here, too. */
 int clock_gettime(clockid_t clock, struct timespec *ret_time) {
     if (!running || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
         return real(clock, ret_time);

@@ -1,4 +1,4 @@
-/* inject.c: each kind of fault. Those of requests are armed and wait for their request; the others happen at once. */
+/* inject.c: injects each kind of fault. Faults of requests wait for a request (network.h); the others happen at once. */
 #include "sim/inject.h"
 
 #include "sim/workload.h"
@@ -30,7 +30,7 @@ static void inject_exchange_fault(sim_world *world, const sim_fault *fault) {
             sim_exchange_end(exchange, KI_ERR_UNEXPECTED_EOF);
         break;
     case SIM_CLOSE:
-        if (detail >> 20 & 1 && exchange->out.size > exchange->sent) /* in the middle of what is under way */
+        if (detail >> 20 & 1 && exchange->out.size > exchange->sent) /* within a frame */
             exchange->out.size -= (exchange->out.size - exchange->sent) / 2;
         sim_exchange_end(exchange, KI_OK);
         break;
@@ -90,7 +90,7 @@ static void end_lag(void *user, uint64_t generation) {
         sim_server_set_lag(server, server->world->plan.lag[server->index]);
 }
 
-/* All connections end; the next ones go to the server that is furthest behind. */
+/* Ends all exchanges. For a while, new requests go to the server that lags most. */
 static void move_to_laggard(sim_world *world, uint64_t detail) {
     world->network.laggard_until = world->now + (int64_t)(5 + detail % 60) * SIM_SECOND;
     for (sim_exchange *exchange = world->network.first, *next; exchange; exchange = next) {
@@ -114,7 +114,7 @@ static void inject_server_fault(sim_world *world, const sim_fault *fault) {
         break;
     case SIM_LAG:
         if (server->index == 0)
-            return; /* the first one is the cluster itself */
+            return; /* the first server has no lag */
         sim_server_set_lag(server, length);
         sim_after(world, length, end_lag, server, server->generation);
         break;
@@ -179,7 +179,7 @@ static void inject_client_fault(sim_world *world, const sim_fault *fault) {
         break;
     case SIM_NO_MEMORY:
         world->memory.per_mille = 1 + (unsigned)(detail >> 8) % (detail >> 32 & 1 ? 20 : 500);
-        for (int64_t at = 0; at < length / 4; at += SIM_SECOND) /* what fails has to be something */
+        for (int64_t at = 0; at < length / 4; at += SIM_SECOND) /* so that there are changes to fail on */
             sim_after(world, at, write_some, world, detail >> 33 & 0xf);
         sim_after(world, length / 4, end_memory_shortage, world, 0);
         break;
@@ -188,14 +188,15 @@ static void inject_client_fault(sim_world *world, const sim_fault *fault) {
         break;
     case SIM_NO_DESCRIPTORS:
         world->network.no_descriptors_until = world->now + length;
-        end_random_exchange(world, detail); /* what is open stays open: only who connects needs one */
+        end_random_exchange(world, detail); /* only a new connection needs a descriptor */
         break;
     case SIM_FEW_STREAMS:
         world->network.few_streams_until = world->now + length;
         end_random_exchange(world, detail);
         break;
     case SIM_CLOCK_JUMPS:
-        world->wall_jump = ((int64_t)(detail >> 8 & 0xffff) - 0x8000) * 3 * SIM_SECOND; /* a day to either side */
+        world->wall_jump =
+            ((int64_t)(detail >> 8 & 0xffff) - 0x8000) * 3 * SIM_SECOND; /* up to a day, in either direction */
         break;
     default:
         break;
@@ -212,7 +213,7 @@ void sim_inject(sim_world *world, const sim_fault *fault) {
         unsigned count_max = fault->kind == SIM_CLOSE_AT_ONCE ? 200 : fault->kind == SIM_REFUSE ? 12 : 4;
         sim_network_add_fault(world, fault->kind, fault->detail, 1 + (unsigned)(fault->detail >> 40) % count_max,
                               world->now + 180 * SIM_SECOND);
-        /* Most requests are the beginnings of watches, which come when something has ended. */
+        /* Without an end there may be no further request for minutes. */
         if (fault->detail >> 50 & 1) {
             sim_exchange *exchange = sim_network_pick(world, fault->detail, false);
             if (exchange)

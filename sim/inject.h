@@ -1,4 +1,4 @@
-/* inject.h: makes a fault happen, and makes all faults end. */
+/* inject.h: injects faults, and ends them. */
 #ifndef SIM_INJECT_H
 #define SIM_INJECT_H
 
@@ -7,7 +7,7 @@
 typedef struct sim_world sim_world;
 
 void sim_inject(sim_world *world, const sim_fault *fault);
-/* No faults from now on. What was broken before stays as it is: the client has to notice. */
+/* Ends all faults. Silent connections stay silent: the client must notice them. */
 void sim_end_faults(sim_world *world);
 
 #endif

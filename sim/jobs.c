@@ -1,4 +1,4 @@
-/* jobs.c: see jobs.h. Process number j has every seed whose distance from the first one is j more than a multiple of their number. */
+/* jobs.c: see jobs.h. Process j of n runs the seeds with the indexes j, j + n, j + 2n and so on. */
 #include "sim/jobs.h"
 
 #include "sim/clock.h"
@@ -44,7 +44,7 @@ static void add_seed(sim_totals *totals, const sim_outcome *outcome) {
     totals->hours += (double)outcome->now / 3.6e12;
 }
 
-/* The seeds of one process. */
+/* What one process runs. */
 typedef struct share {
     const sim_scenario *scenario;
     uint64_t first, count;
@@ -75,14 +75,14 @@ static void show_progress(const shared *all, unsigned jobs, uint64_t count, doub
             seconds > 0 ? (double)done_count * 60 / seconds : 0);
 }
 
-/* True: it ended as it should. Reaps in the order of the processes: each ends by itself. */
+/* Waits for the end of a process, and shows progress on a terminal. Returns true if the process succeeded. */
 static bool wait_for(pid_t process, const shared *all, unsigned jobs, uint64_t count, double began) {
     bool shows = isatty(STDERR_FILENO);
     int status = 0;
     sigset_t child_ended;
     sigemptyset(&child_ended);
     sigaddset(&child_ended, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child_ended, NULL); /* before the first look: no end is missed */
+    sigprocmask(SIG_BLOCK, &child_ended, NULL); /* before the first waitpid, so that no end is missed */
     for (;;) {
         pid_t ended = waitpid(process, &status, shows ? WNOHANG : 0);
         if (ended == process)

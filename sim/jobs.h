@@ -1,4 +1,4 @@
-/* jobs.h: many seeds on all cores: processes that share nothing but what came of each, so that the result is the same for any number of them. */
+/* jobs.h: runs many seeds in several processes. The result does not depend on the number of processes. */
 #ifndef SIM_JOBS_H
 #define SIM_JOBS_H
 
@@ -6,13 +6,13 @@
 
 typedef struct sim_totals {
     uint64_t seeds, writes, requests, faults;
-    uint64_t digest; /* of all seeds, whatever their order */
+    uint64_t digest; /* of all seeds; independent of their order */
     double hours;    /* of virtual time */
     double core_seconds, seconds;
 } sim_totals;
 
-/* Runs `count` seeds of a scenario from `first`. The first one that fails; 0: none (there is no seed 0 then: the caller begins at 1 or later). Seeds after one
- * that failed are not begun. False: a process died, and `*ret_failed` is the seed that it was at. */
+/* Runs `count` seeds of a scenario from `first`, which must be at least 1. Sets `*ret_failed` to the first seed that fails; 0: none. Later seeds
+ * are not started then. Returns false if a process died; `*ret_failed` is at most the seed that it was running. */
 bool sim_jobs_run(const sim_scenario *scenario, uint64_t first, uint64_t count, uint32_t without, unsigned jobs,
                   uint64_t *ret_failed, sim_totals *ret_totals);
 

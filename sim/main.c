@@ -11,7 +11,7 @@
 typedef struct arguments {
     const sim_scenario *scenario;
     uint64_t first, count;
-    uint32_t without; /* faults that are left out, by bit */
+    uint32_t without; /* faults to remove, by bit */
     unsigned jobs;
     bool one, trace, shrink;
 } arguments;
@@ -19,13 +19,13 @@ typedef struct arguments {
 static int usage(void) {
     fputs("usage: sim [--scenario NAME] [--seeds N] [--from SEED] [--seed SEED] [--without MASK] [--jobs N] [--trace] "
           "[--shrink]\n"
-          "  --scenario NAME informers (the default) or controllers\n"
-          "  --seeds N       N seeds in a row, from SEED (1); ends at the first that fails\n"
-          "  --jobs N        in N processes (one for each core); the result is the same\n"
-          "  --seed SEED     that one\n"
-          "  --without MASK  leaves out the faults whose bit is set\n"
-          "  --trace         prints what happens\n"
-          "  --shrink        looks for fewer faults that still fail\n",
+          "  --scenario NAME Run informers (the default) or controllers\n"
+          "  --seeds N       Run N seeds from SEED (1); stop at the first that fails\n"
+          "  --jobs N        Use N processes (one for each core); the result is the same\n"
+          "  --seed SEED     Run one seed\n"
+          "  --without MASK  Remove the faults whose bit is set\n"
+          "  --trace         Print what happens\n"
+          "  --shrink        Find fewer faults that still fail\n",
           stderr);
     return 2;
 }
@@ -78,12 +78,12 @@ static bool parse(int argc, char **argv, arguments *given) {
     return given->first > 0 && given->count > 0;
 }
 
-/* One seed in this process, so that a debugger, a sanitizer and the trace see it. */
+/* Runs one seed in this process, for debuggers, sanitizers and the trace. */
 static int run_one(const arguments *given, uint64_t seed) {
     sim_outcome outcome;
     given->scenario->run(seed, given->without, given->trace, &outcome);
     if (!outcome.message) {
-        printf("seed %" PRIu64 ": all is well. Digest %016" PRIx64 "\n", seed, outcome.digest);
+        printf("seed %" PRIu64 " passed. Digest %016" PRIx64 "\n", seed, outcome.digest);
         return 0;
     }
     given->scenario->print(seed, given->without);
@@ -102,11 +102,11 @@ static int run_many(const arguments *given) {
     if (failed) {
         int status = run_one(given, failed);
         if (!all_succeeded)
-            printf("a process died at seed %" PRIu64 ", or at one that runs with it\n", failed);
+            printf("a process died at seed %" PRIu64 " or at another that ran at the same time\n", failed);
         return status ? status : 1;
     }
     double count = (double)totals.seeds;
-    printf("%" PRIu64 " seeds from %" PRIu64 ": all is well. A seed on average: %.1f min of virtual time, %.0f writes, "
+    printf("%" PRIu64 " seeds from %" PRIu64 " passed. A seed on average: %.1f min of virtual time, %.0f writes, "
            "%.0f requests, %.1f faults. Digest %016" PRIx64 "\n",
            totals.seeds, given->first, totals.hours * 60 / count, (double)totals.writes / count,
            (double)totals.requests / count, (double)totals.faults / count, totals.digest);

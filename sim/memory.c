@@ -1,4 +1,4 @@
-/* memory.c: malloc with a count and with failures. */
+/* memory.c: malloc with a count of blocks and with random failures. */
 #include "sim/memory.h"
 
 #include <stdio.h>

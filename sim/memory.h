@@ -1,4 +1,4 @@
-/* memory.h: the simulation's own memory, which never runs out, and the client's, which is counted and does when it is told to. */
+/* memory.h: the simulation's own memory, and the client's allocator, which counts blocks and fails at random if a fault requires it. */
 #ifndef SIM_MEMORY_H
 #define SIM_MEMORY_H
 
@@ -6,16 +6,16 @@
 
 #include "sim/random.h"
 
-/* End the program where there is nothing left. */
+/* End the program if memory is exhausted. */
 void *sim_alloc(size_t size); /* zeroed */
 void *sim_realloc(void *memory, size_t size);
 char *sim_strdup(const char *text);
 
 typedef struct sim_memory {
-    ki_allocator allocator; /* for the client; its user is this struct */
-    size_t live;            /* blocks that are not freed */
+    ki_allocator allocator; /* the client's; its user is this struct */
+    size_t live;            /* allocated blocks */
     size_t refused;         /* allocations that failed on purpose */
-    unsigned per_mille;     /* of the allocations fail; 0: none */
+    unsigned per_mille;     /* allocations that fail, in thousandths */
     sim_random random;
 } sim_memory;
 

@@ -1,4 +1,4 @@
-/* metrics.c: see metrics.h. Reads the factory's text, as a scrape does. */
+/* metrics.c: see metrics.h. Reads the metrics as text, like a scrape. */
 #include "sim/metrics.h"
 
 #include "sim/world.h"
@@ -25,7 +25,7 @@ static void labels_of(const sim_informer *informer, char labels[LABELS_MAX]) {
         ns, selector ? selector : "");
 }
 
-/* The sum of all its samples; -1: there is none. */
+/* Returns the sum of the samples of a metric; -1: there is no sample. */
 static double sample(const char *text, const char *name, const char *labels) {
     char begin[LABELS_MAX + 64];
     double sum = -1;
@@ -41,7 +41,7 @@ static double sample(const char *text, const char *name, const char *labels) {
 typedef struct expected {
     const char *name;
     double value;
-    bool is_certain; /* whatever faults there were */
+    bool is_certain; /* is checked after any fault */
 } expected;
 
 static size_t count_pending(const sim_world *world, unsigned informer) {
@@ -73,12 +73,12 @@ static void compare(sim_world *world, unsigned index, const char *text) {
         { "reflector_items_per_list_sum", (double)witness->items, false },
         { "reflector_list_duration_seconds_count", (double)witness->lists, false },
         { "reflector_watches_total", watches, false },
-        { "reflector_watch_duration_seconds_count", watches - 1, false }, /* the last one goes on */
+        { "reflector_watch_duration_seconds_count", watches - 1, false }, /* the last one has not ended */
         { "reflector_items_per_watch_count", watches - 1, false },
         { "reflector_short_watches_total", (double)requester->short_watches, false },
     };
     ki_snapshot_free(snapshot);
-    /* Where memory was lacking, lists and watches end in ways that only the client knows; a type that goes is no list. */
+    /* After these faults only the client can know whether a list or watch succeeded. */
     bool is_plain = !world->memory.refused && !sim_plan_has(&world->plan, SIM_TYPE_GONE) &&
                     !sim_plan_has(&world->plan, SIM_RESPONSE_GARBAGE);
     char labels[LABELS_MAX];
@@ -88,7 +88,7 @@ static void compare(sim_world *world, unsigned index, const char *text) {
         if (value < 0)
             value = 0; /* no handler, no relist: no sample */
         if ((all[i].is_certain || is_plain) && fabs(value - all[i].value) > 0.5)
-            sim_fail(world, "informer %u: %s is %.0f, and should be %.0f", index, all[i].name, value, all[i].value);
+            sim_fail(world, "informer %u: %s is %.0f, expected %.0f", index, all[i].name, value, all[i].value);
     }
 }
 

@@ -1,10 +1,10 @@
-/* metrics.h: what informers count, against counts of the network's, the sources' and the witnesses' own. */
+/* metrics.h: the oracle of the informers' metrics. It compares them with the counts of the network, the sources and the witnesses. */
 #ifndef SIM_METRICS_H
 #define SIM_METRICS_H
 
 typedef struct sim_world sim_world;
 
-/* Once the client agrees with the cluster. */
+/* Fails the run if a metric is wrong. The client must agree with the cluster. */
 void sim_metrics_compare(sim_world *world);
 
 #endif

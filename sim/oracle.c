@@ -1,4 +1,4 @@
-/* oracle.c: looks at the stores through snapshots, as a program does. */
+/* oracle.c: see oracle.h. Reads the stores through snapshots, like a program. */
 #include "sim/oracle.h"
 
 #include "sim/world.h"
@@ -17,7 +17,7 @@ static uint64_t digest_of(sim_world *world, const ki_snapshot *snapshot) {
     return digest;
 }
 
-/* Every object under each of its values, and nothing else there. */
+/* Fails the run if an object is missing in the index or has a wrong value. */
 static void check_index(sim_world *world, const ki_snapshot *snapshot, const char *index, bool by_label) {
     size_t expected[SIM_LABELS > SIM_NAMESPACES ? SIM_LABELS : SIM_NAMESPACES] = { 0 };
     ki_cursor cursor = KI_CURSOR_INIT;
@@ -38,10 +38,11 @@ static void check_index(sim_world *world, const ki_snapshot *snapshot, const cha
             found++;
             if ((by_label ? world->truth.writes[n].label : sim_key_ns(key)) != i ||
                 ki_snapshot_get(snapshot, ki_object_key(obj)) != obj)
-                sim_fail(world, "index %s: %s is under %s", index, ki_object_key(obj), value);
+                sim_fail(world, "index %s has %s under the wrong value %s", index, ki_object_key(obj), value);
         }
         if (found != expected[i] || ki_snapshot_count_by_index(snapshot, index, value) != found)
-            sim_fail(world, "index %s: %zu objects under %s, and there are %zu", index, found, value, expected[i]);
+            sim_fail(world, "index %s has %zu objects under %s, but the store has %zu", index, found, value,
+                     expected[i]);
     }
 }
 
@@ -59,7 +60,7 @@ static void read_store(sim_world *world, const ki_snapshot *snapshot, uint64_t p
         count++;
     }
     if (count != ki_snapshot_count(snapshot))
-        sim_fail(world, "the store counts %zu objects, and has %zu", ki_snapshot_count(snapshot), count);
+        sim_fail(world, "the store reports %zu objects, but has %zu", ki_snapshot_count(snapshot), count);
 }
 
 void sim_oracle_read(sim_world *world, const sim_informer *informer, uint64_t present[SIM_KEYS]) {
@@ -87,12 +88,12 @@ static void check_store(sim_world *world, sim_informer *informer) {
                      (unsigned long long)n);
         if (!truth->keys[key].is_poisoned && n != informer->newest_shown[key] &&
             !sim_truth_may_follow(truth, informer->newest_shown[key], n))
-            sim_fail(world, "the store shows %s at write %llu after write %llu", sim_key_text(key),
-                     (unsigned long long)n, (unsigned long long)informer->newest_shown[key]);
+            sim_fail(world, "the store has %s at write %llu after write %llu", sim_key_text(key), (unsigned long long)n,
+                     (unsigned long long)informer->newest_shown[key]);
         informer->newest_shown[key] = n;
     }
     if (!ki_snapshot_has_index(snapshot, KI_NAMESPACE_INDEX) || !ki_snapshot_has_index(snapshot, "label"))
-        sim_fail(world, "an index is not there");
+        sim_fail(world, "an index is missing");
     check_index(world, snapshot, KI_NAMESPACE_INDEX, false);
     check_index(world, snapshot, "label", true);
     check_index(world, snapshot, "late", true);
@@ -114,15 +115,16 @@ void sim_oracle_check(sim_world *world) {
         sim_handler_check(world->client.handlers[i]);
 }
 
-/* --- in the end ---------------------------------------------------------------------------------------------------------------- */
+/* --- the end of the run ---------------------------------------------------------------------------------------------------------------- */
 
+/* Returns true if no notification is pending for the handler, or it is removed. */
 static bool is_up_to_date(const sim_client *client, const sim_handler *handler) {
     return handler->incarnation != client->incarnation || handler->is_removed || handler->is_removal_requested ||
            (ki_registration_pending(handler->registration) == 0 && ki_registration_has_synced(handler->registration) &&
             handler->is_synced);
 }
 
-/* The first key that the store has another state of than the cluster; SIM_KEYS: none. */
+/* Returns the first key whose state differs between the store and the cluster; SIM_KEYS: none. */
 static uint32_t first_difference(sim_world *world, const sim_informer *informer, uint64_t present[SIM_KEYS]) {
     sim_oracle_read(world, informer, present);
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
@@ -186,5 +188,5 @@ void sim_oracle_report(sim_world *world) {
         if (!is_up_to_date(client, client->handlers[i]))
             sim_fail(world, "handler %zu has pending notifications, or on_synced was not called", i);
     }
-    sim_fail(world, "there is no client");
+    sim_fail(world, "the client has not started");
 }

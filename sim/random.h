@@ -1,5 +1,4 @@
-/* random.h: numbers from a seed (splitmix64). Each part of a simulation has a generator of its own, so that leaving a fault out
- * changes nothing else. */
+/* random.h: random numbers from a seed (splitmix64). Each part of a simulation has its own generator: removing a fault changes nothing else. */
 #ifndef SIM_RANDOM_H
 #define SIM_RANDOM_H
 
@@ -17,23 +16,24 @@ static inline uint64_t sim_random_next(sim_random *random) {
     return z ^ (z >> 31);
 }
 
-/* Independent of all others with another seed or stream. */
+/* Returns a generator that is independent of those with another seed or stream. */
 static inline sim_random sim_random_from(uint64_t seed, uint64_t stream) {
     sim_random random = { seed * 0xd1342543de82ef95u + stream * 0x2545f4914f6cdd1du };
     random.state = sim_random_next(&random);
     return random;
 }
 
-/* 0 to n - 1; 0 where n is 0. */
+/* Returns 0 to n - 1; 0 if n is 0. */
 static inline uint64_t sim_below(sim_random *random, uint64_t n) {
     return n ? sim_random_next(random) % n : 0;
 }
 
-/* low to high, both included. */
+/* Returns low to high, both included. */
 static inline int64_t sim_between(sim_random *random, int64_t low, int64_t high) {
     return low + (int64_t)sim_below(random, (uint64_t)(high - low + 1));
 }
 
+/* Returns true in `percent` of the calls. */
 static inline bool sim_chance(sim_random *random, unsigned percent) {
     return sim_below(random, 100) < percent;
 }

@@ -1,4 +1,4 @@
-/* scenario.h: what the program can simulate: each scenario is a world of its own that runs from a seed. */
+/* scenario.h: the scenarios that the program can simulate, each from a seed. */
 #ifndef SIM_SCENARIO_H
 #define SIM_SCENARIO_H
 
@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What came of one run. */
+/* The result of one run. */
 typedef struct sim_outcome {
     const char *message; /* the first failure, static until the next run; NULL: none */
-    uint64_t digest;     /* of everything that happened: the same seed has the same one */
+    uint64_t digest;     /* of everything that happened; the same for the same seed */
     uint64_t writes, requests, faults;
     int64_t now; /* ns: the virtual time at the end */
 } sim_outcome;
@@ -18,7 +18,7 @@ typedef struct sim_scenario {
     const char *name;
     /* Runs a seed without the faults whose bit is set in `without`. */
     void (*run)(uint64_t seed, uint32_t without, bool trace, sim_outcome *ret_outcome);
-    /* Prints what the seed means: the configuration and the faults. */
+    /* Prints the configuration and the faults of a seed. */
     void (*print)(uint64_t seed, uint32_t without);
     /* Returns the number of the seed's faults. */
     size_t (*count_faults)(uint64_t seed);

@@ -1,4 +1,4 @@
-/* server.c: clusters with one seed that are given the same writes in the same order are the same, to the last uid. */
+/* server.c: see server.h. Clusters with the same seed and the same writes are equal, uids included. */
 #include "sim/world.h"
 
 #include "testing/cluster/cluster_state.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    DRAWS_BETWEEN_RESTORES = 10007 /* more random numbers than a cluster draws between two restores */
+    DRAWS_BETWEEN_RESTORES = 10007 /* more random numbers than a cluster uses between two restores */
 };
 
 int64_t sim_server_now_ms(const sim_world *world) {
@@ -49,7 +49,7 @@ void sim_servers_free(sim_world *world) {
         kt_cluster_free(world->servers[i].cluster);
 }
 
-/* What is made after a restore gets uids that were never given before. */
+/* Skips random numbers, so that objects created after a restore get new uids. */
 static void skip_uids(sim_server *server, uint64_t restores) {
     for (; server->restores < restores; server->restores++) {
         for (unsigned draw = 0; draw < DRAWS_BETWEEN_RESTORES; draw++)
@@ -70,7 +70,7 @@ static void apply(sim_server *server) {
     if (write->is_delete) {
         status = kt_cluster_delete(server->cluster, KI_CONFIGMAPS, ns, name, write->wall_ms, &err);
     } else {
-        /* Text with escapes and with characters of several bytes, for cuts in the middle of them. */
+        /* The text has escapes and multibyte characters, so that cuts can be within them. */
         int size = snprintf(json, sizeof json,
                             "{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\",\"labels\":{\"app\":\"%c\"}},"
                             "\"data\":{\"n\":\"%llu\",\"t\":\"\\\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\\\\}\\n\"}}",
@@ -79,12 +79,12 @@ static void apply(sim_server *server) {
                                      NULL, &err);
     }
     if (status)
-        sim_fail(world, "server %u cannot follow: %s", server->index, ki_error_message(&err));
+        sim_fail(world, "server %u cannot apply a write: %s", server->index, ki_error_message(&err));
 }
 
 static void apply_due(void *user, uint64_t generation);
 
-/* Sets the next action for what is not applied yet. */
+/* Schedules the next write. */
 static void schedule_next(sim_server *server) {
     const sim_truth *truth = &server->world->truth;
     if (server->is_scheduled || server->applied == truth->log_count)
@@ -114,7 +114,7 @@ void sim_server_catch_up(sim_server *server) {
 
 void sim_server_set_lag(sim_server *server, int64_t lag) {
     server->lag = lag;
-    server->generation++; /* what was planned with the old lag is void */
+    server->generation++;
     server->is_scheduled = false;
     schedule_next(server);
 }

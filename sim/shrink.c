@@ -1,5 +1,5 @@
-/* shrink.c: leaves out one fault after the other as long as the seed still fails, until none can be left out. Any failure counts: the
- * one at hand may change its words once other faults are gone. */
+/* shrink.c: removes one fault after the other as long as the seed still fails, until no more can be removed. Any failure counts: the message can
+ * change when other faults are removed. */
 #include "sim/shrink.h"
 
 #include <inttypes.h>
@@ -39,6 +39,6 @@ void sim_shrink(const sim_scenario *scenario, uint64_t seed) {
     printf("with fewer faults:\n");
     scenario->run(seed, without, false, &outcome);
     scenario->print(seed, without);
-    printf("seed %" PRIu64 " fails: %s\n", seed, outcome.message ? outcome.message : "not any more");
+    printf("seed %" PRIu64 " fails: %s\n", seed, outcome.message ? outcome.message : "no longer");
     sim_print_again(scenario, seed, without);
 }

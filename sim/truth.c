@@ -1,4 +1,4 @@
-/* truth.c: the log of writes and the state that it leads to. */
+/* truth.c: see truth.h. */
 #include "sim/world.h"
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@ void sim_truth_free(sim_truth *truth) {
     free(truth->log);
 }
 
+/* Adds a write and lets the first server apply it. Returns its number. */
 static uint64_t append(sim_world *world, sim_write write) {
     sim_truth *truth = &world->truth;
     if (truth->write_count + 2 > truth->write_capacity) {
@@ -85,19 +86,19 @@ uint64_t sim_truth_read(sim_world *world, const ki_object *obj, uint32_t *ret_ke
     uint64_t n = view && view->n ? strtoull(view->n, NULL, 10) : 0;
     uint32_t key;
     if (!parse_key(ki_object_key(obj), &key)) {
-        sim_fail(world, "an object with the key %s", ki_object_key(obj));
+        sim_fail(world, "object with the unexpected key %s", ki_object_key(obj));
         return 0;
     }
     *ret_key = key;
     if (n == 0 || n >= truth->write_count) {
-        sim_fail(world, "%s shows a state that never was", ki_object_key(obj));
+        sim_fail(world, "%s has a state that was never written", ki_object_key(obj));
         return 0;
     }
     const sim_write *write = &truth->writes[n];
     const char *label = ki_object_label(obj, "app");
     if (write->key != key || write->is_delete || strcmp(write->uid, ki_object_uid(obj)) != 0 || !label ||
         label[0] != (char)('a' + write->label)) {
-        sim_fail(world, "%s shows the state of write %llu, which it never had", ki_object_key(obj),
+        sim_fail(world, "%s has the state of write %llu, which wrote something else", ki_object_key(obj),
                  (unsigned long long)n);
         return 0;
     }
@@ -123,7 +124,7 @@ bool sim_truth_exists_since(const sim_truth *truth, const sim_selection *selecti
 bool sim_truth_may_follow(const sim_truth *truth, uint64_t before, uint64_t after) {
     if (before < after)
         return true;
-    /* Back in time: from a state that was lost, or to the same one, where what was lost came in between. */
+    /* A restore goes back from a lost state, or repeats the state before a lost write. */
     if (before > after)
         return truth->writes[before].is_lost;
     for (uint64_t n = after + 1; n < truth->write_count; n++) {

@@ -32,9 +32,8 @@ typedef struct sim_write {
 } sim_write;
 
 typedef struct sim_key {
-    uint64_t n; /* the write of the present state; 0: no object */
-    bool
-        is_poisoned; /* a fault made a state of the object unusable: only the comparison at the end of the run checks it */
+    uint64_t n;       /* the write of the present state; 0: no object */
+    bool is_poisoned; /* a fault made a state of the object unusable: the order of its states is not checked any more */
     bool has_undetectable_loss; /* a change was lost, and no client can detect the loss */
     uint64_t last_write;        /* the number of the last write of the key, deletes too */
 } sim_key;

@@ -14,8 +14,8 @@ static uint64_t version_of_cache(const sim_wait *wait) {
     return version;
 }
 
-/* The oracle of a wait that ended well: the cache holds the write. Not judged: what was deleted again, what the selectors leave out, and an
- * event that the server announced by a bookmark before it sent it. */
+/* Fails the run if a wait ended with KI_OK and the cache lacks the write. Ignores deleted and unselected objects, and events that a bookmark
+ * overtook. */
 static void check_cache(const sim_wait *wait) {
     sim_world *world = wait->world;
     const sim_truth *truth = &world->truth;
@@ -29,13 +29,13 @@ static void check_cache(const sim_wait *wait) {
             sim_network_has_overtaken_event(world, wait->informer, write->key))
             continue;
         if (present[write->key] < n && sim_truth_is_selected(truth, &informer->selection, n))
-            sim_fail(world, "a wait for version %" PRIu64 " ended with ok, and %s is at write %" PRIu64, wait->version,
-                     sim_key_text(write->key), present[write->key]);
+            sim_fail(world, "the wait for version %" PRIu64 " ended with ok, but %s is at write %" PRIu64,
+                     wait->version, sim_key_text(write->key), present[write->key]);
     }
 }
 
-/* A wait for an unreadable state ends only when the object is readable, replaced or deleted; a wait for input
- * that was no event, after the next list. */
+/* Returns true if an event can have been unreadable. A wait for it ends when the object is readable, replaced or deleted, or after the next
+ * list. */
 static bool may_be_unreadable(const sim_world *world) {
     if (sim_plan_has(&world->plan, SIM_RESPONSE_GARBAGE))
         return true;
@@ -56,12 +56,12 @@ static void on_version(ki_informer *informer, ki_status status, void *user) {
         sim_fail(world, "the wait for version %" PRIu64 " is called twice", wait->version);
     wait->is_called = true;
     if (status == KI_ERR_CANCELLED && !world->waiter.is_stopping)
-        sim_fail(world, "the wait for version %" PRIu64 " is cancelled, and nobody stops", wait->version);
+        sim_fail(world, "the wait for version %" PRIu64 " is cancelled, but no informer stops", wait->version);
     if (status == KI_ERR_TIMEOUT && world->now < wait->deadline)
         sim_fail(world, "the wait for version %" PRIu64 " times out too early", wait->version);
     if (status == KI_OK && wait->restores == world->truth.restores && !wait->is_version_reused &&
         version_of_cache(wait) < wait->version)
-        sim_fail(world, "the wait for version %" PRIu64 " is called, and the cache is at %" PRIu64, wait->version,
+        sim_fail(world, "the wait for version %" PRIu64 " ended with ok, but the cache is at %" PRIu64, wait->version,
                  version_of_cache(wait));
     if (status == KI_OK && !world->truth.restores && !wait->is_version_reused)
         check_cache(wait);
@@ -84,12 +84,12 @@ void sim_waiter_note_write(sim_world *world, uint64_t version) {
                         .deadline = timeout_ms < 0 ? INT64_MAX : world->now + timeout_ms * SIM_MILLISECOND };
     char text[32];
     snprintf(text, sizeof text, "%" PRIu64, version);
-    /* The version was written just now: a cache at a later version still has the state before a restore, and versions repeat. */
+    /* A cache with this or a later version has it from before a restore. */
     wait->is_version_reused = version_of_cache(wait) >= version;
     ki_status status = ki_informer_wait_for_version_async(world->client.informers[informer].informer, NULL, text,
                                                           timeout_ms, on_version, wait, NULL);
     if (status && status != KI_ERR_NO_MEMORY)
-        sim_fail(world, "waiting for a version: %s", ki_status_name(status));
+        sim_fail(world, "ki_informer_wait_for_version_async returned %s", ki_status_name(status));
     waiter->count += status == KI_OK;
 }
 
@@ -99,7 +99,7 @@ void sim_waiter_check(sim_world *world) {
         if (wait->is_called)
             continue;
         if (version_of_cache(wait) >= wait->version && !may_be_unreadable(world))
-            sim_fail(world, "the wait for version %" PRIu64 " is not called, and the cache has the version",
+            sim_fail(world, "the wait for version %" PRIu64 " has not ended, but the cache has the version",
                      wait->version);
         if (world->now > wait->deadline && !world->memory.refused)
             sim_fail(world, "the wait for version %" PRIu64 " does not time out", wait->version);
@@ -113,7 +113,7 @@ void sim_waiter_client_stops(sim_world *world) {
 void sim_waiter_client_stopped(sim_world *world) {
     for (size_t i = 0; i < world->waiter.count; i++) {
         if (!world->waiter.waits[i].is_called)
-            sim_fail(world, "the wait for version %" PRIu64 " was not called, and the informer has ended",
+            sim_fail(world, "the wait for version %" PRIu64 " had not ended when the informer stopped",
                      world->waiter.waits[i].version);
     }
     world->waiter.count = 0;

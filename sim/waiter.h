@@ -1,4 +1,4 @@
-/* waiter.h: a program that reads its own writes: after some of them it waits until an informer's cache has them. */
+/* waiter.h: a program that waits after some writes until an informer's cache has them, and the oracle of these waits. */
 #ifndef SIM_WAITER_H
 #define SIM_WAITER_H
 
@@ -18,21 +18,22 @@ typedef struct sim_wait {
     uint64_t version, restores;
     int64_t deadline; /* INT64_MAX: none */
     bool is_called;
-    bool is_version_reused; /* the cache was past the version when it was written: by versions from before a restore */
+    bool
+        is_version_reused; /* when the version was written, the cache already had it or a later one, from before a restore */
 } sim_wait;
 
 typedef struct sim_waiter {
     sim_random random;
-    sim_wait waits[SIM_WAITS_MAX]; /* of this life of the client */
+    sim_wait waits[SIM_WAITS_MAX]; /* of this incarnation of the client */
     size_t count;
     bool is_stopping;
 } sim_waiter;
 
-/* A write has been made; by chance somebody waits for it. */
+/* Starts a wait for a version that was just written, at random. */
 void sim_waiter_note_write(sim_world *world, uint64_t version);
-/* Where nothing is due: whoever waits still has not been served. */
+/* Fails the run if a wait is overdue. Must be called when nothing is due. */
 void sim_waiter_check(sim_world *world);
-/* The client is about to stop; it has stopped: every wait was called. */
+/* To be called before and after the client stops. Each wait must have ended in between. */
 void sim_waiter_client_stops(sim_world *world);
 void sim_waiter_client_stopped(sim_world *world);
 

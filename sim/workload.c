@@ -5,13 +5,13 @@
 
 enum {
     BURST_MAX = 30,
-    SPARE_REVISIONS = 4 /* a write makes at most so many: its namespace, and itself */
+    SPARE_REVISIONS = 4 /* at least as many as one write needs, the creation of its namespace included */
 };
 
 bool sim_workload_may_write(sim_world *world, uint64_t writes) {
     uint64_t revision = kt_cluster_revision(world->servers[0].cluster);
     if (world->now < world->network.type_gone_until)
-        return false; /* nobody can write what has no type */
+        return false; /* the type does not exist */
     return revision + writes + SPARE_REVISIONS < sim_client_version_limit(world);
 }
 
@@ -67,9 +67,9 @@ bool sim_workload_repair(sim_world *world) {
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         if (!truth->keys[key].is_poisoned)
             continue;
-        sim_truth_put(world, key, label(world)); /* the server tells of it to those who select it, */
+        sim_truth_put(world, key, label(world)); /* the watches that select the label get an event */
         for (unsigned other = 0; other < SIM_LABELS; other++)
-            sim_truth_put(world, key, other); /* and to all others at some time */
+            sim_truth_put(world, key, other); /* the other watches get one, too */
         sim_truth_delete(world, key);
         sim_truth_put(world, key, label(world));
     }

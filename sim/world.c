@@ -1,4 +1,5 @@
-/* world.c: one run: faults first, then none, and then the client must agree with the cluster within a bounded time, twice. */
+/* world.c: one run: a time with faults, then one without. The client must agree with the cluster within a bounded time, and again after more
+ * writes. */
 #include "sim/world.h"
 
 #include "sim/health.h"
@@ -18,8 +19,8 @@ enum {
     NOTICE_WITHIN_S =
         400, /* that the cluster was restored: two watches of 90 s, the list, and a wait of 60 s before each */
     LAST_WRITES = 10,
-    HEALTH_EVERY = 4,         /* of the times when nothing is due */
-    STEPS_AT_ONCE_MAX = 20000 /* steps without any time passing: more is a busy loop */
+    HEALTH_EVERY = 4,         /* times at which nothing is due */
+    STEPS_AT_ONCE_MAX = 20000 /* steps at the same virtual time; more is a busy loop */
 };
 
 void sim_fail(sim_world *world, const char *format, ...) {
@@ -30,7 +31,7 @@ void sim_fail(sim_world *world, const char *format, ...) {
     vsnprintf(world->message, sizeof world->message, format, args);
     va_end(args);
     world->failed = true;
-    SIM_TRACE(world, "MUST NOT BE: %s", world->message);
+    SIM_TRACE(world, "FAILED: %s", world->message);
 }
 
 void sim_trace(const sim_world *world, const char *format, ...) {
@@ -49,7 +50,7 @@ static int64_t virtual_now(void *user) {
 
 static int64_t fail_wall_clock(void *user) {
     sim_world *world = user;
-    sim_fail(world, "somebody looks at the wall clock");
+    sim_fail(world, "the client reads the wall clock");
     return (int64_t)SIM_START_MS * SIM_SECOND + world->now + world->wall_jump;
 }
 
@@ -61,7 +62,7 @@ static void step(sim_world *world) {
         sim_fail(world, "a step failed: %s", ki_error_message(&err));
 }
 
-/* Everything that is due now. Actions happen between two steps. */
+/* Runs everything that is due. Actions run between two steps. */
 static void settle(sim_world *world) {
     sim_entry entry;
     int steps = 0;
@@ -77,13 +78,13 @@ static void settle(sim_world *world) {
         if (timeout == 0)
             step(world);
         if (++steps > STEPS_AT_ONCE_MAX) {
-            sim_fail(world, "a busy loop: %d steps and no time has passed", steps);
+            sim_fail(world, "busy loop: %d steps at the same virtual time", steps);
             return;
         }
     }
 }
 
-/* Runs until `until`, or until `is_over` says so. */
+/* Runs until is_done returns true. Returns false at the time `until`, or if the run failed. */
 static bool run_until(sim_world *world, int64_t until, bool (*is_done)(sim_world *world)) {
     for (;;) {
         settle(world);
@@ -100,7 +101,7 @@ static bool run_until(sim_world *world, int64_t until, bool (*is_done)(sim_world
         if (timeout >= 0 && world->now + timeout * SIM_MILLISECOND < next)
             next = world->now + timeout * SIM_MILLISECOND;
         if (next >= until) {
-            world->now = until > world->now ? until : world->now; /* handlers may have taken it further */
+            world->now = until > world->now ? until : world->now; /* slow handlers can have passed `until` */
             return false;
         }
         if (next > world->now)
@@ -108,7 +109,7 @@ static bool run_until(sim_world *world, int64_t until, bool (*is_done)(sim_world
     }
 }
 
-/* --- what is planned ------------------------------------------------------------------------------------------------------------ */
+/* --- planned actions ------------------------------------------------------------------------------------------------------------ */
 
 static void check_stores(void *user, uint64_t argument) {
     sim_world *world = user;
@@ -182,6 +183,7 @@ static bool agrees(sim_world *world) {
     return world->is_repaired && sim_oracle_agrees(world);
 }
 
+/* Fails the run if the client does not agree with the cluster in time. */
 static void demand_agreement(sim_world *world, int64_t until) {
     if (!run_until(world, until, agrees))
         sim_oracle_report(world);
@@ -203,9 +205,9 @@ static void run(sim_world *world) {
     int64_t until = world->now + AGREE_WITHIN_S * SIM_SECOND;
     repair(world, 0);
     if (!run_until(world, world->now + NOTICE_WITHIN_S * SIM_SECOND, is_restore_noticed))
-        sim_fail(world, "%d s after the last fault nobody has noticed that the cluster was restored", NOTICE_WITHIN_S);
+        sim_fail(world, "the client has not noticed the restored cluster %d s after the last fault", NOTICE_WITHIN_S);
     demand_agreement(world, until);
-    /* It is not only right once: it still watches. */
+    /* The client must still watch. */
     for (unsigned i = 0; i < LAST_WRITES && !world->failed; i++)
         sim_workload_write(world);
     if (!world->failed)

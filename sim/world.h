@@ -1,4 +1,4 @@
-/* world.h: one run of one seed: the time, and all that is in it. world.c runs it; everything else is a part of it. */
+/* world.h: one run of one seed, with all of its parts. world.c runs it. */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
 
@@ -22,13 +22,13 @@ enum {
 struct sim_world {
     sim_plan plan;
     int64_t now;                    /* ns, virtual */
-    int64_t handler_time;           /* ns: how long slow handlers have run */
-    size_t failed_allocations_seen; /* allocations, at the last look */
-    int64_t allocation_failed_at;   /* when some had been refused; 0: never */
-    int64_t wall_jump;              /* ns: what the wall clock is off by, the client's and the servers' */
-    bool trace;                     /* print what happens */
-    bool is_fault_free;             /* no faults any more */
-    bool is_repaired;               /* what faults spoilt has a new state */
+    int64_t handler_time;           /* ns: the time that slow handlers took */
+    size_t failed_allocations_seen; /* memory.refused at the last check */
+    int64_t allocation_failed_at;   /* ns: the last check that found failed allocations; 0: none */
+    int64_t wall_jump;              /* ns: the error of the wall clock, of the client and the servers */
+    bool trace;                     /* prints what happens */
+    bool is_fault_free;             /* the faults have ended */
+    bool is_repaired;               /* objects with an unusable state were written again */
     sim_agenda agenda;
     sim_truth truth;
     sim_server servers[SIM_SERVERS_MAX];
@@ -37,25 +37,25 @@ struct sim_world {
     sim_waiter waiter;
     sim_memory memory;
     ki_engine *engine;
-    uint64_t settle_count; /* how often nothing was due any more */
-    int requester_number;  /* whose request is being sent; SIM_NOBODY */
+    uint64_t settle_count; /* times at which nothing was due */
+    int requester_number;  /* the requester that is sending; SIM_NO_REQUESTER */
     sim_random workload_random;
-    /* what came of it */
+    /* the result */
     bool failed;
-    char message[SIM_MESSAGE_MAX]; /* the first thing that must not be */
-    uint64_t digest;               /* of everything that was delivered: the same seed has the same one */
+    char message[SIM_MESSAGE_MAX]; /* the first failure */
+    uint64_t digest;               /* of everything that happened; the same for the same seed */
     uint64_t requests, writes;
 };
 
-/* Runs it from the beginning to the end. The message that it found; NULL: all is well. */
+/* Runs a plan to its end. Returns the first failure, valid until the next run, or NULL. */
 const char *sim_world_run(sim_world *world, const sim_plan *plan, bool trace);
 
-/* Stops the program under test and starts it anew. Between two steps. */
+/* Stops the client and starts it again. Must be called between two steps. */
 void sim_world_restart_client(sim_world *world);
 
-/* An oracle's objection: the run ends. Only the first one counts. */
+/* Fails the run, which then ends. Only the first failure is kept. */
 void sim_fail(sim_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A line of the trace. */
+/* Prints a line of the trace. Use SIM_TRACE. */
 void sim_trace(const sim_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define SIM_TRACE(world, ...) \
     do { \
