@@ -94,7 +94,7 @@ static void end_call(sim_handler *handler, bool is_resync) {
         call_back(handler);
 }
 
-/* --- notifications ------------------------------------------------------------------------------------------------------------------ */
+/* --- notifications ------------------------------------------------------------------------------------------------ */
 
 static void note_notification(sim_handler *handler, uint32_t key) {
     handler->was_notified[key] = true;

@@ -41,7 +41,7 @@ static void check_backoff(sim_world *world, unsigned index, const ki_health *hea
     enum {
         FIRST_MS = 800,
         LIMIT_MS = 15000, /* the client's limit is 30 s or more, and half of that if the cause may have been fixed */
-        RESET_S = 119,    /* after this time without a failure the client begins anew */
+        RESET_S = 119,    /* the client resets its backoff after 120 s without a failure */
         ROUNDING_MS = 2
     };
     sim_informer *informer = &world->client.informers[index];

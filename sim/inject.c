@@ -6,7 +6,7 @@
 
 #include "src/base/memory.h"
 
-/* --- connections ------------------------------------------------------------------------------------------------------------- */
+/* --- connections -------------------------------------------------------------------------------------------------- */
 
 static void inject_exchange_fault(sim_world *world, const sim_fault *fault) {
     static const char expired[] =
@@ -70,7 +70,7 @@ static void inject_exchange_fault(sim_world *world, const sim_fault *fault) {
     ki_buffer_free(&text);
 }
 
-/* --- servers ------------------------------------------------------------------------------------------------------------------ */
+/* --- servers ------------------------------------------------------------------------------------------------------ */
 
 static void restore(sim_world *world, uint64_t detail) {
     sim_truth *truth = &world->truth;
@@ -140,7 +140,7 @@ static void inject_server_fault(sim_world *world, const sim_fault *fault) {
     }
 }
 
-/* --- the network and the client ------------------------------------------------------------------------------------------------- */
+/* --- the network and the client ----------------------------------------------------------------------------------- */
 
 static void end_memory_shortage(void *user, uint64_t argument) {
     sim_world *world = user;
@@ -203,7 +203,7 @@ static void inject_client_fault(sim_world *world, const sim_fault *fault) {
     }
 }
 
-/* --- all ------------------------------------------------------------------------------------------------------------------------- */
+/* --- all ---------------------------------------------------------------------------------------------------------- */
 
 void sim_inject(sim_world *world, const sim_fault *fault) {
     SIM_TRACE(world, "fault: %s", sim_fault_name(fault->kind));

@@ -40,7 +40,7 @@ static void schedule(sim_exchange *exchange, int64_t at, sim_action action) {
     sim_at(exchange->world, at, action, exchange, 0);
 }
 
-/* --- connections ---------------------------------------------------------------------------------------------------------------- */
+/* --- connections -------------------------------------------------------------------------------------------------- */
 
 /* Returns a connection with room for a request, opened if necessary; NULL if there is no descriptor for it. */
 static sim_connection *open_stream(sim_network *network, unsigned server) {
@@ -89,7 +89,7 @@ void sim_exchange_silence(sim_exchange *exchange) {
     }
 }
 
-/* --- delivering --------------------------------------------------------------------------------------------------------- */
+/* --- delivering --------------------------------------------------------------------------------------------------- */
 
 static void deliver(void *user, uint64_t argument);
 
@@ -266,7 +266,7 @@ void sim_exchange_append(sim_exchange *exchange, const char *text) {
     schedule_delivery(exchange, exchange->latency);
 }
 
-/* --- the server's watch ---------------------------------------------------------------------------------------------------- */
+/* --- the server's watch ------------------------------------------------------------------------------------------- */
 
 static void run_scheduled_read(void *user, uint64_t argument);
 
@@ -334,7 +334,7 @@ static void on_ready(void *user) {
     sim_exchange_wake(user);
 }
 
-/* --- requests ------------------------------------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 /* Lets the server respond. */
 static void serve(sim_exchange *exchange) {
@@ -461,7 +461,7 @@ static void on_cancelled(kt_memory_call *call, void *user) {
     release(exchange);
 }
 
-/* --- the network and its faults ------------------------------------------------------------------------------------------------------------ */
+/* --- the network and its faults ----------------------------------------------------------------------------------- */
 
 void sim_network_make(sim_world *world) {
     world->network = (sim_network){ .world = world,

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* --- one store -------------------------------------------------------------------------------------------------------------- */
+/* --- one store ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t digest_of(sim_world *world, const ki_snapshot *snapshot) {
     uint64_t digest = ki_snapshot_count(snapshot);
@@ -115,7 +115,7 @@ void sim_oracle_check(sim_world *world) {
         sim_handler_check(world->client.handlers[i]);
 }
 
-/* --- the end of the run ---------------------------------------------------------------------------------------------------------------- */
+/* --- the end of the run ------------------------------------------------------------------------------------------- */
 
 /* Returns true if no notification is pending for the handler, or it is removed. */
 static bool is_up_to_date(const sim_client *client, const sim_handler *handler) {

@@ -24,7 +24,7 @@ static bool is_plain_watch(const sim_exchange *exchange) {
     return exchange->is_watch && !exchange->is_streaming_list;
 }
 
-/* --- requests -------------------------------------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 /* Fails the run if requests follow each other without a pause, whatever the responses are. */
 static void check_rate(sim_exchange *exchange) {
@@ -90,7 +90,7 @@ void sim_requester_check(sim_exchange *exchange) {
     check_version_check(exchange);
 }
 
-/* --- responses ------------------------------------------------------------------------------------------------------------- */
+/* --- responses ---------------------------------------------------------------------------------------------------- */
 
 void sim_requester_note_event(sim_exchange *exchange) {
     exchange->arrivals.current_events++;

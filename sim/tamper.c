@@ -13,7 +13,7 @@ enum {
     INITIAL_EVENTS_MAX = 256
 };
 
-/* --- events --------------------------------------------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------------------------------- */
 
 /* Returns the frame at `*at`, with its line break, and moves `*at` behind it. */
 static ki_str next_frame(const ki_buffer *frames, size_t *at) {
@@ -226,7 +226,7 @@ void sim_tamper_frames(sim_exchange *exchange, ki_buffer *frames) {
     }
 }
 
-/* --- lists ---------------------------------------------------------------------------------------------------------------- */
+/* --- lists -------------------------------------------------------------------------------------------------------- */
 
 /* Gives one item another kind than that of its list. */
 static void damage_item(sim_exchange *exchange, uint64_t detail) {

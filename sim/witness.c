@@ -31,7 +31,7 @@ static void infer_deletion(sim_witness *witness, uint32_t key) {
     witness->expected[key] = 0;
 }
 
-/* --- the age of the cache ----------------------------------------------------------------------------------------------------- */
+/* --- the age of the cache ----------------------------------------------------------------------------------------- */
 
 /* Returns true if the store has the expected state of the key. */
 static bool is_stored(const sim_witness *witness, uint32_t key) {
@@ -68,7 +68,7 @@ int64_t sim_witness_fresh_at(sim_witness *witness, const uint64_t present[SIM_KE
     return fresh;
 }
 
-/* --- changes -------------------------------------------------------------------------------------------------------------------- */
+/* --- changes ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t version_of(const ki_object *obj) {
     return strtoull(ki_object_resource_version(obj), NULL, 10);
@@ -162,7 +162,7 @@ static void expect_list(sim_witness *witness, const ki_listing *list) {
     witness->is_uncertain = false;
 }
 
-/* --- the queue ------------------------------------------------------------------------------------------------------------------- */
+/* --- the queue ---------------------------------------------------------------------------------------------------- */
 
 /* A change that the queue rejected leaves the age uncertain. Returns `status`. */
 static ki_status note_status(sim_witness *witness, ki_status status) {

@@ -54,7 +54,7 @@ static int64_t fail_wall_clock(void *user) {
     return (int64_t)SIM_START_MS * SIM_SECOND + world->now + world->wall_jump;
 }
 
-/* --- time -------------------------------------------------------------------------------------------------------------------- */
+/* --- time --------------------------------------------------------------------------------------------------------- */
 
 static void step(sim_world *world) {
     ki_error err = KI_ERROR_INIT;
@@ -109,7 +109,7 @@ static bool run_until(sim_world *world, int64_t until, bool (*is_done)(sim_world
     }
 }
 
-/* --- planned actions ------------------------------------------------------------------------------------------------------------ */
+/* --- planned actions ---------------------------------------------------------------------------------------------- */
 
 static void check_stores(void *user, uint64_t argument) {
     sim_world *world = user;
@@ -153,7 +153,7 @@ void sim_world_restart_client(sim_world *world) {
     sim_client_start(world);
 }
 
-/* --- the run -------------------------------------------------------------------------------------------------------------------- */
+/* --- the run ------------------------------------------------------------------------------------------------------ */
 
 static bool make(sim_world *world) {
     ki_clock clock = { .now = virtual_now, .user = world };
