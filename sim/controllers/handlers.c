@@ -1,5 +1,5 @@
-/* handlers.c: the program's own handlers, which count the causes of reconciles, and the predicates of the controller's watches, which record when an event
- * queues a key. The program's handlers can be called later than the controller's, and even after the reconcile. */
+/* handlers.c: the program's own handlers, which count the causes of reconciles, and the predicates of the controller's watches, which record when an
+ * event queues a key. The program's handlers can be called later than the controller's, and even after the reconcile. */
 #include "sim/controllers/world.h"
 
 #include <string.h>

@@ -95,8 +95,8 @@ static int64_t max_handler_gap(const ctl_process *process, int64_t paused) {
 static void check_first_event(ctl_process *process, const ctl_key *key, unsigned number) {
     int64_t since = key->first_event_at > key->finished_at ? key->first_event_at : key->finished_at;
     int64_t gap = max_handler_gap(process, key->paused_at_start);
-    bool is_new =
-        !gap || key->first_event_at > key->started_at + gap; /* not an event that the previous reconcile handled */
+    /* An event that the previous reconcile handled can reach the controller's handler after that reconcile began. */
+    bool is_new = !gap || key->first_event_at > key->started_at + gap;
     if (key->first_event_at && is_new && process->disturbed_at < since &&
         process->world->now - since > LATE_MS * SIM_MILLISECOND)
         ctl_fail(process->world, "process %u: key %u waited %lld ms for its reconcile after an event", process->index,

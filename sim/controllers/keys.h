@@ -28,7 +28,7 @@ typedef struct ctl_key {
     int64_t cause_at, started_at, finished_at; /* the last ones */
     int64_t paused_at_cause, paused_at_start;  /* ctl_process.paused_total at those times, ns */
     int64_t first_event_at;                    /* the first event since the last start; 0: none */
-    bool has_retry;                            /* the last reconcile asked for a retry, which has not begun */
+    bool has_retry;                            /* a retry is due at retry_at and has not begun */
     int64_t retry_at;                          /* the process's time, ns */
     int64_t delays[CTL_MAX_DELAYS];            /* the process's time, ns: ends of the delays that can queue the key */
     unsigned delay_count;

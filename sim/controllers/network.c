@@ -129,10 +129,10 @@ static void deliver(void *user, uint64_t argument) {
     ctl_world *world = request->world;
     (void)argument;
     request->is_delivery_scheduled = false;
-    int64_t free_at = ctl_process_callable_at(process);
-    free_at = free_at > process->partition_until ? free_at : process->partition_until;
-    if (request->call && free_at > world->now) {
-        schedule_delivery(request, free_at - world->now);
+    int64_t callable_at = ctl_process_callable_at(process);
+    callable_at = callable_at > process->partition_until ? callable_at : process->partition_until;
+    if (request->call && callable_at > world->now) {
+        schedule_delivery(request, callable_at - world->now);
     } else if (request->call && !request->is_silent) {
         deliver_all(request);
     }

@@ -8,9 +8,8 @@
 #include <string.h>
 
 enum {
-    STOP_WITHIN_S =
-        50,       /* of the process's clock: the controller's timeout of 30 s, then those of elector and recorder */
-    RESTART_S = 1 /* after a start without memory */
+    STOP_WITHIN_S = 50, /* process's clock: the controller's timeout of 30 s, then those of elector and recorder */
+    RESTART_S = 1       /* after a start without memory */
 };
 
 /* --- clocks -------------------------------------------------------------------------------------------------------------- */

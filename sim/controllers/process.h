@@ -49,10 +49,10 @@ struct ctl_process {
     int64_t stop_began_at; /* the process's time, ns */
     int64_t restart_delay; /* ns from the end of the stop to the next start; < 0: no restart */
     int64_t busy_until;    /* no step begins before */
-    int64_t disturbed_at;  /* when reconciles last had a reason to be late: a pause, no memory, a new or lost
-                                 leadership, all workers busy, a sync */
-    int64_t paused_total;  /* ns: the length of all pauses since the start */
-    int64_t wall_jump;     /* ns */
+    /* When reconciles last had a reason to be late: a pause, no memory, a new or lost leadership, all workers busy, a sync. */
+    int64_t disturbed_at;
+    int64_t paused_total; /* ns: the length of all pauses since the start */
+    int64_t wall_jump;    /* ns */
     int64_t partition_until;
     ctl_partition partition;
     int64_t mid_step_pause;  /* ns: the next request pauses the process; 0: no */
@@ -88,7 +88,7 @@ int64_t ctl_process_now(const ctl_process *process);
 /* Returns the true time after `length` ns of the process's clock. */
 int64_t ctl_process_true_time(const ctl_process *process, int64_t length);
 
-/* Creates everything. Without memory the process crashes, and starts again after a second. */
+/* Creates the program. Without memory the process crashes, and starts again after a second. */
 void ctl_process_start(ctl_process *process);
 /* Frees everything at once. `restart_delay` (ns) < 0: the process stays stopped. */
 void ctl_process_crash(ctl_process *process, int64_t restart_delay);

@@ -1,6 +1,6 @@
-/* reconcile.c: the program's reconcile function. It gives each parent the children that its spec asks for, all with the spec's value, and a status with
- * that value. For one child after the other, it compares the caches with the spec and sends a write; the first write that fails ends it. Every update
- * and delete names the resource version that it was based on. */
+/* reconcile.c: the program's reconcile function. It gives each parent the children that its spec asks for, all with the spec's value, and a status
+ * with that value. It compares one child after the other in the cache with the spec, and sends the write that the child needs. The first write that
+ * fails ends the reconcile. Every update and delete names the resource version that it was based on. */
 #include "sim/controllers/world.h"
 
 #include "src/base/error.h"
@@ -22,7 +22,7 @@ const ki_field ctl_parent_fields[] = { KI_FIELD(ctl_parent, value, "spec.value")
                                        KI_FIELD_END };
 const ki_field ctl_child_fields[] = { KI_FIELD(ctl_child, value, "data.value"), KI_FIELD_END };
 
-/* One running reconcile. Also an ended one whose request has not ended. */
+/* A running reconcile, or an ended one whose request has not ended. */
 struct ctl_op {
     ctl_op *next;
     ctl_process *process;
@@ -89,9 +89,9 @@ static void finish_when_callable(void *user, uint64_t number) {
     ctl_op *op = find_op(process, number);
     if (!op || !op->call)
         return;
-    int64_t free_at = ctl_process_callable_at(process);
-    if (free_at > process->world->now)
-        ctl_at(process->world, free_at, finish_when_callable, process, number);
+    int64_t callable_at = ctl_process_callable_at(process);
+    if (callable_at > process->world->now)
+        ctl_at(process->world, callable_at, finish_when_callable, process, number);
     else
         finish_op(op);
 }
@@ -112,9 +112,9 @@ static void end_op(ctl_op *op, ctl_result result, int64_t after_ms, const ki_err
                   process, op->number);
 }
 
-static void fail_op(ctl_op *op, const char *what) {
+static void fail_op(ctl_op *op, const char *message) {
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_STATE, "%s", what);
+    ki_error_set(&err, KI_ERR_STATE, "%s", message);
     end_op(op, CTL_FAILED, 0, &err);
 }
 
@@ -349,6 +349,7 @@ static void check_begin(ctl_process *process, const char *key) {
         ctl_fail(world, "process %u: a reconcile began before the informers had synced", process->index);
 }
 
+/* Takes ownership of `parent`. */
 static ctl_op *new_op(ctl_process *process, ki_reconcile *call, unsigned key, ki_object *parent) {
     ctl_op *op = sim_alloc(sizeof *op);
     *op = (ctl_op){ .next = process->ops,
@@ -386,7 +387,7 @@ static ki_status return_result(ctl_op *op, ki_error *err) {
     return status;
 }
 
-static void stop_in_reconcile(ctl_process *process) {
+static void begin_stop(ctl_process *process) {
     process->stop_in_reconcile = false;
     ctl_process_stop(process, process->restart_delay);
 }
@@ -402,7 +403,7 @@ ki_status ctl_reconcile(ki_reconcile *call, const char *key, void *user, ki_erro
     ctl_digest_add(world, 0x100 + number);
     ctl_key_start(process, number);
     if (process->stop_in_reconcile)
-        stop_in_reconcile(process);
+        begin_stop(process);
     ki_object *parent = ki_informer_get(process->parents, key);
     if (!parent) {
         ctl_key_finish(process, number, CTL_DONE, 0);

@@ -185,7 +185,7 @@ static void check_lease(ctl_world *world, unsigned process, const state_before *
     ctl_json_text(ctl_server_lease(world), "\"holderIdentity\":\"", holder, sizeof holder);
     if (transitions < 0 || (before->transitions < 0 && !before->is_update))
         return; /* no count, or the Lease was created */
-    int64_t has_new_holder = holder[0] && strcmp(holder, before->holder) != 0;
+    bool has_new_holder = holder[0] && strcmp(holder, before->holder) != 0;
     int64_t expected = (before->transitions < 0 ? 0 : before->transitions) + has_new_holder;
     /* After a Lease was deleted, a candidate can continue the count of the deleted Lease. */
     bool can_skip = has_new_holder && world->leadership.two_leaders_until > 0;

@@ -1,5 +1,5 @@
-/* workload.c: all changes that controllers do not make. Users write parents, and change and delete children by hand. Other parts of a program add keys
- * to the work queue. The garbage collector deletes the children of deleted parents. */
+/* workload.c: all changes that controllers do not make. Users write parents, and change and delete children by hand. Other parts of a program add
+ * keys to the work queue. The garbage collector deletes the children of deleted parents. */
 #include "sim/controllers/world.h"
 
 #include <inttypes.h>
@@ -35,12 +35,14 @@ static void create_parent(ctl_world *world, unsigned parent) {
     const ctl_plan *plan = &world->plan;
     bool has_finalizer = sim_chance(&world->user_random, plan->finalizer_percent),
          has_wait = sim_chance(&world->user_random, plan->wait_percent);
+    int wait_seconds = has_wait ? (int)sim_between(&world->user_random, 1, 10) : 0;
+    int replicas = draw_replicas(world);
     parent_target(parent, false, target, sizeof target);
     snprintf(body, sizeof body,
              "{\"metadata\":{\"name\":\"p%u\"%s},\"spec\":{\"replicas\":%d,\"value\":\"v%" PRIu64
              "\",\"waitSeconds\":%d}}",
-             parent, has_finalizer ? ",\"finalizers\":[\"" CTL_FINALIZER "\"]" : "", draw_replicas(world),
-             ++world->last_value, has_wait ? (int)sim_between(&world->user_random, 1, 10) : 0);
+             parent, has_finalizer ? ",\"finalizers\":[\"" CTL_FINALIZER "\"]" : "", replicas, ++world->last_value,
+             wait_seconds);
     if (ctl_server_request(world, "POST", target, body) != 201)
         ctl_fail(world, "cannot create %s as a user: %s", target, body);
 }
