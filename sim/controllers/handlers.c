@@ -1,39 +1,40 @@
-/* handlers.c: the program's own handlers, which count what may cause a reconcile, and the controller's watches, whose predicates note since when a key
- * waits: the program's handlers may be called later than the controller's, and even than the reconcile. */
+/* handlers.c: the program's own handlers, which count the causes of reconciles, and the predicates of the controller's watches, which record when an
+ * event queues a key. The program's handlers can be called later than the controller's, and even after the reconcile. */
 #include "sim/controllers/world.h"
 
 #include <string.h>
 
-static ctl_process *alive(void *user) {
+/* Fails the run if the process has been freed. */
+static ctl_process *running_process(void *user) {
     ctl_process *process = user;
     if (!process->is_running)
-        ctl_fail(process->world, "process %u: a handler is called after the end", process->index);
+        ctl_fail(process->world, "process %u: a handler was called after the process was freed", process->index);
     return process;
 }
 
-typedef void note_function(ctl_process *process, unsigned number);
+typedef void key_function(ctl_process *process, unsigned number);
 
-static void note(ctl_process *process, const char *key, note_function *noted) {
-    int number = ctl_key_number(key);
+static void for_key(ctl_process *process, const char *key, key_function *function) {
+    int number = ctl_key_parse(key);
     if (number >= 0)
-        noted(process, (unsigned)number);
+        function(process, (unsigned)number);
 }
 
-static void cause(ctl_process *process, const char *key) {
-    note(process, key, ctl_key_cause);
+static void add_cause(ctl_process *process, const char *key) {
+    for_key(process, key, ctl_key_add_cause);
 }
 
-/* Until all informers have synced no reconcile begins. */
-static void synced(ki_informer *informer, void *user) {
-    ctl_process *process = alive(user);
+/* No reconcile begins before all informers have synced. */
+static void on_synced(ki_informer *informer, void *user) {
+    ctl_process *process = running_process(user);
     (void)informer;
-    process->hindered_at = process->world->now;
+    process->disturbed_at = process->world->now;
 }
 
 /* --- parents ------------------------------------------------------------------------------------------------------------- */
 
-static void parent_came_or_went(const ki_event *event, void *user) {
-    cause(alive(user), ki_object_key(event->obj));
+static void parent_added_or_deleted(const ki_event *event, void *user) {
+    add_cause(running_process(user), ki_object_key(event->obj));
 }
 
 static bool is_same_generation(const ki_event *event) {
@@ -42,18 +43,19 @@ static bool is_same_generation(const ki_event *event) {
 }
 
 static void parent_changed(const ki_event *event, void *user) {
-    ctl_process *process = alive(user);
-    if (!process->world->plan.by_generation || !is_same_generation(event))
-        cause(process, ki_object_key(event->obj));
+    ctl_process *process = running_process(user);
+    if (!process->world->plan.has_generation_predicate || !is_same_generation(event))
+        add_cause(process, ki_object_key(event->obj));
 }
 
 /* --- children ------------------------------------------------------------------------------------------------------------ */
 
-static void note_owners(ctl_process *process, const ki_object *obj, note_function *noted) {
+/* Calls `function` for the parents whose keys an event of this child queues. */
+static void for_owners(ctl_process *process, const ki_object *obj, key_function *function) {
     ki_owner_reference *references = NULL;
     size_t count = 0;
     if (process->world->plan.maps_children) {
-        note(process, ki_object_key(obj), noted); /* the parent's name is the first part of the child's */
+        for_key(process, ki_object_key(obj), function); /* the child's name begins with the parent's */
         return;
     }
     if (ki_object_owner_references(obj, &references, &count, NULL)) {
@@ -66,37 +68,38 @@ static void note_owners(ctl_process *process, const ki_object *obj, note_functio
         if (strlen(references[i].name) < 32) {
             memcpy(key, "ns/", 3);
             memcpy(key + 3, references[i].name, strlen(references[i].name) + 1);
-            number = ctl_key_number(key);
+            number = ctl_key_parse(key);
         }
         if (number >= 0)
-            noted(process, (unsigned)number);
+            function(process, (unsigned)number);
     }
     ki_owner_references_free(references);
 }
 
-static void cause_of_owner(ctl_process *process, const ki_object *obj) {
-    note_owners(process, obj, ctl_key_cause);
+static void add_cause_for_owners(ctl_process *process, const ki_object *obj) {
+    for_owners(process, obj, ctl_key_add_cause);
 }
 
-static void child_came_or_went(const ki_event *event, void *user) {
-    ctl_process *process = alive(user);
-    cause_of_owner(process, event->obj);
+static void child_added_or_deleted(const ki_event *event, void *user) {
+    ctl_process *process = running_process(user);
+    add_cause_for_owners(process, event->obj);
 }
 
 static void child_changed(const ki_event *event, void *user) {
-    ctl_process *process = alive(user);
-    cause_of_owner(process, event->old);
-    cause_of_owner(process, event->obj);
+    ctl_process *process = running_process(user);
+    add_cause_for_owners(process, event->old);
+    add_cause_for_owners(process, event->obj);
 }
 
 ki_status ctl_handlers_add(ctl_process *process, ki_error *err) {
-    static const ki_handler of_parents = { .on_add = parent_came_or_went,
+    static const ki_handler of_parents = { .on_add = parent_added_or_deleted,
                                            .on_update = parent_changed,
-                                           .on_delete = parent_came_or_went,
-                                           .on_synced = synced };
-    static const ki_handler of_children = {
-        .on_add = child_came_or_went, .on_update = child_changed, .on_delete = child_came_or_went, .on_synced = synced
-    };
+                                           .on_delete = parent_added_or_deleted,
+                                           .on_synced = on_synced };
+    static const ki_handler of_children = { .on_add = child_added_or_deleted,
+                                            .on_update = child_changed,
+                                            .on_delete = child_added_or_deleted,
+                                            .on_synced = on_synced };
     ki_registration_options options = KI_REGISTRATION_OPTIONS(.on_loop = true);
     ki_status status = ki_informer_register(process->parents, &of_parents, process, &options, NULL, err);
     return status ? status : ki_informer_register(process->children, &of_children, process, &options, NULL, err);
@@ -107,36 +110,36 @@ ki_status ctl_handlers_add(ctl_process *process, ki_error *err) {
 static void map_child(const ki_object *obj, ki_reconcile_keys *requests, void *user) {
     char key[64];
     (void)user;
-    int number = ctl_key_number(ki_object_key(obj));
+    int number = ctl_key_parse(ki_object_key(obj));
     if (number < 0)
         return;
-    ctl_key_text((unsigned)number, key, sizeof key);
-    (void)ki_reconcile_keys_add(requests, key); /* the controller maps the object again where there was no memory */
+    ctl_key_format((unsigned)number, key, sizeof key);
+    (void)ki_reconcile_keys_add(requests, key); /* without memory the controller maps the object again */
 }
 
-static bool parent_counts(const ki_event *event, void *user) {
-    ctl_process *process = alive(user);
-    if (process->world->plan.by_generation && !ki_predicate_generation_changed(event, NULL))
+static bool parent_predicate(const ki_event *event, void *user) {
+    ctl_process *process = running_process(user);
+    if (process->world->plan.has_generation_predicate && !ki_predicate_generation_changed(event, NULL))
         return false;
-    note(process, ki_object_key(event->obj), ctl_key_wait);
+    for_key(process, ki_object_key(event->obj), ctl_key_note_event);
     return true;
 }
 
-static bool child_counts(const ki_event *event, void *user) {
-    ctl_process *process = alive(user);
+static bool child_predicate(const ki_event *event, void *user) {
+    ctl_process *process = running_process(user);
     if (event->old)
-        note_owners(process, event->old, ctl_key_wait);
-    note_owners(process, event->obj, ctl_key_wait);
+        for_owners(process, event->old, ctl_key_note_event);
+    for_owners(process, event->obj, ctl_key_note_event);
     return true;
 }
 
 ki_status ctl_watches_add(ctl_process *process, ki_error *err) {
     const ctl_plan *plan = &process->world->plan;
-    ki_controller_watch_options of_parents = KI_CONTROLLER_WATCH(.predicate = parent_counts, .user = process);
+    ki_controller_watch_options of_parents = KI_CONTROLLER_WATCH(.predicate = parent_predicate, .user = process);
     ki_controller_watch_options of_children = KI_CONTROLLER_WATCH(.owner = &ctl_foos, .any_owner = plan->any_owner);
     if (plan->maps_children)
         of_children = KI_CONTROLLER_WATCH(.map = map_child);
-    of_children.predicate = child_counts;
+    of_children.predicate = child_predicate;
     of_children.user = process;
     ki_status status = ki_controller_watch(process->controller, process->parents, &of_parents, err);
     return status ? status : ki_controller_watch(process->controller, process->children, &of_children, err);

@@ -1,5 +1,5 @@
-/* keys.h: what must hold of each key in one process: one worker at a time, no reconcile without a cause, no retry before its delay or long after
- * it, no change without a reconcile. */
+/* keys.h: the oracle of the work queue and the controller, for each key in each process: one worker at a time, no reconcile without a cause, no
+ * retry before its delay or long after it, no change without a reconcile. */
 #ifndef CTL_KEYS_H
 #define CTL_KEYS_H
 
@@ -10,52 +10,55 @@
 typedef struct ctl_process ctl_process;
 
 enum {
-    CTL_MAX_DELAYS = 64 /* of one key, at a time; of more the earliest are known */
+    CTL_MAX_DELAYS = 64 /* of one key; if there are more, the earliest are kept */
 };
 
+/* How a reconcile ended. */
 typedef enum ctl_result {
     CTL_DONE,
-    CTL_FAILED, /* an error, or requeue: after the delay of the rate limits */
-    CTL_AGAIN,  /* requeue_after */
-    CTL_TERMINAL
+    CTL_FAILED, /* an error, or requeue: the key is retried after the rate limit's delay */
+    CTL_REQUEUE_AFTER,
+    CTL_TERMINAL /* a terminal error: no retry */
 } ctl_result;
 
+/* What is known of one key. Times are true times in ns, except where noted. */
 typedef struct ctl_key {
-    uint64_t causes, starts;
+    uint64_t causes, starts; /* reconciles that may begin, at most; reconciles that began */
     bool is_running;
-    int64_t cause_at, started_at, finished_at; /* true time */
-    int64_t paused_at_cause, paused_at_start;  /* how long the process had been paused in all */
-    int64_t waits_since;                       /* the first cause since the last start; 0: none */
-    /* a retry that is due; the process's time */
-    bool has_retry;
-    int64_t retry_at;
-    int64_t delays[CTL_MAX_DELAYS]; /* times that the queue may still remember */
+    int64_t cause_at, started_at, finished_at; /* the last ones */
+    int64_t paused_at_cause, paused_at_start;  /* ctl_process.paused_total at those times, ns */
+    int64_t first_event_at;                    /* the first event since the last start; 0: none */
+    bool has_retry;                            /* a retry is due at retry_at and has not begun */
+    int64_t retry_at;                          /* the process's time, ns */
+    int64_t delays[CTL_MAX_DELAYS];            /* the process's time, ns: ends of the delays that can queue the key */
     unsigned delay_count;
-    bool has_passed; /* one of them had passed at the last start */
-    int failures;    /* in a row */
-    /* a start before that; true time */
-    int64_t early_at;    /* 0: none */
-    int64_t early_after; /* a cause since then explains it */
-    /* of the reconcile function: how long the object has been waiting to be ready */
+    bool delay_passed; /* a delay had passed at the last start */
+    int failures;      /* in a row */
+    /* a retry that began before its delay; an event after the start before that retry can explain it */
+    int64_t early_start_at; /* 0: none */
+    int64_t start_before_early;
+    /* for the reconcile function: since when the object has been waiting to become ready */
     uint64_t wait_value;
-    int64_t wait_since;
+    int64_t wait_since; /* the process's time, ns */
 } ctl_key;
 
-/* Returns the number of a parent's key ("default/p4"); -1 for another one. */
-int ctl_key_number(const char *key);
+/* Returns the number of the parent in the key of a parent or child ("default/p4", "default/p4-1"); -1 for other keys. */
+int ctl_key_parse(const char *key);
 /* Writes the key of a parent. */
-void ctl_key_text(unsigned number, char *ret_text, size_t size);
+void ctl_key_format(unsigned number, char *ret_text, size_t size);
 
-void ctl_key_cause(ctl_process *process, unsigned number);
-/* The controller was given an event that queues the key. */
-void ctl_key_wait(ctl_process *process, unsigned number);
-/* Somebody else queues the key after a delay. */
-void ctl_key_delay(ctl_process *process, unsigned number, int64_t delay_ms);
+/* Records an event that the program's own handler received, or another cause without a delay. */
+void ctl_key_add_cause(ctl_process *process, unsigned number);
+/* Records that the controller received an event that queues the key. */
+void ctl_key_note_event(ctl_process *process, unsigned number);
+/* Records that the program queued the key after a delay. */
+void ctl_key_add_delay(ctl_process *process, unsigned number, int64_t delay_ms);
+/* Record that a reconcile begins, and ends. `after_ms`: the delay of CTL_REQUEUE_AFTER. */
 void ctl_key_start(ctl_process *process, unsigned number);
 void ctl_key_finish(ctl_process *process, unsigned number, ctl_result result, int64_t after_ms);
-/* The process has nothing to do just now: both handlers are notified of everything. */
-void ctl_keys_look(ctl_process *process);
-/* All is over: each key was reconciled after the last thing that happened to it. */
-void ctl_keys_compare(ctl_process *process);
+/* Checks causes and early retries once no step of the process is due: both handlers have then been called for all events. */
+void ctl_keys_check(ctl_process *process);
+/* Fails the run if a key was not reconciled after its last cause. Called at the end of a run. */
+void ctl_keys_check_final(ctl_process *process);
 
 #endif

@@ -1,37 +1,37 @@
-/* leadership.c: the oracle of leader election: never two leaders, callbacks in pairs and in order, tokens that grow. */
+/* leadership.c: the oracle of leader election: never two leaders, callbacks in pairs and in order, fencing tokens that grow. */
 #include "sim/controllers/world.h"
 
 #include <stdio.h>
 #include <string.h>
 
-void ctl_leadership_doubt(ctl_world *world) {
-    /* The old leader learns of it at its next renewal; where none succeeds, it gives up at its deadline, by the slowest clock. */
-    int64_t longest = (world->plan.renew_ms + world->plan.retry_ms) * SIM_MILLISECOND * 10 / 9;
-    world->leadership.doubt_until = world->now + longest;
+void ctl_leadership_allow_two(ctl_world *world) {
+    /* Without a successful renewal the old leader stops leading at its renew deadline. The slowest clock is 10 % slow. */
+    int64_t longest_ns = (world->plan.renew_ms + world->plan.retry_ms) * SIM_MILLISECOND * 10 / 9;
+    world->leadership.two_leaders_until = world->now + longest_ns;
     world->leadership.last_token = -1;
 }
 
-/* A leader can only appear in a step or in an answer, and disappears by itself: so it suffices to look after each of them. */
-void ctl_leadership_look(ctl_world *world) {
+/* Called after each step and each action. Only these can make a process the leader; time alone only ends a leadership. */
+void ctl_leadership_check(ctl_world *world) {
     const ctl_process *leader = NULL;
     if (!world->plan.has_elector)
         return;
-    for (unsigned i = 0; i < world->plan.processes; i++) {
+    for (unsigned i = 0; i < world->plan.process_count; i++) {
         const ctl_process *process = &world->processes[i];
         if (!process->is_running || !process->elector || !ki_elector_is_leader(process->elector))
             continue;
-        if (leader && world->now > world->leadership.doubt_until)
+        if (leader && world->now > world->leadership.two_leaders_until)
             ctl_fail(world, "processes %u and %u both lead", leader->index, process->index);
         leader = process;
     }
 }
 
-/* No tight loop: an attempt is up to three requests, and attempts are a retry period apart. */
-void ctl_leadership_note_request(ctl_process *process) {
+/* An attempt sends up to three requests, and attempts are one retry period apart. */
+void ctl_leadership_count_request(ctl_process *process) {
     enum {
         WINDOW_S = 20,
-        OF_AN_ATTEMPT = 3,
-        SPARE = 12 /* a start, a stop, changes of the leader */
+        ATTEMPT_REQUESTS = 3,
+        EXTRA_REQUESTS = 12 /* for a start, a stop, and changes of the leader */
     };
     const ctl_plan *plan = &process->world->plan;
     int64_t now = ctl_process_now(process);
@@ -39,52 +39,55 @@ void ctl_leadership_note_request(ctl_process *process) {
         process->lease_requests_since = now;
         process->lease_requests = 0;
     }
-    int64_t most = (WINDOW_S * 1000 / plan->retry_ms + 1) * OF_AN_ATTEMPT + SPARE;
-    if (++process->lease_requests > most)
-        ctl_fail(process->world, "process %u: %u requests about the Lease in %d s", process->index,
+    int64_t max_requests = (WINDOW_S * 1000 / plan->retry_ms + 1) * ATTEMPT_REQUESTS + EXTRA_REQUESTS;
+    if (++process->lease_requests > max_requests)
+        ctl_fail(process->world, "process %u: %u requests for the Lease in %d s", process->index,
                  process->lease_requests, WINDOW_S);
 }
 
-static bool is_held_up(const ctl_process *process) {
-    return process->is_inside || process->busy_until > process->world->now;
+static bool is_suspended(const ctl_process *process) {
+    return process->is_in_step || process->busy_until > process->world->now;
 }
 
-static void check_others(ctl_process *process) {
+/* Fails the run if another process has not called on_stopped_leading. A suspended process could not. */
+static void check_other_leaders(ctl_process *process) {
     ctl_world *world = process->world;
-    for (unsigned i = 0; i < world->plan.processes; i++) {
+    for (unsigned i = 0; i < world->plan.process_count; i++) {
         const ctl_process *other = &world->processes[i];
-        if (other != process && other->leads && !is_held_up(other) && world->now > world->leadership.doubt_until)
-            ctl_fail(world, "process %u leads, and process %u was not told that it does not any more", process->index,
+        if (other != process && other->is_leading && !is_suspended(other) &&
+            world->now > world->leadership.two_leaders_until)
+            ctl_fail(world, "process %u leads before process %u called on_stopped_leading", process->index,
                      other->index);
     }
 }
 
+/* Fails the run if the fencing token did not grow with the new leader. */
 static void check_token(ctl_process *process) {
     ctl_world *world = process->world;
     ctl_leadership *leadership = &world->leadership;
     int64_t token = ki_elector_fencing_token(process->elector);
     bool is_same = strcmp(leadership->last_identity, process->identity) == 0;
     if (token < 0 && ki_elector_is_leader(process->elector))
-        ctl_fail(world, "process %u leads without a token", process->index);
-    if (token < 0 || world->now <= leadership->doubt_until)
-        return; /* its term is over already, or the count began anew */
+        ctl_fail(world, "process %u leads without a fencing token", process->index);
+    if (token < 0 || world->now <= leadership->two_leaders_until)
+        return; /* the leadership has ended already, or a new Lease counts from 0 */
     if (token < leadership->last_token || (token == leadership->last_token && !is_same))
-        ctl_fail(world, "process %u leads with token %lld, after %s with %lld", process->index, (long long)token,
-                 leadership->last_identity, (long long)leadership->last_token);
+        ctl_fail(world, "process %u leads with fencing token %lld, after %s with %lld", process->index,
+                 (long long)token, leadership->last_identity, (long long)leadership->last_token);
     leadership->last_token = token;
     snprintf(leadership->last_identity, sizeof leadership->last_identity, "%s", process->identity);
 }
 
-/* A new term queues the keys of all objects, soon: also of those that come meanwhile. */
-static void queue_again(ctl_process *process, unsigned number) {
+/* Adds the causes of a new term: the controller queues the keys of all objects. */
+static void add_term_causes(ctl_process *process, unsigned number) {
     char key[64];
-    ctl_key_text(number, key, sizeof key);
+    ctl_key_format(number, key, sizeof key);
     ki_object *parent = ki_informer_get(process->parents, key);
     if (parent)
-        ctl_key_cause(process, number);
+        ctl_key_add_cause(process, number);
     else
-        process->keys[number].causes++;
-    process->keys[number].causes += CTL_MAX_CHILDREN; /* each child may queue its parent */
+        process->keys[number].causes++; /* the parent can be added before the controller has queued all keys */
+    process->keys[number].causes += CTL_MAX_CHILDREN; /* each child can queue its parent */
     ki_object_unref(parent);
 }
 
@@ -93,40 +96,39 @@ static void on_started(ki_elector *elector, void *user) {
     ctl_process *process = user;
     ctl_world *world = process->world;
     CTL_TRACE(world, "process %u: leads", process->index);
-    ctl_note(world, 0x10 + process->index);
-    if (process->leads || process->is_dropped)
-        ctl_fail(world, "process %u: on_started_leading %s", process->index,
-                 process->leads ? "twice" : "while it is freed");
-    world->leadership.terms++;
-    check_others(process);
+    ctl_digest_add(world, 0x10 + process->index);
+    if (process->is_leading || process->is_freed)
+        ctl_fail(world, "process %u: on_started_leading was called %s", process->index,
+                 process->is_leading ? "twice" : "while the process was freed");
+    check_other_leaders(process);
     check_token(process);
-    process->leads = true;
-    process->led_since = world->now;
-    process->hindered_at = world->now;
+    process->is_leading = true;
+    process->leading_since = world->now;
+    process->disturbed_at = world->now;
     for (unsigned i = 0; i < CTL_MAX_PARENTS; i++)
-        queue_again(process, i);
+        add_term_causes(process, i);
 }
 
 static void on_stopped(ki_elector *elector, void *user) {
     ctl_process *process = user;
     ctl_world *world = process->world;
-    CTL_TRACE(world, "process %u: does not lead any more", process->index);
-    ctl_note(world, 0x20 + process->index);
-    if (!process->leads && !process->is_stopping && !process->is_dropped)
-        ctl_fail(world, "process %u: on_stopped_leading without a term", process->index);
+    CTL_TRACE(world, "process %u: stops leading", process->index);
+    ctl_digest_add(world, 0x20 + process->index);
+    if (!process->is_leading && !process->is_stopping && !process->is_freed)
+        ctl_fail(world, "process %u: on_stopped_leading without on_started_leading", process->index);
     if (ki_elector_is_leader(elector))
-        ctl_fail(world, "process %u: leads inside on_stopped_leading", process->index);
-    if (world->is_quiet && !process->is_dropped)
-        ctl_fail(world, "process %u: stops leading for no reason", process->index);
-    process->leads = false;
-    process->hindered_at = world->now;
+        ctl_fail(world, "process %u: is still the leader inside on_stopped_leading", process->index);
+    if (world->is_quiet && !process->is_freed)
+        ctl_fail(world, "process %u: stopped leading without a cause", process->index);
+    process->is_leading = false;
+    process->disturbed_at = world->now;
 }
 
 static void on_new_leader(ki_elector *elector, const char *identity, void *user) {
     (void)elector;
     ctl_process *process = user;
     CTL_TRACE(process->world, "process %u: the leader is \"%s\"", process->index, identity);
-    ctl_note(process->world, 0x30 + process->index);
+    ctl_digest_add(process->world, 0x30 + process->index);
 }
 
 const ki_elector_callbacks ctl_elector_callbacks = { on_started, on_stopped, on_new_leader };

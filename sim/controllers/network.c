@@ -1,5 +1,5 @@
-/* network.c: the life of a request: it leaves its process, arrives or not, is answered by the server or in its place, and the answer returns or
- * not. A request that has left may arrive after its sender has given up, or died. */
+/* network.c: the way of a request to the server, and of the response back. Both can be lost. An armed fault can respond in place of the server. A
+ * request can arrive after its sender has timed out or crashed. */
 #include "sim/controllers/world.h"
 
 #include "src/base/error.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    BLOCK = 16 * 1024 /* bytes read from a watch at once */
+    READ_SIZE = 16 * 1024 /* bytes of one read from a watch */
 };
 
 struct ctl_request {
@@ -20,22 +20,24 @@ struct ctl_request {
     ctl_world *world;
     ctl_process *process;
     uint64_t number;
-    kt_memory_call *call; /* NULL: over for the client */
+    kt_memory_call *call; /* NULL: the exchange has ended for the client */
     char *method, *target, *accept, *content_type, *body;
     size_t body_size;
     bool is_watch, is_lease, is_write;
-    bool has_arrived, is_lost, loses_answer;
-    bool is_silent; /* nothing returns any more */
-    int64_t latency;
-    /* the answer */
-    kt_response response;
-    bool has_response, has_head, is_ended;
-    int status, retry_after_s;
-    ki_buffer out;
-    ki_status end; /* after `out` */
-    int64_t deadline;
-    bool pumps, delivers; /* an action of the agenda will */
-    unsigned actions;     /* of the agenda that know it */
+    bool has_arrived, is_lost, loses_response;
+    bool is_silent;  /* nothing more is delivered to the client */
+    int64_t latency; /* ns, of each direction */
+    /* the response */
+    kt_response response; /* of the server, if has_response */
+    bool has_response, has_sent_head;
+    bool is_ended;          /* the response ends after `out` */
+    int status;             /* HTTP; 0: no response */
+    int retry_after_s;      /* -1: none */
+    ki_buffer out;          /* data not delivered yet */
+    ki_status end_status;   /* how the response ends; KI_OK: cleanly */
+    int64_t watch_deadline; /* true time, ns: the scheduled on_deadline; INT64_MAX: none */
+    bool is_read_scheduled, is_delivery_scheduled;
+    unsigned action_count; /* scheduled actions that hold a pointer to this request */
 };
 
 static void drop_response(ctl_request *request) {
@@ -44,8 +46,9 @@ static void drop_response(ctl_request *request) {
     request->has_response = false;
 }
 
+/* Frees the request once nothing refers to it. */
 static void release(ctl_request *request) {
-    if (request->call || request->actions || request->has_response)
+    if (request->call || request->action_count || request->has_response)
         return;
     *(request->previous ? &request->previous->next : &request->world->network.first) = request->next;
     if (request->next)
@@ -59,31 +62,32 @@ static void release(ctl_request *request) {
     free(request);
 }
 
-static void later(ctl_request *request, int64_t at, sim_action action) {
-    request->actions++;
+static void schedule(ctl_request *request, int64_t at, sim_action action) {
+    request->action_count++;
     ctl_at(request->world, at, action, request, 0);
 }
 
-/* --- the way back --------------------------------------------------------------------------------------------------------- */
+/* --- delivery of the response --------------------------------------------------------------------------------------------- */
 
 static void deliver(void *user, uint64_t argument);
 
-static void wait_to_deliver(ctl_request *request, int64_t delay) {
-    if (request->delivers || !request->call)
+static void schedule_delivery(ctl_request *request, int64_t delay) {
+    if (request->is_delivery_scheduled || !request->call)
         return;
-    request->delivers = true;
-    later(request, request->world->now + delay, deliver);
+    request->is_delivery_scheduled = true;
+    schedule(request, request->world->now + delay, deliver);
 }
 
-static void finish(ctl_request *request) {
+static void end_call(ctl_request *request) {
     kt_memory_call *call = request->call;
     ki_error err = KI_ERROR_INIT;
-    ki_status status = request->end;
+    ki_status status = request->end_status;
     request->call = NULL;
     drop_response(request);
     if (status)
         ki_error_set(&err, status, "%s",
-                     status == KI_ERR_CONNECT ? "the simulated server refuses" : "the simulated connection was cut");
+                     status == KI_ERR_CONNECT ? "the simulated server refuses connections"
+                                              : "the simulated connection was cut");
     CTL_TRACE(request->world, "process %u: request %" PRIu64 " ends, %s", request->process->index, request->number,
               status ? ki_status_name(status) : "cleanly");
     kt_memory_call_end(call, status ? &err : NULL);
@@ -91,32 +95,32 @@ static void finish(ctl_request *request) {
 
 static void deliver_all(ctl_request *request) {
     ctl_world *world = request->world;
-    if (!request->has_head && request->status) {
-        request->has_head = true;
+    if (!request->has_sent_head && request->status) {
+        request->has_sent_head = true;
         const ki_response_head head = { .status = request->status,
                                         .retry_after_ms =
                                             request->retry_after_s < 0 ? -1 : (int64_t)request->retry_after_s * 1000,
                                         .content_type = "application/json" };
         CTL_TRACE(world, "process %u: request %" PRIu64 ": status %d", request->process->index, request->number,
                   request->status);
-        ctl_note(world, request->number * 1000 + (uint64_t)request->status);
+        ctl_digest_add(world, request->number * 1000 + (uint64_t)request->status);
         if (!kt_memory_call_head(request->call, &head))
             return;
     }
     if (request->out.size) {
         ki_buffer out = request->out;
         ki_buffer_init(&request->out, &ki_allocator_default, 0);
-        ctl_note(world, ki_hash(out.data, out.size, (uint64_t)world->now));
+        ctl_digest_add(world, ki_hash(out.data, out.size, (uint64_t)world->now));
         if (world->trace)
-            ctl_say(world, "process %u: request %" PRIu64 ": %.*s", request->process->index, request->number,
-                    (int)(out.size > 300 ? 300 : out.size), out.data);
-        bool goes_on = kt_memory_call_data(request->call, out.data, out.size);
+            ctl_print_trace(world, "process %u: request %" PRIu64 ": %.*s", request->process->index, request->number,
+                            (int)(out.size > 300 ? 300 : out.size), out.data);
+        bool continues = kt_memory_call_data(request->call, out.data, out.size);
         ki_buffer_free(&out);
-        if (!goes_on)
+        if (!continues)
             return;
     }
     if (request->is_ended)
-        finish(request);
+        end_call(request);
 }
 
 static void deliver(void *user, uint64_t argument) {
@@ -124,67 +128,67 @@ static void deliver(void *user, uint64_t argument) {
     ctl_process *process = request->process;
     ctl_world *world = request->world;
     (void)argument;
-    request->delivers = false;
-    int64_t free_at = ctl_process_free_at(process);
-    free_at = free_at > process->partition_until ? free_at : process->partition_until;
-    if (request->call && free_at > world->now) {
-        wait_to_deliver(request, free_at - world->now);
+    request->is_delivery_scheduled = false;
+    int64_t callable_at = ctl_process_callable_at(process);
+    callable_at = callable_at > process->partition_until ? callable_at : process->partition_until;
+    if (request->call && callable_at > world->now) {
+        schedule_delivery(request, callable_at - world->now);
     } else if (request->call && !request->is_silent) {
         deliver_all(request);
     }
-    request->actions--; /* not before: the request must stay while the client is called */
+    request->action_count--; /* last: the client's callbacks must not free the request */
     release(request);
 }
 
-/* The connection ends with `status`; KI_OK: cleanly. */
-static void end(ctl_request *request, ki_status status) {
+/* Ends the response after the data in `out`. `status` KI_OK: cleanly. */
+static void end_response(ctl_request *request, ki_status status) {
     request->is_ended = true;
-    request->end = status;
+    request->end_status = status;
     drop_response(request);
-    wait_to_deliver(request, request->latency);
+    schedule_delivery(request, request->latency);
 }
 
 /* --- a watch's events ---------------------------------------------------------------------------------------------------- */
 
-static void pump(void *user, uint64_t argument);
+static void on_read_time(void *user, uint64_t argument);
 
 static void on_deadline(void *user, uint64_t argument);
 
-static void wait_to_pump(ctl_request *request, int64_t delay) {
-    if (request->pumps)
+static void schedule_read(ctl_request *request, int64_t delay) {
+    if (request->is_read_scheduled)
         return;
-    request->pumps = true;
-    later(request, request->world->now + delay, pump);
+    request->is_read_scheduled = true;
+    schedule(request, request->world->now + delay, on_read_time);
 }
 
 static void read_events(ctl_request *request) {
     ctl_world *world = request->world;
     kt_watch_state state = KT_WATCH_MORE;
     while (state == KT_WATCH_MORE) {
-        if (kt_watch_read(request->response.watch, ctl_server_now_ms(world), &request->out, BLOCK, &state)) {
-            ctl_fail(world, "a watch of the server failed");
+        if (kt_watch_read(request->response.watch, ctl_server_now_ms(world), &request->out, READ_SIZE, &state)) {
+            ctl_fail(world, "the server cannot read a watch: no memory");
             return;
         }
     }
     if (state == KT_WATCH_ENDED) {
-        end(request, KI_OK);
+        end_response(request, KI_OK);
         return;
     }
     int64_t deadline =
         world->now + (kt_watch_deadline(request->response.watch) - ctl_server_now_ms(world) + 1) * SIM_MILLISECOND;
-    if (deadline < request->deadline) {
-        request->deadline = deadline;
-        later(request, deadline, on_deadline);
+    if (deadline < request->watch_deadline) {
+        request->watch_deadline = deadline;
+        schedule(request, deadline, on_deadline);
     }
-    if (request->out.size || !request->has_head)
-        wait_to_deliver(request, request->latency);
+    if (request->out.size || !request->has_sent_head)
+        schedule_delivery(request, request->latency);
 }
 
-static void pump(void *user, uint64_t argument) {
+static void on_read_time(void *user, uint64_t argument) {
     ctl_request *request = user;
     (void)argument;
-    request->pumps = false;
-    request->actions--;
+    request->is_read_scheduled = false;
+    request->action_count--;
     if (request->has_response && request->call && !request->is_ended)
         read_events(request);
     release(request);
@@ -193,21 +197,22 @@ static void pump(void *user, uint64_t argument) {
 static void on_deadline(void *user, uint64_t argument) {
     ctl_request *request = user;
     (void)argument;
-    request->actions--;
-    request->deadline = INT64_MAX;
+    request->action_count--;
+    request->watch_deadline = INT64_MAX;
     if (request->has_response && request->call)
-        wait_to_pump(request, 0);
+        schedule_read(request, 0);
     release(request);
 }
 
 static void on_ready(void *user) {
     ctl_request *request = user;
-    wait_to_pump(request, ctl_server_lag(request->world));
+    schedule_read(request, ctl_server_lag(request->world));
 }
 
-/* --- answers ---------------------------------------------------------------------------------------------------------------- */
+/* --- the response ----------------------------------------------------------------------------------------------------------- */
 
-static bool is_about(const ctl_armed *armed, const ctl_request *request) {
+/* Returns true if the fault hits requests of this kind: only for the Lease, only writes, or all. */
+static bool is_target(const ctl_armed *armed, const ctl_request *request) {
     switch (armed->detail & 3) {
     case 0:
         return request->is_lease;
@@ -218,15 +223,16 @@ static bool is_about(const ctl_armed *armed, const ctl_request *request) {
     }
 }
 
-/* Takes one count of an armed fault. NULL: the request is spared. */
-static const ctl_armed *hit(ctl_world *world, const ctl_request *request, bool on_the_way) {
+/* Takes one hit from the first armed fault that matches the request. `in_transit`: only faults on the way to the server, else only others.
+ * Returns NULL if none matches. The result is valid until the next call. */
+static const ctl_armed *take_armed(ctl_world *world, const ctl_request *request, bool in_transit) {
     ctl_network *network = &world->network;
     static ctl_armed found;
     for (size_t i = 0; i < network->armed_count; i++) {
         ctl_armed *armed = &network->armed[i];
-        bool is_of_the_way = armed->kind == CTL_DELAY || armed->kind == CTL_LOSE_REQUEST;
-        if (is_of_the_way != on_the_way || !is_about(armed, request) ||
-            (armed->kind == CTL_ANSWER_409 && !request->is_write))
+        bool hits_in_transit = armed->kind == CTL_DELAY || armed->kind == CTL_LOSE_REQUEST;
+        if (hits_in_transit != in_transit || !is_target(armed, request) ||
+            (armed->kind == CTL_RESPONSE_409 && !request->is_write))
             continue;
         found = *armed;
         if (--armed->count == 0)
@@ -236,9 +242,9 @@ static const ctl_armed *hit(ctl_world *world, const ctl_request *request, bool o
     return NULL;
 }
 
-static void answer_with(ctl_request *request, int status, int retry_after_s, const char *reason) {
+static void respond_with_error(ctl_request *request, int status, int retry_after_s, const char *reason) {
     char body[256];
-    CTL_TRACE(request->world, "request %" PRIu64 ": is answered with %d", request->number, status);
+    CTL_TRACE(request->world, "request %" PRIu64 ": injected response %d", request->number, status);
     int size = snprintf(body, sizeof body,
                         "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":"
                         "\"simulated\",\"reason\":\"%s\",\"code\":%d}",
@@ -246,50 +252,50 @@ static void answer_with(ctl_request *request, int status, int retry_after_s, con
     request->status = status;
     request->retry_after_s = retry_after_s;
     ki_buffer_append(&request->out, body, (size_t)size);
-    end(request, KI_OK);
+    end_response(request, KI_OK);
 }
 
-/* Gives an answer that the server never gave. Returns false where there is none. */
-static bool answer_for_the_server(ctl_request *request, const ctl_armed *armed) {
+/* Responds in place of the server. Returns false if the server must respond itself. */
+static bool inject_response(ctl_request *request, const ctl_armed *armed) {
     static const int codes[] = { 500, 502, 503, 504 };
     static const char *const reasons[] = { "InternalError", "", "ServiceUnavailable", "Timeout" };
     unsigned chosen = (unsigned)(armed->detail >> 8);
     switch (armed->kind) {
-    case CTL_ANSWER_429:
-        answer_with(request, 429, (int)(chosen % 4), "TooManyRequests");
+    case CTL_RESPONSE_429:
+        respond_with_error(request, 429, (int)(chosen % 4), "TooManyRequests");
         return true;
-    case CTL_ANSWER_5XX:
-        answer_with(request, codes[chosen % 4], chosen >> 2 & 1 ? 1 : -1, reasons[chosen % 4]);
+    case CTL_RESPONSE_5XX:
+        respond_with_error(request, codes[chosen % 4], chosen >> 2 & 1 ? 1 : -1, reasons[chosen % 4]);
         return true;
-    case CTL_ANSWER_409:
-        answer_with(request, 409, -1, "Conflict");
+    case CTL_RESPONSE_409:
+        respond_with_error(request, 409, -1, "Conflict");
         return true;
     case CTL_REFUSE:
-        end(request, KI_ERR_CONNECT);
+        end_response(request, KI_ERR_CONNECT);
         return true;
     default:
-        request->loses_answer = armed->kind == CTL_LOSE_ANSWER;
-        request->is_silent = request->loses_answer && (chosen & 1);
+        request->loses_response = armed->kind == CTL_LOSE_RESPONSE;
+        request->is_silent = request->loses_response && (chosen & 1);
         return false;
     }
 }
 
-static void answer(ctl_request *request) {
+static void respond_from_server(ctl_request *request) {
     ctl_world *world = request->world;
-    const kt_request asked = { .method = request->method,
-                               .target = request->target,
-                               .accept = request->accept ? request->accept : "application/json",
-                               .content_type = request->content_type,
-                               .user_agent = "simulation",
-                               .body = { request->body, request->body_size } };
-    if (!ctl_server_handle(world, request->process->index, &asked, &request->response)) {
-        end(request, KI_ERR_UNEXPECTED_EOF);
+    const kt_request received = { .method = request->method,
+                                  .target = request->target,
+                                  .accept = request->accept ? request->accept : "application/json",
+                                  .content_type = request->content_type,
+                                  .user_agent = "simulation",
+                                  .body = { request->body, request->body_size } };
+    if (!ctl_server_handle(world, request->process->index, &received, &request->response)) {
+        end_response(request, KI_ERR_UNEXPECTED_EOF);
         return;
     }
     request->has_response = true;
-    if (request->loses_answer) {
-        CTL_TRACE(world, "request %" PRIu64 ": its answer is lost (%d)", request->number, request->response.status);
-        end(request, KI_ERR_UNEXPECTED_EOF);
+    if (request->loses_response) {
+        CTL_TRACE(world, "request %" PRIu64 ": its response is lost (%d)", request->number, request->response.status);
+        end_response(request, KI_ERR_UNEXPECTED_EOF);
         return;
     }
     request->status = request->response.status;
@@ -300,9 +306,10 @@ static void answer(ctl_request *request) {
         return;
     }
     ki_buffer_append(&request->out, request->response.body.data, request->response.body.size);
-    end(request, KI_OK);
+    end_response(request, KI_OK);
 }
 
+/* Returns true if the process is in a partition of this kind. */
 static bool is_cut_off(const ctl_request *request, ctl_partition partition) {
     const ctl_process *process = request->process;
     return process->partition_until > request->world->now && process->partition == partition;
@@ -312,7 +319,7 @@ static void arrive(void *user, uint64_t argument) {
     ctl_request *request = user;
     ctl_world *world = request->world;
     (void)argument;
-    request->actions--;
+    request->action_count--;
     request->has_arrived = true;
     if (request->is_lost || is_cut_off(request, CTL_REQUESTS_ARE_LOST)) {
         CTL_TRACE(world, "request %" PRIu64 ": is lost", request->number);
@@ -320,26 +327,26 @@ static void arrive(void *user, uint64_t argument) {
         return;
     }
     if (world->server.down_until > world->now || is_cut_off(request, CTL_REQUESTS_ARE_REFUSED)) {
-        end(request, KI_ERR_CONNECT);
+        end_response(request, KI_ERR_CONNECT);
     } else {
-        if (is_cut_off(request, CTL_ANSWERS_ARE_LOST))
+        if (is_cut_off(request, CTL_RESPONSES_ARE_LOST))
             request->is_silent = true;
-        const ctl_armed *armed = hit(world, request, false);
-        if (!armed || !answer_for_the_server(request, armed))
-            answer(request);
+        const ctl_armed *armed = take_armed(world, request, false);
+        if (!armed || !inject_response(request, armed))
+            respond_from_server(request);
     }
     if (!request->call)
         drop_response(request);
     release(request);
 }
 
-/* --- the way there -------------------------------------------------------------------------------------------------------- */
+/* --- the request ---------------------------------------------------------------------------------------------------------- */
 
-static char *copy_of(const char *text) {
+static char *strdup_or_null(const char *text) {
     return text ? sim_strdup(text) : NULL;
 }
 
-static ctl_request *new_request(ctl_process *process, kt_memory_call *call, const ki_request *given) {
+static ctl_request *new_request(ctl_process *process, kt_memory_call *call, const ki_request *sent) {
     ctl_world *world = process->world;
     ctl_network *network = &world->network;
     ctl_request *request = sim_alloc(sizeof *request);
@@ -348,65 +355,65 @@ static ctl_request *new_request(ctl_process *process, kt_memory_call *call, cons
                               .process = process,
                               .number = ++world->requests,
                               .call = call,
-                              .method = copy_of(given->method),
-                              .target = copy_of(given->target),
-                              .accept = copy_of(given->accept),
-                              .content_type = copy_of(given->content_type),
-                              .body_size = given->body.size,
-                              .is_watch = strstr(given->target, "watch=") != NULL,
-                              .is_lease = strstr(given->target, "/leases") != NULL,
-                              .is_write = strcmp(given->method, "GET") != 0,
+                              .method = strdup_or_null(sent->method),
+                              .target = strdup_or_null(sent->target),
+                              .accept = strdup_or_null(sent->accept),
+                              .content_type = strdup_or_null(sent->content_type),
+                              .body_size = sent->body.size,
+                              .is_watch = strstr(sent->target, "watch=") != NULL,
+                              .is_lease = strstr(sent->target, "/leases") != NULL,
+                              .is_write = strcmp(sent->method, "GET") != 0,
                               .retry_after_s = -1,
-                              .deadline = INT64_MAX };
+                              .watch_deadline = INT64_MAX };
     if (request->next)
         request->next->previous = request;
     network->first = request;
     ki_buffer_init(&request->out, &ki_allocator_default, 0);
-    request->body = sim_alloc(given->body.size + 1);
-    if (given->body.size)
-        memcpy(request->body, given->body.data, given->body.size);
+    request->body = sim_alloc(sent->body.size + 1);
+    if (sent->body.size)
+        memcpy(request->body, sent->body.data, sent->body.size);
     return request;
 }
 
 static void pause_mid_step(ctl_process *process) {
-    int64_t length = process->pause_mid_step;
-    process->pause_mid_step = 0;
-    ctl_world_pass(process->world, process, length);
+    int64_t length = process->mid_step_pause;
+    process->mid_step_pause = 0;
+    ctl_world_pause_mid_step(process->world, process, length);
 }
 
-static void serve(kt_memory_call *call, const ki_request *given, void *user) {
+static void serve(kt_memory_call *call, const ki_request *sent, void *user) {
     ctl_process *process = user;
     ctl_world *world = process->world;
-    if (process->is_dropped)
+    if (process->is_freed)
         return;
-    bool pauses_after = process->pause_mid_step && !process->pause_before;
-    if (process->pause_mid_step && process->pause_before)
+    bool pauses_after = process->mid_step_pause && !process->pauses_before_send;
+    if (process->mid_step_pause && process->pauses_before_send)
         pause_mid_step(process);
-    ctl_request *request = new_request(process, call, given);
+    ctl_request *request = new_request(process, call, sent);
     kt_memory_call_set_user(call, request);
     if (request->is_lease)
-        ctl_leadership_note_request(process);
+        ctl_leadership_count_request(process);
     request->latency =
         sim_between(&world->network.random, 0, world->now < world->network.slow_until ? 3000 : 30) * SIM_MILLISECOND;
     CTL_TRACE(world, "process %u: request %" PRIu64 ": %s %s %.*s", process->index, request->number, request->method,
               request->target, (int)request->body_size, request->body);
-    ctl_note(world, ki_hash(request->target, strlen(request->target), (uint64_t)world->now));
-    const ctl_armed *armed = hit(world, request, true);
+    ctl_digest_add(world, ki_hash(request->target, strlen(request->target), (uint64_t)world->now));
+    const ctl_armed *armed = take_armed(world, request, true);
     int64_t delay = armed && armed->kind == CTL_DELAY ? armed->length : request->latency;
     request->is_lost = armed && armed->kind == CTL_LOSE_REQUEST;
-    later(request, world->now + delay, arrive);
+    schedule(request, world->now + delay, arrive);
     if (pauses_after)
         pause_mid_step(process);
 }
 
-/* The client has given up, or is gone. What has left may arrive all the same. */
+/* The client has cancelled or timed out, or is being freed. The request can arrive all the same. */
 static void abandoned(kt_memory_call *call, void *user) {
     ctl_process *process = user;
     ctl_request *request = kt_memory_call_user(call);
     if (!request)
-        return; /* sent while the process was freed */
+        return; /* `serve` discarded the request, because the process is being freed */
     request->call = NULL;
-    CTL_TRACE(process->world, "process %u: lets go of request %" PRIu64, process->index, request->number);
+    CTL_TRACE(process->world, "process %u: abandons request %" PRIu64, process->index, request->number);
     if (!request->has_arrived && sim_chance(&process->world->network.random, 30))
         request->is_lost = true;
     drop_response(request);
@@ -417,7 +424,7 @@ kt_memory_server ctl_network_server(ctl_process *process) {
     return (kt_memory_server){ .serve = serve, .abandoned = abandoned, .user = process };
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------------- */
+/* --- the network -------------------------------------------------------------------------------------------------------- */
 
 void ctl_network_make(ctl_world *world) {
     world->network = (ctl_network){ .random = sim_random_from(world->plan.seed, 121) };
@@ -427,7 +434,7 @@ void ctl_network_free(ctl_world *world) {
     for (ctl_request *request = world->network.first, *next; request; request = next) {
         next = request->next;
         request->call = NULL;
-        request->actions = 0;
+        request->action_count = 0;
         drop_response(request);
         release(request);
     }
@@ -440,16 +447,16 @@ void ctl_network_arm(ctl_world *world, const ctl_fault *fault, unsigned count) {
             (ctl_armed){ .kind = fault->kind, .count = count, .length = fault->length, .detail = fault->detail };
 }
 
-void ctl_network_silence(ctl_world *world) {
+void ctl_network_silence_watches(ctl_world *world) {
     for (ctl_request *request = world->network.first; request; request = request->next)
         request->is_silent = request->is_silent || request->is_watch;
 }
 
-void ctl_network_cut(ctl_world *world) {
+void ctl_network_cut_watches(ctl_world *world) {
     for (ctl_request *request = world->network.first, *next; request; request = next) {
         next = request->next;
         if (request->call && request->is_watch && request->has_response)
-            end(request, KI_ERR_UNEXPECTED_EOF);
+            end_response(request, KI_ERR_UNEXPECTED_EOF);
     }
 }
 

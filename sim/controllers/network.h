@@ -1,5 +1,5 @@
-/* network.h: what lies between the processes and the server: latency, loss of requests and of answers, requests that arrive after their sender has
- * given up or died, error responses that the server never sent. */
+/* network.h: the network between the processes and the server: latency, lost requests and responses, requests that arrive after their sender has
+ * timed out or crashed, and error responses that the server never sent. */
 #ifndef CTL_NETWORK_H
 #define CTL_NETWORK_H
 
@@ -14,31 +14,33 @@ enum {
     CTL_MAX_ARMED = 16
 };
 
-/* A fault that waits for the requests that it is about. */
+/* A fault that will hit the next matching requests. */
 typedef struct ctl_armed {
     ctl_fault_kind kind;
-    unsigned count; /* requests that it still hits */
-    int64_t length;
+    unsigned count; /* requests still to be hit */
+    int64_t length; /* ns; only CTL_DELAY has one */
     uint64_t detail;
 } ctl_armed;
 
 typedef struct ctl_network {
     sim_random random;
-    ctl_request *first;
+    ctl_request *first; /* a list */
     ctl_armed armed[CTL_MAX_ARMED];
     size_t armed_count;
-    int64_t slow_until;
+    int64_t slow_until; /* true time, ns: requests take up to 3 s until then */
 } ctl_network;
 
 void ctl_network_make(ctl_world *world);
 void ctl_network_free(ctl_world *world);
-/* The memory transport's server for a process. */
+/* Returns the server callbacks for the memory transport of a process. */
 kt_memory_server ctl_network_server(ctl_process *process);
+/* Makes a fault hit the next `count` matching requests. Skips the fault if CTL_MAX_ARMED faults are armed. */
 void ctl_network_arm(ctl_world *world, const ctl_fault *fault, unsigned count);
-/* Open watches bring nothing more. */
-void ctl_network_silence(ctl_world *world);
-/* Open watches break. */
-void ctl_network_cut(ctl_world *world);
+/* Keeps open watches open, without any more data. */
+void ctl_network_silence_watches(ctl_world *world);
+/* Ends open watches in the middle of their streams. */
+void ctl_network_cut_watches(ctl_world *world);
+/* Ends the faults of requests, and the latency of CTL_SLOW_NETWORK. */
 void ctl_network_heal(ctl_world *world);
 
 #endif

@@ -6,19 +6,19 @@
 #include <stdlib.h>
 
 enum {
-    STREAM_PROCESSES = 101,
-    STREAM_PROGRAM,
-    STREAM_CLUSTER,
-    STREAM_FAULTS
+    RANDOM_PROCESSES = 101,
+    RANDOM_PROGRAM,
+    RANDOM_CLUSTER,
+    RANDOM_FAULTS
 };
 
-typedef struct fault_info {
+typedef struct fault_kind_info {
     const char *name;
     int64_t shortest_ms, longest_ms;
     unsigned weight;
-} fault_info;
+} fault_kind_info;
 
-static const fault_info infos[CTL_FAULT_KINDS] = {
+static const fault_kind_info kind_infos[CTL_FAULT_KINDS] = {
     [CTL_PAUSE] = { "pause", 100, 60000, 5 },
     [CTL_PAUSE_MID_STEP] = { "pause-mid-step", 100, 40000, 4 },
     [CTL_CRASH] = { "crash", 0, 20000, 6 },
@@ -26,11 +26,11 @@ static const fault_info infos[CTL_FAULT_KINDS] = {
     [CTL_PARTITION] = { "partition", 500, 60000, 4 },
     [CTL_NO_MEMORY] = { "no-memory", 200, 8000, 5 },
     [CTL_CLOCK_JUMPS] = { "clock-jumps", 0, 0, 1 },
-    [CTL_ANSWER_429] = { "answer-429", 0, 0, 2 },
-    [CTL_ANSWER_5XX] = { "answer-5xx", 0, 0, 2 },
-    [CTL_ANSWER_409] = { "answer-409", 0, 0, 2 },
+    [CTL_RESPONSE_429] = { "response-429", 0, 0, 2 },
+    [CTL_RESPONSE_5XX] = { "response-5xx", 0, 0, 2 },
+    [CTL_RESPONSE_409] = { "response-409", 0, 0, 2 },
     [CTL_LOSE_REQUEST] = { "lose-request", 0, 0, 2 },
-    [CTL_LOSE_ANSWER] = { "lose-answer", 0, 0, 3 },
+    [CTL_LOSE_RESPONSE] = { "lose-response", 0, 0, 3 },
     [CTL_DELAY] = { "delay", 2000, 40000, 3 },
     [CTL_REFUSE] = { "refuse", 0, 0, 1 },
     [CTL_SERVER_DOWN] = { "server-down", 200, 15000, 2 },
@@ -44,10 +44,10 @@ static const fault_info infos[CTL_FAULT_KINDS] = {
 };
 
 const char *ctl_fault_name(ctl_fault_kind kind) {
-    return infos[kind].name;
+    return kind_infos[kind].name;
 }
 
-static bool is_of_the_lease(ctl_fault_kind kind) {
+static bool is_lease_fault(ctl_fault_kind kind) {
     return kind == CTL_TAKE_LEASE || kind == CTL_DELETE_LEASE;
 }
 
@@ -55,18 +55,18 @@ static ctl_fault_kind draw_kind(const ctl_plan *plan, sim_random *random) {
     for (;;) {
         unsigned all = 0;
         for (unsigned kind = 0; kind < CTL_FAULT_KINDS; kind++)
-            all += infos[kind].weight;
+            all += kind_infos[kind].weight;
         unsigned at = (unsigned)sim_below(random, all), kind = 0;
-        while (at >= infos[kind].weight)
-            at -= infos[kind++].weight;
-        if ((kind == CTL_NO_MEMORY && !plan->runs_out_of_memory) ||
-            (is_of_the_lease((ctl_fault_kind)kind) && !plan->has_elector))
+        while (at >= kind_infos[kind].weight)
+            at -= kind_infos[kind++].weight;
+        if ((kind == CTL_NO_MEMORY && !plan->has_memory_faults) ||
+            (is_lease_fault((ctl_fault_kind)kind) && !plan->has_elector))
             continue;
         return (ctl_fault_kind)kind;
     }
 }
 
-static int by_time(const void *a, const void *b) {
+static int compare_times(const void *a, const void *b) {
     const ctl_fault *one = a, *other = b;
     if (one->at != other->at)
         return one->at < other->at ? -1 : 1;
@@ -77,31 +77,31 @@ static void make_faults(ctl_plan *plan, sim_random *random) {
     plan->fault_count = (size_t)sim_between(random, 0, 14);
     for (size_t i = 0; i < plan->fault_count; i++) {
         ctl_fault_kind kind = draw_kind(plan, random);
-        const fault_info *info = &infos[kind];
+        const fault_kind_info *info = &kind_infos[kind];
         plan->faults[i] = (ctl_fault){
             .kind = kind,
             .at = sim_between(random, SIM_SECOND / 2, plan->duration),
             .length = sim_between(random, info->shortest_ms, info->longest_ms) * SIM_MILLISECOND,
             .detail = sim_random_next(random),
         };
-        if (i > 0 && sim_chance(random, 30)) /* troubles come together */
+        if (i > 0 && sim_chance(random, 30)) /* soon after the fault that was drawn before */
             plan->faults[i].at = plan->faults[i - 1].at + sim_between(random, 0, 4000) * SIM_MILLISECOND;
-        if (sim_chance(random, 40)) /* most outages are short */
+        if (sim_chance(random, 40)) /* a short fault */
             plan->faults[i].length = info->shortest_ms * SIM_MILLISECOND + plan->faults[i].length / 10;
     }
-    qsort(plan->faults, plan->fault_count, sizeof plan->faults[0], by_time);
+    qsort(plan->faults, plan->fault_count, sizeof plan->faults[0], compare_times);
 }
 
 static void make_processes(ctl_plan *plan, sim_random *random) {
     plan->has_elector = sim_chance(random, 85);
-    plan->processes = plan->has_elector ? (unsigned)sim_between(random, 2, CTL_MAX_PROCESSES) : 1;
+    plan->process_count = plan->has_elector ? (unsigned)sim_between(random, 2, CTL_MAX_PROCESSES) : 1;
     for (unsigned i = 0; i < CTL_MAX_PROCESSES; i++)
         plan->process[i] = (ctl_process_plan){
             .rate = CTL_MILLION + (sim_chance(random, 30)   ? 0
                                    : sim_chance(random, 50) ? sim_between(random, -100000, 100000)
                                    : i % 2                  ? 100000
                                                             : -100000),
-            .clock = sim_between(random, 0, 1000000) * SIM_SECOND,
+            .clock_start = sim_between(random, 0, 1000000) * SIM_SECOND,
             .wall_skew = sim_chance(random, 50) ? 0 : sim_between(random, -100000, 100000) * SIM_SECOND,
             .jitter = sim_chance(random, 70) ? 0 : sim_between(random, 1, 30) * SIM_MILLISECOND,
         };
@@ -125,7 +125,7 @@ static void make_program(ctl_plan *plan, sim_random *random) {
     plan->max_work = sim_chance(random, 60) ? 0 : (int)sim_between(random, 1, 20);
     plan->workers = (int)sim_between(random, 1, 4);
     plan->no_priority = sim_chance(random, 40);
-    plan->by_generation = sim_chance(random, 50);
+    plan->has_generation_predicate = sim_chance(random, 50);
     plan->maps_children = sim_chance(random, 30);
     plan->any_owner = sim_chance(random, 20);
     plan->no_streaming_list = sim_chance(random, 50);
@@ -134,38 +134,38 @@ static void make_program(ctl_plan *plan, sim_random *random) {
     plan->backoff_ms = sim_chance(random, 50) ? 5 : sim_between(random, 1, 1000);
     plan->max_backoff_ms = sim_between(random, 2000, 16000);
     plan->call_timeout_ms = sim_between(random, 2000, 15000);
-    plan->errors = sim_chance(random, 60) ? 0 : (unsigned)sim_between(random, 1, 20);
-    plan->slow = sim_chance(random, 60) ? 0 : (unsigned)sim_between(random, 1, 20);
-    plan->ticks = sim_chance(random, 60) ? 0 : (unsigned)sim_between(random, 10, 100);
-    plan->foreign = sim_chance(random, 70) ? 0 : (unsigned)sim_between(random, 5, 30);
-    plan->runs_out_of_memory = sim_chance(random, 25);
+    plan->error_percent = sim_chance(random, 60) ? 0 : (unsigned)sim_between(random, 1, 20);
+    plan->slow_percent = sim_chance(random, 60) ? 0 : (unsigned)sim_between(random, 1, 20);
+    plan->external_add_percent = sim_chance(random, 60) ? 0 : (unsigned)sim_between(random, 10, 100);
+    plan->ownerless_percent = sim_chance(random, 70) ? 0 : (unsigned)sim_between(random, 5, 30);
+    plan->has_memory_faults = sim_chance(random, 25);
 }
 
 static void make_cluster(ctl_plan *plan, sim_random *random) {
     plan->compact_after = sim_chance(random, 70) ? 0 : (size_t)sim_between(random, 10, 200);
     plan->no_watch_list = sim_chance(random, 15);
     plan->bookmark_every_ms = sim_between(random, 5000, 60000);
-    plan->lag = sim_chance(random, 40) ? 0 : sim_between(random, 1, 2000) * SIM_MILLISECOND;
-    plan->parents = (unsigned)sim_between(random, 1, CTL_MAX_PARENTS);
-    plan->finalizers = sim_chance(random, 50) ? 0 : (unsigned)sim_between(random, 10, 100);
-    plan->waits = sim_chance(random, 50) ? 0 : (unsigned)sim_between(random, 10, 100);
+    plan->read_lag = sim_chance(random, 40) ? 0 : sim_between(random, 1, 2000) * SIM_MILLISECOND;
+    plan->parent_count = (unsigned)sim_between(random, 1, CTL_MAX_PARENTS);
+    plan->finalizer_percent = sim_chance(random, 50) ? 0 : (unsigned)sim_between(random, 10, 100);
+    plan->wait_percent = sim_chance(random, 50) ? 0 : (unsigned)sim_between(random, 10, 100);
     plan->write_every = sim_between(random, 1000, 8000) * SIM_MILLISECOND;
     plan->duration = sim_between(random, 40, 150) * SIM_SECOND;
 }
 
 void ctl_plan_make(ctl_plan *plan, uint64_t seed) {
     *plan = (ctl_plan){ .seed = seed };
-    sim_random random = sim_random_from(seed, STREAM_PROCESSES);
+    sim_random random = sim_random_from(seed, RANDOM_PROCESSES);
     make_processes(plan, &random);
-    random = sim_random_from(seed, STREAM_PROGRAM);
+    random = sim_random_from(seed, RANDOM_PROGRAM);
     make_program(plan, &random);
-    random = sim_random_from(seed, STREAM_CLUSTER);
+    random = sim_random_from(seed, RANDOM_CLUSTER);
     make_cluster(plan, &random);
-    random = sim_random_from(seed, STREAM_FAULTS);
+    random = sim_random_from(seed, RANDOM_FAULTS);
     make_faults(plan, &random);
 }
 
-void ctl_plan_leave_out(ctl_plan *plan, uint32_t without) {
+void ctl_plan_remove_faults(ctl_plan *plan, uint32_t without) {
     size_t kept = 0;
     for (size_t i = 0; i < plan->fault_count; i++) {
         if (!(without >> i & 1))
@@ -174,33 +174,34 @@ void ctl_plan_leave_out(ctl_plan *plan, uint32_t without) {
     plan->fault_count = kept;
 }
 
-static const char *word(bool is_so, const char *text) {
-    return is_so ? text : "";
+static const char *text_if(bool is_set, const char *text) {
+    return is_set ? text : "";
 }
 
 void ctl_plan_print(const ctl_plan *plan) {
     printf("seed %" PRIu64 ": %u processes%s%s%s, lease %" PRId64 "/%" PRId64 "/%" PRId64 " ms, %u parents, %" PRId64
            " s of writes\n",
-           plan->seed, plan->processes, word(plan->has_elector, ", elector"),
-           word(plan->has_elector && plan->release_on_stop, ", releases"),
-           word(plan->has_elector && plan->keeps_identity, ", keeps its identity"), plan->lease_ms, plan->renew_ms,
-           plan->retry_ms, plan->parents, plan->duration / SIM_SECOND);
-    for (unsigned i = 0; i < plan->processes; i++)
+           plan->seed, plan->process_count, text_if(plan->has_elector, ", elector"),
+           text_if(plan->has_elector && plan->release_on_stop, ", release on stop"),
+           text_if(plan->has_elector && plan->keeps_identity, ", same identity after a restart"), plan->lease_ms,
+           plan->renew_ms, plan->retry_ms, plan->parent_count, plan->duration / SIM_SECOND);
+    for (unsigned i = 0; i < plan->process_count; i++)
         printf("  process %u: clock %+.2f %%, wall clock %+" PRId64 " s, steps up to %" PRId64 " ms late\n", i,
                (double)(plan->process[i].rate - CTL_MILLION) / 10000, plan->process[i].wall_skew / SIM_SECOND,
                plan->process[i].jitter / SIM_MILLISECOND);
-    printf("  controller: %d workers, steps of %d, backoff %" PRId64 " to %" PRId64 " ms, resync %" PRId64
-           " ms, calls %" PRId64 " ms%s%s%s%s%s%s%s\n",
+    printf("  controller: %d workers, max_work %d, backoff %" PRId64 " to %" PRId64 " ms, resync %" PRId64
+           " ms, requests of %" PRId64 " ms%s%s%s%s%s%s%s\n",
            plan->workers, plan->max_work, plan->backoff_ms, plan->max_backoff_ms, plan->resync_ms,
-           plan->call_timeout_ms, word(plan->no_priority, ", no priority"),
-           word(plan->by_generation, ", by generation"), word(plan->maps_children, ", maps children"),
-           word(plan->any_owner, ", any owner"), word(plan->in_order, ", in order"),
-           word(plan->no_streaming_list, ", no streaming lists"),
+           plan->call_timeout_ms, text_if(plan->no_priority, ", no priority"),
+           text_if(plan->has_generation_predicate, ", generation predicate"),
+           text_if(plan->maps_children, ", map function"), text_if(plan->any_owner, ", any_owner"),
+           text_if(plan->in_order, ", in_order"), text_if(plan->no_streaming_list, ", no streaming lists"),
            plan->has_recorder ? plan->events_v1 ? ", events.k8s.io" : ", events" : "");
-    printf("  %u %% errors, %u %% slow, %u %% ticks, %u %% foreign, %u %% finalizers, %u %% waits; history %zu%s, lag "
-           "%" PRId64 " ms\n",
-           plan->errors, plan->slow, plan->ticks, plan->foreign, plan->finalizers, plan->waits, plan->compact_after,
-           word(plan->no_watch_list, ", no streaming lists"), plan->lag / SIM_MILLISECOND);
+    printf("  %u %% errors, %u %% slow, %u %% external adds, %u %% ownerless, %u %% finalizers, %u %% waits; history "
+           "%zu%s, lag %" PRId64 " ms\n",
+           plan->error_percent, plan->slow_percent, plan->external_add_percent, plan->ownerless_percent,
+           plan->finalizer_percent, plan->wait_percent, plan->compact_after,
+           text_if(plan->no_watch_list, ", no streaming lists"), plan->read_lag / SIM_MILLISECOND);
     for (size_t i = 0; i < plan->fault_count; i++)
         printf("  fault %zu at %.3f s: %s (%.3f s)\n", i, (double)plan->faults[i].at / 1e9,
                ctl_fault_name(plan->faults[i].kind), (double)plan->faults[i].length / 1e9);

@@ -1,4 +1,4 @@
-/* process.c: the life of a process, from its start to its stop or crash. */
+/* process.c: starts, steps, pauses, stops and crashes a process. */
 #include "sim/controllers/world.h"
 
 #include "testing/memory/transport.h"
@@ -8,20 +8,19 @@
 #include <string.h>
 
 enum {
-    STOP_WITHIN_S =
-        50, /* the controller's timeout of 30 s, then that of elector and recorder; by the process's own clock */
-    START_AGAIN_S = 1 /* after a lack of memory */
+    STOP_WITHIN_S = 50, /* process's clock: the controller's timeout of 30 s, then those of elector and recorder */
+    RESTART_S = 1       /* after a start without memory */
 };
 
 /* --- clocks -------------------------------------------------------------------------------------------------------------- */
 
 int64_t ctl_process_now(const ctl_process *process) {
     int64_t now = process->world->now;
-    return process->plan->clock + now / CTL_MILLION * process->plan->rate +
+    return process->plan->clock_start + now / CTL_MILLION * process->plan->rate +
            now % CTL_MILLION * process->plan->rate / CTL_MILLION;
 }
 
-int64_t ctl_process_true(const ctl_process *process, int64_t length) {
+int64_t ctl_process_true_time(const ctl_process *process, int64_t length) {
     return process->world->now + length / process->plan->rate * CTL_MILLION +
            length % process->plan->rate * CTL_MILLION / process->plan->rate + 2;
 }
@@ -38,7 +37,7 @@ static int64_t clock_wall(void *user) {
 static void log_line(ki_log_level level, const char *component, const char *message, void *user) {
     const ctl_process *process = user;
     (void)level;
-    ctl_say(process->world, "process %u: %s: %s", process->index, component, message);
+    ctl_print_trace(process->world, "process %u: %s: %s", process->index, component, message);
 }
 
 /* --- start --------------------------------------------------------------------------------------------------------------- */
@@ -49,7 +48,7 @@ static ki_status make_engine(ctl_process *process, ki_error *err) {
     const ki_log log = { .write = log_line, .user = process, .max_level = KI_LOG_DEBUG };
     ki_engine_options options =
         KI_ENGINE_OPTIONS(.allocator = &process->memory.allocator, .clock = &clock,
-                          .seed = (world->plan.seed * 64 + process->index * 16 + process->life) | 1);
+                          .seed = (world->plan.seed * 64 + process->index * 16 + process->start_count) | 1);
     if (world->trace)
         options.log = &log;
     ki_status status = ki_engine_new(&options, &process->engine, err);
@@ -81,7 +80,8 @@ static ki_status make_elector(ctl_process *process, ki_error *err) {
     if (plan->keeps_identity)
         snprintf(process->identity, sizeof process->identity, "process-%u", process->index);
     else
-        snprintf(process->identity, sizeof process->identity, "process-%u-%" PRIu64, process->index, process->life);
+        snprintf(process->identity, sizeof process->identity, "process-%u-%" PRIu64, process->index,
+                 process->start_count);
     return ki_elector_new(process->factory,
                           &KI_ELECTOR_OPTIONS(.namespace_name = CTL_LEASE_NAMESPACE, .name = CTL_LEASE_NAME,
                                               .identity = process->identity, .lease_duration_ms = plan->lease_ms,
@@ -113,7 +113,7 @@ static ki_status make_recorder(ctl_process *process, ki_error *err) {
                                  &process->recorder, err);
 }
 
-static ki_status make(ctl_process *process, ki_error *err) {
+static ki_status create_all(ctl_process *process, ki_error *err) {
     ki_status status = make_engine(process, err);
     if (!status)
         status = make_informers(process, err);
@@ -126,55 +126,56 @@ static ki_status make(ctl_process *process, ki_error *err) {
     return status ? status : ki_factory_start(process->factory, err);
 }
 
-static void start_again(void *user, uint64_t life) {
+static void restart(void *user, uint64_t start_count) {
     ctl_process *process = user;
-    if (!process->is_running && process->life == life && !process->has_quit)
+    if (!process->is_running && process->start_count == start_count && !process->stays_stopped)
         ctl_process_start(process);
 }
 
-static void note_memory(ctl_process *process) {
-    if (process->memory.refused == process->refused_before)
+/* Records whether an allocation failed since the last call. */
+static void note_refused_allocations(ctl_process *process) {
+    if (process->memory.refused == process->refused_seen)
         return;
-    process->refused_before = process->memory.refused;
+    process->refused_seen = process->memory.refused;
     process->lacked_memory = true;
-    process->hindered_at = process->world->now;
+    process->disturbed_at = process->world->now;
 }
 
 void ctl_process_start(ctl_process *process) {
     ctl_world *world = process->world;
-    if (process->is_running || process->has_quit)
+    if (process->is_running || process->stays_stopped)
         return;
-    unsigned per_mille = process->memory.per_mille;
-    process->life++;
+    unsigned per_mille = process->memory.per_mille; /* a fault continues after a restart */
+    process->start_count++;
     process->is_running = true;
-    process->is_stopping = process->is_dropped = process->stop_inside = process->lacked_memory = false;
-    process->pause_mid_step = 0;
-    process->recorded = 0;
+    process->is_stopping = process->is_freed = process->stop_in_reconcile = process->lacked_memory = false;
+    process->mid_step_pause = 0;
+    process->recorded_events = 0;
     process->lease_requests = 0;
-    process->paused = 0;
-    process->hindered_at = process->busy_until = world->now;
-    process->random = sim_random_from(world->plan.seed, 1000 + process->index * 100 + process->life);
+    process->paused_total = 0;
+    process->disturbed_at = process->busy_until = world->now;
+    process->random = sim_random_from(world->plan.seed, 1000 + process->index * 100 + process->start_count);
     memset(process->keys, 0, sizeof process->keys);
-    sim_memory_init(&process->memory, world->plan.seed * 64 + process->index * 16 + process->life);
-    process->refused_before = 0;
+    sim_memory_init(&process->memory, world->plan.seed * 64 + process->index * 16 + process->start_count);
+    process->refused_seen = 0;
     process->memory.per_mille = per_mille;
-    CTL_TRACE(world, "process %u: starts, life %" PRIu64, process->index, process->life);
+    CTL_TRACE(world, "process %u: starts, number %" PRIu64, process->index, process->start_count);
     ki_error err = KI_ERROR_INIT;
-    ki_status status = make(process, &err);
-    note_memory(process);
+    ki_status status = create_all(process, &err);
+    note_refused_allocations(process);
     if (!status)
         return;
     if (status != KI_ERR_NO_MEMORY)
-        ctl_fail(world, "process %u cannot start: %s", process->index, ki_error_message(&err));
-    ctl_process_crash(process, START_AGAIN_S * SIM_SECOND);
+        ctl_fail(world, "process %u: cannot start: %s", process->index, ki_error_message(&err));
+    ctl_process_crash(process, RESTART_S * SIM_SECOND);
 }
 
 /* --- end ----------------------------------------------------------------------------------------------------------------- */
 
-/* Frees everything. Its memory must be free afterwards, and nothing of it may be under way. */
-static void drop(ctl_process *process) {
+/* Frees everything. Fails the run if memory, a reconcile or the leadership remains. */
+static void free_all(ctl_process *process) {
     ctl_world *world = process->world;
-    process->is_dropped = true;
+    process->is_freed = true;
     ctl_reconcile_abort(process);
     ki_controller_free(process->controller);
     ki_event_recorder_free(process->recorder);
@@ -189,65 +190,66 @@ static void drop(ctl_process *process) {
     process->transport = NULL;
     process->engine = NULL;
     process->is_running = false;
-    if (process->ops || process->running)
-        ctl_fail(world, "process %u: its reconciles have not ended", process->index);
-    if (process->leads)
+    if (process->ops || process->running_count)
+        ctl_fail(world, "process %u: running reconciles were not ended", process->index);
+    if (process->is_leading)
         ctl_fail(world, "process %u: on_stopped_leading was not called", process->index);
-    process->leads = false;
+    process->is_leading = false;
     if (process->memory.live)
-        ctl_fail(world, "process %u: %zu blocks of memory are not freed", process->index, process->memory.live);
+        ctl_fail(world, "process %u: %zu blocks of memory were not freed", process->index, process->memory.live);
 }
 
-static void end(ctl_process *process, int64_t restart_in) {
-    drop(process);
-    if (restart_in < 0)
-        process->has_quit = true;
+static void end_run(ctl_process *process, int64_t restart_delay) {
+    free_all(process);
+    if (restart_delay < 0)
+        process->stays_stopped = true;
     else
-        ctl_after(process->world, restart_in, start_again, process, process->life);
+        ctl_after(process->world, restart_delay, restart, process, process->start_count);
 }
 
-void ctl_process_crash(ctl_process *process, int64_t restart_in) {
+void ctl_process_crash(ctl_process *process, int64_t restart_delay) {
     if (!process->is_running) {
-        process->has_quit = process->has_quit || restart_in < 0;
+        process->stays_stopped = process->stays_stopped || restart_delay < 0;
         return;
     }
     CTL_TRACE(process->world, "process %u: crashes", process->index);
-    end(process, restart_in);
+    end_run(process, restart_delay);
 }
 
-void ctl_process_stop(ctl_process *process, int64_t restart_in) {
+void ctl_process_stop(ctl_process *process, int64_t restart_delay) {
     if (!process->is_running) {
-        process->has_quit = process->has_quit || restart_in < 0;
+        process->stays_stopped = process->stays_stopped || restart_delay < 0;
         return;
     }
-    if (restart_in < 0 || !process->is_stopping)
-        process->restart_in = restart_in;
+    if (restart_delay < 0 || !process->is_stopping)
+        process->restart_delay = restart_delay;
     if (process->is_stopping)
         return;
-    CTL_TRACE(process->world, "process %u: is asked to stop", process->index);
+    CTL_TRACE(process->world, "process %u: begins an orderly stop", process->index);
     process->is_stopping = true;
-    process->stop_since = ctl_process_now(process);
+    process->stop_began_at = ctl_process_now(process);
     ki_factory_stop(process->factory);
 }
 
-/* The factory stops its informers last. */
-static bool has_stopped(const ctl_process *process) {
+/* The factory stops its informers last: once they have stopped, the stop has ended. */
+static bool have_informers_stopped(const ctl_process *process) {
     ki_health parents, children;
     ki_informer_health(process->parents, &parents);
     ki_informer_health(process->children, &children);
     return parents.state == KI_STATE_STOPPED && children.state == KI_STATE_STOPPED;
 }
 
-static void follow_stop(ctl_process *process) {
+static void check_stop(ctl_process *process) {
     ctl_world *world = process->world;
-    int64_t length = ctl_process_now(process) - process->stop_since;
-    if (has_stopped(process)) {
-        if (process->running && length < 29 * SIM_SECOND)
-            ctl_fail(world, "process %u: stopped while %u reconciles run", process->index, process->running);
+    int64_t length = ctl_process_now(process) - process->stop_began_at;
+    if (have_informers_stopped(process)) {
+        if (process->running_count && length < 29 * SIM_SECOND) /* before the controller's stop timeout of 30 s */
+            ctl_fail(world, "process %u: stopped before %u reconciles had ended", process->index,
+                     process->running_count);
         CTL_TRACE(world, "process %u: has stopped", process->index);
-        end(process, process->restart_in);
-    } else if (length > STOP_WITHIN_S * SIM_SECOND && process->hindered_at < world->now - STOP_WITHIN_S * SIM_SECOND) {
-        ctl_fail(world, "process %u: a stop takes more than %d s", process->index, STOP_WITHIN_S);
+        end_run(process, process->restart_delay);
+    } else if (length > STOP_WITHIN_S * SIM_SECOND && process->disturbed_at < world->now - STOP_WITHIN_S * SIM_SECOND) {
+        ctl_fail(world, "process %u: a stop took more than %d s", process->index, STOP_WITHIN_S);
     }
 }
 
@@ -257,38 +259,39 @@ void ctl_process_pause(ctl_process *process, int64_t length) {
     ctl_world *world = process->world;
     int64_t until = world->now + length;
     CTL_TRACE(world, "process %u: pauses for %.3f s", process->index, (double)length / 1e9);
-    process->paused += length;
+    process->paused_total += length;
     process->busy_until = until > process->busy_until ? until : process->busy_until;
-    process->hindered_at = process->busy_until;
+    process->disturbed_at = process->busy_until;
 }
 
-int64_t ctl_process_free_at(const ctl_process *process) {
+int64_t ctl_process_callable_at(const ctl_process *process) {
     int64_t now = process->world->now;
     if (process->busy_until > now)
         return process->busy_until;
-    return process->is_inside ? now + SIM_MILLISECOND : now; /* another one, in the middle of a step too, took longer */
+    return process->is_in_step ? now + SIM_MILLISECOND
+                               : now; /* in the middle of a step: its call stack waits for another's pause */
 }
 
-int64_t ctl_process_due(ctl_process *process) {
-    if (!process->is_running || process->is_inside)
+int64_t ctl_process_next_step(ctl_process *process) {
+    if (!process->is_running || process->is_in_step)
         return INT64_MAX;
     int timeout = ki_engine_timeout(process->engine);
     if (timeout < 0)
         return INT64_MAX;
-    int64_t at = timeout ? ctl_process_true(process, timeout * SIM_MILLISECOND) : process->world->now;
+    int64_t at = timeout ? ctl_process_true_time(process, timeout * SIM_MILLISECOND) : process->world->now;
     return at > process->busy_until ? at : process->busy_until;
 }
 
 void ctl_process_step(ctl_process *process) {
     ctl_world *world = process->world;
     ki_error err = KI_ERROR_INIT;
-    process->is_inside = true;
+    process->is_in_step = true;
     if (ki_engine_step(process->engine, world->plan.max_work, &err))
         ctl_fail(world, "process %u: a step failed: %s", process->index, ki_error_message(&err));
-    process->is_inside = false;
-    note_memory(process);
+    process->is_in_step = false;
+    note_refused_allocations(process);
     if (process->plan->jitter && !world->healed)
-        process->busy_until = world->now + sim_between(&world->chance, 0, process->plan->jitter);
+        process->busy_until = world->now + sim_between(&world->random, 0, process->plan->jitter);
     if (process->is_stopping)
-        follow_stop(process);
+        check_stop(process);
 }
