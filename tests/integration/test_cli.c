@@ -486,10 +486,10 @@ static void control_characters_in_names_are_not_printed(void **state) {
     char list[1024], command[128];
     snprintf(list, sizeof list, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
              strlen(body), body);
-    const raw_answer answers[] = { { "HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n", 0, RAW_KEEP },
-                                   { list, 0, RAW_KEEP } };
+    const raw_response responses[] = { { "HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n", 0, RAW_KEEP },
+                                       { list, 0, RAW_KEEP } };
     raw_server hostile;
-    raw_server_start(&hostile, answers, 2);
+    raw_server_start(&hostile, responses, 2);
     snprintf(command, sizeof command, "get pods -A -o name -q --server http://127.0.0.1:%d", hostile.port);
     run(command);
     assert_non_null(ki_process_expect(&program, "pod/a?[31m??2J??b"));

@@ -114,10 +114,10 @@ static void what_is_no_api_server_is_called_that(void **state) {
           " is not a Kubernetes API server: " },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const raw_answer answer = { rows[i].response, 0, RAW_CLOSE };
+        const raw_response response = { rows[i].response, 0, RAW_CLOSE };
         raw_server server;
         char url[64];
-        raw_server_start(&server, &answer, 1);
+        raw_server_start(&server, &response, 1);
         snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
         COMMAND_RUN("get", rows[i].word, "--server", url);
         command_says(rows[i].says);

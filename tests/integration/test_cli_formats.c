@@ -324,7 +324,7 @@ static void a_full_disk_is_named_in_every_format(void **state) {
 
 static void each_line_is_json_whatever_the_servers_version_is(void **state) {
     (void)state;
-    const raw_answer answer = {
+    const raw_response response = {
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
         "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":"
         "{\"resourceVersion\":\"a\\\"\\\\\\u0001b\",\"annotations\":"
@@ -332,7 +332,7 @@ static void each_line_is_json_whatever_the_servers_version_is(void **state) {
         0, RAW_CLOSE
     };
     raw_server server;
-    raw_server_start(&server, &answer, 1);
+    raw_server_start(&server, &response, 1);
     char url[64];
     snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
     COMMAND_RUN("watch", "nodes", "-o", "json", "--until-synced", "-q", "--server", url);

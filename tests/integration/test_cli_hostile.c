@@ -1,4 +1,4 @@
-/* test_cli_hostile.c: what the commands print of objects and answers that were made to hurt whoever looks at them. */
+/* test_cli_hostile.c: what the commands print of hostile objects and responses. */
 #include "tests/support/command.h"
 #include "tests/support/raw_server.h"
 
@@ -50,9 +50,9 @@ static char *write_members(char *to, const char *before, const char *after, bool
 }
 
 /* Runs a watch of pods over a server that sends these bytes, until a change is printed. Returns what it printed. */
-static const char *watch_one(raw_server *server, const raw_answer *answer) {
+static const char *watch_one(raw_server *server, const raw_response *response) {
     char url[64];
-    raw_server_start(server, answer, 1);
+    raw_server_start(server, response, 1);
     snprintf(url, sizeof url, "http://127.0.0.1:%d", server->port);
     COMMAND_RUN("watch", "pods", "--count", "1", "-q", "--server", url);
     return command_output();
@@ -67,9 +67,9 @@ static void assert_change(const char *open, const char *before, const char *afte
     to += sprintf(to, "%s}}\n%s{\"type\":\"MODIFIED\",\"object\":{" OBJECT("3") ",%s", close, SYNCED, open);
     to = write_members(to, before, after, true);
     sprintf(to, "%s%s}}\n", changed, close);
-    const raw_answer answer = { text, 0, RAW_SILENT };
+    const raw_response response = { text, 0, RAW_SILENT };
     raw_server server;
-    const char *printed = watch_one(&server, &answer);
+    const char *printed = watch_one(&server, &response);
     if (!strstr(printed, prints))
         fail_msg("'%s' is not in\n%s", prints, printed);
     assert_null(strstr(printed, "more)"));
@@ -87,15 +87,15 @@ static void a_change_among_very_many_members_is_found_at_once(void **state) {
 /* Two that have one name, as the addresses of a node with two families. */
 static void members_with_one_name_are_compared_one_by_one(void **state) {
     (void)state;
-    const raw_answer answer = { WATCH_HEAD "{\"type\":\"ADDED\",\"object\":{" OBJECT(
-                                    "1") ",\"status\":{\"ips\":[{\"type\":\"in\",\"v\":\"4\"},"
-                                         "{\"type\":\"in\",\"v\":\"6\"},{\"v\":1}]}}}\n" SYNCED
-                                         "{\"type\":\"MODIFIED\",\"object\":{" OBJECT(
-                                             "3") ",\"status\":{\"ips\":[{\"v\":2},{\"type\":\"in\",\"v\":\"4\"},"
-                                                  "{\"type\":\"in\",\"v\":\"8\"}]}}}\n",
-                                0, RAW_SILENT };
+    const raw_response response = { WATCH_HEAD "{\"type\":\"ADDED\",\"object\":{" OBJECT(
+                                        "1") ",\"status\":{\"ips\":[{\"type\":\"in\",\"v\":\"4\"},"
+                                             "{\"type\":\"in\",\"v\":\"6\"},{\"v\":1}]}}}\n" SYNCED
+                                             "{\"type\":\"MODIFIED\",\"object\":{" OBJECT(
+                                                 "3") ",\"status\":{\"ips\":[{\"v\":2},{\"type\":\"in\",\"v\":\"4\"},"
+                                                      "{\"type\":\"in\",\"v\":\"8\"}]}}}\n",
+                                    0, RAW_SILENT };
     raw_server server;
-    const char *printed = watch_one(&server, &answer);
+    const char *printed = watch_one(&server, &response);
     assert_non_null(strstr(printed, "a  status.ips[0].v: 1 \342\206\222 2, status.ips[in].v: 6 \342\206\222 8\n"));
     command_ends(0);
     raw_server_stop(&server);
@@ -105,7 +105,7 @@ static void members_with_one_name_are_compared_one_by_one(void **state) {
     WATCH_HEAD "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"2\"},\"items\":["
 
 /* The first request is for a streaming list, which is refused; what is asked for then is a list. */
-static const raw_answer error_response = {
+static const raw_response error_response = {
     "HTTP/1.1 422 No\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
     "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,"
     "\"message\":\"sendInitialEvents is forbidden\"}",
@@ -114,7 +114,7 @@ static const raw_answer error_response = {
 
 static void the_last_of_two_members_with_one_name_is_shown(void **state) {
     (void)state;
-    const raw_answer answers[] = {
+    const raw_response responses[] = {
         error_response,
         { LIST_HEAD "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":\"u\",\"resourceVersion\":\"1\"},"
                     "\"spec\":{\"b\":{\"x\":1},\"a\":3,\"b\":{\"z\":2},\"b\":4}}]}",
@@ -122,7 +122,7 @@ static void the_last_of_two_members_with_one_name_is_shown(void **state) {
     };
     raw_server server;
     char url[64];
-    raw_server_start(&server, answers, 2);
+    raw_server_start(&server, responses, 2);
     snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
     COMMAND_RUN("get", "pods", "-o", "yaml", "--server", url);
     const char *printed = command_output();
@@ -134,15 +134,16 @@ static void the_last_of_two_members_with_one_name_is_shown(void **state) {
 
 static void objects_that_cannot_be_read_are_said_to_be_left_out(void **state) {
     (void)state;
-    const raw_answer answers[] = { error_response,
-                                   { LIST_HEAD "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"},\"n\":1e400},"
-                                               "{\"metadata\":{\"name\":\"\"}},null]}",
-                                     0, RAW_CLOSE } };
+    const raw_response responses[] = { error_response,
+                                       { LIST_HEAD
+                                         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"},\"n\":1e400},"
+                                         "{\"metadata\":{\"name\":\"\"}},null]}",
+                                         0, RAW_CLOSE } };
     static const char *const said[] = { "pods: skipped default/a: ", "pods: skipped an object without a name: ",
                                         "an item is not a JSON object" };
     raw_server server;
     char url[64];
-    raw_server_start(&server, answers, 2);
+    raw_server_start(&server, responses, 2);
     snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
     COMMAND_RUN("get", "pods", "-o", "name", "--server", url);
     assert_string_equal(command_output(), "");

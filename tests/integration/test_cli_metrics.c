@@ -19,10 +19,10 @@
 #include <cmocka.h>
 
 enum {
-    ANSWER_MAX = 256 * 1024
+    RESPONSE_MAX = 256 * 1024
 };
 
-static char answer[ANSWER_MAX];
+static char response[RESPONSE_MAX];
 
 /* Starts a watch with metrics; gives the port. */
 static int start(const char *address) {
@@ -58,11 +58,11 @@ static void send_text(int fd, const char *text) {
 static const char *receive(int fd) {
     size_t size = 0;
     ssize_t part;
-    while ((part = recv(fd, answer + size, sizeof answer - 1 - size, 0)) > 0)
+    while ((part = recv(fd, response + size, sizeof response - 1 - size, 0)) > 0)
         size += (size_t)part;
-    answer[size] = '\0';
+    response[size] = '\0';
     close(fd);
-    return answer;
+    return response;
 }
 
 static const char *ask(int port, const char *request) {
@@ -88,7 +88,7 @@ static void a_scraper_gets_openmetrics(void **state) {
 static void what_is_no_scrape_is_rejected(void **state) {
     (void)state;
     static const struct {
-        const char *request, *answer;
+        const char *request, *response;
     } rows[] = {
         { "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 404" },
         { "POST /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 405" },
@@ -97,7 +97,7 @@ static void what_is_no_scrape_is_rejected(void **state) {
     };
     int port = start("127.0.0.1:0");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        assert_memory_equal(ask(port, rows[i].request), rows[i].answer, 12);
+        assert_memory_equal(ask(port, rows[i].request), rows[i].response, 12);
     (void)ask(port, "\x16\x03\x01 garbage\r\n\r\n");
     assert_memory_equal(ask(port, good), "HTTP/1.1 200", 12);
 

@@ -153,7 +153,7 @@ static void serve_loads_custom_resources_after_their_definition(void **state) {
     (void)state;
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
     static const char request[] = "GET /apis/example.com/v1/namespaces/default/foos/f HTTP/1.0\r\nHost: x\r\n\r\n";
-    char answer[4096] = "";
+    char response[4096] = "";
     assert_true(ki_process_start(&process, argv, NULL, false));
     feed(definition);
     feed(foo);
@@ -162,15 +162,15 @@ static void serve_loads_custom_resources_after_their_definition(void **state) {
     assert_non_null(line);
     int fd = connect_to(line);
     assert_true(send(fd, request, strlen(request), MSG_NOSIGNAL) > 0);
-    for (size_t size = 0; size < sizeof answer - 1;) {
-        ssize_t got = recv(fd, answer + size, sizeof answer - 1 - size, 0);
+    for (size_t size = 0; size < sizeof response - 1;) {
+        ssize_t got = recv(fd, response + size, sizeof response - 1 - size, 0);
         if (got <= 0)
             break;
         size += (size_t)got;
     }
     close(fd);
-    assert_non_null(strstr(answer, "200 OK"));
-    assert_non_null(strstr(answer, "\"kind\":\"Foo\""));
+    assert_non_null(strstr(response, "200 OK"));
+    assert_non_null(strstr(response, "\"kind\":\"Foo\""));
 }
 
 static void serve_names_the_object_that_it_cannot_load(void **state) {

@@ -160,14 +160,14 @@ static void a_list_is_read_page_by_page_and_its_collection_deleted(void **state)
 static void any_path_can_be_asked_for(void **state) {
     (void)state;
     ki_client *client = new_client();
-    ki_response *answer = NULL;
-    CHECK(ki_client_do(client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/version"), &answer,
-                       err));
+    ki_response *response = NULL;
+    CHECK(ki_client_do(client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/version"),
+                       &response, err));
     ki_value major = KI_VALUE_INIT;
-    CHECK(ki_response_field(answer, "major", &major, err));
+    CHECK(ki_response_field(response, "major", &major, err));
     assert_string_equal(major.text, "1");
     ki_value_clear(&major);
-    ki_response_unref(answer);
+    ki_response_unref(response);
     ki_client_free(client);
 }
 
@@ -222,8 +222,8 @@ static void whoever_starts_the_engine_takes_over_from_those_who_wait(void **stat
         many_threads_wait_at_once(at);
 }
 
-static void on_nothing(const ki_response *answer, const ki_error *err, void *user) {
-    (void)answer;
+static void on_nothing(const ki_response *response, const ki_error *err, void *user) {
+    (void)response;
     ki_client *client = user;
     ki_error nested = KI_ERROR_INIT;
     assert_null(err);
@@ -294,15 +294,16 @@ static void a_response_that_is_no_object_is_shown(void **state) {
 
 static void a_response_without_a_body_is_no_object(void **state) {
     (void)state;
-    static const raw_answer answer = { "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n",
-                                       0, RAW_KEEP };
+    static const raw_response response = {
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n", 0, RAW_KEEP
+    };
     raw_server empty;
     ki_config *to = NULL;
     ki_client *client = NULL;
     ki_object *obj = NULL;
     ki_error failure = KI_ERROR_INIT;
     char url[64];
-    raw_server_start(&empty, &answer, 1);
+    raw_server_start(&empty, &response, 1);
     snprintf(url, sizeof url, "http://127.0.0.1:%d", empty.port);
     CHECK(ki_config_new(&KI_CONFIG_OPTIONS(.server = url), &to, err));
     CHECK(ki_client_new(to, NULL, &client, err));

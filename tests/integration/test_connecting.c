@@ -26,7 +26,7 @@
 
 #define TLS_FILE(name) KI_TEST_DATA_DIR "/tls/" name
 
-/* --- a server that answers with what it was told ---------------------------------------------------------------------------- */
+/* --- a server that sends scripted responses --------------------------------------------------------------------------------- */
 
 typedef struct tls_server {
     struct MHD_Daemon *daemon;
@@ -34,7 +34,7 @@ typedef struct tls_server {
     int port;
     const char *good_token; /* others get 401; NULL: all are good */
     _Atomic int requests, connections;
-    bool is_endless; /* answers never end */
+    bool is_endless; /* responses never end */
     char *client_ca; /* clients must show a certificate that it signed; NULL: need not */
 } tls_server;
 
@@ -54,11 +54,11 @@ static ssize_t nothing_yet(void *user, uint64_t at, char *data, size_t max) {
     return 1;
 }
 
-static enum MHD_Result answer(void *user, struct MHD_Connection *connection, const char *url, const char *method,
-                              const char *version, const char *upload, size_t *upload_size, void **request) {
+static enum MHD_Result respond(void *user, struct MHD_Connection *connection, const char *url, const char *method,
+                               const char *version, const char *upload, size_t *upload_size, void **request) {
     (void)url, (void)method, (void)version, (void)upload, (void)upload_size;
     tls_server *server = user;
-    if (!*request) { /* who is answered now does not keep the connection */
+    if (!*request) { /* the connection closes after this response */
         *request = server;
         return MHD_YES;
     }
@@ -106,7 +106,7 @@ static void serve(tls_server *server) {
     server->certificate = fixture_read(TLS_FILE("server.pem"), NULL);
     server->key = fixture_read(TLS_FILE("server.key"), NULL);
     server->daemon = MHD_start_daemon(
-        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_TLS, 0, NULL, NULL, answer, server, MHD_OPTION_HTTPS_MEM_CERT,
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_TLS, 0, NULL, NULL, respond, server, MHD_OPTION_HTTPS_MEM_CERT,
         server->certificate, MHD_OPTION_HTTPS_MEM_KEY, server->key, MHD_OPTION_NOTIFY_CONNECTION, begin_connection,
         server, server->client_ca ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, server->client_ca, MHD_OPTION_END);
     assert_non_null(server->daemon);
@@ -563,7 +563,7 @@ static void a_request_that_hangs_does_not_hold_up_the_next_one(void **state) {
 
 static void a_proxy_gets_its_own_credentials_and_not_the_servers(void **state) {
     (void)state;
-    const raw_answer no = { "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n", 0, RAW_CLOSE };
+    const raw_response no = { "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n", 0, RAW_CLOSE };
     raw_server proxy;
     raw_server_start(&proxy, &no, 1);
     client self;
@@ -634,7 +634,7 @@ static void a_proxys_password_is_in_no_message(void **state) {
 
 static void the_environments_proxy_is_used_but_not_for_this_machine(void **state) {
     (void)state;
-    const raw_answer ok = { "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 0, RAW_KEEP };
+    const raw_response ok = { "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 0, RAW_KEEP };
     raw_server proxy;
     raw_server_start(&proxy, &ok, 1);
     char url[64];

@@ -135,9 +135,9 @@ static void run_until_ended(client *self, const outcome *one) {
         wait_and_step(self);
 }
 
-/* One request, one answer. */
-static void exchange_once(const raw_answer *answer, const ki_request *request, outcome *one, raw_server *server) {
-    raw_server_start(server, answer, 1);
+/* One request, one response. */
+static void exchange_once(const raw_response *response, const ki_request *request, outcome *one, raw_server *server) {
+    raw_server_start(server, response, 1);
     client self;
     open_plain(&self, server->port);
     assert_int_equal(send_one(&self, one, request), KI_OK);
@@ -147,7 +147,7 @@ static void exchange_once(const raw_answer *answer, const ki_request *request, o
     raw_server_stop(server);
 }
 
-/* --- answers ---------------------------------------------------------------------------------------------------------------- */
+/* --- responses -------------------------------------------------------------------------------------------------------------- */
 
 #define OK_HEAD "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 #define CLOSED "closed the connection"
@@ -156,7 +156,7 @@ static void exchange_once(const raw_answer *answer, const ki_request *request, o
 static void a_response_is_reported_as_it_came(void **state) {
     (void)state;
     static const struct {
-        raw_answer answer;
+        raw_response response;
         const char *trace;
         int status;
         const char *body;
@@ -207,7 +207,7 @@ static void a_response_is_reported_as_it_came(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         outcome one = { .status = 0 };
         raw_server server;
-        exchange_once(&cases[i].answer, &get_request, &one, &server);
+        exchange_once(&cases[i].response, &get_request, &one, &server);
         if ((cases[i].trace && strcmp(one.trace, cases[i].trace) != 0) || one.end.code != cases[i].end)
             fail_msg("case %zu: %s, %s", i, one.trace, ki_error_message(&one.end));
         if (cases[i].body)
@@ -222,10 +222,10 @@ static void a_response_is_reported_as_it_came(void **state) {
 
 static void a_request_says_who_asks_for_what_and_no_more(void **state) {
     (void)state;
-    const raw_answer answer = { OK_HEAD "Content-Length: 0\r\nRetry-After: 7\r\n\r\n", 0, RAW_KEEP };
+    const raw_response response = { OK_HEAD "Content-Length: 0\r\nRetry-After: 7\r\n\r\n", 0, RAW_KEEP };
     outcome one = { .status = 0 };
     raw_server server;
-    exchange_once(&answer, &get_request, &one, &server);
+    exchange_once(&response, &get_request, &one, &server);
     assert_int_equal(strncmp(server.last_request, "GET /api/v1/pods?limit=1 HTTP/1.1\r\n", 35), 0);
     assert_non_null(strstr(server.last_request, "\r\nAccept: application/json\r\n"));
     assert_non_null(strstr(server.last_request, "\r\nUser-Agent: "));
@@ -240,7 +240,7 @@ static void a_request_says_who_asks_for_what_and_no_more(void **state) {
         .method = "PUT", .target = "/../x", .accept = "a/b", .content_type = "c/d", .body = { "{\"a\":1}", 7 }
     };
     one = (outcome){ .status = 0 };
-    exchange_once(&answer, &post, &one, &server);
+    exchange_once(&response, &post, &one, &server);
     assert_int_equal(strncmp(server.last_request, "PUT /../x HTTP/1.1\r\n", 20), 0);
     assert_non_null(strstr(server.last_request, "\r\nAccept: a/b\r\n"));
     assert_non_null(strstr(server.last_request, "\r\nContent-Type: c/d\r\n"));
@@ -259,13 +259,13 @@ static void a_path_of_the_servers_address_goes_before_every_target(void **state)
         { "/p1", "/f1/f2/", "GET /p1/f1/f2/ HTTP" },
         { "/p1", "/", "GET /p1/ HTTP" },
     };
-    static const raw_answer answer = { OK_HEAD "Content-Length: 0\r\n\r\n", 0, RAW_KEEP };
+    static const raw_response response = { OK_HEAD "Content-Length: 0\r\n\r\n", 0, RAW_KEEP };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         outcome one = { .status = 0 };
         raw_server server;
         client self;
         char url[64];
-        raw_server_start(&server, &answer, 1);
+        raw_server_start(&server, &response, 1);
         snprintf(url, sizeof url, "http://127.0.0.1:%d%s", server.port, cases[i].path);
         assert_int_equal(open_client(&self, &KI_CONFIG_OPTIONS(.server = url), NULL), KI_OK);
         assert_int_equal(send_one(&self, &one, &(ki_request){ .method = "GET", .target = cases[i].target }), KI_OK);
@@ -287,10 +287,10 @@ static void a_header_line_above_the_limit_is_the_servers_fault(void **state) {
     size_t used = (size_t)sprintf(text, OK_HEAD "X-Long: ");
     memset(text + used, 'x', LONG - used);
     memcpy(text + LONG, "\r\n\r\n", 5);
-    const raw_answer answer = { text, 0, RAW_CLOSE };
+    const raw_response response = { text, 0, RAW_CLOSE };
     outcome one = { .status = 0 };
     raw_server server;
-    exchange_once(&answer, &get_request, &one, &server);
+    exchange_once(&response, &get_request, &one, &server);
     free(text);
     assert_string_equal(one.trace, "x");
     assert_int_equal(one.end.code, KI_ERR_PROTOCOL);
@@ -298,7 +298,7 @@ static void a_header_line_above_the_limit_is_the_servers_fault(void **state) {
     assert_non_null(strstr(one.end.message, "a header line that is too long"));
 }
 
-/* Each of 1xx answers, head and trailers may be the endless part. */
+/* The endless part is the 1xx responses, the head or the trailers. */
 static void headers_without_end_are_cut_off(void **state) {
     (void)state;
     enum {
@@ -318,10 +318,10 @@ static void headers_without_end_are_cut_off(void **state) {
         for (int n = 0; n < LINES; n++)
             at += sprintf(at, "X-%05d: 01234567890123456789012345678901234567\r\n", n);
         sprintf(at, "%s", cases[i].after);
-        const raw_answer answer = { text, 0, RAW_CLOSE };
+        const raw_response response = { text, 0, RAW_CLOSE };
         outcome one = { .status = 0 };
         raw_server server;
-        exchange_once(&answer, &get_request, &one, &server);
+        exchange_once(&response, &get_request, &one, &server);
         if (strcmp(one.trace, cases[i].trace) != 0 || one.end.code != KI_ERR_PROTOCOL)
             fail_msg("case %zu: %s, %s", i, one.trace, ki_error_message(&one.end));
         assert_int_equal(one.end.category, KI_CATEGORY_SERVER);
@@ -332,7 +332,7 @@ static void headers_without_end_are_cut_off(void **state) {
 static void retry_after_zero_is_at_once_and_nonsense_is_none(void **state) {
     (void)state;
     static const struct {
-        const char *answer;
+        const char *response;
         int64_t want_ms;
     } cases[] = {
         { "HTTP/1.1 429 No\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n", 0 },
@@ -343,10 +343,10 @@ static void retry_after_zero_is_at_once_and_nonsense_is_none(void **state) {
         { "HTTP/1.1 429 No\r\nRetry-After: 9999999999999999\r\nContent-Length: 0\r\n\r\n", INT64_MAX / 1000 * 1000 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const raw_answer answer = { cases[i].answer, 0, RAW_KEEP };
+        const raw_response response = { cases[i].response, 0, RAW_KEEP };
         outcome one = { .status = 0 };
         raw_server server;
-        exchange_once(&answer, &get_request, &one, &server);
+        exchange_once(&response, &get_request, &one, &server);
         if (one.retry_after_ms != cases[i].want_ms)
             fail_msg("case %zu: %lld", i, (long long)one.retry_after_ms);
     }
@@ -367,14 +367,14 @@ static void what_changes_something_is_never_sent_twice(void **state) {
         { { .method = "PATCH", .target = "/x", .body = { "{}", 2 } }, 2, KI_ERR_UNEXPECTED_EOF },
         { { .method = "DELETE", .target = "/x" }, 2, KI_ERR_UNEXPECTED_EOF },
     };
-    static const raw_answer answers[] = {
+    static const raw_response responses[] = {
         { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_KEEP },
         { "", 0, RAW_CLOSE },
         { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_KEEP },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         raw_server server;
-        raw_server_start(&server, answers, 3);
+        raw_server_start(&server, responses, 3);
         client self;
         open_plain(&self, server.port);
         outcome first = { .status = 0 }, second = { .status = 0 };
@@ -391,17 +391,17 @@ static void what_changes_something_is_never_sent_twice(void **state) {
 
 static void a_write_without_a_body_says_so_and_header_values_stay_one_line(void **state) {
     (void)state;
-    const raw_answer answer = { OK_HEAD "Content-Length: 0\r\n\r\n", 0, RAW_KEEP };
+    const raw_response response = { OK_HEAD "Content-Length: 0\r\n\r\n", 0, RAW_KEEP };
     outcome one = { .status = 0 };
     raw_server server;
     const ki_request post = { .method = "POST", .target = "/x" };
-    exchange_once(&answer, &post, &one, &server);
+    exchange_once(&response, &post, &one, &server);
     assert_int_equal(strncmp(server.last_request, "POST /x HTTP/1.1\r\n", 18), 0);
     assert_non_null(strstr(server.last_request, "\r\nContent-Length: 0\r\n"));
     assert_null(strstr(server.last_request, "Content-Type"));
     one = (outcome){ .status = 0 };
     const ki_request delete = { .method = "DELETE", .target = "/x" };
-    exchange_once(&answer, &delete, &one, &server);
+    exchange_once(&response, &delete, &one, &server);
     assert_int_equal(strncmp(server.last_request, "DELETE /x HTTP/1.1\r\n", 20), 0);
 
     client self;
@@ -450,11 +450,11 @@ static void a_refused_connection_says_where_and_why(void **state) {
 
 static void an_endless_response_can_be_cancelled_anywhere(void **state) {
     (void)state;
-    const raw_answer answer = { OK_HEAD "\r\n", 0, RAW_ENDLESS };
+    const raw_response response = { OK_HEAD "\r\n", 0, RAW_ENDLESS };
     static const char where[] = { 'h', 'd', 0 };
     for (size_t i = 0; i < sizeof where; i++) {
         raw_server server;
-        raw_server_start(&server, &answer, 1);
+        raw_server_start(&server, &response, 1);
         client self;
         open_plain(&self, server.port);
         outcome one = { .cancel_in = where[i] };
@@ -491,13 +491,13 @@ static void cancelling_before_anything_happened_is_silent(void **state) {
 
 static void silence_ends_with_a_timeout_and_the_next_request_gets_a_new_connection(void **state) {
     (void)state;
-    static const raw_answer answers[] = {
+    static const raw_response responses[] = {
         { OK_HEAD "\r\nfirst", 0, RAW_SILENT },
         { "", 0, RAW_SILENT },
         { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_KEEP },
     };
     raw_server server;
-    raw_server_start(&server, answers, 3);
+    raw_server_start(&server, responses, 3);
     client self;
     open_plain(&self, server.port);
     ki_request request = get_request;
@@ -521,22 +521,22 @@ static void silence_ends_with_a_timeout_and_the_next_request_gets_a_new_connecti
 
 static void the_total_timeout_ends_an_endless_response(void **state) {
     (void)state;
-    const raw_answer answer = { OK_HEAD "\r\n", 0, RAW_ENDLESS };
+    const raw_response response = { OK_HEAD "\r\n", 0, RAW_ENDLESS };
     ki_request request = get_request;
     request.total_timeout_ns = KI_MILLISECONDS(30);
     request.idle_timeout_ns = KI_SECONDS(60);
     outcome one = { .status = 0 };
     raw_server server;
-    exchange_once(&answer, &request, &one, &server);
+    exchange_once(&response, &request, &one, &server);
     assert_int_equal(one.end.code, KI_ERR_TIMEOUT);
     assert_non_null(strstr(one.end.message, "timed out waiting for a complete response"));
 }
 
 static void a_connection_is_used_again_and_callbacks_may_send(void **state) {
     (void)state;
-    const raw_answer answer = { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_KEEP };
+    const raw_response response = { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_KEEP };
     raw_server server;
-    raw_server_start(&server, &answer, 1);
+    raw_server_start(&server, &response, 1);
     client self;
     open_plain(&self, server.port);
     outcome third = { .status = 0 }, second = { .send_next = &third }, first = { .send_next = &second };
@@ -554,7 +554,7 @@ static void a_connection_is_used_again_and_callbacks_may_send(void **state) {
 
 static void a_callback_may_cancel_another_exchange_too(void **state) {
     (void)state;
-    const raw_answer endless = { OK_HEAD "\r\n", 0, RAW_ENDLESS };
+    const raw_response endless = { OK_HEAD "\r\n", 0, RAW_ENDLESS };
     raw_server servers[2];
     raw_server_start(&servers[0], &endless, 1);
     client self;
@@ -577,7 +577,7 @@ static void a_callback_may_cancel_another_exchange_too(void **state) {
 
 #define TLS_FILE(name) KI_TEST_DATA_DIR "/tls/" name
 
-/* Answers with what the Authorization header says. */
+/* Sends the Authorization header back as the body. */
 static enum MHD_Result say_authorization(void *user, struct MHD_Connection *connection, const char *url,
                                          const char *method, const char *version, const char *upload,
                                          size_t *upload_size, void **request) {
@@ -670,9 +670,9 @@ static void a_servers_certificate_must_be_good(void **state) {
 
 static void a_server_without_tls_is_no_https_server(void **state) {
     (void)state;
-    const raw_answer answer = { OK_HEAD "Content-Length: 0\r\n\r\n", 0, RAW_CLOSE };
+    const raw_response response = { OK_HEAD "Content-Length: 0\r\n\r\n", 0, RAW_CLOSE };
     raw_server server;
-    raw_server_start(&server, &answer, 1);
+    raw_server_start(&server, &response, 1);
     char url[64];
     snprintf(url, sizeof url, "https://127.0.0.1:%d", server.port);
     client self;
@@ -695,11 +695,11 @@ static void a_server_without_tls_is_no_https_server(void **state) {
 
 static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
     (void)state;
-    const raw_answer answer = { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_CLOSE };
+    const raw_response response = { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_CLOSE };
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         raw_server server;
-        raw_server_start(&server, &answer, 1);
+        raw_server_start(&server, &response, 1);
         char url[64];
         snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
         client self;
@@ -736,9 +736,9 @@ static void send_and_stop_on_loop(void *user) {
 
 static void a_started_engine_serves_the_transport_on_its_own_thread(void **state) {
     (void)state;
-    const raw_answer answer = { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_CLOSE };
+    const raw_response response = { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_CLOSE };
     raw_server server;
-    raw_server_start(&server, &answer, 1);
+    raw_server_start(&server, &response, 1);
     client self;
     open_plain(&self, server.port);
     assert_int_equal(ki_engine_start(self.engine, NULL), KI_OK);

@@ -149,7 +149,7 @@ static void a_wrong_token_is_reported_at_credentials_and_never_printed(void **st
     int status = ask("--token a-wrong-secret --certificate-authority " TLS "ca.pem", ki_testing_server_url(server));
     assert_step(WELL, "TLS");
     assert_step(FAILED, "credentials");
-    assert_step("-", "may list"); /* nobody would answer that */
+    assert_step("-", "may list"); /* there is no server to ask */
     assert_prints("the token is wrong or has expired");
     assert_null(strstr(output, "a-wrong-secret"));
     assert_int_equal(status, 3);
@@ -275,10 +275,10 @@ static void a_kubeconfig_that_is_wrong_is_reported_at_the_configuration(void **s
 
 static void what_does_not_speak_http_is_reported(void **state) {
     (void)state;
-    const raw_answer answer = { .text = "SSH-2.0-OpenSSH_9.2\r\n", .end = RAW_CLOSE };
+    const raw_response response = { .text = "SSH-2.0-OpenSSH_9.2\r\n", .end = RAW_CLOSE };
     raw_server raw;
     char url[64];
-    raw_server_start(&raw, &answer, 1);
+    raw_server_start(&raw, &response, 1);
     snprintf(url, sizeof url, "http://127.0.0.1:%d", raw.port);
     int status = ask("", url);
     raw_server_stop(&raw);
@@ -288,21 +288,21 @@ static void what_does_not_speak_http_is_reported(void **state) {
     assert_int_equal(status, 3);
 }
 
-static int ask_raw_at(const char *scheme, const char *words, const raw_answer *answer) {
+static int ask_raw_at(const char *scheme, const char *words, const raw_response *response) {
     raw_server raw;
     char url[64];
-    raw_server_start(&raw, answer, 1);
+    raw_server_start(&raw, response, 1);
     snprintf(url, sizeof url, "%s://127.0.0.1:%d", scheme, raw.port);
     int status = ask(words, url);
     raw_server_stop(&raw);
     return status;
 }
 
-static int ask_raw(const char *words, const raw_answer *answer) {
-    return ask_raw_at("http", words, answer);
+static int ask_raw(const char *words, const raw_response *response) {
+    return ask_raw_at("http", words, response);
 }
 
-/* One that answers everything with 200 and a page. */
+/* A server that sends 200 and an HTML page for each request. */
 static void a_login_page_is_not_taken_for_a_server_that_forbids(void **state) {
     (void)state;
     static const char *const texts[] = {
@@ -311,7 +311,7 @@ static void a_login_page_is_not_taken_for_a_server_that_forbids(void **state) {
         "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        int status = ask_raw("", &(raw_answer){ .text = texts[i], .end = RAW_CLOSE });
+        int status = ask_raw("", &(raw_response){ .text = texts[i], .end = RAW_CLOSE });
         assert_step(WELL, "HTTP");
         assert_step(FAILED, "credentials");
         assert_prints("is not a SelfSubjectReview");
@@ -324,14 +324,14 @@ static void a_login_page_is_not_taken_for_a_server_that_forbids(void **state) {
 
 static void a_server_that_never_responds_is_reported(void **state) {
     (void)state;
-    int status = ask_raw("--timeout 1s", &(raw_answer){ .text = "", .end = RAW_SILENT });
+    int status = ask_raw("--timeout 1s", &(raw_response){ .text = "", .end = RAW_SILENT });
     assert_step(WELL, "TCP connection");
     assert_step(FAILED, "HTTP");
     assert_prints(": no response within 1000 ms");
     assert_int_equal(status, 3);
     /* it waits for the end of a head that a handshake does not have */
     status = ask_raw_at("https", "--timeout 1s --certificate-authority " TLS "ca.pem",
-                        &(raw_answer){ .text = "", .end = RAW_SILENT });
+                        &(raw_response){ .text = "", .end = RAW_SILENT });
     assert_step(WELL, "TCP connection");
     assert_step(FAILED, "TLS");
     assert_prints(": no TLS handshake within 1000 ms");
@@ -361,7 +361,7 @@ static void descriptors_that_run_out_are_not_the_servers_fault(void **state) {
 
 static void a_response_without_end_is_a_response(void **state) {
     (void)state;
-    (void)ask_raw("--timeout 1s", &(raw_answer){ .text = "HTTP/1.1 200 OK\r\n\r\n", .end = RAW_ENDLESS });
+    (void)ask_raw("--timeout 1s", &(raw_response){ .text = "HTTP/1.1 200 OK\r\n\r\n", .end = RAW_ENDLESS });
     assert_step(WELL, "HTTP");
     assert_step(FAILED, "credentials");
 }
@@ -379,9 +379,10 @@ static void an_http_address_of_an_https_server_is_reported_at_http(void **state)
 /* As Go's servers say it. */
 static void an_https_server_that_responds_in_http_is_reported_at_http(void **state) {
     (void)state;
-    (void)ask_raw("--timeout 1s", &(raw_answer){ .text = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request "
-                                                         "to an HTTPS server.\n",
-                                                 .end = RAW_CLOSE });
+    (void)ask_raw("--timeout 1s",
+                  &(raw_response){ .text = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request "
+                                           "to an HTTPS server.\n",
+                                   .end = RAW_CLOSE });
     assert_step("!", "HTTP");
     assert_prints("most API servers use");
 }

@@ -14,21 +14,21 @@
 #include <cmocka.h>
 
 enum {
-    ANSWER_MAX = 64 * 1024,
+    RESPONSE_MAX = 64 * 1024,
     PATIENCE_S = 90 /* only a broken server reaches it */
 };
 
 static ki_testing_server *server;
 static ki_testing_text ca = KI_TESTING_TEXT_INIT;
 
-typedef struct answer {
+typedef struct response {
     CURLcode code;
     long status;
-    char text[ANSWER_MAX];
+    char text[RESPONSE_MAX];
     size_t size;
-} answer;
+} response;
 
-static answer last;
+static response last;
 
 static int tear_down(void **state) {
     (void)state;

@@ -18,11 +18,11 @@
 
 enum {
     PATIENCE_MS = 90000, /* only a broken server reaches it */
-    ANSWER_MAX = 1 << 20
+    RESPONSE_MAX = 1 << 20
 };
 
 static ki_testing_server *server;
-static char text[ANSWER_MAX];
+static char text[RESPONSE_MAX];
 static size_t size;
 
 static int set_up(void **state) {

@@ -20,7 +20,7 @@
 enum {
     PATIENCE_MS = 60000, /* only a broken server reaches it */
     WATCHERS = 200,
-    ANSWER_MAX = 8 * 1024 * 1024
+    RESPONSE_MAX = 8 * 1024 * 1024
 };
 
 static ki_testing_server *server;
@@ -82,7 +82,7 @@ static void ask(int fd, const char *head) {
 
 /* Reads until `text` has come, or to the end where `text` is NULL. Gives what came; freed with free. */
 static char *read_until(int fd, const char *text) {
-    char *all = malloc(ANSWER_MAX);
+    char *all = malloc(RESPONSE_MAX);
     size_t size = 0;
     assert_non_null(all);
     for (;;) {
@@ -91,7 +91,7 @@ static char *read_until(int fd, const char *text) {
             return all;
         struct pollfd ready = { .fd = fd, .events = POLLIN };
         assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
-        ssize_t got = recv(fd, all + size, ANSWER_MAX - 1 - size, 0);
+        ssize_t got = recv(fd, all + size, RESPONSE_MAX - 1 - size, 0);
         if (got <= 0 && !text)
             return all;
         if (got <= 0)
@@ -104,9 +104,9 @@ static char *read_until(int fd, const char *text) {
 static char *exchange(const char *head) {
     int fd = connect_to_server();
     ask(fd, head);
-    char *answer = read_until(fd, NULL);
+    char *response = read_until(fd, NULL);
     close(fd);
-    return answer;
+    return response;
 }
 
 static void assert_has(const char *text, const char *part) {
@@ -120,12 +120,12 @@ static void a_list_has_the_objects_and_its_content_type(void **state) {
     (void)state;
     start(NULL);
     put_config_map("a", 10);
-    char *answer = exchange("GET /api/v1/configmaps HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    assert_has(answer, "HTTP/1.1 200 OK\r\n");
-    assert_has(answer, "Content-Type: application/json\r\n");
-    assert_has(answer, "\"kind\":\"ConfigMapList\"");
-    assert_has(answer, "\"name\":\"a\"");
-    free(answer);
+    char *response = exchange("GET /api/v1/configmaps HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_has(response, "HTTP/1.1 200 OK\r\n");
+    assert_has(response, "Content-Type: application/json\r\n");
+    assert_has(response, "\"kind\":\"ConfigMapList\"");
+    assert_has(response, "\"name\":\"a\"");
+    free(response);
 }
 
 static void a_connection_serves_one_request_after_the_other(void **state) {
@@ -142,21 +142,21 @@ static void a_connection_serves_one_request_after_the_other(void **state) {
 static void head_is_get_without_the_body(void **state) {
     (void)state;
     start(NULL);
-    char *answer = exchange("HEAD /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    assert_has(answer, "HTTP/1.1 200 OK\r\n");
-    assert_has(answer, "Content-Length: ");
-    assert_null(strstr(answer, "platform"));
-    free(answer);
+    char *response = exchange("HEAD /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_has(response, "HTTP/1.1 200 OK\r\n");
+    assert_has(response, "Content-Length: ");
+    assert_null(strstr(response, "platform"));
+    free(response);
 }
 
 static void a_wrong_method_is_rejected_with_those_that_are_right(void **state) {
     (void)state;
     start(NULL);
-    char *answer = exchange("PATCH /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    assert_has(answer, "HTTP/1.1 405 ");
-    assert_has(answer, "Allow: ");
-    assert_has(answer, "\"reason\":\"MethodNotAllowed\"");
-    free(answer);
+    char *response = exchange("PATCH /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_has(response, "HTTP/1.1 405 ");
+    assert_has(response, "Allow: ");
+    assert_has(response, "\"reason\":\"MethodNotAllowed\"");
+    free(response);
 }
 
 static void a_body_of_more_than_3_mib_is_413_with_a_status(void **state) {
@@ -174,10 +174,10 @@ static void a_body_of_more_than_3_mib_is_413_with_a_status(void **state) {
     ask(fd, head);
     for (size_t sent = 0; sent < size; sent += sizeof block)
         send_all(fd, block, size - sent < sizeof block ? size - sent : sizeof block);
-    char *answer = read_until(fd, NULL);
-    assert_has(answer, "HTTP/1.1 413 ");
-    assert_has(answer, "\"reason\":\"RequestEntityTooLarge\"");
-    free(answer);
+    char *response = read_until(fd, NULL);
+    assert_has(response, "HTTP/1.1 413 ");
+    assert_has(response, "\"reason\":\"RequestEntityTooLarge\"");
+    free(response);
     close(fd);
 }
 
@@ -215,10 +215,10 @@ static void a_large_response_is_packed_only_where_that_is_asked_for(void **state
         char head[256];
         snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", rows[i].target,
                  rows[i].header);
-        char *answer = exchange(head);
-        assert_has(answer, "HTTP/1.1 200 OK\r\n");
-        assert_int_equal(strstr(answer, "Content-Encoding: gzip\r\n") != NULL, rows[i].packed);
-        free(answer);
+        char *response = exchange(head);
+        assert_has(response, "HTTP/1.1 200 OK\r\n");
+        assert_int_equal(strstr(response, "Content-Encoding: gzip\r\n") != NULL, rows[i].packed);
+        free(response);
     }
 }
 
@@ -250,10 +250,10 @@ static void any_number_of_parameters_and_headers_gets_a_response(void **state) {
         char *request = many(rows[i].before, rows[i].left, rows[i].right, rows[i].count, rows[i].after);
         int fd = connect_to_server();
         ask(fd, request);
-        char *answer = read_until(fd, "\r\n\r\n");
-        if (strncmp(answer, rows[i].status, strlen(rows[i].status)) != 0)
-            fail_msg("row %zu: %.60s", i, answer);
-        free(answer);
+        char *response = read_until(fd, "\r\n\r\n");
+        if (strncmp(response, rows[i].status, strlen(rows[i].status)) != 0)
+            fail_msg("row %zu: %.60s", i, response);
+        free(response);
         free(request);
         close(fd);
     }
@@ -330,18 +330,18 @@ static void every_watcher_gets_the_change(void **state) {
 static void a_watch_ends_when_its_time_is_over_or_the_server_closes_it(void **state) {
     (void)state;
     start(NULL);
-    char *answer =
+    char *response =
         exchange("GET /api/v1/pods?watch=true&timeoutSeconds=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    assert_has(answer, "\r\n0\r\n"); /* the last chunk: a clean end */
-    free(answer);
+    assert_has(response, "\r\n0\r\n"); /* the last chunk: a clean end */
+    free(response);
 
     int fd = connect_to_server();
     ask(fd, "GET /api/v1/pods?watch=true HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     free(read_until(fd, "\r\n\r\n"));
     ki_testing_server_close_watches(server);
-    answer = read_until(fd, NULL);
-    assert_has(answer, "0\r\n");
-    free(answer);
+    response = read_until(fd, NULL);
+    assert_has(response, "0\r\n");
+    free(response);
     close(fd);
 }
 
@@ -356,10 +356,10 @@ static void a_server_that_ends_sends_what_has_happened_first(void **state) {
         put_config_map(name, 1000);
     }
     tear_down(NULL);
-    char *answer = read_until(fd, NULL);
-    assert_has(answer, "\"name\":\"n99\"");
-    assert_has(answer, "\r\n0\r\n"); /* and ends cleanly */
-    free(answer);
+    char *response = read_until(fd, NULL);
+    assert_has(response, "\"name\":\"n99\"");
+    assert_has(response, "\r\n0\r\n"); /* and ends cleanly */
+    free(response);
     close(fd);
 }
 
@@ -369,10 +369,10 @@ static void a_watch_from_before_the_compaction_is_expired(void **state) {
     put_config_map("a", 10);
     put_config_map("b", 10);
     ki_testing_server_compact(server);
-    char *answer = exchange(
+    char *response = exchange(
         "GET /api/v1/configmaps?watch=true&resourceVersion=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    assert_has(answer, "\"reason\":\"Expired\"");
-    free(answer);
+    assert_has(response, "\"reason\":\"Expired\"");
+    free(response);
 }
 
 /* ---- where it listens ---- */
@@ -535,10 +535,10 @@ static void a_server_that_lacks_memory_does_not_start_or_says_so(void **state) {
         if (scarce_memory_failed(&memory))
             assert_int_equal(status, KI_ERR_NO_MEMORY);
         if (!status) { /* enough to start: a request may fail now */
-            char *answer = exchange("GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-            bool is_fine = strstr(answer, "HTTP/1.1 200 ") && strstr(answer, "}]}");
-            assert_true(is_fine || strstr(answer, "HTTP/1.1 500 ") || !*answer);
-            free(answer);
+            char *response = exchange("GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+            bool is_fine = strstr(response, "HTTP/1.1 200 ") && strstr(response, "}]}");
+            assert_true(is_fine || strstr(response, "HTTP/1.1 500 ") || !*response);
+            free(response);
         }
         tear_down(NULL);
         assert_int_equal(scarce_memory_in_use(&memory), 0);

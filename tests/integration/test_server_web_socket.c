@@ -27,7 +27,7 @@
 
 enum {
     PATIENCE_MS = 60000, /* only a broken server reaches it */
-    ANSWER_MAX = 1024 * 1024,
+    RESPONSE_MAX = 1024 * 1024,
     CLIENTS = 50
 };
 
@@ -68,13 +68,13 @@ static int ask(const char *request) {
 
 /* Reads until `text` has come, or to the end where `text` is NULL. Zero bytes are taken for dots. */
 static char *read_until(int fd, const char *text) {
-    char *all = calloc(1, ANSWER_MAX);
+    char *all = calloc(1, RESPONSE_MAX);
     size_t size = 0;
     assert_non_null(all);
     while (!text || !strstr(all, text)) {
         struct pollfd ready = { .fd = fd, .events = POLLIN };
         assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
-        ssize_t got = recv(fd, all + size, ANSWER_MAX - 1 - size, 0);
+        ssize_t got = recv(fd, all + size, RESPONSE_MAX - 1 - size, 0);
         if (got <= 0 && !text)
             break;
         if (got <= 0)
@@ -127,7 +127,7 @@ static void a_watch_that_ends_says_goodbye(void **state) {
     close(fd);
 }
 
-static void a_ping_is_answered_and_a_close_too(void **state) {
+static void a_ping_and_a_close_get_a_response(void **state) {
     (void)state;
     static const char ping[] = "\x89\x82\1\1\1\1hi", bye[] = "\x88\x80\1\1\1\1";
     start();
@@ -164,7 +164,7 @@ static void a_wrong_handshake_is_rejected_as_the_real_server_does(void **state) 
     }
 }
 
-static void what_is_no_watch_is_answered_without_an_upgrade(void **state) {
+static void a_request_that_is_not_a_watch_is_not_upgraded(void **state) {
     (void)state;
     start();
     int fd = ask("GET " PATH " HTTP/1.1\r\n" HANDSHAKE);
@@ -235,9 +235,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(each_event_is_a_text_frame, tear_down),
         cmocka_unit_test_teardown(a_watch_that_ends_says_goodbye, tear_down),
-        cmocka_unit_test_teardown(a_ping_is_answered_and_a_close_too, tear_down),
+        cmocka_unit_test_teardown(a_ping_and_a_close_get_a_response, tear_down),
         cmocka_unit_test_teardown(a_wrong_handshake_is_rejected_as_the_real_server_does, tear_down),
-        cmocka_unit_test_teardown(what_is_no_watch_is_answered_without_an_upgrade, tear_down),
+        cmocka_unit_test_teardown(a_request_that_is_not_a_watch_is_not_upgraded, tear_down),
         cmocka_unit_test_teardown(faults_strike_web_sockets_too, tear_down),
         cmocka_unit_test_teardown(a_server_that_ends_says_goodbye_to_all, tear_down),
         cmocka_unit_test_teardown(a_server_that_starts_again_cuts_them_all, tear_down),

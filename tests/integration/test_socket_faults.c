@@ -171,30 +171,30 @@ static void a_watch_that_is_closed_again_and_again_is_opened_no_faster_than_it_b
     worlds_assert_all_recover(3);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-/* Whatever the first request is answered with, the copy comes. */
+/* The cache syncs after any response to the first request. */
 static void a_first_response_that_is_an_error_is_no_end(void **state) {
     (void)state;
     static const struct {
         const char *text;
         size_t times;
     } rows[] = {
-        { WORLD_ANSWER("400 Bad Request", WORLD_STATUS("400", "BadRequest")), 1 }, /* streaming lists are new to it */
-        { WORLD_ANSWER("422 Unprocessable Entity", WORLD_STATUS("422", "Invalid")), 1 },
-        { WORLD_ANSWER("410 Gone", WORLD_STATUS("410", "Expired")), 1 },
-        { WORLD_ANSWER("504 Gateway Timeout", WORLD_TOO_LARGE), 1 },
-        { WORLD_ANSWER("504 Gateway Timeout", WORLD_TOO_LARGE_OLD), 1 },
-        { WORLD_ANSWER("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_TOO_LARGE "}\n"), 1 },
-        { WORLD_ANSWER("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_STATUS("500", "InternalError") "}\n"), 1 },
+        { WORLD_RESPONSE("400 Bad Request", WORLD_STATUS("400", "BadRequest")), 1 }, /* streaming lists are new to it */
+        { WORLD_RESPONSE("422 Unprocessable Entity", WORLD_STATUS("422", "Invalid")), 1 },
+        { WORLD_RESPONSE("410 Gone", WORLD_STATUS("410", "Expired")), 1 },
+        { WORLD_RESPONSE("504 Gateway Timeout", WORLD_TOO_LARGE), 1 },
+        { WORLD_RESPONSE("504 Gateway Timeout", WORLD_TOO_LARGE_OLD), 1 },
+        { WORLD_RESPONSE("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_TOO_LARGE "}\n"), 1 },
+        { WORLD_RESPONSE("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_STATUS("500", "InternalError") "}\n"), 1 },
         { "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nConnection: close\r\n\r\n", 1 },
         { "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n", 2 },
-        { WORLD_ANSWER("200 OK", "{\"kind\":\"Status\"}"), 2 },
+        { WORLD_RESPONSE("200 OK", "{\"kind\":\"Status\"}"), 2 },
     };
     const size_t count = sizeof rows / sizeof rows[0];
     worlds_open(count, NULL);
     for (size_t i = 0; i < count; i++) {
-        proxy_answer(worlds[i].proxy, rows[i].text, rows[i].times);
+        proxy_response(worlds[i].proxy, rows[i].text, rows[i].times);
         world_start(&worlds[i]);
     }
     for (size_t i = 0; i < count; i++)
@@ -210,10 +210,10 @@ static void what_a_person_has_to_mend_is_said_and_found_mended(void **state) {
     static const struct {
         const char *text, *list_words, *watch_words;
     } rows[] = {
-        { WORLD_ANSWER("401 Unauthorized", WORLD_STATUS("401", "Unauthorized")),
+        { WORLD_RESPONSE("401 Unauthorized", WORLD_STATUS("401", "Unauthorized")),
           "unauthorized: the server does not accept the credentials",
           "unauthorized: the server does not accept the credentials" },
-        { WORLD_ANSWER("403 Forbidden", WORLD_STATUS("403", "Forbidden")),
+        { WORLD_RESPONSE("403 Forbidden", WORLD_STATUS("403", "Forbidden")),
           "forbidden: list configmaps at cluster scope", "forbidden: watch configmaps at cluster scope" },
         { "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n404 page not found\n",
           "the server has no configmaps in version v1", "the server has no configmaps in version v1" },
@@ -221,7 +221,7 @@ static void what_a_person_has_to_mend_is_said_and_found_mended(void **state) {
     const size_t count = sizeof rows / sizeof rows[0];
     worlds_open(count, NULL);
     for (size_t i = 0; i < count; i++) {
-        proxy_answer(worlds[i].proxy, rows[i].text, 2);
+        proxy_response(worlds[i].proxy, rows[i].text, 2);
         world_start(&worlds[i]);
     }
     for (size_t i = 0; i < count; i++) {
@@ -230,7 +230,7 @@ static void what_a_person_has_to_mend_is_said_and_found_mended(void **state) {
         pthread_mutex_lock(&worlds[i].lock);
         worlds[i].words[0] = '\0';
         pthread_mutex_unlock(&worlds[i].lock);
-        proxy_answer(worlds[i].proxy, rows[i].text, 1);
+        proxy_response(worlds[i].proxy, rows[i].text, 1);
         proxy_cut_all(worlds[i].proxy, PROXY_CLOSE);
     }
     world_churn();
@@ -254,10 +254,10 @@ static void a_response_that_is_no_watch_is_no_end(void **state) {
         { "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Type: application/json\r\n"
           "Connection: close\r\n\r\n" WORLD_STATUS("429", "TooManyRequests"),
           3 },
-        { WORLD_ANSWER("504 Gateway Timeout", WORLD_TOO_LARGE), 3 },
-        { WORLD_ANSWER("504 Gateway Timeout", WORLD_TOO_LARGE_OLD), 3 },
-        { WORLD_ANSWER("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_TOO_LARGE "}\n"), 3 },
-        { WORLD_ANSWER("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_STATUS("500", "InternalError") "}\n"), 3 },
+        { WORLD_RESPONSE("504 Gateway Timeout", WORLD_TOO_LARGE), 3 },
+        { WORLD_RESPONSE("504 Gateway Timeout", WORLD_TOO_LARGE_OLD), 3 },
+        { WORLD_RESPONSE("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_TOO_LARGE "}\n"), 3 },
+        { WORLD_RESPONSE("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_STATUS("500", "InternalError") "}\n"), 3 },
         { "HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\n\r\n", 3 },
         { "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>", 3 },
         { "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>log in</html>", 3 },
@@ -269,7 +269,7 @@ static void a_response_that_is_no_watch_is_no_end(void **state) {
     const size_t count = sizeof rows / sizeof rows[0];
     worlds_start(count, NULL);
     for (size_t i = 0; i < count; i++) {
-        proxy_answer(worlds[i].proxy, rows[i].text, 1);
+        proxy_response(worlds[i].proxy, rows[i].text, 1);
         proxy_cut_all(worlds[i].proxy, PROXY_CLOSE);
     }
     world_churn();

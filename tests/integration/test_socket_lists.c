@@ -192,8 +192,8 @@ static void pages_without_objects_are_passed_over_and_none_is_asked_for_twice(vo
     }
 }
 
-/* A list as the server gives it, with something more in its metadata, as the whole of an HTTP answer. */
-static char *list_answer(const char *target, const char *more_metadata) {
+/* A complete HTTP response: a list as the server sends it, with additional metadata. */
+static char *list_response(const char *target, const char *more_metadata) {
     static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n";
     static const char metadata[] = "\"metadata\":{";
     ki_testing_text list = KI_TESTING_TEXT_INIT;
@@ -202,11 +202,11 @@ static char *list_answer(const char *target, const char *more_metadata) {
     assert_non_null(at);
     at += strlen(metadata);
     size_t size = strlen(head) + list.size + strlen(more_metadata) + 1;
-    char *answer = malloc(size);
-    assert_non_null(answer);
-    snprintf(answer, size, "%s%.*s%s%s", head, (int)(at - list.data), list.data, more_metadata, at);
+    char *response = malloc(size);
+    assert_non_null(response);
+    snprintf(response, size, "%s%.*s%s%s", head, (int)(at - list.data), list.data, more_metadata, at);
     ki_testing_text_clear(&list);
-    return answer;
+    return response;
 }
 
 #define LIST_TARGET "/api/v1/configmaps"
@@ -218,14 +218,14 @@ static void an_empty_continue_token_ends_the_list(void **state) {
         const world_plan plan = paged();
         worlds_open(1, &plan);
         fill();
-        char *answer = list_answer(LIST_TARGET, metadata[i]);
-        proxy_answer(worlds[0].proxy, answer, 1);
+        char *response = list_response(LIST_TARGET, metadata[i]);
+        proxy_response(worlds[0].proxy, response, 1);
         world_start(&worlds[0]);
         assert_one_list_was_told(&worlds[0]);
         assert_requests(&worlds[0], "L0 W=");
         goes_on();
         worlds_close(state);
-        free(answer);
+        free(response);
     }
 }
 
@@ -235,10 +235,10 @@ static void a_last_page_may_be_empty(void **state) {
         const world_plan plan = paged();
         worlds_open(1, &plan);
         fill();
-        char *first = list_answer(LIST_TARGET, "\"continue\":\"more\",");
-        char *last = list_answer(LIST_TARGET "?labelSelector=no%3Dsuch", metadata[i]);
-        proxy_answer(worlds[0].proxy, first, 1);
-        proxy_answer(worlds[0].proxy, last, 1);
+        char *first = list_response(LIST_TARGET, "\"continue\":\"more\",");
+        char *last = list_response(LIST_TARGET "?labelSelector=no%3Dsuch", metadata[i]);
+        proxy_response(worlds[0].proxy, first, 1);
+        proxy_response(worlds[0].proxy, last, 1);
         world_start(&worlds[0]);
         assert_one_list_was_told(&worlds[0]);
         assert_requests(&worlds[0], "L0 C W=");
@@ -324,7 +324,7 @@ static void restore_and_fail(const char *const *error_responses, size_t count, b
     told_changes change = difference_of(before, objects, after, world_expected(after));
     assert_true(change.adds && change.updates && change.deletes);
     for (size_t i = 0; i < count; i++) {
-        proxy_answer(worlds[i].proxy, error_responses[i], 1);
+        proxy_response(worlds[i].proxy, error_responses[i], 1);
         proxy_refuse(worlds[i].proxy, false);
     }
     for (size_t i = 0; i < count; i++) {
@@ -340,13 +340,13 @@ static void restore_and_fail(const char *const *error_responses, size_t count, b
 
 static void a_server_that_went_back_and_says_so_is_listed_anew(void **state) {
     static const char *const error_responses[] = {
-        WORLD_ANSWER("504 Gateway Timeout", WORLD_TOO_LARGE),
-        WORLD_ANSWER("504 Gateway Timeout", WORLD_TOO_LARGE_OLD),
-        WORLD_ANSWER("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_TOO_LARGE "}\n"),
-        WORLD_ANSWER("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_TOO_LARGE_OLD "}\n"),
-        WORLD_ANSWER("410 Gone", WORLD_STATUS("410", "Expired")),
-        WORLD_ANSWER("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_STATUS("410", "Expired") "}\n"),
-        WORLD_ANSWER("500 Internal Server Error", WORLD_STATUS("500", "InternalError")),
+        WORLD_RESPONSE("504 Gateway Timeout", WORLD_TOO_LARGE),
+        WORLD_RESPONSE("504 Gateway Timeout", WORLD_TOO_LARGE_OLD),
+        WORLD_RESPONSE("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_TOO_LARGE "}\n"),
+        WORLD_RESPONSE("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_TOO_LARGE_OLD "}\n"),
+        WORLD_RESPONSE("410 Gone", WORLD_STATUS("410", "Expired")),
+        WORLD_RESPONSE("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_STATUS("410", "Expired") "}\n"),
+        WORLD_RESPONSE("500 Internal Server Error", WORLD_STATUS("500", "InternalError")),
     };
     for (int streams = 0; streams < 2; streams++) {
         restore_and_fail(error_responses, sizeof error_responses / sizeof error_responses[0], streams);

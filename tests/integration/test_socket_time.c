@@ -38,7 +38,7 @@ static int64_t staleness_ms(const world *self) {
 
 /* ---- a watch that is silent ---- */
 
-/* The connection stays, and answers on TCP's level: only the time tells. Two that are silent before their first byte and in the middle. */
+/* The server acknowledges on the TCP level and sends nothing: only a timeout ends the connection. One is silent before its first byte, one in the middle. */
 static void a_silent_watch_is_cut_and_continues_where_it_was_with_no_list(void **state) {
     (void)state;
     const world_plan plan = { .has_own_time = true };

@@ -1,4 +1,4 @@
-/* client_script.c: requests of a ki_client from standard input, one a line, answers as lines of JSON. For tests of other programs' view of
+/* client_script.c: requests of a ki_client from standard input, one a line, responses as lines of JSON. For tests of other programs' view of
  * what a client does.
  *
  *     client_script KUBECONFIG
@@ -57,19 +57,19 @@ static void print_object(const ki_object *obj) {
     ki_value_clear(&value);
 }
 
-static void print_answer(const ki_response *answer, ki_client_verb verb) {
-    printf("{\"ok\":true,\"http\":%d,\"continue\":", ki_response_http_status(answer));
-    print_text(ki_response_continue(answer));
+static void print_response(const ki_response *response, ki_client_verb verb) {
+    printf("{\"ok\":true,\"http\":%d,\"continue\":", ki_response_http_status(response));
+    print_text(ki_response_continue(response));
     printf(",\"items\":[");
-    for (size_t i = 0; i < ki_response_item_count(answer); i++) {
+    for (size_t i = 0; i < ki_response_item_count(response); i++) {
         printf("%s", i ? "," : "");
-        print_object(ki_response_item(answer, i));
+        print_object(ki_response_item(response, i));
     }
     printf("]");
-    const char *body = ki_response_body(answer, NULL);
-    if (ki_response_object(answer)) {
+    const char *body = ki_response_body(response, NULL);
+    if (ki_response_object(response)) {
         printf(",\"object\":");
-        print_object(ki_response_object(answer));
+        print_object(ki_response_object(response));
     } else if (verb != KI_CLIENT_LIST) {
         printf(",\"body\":");
         print_text(body);
@@ -141,7 +141,7 @@ static void run_line(script *s, char *line) {
     }
     ki_error err = KI_ERROR_INIT;
     ki_error_response *error_response = NULL;
-    ki_response *answer = NULL;
+    ki_response *response = NULL;
     ki_resource_map *map = NULL;
     const ki_discovered *found = NULL;
     ki_request_options options = KI_REQUEST_OPTIONS(.subresource = fields[4], .ret_error_response = &error_response);
@@ -164,13 +164,13 @@ static void run_line(script *s, char *line) {
         request.resource = status ? NULL : &found->resource;
     }
     if (!status)
-        status = ki_client_do(s->client, &request, &answer, &err);
+        status = ki_client_do(s->client, &request, &response, &err);
     if (status)
         print_error(&err, error_response);
     else
-        print_answer(answer, request.verb);
+        print_response(response, request.verb);
     ki_error_response_free(error_response);
-    ki_response_unref(answer);
+    ki_response_unref(response);
     ki_resource_map_unref(map);
 }
 

@@ -54,16 +54,16 @@ void client_stage_open(client_stage *self, const ki_client_options *more) {
 
 void client_stage_close(client_stage *self) {
     ki_client_free(self->client);
-    ki_response_unref(self->answer);
+    ki_response_unref(self->response);
     ki_transport_free(self->transport);
     if (self->engine.engine)
         test_engine_close(&self->engine);
 }
 
-void client_stage_answer(const ki_response *answer, const ki_error *err, void *user) {
+void client_stage_response(const ki_response *response, const ki_error *err, void *user) {
     client_stage *self = user;
     self->ends++;
     self->err = err ? *err : (ki_error)KI_ERROR_INIT;
-    ki_response_unref(self->answer);
-    self->answer = ki_response_ref(answer);
+    ki_response_unref(self->response);
+    self->response = ki_response_ref(response);
 }

@@ -31,10 +31,10 @@ typedef struct client_stage {
     size_t bytes;                /* of all bodies */
     int64_t times[CLIENT_TIMES]; /* of the first requests, in ms */
     char line[2048];             /* the last request: METHOD TARGET TYPE BODY */
-    /* the calls of client_stage_answer */
+    /* the calls of client_stage_response */
     int ends;
     ki_error err;
-    ki_response *answer;
+    ki_response *response;
 } client_stage;
 
 /* Opens a stage whose only response is 200 with "{}". `more` has options besides engine and transport, or is NULL. */
@@ -44,6 +44,6 @@ ki_status client_stage_try(client_stage *self, const ki_allocator *allocator, co
 void client_stage_close(client_stage *self);
 
 /* A request's callback; `user` is the stage. Keeps what it got last. */
-void client_stage_answer(const ki_response *answer, const ki_error *err, void *user);
+void client_stage_response(const ki_response *response, const ki_error *err, void *user);
 
 #endif

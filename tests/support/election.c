@@ -35,7 +35,7 @@ static void note_request(candidate *self, const char *method, int status) {
     note(self->requests, "%s:%d", name, status);
 }
 
-static void answer(kt_memory_call *call, int status, const char *body) {
+static void respond(kt_memory_call *call, int status, const char *body) {
     const ki_response_head head = { .status = status, .retry_after_ms = -1, .content_type = "application/json" };
     if (kt_memory_call_head(call, &head) && kt_memory_call_data(call, body, strlen(body)))
         kt_memory_call_end(call, NULL);
@@ -63,7 +63,7 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     switch (fate) {
     case '4':
     case '5':
-        answer(call, status, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\"}");
+        respond(call, status, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\"}");
         break;
     case '!':
     case '?':
@@ -74,18 +74,18 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
         self->open = call;
         break;
     case 'g':
-        answer(call, status, "{\"metadata\":{\"name\":\"lock\"}}");
+        respond(call, status, "{\"metadata\":{\"name\":\"lock\"}}");
         break;
     case 'h':
         election_put(self->election, "\"holderIdentity\":\"webhook\",\"leaseDurationSeconds\":15");
-        answer(call, status, server->text.data);
+        respond(call, status, server->text.data);
         break;
     case 'p':
         self->engine.now += KI_MILLISECONDS(SUSPENDED_MS);
-        answer(call, status, server->text.data);
+        respond(call, status, server->text.data);
         break;
     default:
-        answer(call, status, server->text.data);
+        respond(call, status, server->text.data);
     }
 }
 

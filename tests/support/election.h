@@ -25,7 +25,7 @@ typedef struct candidate {
     ki_transport *transport;
     ki_factory *factory;
     ki_elector *elector;
-    kt_memory_call *open; /* the last unanswered request; NULL: none, or it was abandoned */
+    kt_memory_call *open; /* the last request without a response; NULL: none, or it was abandoned */
     /* The fate of the next requests, a letter each. '.' or the end: normal response. '4': 409. '5': 500. '!': cut
      * before the server handles the request. '?': cut after. 'n': no response. 'N': handled, no response. 'g':
      * handled, the response is no Lease. 'h': handled, and a webhook in the server makes itself the holder. 'p':

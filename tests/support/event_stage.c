@@ -57,26 +57,26 @@ static void refuse(kt_memory_call *call, int status) {
 static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     event_stage *stage = user;
     size_t number = stage->requests;
-    int answer = number < stage->scripted ? stage->script[number] : stage->then;
+    int response = number < stage->scripted ? stage->script[number] : stage->then;
     take_note(stage, request);
     const kt_memory_server *real = kt_memory_adapter_server(stage->adapter);
-    switch (answer) {
-    case EVENT_ANSWER_REAL:
+    switch (response) {
+    case EVENT_RESPONSE_REAL:
         real->serve(call, request, real->user);
         break;
-    case EVENT_ANSWER_SILENT:
+    case EVENT_RESPONSE_SILENT:
         break;
-    case EVENT_ANSWER_CUT:
+    case EVENT_RESPONSE_CUT:
         fail_call(call, KI_ERR_UNEXPECTED_EOF);
         break;
-    case EVENT_ANSWER_CONNECT:
+    case EVENT_RESPONSE_CONNECT:
         fail_call(call, KI_ERR_CONNECT);
         break;
-    case EVENT_ANSWER_GARBLED:
+    case EVENT_RESPONSE_GARBLED:
         kt_memory_call_end(call, NULL);
         break;
     default:
-        refuse(call, answer);
+        refuse(call, response);
         break;
     }
 }

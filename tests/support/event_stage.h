@@ -1,4 +1,4 @@
-/* event_stage.h: a factory with an event recorder, over the embedded server or scripted answers, and a clock that only the test moves. One
+/* event_stage.h: a factory with an event recorder, over the embedded server or scripted responses, and a clock that only the test moves. One
  * thread. Anything of its own that fails ends the test.
  *
  *     event_stage stage;
@@ -24,14 +24,14 @@ enum {
 };
 
 /* How the server treats a request. */
-typedef enum event_answer {
-    EVENT_ANSWER_REAL = 0, /* the embedded server's response */
-    EVENT_ANSWER_SILENT = 1,
-    EVENT_ANSWER_CUT = 2,           /* no response; the connection ends */
-    EVENT_ANSWER_CONNECT = 3,       /* no connection */
-    EVENT_ANSWER_GARBLED = 4,       /* ends cleanly without an HTTP response */
-    EVENT_ANSWER_FIRST_STATUS = 100 /* this and greater: an error response with this status */
-} event_answer;
+typedef enum event_response {
+    EVENT_RESPONSE_REAL = 0, /* the embedded server's response */
+    EVENT_RESPONSE_SILENT = 1,
+    EVENT_RESPONSE_CUT = 2,           /* no response; the connection ends */
+    EVENT_RESPONSE_CONNECT = 3,       /* no connection */
+    EVENT_RESPONSE_GARBLED = 4,       /* ends cleanly without an HTTP response */
+    EVENT_RESPONSE_FIRST_STATUS = 100 /* this and greater: an error response with this status */
+} event_response;
 
 typedef struct event_stage {
     test_engine engine;

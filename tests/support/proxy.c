@@ -23,7 +23,7 @@ enum {
     CONNECTIONS = 32,
     HEAD_MAX = 4096,
     TARGETS = 128,
-    ANSWERS = 4, /* different texts that wait */
+    RESPONSES = 4, /* different texts that wait */
     TARGET_MAX = 256,
     BLOCK = 16384,
     PATIENCE_S = 60 /* seconds that only a broken test reaches */
@@ -66,7 +66,7 @@ struct proxy {
     struct {
         const char *text;
         size_t left;
-    } answers[ANSWERS]; /* in order of the calls */
+    } responses[RESPONSES]; /* in order of the calls */
     size_t requests, struck, armed, held;
     char targets[TARGETS][TARGET_MAX];
 };
@@ -216,11 +216,11 @@ static bool take_from_client(proxy *self, connection *conn, const char *data, si
         if (conn->head_size < 4 || memcmp(conn->head + conn->head_size - 4, "\r\n\r\n", 4) != 0)
             continue;
         note_request(self, conn);
-        for (size_t j = 0; j < ANSWERS; j++) {
-            if (!self->answers[j].left)
+        for (size_t j = 0; j < RESPONSES; j++) {
+            if (!self->responses[j].left)
                 continue;
-            self->answers[j].left--;
-            (void)send_all(conn->client, self->answers[j].text, strlen(self->answers[j].text));
+            self->responses[j].left--;
+            (void)send_all(conn->client, self->responses[j].text, strlen(self->responses[j].text));
             return false;
         }
         if (!send_all(conn->server, conn->head, conn->head_size))
@@ -414,14 +414,14 @@ void proxy_refuse(proxy *self, bool is_refusing) {
     unlock_and_wake(self);
 }
 
-void proxy_answer(proxy *self, const char *text, size_t times) {
+void proxy_response(proxy *self, const char *text, size_t times) {
     pthread_mutex_lock(&self->lock);
-    size_t last = ANSWERS; /* after those that wait */
-    while (last > 0 && !self->answers[last - 1].left)
+    size_t last = RESPONSES; /* after those that wait */
+    while (last > 0 && !self->responses[last - 1].left)
         last--;
-    assert_true(last < ANSWERS);
-    self->answers[last].text = text;
-    self->answers[last].left = times;
+    assert_true(last < RESPONSES);
+    self->responses[last].text = text;
+    self->responses[last].left = times;
     pthread_mutex_unlock(&self->lock);
 }
 

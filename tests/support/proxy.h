@@ -34,7 +34,7 @@ void proxy_release(proxy *proxy);
 void proxy_refuse(proxy *proxy, bool is_refusing);
 /* Responds to the next `times` requests with this text and closes the connection. Requests of an earlier call come
  * first. Borrows the text. */
-void proxy_answer(proxy *proxy, const char *text, size_t times);
+void proxy_response(proxy *proxy, const char *text, size_t times);
 /* Ends all connections. Held bytes are lost. */
 void proxy_cut_all(proxy *proxy, proxy_fault close_or_reset);
 

@@ -47,19 +47,19 @@ static void wait_for_close(int fd) {
 }
 
 /* Returns true if the connection stays open. */
-static bool answer_one(raw_server *server, int fd) {
+static bool respond_once(raw_server *server, int fd) {
     size_t number = server->requests++;
-    const raw_answer *answer = &server->answers[number < server->count ? number : server->count - 1];
-    size_t size = strlen(answer->text);
-    size_t chunk = answer->chunk ? answer->chunk : size;
+    const raw_response *response = &server->responses[number < server->count ? number : server->count - 1];
+    size_t size = strlen(response->text);
+    size_t chunk = response->chunk ? response->chunk : size;
     for (size_t at = 0; at < size; at += chunk) {
-        if (!write_all(fd, answer->text + at, size - at < chunk ? size - at : chunk))
+        if (!write_all(fd, response->text + at, size - at < chunk ? size - at : chunk))
             return false;
     }
     char more[1024];
     memset(more, 'x', sizeof more);
     struct linger at_once = { 1, 0 };
-    switch (answer->end) {
+    switch (response->end) {
     case RAW_KEEP:
         return true;
     case RAW_CLOSE:
@@ -86,7 +86,7 @@ static void *serve(void *user) {
         int on = 1;
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         server->connections++;
-        while (read_head(server, fd) && answer_one(server, fd)) {}
+        while (read_head(server, fd) && respond_once(server, fd)) {}
         close(fd);
     }
 }
@@ -102,9 +102,9 @@ static int listening_socket(int *ret_port) {
     return fd;
 }
 
-void raw_server_start(raw_server *server, const raw_answer *answers, size_t count) {
+void raw_server_start(raw_server *server, const raw_response *responses, size_t count) {
     memset(server, 0, sizeof *server);
-    server->answers = answers;
+    server->responses = responses;
     server->count = count;
     server->fd = listening_socket(&server->port);
     assert_int_equal(listen(server->fd, 16), 0);

@@ -14,14 +14,14 @@ typedef enum raw_end {
     RAW_ENDLESS, /* sends 'x' until the client closes */
 } raw_end;
 
-typedef struct raw_answer {
+typedef struct raw_response {
     const char *text;
     size_t chunk; /* bytes of one write; 0: all */
     raw_end end;
-} raw_answer;
+} raw_response;
 
 typedef struct raw_server {
-    const raw_answer *answers; /* for the first request, the second, …; the last one repeats */
+    const raw_response *responses; /* for the first request, the second, …; the last one repeats */
     size_t count;
     int fd;
     int port;
@@ -31,7 +31,7 @@ typedef struct raw_server {
     char last_request[4096]; /* valid after raw_server_stop */
 } raw_server;
 
-void raw_server_start(raw_server *server, const raw_answer *answers, size_t count);
+void raw_server_start(raw_server *server, const raw_response *responses, size_t count);
 /* Called after its clients have closed. */
 void raw_server_stop(raw_server *server);
 /* Returns a port of 127.0.0.1 on which nobody listens. */

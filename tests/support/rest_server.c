@@ -25,9 +25,9 @@ void rest_server_start(rest_server *server, const kt_cluster_options *options) {
 }
 
 static void forget(rest_server *server) {
-    if (server->answered)
+    if (server->responded)
         kt_response_free(&server->response);
-    server->answered = false;
+    server->responded = false;
 }
 
 void rest_server_stop(rest_server *server) {
@@ -39,7 +39,7 @@ void rest_server_stop(rest_server *server) {
 int rest_request(rest_server *server, const kt_request *request) {
     forget(server);
     check(kt_rest_handle(server->cluster, request, server->now_ms, &server->response));
-    server->answered = true;
+    server->responded = true;
     ki_buffer_reset(&server->text, SIZE_MAX);
     ki_buffer_append(&server->text, server->response.body.data, server->response.body.size);
     ki_buffer_append(&server->text, "", 0);

@@ -11,7 +11,7 @@ typedef struct rest_server {
     kt_cluster *cluster;
     int64_t now_ms;
     kt_response response; /* the last response; the next request frees it */
-    bool answered;
+    bool responded;
     ki_buffer text; /* the body of the last response, or of the last read of a watch */
 } rest_server;
 

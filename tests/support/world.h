@@ -24,13 +24,13 @@ enum {
 #define UMLAUTS \
     "\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80" /* characters of two, three and four bytes; every object has them */
 
-/* ---- responses in place of the real one (proxy_answer) ---- */
+/* ---- responses in place of the real one (proxy_response) ---- */
 
 #define WORLD_STATUS(code, reason) \
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"no\",\"reason\":" \
     "\"" reason "\",\"code\":" code "}"
 
-#define WORLD_ANSWER(status_line, body) \
+#define WORLD_RESPONSE(status_line, body) \
     "HTTP/1.1 " status_line "\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" body
 
 /* "Too large resource version", as current and as old servers send it. */

@@ -63,7 +63,7 @@ final class Client {
             System.exit(2);
         }
         Config config = Config.fromKubeconfig(new File(arguments[0]));
-        // The steps expect the first answer, not that of a later try.
+        // The steps expect the first response, not that of a retry.
         config.setRequestRetryBackoffLimit(0);
         Steps steps = new Steps();
         try (KubernetesClient client = new KubernetesClientBuilder().withConfig(config).build()) {
@@ -174,9 +174,9 @@ final class Client {
     private void update() {
         ConfigMap found = maps.withName("second").get();
         ConfigMap changed = new ConfigMapBuilder(found).addToData("value", "2").build();
-        ConfigMap answer = maps.resource(changed).update();
+        ConfigMap response = maps.resource(changed).update();
         Steps.equal("the version stayed",
-                answer.getMetadata().getResourceVersion().equals(found.getMetadata().getResourceVersion()), false);
+                response.getMetadata().getResourceVersion().equals(found.getMetadata().getResourceVersion()), false);
     }
 
     private void conflict() throws Exception {

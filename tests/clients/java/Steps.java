@@ -5,7 +5,7 @@ import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 
-/** Runs steps, prints a line for each, and has what they demand of answers. */
+/** Runs steps and prints a line for each; has the checks of responses. */
 final class Steps {
     /** How long an event or a state may take. */
     static final long DEADLINE_SECONDS = 30;

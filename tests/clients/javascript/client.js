@@ -147,8 +147,8 @@ const steps = {
         const found = await readMap('second');
         const before = found.metadata.resourceVersion;
         found.data.value = '2';
-        const answer = await core.replaceNamespacedConfigMap({ namespace, name: 'second', body: found });
-        assert.notEqual(answer.metadata.resourceVersion, before);
+        const response = await core.replaceNamespacedConfigMap({ namespace, name: 'second', body: found });
+        assert.notEqual(response.metadata.resourceVersion, before);
     },
 
     'informer-update': () => awaitEvent('update second 2'),

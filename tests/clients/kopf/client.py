@@ -78,7 +78,7 @@ operator = threading.Thread(target=operate, daemon=True)
 
 
 class Failed(Exception):
-    """A step's answer is not what it must be."""
+    """A step's response is not what it must be."""
 
 
 def await_event(*event):

@@ -22,7 +22,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 
 class Failed(Exception):
-    """A step's answer is not what it must be."""
+    """A step's response is not what it must be."""
 
 
 def must(condition, text):
@@ -113,8 +113,8 @@ class Client:
     def update(self):
         changed = self.core.read_namespaced_config_map("second", self.namespace)
         changed.data["value"] = "2"
-        answer = self.core.replace_namespaced_config_map("second", self.namespace, changed)
-        must(answer.metadata.resource_version != changed.metadata.resource_version, "the version stayed")
+        response = self.core.replace_namespaced_config_map("second", self.namespace, changed)
+        must(response.metadata.resource_version != changed.metadata.resource_version, "the version stayed")
 
     def informer_update(self):
         self.events.wait(MODIFIED, "second", "2")

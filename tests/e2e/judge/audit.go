@@ -66,8 +66,8 @@ func (s *server) requests(mark int64) ([]request, int64, error) {
 	for _, entry := range entries {
 		isWatch := entry.Verb == "watch"
 		opened := isWatch && entry.Stage == "ResponseStarted" && entry.ResponseStatus.Code < 400
-		answered := entry.Stage == "ResponseComplete" && (entry.Verb == "list" || isWatch && entry.ResponseStatus.Code >= 400)
-		if !opened && !answered {
+		responded := entry.Stage == "ResponseComplete" && (entry.Verb == "list" || isWatch && entry.ResponseStatus.Code >= 400)
+		if !opened && !responded {
 			continue
 		}
 		query, err := entry.query()

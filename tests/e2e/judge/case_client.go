@@ -15,7 +15,7 @@ var clientCases = []testCase{
 	{name: "discovery", kinformerOnly: true, run: discoveryReal},
 }
 
-type clientAnswer struct {
+type clientResponse struct {
 	OK        bool     `json:"ok"`
 	HTTP      int      `json:"http"`
 	Reason    string   `json:"reason"`
@@ -41,13 +41,13 @@ func (h *harness) script(ctx context.Context, kubeconfig, input string) ([]strin
 // clientStep is one request, and what must be true of its answer.
 type clientStep struct {
 	request string // tabs written as |
-	check   func(a clientAnswer) bool
+	check   func(a clientResponse) bool
 }
 
-func well(a clientAnswer) bool { return a.OK }
+func well(a clientResponse) bool { return a.OK }
 
-func data(key, want string) func(clientAnswer) bool {
-	return func(a clientAnswer) bool { return a.OK && field(a.Object, "data", key) == want }
+func data(key, want string) func(clientResponse) bool {
+	return func(a clientResponse) bool { return a.OK && field(a.Object, "data", key) == want }
 }
 
 const configMap = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"%s","labels":{"set":"client"}},"data":{"k":"%s"}}`
@@ -66,49 +66,49 @@ func clientReal(ctx context.Context, h *harness) error {
 		`"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"example.com/c:1"}]}}}}`
 	steps := []clientStep{
 		{"create|cm|client||||" + fmt.Sprintf(configMap, "a", "1"), data("k", "1")},
-		{"create|cm|client||||" + fmt.Sprintf(configMap, "a", "1"), func(a clientAnswer) bool { return a.Exists == 1 && a.HTTP == 409 }},
+		{"create|cm|client||||" + fmt.Sprintf(configMap, "a", "1"), func(a clientResponse) bool { return a.Exists == 1 && a.HTTP == 409 }},
 		{"create|cm|client|||dry-run|" + fmt.Sprintf(configMap, "never", "1"), data("k", "1")},
-		{"get|cm|client|never|||", func(a clientAnswer) bool { return a.NotFound == 1 }},
+		{"get|cm|client|never|||", func(a clientResponse) bool { return a.NotFound == 1 }},
 		{"get|configmaps|client|a|||", data("k", "1")},
 		{"update|cm|client|a|||" + fmt.Sprintf(configMap, "a", "2"), data("k", "2")},
 		{"update|cm|client|a|||" + strings.Replace(fmt.Sprintf(configMap, "a", "3"), `"name"`, `"resourceVersion":"1","name"`, 1),
-			func(a clientAnswer) bool { return a.Conflict == 1 && a.Reason == "Conflict" }},
+			func(a clientResponse) bool { return a.Conflict == 1 && a.Reason == "Conflict" }},
 		{`patch|cm|client|a||patch=merge|{"data":{"m":"1"}}`, data("m", "1")},
 		{`patch|cm|client|a||patch=json|[{"op":"add","path":"/data/j","value":"1"}]`, data("j", "1")},
 		{`patch|cm|client|a||patch=strategic|{"data":{"s":"1"}}`, data("s", "1")},
 		{`patch|cm|client|a||patch=apply manager=judge|{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"1"}}`, data("x", "1")},
 		{`patch|cm|client|a||patch=apply manager=other|{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"2"}}`,
-			func(a clientAnswer) bool { return a.Conflict == 1 && len(a.Fields) == 1 && a.Fields[0] == ".data.x" }},
+			func(a clientResponse) bool { return a.Conflict == 1 && len(a.Fields) == 1 && a.Fields[0] == ".data.x" }},
 		{`patch|cm|client|a||patch=apply manager=other force|{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"2"}}`, data("x", "2")},
-		{"create|cm|client||||" + fmt.Sprintf(configMap, "A_B", "1"), func(a clientAnswer) bool {
+		{"create|cm|client||||" + fmt.Sprintf(configMap, "A_B", "1"), func(a clientResponse) bool {
 			return a.Invalid == 1 && a.HTTP == 422 && len(a.Fields) == 1 && a.Fields[0] == "metadata.name"
 		}},
 		{"create|pods|client||||" + pod, well},
-		{`patch|pods|client|p|status|patch=merge|{"status":{"phase":"Running"}}`, func(a clientAnswer) bool {
+		{`patch|pods|client|p|status|patch=merge|{"status":{"phase":"Running"}}`, func(a clientResponse) bool {
 			return field(a.Object, "status", "phase") == "Running"
 		}},
 		{`create|pods|client|p|binding||{"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node","name":"n"}}`, well},
 		{`create|pods|client|p|eviction|dry-run|{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p","namespace":"client"}}`, well},
 		{"create|deployments.apps|client||||" + deployment, well},
-		{"get|deploy|client|d|scale||", func(a clientAnswer) bool { return field(a.Object, "kind") == "Scale" }},
+		{"get|deploy|client|d|scale||", func(a clientResponse) bool { return field(a.Object, "kind") == "Scale" }},
 		{`patch|deploy|client|d|scale|patch=merge|{"spec":{"replicas":3}}`, well},
 		{`create|sa|client|me|token||{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":600}}`,
-			func(a clientAnswer) bool {
+			func(a clientResponse) bool {
 				return a.OK && field(a.Object, "status", "token") != "" || strings.Contains(a.Body, `"token":`)
 			}},
 		{`create|selfsubjectreviews|||||{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`,
-			func(a clientAnswer) bool { return a.OK && strings.Contains(a.Body, `"username":`) }},
+			func(a clientResponse) bool { return a.OK && strings.Contains(a.Body, `"username":`) }},
 		{"create|cm|client||||" + fmt.Sprintf(configMap, "b", "1"), well},
 		{"create|cm|client||||" + fmt.Sprintf(configMap, "c", "1"), well},
-		{"list|cm|client|||selector=set=client|", func(a clientAnswer) bool { return len(a.Items) == 3 }},
-		{"list|cm|client|||selector=set=client limit=2|", func(a clientAnswer) bool { return len(a.Items) == 2 && a.Continue != "" }},
-		{"delete|cm|client|b||uid=not-this|", func(a clientAnswer) bool { return a.Conflict == 1 }},
+		{"list|cm|client|||selector=set=client|", func(a clientResponse) bool { return len(a.Items) == 3 }},
+		{"list|cm|client|||selector=set=client limit=2|", func(a clientResponse) bool { return len(a.Items) == 2 && a.Continue != "" }},
+		{"delete|cm|client|b||uid=not-this|", func(a clientResponse) bool { return a.Conflict == 1 }},
 		{"delete|cm|client|b||propagation=background|", well},
 		{"deletecollection|cm|client|||selector=set=client|", well},
-		{"list|cm|client|||selector=set=client|", func(a clientAnswer) bool { return a.OK && len(a.Items) == 0 }},
+		{"list|cm|client|||selector=set=client|", func(a clientResponse) bool { return a.OK && len(a.Items) == 0 }},
 		{"delete|pods|client|p||now|", well},
-		{"GET|/readyz|||||", func(a clientAnswer) bool { return a.Body == "ok" }},
-		{"GET|/nowhere|||||", func(a clientAnswer) bool { return a.NotFound == 1 }},
+		{"GET|/readyz|||||", func(a clientResponse) bool { return a.Body == "ok" }},
+		{"GET|/nowhere|||||", func(a clientResponse) bool { return a.NotFound == 1 }},
 	}
 	var input strings.Builder
 	for _, step := range steps {
@@ -124,10 +124,10 @@ func clientReal(ctx context.Context, h *harness) error {
 	}
 	var errs []error
 	for i, step := range steps {
-		var answer clientAnswer
-		if err := decode([]byte(lines[i]), &answer); err != nil {
+		var response clientResponse
+		if err := decode([]byte(lines[i]), &response); err != nil {
 			errs = append(errs, fmt.Errorf("%.60s: %w: %.200s", step.request, err, lines[i]))
-		} else if !step.check(answer) {
+		} else if !step.check(response) {
 			errs = append(errs, fmt.Errorf("%.60s: %.400s", step.request, lines[i]))
 		}
 	}

@@ -20,11 +20,11 @@ var comeAndGoCases = []testCase{
 // How often is asked what tells nobody by itself: a file, the server's rules.
 const askInterval = 100 * time.Millisecond
 
-func awaitAnswer(ctx context.Context, what string, answer func() (bool, error)) error {
+func poll(ctx context.Context, what string, holds func() (bool, error)) error {
 	ticker := time.NewTicker(askInterval)
 	defer ticker.Stop()
 	for {
-		if holds, err := answer(); holds || err != nil {
+		if isTrue, err := holds(); isTrue || err != nil {
 			return err
 		}
 		select {
@@ -39,7 +39,7 @@ func awaitAnswer(ctx context.Context, what string, answer func() (bool, error)) 
 // place behind what there is.
 func awaitWords(ctx context.Context, p *process, from int, words ...string) (int, error) {
 	end := from
-	err := awaitAnswer(ctx, fmt.Sprintf("line with %q", words), func() (bool, error) {
+	err := poll(ctx, fmt.Sprintf("line with %q", words), func() (bool, error) {
 		text, err := os.ReadFile(p.logPath)
 		if err != nil {
 			return false, err
@@ -64,7 +64,7 @@ func awaitWords(ctx context.Context, p *process, from int, words ...string) (int
 
 // awaitMay waits until the user may list pods, or may not any more: the server learns of its rules a moment late.
 func awaitMay(ctx context.Context, k kubectl, may bool) error {
-	return awaitAnswer(ctx, "change of what the user may do", func() (bool, error) {
+	return poll(ctx, "change of what the user may do", func() (bool, error) {
 		out, err := k.run(ctx, "auth", "can-i", "list", "pods", "-A", "--as", "nobody")
 		said := strings.TrimSpace(out)
 		if said != "yes" && said != "no" {
@@ -166,7 +166,7 @@ func createFoos(ctx context.Context, k kubectl, names ...string) error {
 		foo := object{"apiVersion": "example.com/v1", "kind": "Foo", "spec": object{"size": 3},
 			"metadata": object{"name": name, "namespace": "default"}}
 		// The type is served a moment after it is established.
-		err := awaitAnswer(ctx, "foo "+name, func() (bool, error) {
+		err := poll(ctx, "foo "+name, func() (bool, error) {
 			err := k.create(ctx, foo)
 			if err != nil && (strings.Contains(err.Error(), "no matches for kind") || strings.Contains(err.Error(), "NotFound")) {
 				return false, nil

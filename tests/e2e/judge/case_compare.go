@@ -40,14 +40,14 @@ var changing = []struct {
 
 func compareCase(name string, steps []step) testCase {
 	return testCase{name: name, kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
-		return sameAnswers(ctx, h, steps)
+		return sameResponses(ctx, h, steps)
 	}}
 }
 
 // unenforced is what the embedded server alone says: it keeps some objects that it does not act on.
 var unenforced = regexp.MustCompile(`(?m)^Warning: kinformer serve: .* are stored and not enforced\n`)
 
-func sameAnswers(ctx context.Context, h *harness, steps []step, flags ...string) error {
+func sameResponses(ctx context.Context, h *harness, steps []step, flags ...string) error {
 	real, s, err := h.both(ctx, flags...)
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ func compareKubeconfigs(ctx context.Context, h *harness) error {
 		if err != nil {
 			return err
 		}
-		found := compareAnswers(ours, theirs)
+		found := compareResponses(ours, theirs)
 		if found != k.differs {
 			errs = append(errs, fmt.Errorf("%s: found %q, not %q\n  kinformer: %v\n  client-go: %v", k.name, found, k.differs, ours, theirs))
 		}
@@ -76,7 +76,7 @@ func compareKubeconfigs(ctx context.Context, h *harness) error {
 	return errors.Join(errs...)
 }
 
-func compareAnswers(ours, theirs map[string]any) string {
+func compareResponses(ours, theirs map[string]any) string {
 	weFail, theyFail := ours["error"] != nil, theirs["error"] != nil
 	switch {
 	case weFail && theyFail:
@@ -127,17 +127,17 @@ func (k kubeconfig) ask(ctx context.Context, dir, program string) (map[string]an
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", k.name, filepath.Base(program), err)
 	}
-	var answer map[string]any
-	if err := json.Unmarshal(text, &answer); err != nil {
+	var response map[string]any
+	if err := json.Unmarshal(text, &response); err != nil {
 		return nil, fmt.Errorf("%s: %s: %w: %s", k.name, filepath.Base(program), err, text)
 	}
-	if extra, isList := answer["asExtra"].([]any); isList {
+	if extra, isList := response["asExtra"].([]any); isList {
 		slices.SortFunc(extra, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	}
-	if plugin, isMap := answer["exec"].(map[string]any); isMap {
+	if plugin, isMap := response["exec"].(map[string]any); isMap {
 		if path, isText := plugin["command"].(string); isText && strings.Contains(path, "/") {
 			plugin["command"] = filepath.Clean(path)
 		}
 	}
-	return answer, nil
+	return response, nil
 }

@@ -86,7 +86,7 @@ func deploymentNamed(name string) object {
 }
 
 // A command of the script, with -n filled in, and what its output must be, contain, or complain of.
-type answer struct{ command, equals, contains, complains string }
+type response struct{ command, equals, contains, complains string }
 
 func kubectlScript(ctx context.Context, k kubectl) error {
 	namespace := object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": kubectlNamespace}}
@@ -109,7 +109,7 @@ func kubectlScript(ctx context.Context, k kubectl) error {
 			return err
 		}
 	}
-	if err := checkAnswers(ctx, k, answersBeforeDelete); err != nil {
+	if err := checkResponses(ctx, k, responsesBeforeDelete); err != nil {
 		return err
 	}
 	if err := k.create(ctx, podNamed("a")); err == nil || !strings.Contains(err.Error(), `(AlreadyExists): error when creating`) ||
@@ -119,7 +119,7 @@ func kubectlScript(ctx context.Context, k kubectl) error {
 	if err := staleReplace(ctx, k); err != nil {
 		return err
 	}
-	if err := checkAnswers(ctx, k, answersOfDelete); err != nil {
+	if err := checkResponses(ctx, k, responsesOfDelete); err != nil {
 		return err
 	}
 	if _, err := table.await(ctx, watch, "DELETED b "); err != nil {
@@ -128,7 +128,7 @@ func kubectlScript(ctx context.Context, k kubectl) error {
 	return errors.Join(checkWatchTable(table), endedBySignal(watch))
 }
 
-var answersBeforeDelete = []answer{
+var responsesBeforeDelete = []response{
 	{command: "get pods -o name", equals: "pod/a\npod/b"},
 	{command: "get po --no-headers", contains: "a "},
 	{command: "get deploy,pods -o name", equals: "deployment.apps/web\npod/a\npod/b"},
@@ -162,7 +162,7 @@ var answersBeforeDelete = []answer{
 	{command: "version", contains: "Server Version: v1."},
 }
 
-var answersOfDelete = []answer{
+var responsesOfDelete = []response{
 	{command: "delete deployment web", contains: `deployment.apps "web" deleted`},
 	{command: "delete pod a", contains: `pod "a" deleted`},
 	{command: "get pods -o name", equals: "pod/b"},
@@ -173,9 +173,9 @@ var answersOfDelete = []answer{
 	{command: "get pods,deployments -o name", equals: ""},
 }
 
-func checkAnswers(ctx context.Context, k kubectl, answers []answer) error {
+func checkResponses(ctx context.Context, k kubectl, responses []response) error {
 	var differences []string
-	for _, a := range answers {
+	for _, a := range responses {
 		words := strings.Fields(a.command)
 		if strings.Contains(a.command, " in(") { // the one word with a blank
 			words = []string{"get", "pods", "-l", "tier in (back,front)", "-o", "name"}

@@ -36,11 +36,11 @@ const (
 
 func rawCase(name string, steps []rawStep, flags ...string) testCase {
 	return testCase{name: name, kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
-		return sameRawAnswers(ctx, h, steps, flags)
+		return sameRawResponses(ctx, h, steps, flags)
 	}}
 }
 
-func sameRawAnswers(ctx context.Context, h *harness, steps []rawStep, flags []string) error {
+func sameRawResponses(ctx context.Context, h *harness, steps []rawStep, flags []string) error {
 	real, configs, err := h.bothConfigs(ctx, flags...)
 	if err != nil {
 		return err

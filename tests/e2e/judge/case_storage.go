@@ -10,7 +10,7 @@ import (
 // compareServing is a compareCase in which the embedded server runs with these flags.
 func compareServing(name string, flags []string, steps []step) testCase {
 	return testCase{name: name, kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
-		return sameAnswers(ctx, h, steps, flags...)
+		return sameResponses(ctx, h, steps, flags...)
 	}}
 }
 

@@ -133,12 +133,12 @@ func (t *turn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	request := r.Clone(ctx)
 	request.RequestURI, request.URL.Scheme, request.URL.Host = "", "https", f.server.address()
-	answer, err := f.to.RoundTrip(request)
+	response, err := f.to.RoundTrip(request)
 	if err != nil {
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
-	defer answer.Body.Close()
+	defer response.Body.Close()
 	go func() {
 		select {
 		case <-t.ended:
@@ -146,7 +146,7 @@ func (t *turn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-ctx.Done():
 		}
 	}()
-	for name, values := range answer.Header {
+	for name, values := range response.Header {
 		if name != "Connection" {
 			w.Header()[name] = values
 		}
@@ -154,12 +154,12 @@ func (t *turn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if saysClose {
 		w.Header().Set("Connection", "close")
 	}
-	w.WriteHeader(answer.StatusCode)
+	w.WriteHeader(response.StatusCode)
 	flusher := w.(http.Flusher)
 	flusher.Flush()
 	block := make([]byte, 32<<10)
 	for {
-		n, err := answer.Body.Read(block)
+		n, err := response.Body.Read(block)
 		if n > 0 {
 			if _, err := w.Write(block[:n]); err != nil {
 				return

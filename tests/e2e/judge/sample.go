@@ -207,7 +207,7 @@ func awaitState(ctx context.Context, what string, ask func() (string, error)) er
 	limited, cancel := context.WithTimeout(ctx, stateDeadline)
 	defer cancel()
 	last := ""
-	err := awaitAnswer(limited, what, func() (bool, error) {
+	err := poll(limited, what, func() (bool, error) {
 		var err error
 		last, err = ask()
 		return last == "", err

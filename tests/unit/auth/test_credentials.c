@@ -1,4 +1,4 @@
-/* test_credentials.c: who we are at each moment: files that change, plugins that answer, fail, hang. The clock is the test's own, but
+/* test_credentials.c: the current credentials: files that change, plugins that succeed, fail, hang. The clock is the test's own, but
  * for plugins, which are real programs. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -357,7 +357,7 @@ static void a_pair_of_files_is_taken_once_both_are_the_new_ones(void **state) {
 
 /* --- plugins ---------------------------------------------------------------------------------------------------------------- */
 
-#define ANSWER(status) \
+#define RESPONSE(status) \
     "printf '%s\\n' " \
     "'{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":{" status "}}'\n"
 #define BLOCK(letter) "-----BEGIN " letter "-----\\nAAAA\\n-----END " letter "-----\\n" /* PEM, as JSON has it */
@@ -396,7 +396,7 @@ static void a_plugin_is_run_once_for_all_and_again_when_its_response_expires_or_
     (void)state;
     stage self;
     prepare(&self);
-    use_plugin(&self, ANSWER("\"token\":\"one\""));
+    use_plugin(&self, RESPONSE("\"token\":\"one\""));
     start(&self);
     assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
     assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
@@ -405,7 +405,7 @@ static void a_plugin_is_run_once_for_all_and_again_when_its_response_expires_or_
     assert_string_equal(header(&self), "Authorization: Bearer one");
     assert_int_equal(lines_of("runs"), 1);
     /* refused: once for all who had it */
-    use_plugin(&self, ANSWER("\"token\":\"two\",\"expirationTimestamp\":\"2001-01-01T00:00:00Z\""));
+    use_plugin(&self, RESPONSE("\"token\":\"two\",\"expirationTimestamp\":\"2001-01-01T00:00:00Z\""));
     ki_credential_set *old = ki_credentials_current(self.credentials);
     ki_credentials_rejected(self.credentials, old);
     assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
@@ -418,7 +418,7 @@ static void a_plugin_is_run_once_for_all_and_again_when_its_response_expires_or_
     assert_string_equal(header(&self), "Authorization: Bearer two");
     assert_int_equal(lines_of("runs"), 1);
     pass(&self, KI_EXEC_RETRY_S);
-    use_plugin(&self, ANSWER("\"token\":\"three\",\"expirationTimestamp\":\"2999-01-01T00:00:00Z\""));
+    use_plugin(&self, RESPONSE("\"token\":\"three\",\"expirationTimestamp\":\"2999-01-01T00:00:00Z\""));
     assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
     wait_for_plugin(&self);
     assert_string_equal(header(&self), "Authorization: Bearer three");
@@ -431,7 +431,7 @@ static void a_certificate_from_a_plugin_is_another_set_of_certificates(void **st
     stage self;
     prepare(&self);
     put(&self.config.ca, PEM("A"));
-    use_plugin(&self, ANSWER(PAIR("c")));
+    use_plugin(&self, RESPONSE(PAIR("c")));
     start(&self);
     assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
     wait_for_plugin(&self);
@@ -441,7 +441,7 @@ static void a_certificate_from_a_plugin_is_another_set_of_certificates(void **st
     assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
     wait_for_plugin(&self);
     assert_int_equal(ki_credentials_tls_number(self.credentials), number); /* the same one again */
-    use_plugin(&self, ANSWER(PAIR("d")));
+    use_plugin(&self, RESPONSE(PAIR("d")));
     refuse(&self);
     assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
     wait_for_plugin(&self);
@@ -470,9 +470,9 @@ static void each_way_in_which_a_plugin_fails_is_one_line_with_command_and_remedy
           "status.token is longer than 65536 bytes", KI_ERR_CONFIG },
         { "printf %s '{\"kind\":\"a\\nb\"}'\n", "has the kind \"a b\"", KI_ERR_CONFIG },
         { "head -c 100000000 /dev/zero\n", "it printed more than 1048576 bytes; ", KI_ERR_LIMIT },
-        { ANSWER("\"a\":1"), "neither token nor", KI_ERR_CONFIG },
-        { ANSWER("\"clientCertificateData\":\"bar\",\"clientKeyData\":\"foo\""), "has no PEM block (-----BEGIN ...); ",
-          KI_ERR_CONFIG },
+        { RESPONSE("\"a\":1"), "neither token nor", KI_ERR_CONFIG },
+        { RESPONSE("\"clientCertificateData\":\"bar\",\"clientKeyData\":\"foo\""),
+          "has no PEM block (-----BEGIN ...); ", KI_ERR_CONFIG },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage self;
@@ -555,7 +555,7 @@ static void a_plugin_gets_what_the_config_says(void **state) {
     stage self;
     prepare(&self);
     use_plugin(&self, "[ \"$A\" = 'b c' ] && [ \"$1 $2\" = 'x y' ] && [ -n \"$PATH\" ] || exit 9\n"
-                      "case $KUBERNETES_EXEC_INFO in *'\"interactive\":false'*) ;; *) exit 8 ;; esac\n" ANSWER(
+                      "case $KUBERNETES_EXEC_INFO in *'\"interactive\":false'*) ;; *) exit 8 ;; esac\n" RESPONSE(
                           "\"token\":\"t\""));
     ki_secret arguments[] = { { (char[]){ "x" }, 1 }, { (char[]){ "y" }, 1 } };
     ki_secret_pair environment[] = { { { (char[]){ "A" }, 1 }, { (char[]){ "b c" }, 3 } } };
@@ -591,7 +591,7 @@ static void every_lack_of_memory_is_reported(void **state) {
         self.config.allocator = ki_allocator_default;
         put(&self.config.server, "https://there");
         put(&self.config.ca, PEM("A"));
-        use_plugin(&self, ANSWER("\"token\":\"one\"," PAIR("c")));
+        use_plugin(&self, RESPONSE("\"token\":\"one\"," PAIR("c")));
         ki_error err = KI_ERROR_INIT;
         bool told = !test_engine_open(&self.clock, &memory.allocator, 1);
         if (!told && ki_credentials_new(self.clock.engine, &self.config, on_change, &self, &self.credentials, &err))

@@ -1,4 +1,4 @@
-/* test_exec_credential.c: what a credential plugin is told, and what of its answers is taken. */
+/* test_exec_credential.c: what a credential plugin gets, and what is used of its output. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,20 +65,20 @@ static void a_response_has_a_token_or_a_pair_or_is_rejected(void **state) {
         { "\xff\xfe\x01", NULL, NULL, 0, "is not JSON" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ki_exec_result answer = { .expires = 0 };
+        ki_exec_result response = { .expires = 0 };
         ki_error err = KI_ERROR_INIT;
-        ki_status status = ki_exec_result_parse(&ki_allocator_default, V1, ki_str_of(cases[i].output), &answer, &err);
-        if (!status != !cases[i].message || answer.expires != cases[i].expires ||
+        ki_status status = ki_exec_result_parse(&ki_allocator_default, V1, ki_str_of(cases[i].output), &response, &err);
+        if (!status != !cases[i].message || response.expires != cases[i].expires ||
             (status && !strstr(err.message, cases[i].message)))
-            fail_msg("%s: %s, %lld", cases[i].output, err.message, (long long)answer.expires);
+            fail_msg("%s: %s, %lld", cases[i].output, err.message, (long long)response.expires);
         assert_null(strstr(err.message, "secret"));
-        assert_int_equal(!answer.token.data, !cases[i].token);
-        assert_int_equal(!answer.certificate.data, !cases[i].certificate);
+        assert_int_equal(!response.token.data, !cases[i].token);
+        assert_int_equal(!response.certificate.data, !cases[i].certificate);
         if (cases[i].token)
-            assert_string_equal(answer.token.data, cases[i].token);
+            assert_string_equal(response.token.data, cases[i].token);
         if (cases[i].certificate)
-            assert_string_equal(answer.key.data, "-----BEGIN k-----\nAAAA\n-----END k-----\n");
-        ki_exec_result_clear(&ki_allocator_default, &answer);
+            assert_string_equal(response.key.data, "-----BEGIN k-----\nAAAA\n-----END k-----\n");
+        ki_exec_result_clear(&ki_allocator_default, &response);
     }
 }
 
@@ -108,13 +108,13 @@ static void a_key_that_does_not_fit_its_certificate_is_rejected(void **state) {
         char *certificate = escaped("client.pem"), *key = escaped(cases[i].key), *output = NULL;
         assert_true(asprintf(&output, HEAD ",\"status\":{\"clientCertificateData\":\"%s\",\"clientKeyData\":\"%s\"}}",
                              certificate, key) >= 0);
-        ki_exec_result answer = { .expires = 0 };
+        ki_exec_result response = { .expires = 0 };
         ki_error err = KI_ERROR_INIT;
-        ki_status status = ki_exec_result_parse(&ki_allocator_default, V1, ki_str_of(output), &answer, &err);
+        ki_status status = ki_exec_result_parse(&ki_allocator_default, V1, ki_str_of(output), &response, &err);
         assert_int_equal(status, cases[i].fits ? KI_OK : KI_ERR_CONFIG);
         if (!cases[i].fits)
             assert_string_equal(err.message, "its status.clientKeyData is not the key of its clientCertificateData");
-        ki_exec_result_clear(&ki_allocator_default, &answer);
+        ki_exec_result_clear(&ki_allocator_default, &response);
         free(certificate);
         free(key);
         free(output);
@@ -199,11 +199,11 @@ static void every_lack_of_memory_is_reported(void **state) {
     (void)state;
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
-        ki_exec_result answer = { .expires = 0 };
-        ki_status status = ki_exec_result_parse(&memory.allocator, V1,
-                                                KI_STR(HEAD ",\"status\":{\"token\":\"t\"," PAIR "}}"), &answer, NULL);
+        ki_exec_result response = { .expires = 0 };
+        ki_status status = ki_exec_result_parse(
+            &memory.allocator, V1, KI_STR(HEAD ",\"status\":{\"token\":\"t\"," PAIR "}}"), &response, NULL);
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
-        ki_exec_result_clear(&memory.allocator, &answer);
+        ki_exec_result_clear(&memory.allocator, &response);
     }
 }
 

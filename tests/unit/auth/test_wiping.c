@@ -1,4 +1,4 @@
-/* test_wiping.c: what is secret is in no memory that is given back: tokens, passwords, keys, a plugin's environment and its answer. */
+/* test_wiping.c: released memory has no secrets: tokens, passwords, keys, a plugin's environment and its output. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

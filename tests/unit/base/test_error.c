@@ -17,15 +17,15 @@
 static void an_error_holds_code_category_and_message(void **state) {
     (void)state;
     ki_error err = { .http_status = 500, .retry_after_ms = 7, .reason = "Old" };
-    assert_int_equal(ki_error_set(&err, KI_ERR_TIMEOUT, "no answer in %d s", 5), KI_ERR_TIMEOUT);
+    assert_int_equal(ki_error_set(&err, KI_ERR_TIMEOUT, "no response in %d s", 5), KI_ERR_TIMEOUT);
     assert_int_equal(err.code, KI_ERR_TIMEOUT);
     assert_int_equal(err.category, KI_CATEGORY_RETRY);
     assert_int_equal(err.http_status, 0);
     assert_int_equal(err.retry_after_ms, -1);
     assert_string_equal(err.reason, "");
-    assert_string_equal(ki_error_message(&err), "no answer in 5 s");
+    assert_string_equal(ki_error_message(&err), "no response in 5 s");
     assert_int_equal(ki_error_prefix(&err, "list %s", "pods"), KI_ERR_TIMEOUT);
-    assert_string_equal(err.message, "list pods: no answer in 5 s");
+    assert_string_equal(err.message, "list pods: no response in 5 s");
     assert_int_equal(ki_error_set_errno(&err, KI_ERR_SYSTEM, ENOENT, "open %s", "/x"), KI_ERR_SYSTEM);
     assert_string_equal(err.message, "open /x: No such file or directory");
     assert_int_equal(ki_error_no_memory(&err, "parsing"), KI_ERR_NO_MEMORY);

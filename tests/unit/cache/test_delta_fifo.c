@@ -143,7 +143,7 @@ static void many_keys_come_out_as_they_went_in(void **state) {
 typedef struct watcher {
     fifo_stage *f;
     bool pops; /* from inside the callback */
-    ki_status answer;
+    ki_status response;
     bool requeue;
     bool synced_inside;
     bool initial;
@@ -160,7 +160,7 @@ static ki_status look(const ki_deltas *deltas, void *user, bool *ret_requeue, ki
     w->synced_inside = w->f->queue->ops->has_synced(w->f->queue);
     if (w->requeue)
         *ret_requeue = true; /* else left as it was */
-    return w->answer ? ki_error_set(err, w->answer, "not now") : KI_OK;
+    return w->response ? ki_error_set(err, w->response, "not now") : KI_OK;
 }
 
 static void it_has_synced_once_the_first_list_is_processed(void **state) {
@@ -238,7 +238,7 @@ static void a_failure_without_requeue_counts_as_processed(void **state) {
     fifo_stage f;
     delta_fifo_open(&f, NULL, &ki_allocator_default);
     fifo_play(&f, "replace a=1");
-    watcher w = { .f = &f, .answer = KI_ERR_INVALID };
+    watcher w = { .f = &f, .response = KI_ERR_INVALID };
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(fifo_pop(&f, look, &w, &err), KI_ERR_INVALID);
     assert_string_equal(ki_error_message(&err), "not now");
@@ -254,7 +254,7 @@ static void a_key_whose_processing_failed_stays_first_and_is_still_awaited(void 
     fifo_stage f;
     delta_fifo_open(&f, NULL, &ki_allocator_default);
     fifo_play(&f, "replace a=1 b=1");
-    watcher w = { .f = &f, .answer = KI_ERR_STATE, .requeue = true };
+    watcher w = { .f = &f, .response = KI_ERR_STATE, .requeue = true };
     assert_int_equal(fifo_pop(&f, look, &w, NULL), KI_ERR_STATE);
     assert_int_equal(f.queue->ops->length(f.queue), 2);
     assert_false(f.queue->ops->has_synced(f.queue));

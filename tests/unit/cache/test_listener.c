@@ -139,7 +139,7 @@ typedef struct observer {
     sem_t finished;   /* the last change */
     sem_t *waits_for; /* once in each call; NULL: does not wait */
     bool removes_itself;
-    ki_status waited; /* what waiting calls answered */
+    ki_status waited; /* what waiting calls returned */
     ki_status joined;
     int version[KEYS]; /* that it knows of each key; 0: none */
 } observer;

@@ -18,7 +18,7 @@
 
 enum {
     TEXT = 2048,
-    ANSWER = 1 << 16,
+    RESPONSE = 1 << 16,
     OBJECT_LIMIT = 8000,
     LARGE = 9000, /* bytes */
     DEEP = 600,   /* levels */
@@ -180,11 +180,11 @@ enum {
 
 static void a_bad_item_of_a_list(void **state) {
     (void)state;
-    char *list = malloc(ANSWER);
+    char *list = malloc(RESPONSE);
     assert_non_null(list);
     for (size_t i = 0; i < BAD_OBJECTS; i++) {
         byte_stage s;
-        snprintf(list, ANSWER, "%s%s,%s,%s%s", LIST_HEAD("\"resourceVersion\":\"10\""), OBJECT("before", "5"),
+        snprintf(list, RESPONSE, "%s%s,%s,%s%s", LIST_HEAD("\"resourceVersion\":\"10\""), OBJECT("before", "5"),
                  bad_objects[i].text, OBJECT("after", "6"), LIST_TAIL);
         open_stage(&s, list, false);
         expect_errors(&s, bad_objects[i].text, bad_objects[i].error);
@@ -202,14 +202,14 @@ static void a_bad_item_of_a_list(void **state) {
 static void a_bad_event_of_a_watch(void **state) {
     static const char *const types[] = { "ADDED", "MODIFIED" };
     (void)state;
-    char *event = malloc(ANSWER);
+    char *event = malloc(RESPONSE);
     assert_non_null(event);
     for (size_t i = 0; i < 2 * BAD_OBJECTS; i++) {
         byte_stage s;
         const bad_object *bad = &bad_objects[i / 2];
         open_stage(&s, good_list, false);
         send_text(&s, EVENT("ADDED", OBJECT("before", "20")));
-        snprintf(event, ANSWER, "{\"type\":\"%s\",\"object\":%s}\n", types[i % 2], bad->text);
+        snprintf(event, RESPONSE, "{\"type\":\"%s\",\"object\":%s}\n", types[i % 2], bad->text);
         send_text(&s, event);
         expect_errors(&s, bad->text, bad->error);
         assert_int_equal(skipped(&s), 1);
@@ -227,14 +227,14 @@ static void a_bad_event_of_a_watch(void **state) {
 /* Whose end it is, is not known, or that object is not: a list tells. Another kind's end means nothing. */
 static void a_deletion_that_cannot_be_read_is_followed_by_a_list(void **state) {
     (void)state;
-    char *event = malloc(ANSWER);
+    char *event = malloc(RESPONSE);
     assert_non_null(event);
     for (size_t i = 0; i < BAD_OBJECTS; i++) {
         byte_stage s;
         const bad_object *bad = &bad_objects[i];
         open_stage(&s, good_list, false);
         send_text(&s, EVENT("ADDED", OBJECT("before", "20")));
-        snprintf(event, ANSWER, "{\"type\":\"DELETED\",\"object\":%s}\n", bad->text);
+        snprintf(event, RESPONSE, "{\"type\":\"DELETED\",\"object\":%s}\n", bad->text);
         send_text(&s, event);
         expect_errors(&s, bad->text, bad->error);
         assert_int_equal(skipped(&s), 1);
@@ -265,13 +265,13 @@ static void a_deletion_of_a_known_object_that_cannot_be_read_deletes_it(void **s
 
 static void a_bad_event_of_a_streaming_list(void **state) {
     (void)state;
-    char *event = malloc(ANSWER);
+    char *event = malloc(RESPONSE);
     assert_non_null(event);
     for (size_t i = 0; i < BAD_OBJECTS; i++) {
         byte_stage s;
         open_stage(&s, good_list, true);
         send_text(&s, EVENT("ADDED", OBJECT("before", "20")));
-        snprintf(event, ANSWER, "{\"type\":\"ADDED\",\"object\":%s}\n", bad_objects[i].text);
+        snprintf(event, RESPONSE, "{\"type\":\"ADDED\",\"object\":%s}\n", bad_objects[i].text);
         send_text(&s, event);
         send_text(&s, EVENT("ADDED", OBJECT("after", "30")));
         assert_false(ki_informer_has_synced(s.informer));

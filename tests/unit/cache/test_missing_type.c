@@ -230,7 +230,7 @@ static void two_responses_far_apart_are_not_enough(void **state) {
     observer h;
     open_of(&s, &h, &foos);
     play_each(&s, LISTED "\nerror 404");
-    play(&s, "wait 120000"); /* the next answer takes so long */
+    play(&s, "wait 120000"); /* the next response takes so long */
     play_each(&s, "fail 404");
     expect(&h, "+a=5i +b=6i synced");
     await_list(&s);

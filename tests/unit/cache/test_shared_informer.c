@@ -433,7 +433,7 @@ typedef struct memory_case {
 } memory_case;
 
 /* What the source has now: as the list of the one who asks, or at the beginning of the stream. */
-static void answer_list(stage *s, bool changed) {
+static void respond_to_list(stage *s, bool changed) {
     const char *verb = s->source.lists ? "item" : "add";
     const char *objects[] = { changed ? "default/a 11" : "default/a 5", changed ? "default/c 13" : "default/b 6" };
     char line[TEXT];
@@ -461,7 +461,7 @@ static void memory_play(stage *s, scarce_memory *memory) {
             bool list = s->source.lists || (s->source.watches && s->source.streams);
             more = list || (s->source.watches && done < LINES);
             if (list)
-                answer_list(s, done > 1);
+                respond_to_list(s, done > 1);
             else if (more)
                 play(s, lines[done++]);
             /* Where the watch was lost with this event the list has it, and those after it. */

@@ -17,7 +17,7 @@
 static void send_request(client_stage *self, const ki_client_request *request) {
     ki_error err = KI_ERROR_INIT;
     self->ends = self->requests = 0;
-    ki_status status = ki_client_send(self->client, request, client_stage_answer, self, NULL, &err);
+    ki_status status = ki_client_send(self->client, request, client_stage_response, self, NULL, &err);
     if (status)
         fail_msg("%s", ki_error_message(&err));
     assert_int_equal(self->ends, 0);
@@ -160,7 +160,7 @@ static void every_verb_reaches_the_objects_of_any_resource(void **state) {
         assert_int_equal(self.ends, 1);
         if (strncmp(self.line, line, strlen(line)) != 0 || self.err.code)
             fail_msg("%s, not %s: %s", self.line, line, self.err.message);
-        const ki_object *got = ki_response_object(self.answer);
+        const ki_object *got = ki_response_object(self.response);
         assert_int_equal(got != NULL, verbs[v].has_object);
         if (!got)
             continue;
@@ -212,7 +212,7 @@ static void what_is_missing_or_would_lead_elsewhere_is_rejected_before_it_is_sen
     client_stage_open(&self, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;
-        assert_int_equal(ki_client_send(self.client, &cases[i].request, client_stage_answer, &self, NULL, &err),
+        assert_int_equal(ki_client_send(self.client, &cases[i].request, client_stage_response, &self, NULL, &err),
                          KI_ERR_INVALID);
         if (!strstr(err.message, cases[i].word))
             fail_msg("case %zu: %s", i, err.message);
@@ -231,18 +231,18 @@ static void a_target_or_body_over_its_limit_is_rejected(void **state) {
     selector[KI_CLIENT_TARGET_MAX] = '\0';
     const ki_client_request listing = KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS,
                                                         .options = &KI_REQUEST_OPTIONS(.label_selector = selector));
-    assert_int_equal(ki_client_send(self.client, &listing, client_stage_answer, &self, NULL, NULL), KI_ERR_LIMIT);
+    assert_int_equal(ki_client_send(self.client, &listing, client_stage_response, &self, NULL, NULL), KI_ERR_LIMIT);
     selector[1000] = '\0';
-    assert_int_equal(ki_client_send(self.client, &listing, client_stage_answer, &self, NULL, NULL), KI_OK);
+    assert_int_equal(ki_client_send(self.client, &listing, client_stage_response, &self, NULL, NULL), KI_OK);
     const ki_client_request huge = KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "POST", .path = "/",
                                                      .body = selector, .body_size = (size_t)KI_CLIENT_BODY_MAX + 1);
-    assert_int_equal(ki_client_send(self.client, &huge, client_stage_answer, &self, NULL, NULL), KI_ERR_LIMIT);
+    assert_int_equal(ki_client_send(self.client, &huge, client_stage_response, &self, NULL, NULL), KI_ERR_LIMIT);
     free(selector);
     client_stage_close(&self);
     assert_int_equal(self.err.code, KI_ERR_CANCELLED);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------------------ */
+/* --- responses ---------------------------------------------------------------------------------------------------------------- */
 
 static void a_list_comes_as_objects_with_its_place(void **state) {
     (void)state;
@@ -260,13 +260,13 @@ static void a_list_comes_as_objects_with_its_place(void **state) {
     assert_string_equal(self.line, "GET /api/v1/pods?fieldSelector=x%3Dy&limit=2&continue=t%3D&resourceVersion=5&"
                                    "resourceVersionMatch=Exact - ");
     assert_int_equal(self.err.code, KI_OK);
-    assert_int_equal(ki_response_item_count(self.answer), 2);
-    assert_string_equal(ki_object_key(ki_response_item(self.answer, 1)), "ns/b");
-    assert_string_equal(ki_object_kind(ki_response_item(self.answer, 0)), "Pod");
-    assert_null(ki_response_item(self.answer, 2));
-    assert_string_equal(ki_response_continue(self.answer), "tok");
-    assert_string_equal(ki_response_resource_version(self.answer), "12");
-    assert_int_equal(ki_response_remaining(self.answer), 5);
+    assert_int_equal(ki_response_item_count(self.response), 2);
+    assert_string_equal(ki_object_key(ki_response_item(self.response, 1)), "ns/b");
+    assert_string_equal(ki_object_kind(ki_response_item(self.response, 0)), "Pod");
+    assert_null(ki_response_item(self.response, 2));
+    assert_string_equal(ki_response_continue(self.response), "tok");
+    assert_string_equal(ki_response_resource_version(self.response), "12");
+    assert_int_equal(ki_response_remaining(self.response), 5);
     client_stage_close(&self);
 }
 
@@ -276,30 +276,30 @@ static void an_object_a_status_and_bytes_are_told_apart(void **state) {
     client_stage_open(&self, NULL);
     self.script[0].body = "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}";
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
-    assert_string_equal(ki_object_key(ki_response_object(self.answer)), "ns/a");
+    assert_string_equal(ki_object_key(ki_response_object(self.response)), "ns/a");
     self.script[0].body =
         "{\"kind\":\"Status\",\"status\":\"Success\",\"metadata\":{\"name\":\"x\"},\"details\":{\"uid\":\"u\"}}";
     send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = KI_NODES, .name = "a"));
     assert_int_equal(self.err.code, KI_OK);
-    assert_null(ki_response_object(self.answer));
+    assert_null(ki_response_object(self.response));
     ki_value value = KI_VALUE_INIT;
-    assert_int_equal(ki_response_field(self.answer, "details.uid", &value, NULL), KI_OK);
+    assert_int_equal(ki_response_field(self.response, "details.uid", &value, NULL), KI_OK);
     assert_string_equal(value.text, "u");
     ki_value_clear(&value);
     self.script[0].body = "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[{\"metadata\":{\"name\":\"a\"}}]}";
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.subresource = "x")));
     assert_int_equal(self.err.code, KI_OK);
-    assert_int_equal(ki_response_field(self.answer, "items[0].metadata.name", &value, NULL), KI_OK);
+    assert_int_equal(ki_response_field(self.response, "items[0].metadata.name", &value, NULL), KI_OK);
     assert_string_equal(value.text, "a");
     ki_value_clear(&value);
     self.script[0].body = "some log\n";
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.subresource = "log")));
     size_t size;
-    assert_string_equal(ki_response_body(self.answer, &size), "some log\n");
+    assert_string_equal(ki_response_body(self.response, &size), "some log\n");
     assert_int_equal(size, 9);
     self.script[0].body = "";
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
-    assert_string_equal(ki_response_body(self.answer, &size), "");
+    assert_string_equal(ki_response_body(self.response, &size), "");
     assert_int_equal(self.err.code, KI_OK);
     client_stage_close(&self);
 }
@@ -320,7 +320,7 @@ static void an_error_response_keeps_all_that_the_server_said(void **state) {
     assert_int_equal(self.err.code, KI_ERR_HTTP);
     assert_true(ki_error_is_invalid(&self.err));
     assert_string_equal(self.err.message, "get pods ns/a: Pod \"a\" is invalid");
-    const ki_error_response *error_response = ki_response_error(self.answer);
+    const ki_error_response *error_response = ki_response_error(self.response);
     assert_int_equal(error_response->http_status, 422);
     assert_string_equal(error_response->reason, "Invalid");
     assert_string_equal(error_response->group, "g");
@@ -346,7 +346,7 @@ static void a_response_over_the_limit_is_an_error_not_memory(void **state) {
         "{\"metadata\":{\"name\":\"b\"}},{\"metadata\":{\"name\":\"c\"}}]}";
     send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS));
     assert_int_equal(self.err.code, KI_ERR_LIMIT);
-    assert_null(self.answer);
+    assert_null(self.response);
     client_stage_close(&self);
 }
 
@@ -358,7 +358,7 @@ static void responses_cut_anywhere_are_errors(void **state) {
         (client_reply){ .status = 200, .retry_after_ms = -1, .body = "{\"kind\":", .ended = KI_ERR_UNEXPECTED_EOF };
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
     assert_int_equal(self.err.code, KI_ERR_UNEXPECTED_EOF);
-    assert_int_equal(self.requests, 1); /* its answer had begun */
+    assert_int_equal(self.requests, 1); /* its response had begun */
     self.script[0] = (client_reply){ .status = 200, .retry_after_ms = -1, .body = "{\"kind\":\"PodList\"," };
     send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS));
     assert_int_equal(self.err.code, KI_ERR_UNEXPECTED_EOF);
@@ -397,7 +397,7 @@ static void what_says_when_is_tried_again_ten_times_and_nothing_else(void **stat
         { "301 with", NULL, { .status = 301, .retry_after_ms = 0 }, 1, 0 },
         { "200 with", NULL, { .status = 200, .retry_after_ms = 0, .ended = KI_ERR_UNEXPECTED_EOF }, 1, 0 },
         { "timed out waiting for a response", "GET", { .status = 0, .ended = KI_ERR_TIMEOUT }, 1, 0 },
-        { "a read that was cut in its answer",
+        { "a read that was cut in its response",
           "GET",
           { .status = 200, .body = "x", .ended = KI_ERR_UNEXPECTED_EOF },
           1,
@@ -440,9 +440,9 @@ static void a_request_that_is_tried_again_may_yet_succeed(void **state) {
     assert_int_equal(self.requests, 3);
     assert_int_equal(self.ends, 1);
     assert_int_equal(self.err.code, KI_OK);
-    assert_int_equal(ki_response_http_status(self.answer), 201);
-    assert_non_null(ki_response_object(self.answer));
-    assert_null(ki_response_error(self.answer));
+    assert_int_equal(ki_response_http_status(self.response), 201);
+    assert_non_null(ki_response_object(self.response));
+    assert_null(ki_response_error(self.response));
     client_stage_close(&self);
 }
 
@@ -502,7 +502,7 @@ static void a_cancelled_request_ends_once_wherever_it_is(void **state) {
         if (where == 3) /* before a retry */
             self.script[0] = (client_reply){ .status = 503, .retry_after_ms = 9000 };
         self.ends = 0;
-        assert_int_equal(ki_client_send(self.client, &request, client_stage_answer, &self, &call, NULL), KI_OK);
+        assert_int_equal(ki_client_send(self.client, &request, client_stage_response, &self, &call, NULL), KI_OK);
         if (where > 0)
             assert_true(test_engine_settle(&self.engine));
         assert_int_equal(self.ends, where == 4);
@@ -526,10 +526,10 @@ static void the_limit_holds_requests_back_and_rejects_what_would_be_too_late(voi
     const ki_client_request patient = KI_CLIENT_REQUEST(GET_POD);
     const ki_client_request hasty = KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.timeout_ms = 400));
     for (int i = 0; i < 4; i++)
-        assert_int_equal(ki_client_send(self.client, &patient, client_stage_answer, &self, NULL, NULL), KI_OK);
+        assert_int_equal(ki_client_send(self.client, &patient, client_stage_response, &self, NULL, NULL), KI_OK);
     assert_true(test_engine_settle(&self.engine));
     assert_int_equal(self.requests, 2);
-    assert_int_equal(ki_client_send(self.client, &hasty, client_stage_answer, &self, NULL, NULL), KI_OK);
+    assert_int_equal(ki_client_send(self.client, &hasty, client_stage_response, &self, NULL, NULL), KI_OK);
     assert_true(test_engine_settle(&self.engine));
     assert_int_equal(self.ends, 3); /* at once: its turn would come after 600 ms */
     assert_int_equal(self.err.code, KI_ERR_TIMEOUT);
@@ -645,12 +645,12 @@ static void whatever_allocation_fails_a_request_ends_once_and_nothing_leaks(void
             "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}]}";
         if (client_stage_try(&self, &memory.allocator, &KI_CLIENT_OPTIONS(.requests_per_second = 5)) == KI_OK) {
             const ki_client_request list = KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS);
-            bool sent = ki_client_send(self.client, &list, client_stage_answer, &self, NULL, NULL) == KI_OK;
+            bool sent = ki_client_send(self.client, &list, client_stage_response, &self, NULL, NULL) == KI_OK;
             test_engine_advance(&self.engine, 2000);
             assert_int_equal(self.ends, sent);
             const ki_client_request get = KI_CLIENT_REQUEST(GET_POD);
             self.requests = 2;
-            sent = ki_client_send(self.client, &get, client_stage_answer, &self, NULL, NULL) == KI_OK;
+            sent = ki_client_send(self.client, &get, client_stage_response, &self, NULL, NULL) == KI_OK;
             self.ends = 0;
             test_engine_advance(&self.engine, 2000);
             assert_int_equal(self.ends, sent);

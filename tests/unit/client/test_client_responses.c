@@ -1,4 +1,4 @@
-/* test_client_responses.c: a client's answers by HTTP status: good ones, error responses with a Status, with half of one and with none, and what of
+/* test_client_responses.c: a client's responses by HTTP status: good ones, error responses with a Status, with half of one and with none, and what of
  * them a stream is told. The server is in the process and the clock moves by hand. */
 #include "src/client/client.h"
 #include "tests/support/client_stage.h"
@@ -25,7 +25,7 @@ static bool on_chunk(const void *data, size_t size, void *user) {
 static void ask(client_stage *self, const ki_client_request *request) {
     self->ends = self->requests = 0;
     memset(streamed, 0, sizeof streamed);
-    assert_int_equal(ki_client_send(self->client, request, client_stage_answer, self, NULL, NULL), KI_OK);
+    assert_int_equal(ki_client_send(self->client, request, client_stage_response, self, NULL, NULL), KI_OK);
     assert_true(test_engine_advance(&self->engine, 29000));
     assert_int_equal(self->ends, 1);
 }
@@ -51,14 +51,14 @@ static void any_status_from_200_to_299_is_good_and_the_response_tells_which(void
         const char *body = good[i] == 204 ? NULL : "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}";
         ask_once(&self, good[i], body, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, POD, BODY));
         assert_int_equal(self.err.code, KI_OK);
-        assert_int_equal(ki_response_http_status(self.answer), good[i]);
-        assert_true(!ki_response_object(self.answer) == !body);
-        assert_null(ki_response_error(self.answer));
+        assert_int_equal(ki_response_http_status(self.response), good[i]);
+        assert_true(!ki_response_object(self.response) == !body);
+        assert_null(ki_response_error(self.response));
     }
     size_t size;
     ask_once(&self, 200, "aaaaa", &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
     assert_int_equal(self.err.code, KI_OK);
-    assert_string_equal(ki_response_body(self.answer, &size), "aaaaa");
+    assert_string_equal(ki_response_body(self.response, &size), "aaaaa");
     client_stage_close(&self);
 }
 
@@ -98,9 +98,9 @@ static void any_other_status_is_an_error_of_its_kind_whatever_its_body(void **st
             snprintf(start, sizeof start, "get pods ns/a: HTTP %d", cases[i].status);
             if (strncmp(self.err.message, start, strlen(start)) != 0)
                 fail_msg("%d with %s: %s", cases[i].status, bodies[n], self.err.message);
-            assert_int_equal(ki_response_error(self.answer)->http_status, cases[i].status);
+            assert_int_equal(ki_response_error(self.response)->http_status, cases[i].status);
             size_t size;
-            assert_string_equal(ki_response_body(self.answer, &size), bodies[n] ? bodies[n] : "");
+            assert_string_equal(ki_response_body(self.response, &size), bodies[n] ? bodies[n] : "");
         }
     }
     client_stage_close(&self);
@@ -167,11 +167,11 @@ static void an_error_response_keeps_64_kib_of_its_body(void **state) {
     body[limit + 99] = '\0';
     size_t size;
     ask_once(&self, 400, body, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
-    ki_response_body(self.answer, &size);
+    ki_response_body(self.response, &size);
     assert_int_equal(size, limit);
     body[limit - 1] = '\0';
     ask_once(&self, 400, body, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
-    assert_string_equal(ki_response_body(self.answer, &size), body);
+    assert_string_equal(ki_response_body(self.response, &size), body);
     free(body);
     client_stage_close(&self);
 }
@@ -225,7 +225,7 @@ static void no_segment_of_the_path_may_lead_elsewhere(void **state) {
         };
         for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
             ki_error err = KI_ERROR_INIT;
-            assert_int_equal(ki_client_send(self.client, &cases[n].request, client_stage_answer, &self, NULL, &err),
+            assert_int_equal(ki_client_send(self.client, &cases[n].request, client_stage_response, &self, NULL, &err),
                              KI_ERR_INVALID);
             if (!strstr(err.message, cases[n].word) || !strstr(err.message, bad))
                 fail_msg("%s as the %s: %s", bad, cases[n].word, err.message);
@@ -241,10 +241,10 @@ static void no_segment_of_the_path_may_lead_elsewhere(void **state) {
                                   .name = has_name ? "a" : NULL, BODY);
             const ki_client_request called =
                 KI_CLIENT_REQUEST(.verb = verbs[n], .resource = KI_NODES, .name = bad, BODY);
-            assert_int_equal(ki_client_send(self.client, &within, client_stage_answer, &self, NULL, NULL),
+            assert_int_equal(ki_client_send(self.client, &within, client_stage_response, &self, NULL, NULL),
                              KI_ERR_INVALID);
             if (has_name)
-                assert_int_equal(ki_client_send(self.client, &called, client_stage_answer, &self, NULL, NULL),
+                assert_int_equal(ki_client_send(self.client, &called, client_stage_response, &self, NULL, NULL),
                                  KI_ERR_INVALID);
         }
     }
@@ -263,7 +263,8 @@ static void a_namespaced_object_without_its_namespace_is_not_asked_for(void **st
         ki_error err = KI_ERROR_INIT;
         const ki_client_request without = KI_CLIENT_REQUEST(.verb = verbs[i], .resource = KI_PODS, .name = name,
                                                             .namespace_name = i % 2 ? "" : NULL, BODY);
-        assert_int_equal(ki_client_send(self.client, &without, client_stage_answer, &self, NULL, &err), KI_ERR_INVALID);
+        assert_int_equal(ki_client_send(self.client, &without, client_stage_response, &self, NULL, &err),
+                         KI_ERR_INVALID);
         assert_non_null(strstr(err.message, "namespace is missing"));
         ask_once(&self, 200, NULL,
                  &KI_CLIENT_REQUEST(.verb = verbs[i], .resource = KI_PODS, .name = name, .namespace_name = "n", BODY));

@@ -25,7 +25,7 @@ typedef struct page {
     const char *path;
     int status; /* 0: 200 */
     const char *body;
-    bool never; /* no answer */
+    bool never; /* no response */
 } page;
 
 typedef struct fixture {
@@ -35,7 +35,7 @@ typedef struct fixture {
     ki_discovery *discovery;
     const page *pages; /* ended by a NULL path; anything else is 404 */
     int requests, under_way, most;
-    int answers;
+    int responses;
     ki_error err;
     ki_resource_map *map;
     kt_cluster *cluster; /* in place of pages */
@@ -62,7 +62,7 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
 
 static void on_map(const ki_resource_map *map, const ki_error *err, void *user) {
     fixture *self = user;
-    self->answers++;
+    self->responses++;
     assert_true((map == NULL) == (err != NULL));
     ki_resource_map_unref(self->map);
     self->map = ki_resource_map_ref(map);
@@ -200,7 +200,7 @@ static void a_word_means_what_kubectl_takes_it_for(void **state) {
     open_pages(&self, whole);
     ask(&self);
     assert_int_equal(self.requests, 2);
-    assert_int_equal(self.answers, 1);
+    assert_int_equal(self.responses, 1);
     check_meanings(self.map, cases, sizeof cases / sizeof *cases);
     close_fixture(&self);
 }
@@ -372,9 +372,9 @@ static void the_old_form_is_read_where_the_server_has_no_other(void **state) {
     fixture self;
     open_pages(&self, old_form);
     ask(&self);
-    assert_int_equal(self.answers, 0); /* one group has not answered */
+    assert_int_equal(self.responses, 0); /* one group has no response yet */
     assert_true(test_engine_advance(&self.engine, 5000));
-    assert_int_equal(self.answers, 1);
+    assert_int_equal(self.responses, 1);
     assert_int_equal(self.requests, 7);
     check_meanings(self.map, cases, sizeof cases / sizeof *cases);
     assert_string_equal(ki_resource_map_find(self.map, "pods")->subresources[1], "log");
@@ -434,7 +434,7 @@ static void a_server_that_has_only_one_root_is_enough_and_none_is_not(void **sta
 
 static void the_embedded_servers_resources_are_the_built_in_ones(void **state) {
     (void)state;
-    fixture self = { .answers = 0 };
+    fixture self = { .responses = 0 };
     assert_true(open_on(&self, NULL, NULL));
     ask(&self);
     assert_int_equal(self.err.code, KI_OK);
@@ -468,7 +468,7 @@ static void those_who_ask_at_once_share_one_asking(void **state) {
         assert_int_equal(ki_discovery_refresh(self.discovery, on_map, &self, NULL), KI_OK);
     assert_true(test_engine_settle(&self.engine));
     assert_int_equal(self.requests, 2);
-    assert_int_equal(self.answers, 5);
+    assert_int_equal(self.responses, 5);
     ask(&self);
     assert_int_equal(self.requests, 4);
     close_fixture(&self);
@@ -479,13 +479,13 @@ static void freed_in_the_middle_it_tells_whoever_waits(void **state) {
     fixture self;
     open_pages(&self, old_form);
     ask(&self);
-    assert_int_equal(self.answers, 0);
+    assert_int_equal(self.responses, 0);
     ki_discovery_free(self.discovery);
     self.discovery = NULL;
-    assert_int_equal(self.answers, 1);
+    assert_int_equal(self.responses, 1);
     assert_int_equal(self.err.code, KI_ERR_CANCELLED);
     assert_true(test_engine_advance(&self.engine, 10000));
-    assert_int_equal(self.answers, 1);
+    assert_int_equal(self.responses, 1);
     close_fixture(&self);
 }
 
@@ -758,7 +758,7 @@ static void whatever_allocation_fails_an_asking_ends_and_nothing_leaks(void **st
             if (open_on(&self, &server, &memory.allocator)) {
                 bool asked = ki_discovery_refresh(self.discovery, on_map, &self, NULL) == KI_OK;
                 test_engine_advance(&self.engine, 6000);
-                assert_int_equal(self.answers, asked);
+                assert_int_equal(self.responses, asked);
             }
             ki_discovery_free(self.discovery);
             ki_resource_map_unref(self.map);

@@ -68,8 +68,8 @@ static void a_watch_ends_a_minute_after_the_time_that_it_asked_for(void **state)
     }
 }
 
-/* Answers a list of custom resources with an empty list. Returns the error that it ends with. */
-static ki_error answer_things_with(const char *api_version, const char *kind) {
+/* Responds to a list of custom resources with an empty list. Returns the error that it ends with. */
+static ki_error respond_to_list_with(const char *api_version, const char *kind) {
     http_source_stage self;
     char text[512];
     http_source_open(&self, &things);
@@ -93,7 +93,7 @@ static void the_list_of_any_built_in_is_none_of_custom_resources(void **state) {
         snprintf(kind, sizeof kind, "%sList", resource->kind);
         snprintf(api_version, sizeof api_version, "%s%s%s", resource->group, resource->group[0] ? "/" : "",
                  resource->version);
-        assert_int_equal(answer_things_with(api_version, kind).code, KI_ERR_PROTOCOL);
+        assert_int_equal(respond_to_list_with(api_version, kind).code, KI_ERR_PROTOCOL);
     }
 }
 

@@ -1,4 +1,4 @@
-/* test_http_list_watch.c: requests as they are written, answers as they come: whole, bad, cut anywhere, in any chunks, cancelled anywhere. */
+/* test_http_list_watch.c: requests as they are sent, responses as they arrive: complete, bad, cut anywhere, in any chunks, cancelled anywhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,22 +14,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the server answers to every request. */
-typedef struct answer {
+/* The server's response to every request. */
+typedef struct response {
     int status;               /* 0: no head */
     const char *content_type; /* NULL: application/json */
     const char *body;
     size_t size;     /* of the body; 0: all of it */
     size_t chunk;    /* bytes at once; 0: all */
     ki_status ended; /* how: KI_OK cleanly */
-} answer;
+} response;
 
 typedef struct fixture {
     ki_engine *engine;
     ki_transport *transport;
     ki_object_format *format;
     ki_list_watch *list_watch;
-    answer answer;
+    response response;
     char target[1024];
     char trace[2048]; /* what the handler got, space-separated */
     int callbacks;
@@ -38,13 +38,13 @@ typedef struct fixture {
     int cancel_at; /* the callback, counted from 1, that cancels */
     bool free_at_cancel;
     bool again;      /* on_end begins another list */
-    bool is_stopped; /* the client wanted no more of the answer */
+    bool is_stopped; /* the client cancelled the request */
     ki_error end, bad;
 } fixture;
 
 /* --- the server ------------------------------------------------------------------------------------------------------------- */
 
-static bool send_body(kt_memory_call *call, const answer *what) {
+static bool send_body(kt_memory_call *call, const response *what) {
     size_t size = what->size ? what->size : what->body ? strlen(what->body) : 0;
     size_t chunk = what->chunk ? what->chunk : size;
     for (size_t at = 0; at < size; at += chunk) {
@@ -62,7 +62,7 @@ static bool send_body(kt_memory_call *call, const answer *what) {
 
 static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     fixture *self = user;
-    answer what = self->answer;
+    response what = self->response;
     assert_string_equal(request->method, "GET");
     assert_string_equal(request->accept, "application/json");
     snprintf(self->target, sizeof self->target, "%s", request->target);
@@ -163,7 +163,7 @@ static const ki_http_list_watch_options pods = { .resource = { "", "v1", "pods",
 
 static ki_status open_fixture(fixture *self, const ki_allocator *allocator, const ki_http_list_watch_options *options) {
     memset(self, 0, sizeof *self);
-    self->answer.status = 200;
+    self->response.status = 200;
     ki_status status = ki_engine_new(&KI_ENGINE_OPTIONS(.seed = 1, .allocator = allocator), &self->engine, NULL);
     if (status)
         return status;
@@ -301,12 +301,12 @@ static void a_watchs_options_are_its_query(void **state) {
     }
 }
 
-/* --- answers ---------------------------------------------------------------------------------------------------------------- */
+/* --- responses -------------------------------------------------------------------------------------------------------------- */
 
 typedef struct exchange_case {
     const char *name;
     bool watch;
-    answer answer;
+    response response;
     const char *want;    /* the trace */
     const char *message; /* a part of the end's message, or NULL */
     const char *bad;     /* a part of the last bad object's message, or NULL */
@@ -316,13 +316,13 @@ typedef struct exchange_case {
 static const exchange_case exchange_cases[] = {
     { "an empty list", false, { 200, NULL, LIST(""), 0, 0, KI_OK }, "end(9,,-1)", NULL, NULL, 0 },
     { .name = "two items",
-      .answer = { 200, "application/json; charset=utf-8", LIST(POD("a", "1") "," POD("b", "2")), 0, 0, KI_OK },
+      .response = { 200, "application/json; charset=utf-8", LIST(POD("a", "1") "," POD("b", "2")), 0, 0, KI_OK },
       .want = "n/a@1 n/b@2 end(9,,-1)" },
     { .name = "a page",
-      .answer = { 200, NULL,
-                  "{\"items\":[" POD("a", "1") "],\"metadata\":{\"continue\":\"tok\",\"remainingItemCount\":3,"
-                                               "\"resourceVersion\":\"9\"},\"kind\":\"PodList\"}",
-                  0, 0, KI_OK },
+      .response = { 200, NULL,
+                    "{\"items\":[" POD("a", "1") "],\"metadata\":{\"continue\":\"tok\",\"remainingItemCount\":3,"
+                                                 "\"resourceVersion\":\"9\"},\"kind\":\"PodList\"}",
+                    0, 0, KI_OK },
       .want = "n/a@1 end(9,tok,3)" },
     { "a bad item",
       false,
@@ -539,8 +539,8 @@ enum {
 
 static void run_exchange(fixture *self, const exchange_case *one, size_t chunk, const ki_allocator *allocator) {
     assert_int_equal(open_fixture(self, allocator, &pods), KI_OK);
-    self->answer = one->answer;
-    self->answer.chunk = chunk;
+    self->response = one->response;
+    self->response.chunk = chunk;
     assert_int_equal(one->watch ? start_watch(self) : start_list(self), KI_OK);
     assert_string_equal(self->trace, "");
     step(self);
@@ -575,8 +575,8 @@ static void a_resource_of_its_own_may_be_called_table(void **state) {
                                                                      true } };
     fixture self;
     assert_int_equal(open_fixture(&self, NULL, &tables), KI_OK);
-    self.answer.body = EVENT("ADDED", "{\"kind\":\"Table\",\"apiVersion\":\"furniture.example/v1\",\"metadata\":{"
-                                      "\"name\":\"a\",\"namespace\":\"n\",\"resourceVersion\":\"2\"}}");
+    self.response.body = EVENT("ADDED", "{\"kind\":\"Table\",\"apiVersion\":\"furniture.example/v1\",\"metadata\":{"
+                                        "\"name\":\"a\",\"namespace\":\"n\",\"resourceVersion\":\"2\"}}");
     assert_int_equal(start_watch(&self), KI_OK);
     step(&self);
     assert_string_equal(self.trace, "open +n/a@2 end(ok,opened)");
@@ -587,7 +587,7 @@ static void retry_after_of_the_head_is_in_the_error(void **state) {
     (void)state;
     fixture self;
     assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
-    self.answer.status = 429;
+    self.response.status = 429;
     assert_int_equal(start_list(&self), KI_OK);
     step(&self);
     assert_int_equal(self.end.retry_after_ms, 7000);
@@ -603,10 +603,10 @@ static void a_stream_cut_at_any_byte_delivers_what_was_whole(void **state) {
     for (size_t size = 1; size < sizeof body - 1; size++) {
         fixture self;
         assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
-        self.answer.body = body;
-        self.answer.size = size;
-        self.answer.chunk = 1;
-        self.answer.ended = KI_ERR_UNEXPECTED_EOF;
+        self.response.body = body;
+        self.response.size = size;
+        self.response.chunk = 1;
+        self.response.ended = KI_ERR_UNEXPECTED_EOF;
         assert_int_equal(start_watch(&self), KI_OK);
         step(&self);
         assert_int_equal(self.arrivals, size); /* each byte is a sign of life, whether or not it ends an event */
@@ -624,8 +624,8 @@ static void a_list_cut_at_any_byte_is_never_taken_for_whole(void **state) {
     for (size_t size = 1; size < sizeof body - 1; size++) {
         fixture self;
         assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
-        self.answer.body = body;
-        self.answer.size = size;
+        self.response.body = body;
+        self.response.size = size;
         assert_int_equal(start_list(&self), KI_OK);
         step(&self);
         assert_int_equal(self.end.code, KI_ERR_UNEXPECTED_EOF);
@@ -641,8 +641,8 @@ static void after_cancel_in_any_callback_nothing_comes(void **state) {
                 for (size_t chunk = 0; chunk < 2; chunk++) {
                     fixture self;
                     assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
-                    self.answer = exchange_cases[i].answer;
-                    self.answer.chunk = chunk;
+                    self.response = exchange_cases[i].response;
+                    self.response.chunk = chunk;
                     self.cancel_at = at;
                     self.free_at_cancel = freed;
                     assert_int_equal(exchange_cases[i].watch ? start_watch(&self) : start_list(&self), KI_OK);
@@ -664,7 +664,7 @@ static void cancelling_before_the_response_silences_it_and_frees_the_way(void **
     (void)state;
     fixture self;
     assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
-    self.answer.body = LIST("");
+    self.response.body = LIST("");
     assert_int_equal(start_list(&self), KI_OK);
     assert_int_equal(start_list(&self), KI_ERR_STATE);
     assert_int_equal(start_watch(&self), KI_ERR_STATE);
@@ -683,12 +683,12 @@ static void the_end_may_begin_the_next_one(void **state) {
     (void)state;
     fixture self;
     assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
-    self.answer.body = LIST(POD("a", "1"));
+    self.response.body = LIST(POD("a", "1"));
     self.again = true;
     assert_int_equal(start_list(&self), KI_OK);
     step(&self);
     assert_string_equal(self.trace, "n/a@1 end(9,,-1) n/a@1 end(9,,-1)");
-    self.answer = (answer){ .status = 200, .body = "[" };
+    self.response = (response){ .status = 200, .body = "[" };
     self.again = true;
     assert_int_equal(start_list(&self), KI_OK); /* also where the end is ours, in the middle of a chunk */
     self.trace[0] = '\0';
@@ -707,7 +707,7 @@ static void an_endless_error_body_is_cut_short(void **state) {
     for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
         fixture self;
         assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
-        self.answer = (answer){ .status = 500, .body = body, .size = size, .chunk = chunks[i] };
+        self.response = (response){ .status = 500, .body = body, .size = size, .chunk = chunks[i] };
         assert_int_equal(start_list(&self), KI_OK);
         step(&self);
         assert_string_equal(self.trace, "end(http error)");
@@ -731,7 +731,7 @@ static void messages_say_what_was_tried(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture self;
         assert_int_equal(open_fixture(&self, NULL, &cases[i].of), KI_OK);
-        self.answer.status = 404;
+        self.response.status = 404;
         assert_int_equal(start_list(&self), KI_OK);
         step(&self);
         assert_int_equal(strncmp(self.end.message, cases[i].begin, strlen(cases[i].begin)), 0);
@@ -753,8 +753,8 @@ static void every_lack_of_memory_is_reported(void **state) {
             fixture self;
             ki_status status = open_fixture(&self, &memory.allocator, &pods);
             if (!status) {
-                self.answer = one->answer;
-                self.answer.chunk = 5;
+                self.response = one->response;
+                self.response.chunk = 5;
                 status = one->watch ? start_watch(&self) : start_list(&self);
             }
             bool failed = scarce_memory_failed(&memory);

@@ -1,4 +1,4 @@
-/* test_type_lookup.c: what is made of the answers of discovery. The server is a table of paths. */
+/* test_type_lookup.c: what is read from the responses of discovery. The server is a table of paths. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,18 +21,18 @@
 #define GROUP(name, version) \
     "{\"name\":\"" name "\",\"versions\":[{\"groupVersion\":\"x\",\"version\":\"" version "\"}]}"
 
-typedef struct answer {
+typedef struct response {
     int status; /* 0: the connection is cut */
     const char *body;
-} answer;
+} response;
 
-static const answer plain = { 404, "404 page not found\n" }, html = { 404, "<html>no such page</html>" };
+static const response plain = { 404, "404 page not found\n" }, html = { 404, "<html>no such page</html>" };
 
 typedef struct fixture {
     test_engine engine;
     ki_transport *transport;
     ki_type_lookup lookup;
-    answer of_version, of_groups;
+    response of_version, of_groups;
     char asked[256];
     int calls;
     ki_type_found found;
@@ -43,7 +43,7 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     fixture *f = user;
     size_t used = strlen(f->asked);
     snprintf(f->asked + used, sizeof f->asked - used, "%s ", request->target);
-    const answer *what = strcmp(request->target, "/apis") == 0 ? &f->of_groups : &f->of_version;
+    const response *what = strcmp(request->target, "/apis") == 0 ? &f->of_groups : &f->of_version;
     const ki_response_head head = { what->status, -1, "" };
     if (what->status &&
         (!kt_memory_call_head(call, &head) || !kt_memory_call_data(call, what->body, strlen(what->body))))
@@ -83,7 +83,7 @@ static void tear_down(fixture *f) {
 
 static void only_a_response_that_names_what_there_is_tells(void **state) {
     static const struct {
-        answer of_version, of_groups;
+        response of_version, of_groups;
         ki_type_found found;
     } rows[] = {
         { { 200, RESOURCES("{\"name\":\"bars\"},{\"name\":\"foos\"}") }, { 0, NULL }, KI_TYPE_THERE },
@@ -165,7 +165,7 @@ static void without_memory_nothing_is_certain(void **state) {
         fixture f;
         set_up(&f, &memory.allocator);
         f.of_version = plain;
-        f.of_groups = (answer){ 200, GROUPS("") };
+        f.of_groups = (response){ 200, GROUPS("") };
         scarce_memory_begin(&memory);
         ki_status status = ki_type_lookup_begin(&f.lookup, on_found, &f, NULL);
         assert_true(test_engine_settle(&f.engine));

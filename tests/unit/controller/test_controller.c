@@ -446,7 +446,7 @@ static void a_deferred_reconcile_ends_as_it_is_finished(void **state) {
         ki_error cause = KI_ERROR_INIT;
         ki_reconcile *call = stage.deferred[0];
         if (strcmp(cases[i].how, "error") == 0 || strcmp(cases[i].how, "terminal") == 0)
-            ki_error_set(&cause, KI_ERR_TIMEOUT, "no answer");
+            ki_error_set(&cause, KI_ERR_TIMEOUT, "no response");
         if (strcmp(cases[i].how, "terminal") == 0)
             ki_reconcile_set_terminal(call);
         if (strcmp(cases[i].how, "requeue") == 0)

@@ -199,10 +199,10 @@ static void the_factory_frees_what_its_loop_could_not(void **state) {
     ki_reconcile_finish(stage.deferred[0], NULL);
 }
 
-/* As a host that leaves its loop in the middle of a request: the answer would never come. */
-static void finish_deferred(const ki_response *answer, const ki_error *err, void *user) {
+/* Like a host that leaves its loop during a request: the response never arrives. */
+static void finish_deferred(const ki_response *response, const ki_error *err, void *user) {
     ki_status *ret_code = user;
-    (void)answer;
+    (void)response;
     *ret_code = err ? err->code : KI_OK;
     assert_int_equal(ki_client_send(ki_factory_client(stage.factory),
                                     &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_CONFIGMAPS),

@@ -254,7 +254,7 @@ static void an_error_response_is_final_and_all_else_is_tried_again(void **state)
     (void)state;
     static const struct {
         const char *name;
-        int answers[2]; /* of the first request, and of all after it */
+        int responses[2]; /* of the first request, and of all after it */
         size_t requests;
         uint64_t sent;
     } cases[] = {
@@ -262,19 +262,19 @@ static void an_error_response_is_final_and_all_else_is_tried_again(void **state)
         { "exists already", { 409, 409 }, 1, 0 },
         { "no such namespace", { 404, 404 }, 1, 0 },
         { "internal error", { 500, 500 }, 1, 0 },
-        { "no connection", { EVENT_ANSWER_CONNECT, EVENT_ANSWER_CONNECT }, 12, 0 },
-        { "cut", { EVENT_ANSWER_CUT, EVENT_ANSWER_CUT }, 12, 0 },
-        { "no answer that is one", { EVENT_ANSWER_GARBLED, EVENT_ANSWER_GARBLED }, 12, 0 },
-        { "in time no answer", { EVENT_ANSWER_SILENT, EVENT_ANSWER_SILENT }, 12, 0 },
-        { "cut, then refused", { EVENT_ANSWER_CUT, 403 }, 2, 0 },
-        { "cut, then well", { EVENT_ANSWER_CUT, EVENT_ANSWER_REAL }, 2, 1 },
-        { "well", { EVENT_ANSWER_REAL, 403 }, 1, 1 },
+        { "no connection", { EVENT_RESPONSE_CONNECT, EVENT_RESPONSE_CONNECT }, 12, 0 },
+        { "cut", { EVENT_RESPONSE_CUT, EVENT_RESPONSE_CUT }, 12, 0 },
+        { "a garbled response", { EVENT_RESPONSE_GARBLED, EVENT_RESPONSE_GARBLED }, 12, 0 },
+        { "no response in time", { EVENT_RESPONSE_SILENT, EVENT_RESPONSE_SILENT }, 12, 0 },
+        { "cut, then refused", { EVENT_RESPONSE_CUT, 403 }, 2, 0 },
+        { "cut, then well", { EVENT_RESPONSE_CUT, EVENT_RESPONSE_REAL }, 2, 1 },
+        { "well", { EVENT_RESPONSE_REAL, 403 }, 1, 1 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         event_stage stage;
         event_stage_open(&stage, &CORE);
-        stage.script[stage.scripted++] = cases[i].answers[0];
-        stage.then = cases[i].answers[1];
+        stage.script[stage.scripted++] = cases[i].responses[0];
+        stage.then = cases[i].responses[1];
         record_foo(&stage, "well");
         event_stage_advance(&stage, MINUTES(60));
         if (stage.requests != cases[i].requests)
@@ -288,7 +288,7 @@ static void the_first_wait_is_random_and_the_others_ten_seconds(void **state) {
     (void)state;
     event_stage stage;
     event_stage_open(&stage, &CORE);
-    stage.then = EVENT_ANSWER_CONNECT;
+    stage.then = EVENT_RESPONSE_CONNECT;
     record_foo(&stage, "well");
     event_stage_advance(&stage, MINUTES(60));
     assert_int_equal(stage.requests, KI_EVENT_TRIES);
@@ -303,7 +303,7 @@ static void a_patch_is_tried_again_from_its_beginning(void **state) {
     (void)state;
     event_stage stage;
     event_stage_open(&stage, &CORE);
-    static const int script[] = { EVENT_ANSWER_REAL, EVENT_ANSWER_CUT, 404, EVENT_ANSWER_CUT, 404 };
+    static const int script[] = { EVENT_RESPONSE_REAL, EVENT_RESPONSE_CUT, 404, EVENT_RESPONSE_CUT, 404 };
     memcpy(stage.script, script, sizeof script);
     stage.scripted = sizeof script / sizeof *script;
     stage.then = 409;
@@ -322,7 +322,7 @@ static void order_is_kept_while_one_is_tried_again(void **state) {
     (void)state;
     event_stage stage;
     event_stage_open(&stage, &CORE);
-    static const int script[] = { EVENT_ANSWER_CUT, EVENT_ANSWER_CONNECT };
+    static const int script[] = { EVENT_RESPONSE_CUT, EVENT_RESPONSE_CONNECT };
     memcpy(stage.script, script, sizeof script);
     stage.scripted = 2;
     for (int i = 0; i < 5; i++)
@@ -344,7 +344,7 @@ static void each_of_a_thousand_events_is_tried_until_the_server_takes_it(void **
     event_stage stage;
     event_stage_open(&stage, &CORE);
     for (int i = 0; i < EVENT_STAGE_SCRIPT_MAX; i++)
-        stage.script[i] = i % 5 < 4 ? EVENT_ANSWER_CUT : EVENT_ANSWER_REAL;
+        stage.script[i] = i % 5 < 4 ? EVENT_RESPONSE_CUT : EVENT_RESPONSE_REAL;
     stage.scripted = EVENT_STAGE_SCRIPT_MAX;
     for (int i = 0; i < KI_EVENT_QUEUE; i++)
         record_about(&stage, i);
@@ -400,7 +400,7 @@ static void a_stop_tries_each_once_and_does_not_wait_between(void **state) {
     (void)state;
     event_stage stage;
     event_stage_open(&stage, &CORE);
-    stage.then = EVENT_ANSWER_CONNECT;
+    stage.then = EVENT_RESPONSE_CONNECT;
     for (int i = 0; i < 3; i++)
         record_about(&stage, i);
     event_stage_advance(&stage, 0);
@@ -421,7 +421,7 @@ static void a_stop_waits_for_a_silent_server_only_so_long(void **state) {
     (void)state;
     event_stage stage;
     event_stage_open(&stage, &CORE);
-    stage.then = EVENT_ANSWER_SILENT;
+    stage.then = EVENT_RESPONSE_SILENT;
     for (int i = 0; i < 3; i++)
         record_about(&stage, i);
     event_stage_advance(&stage, 1000);
@@ -449,15 +449,15 @@ static void a_recorder_that_never_started_drops_what_it_has(void **state) {
 
 static void a_recorder_is_freed_at_any_time(void **state) {
     (void)state;
-    static const int answers[] = { EVENT_ANSWER_REAL, EVENT_ANSWER_SILENT, EVENT_ANSWER_CONNECT };
-    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+    static const int responses[] = { EVENT_RESPONSE_REAL, EVENT_RESPONSE_SILENT, EVENT_RESPONSE_CONNECT };
+    for (size_t i = 0; i < sizeof responses / sizeof *responses; i++) {
         for (int when = 0; when < 5; when++) {
             event_stage stage;
             if (when == 0)
                 assert_true(event_stage_make(&stage, NULL, &CORE)); /* not started */
             else
                 event_stage_open(&stage, when == 1 ? &V1 : &CORE);
-            stage.then = answers[i];
+            stage.then = responses[i];
             record_about(&stage, 1);
             record_about(&stage, 2);
             if (when > 1)
@@ -595,12 +595,12 @@ static void a_single_event_is_forgotten_after_a_while(void **state) {
 static void what_a_series_write_comes_to_decides_whether_it_stays_open(void **state) {
     (void)state;
     static const struct {
-        int answer;
+        int response;
         const char *next; /* the request of the next equal event */
     } cases[] = {
-        { EVENT_ANSWER_REAL, "POST " },
+        { EVENT_RESPONSE_REAL, "POST " },
         { 403, "POST " },
-        { EVENT_ANSWER_CONNECT, NULL }, /* it is open still, and only counts */
+        { EVENT_RESPONSE_CONNECT, NULL }, /* it is open still, and only counts */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         event_stage stage;
@@ -608,7 +608,7 @@ static void what_a_series_write_comes_to_decides_whether_it_stays_open(void **st
         record_foo(&stage, "well");
         record_foo(&stage, "well");
         event_stage_advance(&stage, 0);
-        stage.then = cases[i].answer;
+        stage.then = cases[i].response;
         event_stage_advance(&stage, MINUTES(13));
         assert_int_equal(stage.requests, 3);
         assert_request(&stage, 2, "PATCH ", "\"count\":2");
@@ -623,8 +623,8 @@ static void what_a_series_write_comes_to_decides_whether_it_stays_open(void **st
 
 static void a_refresh_that_fails_keeps_the_series(void **state) {
     (void)state;
-    static const int answers[] = { 403, EVENT_ANSWER_CONNECT };
-    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+    static const int responses[] = { 403, EVENT_RESPONSE_CONNECT };
+    for (size_t i = 0; i < sizeof responses / sizeof *responses; i++) {
         event_stage stage;
         event_stage_open(&stage, &V1);
         for (int minute = 0; minute < 30; minute++) {
@@ -632,10 +632,10 @@ static void a_refresh_that_fails_keeps_the_series(void **state) {
             event_stage_advance(&stage, MINUTES(1) - 1);
         }
         assert_int_equal(stage.requests, 2);
-        stage.then = answers[i];
+        stage.then = responses[i];
         event_stage_advance(&stage, 1000);
         assert_int_equal(stage.requests, 3);
-        stage.then = EVENT_ANSWER_REAL;
+        stage.then = EVENT_RESPONSE_REAL;
         record_foo(&stage, "well");
         event_stage_advance(&stage, 0);
         assert_int_equal(stage.requests, 3); /* it is open still, and only counts */
@@ -647,7 +647,7 @@ static void a_series_whose_event_is_lost_is_created_and_one_that_came_back_is_tr
     (void)state;
     event_stage stage;
     event_stage_open(&stage, &V1);
-    static const int script[] = { EVENT_ANSWER_REAL, 404, 409 };
+    static const int script[] = { EVENT_RESPONSE_REAL, 404, 409 };
     memcpy(stage.script, script, sizeof script);
     stage.scripted = sizeof script / sizeof *script;
     record_foo(&stage, "well");
@@ -670,7 +670,7 @@ static void an_open_event_outlasts_a_long_wait_for_its_server(void **state) {
     (void)state;
     event_stage stage;
     event_stage_open(&stage, &V1);
-    stage.then = EVENT_ANSWER_SILENT; /* twelve tries of 30 seconds: longer than a single event stays open */
+    stage.then = EVENT_RESPONSE_SILENT; /* twelve tries of 30 seconds: longer than a single event stays open */
     event_stage_advance(&stage, MINUTES(5));
     record_foo(&stage, "well"); /* ended at 11 minutes, looked for at 12, given up after 13 */
     event_stage_advance(&stage, MINUTES(30));

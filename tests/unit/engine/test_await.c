@@ -26,7 +26,7 @@ static void close_fixture(fixture *self) {
     ki_engine_free(self->engine);
 }
 
-static void answer(ki_task *task, void *user) {
+static void respond(ki_task *task, void *user) {
     (void)task;
     fixture *self = user;
     self->nested = ki_engine_await(self->engine, &self->done, 0, true, NULL);
@@ -34,8 +34,8 @@ static void answer(ki_task *task, void *user) {
     ki_engine_notify(self->engine, &self->done);
 }
 
-static void post_answer(fixture *self) {
-    ki_task_init(&self->task, self->engine, answer, self);
+static void post_response(fixture *self) {
+    ki_task_init(&self->task, self->engine, respond, self);
     ki_task_post(&self->task);
 }
 
@@ -43,7 +43,7 @@ static void whoever_waits_drives_an_engine_that_nobody_drives(void **state) {
     (void)state;
     fixture self;
     open_fixture(&self);
-    post_answer(&self);
+    post_response(&self);
     assert_int_equal(ki_engine_await(self.engine, &self.done, -1, true, NULL), KI_OK);
     assert_int_equal(self.nested, KI_ERR_DEADLOCK); /* on the loop */
     assert_true(self.was_threaded);
@@ -77,7 +77,7 @@ static void a_hosts_engine_is_not_driven(void **state) {
     (void)state;
     fixture self;
     open_fixture(&self);
-    post_answer(&self);
+    post_response(&self);
     assert_int_equal(ki_engine_await(self.engine, &self.done, -1, false, NULL), KI_ERR_STATE);
     assert_int_equal(ki_engine_start(self.engine, NULL), KI_OK);
     assert_int_equal(ki_engine_await(self.engine, &self.done, -1, false, NULL), KI_OK);
@@ -102,28 +102,28 @@ static void an_engine_that_is_stopped_ends_the_waiting(void **state) {
     }
 }
 
-static void start_and_answer(void *user) {
+static void start_and_respond(void *user) {
     fixture *self = user;
     assert_int_equal(ki_engine_start(self->engine, NULL), KI_OK);
-    post_answer(self);
+    post_response(self);
 }
 
 static void nothing(void *user) {
     *(int *)user += 1;
 }
 
-static void call_and_answer(void *user) {
+static void call_and_respond(void *user) {
     fixture *self = user;
     int calls = 0;
     for (int i = 0; i < 100; i++)
         ki_engine_call(self->engine, nothing, &calls);
     assert_int_equal(calls, 100);
-    post_answer(self);
+    post_response(self);
 }
 
 static void one_that_waits_gives_way_to_who_starts_or_calls(void **state) {
     (void)state;
-    static void (*const others[])(void *user) = { start_and_answer, call_and_answer };
+    static void (*const others[])(void *user) = { start_and_respond, call_and_respond };
     for (int i = 0; i < 20; i++) {
         fixture self;
         open_fixture(&self);

@@ -33,8 +33,8 @@ typedef struct server {
     kt_memory_call *watches[CALLS];
     int requests;
     char targets[4096];
-    bool is_silent;          /* answers nothing */
-    const char *silent_path; /* answers nothing to requests of this part; NULL: of none */
+    bool is_silent;          /* sends no response */
+    const char *silent_path; /* sends no response to requests with this path; NULL: responds to all */
 } server;
 
 static const ki_response_head ok = { 200, -1, "application/json" };

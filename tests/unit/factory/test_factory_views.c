@@ -96,8 +96,8 @@ static void what_a_write_gave_back_becomes_an_object_like_the_informer_s_own(voi
     };
     static const ki_field fields[] = { KI_FIELD(struct deployment, strategy, "spec.strategy.type"),
                                        KI_FIELD(struct deployment, replicas, "spec.replicas"), KI_FIELD_END };
-    static const char answer[] = "{\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"resourceVersion\":\"7\"},"
-                                 "\"spec\":{\"replicas\":3,\"strategy\":{\"type\":\"Recreate\"}}}";
+    static const char response[] = "{\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"resourceVersion\":\"7\"},"
+                                   "\"spec\":{\"replicas\":3,\"strategy\":{\"type\":\"Recreate\"}}}";
     ki_error err = KI_ERROR_INIT;
     ki_config *config = NULL;
     ki_factory *factory = NULL;
@@ -108,7 +108,7 @@ static void what_a_write_gave_back_becomes_an_object_like_the_informer_s_own(voi
     assert_int_equal(ki_factory_new(config, NULL, &factory, NULL), KI_OK);
     assert_int_equal(
         ki_factory_informer(factory, KI_DEPLOYMENTS, &KI_INFORMER_OPTIONS(.view = fields), &informer, NULL), KI_OK);
-    assert_int_equal(ki_informer_object_from_json(informer, answer, sizeof answer - 1, &obj, NULL), KI_OK);
+    assert_int_equal(ki_informer_object_from_json(informer, response, sizeof response - 1, &obj, NULL), KI_OK);
     assert_string_equal(ki_object_key(obj), "shop/web");
     assert_string_equal(ki_object_kind(obj), "Deployment");
     assert_string_equal(ki_object_api_version(obj), "apps/v1");

@@ -213,8 +213,8 @@ static void an_object_with_thousands_of_members_is_merged_at_once(void **state) 
     free(config);
 }
 
-/* Any text in the place of a patch or of managedFields leads to an answer. */
-static void spoilt_patches_are_answered(void **state) {
+/* Any text as a patch or as managedFields gets a response. */
+static void spoilt_patches_get_a_response(void **state) {
     (void)state;
     static const char config[] = DEPLOYMENT_HEAD
         "\"replicas\":2," SELECTOR CONTAINERS("{\"name\":\"c\",\"$patch\":\"delete\",\"ports\":[{\"containerPort\":80}]"
@@ -241,7 +241,7 @@ static void spoilt_patches_are_answered(void **state) {
     }
 }
 
-/* One request after the other, the allocation number n failing: each answers or tells of the lack, and nothing is lost. */
+/* Requests in turn while allocation number n fails: each gets a response or KI_ERR_NO_MEMORY, and nothing leaks. */
 static void whatever_allocation_fails_nothing_is_lost(void **state) {
     (void)state;
     static const rest_call requests[] = {
@@ -292,7 +292,7 @@ int main(void) {
         REST_TEST(what_is_no_object_of_its_type_is_rejected),
         REST_TEST(updates_by_many_managers_become_one_entry),
         REST_TEST(an_object_with_thousands_of_members_is_merged_at_once),
-        REST_TEST(spoilt_patches_are_answered),
+        REST_TEST(spoilt_patches_get_a_response),
         REST_TEST(whatever_allocation_fails_nothing_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

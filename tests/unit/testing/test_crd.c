@@ -215,7 +215,7 @@ static void a_large_default_of_many_elements_is_rejected_in_time(void **state) {
     assert_int_equal(rest_get(&server, FOOS "/many"), 404);
 }
 
-/* A definition with so many versions; the answer's status. */
+/* Creates a definition with so many versions. Returns the response's status. */
 static int define_many(int number, int versions) {
     static char crd[16 * 1024];
     int size =
@@ -314,7 +314,7 @@ static void a_wide_object_with_a_wide_schema_does_not_stop_the_server(void **sta
     ki_buffer_free(&object);
 }
 
-/* Sends a request as it comes through the network; `server.text` has the answer, the result the status, `warnings` the warnings. */
+/* Sends a request as it comes through the network; `server.text` has the response, `warnings` the warnings. Returns the status. */
 static int send(const char *method, const char *target, const char *type, const char *body, char warnings[256]) {
     kt_request request = { .method = method,
                            .target = target,

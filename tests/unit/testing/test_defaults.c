@@ -1,4 +1,4 @@
-/* test_defaults.c: what the server fills in: what a real one answers for the same objects. */
+/* test_defaults.c: the default values of the server, as a real server sets them. */
 #include "tests/support/rest_stage.h"
 
 #include "src/base/memory.h"

@@ -1,4 +1,4 @@
-/* test_deletion.c: what finalizers, propagation policies and namespaces make of a deletion. The answers are the real server's, which runs no
+/* test_deletion.c: deletions with finalizers, propagation policies and namespaces. The responses are the real server's, which runs no
  * controllers; a namespace is emptied as its controller would. */
 #include "tests/support/rest_stage.h"
 
@@ -26,7 +26,7 @@ typedef struct row {
     const char *target;
     const char *body;
     int status;
-    const char *part; /* of the answer, or NULL */
+    const char *part; /* of the response, or NULL */
 } row;
 
 static void check(const row *rows, size_t count) {

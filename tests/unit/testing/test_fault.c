@@ -49,10 +49,10 @@ static int ask_with(const char *method, const char *target, const char *agent, c
                                  .body = ki_str_of(body),
                                  .from_network = true,
                                  .is_local = is_local };
-    if (server.answered)
+    if (server.responded)
         kt_response_free(&server.response);
     assert_int_equal(kt_rest_handle(server.cluster, &request, server.now_ms, &server.response), KI_OK);
-    server.answered = true;
+    server.responded = true;
     keep(server.response.body.data, server.response.body.size);
     return server.response.status;
 }

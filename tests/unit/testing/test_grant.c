@@ -1,4 +1,4 @@
-/* test_grant.c: what RBAC lets a client list by one name, and which permissions it lets a client grant. The answers are the real server's. */
+/* test_grant.c: what RBAC lets a client list by one name, and which permissions it lets a client grant. The responses are the real server's. */
 #include "tests/support/rest_stage.h"
 
 #include "src/base/memory.h"

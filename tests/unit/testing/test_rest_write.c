@@ -97,7 +97,7 @@ static void bad_requests_get_the_words_of_a_real_server(void **state) {
     assert_int_equal(kt_cluster_revision(server.cluster), before);
 }
 
-static void a_method_that_is_not_there_is_answered_with_those_that_are(void **state) {
+static void an_unknown_method_gets_the_list_of_methods(void **state) {
     (void)state;
     assert_int_equal(rest_send(&server, "PUT", MAPS, JSON, "{}"), 405);
     assert_string_equal(server.response.allow, "DELETE, GET, POST");
@@ -356,7 +356,7 @@ static void a_patch_that_retains_more_names_than_an_object_has_is_rejected(void 
 int main(void) {
     const struct CMUnitTest tests[] = {
         REST_TEST_WITH(start, bad_requests_get_the_words_of_a_real_server),
-        REST_TEST_WITH(start, a_method_that_is_not_there_is_answered_with_those_that_are),
+        REST_TEST_WITH(start, an_unknown_method_gets_the_list_of_methods),
         REST_TEST_WITH(start, deep_json_is_rejected_before_it_is_walked),
         REST_TEST_WITH(start, a_manager_that_is_no_text_spoils_no_object),
         REST_TEST_WITH(start, a_new_object_gets_what_the_server_adds),

@@ -1,4 +1,4 @@
-/* Scale, eviction, binding, tokens of service accounts, finalize: what each changes and answers. */
+/* Scale, eviction, binding, tokens of service accounts, finalize: what each changes and returns. */
 #include "tests/support/rest_stage.h"
 
 #include <setjmp.h>

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-static void the_key_is_answered_as_in_the_rfc(void **state) {
+static void the_accept_key_is_the_one_of_the_rfc(void **state) {
     (void)state;
     char accept[KT_WEB_SOCKET_ACCEPT_SIZE];
     assert_int_equal(kt_web_socket_accept(&ki_allocator_default, KI_STR("dGhlIHNhbXBsZSBub25jZQ=="), accept), KI_OK);
@@ -58,12 +58,12 @@ static void a_length_is_written_in_the_shortest_form(void **state) {
     }
 }
 
-/* Frames of a client, their mask 1 2 3 4, and what is answered. */
+/* Frames of a client, masked with 1 2 3 4, and the responses. */
 static const struct {
     const char *sent;
     size_t size;
-    const char *answer;
-    size_t answer_size;
+    const char *response;
+    size_t response_size;
     bool goes_on;
 } frames[] = {
     { "", 0, "", 0, true },
@@ -93,10 +93,10 @@ static void frames_of_a_client_are_read_in_any_pieces(void **state) {
                 size_t size = frames[i].size - at < piece ? frames[i].size - at : piece;
                 goes_on = kt_web_socket_read(&reader, frames[i].sent + at, size, &out);
             }
-            if (goes_on != frames[i].goes_on || out.size != frames[i].answer_size)
+            if (goes_on != frames[i].goes_on || out.size != frames[i].response_size)
                 fail_msg("row %zu in pieces of %zu: %zu bytes", i, piece, out.size);
             if (out.size)
-                assert_memory_equal(out.data, frames[i].answer, out.size);
+                assert_memory_equal(out.data, frames[i].response, out.size);
             ki_buffer_free(&out);
         }
     }
@@ -119,7 +119,7 @@ static void lack_of_memory_ends_the_connection(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_key_is_answered_as_in_the_rfc),
+        cmocka_unit_test(the_accept_key_is_the_one_of_the_rfc),
         cmocka_unit_test(each_line_is_a_text_frame),
         cmocka_unit_test(a_length_is_written_in_the_shortest_form),
         cmocka_unit_test(frames_of_a_client_are_read_in_any_pieces),

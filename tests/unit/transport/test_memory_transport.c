@@ -30,9 +30,9 @@ typedef struct both {
     char trace[64];
     char data[64];
     ki_status end_code;
-    char answer_at_once; /* in serve: 0 nothing, 'e' a whole answer, 'x' an error only */
-    char cancel_in;      /* the client's callback that cancels: h, d, e */
-    char seen[128];      /* the request as the server saw it */
+    char at_once;   /* in serve: 0 nothing, 'e' a complete response, 'x' an error only */
+    char cancel_in; /* the client's callback that cancels: h, d, e */
+    char seen[128]; /* the request as the server saw it */
 } both;
 
 static void note(both *self, char what) {
@@ -67,7 +67,7 @@ static void on_end(const ki_error *err, void *user) {
 
 static const ki_response_head ok_head = { 200, -1, "application/json" };
 
-static void answer(both *self) {
+static void respond(both *self) {
     kt_memory_call *call = self->call;
     if (!kt_memory_call_head(call, &ok_head) || !kt_memory_call_data(call, "one", 3) ||
         !kt_memory_call_data(call, "two", 3)) {
@@ -87,9 +87,9 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     snprintf(self->seen, sizeof self->seen, "%s %s %s %s %.*s", request->method, request->target,
              request->accept ? request->accept : "-", request->content_type ? request->content_type : "-",
              (int)request->body.size, request->body.data);
-    if (self->answer_at_once == 'e')
-        answer(self);
-    if (self->answer_at_once == 'x') {
+    if (self->at_once == 'e')
+        respond(self);
+    if (self->at_once == 'x') {
         ki_error err = KI_ERROR_INIT;
         ki_error_set(&err, KI_ERR_CONNECT, "refused");
         kt_memory_call_end(call, &err);
@@ -137,7 +137,7 @@ static void a_response_comes_in_order_and_never_from_inside_send(void **state) {
     (void)state;
     both self;
     assert_int_equal(open_both(&self, NULL), KI_OK);
-    self.answer_at_once = 'e';
+    self.at_once = 'e';
     char method[] = "POST", target[] = "/x?y=z", body[] = "{}";
     const ki_request request = {
         .method = method, .target = target, .accept = "a/b", .content_type = "c/d", .body = { body, 2 }
@@ -158,7 +158,7 @@ static void a_failure_comes_without_a_head(void **state) {
     (void)state;
     both self;
     assert_int_equal(open_both(&self, NULL), KI_OK);
-    self.answer_at_once = 'x';
+    self.at_once = 'x';
     assert_int_equal(send_request(&self, &get_request), KI_OK);
     step(&self);
     assert_string_equal(self.trace, "sx");
@@ -178,11 +178,11 @@ static void after_cancel_nothing_comes_wherever_it_was_called(void **state) {
             both self;
             assert_int_equal(open_both(&self, NULL), KI_OK);
             self.cancel_in = cases[i].cancel_in;
-            self.answer_at_once = later ? 0 : 'e';
+            self.at_once = later ? 0 : 'e';
             assert_int_equal(send_request(&self, &get_request), KI_OK);
             step(&self);
             if (later)
-                answer(&self);
+                respond(&self);
             step(&self);
             assert_string_equal(self.trace, cases[i].want);
             assert_null(self.call);
@@ -269,7 +269,7 @@ static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
         both self;
         ki_status status = open_both(&self, &memory.allocator);
         if (!status) {
-            self.answer_at_once = 'e';
+            self.at_once = 'e';
             status = send_request(&self, &get_request);
             step(&self);
         }

@@ -181,8 +181,8 @@ func (c *client) update(ctx context.Context) error {
 		return err
 	}
 	found.Data["value"] = "2"
-	answer, err := all.Update(ctx, found, metav1.UpdateOptions{})
-	if err == nil && answer.ResourceVersion == found.ResourceVersion {
+	response, err := all.Update(ctx, found, metav1.UpdateOptions{})
+	if err == nil && response.ResourceVersion == found.ResourceVersion {
 		err = fmt.Errorf("the version stayed %s", found.ResourceVersion)
 	}
 	return err

@@ -1,4 +1,4 @@
-//! What a step demands of answers, and how it waits.
+//! The checks of responses, and how a step waits.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -18,8 +18,8 @@ pub fn equal<T: Debug + PartialEq>(what: &str, found: T, want: T) -> Result<()> 
 }
 
 /// Fails unless the server refused with this code and reason.
-pub fn refused<T: Debug>(answer: kube::Result<T>, code: u16, reason: &str) -> Result<()> {
-    match answer {
+pub fn refused<T: Debug>(response: kube::Result<T>, code: u16, reason: &str) -> Result<()> {
+    match response {
         Err(kube::Error::Api(status)) if status.code == code && status.reason == reason => Ok(()),
         other => Err(format!("not refused with {code} {reason}: {other:?}").into()),
     }

@@ -123,8 +123,8 @@ impl Core {
         let mut found = self.maps.get("second").await?;
         let version = found.resource_version();
         found.data = data(&[("value", "2")]);
-        let answer = self.maps.replace("second", &PostParams::default(), &found).await?;
-        equal("the version stayed", answer.resource_version() == version, false)
+        let response = self.maps.replace("second", &PostParams::default(), &found).await?;
+        equal("the version stayed", response.resource_version() == version, false)
     }
 
     pub async fn informer_update(&self) -> Result<()> {
