@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-const claimInterval = 50 * time.Millisecond
+const printInterval = 50 * time.Millisecond
 
 type options struct {
 	kubeconfig, namespace, name, identity     string
@@ -79,28 +79,28 @@ func run(o options) error {
 			Callbacks: leaderelection.LeaderCallbacks{
 				OnStartedLeading: func(term context.Context) {},
 				OnStoppedLeading: func() {},
-				OnNewLeader:      func(identity string) { say("leader "+cmp.Or(identity, "-"), now()) },
+				OnNewLeader:      func(identity string) { printLine("leader "+cmp.Or(identity, "-"), now()) },
 			},
 		})
 		if err != nil {
 			return err
 		}
 		term, end := context.WithCancel(ctx)
-		claimed := make(chan struct{})
+		printed := make(chan struct{})
 		go func() {
-			defer close(claimed)
-			claim(term, l)
+			defer close(printed)
+			printTerm(term, l)
 		}()
 		elector.Run(ctx)
 		end()
-		<-claimed
+		<-printed
 	}
 	return nil
 }
 
 // claim prints that the candidate leads, for as long as it does, until the context ends.
-func claim(ctx context.Context, l *lock) {
-	ticker := time.NewTicker(claimInterval)
+func printTerm(ctx context.Context, l *lock) {
+	ticker := time.NewTicker(printInterval)
 	defer ticker.Stop()
 	hasStarted := false
 	for ctx.Err() == nil {
@@ -108,9 +108,9 @@ func claim(ctx context.Context, l *lock) {
 		switch leads := l.leadsAt(at); {
 		case leads && !hasStarted:
 			hasStarted = true
-			say("started", at)
+			printLine("started", at)
 		case leads:
-			say("leading", at)
+			printLine("leading", at)
 		}
 		select {
 		case <-ticker.C:
@@ -118,7 +118,7 @@ func claim(ctx context.Context, l *lock) {
 		}
 	}
 	if hasStarted {
-		say("stopped", now())
+		printLine("stopped", now())
 	}
 }
 
@@ -133,8 +133,8 @@ func now() time.Duration {
 	return time.Duration(at.Nano())
 }
 
-func say(words string, at time.Duration) {
-	fmt.Printf("%s %d\n", words, at.Nanoseconds())
+func printLine(text string, at time.Duration) {
+	fmt.Printf("%s %d\n", text, at.Nanoseconds())
 }
 
 // lock is a Lease that knows until when its holder may act: client-go itself counts from the answer to a renewal, whose request may be
@@ -143,22 +143,22 @@ type lock struct {
 	resourcelock.LeaseLock
 	renewDeadline time.Duration
 
-	mu     sync.Mutex
-	since  time.Duration // of the last request that wrote the Lease; 0: the Lease is not held
-	holder string        // as last read
+	mu      sync.Mutex
+	renewed time.Duration // of the last request that wrote the Lease; 0: the Lease is not held
+	holder  string        // as last read
 }
 
 func (l *lock) leadsAt(at time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.since != 0 && at-l.since < l.renewDeadline
+	return l.renewed != 0 && at-l.renewed < l.renewDeadline
 }
 
-func (l *lock) wrote(since time.Duration, err error) error {
+func (l *lock) recordWrite(renewed time.Duration, err error) error {
 	if err == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.since = since
+		l.renewed = renewed
 	}
 	return err
 }
@@ -170,24 +170,24 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 		defer l.mu.Unlock()
 		l.holder = record.HolderIdentity
 		if l.holder != l.Identity() {
-			l.since = 0
+			l.renewed = 0
 		}
 	}
 	return record, raw, err
 }
 
 func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	since := now()
-	return l.wrote(since, l.LeaseLock.Create(ctx, record))
+	renewed := now()
+	return l.recordWrite(renewed, l.LeaseLock.Create(ctx, record))
 }
 
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	since := now()
+	renewed := now()
 	if record.HolderIdentity != "" {
-		return l.wrote(since, l.LeaseLock.Update(ctx, record))
+		return l.recordWrite(renewed, l.LeaseLock.Update(ctx, record))
 	}
 	l.mu.Lock()
-	l.since = 0 // before the release: who takes over must not find this one's claims
+	l.renewed = 0 // before the release: who takes over must not find this one's claims
 	holder := l.holder
 	l.mu.Unlock()
 	if holder != l.Identity() {

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-var comeAndGoCases = []testCase{
+var availabilityCases = []testCase{
 	{name: "permission-lost", kinformerOnly: true, run: permissionLost},
 	{name: "custom-resource-watched", kinformerOnly: true, run: customResource(false)},
 	{name: "custom-resource-unseen", kinformerOnly: true, run: customResource(true)},
 }
 
 // How often is asked what tells nobody by itself: a file, the server's rules.
-const askInterval = 100 * time.Millisecond
+const pollInterval = 100 * time.Millisecond
 
 func poll(ctx context.Context, what string, holds func() (bool, error)) error {
-	ticker := time.NewTicker(askInterval)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		if isTrue, err := holds(); isTrue || err != nil {
@@ -37,7 +37,7 @@ func poll(ctx context.Context, what string, holds func() (bool, error)) error {
 
 // awaitWords waits until a program has said a line with all of the words on its standard error, behind a place in it; it gives the
 // place behind what there is.
-func awaitWords(ctx context.Context, p *process, from int, words ...string) (int, error) {
+func awaitLogLine(ctx context.Context, p *process, from int, words ...string) (int, error) {
 	end := from
 	err := poll(ctx, fmt.Sprintf("line with %q", words), func() (bool, error) {
 		text, err := os.ReadFile(p.logPath)
@@ -63,21 +63,21 @@ func awaitWords(ctx context.Context, p *process, from int, words ...string) (int
 }
 
 // awaitMay waits until the user may list pods, or may not any more: the server learns of its rules a moment late.
-func awaitMay(ctx context.Context, k kubectl, may bool) error {
+func awaitPermission(ctx context.Context, k kubectl, isAllowed bool) error {
 	return poll(ctx, "change of what the user may do", func() (bool, error) {
 		out, err := k.run(ctx, "auth", "can-i", "list", "pods", "-A", "--as", "nobody")
 		said := strings.TrimSpace(out)
 		if said != "yes" && said != "no" {
 			return false, err
 		}
-		return (said == "yes") == may, nil
+		return (said == "yes") == isAllowed, nil
 	})
 }
 
 const bindRole = "create clusterrolebinding e2e-watcher --clusterrole=e2e-watcher --user=nobody"
 
 func permissionLost(ctx context.Context, h *harness) error {
-	s, k, err := h.prepared(ctx,
+	s, k, err := h.preparedServer(ctx,
 		"create clusterrole e2e-watcher --verb=list,watch --resource=pods", bindRole,
 		"create namespace e2e",
 		"run kept -n e2e --image=example.com/kept:1",
@@ -112,11 +112,11 @@ func losePermission(ctx context.Context, k kubectl, w *watcher, g *gate) error {
 	if err := k.runAll(ctx, "delete clusterrolebinding e2e-watcher"); err != nil {
 		return err
 	}
-	if err := awaitMay(ctx, k, false); err != nil {
+	if err := awaitPermission(ctx, k, false); err != nil {
 		return err
 	}
 	g.cut() // a watch that is open goes on: rules count when it is opened
-	if _, err := awaitWords(ctx, w.process, 0, "pods: blocked", "forbidden"); err != nil {
+	if _, err := awaitLogLine(ctx, w.process, 0, "pods: blocked", "forbidden"); err != nil {
 		return err
 	}
 	if err := k.runAll(ctx,
@@ -131,10 +131,10 @@ func losePermission(ctx context.Context, k kubectl, w *watcher, g *gate) error {
 	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "fresh"}); err != nil {
 		return err
 	}
-	if err := w.sees(ctx, k, "last"); err != nil {
+	if err := w.awaitNewPod(ctx, k, "last"); err != nil {
 		return err
 	}
-	return errors.Join(w.matches(ctx, k, "pods", "after the permission came back"), checkFoundByComparing(w))
+	return errors.Join(w.checkState(ctx, k, "pods", "after the permission came back"), checkFoundByComparing(w))
 }
 
 func fooDefinition() object {
@@ -201,7 +201,7 @@ func customResource(unseen bool) func(context.Context, *harness) error {
 
 func installAndDelete(ctx context.Context, s *server, k kubectl, w *watcher, g *gate, unseen bool) error {
 	one, two := identity{"Foo", "default", "one"}, identity{"Foo", "default", "two"}
-	said, err := awaitWords(ctx, w.process, 0, "foos: blocked")
+	said, err := awaitLogLine(ctx, w.process, 0, "foos: blocked")
 	if err != nil {
 		return err
 	}
@@ -227,14 +227,14 @@ func installAndDelete(ctx context.Context, s *server, k kubectl, w *watcher, g *
 		return err
 	}
 	if unseen {
-		if err := g.lead("tcp", s.address()); err != nil {
+		if err := g.redirect("tcp", s.address()); err != nil {
 			return err
 		}
 	}
 	if err := w.awaitAll(ctx, deletedChange, one, two); err != nil {
 		return err
 	}
-	if _, err := awaitWords(ctx, w.process, said, "foos: blocked"); err != nil {
+	if _, err := awaitLogLine(ctx, w.process, said, "foos: blocked"); err != nil {
 		return err
 	}
 	if err := installFoos(ctx, k, "three"); err != nil {

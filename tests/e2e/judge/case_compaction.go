@@ -18,7 +18,7 @@ var compactionCases = []testCase{
 }
 
 // What is told of each pod, from the beginning to the end.
-var compactionTold = map[string]string{
+var compactionNotifications = map[string]string{
 	"kept":    "INITIAL",
 	"changed": "INITIAL MODIFIED", // twice changed, once told
 	"gone":    "INITIAL DELETED",
@@ -49,14 +49,14 @@ func compaction(frozen bool) func(context.Context, *harness) error {
 		if err != nil {
 			return err
 		}
-		if err := compactBehindItsBack(ctx, s, k, w, g, frozen); err != nil {
+		if err := changeAndCompact(ctx, s, k, w, g, frozen); err != nil {
 			return errors.Join(err, w.check())
 		}
 		return w.process.stop()
 	}
 }
 
-func compactBehindItsBack(ctx context.Context, s *server, k kubectl, w *watcher, g *gate, frozen bool) error {
+func changeAndCompact(ctx context.Context, s *server, k kubectl, w *watcher, g *gate, frozen bool) error {
 	_, mark, err := s.requests(0)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func compactBehindItsBack(ctx context.Context, s *server, k kubectl, w *watcher,
 	if err := s.compact(ctx); err != nil {
 		return err
 	}
-	if err := g.lead("tcp", s.address()); err != nil {
+	if err := g.redirect("tcp", s.address()); err != nil {
 		return err
 	}
 	if frozen {
@@ -93,29 +93,29 @@ func compactBehindItsBack(ctx context.Context, s *server, k kubectl, w *watcher,
 	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "fresh"}); err != nil {
 		return err
 	}
-	if err := w.sees(ctx, k, "last"); err != nil {
+	if err := w.awaitNewPod(ctx, k, "last"); err != nil {
 		return err
 	}
-	return errors.Join(w.matches(ctx, k, "pods", "after the compaction"),
-		compareCompactionTold(w), checkFoundByComparing(w), checkRelisted(s, mark))
+	return errors.Join(w.checkState(ctx, k, "pods", "after the compaction"),
+		compareCompactionNotifications(w), checkFoundByComparing(w), checkRelisted(s, mark))
 }
 
-func compareCompactionTold(w *watcher) error {
+func compareCompactionNotifications(w *watcher) error {
 	var differences []string
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id := range w.history {
-		if _, found := compactionTold[id.name]; !found {
+		if _, found := compactionNotifications[id.name]; !found {
 			differences = append(differences, fmt.Sprintf("%s: told %v", id, w.history[id]))
 		}
 	}
-	for name, want := range compactionTold {
-		var told []string
+	for name, want := range compactionNotifications {
+		var notified []string
 		for _, c := range w.history[identity{"Pod", "e2e", name}] {
-			told = append(told, c.kind)
+			notified = append(notified, c.kind)
 		}
-		if !slices.Equal(told, strings.Fields(want)) {
-			differences = append(differences, fmt.Sprintf("%s: told %v, not [%s]", name, told, want))
+		if !slices.Equal(notified, strings.Fields(want)) {
+			differences = append(differences, fmt.Sprintf("%s: told %v, not [%s]", name, notified, want))
 		}
 	}
 	return report("what was told", differences)

@@ -16,19 +16,19 @@ import (
 
 // A step is one command, with -n filled in. NS in it stands for the namespace, and in what is printed.
 type step struct {
-	command string
-	input   string         // standard input
-	editor  string         // of `kubectl edit`: a command that changes the file
-	args    []string       // further arguments, which may have spaces
-	only    *regexp.Regexp // compare the lines that match
-	loose   bool           // what it prints is not compared, only whether it fails
-	retry   bool           // again until it succeeds: the real server learns of its rules a moment late
+	command      string
+	input        string         // standard input
+	editor       string         // of `kubectl edit`: a command that changes the file
+	args         []string       // further arguments, which may have spaces
+	only         *regexp.Regexp // compare the lines that match
+	ignoreOutput bool           // what it prints is not compared, only whether it fails
+	retry        bool           // again until it succeeds: the real server learns of its rules a moment late
 }
 
 // changing is what differs from run to run, and what stands for it.
-var changing = []struct {
-	expression *regexp.Regexp
-	instead    string
+var variableTexts = []struct {
+	expression  *regexp.Regexp
+	replacement string
 }{
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "UID"},
 	{regexp.MustCompile(`\d{4}-\d{2}-\d{2}T[0-9:.]+Z`), "TIME"},
@@ -48,7 +48,7 @@ func compareCase(name string, steps []step) testCase {
 var unenforced = regexp.MustCompile(`(?m)^Warning: kinformer serve: .* are stored and not enforced\n`)
 
 func sameResponses(ctx context.Context, h *harness, steps []step, flags ...string) error {
-	real, s, err := h.both(ctx, flags...)
+	real, s, err := h.bothServers(ctx, flags...)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func sameResponses(ctx context.Context, h *harness, steps []step, flags ...strin
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if (wantErr == nil) != (foundErr == nil) || (!one.loose && want != found) {
+		if (wantErr == nil) != (foundErr == nil) || (!one.ignoreOutput && want != found) {
 			differences = append(differences, fmt.Errorf("kubectl %s\nreal: %v\n%s\nserve: %v\n%s", one.command, wantErr, want, foundErr, found))
 		}
 	}
@@ -92,8 +92,8 @@ func (s step) run(ctx context.Context, k kubectl, namespace string) (string, err
 	command.Stdout, command.Stderr = &out, &out
 	err := command.Run()
 	text := strings.ReplaceAll(out.String(), namespace, "NS")
-	for _, one := range changing {
-		text = one.expression.ReplaceAllString(text, one.instead)
+	for _, one := range variableTexts {
+		text = one.expression.ReplaceAllString(text, one.replacement)
 	}
 	var kept []string
 	for line := range strings.SplitSeq(text, "\n") {

@@ -20,7 +20,7 @@ var connectionCases = []testCase{
 	{name: "half-open-plain", kinformerOnly: true, run: halfOpenPlain},
 }
 
-func throughProxy(scheme string, serve func(*forwarder, net.Conn) (string, error)) func(context.Context, *harness) error {
+func throughProxy(scheme string, serve func(*testProxy, net.Conn) (string, error)) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
 		s, err := h.realServer(ctx)
 		if err != nil {
@@ -60,15 +60,15 @@ func throughProxy(scheme string, serve func(*forwarder, net.Conn) (string, error
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.passed == 0 || f.refused == 0 || f.wrong != "" {
-			return fmt.Errorf("%d connections through the proxy, %d refused: %s", f.passed, f.refused, f.wrong)
+		if f.forwarded == 0 || f.rejected == 0 || f.leak != "" {
+			return fmt.Errorf("%d connections through the proxy, %d refused: %s", f.forwarded, f.rejected, f.leak)
 		}
 		return errors.Join(w.check(), w.process.stop())
 	}
 }
 
 // Informers of one kinformer, and the connections that they may share.
-const manyOfThem, sharedConnections = 100, 2
+const informerCount, maxConnections = 100, 2
 
 // manyInformers watches a hundred resources of the project's own making at once.
 func manyInformers(ctx context.Context, h *harness) error {
@@ -79,7 +79,7 @@ func manyInformers(ctx context.Context, h *harness) error {
 	k := h.kubectl(s)
 	var definitions []any
 	var resources []string
-	for i := range manyOfThem {
+	for i := range informerCount {
 		plural := fmt.Sprintf("things%d", i)
 		definitions = append(definitions, definition(plural, fmt.Sprintf("Thing%d", i)))
 		resources = append(resources, plural+".v1.e2e.example.com")
@@ -106,22 +106,22 @@ func manyInformers(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	if err := t.await(ctx, "all to be synced", func() bool { return len(t.synced) == manyOfThem }); err != nil {
+	if err := t.await(ctx, "all to be synced", func() bool { return len(t.synced) == informerCount }); err != nil {
 		return err
 	}
 	// All of them watch: one of the first, one of the last.
-	for _, i := range []int{0, manyOfThem - 1} {
+	for _, i := range []int{0, informerCount - 1} {
 		if err := k.create(ctx, object{"apiVersion": "e2e.example.com/v1", "kind": fmt.Sprintf("Thing%d", i),
 			"metadata": object{"name": "the-one", "namespace": "default"}}); err != nil {
 			return err
 		}
 	}
-	last := fmt.Sprintf("Thing%d", manyOfThem-1)
-	if err := t.await(ctx, "both changes", func() bool { return t.told["Thing0"] == 1 && t.told[last] == 1 }); err != nil {
+	last := fmt.Sprintf("Thing%d", informerCount-1)
+	if err := t.await(ctx, "both changes", func() bool { return t.added["Thing0"] == 1 && t.added[last] == 1 }); err != nil {
 		return err
 	}
-	if n := g.connections(); n > sharedConnections {
-		return fmt.Errorf("%d informers made %d connections", manyOfThem, n)
+	if n := g.connections(); n > maxConnections {
+		return fmt.Errorf("%d informers made %d connections", informerCount, n)
 	}
 	return t.process.stop()
 }
@@ -138,23 +138,23 @@ func definition(plural, kind string) object {
 // What kinformer promises: a dead connection is noticed within 45 s; where something on the way answers for it, within 90 s. Then it has
 // some seconds for its pause, the new connection, and what it has missed.
 const (
-	noticedWithin       = 45 * time.Second
-	silenceWithin       = 90 * time.Second
-	upToDateAgainWithin = 5 * time.Second
+	noticeLimit  = 45 * time.Second
+	silenceLimit = 90 * time.Second
+	catchUpLimit = 5 * time.Second
 )
 
 // inTime tells how long kinformer, up to date again now, has taken since its connection died, and compares with what it promises.
-func inTime(died time.Time, promise time.Duration) error {
+func checkRecoveryTime(died time.Time, limit time.Duration) error {
 	took := time.Since(died)
 	fmt.Printf("# noticed, connected anew and up to date after %.1f s\n", took.Seconds())
-	if took > promise+upToDateAgainWithin {
-		return fmt.Errorf("a dead connection was noticed, and made up for, after %s: later than %s and %s", took, promise, upToDateAgainWithin)
+	if took > limit+catchUpLimit {
+		return fmt.Errorf("a dead connection was noticed, and made up for, after %s: later than %s and %s", took, limit, catchUpLimit)
 	}
 	return nil
 }
 
 func halfOpen(ctx context.Context, h *harness) error {
-	s, k, err := h.prepared(ctx, "create namespace e2e")
+	s, k, err := h.preparedServer(ctx, "create namespace e2e")
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func halfOpen(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	if err := w.sees(ctx, k, "before"); err != nil {
+	if err := w.awaitNewPod(ctx, k, "before"); err != nil {
 		return err
 	}
 	_, mark, err := s.requests(0)
@@ -171,7 +171,7 @@ func halfOpen(ctx context.Context, h *harness) error {
 	}
 	before := g.connections()
 	died := time.Now()
-	g.drop()
+	g.makeHalfOpen()
 	if err := k.runAll(ctx, "run after -n e2e --image=example.com/after:1", "label pod before -n e2e dropped=yes",
 		"create deployment after -n e2e --image=example.com/after:1"); err != nil {
 		return err
@@ -182,9 +182,9 @@ func halfOpen(ctx context.Context, h *harness) error {
 	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "after"}, identity{"Deployment", "e2e", "after"}); err != nil {
 		return err
 	}
-	errs := []error{inTime(died, noticedWithin)}
+	errs := []error{checkRecoveryTime(died, noticeLimit)}
 	for resource := range kindOf {
-		errs = append(errs, noList(s, mark, resource))
+		errs = append(errs, checkNoList(s, mark, resource))
 	}
-	return errors.Join(append(errs, w.matches(ctx, k, watchedResources, "after the silence"), w.process.stop())...)
+	return errors.Join(append(errs, w.checkState(ctx, k, watchedResources, "after the silence"), w.process.stop())...)
 }

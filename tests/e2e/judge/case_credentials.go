@@ -16,8 +16,8 @@ import (
 )
 
 var credentialCases = []testCase{
-	{name: "token-file-rotated", kinformerOnly: true, run: rotated("token-file-rotated", tokenFile)},
-	{name: "exec-plugin", kinformerOnly: true, run: rotated("exec-plugin", execPlugin)},
+	{name: "token-file-rotated", kinformerOnly: true, run: rotateToken("token-file-rotated", tokenFile)},
+	{name: "exec-plugin", kinformerOnly: true, run: rotateToken("exec-plugin", execPlugin)},
 	{name: "certificates-renewed", kinformerOnly: true, run: certificatesRenewed},
 	{name: "impersonation", kinformerOnly: true, run: impersonation},
 	{name: "tls-server-name", kinformerOnly: true, run: tlsServerName},
@@ -25,7 +25,7 @@ var credentialCases = []testCase{
 }
 
 // ticket is a service account's token that can be taken away: it is bound to a secret, and goes with it.
-func (k kubectl) ticket(ctx context.Context, secret string) (string, error) {
+func (k kubectl) boundToken(ctx context.Context, secret string) (string, error) {
 	if err := k.runAll(ctx, "create secret generic "+secret+" -n e2e"); err != nil {
 		return "", err
 	}
@@ -33,7 +33,7 @@ func (k kubectl) ticket(ctx context.Context, secret string) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-func (k kubectl) prepareWatcher(ctx context.Context) error {
+func (k kubectl) createServiceAccount(ctx context.Context) error {
 	return k.runAll(ctx, "create namespace e2e", "create serviceaccount watcher -n e2e",
 		"create clusterrolebinding watcher --clusterrole=cluster-admin --serviceaccount=e2e:watcher")
 }
@@ -80,31 +80,31 @@ func replaceFile(path, text string) error {
 }
 
 // ticketServer is a server for this case alone, with a watcher's first token.
-func (h *harness) ticketServer(ctx context.Context) (*server, kubectl, string, error) {
-	s, k, err := h.prepared(ctx)
+func (h *harness) serverWithToken(ctx context.Context) (*server, kubectl, string, error) {
+	s, k, err := h.preparedServer(ctx)
 	if err != nil {
 		return nil, k, "", err
 	}
-	if err := k.prepareWatcher(ctx); err != nil {
+	if err := k.createServiceAccount(ctx); err != nil {
 		return nil, k, "", err
 	}
-	token, err := k.ticket(ctx, "first")
+	token, err := k.boundToken(ctx, "first")
 	return s, k, token, err
 }
 
 // watchBefore watches pods with a kubeconfig, and has told a first one.
-func (h *harness) watchBefore(ctx context.Context, k kubectl, kubeconfig string) (*watcher, error) {
-	w, err := h.watchThrough(ctx, []string{"--kubeconfig", kubeconfig}, "pods", "pods")
+func (h *harness) watchAndAwaitPod(ctx context.Context, k kubectl, kubeconfig string) (*watcher, error) {
+	w, err := h.watchUntilSynced(ctx, []string{"--kubeconfig", kubeconfig}, "pods", "pods")
 	if err != nil {
 		return nil, err
 	}
-	return w, w.sees(ctx, k, "before")
+	return w, w.awaitNewPod(ctx, k, "before")
 }
 
 // rotated is a case in which the token that kinformer watches with is taken away, and another one is where it came from.
-func rotated(name string, user func(h *harness, token string) ([]string, error)) func(context.Context, *harness) error {
+func rotateToken(name string, user func(h *harness, token string) ([]string, error)) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
-		s, k, first, err := h.ticketServer(ctx)
+		s, k, first, err := h.serverWithToken(ctx)
 		if err != nil {
 			return err
 		}
@@ -120,11 +120,11 @@ func rotated(name string, user func(h *harness, token string) ([]string, error))
 		if err != nil {
 			return err
 		}
-		w, err := h.watchBefore(ctx, k, kubeconfig)
+		w, err := h.watchAndAwaitPod(ctx, k, kubeconfig)
 		if err != nil {
 			return err
 		}
-		second, err := k.ticket(ctx, "second")
+		second, err := k.boundToken(ctx, "second")
 		if err != nil {
 			return err
 		}
@@ -134,14 +134,14 @@ func rotated(name string, user func(h *harness, token string) ([]string, error))
 		if err := k.runAll(ctx, "delete secret first -n e2e"); err != nil {
 			return err
 		}
-		if err := awaitRefused(ctx, s, first); err != nil {
+		if err := awaitTokenRevoked(ctx, s, first); err != nil {
 			return err
 		}
 		g.cut()
-		if err := w.sees(ctx, k, "after"); err != nil {
+		if err := w.awaitNewPod(ctx, k, "after"); err != nil {
 			return err
 		}
-		errs := []error{w.matches(ctx, k, "pods", "after the rotation")}
+		errs := []error{w.checkState(ctx, k, "pods", "after the rotation")}
 		if text, err := os.ReadFile(filepath.Join(h.caseDir, "runs")); err == nil {
 			if bytes.Count(text, []byte("\n")) < 2 || !bytes.Contains(text, []byte(`"interactive":false`)) ||
 				!bytes.Contains(text, []byte(`"server":"https://`+g.address)) {
@@ -168,7 +168,7 @@ func awaitCondition(ctx context.Context, what string, holds func() bool) error {
 }
 
 // awaitRefused waits until the server has forgotten that the token was good.
-func awaitRefused(ctx context.Context, s *server, token string) error {
+func awaitTokenRevoked(ctx context.Context, s *server, token string) error {
 	config, err := s.restConfig()
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func awaitRefused(ctx context.Context, s *server, token string) error {
 // certificatesRenewed: the authority, the server's certificate and the client's are all other ones. Kinformer finds the
 // new files by itself, gives up its old connection, and goes on.
 func certificatesRenewed(ctx context.Context, h *harness) error {
-	s, k, err := h.prepared(ctx, "create namespace e2e")
+	s, k, err := h.preparedServer(ctx, "create namespace e2e")
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func certificatesRenewed(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	w, err := h.watchBefore(ctx, k, kubeconfig)
+	w, err := h.watchAndAwaitPod(ctx, k, kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -227,19 +227,19 @@ func certificatesRenewed(ctx context.Context, h *harness) error {
 	if err := awaitCondition(ctx, "kinformer's new connection", func() bool { return g.connections() > before }); err != nil {
 		return err
 	}
-	if err := w.sees(ctx, k, "after"); err != nil {
+	if err := w.awaitNewPod(ctx, k, "after"); err != nil {
 		return err
 	}
 	// And the next connection is a matter of course.
 	g.cut()
-	if err := w.sees(ctx, k, "later"); err != nil {
+	if err := w.awaitNewPod(ctx, k, "later"); err != nil {
 		return err
 	}
-	return errors.Join(w.matches(ctx, k, "pods", "after the renewal"), noList(s, mark, "pods"), w.process.stop())
+	return errors.Join(w.checkState(ctx, k, "pods", "after the renewal"), checkNoList(s, mark, "pods"), w.process.stop())
 }
 
 // noList: since the mark kinformer has only gone on with its watches.
-func noList(s *server, mark int64, resource string) error {
+func checkNoList(s *server, mark int64, resource string) error {
 	requests, _, err := s.requests(mark)
 	if err != nil {
 		return err
@@ -311,7 +311,7 @@ func tlsServerName(ctx context.Context, h *harness) error {
 
 // restartCredentials: the server goes and comes back under watchers of every kind of credentials.
 func restartCredentials(ctx context.Context, h *harness) error {
-	s, k, token, err := h.ticketServer(ctx)
+	s, k, token, err := h.serverWithToken(ctx)
 	if err != nil {
 		return err
 	}
@@ -360,7 +360,7 @@ func restartCredentials(ctx context.Context, h *harness) error {
 		if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "after"}); err != nil {
 			return err
 		}
-		errs = append(errs, w.matches(ctx, k, "pods", w.process.name), w.process.stop())
+		errs = append(errs, w.checkState(ctx, k, "pods", w.process.name), w.process.stop())
 	}
 	return errors.Join(errs...)
 }

@@ -17,8 +17,8 @@ import (
 var electorCases = []testCase{{name: "electors-mixed", run: electorsMixed}}
 
 const (
-	ofOurs     = "ours"
-	ofClientGo = "client-go"
+	libraryKind  = "ours"
+	clientGoKind = "client-go"
 )
 
 // candidate is a running program that wants to lead; tests/e2e/elector/README.md has what it prints.
@@ -36,7 +36,7 @@ type term struct {
 
 // terms reads what a candidate has said; it also gives whether it leads, and whom it took for the leader last.
 func (c *candidate) terms() (terms []term, leads bool, leader string, err error) {
-	for _, line := range c.out.with("") {
+	for _, line := range c.out.withPrefix("") {
 		words := strings.Fields(line)
 		if len(words) == 3 && words[0] == "leader" {
 			leader = words[1]
@@ -74,13 +74,13 @@ type election struct {
 func (e *election) start(kind string) (*candidate, error) {
 	program := filepath.Join(e.h.bin, "elector")
 	var err error
-	if kind == ofOurs && !e.h.isReference {
-		if program, err = e.h.built("tests", "programs", "elect"); err != nil {
+	if kind == libraryKind && !e.h.isReference {
+		if program, err = e.h.builtProgram("tests", "programs", "elect"); err != nil {
 			return nil, err
 		}
 	}
 	c := &candidate{kind: kind, identity: fmt.Sprintf("%s-%d", kind, len(e.all)+1), out: newLines()}
-	c.process, err = e.h.start(c.identity, c.out.take, program, "--kubeconfig", e.kubeconfig, "--namespace", "default", "--name", "electors",
+	c.process, err = e.h.start(c.identity, c.out.addLine, program, "--kubeconfig", e.kubeconfig, "--namespace", "default", "--name", "electors",
 		"--identity", c.identity, "--lease-duration", "3000", "--renew-deadline", "2000", "--retry-period", "500")
 	if err == nil {
 		e.all = append(e.all, c)
@@ -139,9 +139,9 @@ func (e *election) signal(which syscall.Signal, to func(*candidate) bool) error 
 
 // The ways in which a leader is lost.
 const (
-	isKilled = "killed"
-	isPaused = "paused"
-	leaves   = "asked to leave"
+	isKilled  = "killed"
+	isPaused  = "paused"
+	isStopped = "asked to leave"
 )
 
 // takeOver loses the leader, lets only candidates of one kind run meanwhile, and gives the one that leads then.
@@ -161,7 +161,7 @@ func (e *election) takeOver(ctx context.Context, leader *candidate, how, to stri
 		leader.process.kill()
 	case isPaused:
 		err = leader.process.command.Process.Signal(syscall.SIGSTOP)
-	case leaves:
+	case isStopped:
 		err = leader.process.stop()
 	}
 	if err != nil {
@@ -191,14 +191,14 @@ func electorsMixed(ctx context.Context, h *harness) error {
 		return err
 	}
 	e := &election{h: h, kubeconfig: s.file("kubeconfig-admin")}
-	leader, err := e.start(ofOurs)
+	leader, err := e.start(libraryKind)
 	if err != nil {
 		return err
 	}
 	if _, err := e.awaitLeader(ctx, 0, func(*candidate) bool { return true }); err != nil {
 		return err
 	}
-	for _, kind := range []string{ofOurs, ofClientGo, ofClientGo} {
+	for _, kind := range []string{libraryKind, clientGoKind, clientGoKind} {
 		if _, err := e.start(kind); err != nil {
 			return err
 		}
@@ -207,8 +207,8 @@ func electorsMixed(ctx context.Context, h *harness) error {
 		return err
 	}
 	for _, step := range []struct{ how, to string }{
-		{isKilled, ofClientGo}, {isKilled, ofOurs}, {isPaused, ofClientGo}, {isPaused, ofOurs}, {leaves, ofClientGo}, {leaves, ofOurs},
-		{isPaused, ofOurs},
+		{isKilled, clientGoKind}, {isKilled, libraryKind}, {isPaused, clientGoKind}, {isPaused, libraryKind}, {isStopped, clientGoKind}, {isStopped, libraryKind},
+		{isPaused, libraryKind},
 	} {
 		from := leader
 		if leader, err = e.takeOver(ctx, leader, step.how, step.to); err != nil {

@@ -39,9 +39,9 @@ var getCases = []testCase{
 		}
 		return getNames(ctx, s.kubectl, "--server", s.url)
 	}},
-	{name: "get-ends", kinformerOnly: true, run: getEnds},
-	{name: "refused-token", kinformerOnly: true, run: refused("not-a-token", "unauthorized")},
-	{name: "refused-forbidden", kinformerOnly: true, run: refused("", "forbidden")},
+	{name: "get-ends", kinformerOnly: true, run: getErrors},
+	{name: "refused-token", kinformerOnly: true, run: checkRejected("not-a-token", "unauthorized")},
+	{name: "refused-forbidden", kinformerOnly: true, run: checkRejected("", "forbidden")},
 }
 
 // getReal: the same objects as kubectl's, of all namespaces, of one, one by name, and those of a selector.
@@ -138,7 +138,7 @@ func connect(flags func(*server) ([]string, error)) func(context.Context, *harne
 
 // refused is a case in which the server refuses kinformer by its token, or, where none is given, by that of a user who may
 // do nothing: kinformer says why, and ends with status 3 in the time it is given.
-func refused(token, why string) func(context.Context, *harness) error {
+func checkRejected(token, why string) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
 		s, err := h.realServer(ctx)
 		if err != nil {
@@ -168,7 +168,7 @@ func refused(token, why string) func(context.Context, *harness) error {
 }
 
 // said is what a program prints to stdout, and the lines of its stderr that have kubectl's words.
-func said(ctx context.Context, h *harness, argv ...string) (string, bool) {
+func kubectlOutput(ctx context.Context, h *harness, argv ...string) (string, bool) {
 	out, err := h.run(ctx, "", argv...)
 	if err == nil {
 		return out, true
@@ -208,8 +208,8 @@ func getNames(ctx context.Context, k kubectl, connection ...string) error {
 		{"get", "-n", "names", "cm", `a\`, "-o", "name"},
 		{"get", "-n", "names", "cm", "a=b", "-o", "name"},
 	} {
-		want, wantOK := said(ctx, k.h, append(append([]string{}, kubectlArgv...), words...)...)
-		got, gotOK := said(ctx, k.h, append(append([]string{k.h.kinformer}, words...), connection...)...)
+		want, wantOK := kubectlOutput(ctx, k.h, append(append([]string{}, kubectlArgv...), words...)...)
+		got, gotOK := kubectlOutput(ctx, k.h, append(append([]string{k.h.kinformer}, words...), connection...)...)
 		if got != want || gotOK != wantOK {
 			differences = append(differences, fmt.Sprintf("%s: %s", strings.Join(words, " "), firstDifference(got, want)))
 		}
@@ -218,12 +218,12 @@ func getNames(ctx context.Context, k kubectl, connection ...string) error {
 }
 
 // getEnds: what does not pass by waiting ends get at once, with kubectl's message; kinformer's own words follow it.
-func getEnds(ctx context.Context, h *harness) error {
+func getErrors(ctx context.Context, h *harness) error {
 	s, err := h.realServer(ctx)
 	if err != nil {
 		return err
 	}
-	nobody, closed, err := s.strangers()
+	nobody, closed, err := s.nobodyAndClosedPort()
 	if err != nil {
 		return err
 	}
@@ -235,10 +235,10 @@ func getEnds(ctx context.Context, h *harness) error {
 	kubectl := k.argv("get", "pods", "-n", "default")
 	kubectl[2] = "/dev/null" // no kubeconfig
 	ca := []string{"--certificate-authority", s.file("ca.crt")}
-	ways := []struct {
-		name   string
-		flags  []string
-		begins bool // only the beginning of the message is kubectl's
+	scenarios := []struct {
+		name       string
+		flags      []string
+		prefixOnly bool // only the beginning of the message is kubectl's
 	}{
 		{"a wrong token", append([]string{"--server", s.url, "--token", "wrong"}, ca...), false},
 		{"no permission", append([]string{"--server", s.url, "--token", nobody}, ca...), false},
@@ -247,14 +247,14 @@ func getEnds(ctx context.Context, h *harness) error {
 		{"another authority", []string{"--server", s.url, "--token", "x"}, true},
 	}
 	var differences []string
-	for _, way := range ways {
-		want, _ := said(ctx, h, append(append([]string{}, kubectl...), way.flags...)...)
-		got, ok := said(ctx, h, append([]string{h.kinformer, "get", "pods", "-n", "default"}, way.flags...)...)
-		if way.begins {
+	for _, scenario := range scenarios {
+		want, _ := kubectlOutput(ctx, h, append(append([]string{}, kubectl...), scenario.flags...)...)
+		got, ok := kubectlOutput(ctx, h, append([]string{h.kinformer, "get", "pods", "-n", "default"}, scenario.flags...)...)
+		if scenario.prefixOnly {
 			want, got = strings.SplitN(want, ":", 2)[0], strings.SplitN(got, ":", 2)[0]
 		}
 		if ok || want == "" || got != want {
-			differences = append(differences, fmt.Sprintf("%s: %q, not %q", way.name, got, want))
+			differences = append(differences, fmt.Sprintf("%s: %q, not %q", scenario.name, got, want))
 		}
 	}
 	return report("why get ends, beside kubectl", differences)

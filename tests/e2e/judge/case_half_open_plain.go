@@ -48,13 +48,13 @@ func newNetwork(ctx context.Context, h *harness) *network {
 
 func (n *network) remove() {
 	_ = exec.Command("ip", "netns", "del", n.name).Run()
-	n.lose(false)
+	n.dropPackets(false)
 }
 
 // lose makes what is sent to the client go nowhere, without a word to anybody.
-func (n *network) lose(isLosing bool) error {
+func (n *network) dropPackets(isDropping bool) error {
 	what := "del"
-	if isLosing {
+	if isDropping {
 		what = "add"
 	}
 	return exec.Command("ip", "route", what, "blackhole", n.client+"/32").Run()
@@ -95,23 +95,23 @@ func halfOpenPlain(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	var lose, restore func() error
+	var dropPackets, restore func() error
 	var noticed func() bool
 	var w *watcher
-	promise := noticedWithin
+	limit := noticeLimit
 	if n != nil {
 		w, err = h.watchBy([]string{"ip", "netns", "exec", n.name}, "kinformer", "pods", "-A", "--server", s.url)
-		lose, restore = func() error { return n.lose(true) }, func() error { return n.lose(false) }
+		dropPackets, restore = func() error { return n.dropPackets(true) }, func() error { return n.dropPackets(false) }
 		noticed = func() bool { return !isConnected(w.process.command.Process.Pid, address) }
 	} else {
 		g, gateErr := h.openGate("tcp", at.Host)
 		if gateErr != nil {
 			return gateErr
 		}
-		promise = silenceWithin
+		limit = silenceLimit
 		w, err = h.watch("kinformer", "pods", "-A", "--server", "http://"+g.address)
 		before := 0
-		lose = func() error { before = g.connections(); g.drop(); return nil }
+		dropPackets = func() error { before = g.connections(); g.makeHalfOpen(); return nil }
 		restore = func() error { return nil }
 		noticed = func() bool { return g.connections() > before }
 	}
@@ -132,7 +132,7 @@ func halfOpenPlain(ctx context.Context, h *harness) error {
 		return err
 	}
 	died := time.Now()
-	if err := errors.Join(lose(), pod("after")); err != nil {
+	if err := errors.Join(dropPackets(), pod("after")); err != nil {
 		return err
 	}
 	if err := awaitCondition(ctx, "the connection to be given up", noticed); err != nil {
@@ -144,5 +144,5 @@ func halfOpenPlain(ctx context.Context, h *harness) error {
 	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "after"}); err != nil {
 		return err
 	}
-	return errors.Join(inTime(died, promise), w.check(), w.process.stop())
+	return errors.Join(checkRecoveryTime(died, limit), w.check(), w.process.stop())
 }

@@ -20,7 +20,7 @@ const idlePause = 40 * time.Second
 
 var idleCases = []testCase{
 	{name: "serve-idle-connection", kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
-		real, plain, err := h.both(ctx)
+		real, plain, err := h.bothServers(ctx)
 		if err != nil {
 			return err
 		}

@@ -151,14 +151,14 @@ func informersOverChurn(ctx context.Context, h *harness, maker informerMaker, st
 // awaitStore waits until what the informer holds fulfils the condition: it looks again after each change.
 func awaitStore(ctx context.Context, informer cache.SharedIndexInformer, fulfilled func() bool) error {
 	changed := make(chan struct{}, 1)
-	note := func() {
+	notify := func() {
 		select {
 		case changed <- struct{}{}:
 		default:
 		}
 	}
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { note() }, UpdateFunc: func(any, any) { note() }, DeleteFunc: func(any) { note() }})
+		AddFunc: func(any) { notify() }, UpdateFunc: func(any, any) { notify() }, DeleteFunc: func(any) { notify() }})
 	if err != nil {
 		return err
 	}

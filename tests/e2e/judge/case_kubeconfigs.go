@@ -20,10 +20,10 @@ var kubeconfigCases = []testCase{{name: "kubeconfigs", kinformerOnly: true, run:
 
 // On purpose, kinformer does not do as client-go.
 const (
-	same           = ""
-	weRefuse       = "refused by kinformer alone"
-	clientGoRefuse = "refused by client-go alone"
-	otherwise      = "read otherwise"
+	same               = ""
+	onlyKinformerFails = "refused by kinformer alone"
+	onlyClientGoFails  = "refused by client-go alone"
+	readDifferently    = "read otherwise"
 )
 
 type kubeconfig struct {
@@ -36,25 +36,25 @@ type kubeconfig struct {
 }
 
 func compareKubeconfigs(ctx context.Context, h *harness) error {
-	shower := filepath.Join(filepath.Dir(h.kinformer), "..", "tests", "programs", "show_config")
+	showConfig := filepath.Join(filepath.Dir(h.kinformer), "..", "tests", "programs", "show_config")
 	files, err := tlsFiles()
 	if err != nil {
 		return err
 	}
 	var errs []error
 	counts := map[string]int{}
-	total, alike, refused := 0, 0, 0
+	total, alike, rejected := 0, 0, 0
 	for i, k := range allKubeconfigs(files) {
 		total++
 		dir := filepath.Join(h.caseDir, fmt.Sprint(i))
 		if err := k.write(dir, files); err != nil {
 			return err
 		}
-		theirs, err := k.ask(ctx, dir, filepath.Join(h.bin, "kubeconfig"))
+		theirs, err := k.read(ctx, dir, filepath.Join(h.bin, "kubeconfig"))
 		if err != nil {
 			return err
 		}
-		ours, err := k.ask(ctx, dir, shower)
+		ours, err := k.read(ctx, dir, showConfig)
 		if err != nil {
 			return err
 		}
@@ -66,13 +66,13 @@ func compareKubeconfigs(ctx context.Context, h *harness) error {
 		case found != same:
 			counts[found]++
 		case theirs["error"] != nil:
-			refused++
+			rejected++
 		default:
 			alike++
 		}
 	}
 	fmt.Printf("# %d kubeconfigs: %d read alike, %d refused by both; on purpose: %d refused by kinformer alone, %d by client-go alone, %d read otherwise\n",
-		total, alike, refused, counts[weRefuse], counts[clientGoRefuse], counts[otherwise])
+		total, alike, rejected, counts[onlyKinformerFails], counts[onlyClientGoFails], counts[readDifferently])
 	return errors.Join(errs...)
 }
 
@@ -82,13 +82,13 @@ func compareResponses(ours, theirs map[string]any) string {
 	case weFail && theyFail:
 		return same
 	case weFail:
-		return weRefuse
+		return onlyKinformerFails
 	case theyFail:
-		return clientGoRefuse
+		return onlyClientGoFails
 	case reflect.DeepEqual(ours, theirs):
 		return same
 	}
-	return otherwise
+	return readDifferently
 }
 
 func (k kubeconfig) write(dir string, shared map[string]string) error {
@@ -107,7 +107,7 @@ func (k kubeconfig) write(dir string, shared map[string]string) error {
 }
 
 // ask gives a program's answer, made comparable: a set is sorted, a path without its dots.
-func (k kubeconfig) ask(ctx context.Context, dir, program string) (map[string]any, error) {
+func (k kubeconfig) read(ctx context.Context, dir, program string) (map[string]any, error) {
 	flags := strings.Fields(strings.ReplaceAll(k.flags, "DIR/", dir+"/"))
 	command := exec.CommandContext(ctx, program, flags...)
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}

@@ -51,7 +51,7 @@ func (h *harness) serve(ctx context.Context, arguments ...string) (*served, erro
 	}
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	argv := append([]string{h.kinformer, "serve", "--write-kubeconfig", kubeconfig}, arguments...)
-	p, err := h.start("serve", out.take, argv...)
+	p, err := h.start("serve", out.addLine, argv...)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func deploymentNamed(name string) object {
 }
 
 // A command of the script, with -n filled in, and what its output must be, contain, or complain of.
-type response struct{ command, equals, contains, complains string }
+type expectation struct{ command, equals, contains, errorContains string }
 
 func kubectlScript(ctx context.Context, k kubectl) error {
 	namespace := object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": kubectlNamespace}}
@@ -94,7 +94,7 @@ func kubectlScript(ctx context.Context, k kubectl) error {
 		return err
 	}
 	table := newLines()
-	watch, err := k.h.start("kubectl-watch", table.take,
+	watch, err := k.h.start("kubectl-watch", table.addLine,
 		k.argv("get", "pods", "-n", kubectlNamespace, "--watch", "--output-watch-events", "--no-headers")...)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func kubectlScript(ctx context.Context, k kubectl) error {
 			return err
 		}
 	}
-	if err := checkResponses(ctx, k, responsesBeforeDelete); err != nil {
+	if err := checkExpectations(ctx, k, expectationsBeforeDelete); err != nil {
 		return err
 	}
 	if err := k.create(ctx, podNamed("a")); err == nil || !strings.Contains(err.Error(), `(AlreadyExists): error when creating`) ||
@@ -119,7 +119,7 @@ func kubectlScript(ctx context.Context, k kubectl) error {
 	if err := staleReplace(ctx, k); err != nil {
 		return err
 	}
-	if err := checkResponses(ctx, k, responsesOfDelete); err != nil {
+	if err := checkExpectations(ctx, k, expectationsOfDelete); err != nil {
 		return err
 	}
 	if _, err := table.await(ctx, watch, "DELETED b "); err != nil {
@@ -128,7 +128,7 @@ func kubectlScript(ctx context.Context, k kubectl) error {
 	return errors.Join(checkWatchTable(table), endedBySignal(watch))
 }
 
-var responsesBeforeDelete = []response{
+var expectationsBeforeDelete = []expectation{
 	{command: "get pods -o name", equals: "pod/a\npod/b"},
 	{command: "get po --no-headers", contains: "a "},
 	{command: "get deploy,pods -o name", equals: "deployment.apps/web\npod/a\npod/b"},
@@ -151,8 +151,8 @@ var responsesBeforeDelete = []response{
 	{command: "get deployment web -o jsonpath={.spec.template.spec.containers[0].image}", equals: "example.com/c:2"},
 	{command: "get deployment web -o jsonpath={.metadata.generation}", equals: "2"},
 	{command: "get pods --chunk-size=1 -o name", equals: "pod/a\npod/b"},
-	{command: "get pod nothing", complains: `Error from server (NotFound): pods "nothing" not found`},
-	{command: "get nonsense", complains: `the server doesn't have a resource type "nonsense"`},
+	{command: "get pod nothing", errorContains: `Error from server (NotFound): pods "nothing" not found`},
+	{command: "get nonsense", errorContains: `the server doesn't have a resource type "nonsense"`},
 	{command: "get --raw /api/v1/namespaces/" + kubectlNamespace + "/pods/a", contains: `"kind":"Pod"`},
 	{command: "get --raw /api/v1/namespaces/" + kubectlNamespace + "/pods?limit=1", contains: `"remainingItemCount":1`},
 	{command: "get --raw /healthz", equals: "ok"},
@@ -162,18 +162,18 @@ var responsesBeforeDelete = []response{
 	{command: "version", contains: "Server Version: v1."},
 }
 
-var responsesOfDelete = []response{
+var expectationsOfDelete = []expectation{
 	{command: "delete deployment web", contains: `deployment.apps "web" deleted`},
 	{command: "delete pod a", contains: `pod "a" deleted`},
 	{command: "get pods -o name", equals: "pod/b"},
-	{command: "get pod a", complains: `Error from server (NotFound): pods "a" not found`},
-	{command: "delete pod a", complains: `Error from server (NotFound): pods "a" not found`},
+	{command: "get pod a", errorContains: `Error from server (NotFound): pods "a" not found`},
+	{command: "delete pod a", errorContains: `Error from server (NotFound): pods "a" not found`},
 	{command: "delete pod a --ignore-not-found", equals: ""},
 	{command: "delete pods -l tier=front", contains: `pod "b" deleted`},
 	{command: "get pods,deployments -o name", equals: ""},
 }
 
-func checkResponses(ctx context.Context, k kubectl, responses []response) error {
+func checkExpectations(ctx context.Context, k kubectl, responses []expectation) error {
 	var differences []string
 	for _, a := range responses {
 		words := strings.Fields(a.command)
@@ -187,9 +187,9 @@ func checkResponses(ctx context.Context, k kubectl, responses []response) error 
 		out, err := k.run(ctx, words...)
 		out = strings.TrimSpace(out)
 		switch {
-		case a.complains != "":
-			if err == nil || !strings.Contains(err.Error(), a.complains) {
-				differences = append(differences, fmt.Sprintf("%s: no %q, but %v", a.command, a.complains, err))
+		case a.errorContains != "":
+			if err == nil || !strings.Contains(err.Error(), a.errorContains) {
+				differences = append(differences, fmt.Sprintf("%s: no %q, but %v", a.command, a.errorContains, err))
 			}
 		case err != nil:
 			differences = append(differences, err.Error())
@@ -235,7 +235,7 @@ func staleReplace(ctx context.Context, k kubectl) error {
 func checkWatchTable(table *lines) error {
 	var differences []string
 	for _, name := range []string{"a", "b"} {
-		added, modified, deleted := table.with("ADDED "+name+" "), table.with("MODIFIED "+name+" "), table.with("DELETED "+name+" ")
+		added, modified, deleted := table.withPrefix("ADDED "+name+" "), table.withPrefix("MODIFIED "+name+" "), table.withPrefix("DELETED "+name+" ")
 		if len(added) != 1 || len(deleted) != 1 || len(modified) < 3 {
 			differences = append(differences, fmt.Sprintf("pod %s: %d added, %d modified, %d deleted", name, len(added),
 				len(modified), len(deleted)))

@@ -19,7 +19,7 @@ var lagCases = []testCase{{name: "lagging-cache", run: laggingCache}}
 const auditLogInterval = 50 * time.Millisecond
 
 // How often kinformer may ask the one that lags, in two cuts of its connection and the seconds of the lag.
-const maxRequestsOfLag = 12
+const maxLagRequests = 12
 
 func laggingCache(ctx context.Context, h *harness) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -100,7 +100,7 @@ func laggingCache(ctx context.Context, h *harness) error {
 	}
 
 	// Moved, and cut once more at once: the watch goes on there, then the copy is asked for anew, newer than this server has it.
-	if err := errors.Join(kinformerGate.lead("tcp", lagging.address()), informerGate.lead("tcp", lagging.address())); err != nil {
+	if err := errors.Join(kinformerGate.redirect("tcp", lagging.address()), informerGate.redirect("tcp", lagging.address())); err != nil {
 		return err
 	}
 	isOpened := func(r request) bool { return isPlainWatch(r) }
@@ -112,8 +112,8 @@ func laggingCache(ctx context.Context, h *harness) error {
 	if err := churn(ctx, client, churnSeed+2); err != nil {
 		return err
 	}
-	asksAnew := func(r request) bool { return isStreamingList(r) || r.code >= 400 }
-	if err := lagging.awaitRequest(ctx, "new list by kinformer", asksAnew); err != nil {
+	isRelist := func(r request) bool { return isStreamingList(r) || r.code >= 400 }
+	if err := lagging.awaitRequest(ctx, "new list by kinformer", isRelist); err != nil {
 		return err
 	}
 	behind := witnessOfLag.historyOf(seen)
@@ -135,12 +135,12 @@ func laggingCache(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	if n := count(requests, "pods", func(request) bool { return true }); n > maxRequestsOfLag {
+	if n := count(requests, "pods", func(request) bool { return true }); n > maxLagRequests {
 		return fmt.Errorf("%d requests to the server that lags", n)
 	}
 
 	// And back, in the middle of changes.
-	if err := errors.Join(kinformerGate.lead("tcp", good.address()), informerGate.lead("tcp", good.address())); err != nil {
+	if err := errors.Join(kinformerGate.redirect("tcp", good.address()), informerGate.redirect("tcp", good.address())); err != nil {
 		return err
 	}
 	if err := errors.Join(churn(ctx, client, churnSeed+3), k.runAll(ctx, "run last -n churn --image=example.com/last:1")); err != nil {

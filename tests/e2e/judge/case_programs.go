@@ -51,7 +51,7 @@ func programCases() []testCase {
 	var cases []testCase
 	for _, p := range clientPrograms {
 		cases = append(cases, testCase{
-			name: "clients-" + p.name, kinformerOnly: true, onRequest: p.slow, deadline: programDeadline,
+			name: "clients-" + p.name, kinformerOnly: true, allClientsOnly: p.slow, deadline: programDeadline,
 			run: func(ctx context.Context, h *harness) error { return runProgram(ctx, h, p) },
 		})
 	}
@@ -72,7 +72,7 @@ func runProgram(ctx context.Context, h *harness, p clientProgram) error {
 	if err := buildProgram(ctx, start); err != nil {
 		return err
 	}
-	real, plain, err := h.both(ctx)
+	real, plain, err := h.bothServers(ctx)
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,13 @@ import (
 
 // A rawStep is one request. In its path and body NS stands for the case's namespace, and GROUP for its API group.
 type rawStep struct {
-	method, path string
-	contentType  string // "": application/json
-	body         string
-	as           string   // impersonated; NS in it too
-	groups       []string // in these groups
-	codeOnly     bool     // compare the status and the reason alone
-	await        bool     // ask again until it is no longer forbidden: roles take a moment
+	method, path   string
+	contentType    string // "": application/json
+	body           string
+	as             string   // impersonated; NS in it too
+	groups         []string // in these groups
+	codeOnly       bool     // compare the status and the reason alone
+	retryForbidden bool     // ask again until it is no longer forbidden: roles take a moment
 }
 
 const (
@@ -41,7 +41,7 @@ func rawCase(name string, steps []rawStep, flags ...string) testCase {
 }
 
 func sameRawResponses(ctx context.Context, h *harness, steps []rawStep, flags []string) error {
-	real, configs, err := h.bothConfigs(ctx, flags...)
+	real, restConfigs, err := h.bothConfigs(ctx, flags...)
 	if err != nil {
 		return err
 	}
@@ -50,11 +50,11 @@ func sameRawResponses(ctx context.Context, h *harness, steps []rawStep, flags []
 		body: `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"NS"}}`}
 	var differences []error
 	for _, one := range append([]rawStep{create}, steps...) {
-		want, err := one.run(ctx, configs.real, namespace)
+		want, err := one.run(ctx, restConfigs.real, namespace)
 		if err != nil {
 			return err
 		}
-		found, err := one.run(ctx, configs.served, namespace)
+		found, err := one.run(ctx, restConfigs.served, namespace)
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (s rawStep) run(ctx context.Context, config *rest.Config, namespace string)
 		}
 		notYet := response.StatusCode == http.StatusNotFound && strings.Contains(string(text), "404 page not found") ||
 			response.StatusCode == http.StatusTooManyRequests
-		isForbidden := s.await && response.StatusCode == http.StatusForbidden
+		isForbidden := s.retryForbidden && response.StatusCode == http.StatusForbidden
 		if notYet && strings.Contains(s.path, "GROUP") || isForbidden {
 			select {
 			case <-ctx.Done():
@@ -119,21 +119,21 @@ func (s rawStep) describe(response *http.Response, text []byte, namespace string
 		if s.codeOnly {
 			obj = object{"reason": obj["reason"]}
 		}
-		stripRun(obj)
+		stripVariableFields(obj)
 		if written, err := json.Marshal(obj); err == nil {
 			shown = string(written)
 		}
 	}
 	shown = strings.ReplaceAll(shown, namespace, "NS")
-	for _, one := range changing {
-		shown = one.expression.ReplaceAllString(shown, one.instead)
+	for _, one := range variableTexts {
+		shown = one.expression.ReplaceAllString(shown, one.replacement)
 	}
 	warnings := response.Header.Values("Warning")
 	return fmt.Sprintf("%d %q %s", response.StatusCode, warnings, shown)
 }
 
 // stripRun takes out what the object's metadata say of this run, in lists too.
-func stripRun(obj object) {
+func stripVariableFields(obj object) {
 	if metadata, isObject := obj["metadata"].(object); isObject {
 		for _, name := range []string{"uid", "resourceVersion", "creationTimestamp"} {
 			delete(metadata, name)
@@ -149,15 +149,15 @@ func stripRun(obj object) {
 	if items, isList := obj["items"].([]any); isList {
 		for _, item := range items {
 			if item, isObject := item.(object); isObject {
-				stripRun(item)
+				stripVariableFields(item)
 			}
 		}
 	}
 }
 
-func orElse(text, instead string) string {
+func orElse(text, replacement string) string {
 	if text == "" {
-		return instead
+		return replacement
 	}
 	return text
 }

@@ -216,9 +216,9 @@ func rbacSteps() []rawStep {
 					verb + `"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"` + verb + `-NS"}]}`})
 	}
 	steps = append(steps,
-		rawStep{method: "GET", path: rawMaps + "?limit=1", as: "list-NS", await: true, codeOnly: true},
-		rawStep{method: "GET", path: rawMaps + "?watch=1&timeoutSeconds=1", as: "watch-NS", await: true, codeOnly: true},
-		rawStep{method: "PATCH", path: rawMaps + "/none", contentType: mergePatch, body: "{}", as: "patch-NS", await: true, codeOnly: true})
+		rawStep{method: "GET", path: rawMaps + "?limit=1", as: "list-NS", retryForbidden: true, codeOnly: true},
+		rawStep{method: "GET", path: rawMaps + "?watch=1&timeoutSeconds=1", as: "watch-NS", retryForbidden: true, codeOnly: true},
+		rawStep{method: "PATCH", path: rawMaps + "/none", contentType: mergePatch, body: "{}", as: "patch-NS", retryForbidden: true, codeOnly: true})
 	for _, query := range []string{"", "watch=False", "watch=fALSE", "watch=0", "watch=false&watch=true", "watch=1&timeoutSeconds=1", "watch&timeoutSeconds=1",
 		"watch=true&watch=false&timeoutSeconds=1"} {
 		steps = append(steps,

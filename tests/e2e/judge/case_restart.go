@@ -78,7 +78,7 @@ func (how restart) run(ctx context.Context, h *harness, s *server, w *watcher) e
 	}
 	k := h.kubectl(s)
 	if how.frozen {
-		if err := goOnWithout(ctx, s, k); err != nil {
+		if err := changeWhileFrozen(ctx, s, k); err != nil {
 			return err
 		}
 		if err := w.process.command.Process.Signal(syscall.SIGCONT); err != nil {
@@ -113,7 +113,7 @@ func (how restart) run(ctx context.Context, h *harness, s *server, w *watcher) e
 
 // goOnWithout makes changes that kinformer can only find by comparing: it has no connection to this server yet, whose
 // memory of changes is shorter than what kinformer missed. One pod is new, one is gone, one is another one of the same name.
-func goOnWithout(ctx context.Context, s *server, k kubectl) error {
+func changeWhileFrozen(ctx context.Context, s *server, k kubectl) error {
 	if err := k.runAll(ctx,
 		"run fresh -n e2e --image=example.com/fresh:1",
 		"delete pod gone -n e2e",

@@ -23,7 +23,7 @@ const (
 )
 
 func restored(ctx context.Context, h *harness) error {
-	s, _, err := h.prepared(ctx,
+	s, _, err := h.preparedServer(ctx,
 		"create namespace e2e",
 		"create configmap counter -n e2e",
 		"run kept -n e2e --image=example.com/kept:1",
@@ -46,13 +46,13 @@ func restored(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	if err := restoreBehindItsBack(ctx, h, s, w, g); err != nil {
+	if err := restoreBackup(ctx, h, s, w, g); err != nil {
 		return errors.Join(err, w.check())
 	}
 	return w.process.stop()
 }
 
-func restoreBehindItsBack(ctx context.Context, h *harness, s *server, w *watcher, g *gate) error {
+func restoreBackup(ctx context.Context, h *harness, s *server, w *watcher, g *gate) error {
 	if err := writeAfterBackup(ctx, s); err != nil {
 		return err
 	}
@@ -78,11 +78,11 @@ func restoreBehindItsBack(ctx context.Context, h *harness, s *server, w *watcher
 	if err := errors.Join(os.RemoveAll(s.file("etcd")), os.Rename(s.file("backup"), s.file("etcd"))); err != nil {
 		return err
 	}
-	w.allowGoingBack()
+	w.allowOlderVersions()
 	if s, err = h.ownServer(ctx); err != nil {
 		return err
 	}
-	if err := g.lead("tcp", s.address()); err != nil {
+	if err := g.redirect("tcp", s.address()); err != nil {
 		return err
 	}
 	if err := s.awaitRequestAfter(ctx, mark, "watch by kinformer", isPlainWatch); err != nil {
@@ -100,11 +100,11 @@ func restoreBehindItsBack(ctx context.Context, h *harness, s *server, w *watcher
 		return err
 	}
 	k := h.kubectl(s)
-	if err := w.sees(ctx, k, "last"); err != nil {
+	if err := w.awaitNewPod(ctx, k, "last"); err != nil {
 		return err
 	}
-	return errors.Join(w.matches(ctx, k, "pods", "after the restore"), checkGhost(w, ghost),
-		checkNoticed(s, mark))
+	return errors.Join(w.checkState(ctx, k, "pods", "after the restore"), checkGhost(w, ghost),
+		checkRestoreRequests(s, mark))
 }
 
 // writeAfterBackup takes the server's version far beyond the backup's.
@@ -152,7 +152,7 @@ func checkGhost(w *watcher, ghost identity) error {
 }
 
 // checkNoticed: one object was asked for at the version that the server does not know, and then there was one list.
-func checkNoticed(s *server, mark int64) error {
+func checkRestoreRequests(s *server, mark int64) error {
 	requests, _, err := s.requests(mark)
 	if err != nil {
 		return err

@@ -31,10 +31,10 @@ type situation struct {
 	deploymentName string // of the Foo
 	replicas       int    // of the Foo; 0: it does not say
 	// given makes the Deployment that is there before; nil: none.
-	given  func(foo *unstructured.Unstructured) object
-	writes []string
-	event  string // reason of an Event about the Foo; "": none
-	left   int64  // replicas that the Deployment has at the end; 0: there is none
+	given        func(foo *unstructured.Unstructured) object
+	writes       []string
+	event        string // reason of an Event about the Foo; "": none
+	replicasLeft int64  // replicas that the Deployment has at the end; 0: there is none
 }
 
 func givenDeployment(replicas int, change func(metadata object)) func(*unstructured.Unstructured) object {
@@ -96,7 +96,7 @@ func sampleWrites(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	controller, err := h.startOurs("sample-controller", s.file("kubeconfig-kinformer"))
+	controller, err := h.startLibraryController("sample-controller", s.file("kubeconfig-kinformer"))
 	if err != nil {
 		return err
 	}
@@ -142,19 +142,19 @@ func (it situation) check(ctx context.Context, st *stage, foo *unstructured.Unst
 	if err != nil {
 		return "", err
 	}
-	if (deployment != nil) != (it.left > 0) || deployment != nil && number(deployment, "spec", "replicas") != it.left {
-		return fmt.Sprintf("the Deployment is %v, wanted %d replicas", deployment, it.left), nil
+	if (deployment != nil) != (it.replicasLeft > 0) || deployment != nil && number(deployment, "spec", "replicas") != it.replicasLeft {
+		return fmt.Sprintf("the Deployment is %v, wanted %d replicas", deployment, it.replicasLeft), nil
 	}
 	if slices.Contains(wrote, createsDeployment) || slices.Contains(wrote, updatesDeployment) {
-		have, err := plain(deployment)
+		have, err := plainObject(deployment)
 		if err != nil {
 			return "", err
 		}
-		want, err := plain(&unstructured.Unstructured{Object: sampleDeployment(foo, "test-deployment", int(it.left))})
+		want, err := plainObject(&unstructured.Unstructured{Object: sampleDeployment(foo, "test-deployment", int(it.replicasLeft))})
 		if err != nil {
 			return "", err
 		}
-		if path := notWithin("", want, have); path != "" {
+		if path := missingField("", want, have); path != "" {
 			return "the Deployment differs at " + path, nil
 		}
 	}
@@ -172,12 +172,12 @@ func (it situation) check(ctx context.Context, st *stage, foo *unstructured.Unst
 }
 
 // notWithin is the first path at which the fields of want are not in have, or "".
-func notWithin(path string, want, have any) string {
+func missingField(path string, want, have any) string {
 	switch want := want.(type) {
 	case object:
 		haveObject, _ := have.(object)
 		for key, value := range want {
-			if found := notWithin(path+"."+key, value, haveObject[key]); found != "" {
+			if found := missingField(path+"."+key, value, haveObject[key]); found != "" {
 				return found
 			}
 		}
@@ -188,7 +188,7 @@ func notWithin(path string, want, have any) string {
 			return fmt.Sprintf("%s: %d parts, wanted %d", path, len(haveList), len(want))
 		}
 		for i := range want {
-			if found := notWithin(fmt.Sprintf("%s[%d]", path, i), want[i], haveList[i]); found != "" {
+			if found := missingField(fmt.Sprintf("%s[%d]", path, i), want[i], haveList[i]); found != "" {
 				return found
 			}
 		}
@@ -214,7 +214,7 @@ func writesIn(entries []auditEntry, namespace string) (writes []string, wrong st
 		switch code := entry.ResponseStatus.Code; {
 		case code < 400 && (len(writes) == 0 || writes[len(writes)-1] != what):
 			writes = append(writes, what)
-		case code >= 400 && !isLate(code):
+		case code >= 400 && !isStaleCacheStatus(code):
 			wrong += fmt.Sprintf("%s: HTTP %d; ", what, code)
 		}
 	}
@@ -223,7 +223,7 @@ func writesIn(entries []auditEntry, namespace string) (writes []string, wrong st
 
 // isLate says that a write failed for what its controller could not know yet: its cache is a moment behind the server, so the object
 // has another version by now, or is gone. Any other failure is wrong.
-func isLate(code int) bool { return code == 409 || code == 404 }
+func isStaleCacheStatus(code int) bool { return code == 409 || code == 404 }
 
 // sampleSideBySide runs the script with Kubernetes' own controller, then with the library's.
 func sampleSideBySide(ctx context.Context, h *harness) error {
@@ -241,11 +241,11 @@ func sampleSideBySide(ctx context.Context, h *harness) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	makePodsReady(ctx, client)
-	want, err := h.runSampleScript(ctx, s, "gos", func(kubeconfig string) (*process, error) { return h.startGos("gos", kubeconfig) })
+	want, err := h.runSampleScript(ctx, s, "gos", func(kubeconfig string) (*process, error) { return h.startKubernetesController("gos", kubeconfig) })
 	if err != nil {
 		return fmt.Errorf("Kubernetes' own: %w", err)
 	}
-	got, err := h.runSampleScript(ctx, s, "ours", func(kubeconfig string) (*process, error) { return h.startOurs("ours", kubeconfig) })
+	got, err := h.runSampleScript(ctx, s, "ours", func(kubeconfig string) (*process, error) { return h.startLibraryController("ours", kubeconfig) })
 	if err != nil {
 		return fmt.Errorf("ours: %w", err)
 	}
@@ -268,14 +268,14 @@ func sampleSideBySide(ctx context.Context, h *harness) error {
 			}
 		}
 	}
-	if got.writes > maxWritesBeside*want.writes {
+	if got.writes > maxWriteRatio*want.writes {
 		differences = append(differences, fmt.Sprintf("ours wrote %d times, Kubernetes' own %d times", got.writes, want.writes))
 	}
 	return report("the two controllers", differences)
 }
 
 // How many writes come of a change depends on which of its events a reconcile is in time for. This many times as many are a defect.
-const maxWritesBeside = 3
+const maxWriteRatio = 3
 
 // scriptResult is what a controller has made of the script.
 type scriptResult struct {
@@ -307,7 +307,7 @@ func (h *harness) runSampleScript(ctx context.Context, s *server, name string, s
 		if err := step.run(ctx, st); err != nil {
 			return result, fmt.Errorf("%s: %w", step.name, err)
 		}
-		what, err := st.look(ctx)
+		what, err := st.readState(ctx)
 		if err != nil {
 			return result, err
 		}
@@ -316,7 +316,7 @@ func (h *harness) runSampleScript(ctx context.Context, s *server, name string, s
 	if result.described, err = st.describe(ctx); err != nil {
 		return result, err
 	}
-	if result.events, err = st.eventsSeen(ctx); err != nil {
+	if result.events, err = st.eventTexts(ctx); err != nil {
 		return result, err
 	}
 	if err := controller.stop(); err != nil {
@@ -337,7 +337,7 @@ func (h *harness) runSampleScript(ctx context.Context, s *server, name string, s
 		}
 		result.writes++
 		line := strings.TrimSpace(fmt.Sprintf("%s %s %s", entry.Verb, entry.resource(), query.Get("fieldManager")))
-		if code := entry.ResponseStatus.Code; code >= 400 && !isLate(code) {
+		if code := entry.ResponseStatus.Code; code >= 400 && !isStaleCacheStatus(code) {
 			wrong += fmt.Sprintf("%s: HTTP %d; ", line, code)
 		}
 		if !slices.Contains(result.requests, line) {

@@ -19,26 +19,26 @@ var sampleKilledCases = []testCase{
 }
 
 // changes makes random changes of Foos and their Deployments, and knows what must come of them.
-type changes struct {
+type randomChanges struct {
 	*stage
 	random *rand.Rand
 	want   map[string]int // replicas of each Foo
 }
 
 const (
-	mostFoos     = 6
-	mostReplicas = 3
+	maxFoos     = 6
+	maxReplicas = 3
 )
 
-func newChanges(st *stage, seed uint64) *changes {
-	return &changes{stage: st, random: rand.New(rand.NewPCG(seed, 0)), want: map[string]int{}}
+func newRandomChanges(st *stage, seed uint64) *randomChanges {
+	return &randomChanges{stage: st, random: rand.New(rand.NewPCG(seed, 0)), want: map[string]int{}}
 }
 
 // make makes some changes. A Deployment is named as its Foo.
-func (c *changes) make(ctx context.Context, count int) error {
+func (c *randomChanges) apply(ctx context.Context, count int) error {
 	for range count {
-		name := fmt.Sprintf("foo-%d", c.random.IntN(mostFoos))
-		replicas := 1 + c.random.IntN(mostReplicas)
+		name := fmt.Sprintf("foo-%d", c.random.IntN(maxFoos))
+		replicas := 1 + c.random.IntN(maxReplicas)
 		kind := c.random.IntN(10)
 		var err error
 		switch _, found := c.want[name]; {
@@ -64,11 +64,11 @@ func (c *changes) make(ctx context.Context, count int) error {
 }
 
 // await waits until each Foo has what it asks for, and no Deployment is left of others.
-func (c *changes) await(ctx context.Context) error {
+func (c *randomChanges) await(ctx context.Context) error {
 	return awaitState(ctx, "end of all changes", func() (string, error) {
 		for _, name := range slices.Sorted(maps.Keys(c.want)) {
-			if missing, err := c.missing(ctx, name, name, int64(c.want[name])); missing != "" || err != nil {
-				return missing, err
+			if fooProblem, err := c.fooProblem(ctx, name, name, int64(c.want[name])); fooProblem != "" || err != nil {
+				return fooProblem, err
 			}
 		}
 		list, err := c.list(ctx, deployments)
@@ -85,11 +85,11 @@ func (c *changes) await(ctx context.Context) error {
 }
 
 // The audit log is looked at so often where a controller is to be killed right after one of its writes.
-const killInterval = 2 * time.Millisecond
+const auditPollInterval = 2 * time.Millisecond
 
 // awaitWrites waits until the controller has written so many times, or all is done.
-func (c *changes) awaitWrites(ctx context.Context, mark int64, count int) error {
-	ticker := time.NewTicker(killInterval)
+func (c *randomChanges) awaitWrites(ctx context.Context, mark int64, count int) error {
+	ticker := time.NewTicker(auditPollInterval)
 	defer ticker.Stop()
 	limited, cancel := context.WithTimeout(ctx, stateDeadline)
 	defer cancel()
@@ -131,8 +131,8 @@ func sampleKilled(ctx context.Context, h *harness) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	makePodsReady(ctx, st.client)
-	c := newChanges(st, killSeed)
-	controller, err := h.startOurs("sample-controller", s.file("kubeconfig-kinformer"))
+	c := newRandomChanges(st, killSeed)
+	controller, err := h.startLibraryController("sample-controller", s.file("kubeconfig-kinformer"))
 	for life := range killCount {
 		if err != nil {
 			return err
@@ -141,7 +141,7 @@ func sampleKilled(ctx context.Context, h *harness) error {
 		if err != nil {
 			return err
 		}
-		if err := c.make(ctx, 2*mostFoos); err != nil {
+		if err := c.apply(ctx, 2*maxFoos); err != nil {
 			return err
 		}
 		// Each life begins with a status for each Foo at least: so many writes come.
@@ -149,10 +149,10 @@ func sampleKilled(ctx context.Context, h *harness) error {
 			return err
 		}
 		controller.kill()
-		if err := c.make(ctx, mostFoos/2); err != nil {
+		if err := c.apply(ctx, maxFoos/2); err != nil {
 			return err
 		}
-		if controller, err = h.startOurs("sample-controller", s.file("kubeconfig-kinformer")); err != nil {
+		if controller, err = h.startLibraryController("sample-controller", s.file("kubeconfig-kinformer")); err != nil {
 			return err
 		}
 		if err := c.await(ctx); err != nil {
@@ -183,7 +183,7 @@ func sampleTakeover(ctx context.Context, h *harness) error {
 	makePodsReady(ctx, st.client)
 	controllers := map[string]*process{}
 	start := func(identity string) error {
-		p, err := h.startOurs(identity, s.file("kubeconfig-kinformer"), "--leader-elect", "--lease-namespace", st.namespace, "--identity", identity)
+		p, err := h.startLibraryController(identity, s.file("kubeconfig-kinformer"), "--leader-elect", "--lease-namespace", st.namespace, "--identity", identity)
 		controllers[identity] = p
 		return err
 	}
@@ -191,7 +191,7 @@ func sampleTakeover(ctx context.Context, h *harness) error {
 		return err
 	}
 	other := "second"
-	c := newChanges(st, killSeed)
+	c := newRandomChanges(st, killSeed)
 	leader, err := st.awaitHolder(ctx, "")
 	if err != nil {
 		return err
@@ -203,13 +203,13 @@ func sampleTakeover(ctx context.Context, h *harness) error {
 		if err := start(other); err != nil {
 			return err
 		}
-		if err := c.make(ctx, mostFoos); err != nil {
+		if err := c.apply(ctx, maxFoos); err != nil {
 			return err
 		}
 		if err := end(controllers[leader]); err != nil {
 			return err
 		}
-		if err := c.make(ctx, mostFoos); err != nil {
+		if err := c.apply(ctx, maxFoos); err != nil {
 			return err
 		}
 		if other, err = st.awaitHolder(ctx, leader); err != nil {

@@ -94,7 +94,7 @@ func sampleRights(ctx context.Context, h *harness) error {
 	if err := st.k.runAll(ctx, "apply -f "+manifest); err != nil {
 		return err
 	}
-	kubeconfig, err := h.actAs(s, "system:serviceaccount:"+r.namespace+":"+r.account)
+	kubeconfig, err := h.kubeconfigAs(s, "system:serviceaccount:"+r.namespace+":"+r.account)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func sampleRights(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	controller, err := h.startOurs("sample-controller", kubeconfig, "--leader-elect", "--lease-namespace", r.namespace, "--identity", "me")
+	controller, err := h.startLibraryController("sample-controller", kubeconfig, "--leader-elect", "--lease-namespace", r.namespace, "--identity", "me")
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func sampleRights(ctx context.Context, h *harness) error {
 }
 
 // actAs is a kubeconfig of the audited user, who acts as another one.
-func (h *harness) actAs(s *server, user string) (string, error) {
+func (h *harness) kubeconfigAs(s *server, user string) (string, error) {
 	text, err := os.ReadFile(s.file("kubeconfig-kinformer"))
 	if err != nil {
 		return "", err

@@ -154,13 +154,13 @@ func serveWatch(ctx context.Context, h *harness) error {
 func comparePrefixes(observer, witness *record) error {
 	var differences []string
 	for id := range observer.log {
-		saw, happened := observer.historyOf(id), witness.historyOf(id)
-		end := len(happened)
-		for end > 0 && happened[end-1].version != saw[len(saw)-1].version {
+		observed, actual := observer.historyOf(id), witness.historyOf(id)
+		end := len(actual)
+		for end > 0 && actual[end-1].version != observed[len(observed)-1].version {
 			end--
 		}
-		if !follows(saw, happened[:end]) {
-			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, saw, happened))
+		if !follows(observed, actual[:end]) {
+			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, observed, actual))
 		}
 	}
 	return report(fmt.Sprintf("what %s saw, beside %s", observer.name, witness.name), differences)

@@ -45,17 +45,17 @@ func servedWithToken(ctx context.Context, h *harness) error {
 	}
 	wrong := rest.AnonymousClientConfig(config)
 	wrong.BearerToken = "wrong"
-	if err := refusedAs(ctx, wrong, apierrors.IsUnauthorized); err != nil {
+	if err := checkListError(ctx, wrong, apierrors.IsUnauthorized); err != nil {
 		return err
 	}
-	if err := refusedAs(ctx, rest.AnonymousClientConfig(config), apierrors.IsForbidden); err != nil {
+	if err := checkListError(ctx, rest.AnonymousClientConfig(config), apierrors.IsForbidden); err != nil {
 		return err
 	}
 	return informerAgainstLists(ctx, config, true)
 }
 
 // refusedAs tells whether a list of pods fails as it should.
-func refusedAs(ctx context.Context, config *rest.Config, as func(error) bool) error {
+func checkListError(ctx context.Context, config *rest.Config, as func(error) bool) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err

@@ -79,7 +79,7 @@ var storageCases = []testCase{
 		{command: "delete -f - --raw /api/v1/namespaces/NS/configmaps/x", input: `{"orphanDependents":true,"propagationPolicy":"Orphan"}`},
 		{command: "delete -f - --raw /api/v1/namespaces/NS/configmaps/x", input: `{"dryRun":["No"]}`},
 		{command: "create job j --image=example.com/j:1"},
-		{command: "delete --raw /apis/batch/v1/namespaces/NS/jobs/j", loose: true},
+		{command: "delete --raw /apis/batch/v1/namespaces/NS/jobs/j", ignoreOutput: true},
 		{command: "get job j -o jsonpath={.metadata.finalizers}{.metadata.generation}"},
 		{command: "create -f -", input: mapWith(`"name":"w","finalizers":["bad","a b/c"]`)},
 		{command: "create -f -", input: mapWith(`"name":"w","finalizers":["orphan","foregroundDeletion"]`)},
@@ -96,7 +96,7 @@ var storageCases = []testCase{
 	compareCase("serve-versions", []step{
 		{command: "create -f -", input: versionsText},
 		{command: "wait --for=condition=Established crd/foos.NS.example.com --timeout=30s"},
-		{command: "get --raw /apis/NS.example.com/v1/namespaces/NS/foos", loose: true, retry: true},
+		{command: "get --raw /apis/NS.example.com/v1/namespaces/NS/foos", ignoreOutput: true, retry: true},
 		{command: "get --raw /apis/NS.example.com"},
 		{command: "create -f -", input: `{"apiVersion":"NS.example.com/v1","kind":"Foo","metadata":{"name":"f"},"spec":{"a":"1","replicas":2}}`},
 		{command: "get foos.v1beta2.NS.example.com f -o yaml"},

@@ -22,7 +22,7 @@ const watchedResources = "pods,deployments,namespaces"
 
 // script is what kubectl does, and what each step must be told as. A pod gets its deletionTimestamp first, then it goes; a
 // namespace stays, terminating, until someone empties and finalizes it.
-var script = []struct{ command, told string }{
+var script = []struct{ command, notified string }{
 	{"create namespace e2e-new", "ADDED Namespace e2e-new"},
 	{"label namespace e2e-new stage=one", "MODIFIED Namespace e2e-new"},
 	{"run c -n e2e --image=example.com/c:1 --labels=app=c", "ADDED Pod e2e/c"},
@@ -90,8 +90,8 @@ func watchReal(ctx context.Context, h *harness, streaming bool, flags ...string)
 	if err := compareObjects("after SYNCED", w.snapshot(), before); err != nil {
 		return err
 	}
-	if told := w.changeCount(); told != 0 {
-		return fmt.Errorf("%d changes told before there was one", told)
+	if notified := w.changeCount(); notified != 0 {
+		return fmt.Errorf("%d changes told before there was one", notified)
 	}
 
 	for _, step := range script {
@@ -142,7 +142,7 @@ func perform(ctx context.Context, k kubectl, command string) error {
 func compareScript(r *record) error {
 	want := map[string][]string{}
 	for _, step := range script {
-		words := strings.Fields(step.told) // changes, kind and name
+		words := strings.Fields(step.notified) // changes, kind and name
 		id := strings.Join(words[len(words)-2:], " ")
 		want[id] = append(want[id], words[:len(words)-2]...)
 	}
@@ -153,14 +153,14 @@ func compareScript(r *record) error {
 		}
 	}
 	for text, kinds := range want {
-		var told []string
+		var notified []string
 		for _, c := range r.historyOf(parseIdentity(text)) {
 			if c.kind != initialChange {
-				told = append(told, c.kind)
+				notified = append(notified, c.kind)
 			}
 		}
-		if strings.Join(told, " ") != strings.Join(kinds, " ") {
-			differences = append(differences, fmt.Sprintf("%s: told %v, done %v", text, told, kinds))
+		if strings.Join(notified, " ") != strings.Join(kinds, " ") {
+			differences = append(differences, fmt.Sprintf("%s: told %v, done %v", text, notified, kinds))
 		}
 	}
 	return report("what was told, beside the script", differences)

@@ -29,15 +29,15 @@ var webSocketCases = []testCase{
 }
 
 func sameMessages(ctx context.Context, h *harness, flags ...string) error {
-	_, configs, err := h.bothConfigs(ctx, flags...)
+	_, restConfigs, err := h.bothConfigs(ctx, flags...)
 	if err != nil {
 		return err
 	}
-	want, err := messagesOf(ctx, configs.real)
+	want, err := messagesOf(ctx, restConfigs.real)
 	if err != nil {
 		return fmt.Errorf("the real server: %w", err)
 	}
-	found, err := messagesOf(ctx, configs.served)
+	found, err := messagesOf(ctx, restConfigs.served)
 	if err != nil {
 		return fmt.Errorf("kinformer serve: %w", err)
 	}
@@ -94,7 +94,7 @@ func messagesOf(ctx context.Context, config *rest.Config) ([]string, error) {
 		if err := json.Unmarshal([]byte(text), &event); err != nil {
 			return nil, errors.Join(err, connection.Close())
 		}
-		stripRun(event.Object)
+		stripVariableFields(event.Object)
 		written, err := json.Marshal(event.Object)
 		if err != nil {
 			return nil, err

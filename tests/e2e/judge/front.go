@@ -24,16 +24,16 @@ type front struct {
 	streams  int // of one connection at most; 0: as many as Go allows
 	listener net.Listener
 
-	mu        sync.Mutex
-	turn      *turn             // takes new connections
-	open      map[net.Conn]bool // the clients' connections
-	accepted  int
-	saysClose bool // each answer has its connection take no more streams, as kube-apiserver's --goaway-chance does
-	protocols map[string]int
+	mu               sync.Mutex
+	instance         *instance         // takes new connections
+	open             map[net.Conn]bool // the clients' connections
+	accepted         int
+	closesConnection bool // each answer has its connection take no more streams, as kube-apiserver's --goaway-chance does
+	protocols        map[string]int
 }
 
 // turn is a server of the front's: it serves until another one takes its place.
-type turn struct {
+type instance struct {
 	front   *front
 	server  *http.Server
 	waiting chan net.Conn
@@ -64,7 +64,7 @@ func (h *harness) openFront(s *server, streams int) (*front, error) {
 		to:   &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true},
 		tls:  &tls.Config{Certificates: []tls.Certificate{certificate}},
 		open: map[net.Conn]bool{}, protocols: map[string]int{}}
-	f.turn = f.newTurn()
+	f.instance = f.newInstance()
 	go f.accept()
 	return f, nil
 }
@@ -76,7 +76,7 @@ func (f *front) accept() {
 			return
 		}
 		f.mu.Lock()
-		now := f.turn
+		now := f.instance
 		f.accepted++
 		f.mu.Unlock()
 		select {
@@ -87,15 +87,15 @@ func (f *front) accept() {
 	}
 }
 
-func (f *front) newTurn() *turn {
-	t := &turn{front: f, waiting: make(chan net.Conn), closed: make(chan struct{}), ended: make(chan struct{})}
-	t.server = &http.Server{Handler: t, TLSConfig: f.tls.Clone(), ConnState: f.note,
+func (f *front) newInstance() *instance {
+	t := &instance{front: f, waiting: make(chan net.Conn), closed: make(chan struct{}), ended: make(chan struct{})}
+	t.server = &http.Server{Handler: t, TLSConfig: f.tls.Clone(), ConnState: f.trackConnection,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: f.streams}}
 	go func() { _ = t.server.ServeTLS(t, "", "") }()
 	return t
 }
 
-func (t *turn) Accept() (net.Conn, error) {
+func (t *instance) Accept() (net.Conn, error) {
 	select {
 	case client := <-t.waiting:
 		return client, nil
@@ -104,14 +104,14 @@ func (t *turn) Accept() (net.Conn, error) {
 	}
 }
 
-func (t *turn) Addr() net.Addr { return t.front.listener.Addr() }
+func (t *instance) Addr() net.Addr { return t.front.listener.Addr() }
 
-func (t *turn) Close() error {
+func (t *instance) Close() error {
 	t.once.Do(func() { close(t.closed) })
 	return nil
 }
 
-func (f *front) note(client net.Conn, state http.ConnState) {
+func (f *front) trackConnection(client net.Conn, state http.ConnState) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch state {
@@ -123,11 +123,11 @@ func (f *front) note(client net.Conn, state http.ConnState) {
 }
 
 // ServeHTTP passes an answer on as it comes, and ends it in order where the turn is told to.
-func (t *turn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (t *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := t.front
 	f.mu.Lock()
 	f.protocols[r.Proto]++
-	saysClose := f.saysClose
+	closesConnection := f.closesConnection
 	f.mu.Unlock()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -151,7 +151,7 @@ func (t *turn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.Header()[name] = values
 		}
 	}
-	if saysClose {
+	if closesConnection {
 		w.Header().Set("Connection", "close")
 	}
 	w.WriteHeader(response.StatusCode)
@@ -181,11 +181,11 @@ func (t *turn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // goAway has all connections take no more streams; what they have goes on. It gives the turn that is over.
-func (f *front) goAway() *turn {
-	next := f.newTurn()
+func (f *front) goAway() *instance {
+	next := f.newInstance()
 	f.mu.Lock()
-	old := f.turn
-	f.turn = next
+	old := f.instance
+	f.instance = next
 	f.mu.Unlock()
 	_ = old.Close()
 	go func() { _ = old.server.Shutdown(context.Background()) }()
@@ -193,15 +193,15 @@ func (f *front) goAway() *turn {
 }
 
 // end ends a turn's answers as if they were whole; Go closes the connections then.
-func (t *turn) end() { close(t.ended) }
+func (t *instance) endResponses() { close(t.ended) }
 
 // cut closes its connections.
-func (t *turn) cut() { _ = t.server.Close() }
+func (t *instance) cut() { _ = t.server.Close() }
 
-func (f *front) announce(saysClose bool) {
+func (f *front) setCloseConnection(closesConnection bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.saysClose = saysClose
+	f.closesConnection = closesConnection
 }
 
 // connections are those that are open, and all that there were.
@@ -224,7 +224,7 @@ func (f *front) onlyHTTP2() error {
 func (f *front) close() {
 	_ = f.listener.Close()
 	f.mu.Lock()
-	now := f.turn
+	now := f.instance
 	f.mu.Unlock()
 	_ = now.Close()
 	now.cut()

@@ -12,18 +12,18 @@ type gate struct {
 
 	mu          sync.Mutex
 	listener    net.Listener // nil: shut, connections are refused
-	moved       *sync.Cond   // told of each change of isHolding, and of connections that were cut
+	changed     *sync.Cond   // told of each change of isHolding, and of connections that were cut
 	network, to string       // where new connections lead
-	isHolding   bool
-	open        map[*passage]bool
+	isHeld      bool
+	open        map[*connectionPair]bool
 	accepted    int // connections so far
 }
 
 // passage is one connection through the gate.
-type passage struct {
+type connectionPair struct {
 	client, server net.Conn
 	isCut          bool
-	isDropped      bool // what is said goes nowhere, and neither side is told
+	isHalfOpen     bool // what is said goes nowhere, and neither side is told
 }
 
 // openGate leads to an address ("tcp" or "unix"), and ends with the case.
@@ -37,8 +37,8 @@ func (h *harness) openGateAt(at, network, to string) (*gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &gate{address: listener.Addr().String(), listener: listener, network: network, to: to, open: map[*passage]bool{}}
-	g.moved = sync.NewCond(&g.mu)
+	g := &gate{address: listener.Addr().String(), listener: listener, network: network, to: to, open: map[*connectionPair]bool{}}
+	g.changed = sync.NewCond(&g.mu)
 	h.gates = append(h.gates, g)
 	go g.serve(listener)
 	return g, nil
@@ -58,36 +58,36 @@ func (g *gate) serve(listener net.Listener) {
 			_ = client.Close()
 			continue
 		}
-		p := &passage{client: client, server: server}
+		p := &connectionPair{client: client, server: server}
 		g.mu.Lock()
 		g.open[p] = true
 		g.accepted++
 		if g.listener != listener || g.to != to { // meanwhile
-			g.end(p)
+			g.closePair(p)
 		}
 		g.mu.Unlock()
-		go g.pass(p, server, client, false)
-		go g.pass(p, client, server, true)
+		go g.forward(p, server, client, false)
+		go g.forward(p, client, server, true)
 	}
 }
 
-func (g *gate) pass(p *passage, to, from net.Conn, isHeld bool) {
+func (g *gate) forward(p *connectionPair, to, from net.Conn, fromServer bool) {
 	block := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(block)
 		g.mu.Lock()
-		for isHeld && g.isHolding && !p.isCut {
-			g.moved.Wait()
+		for fromServer && g.isHeld && !p.isCut {
+			g.changed.Wait()
 		}
-		isCut, isDropped := p.isCut, p.isDropped
+		isCut, isHalfOpen := p.isCut, p.isHalfOpen
 		g.mu.Unlock()
-		if isDropped && (n > 0 || err != nil && !isCut) {
+		if isHalfOpen && (n > 0 || err != nil && !isCut) {
 			if err == nil {
 				continue
 			}
 			g.mu.Lock()
 			for !p.isCut { // the other side is not told of an end, either
-				g.moved.Wait()
+				g.changed.Wait()
 			}
 			g.mu.Unlock()
 			return
@@ -98,7 +98,7 @@ func (g *gate) pass(p *passage, to, from net.Conn, isHeld bool) {
 		}
 		if isCut || err != nil {
 			g.mu.Lock()
-			g.end(p)
+			g.closePair(p)
 			g.mu.Unlock()
 			return
 		}
@@ -106,12 +106,12 @@ func (g *gate) pass(p *passage, to, from net.Conn, isHeld bool) {
 }
 
 // end closes a connection; the caller holds the lock.
-func (g *gate) end(p *passage) {
+func (g *gate) closePair(p *connectionPair) {
 	p.isCut = true
 	delete(g.open, p)
 	_ = p.client.Close()
 	_ = p.server.Close()
-	g.moved.Broadcast()
+	g.changed.Broadcast()
 }
 
 // cut ends all connections.
@@ -119,7 +119,7 @@ func (g *gate) cut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for p := range g.open {
-		g.end(p)
+		g.closePair(p)
 	}
 }
 
@@ -135,7 +135,7 @@ func (g *gate) shut() {
 }
 
 // lead ends the connections; new ones lead to this address.
-func (g *gate) lead(network, to string) error {
+func (g *gate) redirect(network, to string) error {
 	g.mu.Lock()
 	var err error
 	g.network, g.to = network, to
@@ -150,19 +150,19 @@ func (g *gate) lead(network, to string) error {
 }
 
 // hold keeps back what the server says, on connections that stay open.
-func (g *gate) hold(isHolding bool) {
+func (g *gate) hold(isHeld bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.isHolding = isHolding
-	g.moved.Broadcast()
+	g.isHeld = isHeld
+	g.changed.Broadcast()
 }
 
 // drop makes the connections that are open now half-open ones: what either side says is lost, and so is its end.
-func (g *gate) drop() {
+func (g *gate) makeHalfOpen() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for p := range g.open {
-		p.isDropped = true
+		p.isHalfOpen = true
 	}
 }
 

@@ -250,7 +250,7 @@ func (h *harness) startServer(ctx context.Context, dir string, flags ...string) 
 		return nil, err
 	}
 	var err error
-	s.process, err = startProcess(filepath.Dir(dir), apiserverName, s.out.take, argv...)
+	s.process, err = startProcess(filepath.Dir(dir), apiserverName, s.out.addLine, argv...)
 	if err != nil {
 		return nil, err
 	}

@@ -43,43 +43,43 @@ func (h *harness) watchBy(runner []string, name string, arguments ...string) (*w
 		finalStateUnknown: map[identity]bool{}}
 	argv := append(append(append([]string{}, runner...), h.kinformer, "watch", "-o", "json"), arguments...)
 	var err error
-	w.process, err = h.start(name, w.take, argv...)
+	w.process, err = h.start(name, w.addLine, argv...)
 	return w, err
 }
 
-func (w *watcher) take(text []byte) {
+func (w *watcher) addLine(text []byte) {
 	var line watchLine
 	if err := decode(text, &line); err != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.violation("not a line of JSON: %v: %.120s", err, text)
+		w.addViolation("not a line of JSON: %v: %.120s", err, text)
 		return
 	}
 	switch line.Type {
 	case "SYNCED":
-		w.takeSynced(line)
+		w.addSynced(line)
 		return
 	case addedChange, modifiedChange, deletedChange:
 	default:
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.violation("a line of unknown type: %.120s", text)
+		w.addViolation("a line of unknown type: %.120s", text)
 		return
 	}
 	if metadata, found := line.Object["metadata"].(object); found && metadata["managedFields"] != nil {
 		delete(metadata, "managedFields")
 		w.mu.Lock()
-		w.violation("%s with managedFields", line.Type)
+		w.addViolation("%s with managedFields", line.Type)
 		w.mu.Unlock()
 	}
 	if line.Type == modifiedChange && line.Old == nil {
 		w.mu.Lock()
-		w.violation("MODIFIED without old: %.120s", text)
+		w.addViolation("MODIFIED without old: %.120s", text)
 		w.mu.Unlock()
 	}
 	if line.Resync { // no case asks for one
 		w.mu.Lock()
-		w.violation("a resync: %.120s", text)
+		w.addViolation("a resync: %.120s", text)
 		w.mu.Unlock()
 		return
 	}
@@ -95,31 +95,31 @@ func (w *watcher) take(text []byte) {
 		w.initial[field(line.Object, "kind")]++
 		for resource := range w.synced {
 			if kindOf[resource] == field(line.Object, "kind") {
-				w.violation("an initial object after SYNCED: %.120s", text)
+				w.addViolation("an initial object after SYNCED: %.120s", text)
 			}
 		}
 		w.mu.Unlock()
 	}
-	w.note(kind, line.Old, line.Object)
+	w.addChange(kind, line.Old, line.Object)
 }
 
-func (w *watcher) takeSynced(line watchLine) {
+func (w *watcher) addSynced(line watchLine) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, twice := w.synced[line.Resource]; twice {
-		w.violation("SYNCED twice for %s", line.Resource)
+		w.addViolation("SYNCED twice for %s", line.Resource)
 	}
 	if kindOf[line.Resource] == "" {
-		w.violation("SYNCED for %q", line.Resource)
+		w.addViolation("SYNCED for %q", line.Resource)
 	}
 	if line.ResourceVersion == "" {
-		w.violation("SYNCED without resourceVersion for %s", line.Resource)
+		w.addViolation("SYNCED without resourceVersion for %s", line.Resource)
 	}
 	if initial := w.initial[kindOf[line.Resource]]; initial != line.Count {
-		w.violation("SYNCED says %d %s after %d initial ones", line.Count, line.Resource, initial)
+		w.addViolation("SYNCED says %d %s after %d initial ones", line.Count, line.Resource, initial)
 	}
 	w.synced[line.Resource] = line
-	w.announce()
+	w.notifyWaiters()
 }
 
 func (w *watcher) awaitSynced(ctx context.Context, resources ...string) error {

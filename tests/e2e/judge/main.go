@@ -24,10 +24,10 @@ const caseDeadline = 5 * time.Minute
 type testCase struct {
 	name string
 	// kinformerOnly says that the case needs what the client-go program in kinformer's place has not.
-	kinformerOnly bool
-	deadline      time.Duration // 0: caseDeadline
-	onRequest     bool          // runs only with -all-clients: what it needs takes long to fetch and to build
-	run           func(ctx context.Context, h *harness) error
+	kinformerOnly  bool
+	deadline       time.Duration // 0: caseDeadline
+	allClientsOnly bool          // runs only with -all-clients: what it needs takes long to fetch and to build
+	run            func(ctx context.Context, h *harness) error
 }
 
 func allCases() []testCase {
@@ -48,7 +48,7 @@ func allCases() []testCase {
 	cases = append(cases, restoredCases...)
 	cases = append(cases, bigListCases...)
 	cases = append(cases, lagCases...)
-	cases = append(cases, comeAndGoCases...)
+	cases = append(cases, availabilityCases...)
 	cases = append(cases, kubectlCases...)
 	cases = append(cases, serveCases...)
 	cases = append(cases, serveTLSCases...)
@@ -101,7 +101,7 @@ func main() {
 	}
 	var chosen []testCase
 	for _, c := range allCases() {
-		if matches.MatchString(c.name) && !(h.isReference && c.kinformerOnly) && (allClients || !c.onRequest) {
+		if matches.MatchString(c.name) && !(h.isReference && c.kinformerOnly) && (allClients || !c.allClientsOnly) {
 			chosen = append(chosen, c)
 		}
 	}

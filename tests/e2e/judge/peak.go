@@ -50,7 +50,7 @@ func peakMemory(command *exec.Cmd) (memory, error) {
 			}
 			return found, nil
 		}
-		pass := 0 // the signal that it was stopped by
+		signal := 0 // the signal that it was stopped by
 		switch {
 		case isFirst: // the exec
 			isFirst = false
@@ -68,9 +68,9 @@ func peakMemory(command *exec.Cmd) (memory, error) {
 			}
 			found = memory{sumOf(status, peakLine), sumOf(maps, shareLine), sumOf(maps, privateLine)}
 		case status.StopSignal() != syscall.SIGTRAP:
-			pass = int(status.StopSignal())
+			signal = int(status.StopSignal())
 		}
-		if err := syscall.PtraceCont(pid, pass); err != nil {
+		if err := syscall.PtraceCont(pid, signal); err != nil {
 			return memory{}, err
 		}
 	}

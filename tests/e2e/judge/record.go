@@ -25,75 +25,75 @@ func (c change) String() string { return c.kind + "@" + c.version }
 type record struct {
 	name string
 
-	mu         sync.Mutex
-	state      objects
-	history    map[identity][]change
-	log        map[identity][]object // what each change of the history left, nil where it deleted
-	changes    int                   // without the initial ones
-	newest     string                // the highest version of any change
-	violations []string
-	mayRepeat  bool
-	mayGoBack  bool
-	news       chan struct{} // closed and made anew at each change
+	mu                  sync.Mutex
+	state               objects
+	history             map[identity][]change
+	log                 map[identity][]object // what each change of the history left, nil where it deleted
+	changes             int                   // without the initial ones
+	newest              string                // the highest version of any change
+	violations          []string
+	allowsRepeats       bool
+	allowsOlderVersions bool
+	updated             chan struct{} // closed and made anew at each change
 }
 
 func newRecord(name string) *record {
 	return &record{name: name, state: objects{}, history: map[identity][]change{},
-		log: map[identity][]object{}, news: make(chan struct{})}
+		log: map[identity][]object{}, updated: make(chan struct{})}
 }
 
 // violation tells something that must not be; the caller holds the lock.
-func (r *record) violation(format string, arguments ...any) {
+func (r *record) addViolation(format string, arguments ...any) {
 	r.violations = append(r.violations, fmt.Sprintf(format, arguments...))
-	r.announce()
+	r.notifyWaiters()
 }
 
 // allowRepeats: after a new list client-go tells of every object that is still there, changed or not; kinformer must not.
 func (r *record) allowRepeats() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.mayRepeat = true
+	r.allowsRepeats = true
 }
 
 // allowGoingBack: the server was restored from a backup; its versions are lower from now on.
-func (r *record) allowGoingBack() {
+func (r *record) allowOlderVersions() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.mayGoBack = true
+	r.allowsOlderVersions = true
 }
 
-func (r *record) announce() {
-	close(r.news)
-	r.news = make(chan struct{})
+func (r *record) notifyWaiters() {
+	close(r.updated)
+	r.updated = make(chan struct{})
 }
 
 // note takes one change; old is what the observer says was there before, where it says so.
-func (r *record) note(kind string, old, obj object) {
+func (r *record) addChange(kind string, old, obj object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id, err := identify(obj)
 	if err != nil {
-		r.violation("%s: %v", kind, err)
+		r.addViolation("%s: %v", kind, err)
 		return
 	}
 	before, present := r.state[id]
-	if r.mayRepeat && present && kind == modifiedChange && versionOf(obj) == versionOf(before) {
+	if r.allowsRepeats && present && kind == modifiedChange && versionOf(obj) == versionOf(before) {
 		return
 	}
 	switch {
 	case kind == modifiedChange || kind == deletedChange:
 		if !present {
-			r.violation("%s %s, which is not there", kind, id)
+			r.addViolation("%s %s, which is not there", kind, id)
 		}
 	case present:
-		r.violation("%s %s, which is there", kind, id)
+		r.addViolation("%s %s, which is there", kind, id)
 	}
 	if old != nil && present && difference("", old, before) != "" {
-		r.violation("%s %s: its old object is not the last one: %s", kind, id, difference("", old, before))
+		r.addViolation("%s %s: its old object is not the last one: %s", kind, id, difference("", old, before))
 	}
 	// A deletion found by a new list carries the last known version.
-	if present && !r.mayGoBack && !(kind == deletedChange && versionOf(obj) == versionOf(before)) && !newer(versionOf(obj), versionOf(before)) {
-		r.violation("%s %s from version %s to %s", kind, id, versionOf(before), versionOf(obj))
+	if present && !r.allowsOlderVersions && !(kind == deletedChange && versionOf(obj) == versionOf(before)) && !newer(versionOf(obj), versionOf(before)) {
+		r.addViolation("%s %s from version %s to %s", kind, id, versionOf(before), versionOf(obj))
 	}
 	if kind == deletedChange {
 		delete(r.state, id)
@@ -109,7 +109,7 @@ func (r *record) note(kind string, old, obj object) {
 	if kind != initialChange {
 		r.changes++
 	}
-	r.announce()
+	r.notifyWaiters()
 }
 
 // newer compares resource versions, which are decimal in every server of these cases.
@@ -123,14 +123,14 @@ func newer(a, b string) bool {
 func (r *record) await(ctx context.Context, what string, ended <-chan struct{}, condition func() bool) error {
 	for {
 		r.mu.Lock()
-		holds, news := condition(), r.news
+		holds, updated := condition(), r.updated
 		changes := r.changes
 		r.mu.Unlock()
 		if holds {
 			return nil
 		}
 		select {
-		case <-news:
+		case <-updated:
 		case <-ended:
 			r.mu.Lock()
 			holds = condition()
@@ -216,26 +216,26 @@ func compareHistories(observer, witness *record) error {
 		r.mu.Unlock()
 	}
 	for id := range ids {
-		saw, happened := observer.historyOf(id), witness.historyOf(id)
-		if !follows(saw, happened) {
-			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, saw, happened))
+		observed, actual := observer.historyOf(id), witness.historyOf(id)
+		if !follows(observed, actual) {
+			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, observed, actual))
 		}
 	}
 	return report(fmt.Sprintf("what %s saw, beside %s", observer.name, witness.name), differences)
 }
 
 // follows says whether saw is happened from some point on: from the version that was there at first, or from where there was none.
-func follows(saw, happened []change) bool {
-	start := len(happened) - len(saw)
+func follows(observed, actual []change) bool {
+	start := len(actual) - len(observed)
 	if start < 0 {
 		return false
 	}
-	if len(saw) > 0 && saw[0].kind == initialChange {
-		return happened[start].kind != deletedChange && happened[start].version == saw[0].version &&
-			slices.Equal(saw[1:], happened[start+1:])
+	if len(observed) > 0 && observed[0].kind == initialChange {
+		return actual[start].kind != deletedChange && actual[start].version == observed[0].version &&
+			slices.Equal(observed[1:], actual[start+1:])
 	}
-	absent := start == 0 || happened[start-1].kind == deletedChange
-	return absent && slices.Equal(saw, happened[start:])
+	absent := start == 0 || actual[start-1].kind == deletedChange
+	return absent && slices.Equal(observed, actual[start:])
 }
 
 // compareStates holds an observer that may have missed changes to the witness, who has not: the states that it told of an
@@ -246,9 +246,9 @@ func compareStates(observer, witness *record) error {
 	ids := slices.Collect(maps.Keys(observer.history))
 	observer.mu.Unlock()
 	for _, id := range ids {
-		saw, happened := observer.historyOf(id), witness.historyOf(id)
-		if !isSubsequence(statesOf(saw), statesOf(happened)) {
-			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, saw, happened))
+		observed, actual := observer.historyOf(id), witness.historyOf(id)
+		if !isSubsequence(statesOf(observed), statesOf(actual)) {
+			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, observed, actual))
 		}
 	}
 	return report(fmt.Sprintf("the states that %s told, beside %s", observer.name, witness.name), differences)

@@ -100,11 +100,11 @@ func makePodsReady(ctx context.Context, client dynamic.Interface) {
 }
 
 // startOurs starts the library's sample controller; the reference in its place is Kubernetes' own, which has no such flags.
-func (h *harness) startOurs(name, kubeconfig string, flags ...string) (*process, error) {
+func (h *harness) startLibraryController(name, kubeconfig string, flags ...string) (*process, error) {
 	if h.isReference {
-		return h.startGos(name, kubeconfig)
+		return h.startKubernetesController(name, kubeconfig)
 	}
-	program, err := h.built("examples", "example-sample-controller")
+	program, err := h.builtProgram("examples", "example-sample-controller")
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (h *harness) startOurs(name, kubeconfig string, flags ...string) (*process,
 }
 
 // built is a program of the project's build beside the kinformer program.
-func (h *harness) built(path ...string) (string, error) {
+func (h *harness) builtProgram(path ...string) (string, error) {
 	program := filepath.Join(append([]string{filepath.Dir(h.kinformer), ".."}, path...)...)
 	if _, err := os.Stat(program); err != nil {
 		return "", fmt.Errorf("not built: %w", err)
@@ -121,7 +121,7 @@ func (h *harness) built(path ...string) (string, error) {
 }
 
 // startGos starts Kubernetes' own sample controller.
-func (h *harness) startGos(name, kubeconfig string) (*process, error) {
+func (h *harness) startKubernetesController(name, kubeconfig string) (*process, error) {
 	return h.start(name, nil, filepath.Join(h.bin, "go-sample-controller"), "-kubeconfig", kubeconfig)
 }
 
@@ -203,13 +203,13 @@ func (st *stage) scale(ctx context.Context, which schema.GroupVersionResource, n
 }
 
 // awaitState waits until ask has nothing to say against the state, and tells the last that it said.
-func awaitState(ctx context.Context, what string, ask func() (string, error)) error {
+func awaitState(ctx context.Context, what string, problem func() (string, error)) error {
 	limited, cancel := context.WithTimeout(ctx, stateDeadline)
 	defer cancel()
 	last := ""
 	err := poll(limited, what, func() (bool, error) {
 		var err error
-		last, err = ask()
+		last, err = problem()
 		return last == "", err
 	})
 	if err != nil && last != "" {
@@ -224,7 +224,7 @@ func number(obj *unstructured.Unstructured, path ...string) int64 {
 }
 
 // missing says what is not yet right about a Foo and its Deployment with some replicas, all of them ready; "" if nothing is.
-func (st *stage) missing(ctx context.Context, name, deploymentName string, replicas int64) (string, error) {
+func (st *stage) fooProblem(ctx context.Context, name, deploymentName string, replicas int64) (string, error) {
 	foo, err := st.get(ctx, foos, name)
 	if err != nil || foo == nil {
 		return "no Foo " + name, err
@@ -255,11 +255,11 @@ func (st *stage) missing(ctx context.Context, name, deploymentName string, repli
 }
 
 func (st *stage) awaitFoo(ctx context.Context, name, deployment string, replicas int64) error {
-	return awaitState(ctx, "Foo "+name, func() (string, error) { return st.missing(ctx, name, deployment, replicas) })
+	return awaitState(ctx, "Foo "+name, func() (string, error) { return st.fooProblem(ctx, name, deployment, replicas) })
 }
 
 // awaitGone waits until there is no such object.
-func (st *stage) awaitGone(ctx context.Context, which schema.GroupVersionResource, name string) error {
+func (st *stage) awaitDeleted(ctx context.Context, which schema.GroupVersionResource, name string) error {
 	return awaitState(ctx, "end of "+name, func() (string, error) {
 		obj, err := st.get(ctx, which, name)
 		if obj == nil {

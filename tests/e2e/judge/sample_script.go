@@ -104,7 +104,7 @@ var sampleScript = []sampleStep{
 		}
 		return awaitSoon(ctx, "retries", func() (string, error) {
 			count, err := st.eventCount(ctx, "late", "ErrResourceExists")
-			if err != nil || count >= seenRetries {
+			if err != nil || count >= retryEvents {
 				return "", err
 			}
 			return fmt.Sprintf("%d Events", count), nil
@@ -132,7 +132,7 @@ var sampleScript = []sampleStep{
 			}
 		}
 		for _, name := range []string{"one", "two", "second"} { // the garbage collector's
-			if err := st.awaitGone(ctx, deployments, name); err != nil {
+			if err := st.awaitDeleted(ctx, deployments, name); err != nil {
 				return err
 			}
 		}
@@ -157,15 +157,15 @@ var sampleScript = []sampleStep{
 }
 
 // Both controllers look at each Foo again every 30 seconds. What they are to notice at once, or try again, has to come sooner.
-const soon = 15 * time.Second
+const soonLimit = 15 * time.Second
 
 // So many Events are retries: the interval begins at 5 milliseconds and doubles.
-const seenRetries = 4
+const retryEvents = 4
 
-func awaitSoon(ctx context.Context, what string, ask func() (string, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, soon)
+func awaitSoon(ctx context.Context, what string, problem func() (string, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, soonLimit)
 	defer cancel()
-	return awaitState(ctx, what, ask)
+	return awaitState(ctx, what, problem)
 }
 
 func scaleFoo(name string, replicas int) func(context.Context, *stage) error {
@@ -189,47 +189,47 @@ func (st *stage) awaitGeneration(ctx context.Context, deployment string, generat
 
 // What is different each time, by the field's name. The last two are the deployment controller's: they say how far it is, and how soon
 // the garbage collector was.
-var volatile = []string{"uid", "resourceVersion", "creationTimestamp", "time", "firstTimestamp", "lastTimestamp", "conditions", "collisionCount"}
+var variableFields = []string{"uid", "resourceVersion", "creationTimestamp", "time", "firstTimestamp", "lastTimestamp", "conditions", "collisionCount"}
 
 // And within texts: uids, the hashes of pod templates, the ages of Events.
 var (
 	uidText      = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	templateHash = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{7,10}\b`)
-	volatileLine = regexp.MustCompile(`(Creation Timestamp|Resource Version|UID):`)
+	variableLine = regexp.MustCompile(`(Creation Timestamp|Resource Version|UID):`)
 	eventAge     = regexp.MustCompile(` (<unknown>|<invalid>|[0-9]+[smhd][0-9smhd]*)( \(x[0-9]+ over [0-9smhd]+\))? `)
 	eventName    = regexp.MustCompile(`\.[0-9a-f]{16}$`)
 )
 
-func (st *stage) settledText(text string) string {
+func (st *stage) normalizedText(text string) string {
 	text = strings.ReplaceAll(text, st.namespace, "NAMESPACE")
 	return templateHash.ReplaceAllString(uidText.ReplaceAllString(text, "UID"), "-HASH")
 }
 
 // settled is a decoded value without what is different each time.
-func (st *stage) settled(value any) any {
+func (st *stage) normalized(value any) any {
 	switch value := value.(type) {
 	case object:
 		kept := object{}
 		for key, part := range value {
-			if !slices.Contains(volatile, key) {
-				kept[st.settledText(key)] = st.settled(part)
+			if !slices.Contains(variableFields, key) {
+				kept[st.normalizedText(key)] = st.normalized(part)
 			}
 		}
 		return kept
 	case []any:
 		kept := make([]any, len(value))
 		for i := range value {
-			kept[i] = st.settled(value[i])
+			kept[i] = st.normalized(value[i])
 		}
 		return kept
 	case string:
-		return st.settledText(value)
+		return st.normalizedText(value)
 	}
 	return value
 }
 
 // look gives all Foos and Deployments, with the fields that the sample controller manages.
-func (st *stage) look(ctx context.Context) (any, error) {
+func (st *stage) readState(ctx context.Context) (any, error) {
 	seen := object{}
 	out, err := st.k.run(ctx, "get", "foos,deployments", "-n", st.namespace, "-o", "json", "--show-managed-fields")
 	if err != nil {
@@ -240,10 +240,10 @@ func (st *stage) look(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	for id, obj := range list {
-		settled := st.settled(obj).(object)
-		metadata := settled["metadata"].(object)
+		normalized := st.normalized(obj).(object)
+		metadata := normalized["metadata"].(object)
 		metadata["managedFields"] = managedBySample(metadata["managedFields"])
-		seen[st.settledText(id.String())] = settled
+		seen[st.normalizedText(id.String())] = normalized
 	}
 	return seen, nil
 }
@@ -269,8 +269,8 @@ func (st *stage) describe(ctx context.Context) ([]string, error) {
 	var kept []string
 	for line := range strings.Lines(out) {
 		line = strings.Join(strings.Fields(line), " ")
-		if !volatileLine.MatchString(line) {
-			kept = append(kept, eventAge.ReplaceAllString(st.settledText(line), " AGE "))
+		if !variableLine.MatchString(line) {
+			kept = append(kept, eventAge.ReplaceAllString(st.normalizedText(line), " AGE "))
 		}
 	}
 	return kept, nil
@@ -278,14 +278,14 @@ func (st *stage) describe(ctx context.Context) ([]string, error) {
 
 // eventsSeen are the Events about Foos, without their count: an Event says how often there was something to do. Their field manager is
 // left out, too: client-go takes the name of the program for it.
-func (st *stage) eventsSeen(ctx context.Context) ([]string, error) {
+func (st *stage) eventTexts(ctx context.Context) ([]string, error) {
 	list, err := st.resource(events).List(ctx, v1.ListOptions{FieldSelector: "involvedObject.kind=Foo"})
 	if err != nil {
 		return nil, err
 	}
 	var seen []string
 	for i := range list.Items {
-		obj, err := st.settledEvent(&list.Items[i])
+		obj, err := st.normalizedEvent(&list.Items[i])
 		if err != nil {
 			return nil, err
 		}
@@ -300,7 +300,7 @@ func (st *stage) eventsSeen(ctx context.Context) ([]string, error) {
 	return seen, nil
 }
 
-func (st *stage) settledEvent(event *unstructured.Unstructured) (object, error) {
+func (st *stage) normalizedEvent(event *unstructured.Unstructured) (object, error) {
 	foo, _ := event.Object["involvedObject"].(object)
 	if uid, _ := foo["uid"].(string); uid == "" {
 		return nil, fmt.Errorf("an Event about a Foo without uid: %v", event.Object)
@@ -308,7 +308,7 @@ func (st *stage) settledEvent(event *unstructured.Unstructured) (object, error) 
 	if version, _ := foo["resourceVersion"].(string); version == "" {
 		return nil, fmt.Errorf("an Event about a Foo without resourceVersion: %v", event.Object)
 	}
-	obj := st.settled(event.Object).(object)
+	obj := st.normalized(event.Object).(object)
 	delete(obj, "count")
 	metadata := obj["metadata"].(object)
 	delete(metadata, "managedFields")

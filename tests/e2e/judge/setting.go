@@ -13,7 +13,7 @@ import (
 )
 
 // prepared is a server for this case alone, after kubectl has run the lines.
-func (h *harness) prepared(ctx context.Context, lines ...string) (*server, kubectl, error) {
+func (h *harness) preparedServer(ctx context.Context, lines ...string) (*server, kubectl, error) {
 	s, err := h.ownServer(ctx)
 	if err != nil {
 		return nil, kubectl{}, err
@@ -23,7 +23,7 @@ func (h *harness) prepared(ctx context.Context, lines ...string) (*server, kubec
 }
 
 // both are the shared real server and a `kinformer serve` of the case.
-func (h *harness) both(ctx context.Context, flags ...string) (real *server, plain *served, err error) {
+func (h *harness) bothServers(ctx context.Context, flags ...string) (real *server, plain *served, err error) {
 	if real, err = h.realServer(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -32,7 +32,7 @@ func (h *harness) both(ctx context.Context, flags ...string) (real *server, plai
 }
 
 // strangers are the token of a user without rights, and a URL where nothing listens.
-func (s *server) strangers() (nobody, closed string, err error) {
+func (s *server) nobodyAndClosedPort() (nobody, closed string, err error) {
 	token, err := os.ReadFile(s.file("nobody.token"))
 	if err != nil {
 		return "", "", err
@@ -42,14 +42,14 @@ func (s *server) strangers() (nobody, closed string, err error) {
 }
 
 // configs are client-go's ways into both.
-type configs struct{ real, served *rest.Config }
+type restConfigs struct{ real, served *rest.Config }
 
-func (h *harness) bothConfigs(ctx context.Context, flags ...string) (*server, configs, error) {
-	real, plain, err := h.both(ctx, flags...)
+func (h *harness) bothConfigs(ctx context.Context, flags ...string) (*server, restConfigs, error) {
+	real, plain, err := h.bothServers(ctx, flags...)
 	if err != nil {
-		return nil, configs{}, err
+		return nil, restConfigs{}, err
 	}
-	var c configs
+	var c restConfigs
 	if c.real, err = real.restConfig(); err == nil {
 		c.served, err = restConfig(plain.kubectl.kubeconfig)
 	}
@@ -57,7 +57,7 @@ func (h *harness) bothConfigs(ctx context.Context, flags ...string) (*server, co
 }
 
 // watchThrough starts a watcher with these flags, and waits until the resources in synced are synced.
-func (h *harness) watchThrough(ctx context.Context, connection []string, resources string, synced ...string) (*watcher, error) {
+func (h *harness) watchUntilSynced(ctx context.Context, connection []string, resources string, synced ...string) (*watcher, error) {
 	w, err := h.watch("kinformer", append([]string{resources, "-A"}, connection...)...)
 	if err != nil {
 		return nil, err
@@ -80,12 +80,12 @@ func (h *harness) watchBehindGate(ctx context.Context, s *server, resources stri
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := h.watchThrough(ctx, connection, resources, synced...)
+	w, err := h.watchUntilSynced(ctx, connection, resources, synced...)
 	return g, w, err
 }
 
 // sees makes a pod, and waits until the watcher has told it.
-func (w *watcher) sees(ctx context.Context, k kubectl, pod string) error {
+func (w *watcher) awaitNewPod(ctx context.Context, k kubectl, pod string) error {
 	if err := k.runAll(ctx, "run "+pod+" -n e2e --image=example.com/"+pod+":1"); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (w *watcher) sees(ctx context.Context, k kubectl, pod string) error {
 }
 
 // matches fails unless the watcher has told what the server has now, and nothing that contradicts itself.
-func (w *watcher) matches(ctx context.Context, k kubectl, resources, moment string) error {
+func (w *watcher) checkState(ctx context.Context, k kubectl, resources, moment string) error {
 	list, err := k.list(ctx, resources)
 	if err != nil {
 		return err
@@ -103,23 +103,23 @@ func (w *watcher) matches(ctx context.Context, k kubectl, resources, moment stri
 
 // A tally counts what a kinformer with very many informers tells.
 type tally struct {
-	process *process
-	names   func() string // what a failure says of the connections
+	process             *process
+	describeConnections func() string // what a failure says of the connections
 
 	mu     sync.Mutex
 	synced map[string]bool
-	told   map[string]int // additions after the initial list of objects named "the-one", by kind
+	added  map[string]int // additions after the initial list of objects named "the-one", by kind
 }
 
-func (h *harness) watchMany(resources, connection []string, names func() string) (*tally, error) {
-	t := &tally{names: names, synced: map[string]bool{}, told: map[string]int{}}
+func (h *harness) watchMany(resources, connection []string, describeConnections func() string) (*tally, error) {
+	t := &tally{describeConnections: describeConnections, synced: map[string]bool{}, added: map[string]int{}}
 	var err error
-	t.process, err = h.start("kinformer", t.take,
+	t.process, err = h.start("kinformer", t.addLine,
 		append([]string{h.kinformer, "watch", strings.Join(resources, ","), "-A", "-o", "json"}, connection...)...)
 	return t, err
 }
 
-func (t *tally) take(text []byte) {
+func (t *tally) addLine(text []byte) {
 	var line watchLine
 	if decode(text, &line) != nil {
 		return
@@ -129,7 +129,7 @@ func (t *tally) take(text []byte) {
 	if line.Type == "SYNCED" {
 		t.synced[line.Resource] = true
 	} else if line.Type == addedChange && !line.Initial && field(line.Object, "metadata", "name") == "the-one" {
-		t.told[field(line.Object, "kind")]++
+		t.added[field(line.Object, "kind")]++
 	}
 }
 
@@ -145,7 +145,7 @@ func (t *tally) await(ctx context.Context, what string, reached func() bool) err
 		err = fmt.Errorf("kinformer has ended: %v", t.process.err)
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: %d synced, %v told, %s", err, len(t.synced), t.told, t.names())
+		err = fmt.Errorf("%w: %d synced, %v told, %s", err, len(t.synced), t.added, t.describeConnections())
 	}
 	return err
 }

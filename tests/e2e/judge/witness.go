@@ -21,7 +21,7 @@ var (
 )
 
 // plain is an object as kubectl shows it: without managedFields, its numbers as text.
-func plain(obj *unstructured.Unstructured) (object, error) {
+func plainObject(obj *unstructured.Unstructured) (object, error) {
 	text, err := obj.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -37,12 +37,12 @@ func plain(obj *unstructured.Unstructured) (object, error) {
 }
 
 // A plainer decodes what an observer was handed, an *unstructured.Unstructured or a typed object, into plain JSON.
-type plainer func(any) (object, error)
+type decodeFunc func(any) (object, error)
 
-func plainUnstructured(obj any) (object, error) { return plain(obj.(*unstructured.Unstructured)) }
+func plainUnstructured(obj any) (object, error) { return plainObject(obj.(*unstructured.Unstructured)) }
 
 // noteAs takes one change of objects that have to be decoded first; old may be nil.
-func (r *record) noteAs(decoded plainer, kind string, old, obj any) {
+func (r *record) addDecodedChange(decoded decodeFunc, kind string, old, obj any) {
 	var before object
 	after, err := decoded(obj)
 	if err == nil && old != nil {
@@ -51,10 +51,10 @@ func (r *record) noteAs(decoded plainer, kind string, old, obj any) {
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.violation("%s: %v", kind, err)
+		r.addViolation("%s: %v", kind, err)
 		return
 	}
-	r.note(kind, before, after)
+	r.addChange(kind, before, after)
 }
 
 // rawWatch lists each resource and watches it from there, on one stream that must not end before the context does.
@@ -66,7 +66,7 @@ func rawWatch(ctx context.Context, client dynamic.Interface, resources ...schema
 			return nil, err
 		}
 		for i := range list.Items {
-			r.noteAs(plainUnstructured, initialChange, nil, &list.Items[i])
+			r.addDecodedChange(plainUnstructured, initialChange, nil, &list.Items[i])
 		}
 		stream, err := client.Resource(resource).Watch(ctx, v1.ListOptions{ResourceVersion: list.GetResourceVersion()})
 		if err != nil {
@@ -86,12 +86,12 @@ func (r *record) follow(ctx context.Context, stream watch.Interface) {
 		case event, open := <-stream.ResultChan():
 			obj, isObject := event.Object.(*unstructured.Unstructured)
 			if open && isObject && event.Type != watch.Error {
-				r.noteAs(plainUnstructured, string(event.Type), nil, obj)
+				r.addDecodedChange(plainUnstructured, string(event.Type), nil, obj)
 				continue
 			}
 			if ctx.Err() == nil {
 				r.mu.Lock()
-				r.violation("the watch ended: %v", event)
+				r.addViolation("the watch ended: %v", event)
 				r.mu.Unlock()
 			}
 			return
@@ -119,21 +119,21 @@ func clientGoInformer(ctx context.Context, client dynamic.Interface, resources .
 }
 
 // handler records what an informer of client-go tells.
-func (r *record) handler(decoded plainer) cache.ResourceEventHandler {
+func (r *record) handler(decoded decodeFunc) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			kind := addedChange
 			if initial {
 				kind = initialChange
 			}
-			r.noteAs(decoded, kind, nil, obj)
+			r.addDecodedChange(decoded, kind, nil, obj)
 		},
-		UpdateFunc: func(old, obj any) { r.noteAs(decoded, modifiedChange, old, obj) },
+		UpdateFunc: func(old, obj any) { r.addDecodedChange(decoded, modifiedChange, old, obj) },
 		DeleteFunc: func(obj any) {
 			if unknown, isUnknown := obj.(cache.DeletedFinalStateUnknown); isUnknown {
 				obj = unknown.Obj
 			}
-			r.noteAs(decoded, deletedChange, nil, obj)
+			r.addDecodedChange(decoded, deletedChange, nil, obj)
 		},
 	}
 }

@@ -65,7 +65,7 @@ func run(arguments []string) error {
 	flags.StringVar(&o.selector, "l", "", "")
 	flags.StringVar(&o.fields, "field-selector", "", "")
 	flags.BoolVar(&o.all, "A", false, "")
-	var words []string
+	var operands []string
 	for rest := arguments[1:]; ; {
 		if err := flags.Parse(rest); err != nil {
 			return err
@@ -73,10 +73,10 @@ func run(arguments []string) error {
 		if flags.NArg() == 0 {
 			break
 		}
-		words = append(words, flags.Arg(0))
+		operands = append(operands, flags.Arg(0))
 		rest = flags.Args()[1:]
 	}
-	if o.output != "json" || len(words) == 0 {
+	if o.output != "json" || len(operands) == 0 {
 		return fmt.Errorf("only -o json of some resources")
 	}
 	if o.all {
@@ -97,9 +97,9 @@ func run(arguments []string) error {
 	defer cancel()
 	var p printer
 	if arguments[0] == "get" {
-		return get(ctx, client, o, words)
+		return get(ctx, client, o, operands)
 	}
-	for _, resource := range strings.Split(words[0], ",") {
+	for _, resource := range strings.Split(operands[0], ",") {
 		go p.watch(ctx, informer(client, o, resource), resources[resource].Resource)
 	}
 	<-ctx.Done()
@@ -116,8 +116,8 @@ func informer(client dynamic.Interface, o options, resource string) cache.Shared
 		func(list *v1.ListOptions) { list.LabelSelector, list.FieldSelector = o.selector, o.fields }).Informer()
 }
 
-func get(ctx context.Context, client dynamic.Interface, o options, words []string) error {
-	source := informer(client, o, words[0])
+func get(ctx context.Context, client dynamic.Interface, o options, operands []string) error {
+	source := informer(client, o, operands[0])
 	go source.RunWithContext(ctx)
 	if !cache.WaitForCacheSync(ctx.Done(), source.HasSynced) {
 		return ctx.Err()
@@ -125,9 +125,9 @@ func get(ctx context.Context, client dynamic.Interface, o options, words []strin
 	items := []any{}
 	for _, obj := range source.GetStore().List() {
 		item := content(obj)
-		if len(words) == 1 {
+		if len(operands) == 1 {
 			items = append(items, item)
-		} else if obj.(*unstructured.Unstructured).GetName() == words[1] {
+		} else if obj.(*unstructured.Unstructured).GetName() == operands[1] {
 			return json.NewEncoder(os.Stdout).Encode(item)
 		}
 	}
@@ -146,7 +146,7 @@ func content(obj any) map[string]any {
 type printer struct {
 	mu      sync.Mutex
 	changes int
-	held    []byte
+	delayed []byte
 }
 
 func (p *printer) watch(ctx context.Context, source cache.SharedIndexInformer, resource string) {
@@ -194,7 +194,7 @@ func (p *printer) print(line map[string]any) {
 	defer p.mu.Unlock()
 	lines := [][]byte{text}
 	if line["type"] != "SYNCED" && line["initial"] == nil {
-		lines = p.damage(text)
+		lines = p.injectFault(text)
 	}
 	for _, text := range lines {
 		fmt.Printf("%s\n", text)
@@ -202,12 +202,12 @@ func (p *printer) print(line map[string]any) {
 }
 
 // damage loses one change, tells one twice, or tells two in the wrong order, as asked for.
-func (p *printer) damage(text []byte) [][]byte {
+func (p *printer) injectFault(text []byte) [][]byte {
 	p.changes++
-	if p.held != nil {
-		held := p.held
-		p.held = nil
-		return [][]byte{text, held}
+	if p.delayed != nil {
+		delayed := p.delayed
+		p.delayed = nil
+		return [][]byte{text, delayed}
 	}
 	if p.changes != faultyChange {
 		return [][]byte{text}
@@ -218,7 +218,7 @@ func (p *printer) damage(text []byte) [][]byte {
 	case "twice":
 		return [][]byte{text, text}
 	case "stale":
-		p.held = slices.Clone(text)
+		p.delayed = slices.Clone(text)
 		return nil
 	}
 	return [][]byte{text}
