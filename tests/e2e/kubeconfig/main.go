@@ -1,6 +1,6 @@
-// What client-go makes of kubectl's connection flags and of the environment's kubeconfigs, as a line of JSON: {"server": …} or
-// {"error": …}. It goes as far as a request's headers and the TLS settings, since some mistakes are found there only. Secrets are
-// printed as hashes (FNV-1a).
+// Prints the client configuration that client-go computes from kubectl's connection flags and the kubeconfigs of the environment, as one
+// line of JSON: {"server": …} or {"error": …}. It also builds the headers of a request and the TLS settings, since client-go detects some
+// errors only there. Secrets are printed as FNV-1a hashes.
 package main
 
 import (
@@ -64,15 +64,15 @@ func hash[T string | []byte](secret T) string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// headers takes a request's headers in a network's place.
+// headerRecorder is a transport that records the headers of a request and sends nothing.
 type headerRecorder struct{ http.Header }
 
 func (h *headerRecorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	h.Header = r.Header
-	return nil, errors.New("no network here")
+	return nil, errors.New("this transport sends no requests")
 }
 
-// sent gives the headers of a request, as the network would see them.
+// requestHeaders returns the headers that client-go would send.
 func requestHeaders(config *transport.Config, server string) (http.Header, error) {
 	recorder := &headerRecorder{}
 	chain, err := transport.HTTPWrappersForConfig(config, recorder)
@@ -125,7 +125,7 @@ func effectiveConfig() (*effective, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A plugin is for those who have nothing else to show; it is not run here.
+	// client-go runs the plugin only if there are no other credentials. This program never runs the plugin.
 	hasPlugin := config.ExecProvider != nil && !transportConfig.HasTokenAuth() && !transportConfig.HasBasicAuth() && !transportConfig.HasCertAuth()
 	transportConfig.WrapTransport, transportConfig.TLS.GetCertHolder = nil, nil
 	if _, err := transport.TLSConfigFor(transportConfig); err != nil {

@@ -1,6 +1,6 @@
-// A client-go program in kinformer's place: `watch` and `get -o json`, as kinformer's command line has them. The cases
-// are run with it to prove the harness: what fails with it is the harness's fault, not kinformer's.
-// E2E_REFERENCE_FAULT=drop|twice|stale makes it wrong on purpose: then the cases must fail.
+// A client-go program with the command line of `kinformer watch` and `kinformer get -o json`. The cases run with this program to test the
+// judge: a case that fails with it has a defect itself. E2E_REFERENCE_FAULT=drop|twice|stale makes its output wrong: then the cases must
+// fail.
 package main
 
 import (
@@ -35,7 +35,7 @@ var resources = map[string]schema.GroupVersionResource{
 	"deployments.apps": {Group: "apps", Version: "v1", Resource: "deployments"},
 }
 
-// The fault comes with this change, counted from the start.
+// The number of the change with the injected fault. The first change after the initial list is number 1.
 const faultyChange = 7
 
 type options struct {
@@ -77,7 +77,7 @@ func run(arguments []string) error {
 		rest = flags.Args()[1:]
 	}
 	if o.output != "json" || len(operands) == 0 {
-		return fmt.Errorf("only -o json of some resources")
+		return fmt.Errorf("only -o json with at least one resource is supported")
 	}
 	if o.all {
 		o.namespace = ""
@@ -103,7 +103,7 @@ func run(arguments []string) error {
 		go p.watch(ctx, informer(client, o, resource), resources[resource].Resource)
 	}
 	<-ctx.Done()
-	p.mu.Lock() // no line is cut in the middle
+	p.mu.Lock() // waits until a line that is being printed is complete
 	return nil
 }
 
@@ -134,7 +134,7 @@ func get(ctx context.Context, client dynamic.Interface, o options, operands []st
 	return json.NewEncoder(os.Stdout).Encode(map[string]any{"kind": "List", "apiVersion": "v1", "items": items})
 }
 
-// content is the object as kubectl shows it, without managedFields.
+// content returns the object without managedFields, as kubectl shows it.
 func content(obj any) map[string]any {
 	object := maps.Clone(obj.(*unstructured.Unstructured).Object)
 	metadata := maps.Clone(object["metadata"].(map[string]any))
@@ -161,7 +161,7 @@ func (p *printer) watch(ctx context.Context, source cache.SharedIndexInformer, r
 			p.print(line)
 		},
 		UpdateFunc: func(old, obj any) {
-			// After a new list client-go tells of every object that is still there; kinformer does not.
+			// After a relist, client-go notifies of each object that still exists, and kinformer does not.
 			if old.(*unstructured.Unstructured).GetResourceVersion() == obj.(*unstructured.Unstructured).GetResourceVersion() {
 				return
 			}
@@ -201,7 +201,7 @@ func (p *printer) print(line map[string]any) {
 	}
 }
 
-// damage loses one change, tells one twice, or tells two in the wrong order, as asked for.
+// injectFault drops one change, repeats one, or swaps two, as E2E_REFERENCE_FAULT requests.
 func (p *printer) injectFault(text []byte) [][]byte {
 	p.changes++
 	if p.delayed != nil {
