@@ -1,5 +1,5 @@
-// The library's client against the real server: every verb, compared with what kubectl then sees; and what words mean, compared with
-// what kubectl takes them for. Both through a test's program (tests/programs/client_script.c).
+// The library's client against the real server. client-real tests every verb, and checks the result with kubectl. discovery compares how
+// resource names resolve with kubectl. Both use the test program tests/programs/client_script.c.
 package main
 
 import (
@@ -38,9 +38,9 @@ func (h *harness) script(ctx context.Context, kubeconfig, input string) ([]strin
 	return strings.Split(strings.TrimSpace(out), "\n"), err
 }
 
-// clientStep is one request, and what must be true of its answer.
+// clientStep is one request, and the check of its response.
 type clientStep struct {
-	request string // tabs written as |
+	request string // | stands for a tab
 	check   func(a clientResponse) bool
 }
 
@@ -120,7 +120,7 @@ func clientReal(ctx context.Context, h *harness) error {
 		return err
 	}
 	if len(lines) != len(steps) {
-		return fmt.Errorf("%d answers to %d requests: %.300q", len(lines), len(steps), lines)
+		return fmt.Errorf("%d responses to %d requests: %.300q", len(lines), len(steps), lines)
 	}
 	var errs []error
 	for i, step := range steps {
@@ -128,27 +128,28 @@ func clientReal(ctx context.Context, h *harness) error {
 		if err := decode([]byte(lines[i]), &response); err != nil {
 			errs = append(errs, fmt.Errorf("%.60s: %w: %.200s", step.request, err, lines[i]))
 		} else if !step.check(response) {
-			errs = append(errs, fmt.Errorf("%.60s: %.400s", step.request, lines[i]))
+			errs = append(errs, fmt.Errorf("%.60s: unexpected response %.400s", step.request, lines[i]))
 		}
 	}
 	replicas, err := k.run(ctx, "get", "deployment", "d", "-n", "client", "-o", "jsonpath={.spec.replicas}")
 	if err != nil || replicas != "3" {
-		errs = append(errs, fmt.Errorf("kubectl sees %q replicas, not 3: %v", replicas, err))
+		errs = append(errs, fmt.Errorf("kubectl gets %q replicas, wanted 3: %v", replicas, err))
 	}
 	left, err := k.run(ctx, "get", "configmaps,pods", "-n", "client", "-o", "name")
 	if err != nil || strings.TrimSpace(left) != "configmap/kube-root-ca.crt" && strings.TrimSpace(left) != "" {
-		errs = append(errs, fmt.Errorf("kubectl sees %q left: %v", left, err))
+		errs = append(errs, fmt.Errorf("kubectl still lists %q: %v", left, err))
 	}
 	return errors.Join(errs...)
 }
 
-// discoveryReal: for each resource of the server, by plural, singular, short name and kind, kinformer and kubectl's own table agree.
+// discoveryReal resolves each resource of the server by its full name, group, kind and short names, and compares the result with the table of
+// `kubectl api-resources`.
 func discoveryReal(ctx context.Context, h *harness) error {
 	s, err := h.realServer(ctx)
 	if err != nil {
 		return err
 	}
-	// NAME SHORTNAMES APIVERSION NAMESPACED KIND VERBS CATEGORIES, with columns cut at their headings.
+	// The columns are NAME SHORTNAMES APIVERSION NAMESPACED KIND VERBS CATEGORIES. Each column starts where its heading does.
 	table, err := h.kubectl(s).run(ctx, "api-resources", "-o", "wide")
 	if err != nil {
 		return err
@@ -184,7 +185,7 @@ func discoveryReal(ctx context.Context, h *harness) error {
 		}
 	}
 	if len(wants) < 150 {
-		return fmt.Errorf("kubectl tells only %d words: %.300s", len(wants), table)
+		return fmt.Errorf("kubectl api-resources has only %d resource names, wanted at least 150: %.300s", len(wants), table)
 	}
 	names := make([]string, len(wants))
 	for i, want := range wants {
@@ -197,11 +198,11 @@ func discoveryReal(ctx context.Context, h *harness) error {
 	var errs []error
 	for i, want := range wants {
 		if i >= len(lines) || lines[i] != want.name+" "+want.line {
-			got := "nothing"
+			got := "no line"
 			if i < len(lines) {
 				got = lines[i]
 			}
-			errs = append(errs, fmt.Errorf("%s is %q, not %q", want.name, got, want.line))
+			errs = append(errs, fmt.Errorf("%s: resolved to %q, wanted %q", want.name, got, want.line))
 		}
 	}
 	return errors.Join(errs...)

@@ -1,5 +1,5 @@
-// Kinformer is out of touch, frozen or cut off, while much happens, and etcd forgets it: its watch cannot go on where it
-// was (410), so it lists anew and tells exactly what is different: no more, no less.
+// kinformer is disconnected or frozen while pods change and etcd is compacted. Its watch cannot resume (410), so kinformer relists, and
+// notifies of exactly the differences.
 package main
 
 import (
@@ -11,26 +11,26 @@ import (
 	"syscall"
 )
 
-// client-go tells of another object under the same name as of a change of the first.
+// kinformerOnly: client-go notifies of a new object with the same name as a change of the old object.
 var compactionCases = []testCase{
 	{name: "compaction-cut-off", kinformerOnly: true, run: compaction(false)},
 	{name: "compaction-frozen", kinformerOnly: true, run: compaction(true)},
 }
 
-// What is told of each pod, from the beginning to the end.
+// compactionNotifications has the expected notifications of each pod, in order.
 var compactionNotifications = map[string]string{
 	"kept":    "INITIAL",
-	"changed": "INITIAL MODIFIED", // twice changed, once told
+	"changed": "INITIAL MODIFIED", // changed twice, notified once
 	"gone":    "INITIAL DELETED",
-	"again":   "INITIAL DELETED ADDED", // another one of the same name: no MODIFIED
+	"again":   "INITIAL DELETED ADDED", // a new pod with the same name: no MODIFIED
 	"fresh":   "ADDED",
-	"unseen":  "", // came and went
+	"unseen":  "", // created and deleted while disconnected
 	"last":    "ADDED",
 }
 
 func compaction(frozen bool) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
-		// With a watch cache the server would remember what etcd has forgotten.
+		// The watch cache would keep the changes that etcd has compacted.
 		s, err := h.ownServer(ctx, "--no-watch-cache")
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ func changeAndCompact(ctx context.Context, s *server, k kubectl, w *watcher, g *
 			return err
 		}
 	}
-	// It has come back by then: the last pod is told as a change that happens.
+	// After fresh, kinformer has relisted. It gets the last pod from its watch.
 	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "fresh"}); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func changeAndCompact(ctx context.Context, s *server, k kubectl, w *watcher, g *
 		return err
 	}
 	return errors.Join(w.checkState(ctx, k, "pods", "after the compaction"),
-		compareCompactionNotifications(w), checkFoundByComparing(w), checkRelisted(s, mark))
+		compareCompactionNotifications(w), checkFinalStateUnknown(w, identity{"Pod", "e2e", "gone"}, true), checkRelisted(s, mark))
 }
 
 func compareCompactionNotifications(w *watcher) error {
@@ -106,7 +106,7 @@ func compareCompactionNotifications(w *watcher) error {
 	defer w.mu.Unlock()
 	for id := range w.history {
 		if _, found := compactionNotifications[id.name]; !found {
-			differences = append(differences, fmt.Sprintf("%s: told %v", id, w.history[id]))
+			differences = append(differences, fmt.Sprintf("%s: unexpected notifications %v", id, w.history[id]))
 		}
 	}
 	for name, want := range compactionNotifications {
@@ -115,13 +115,13 @@ func compareCompactionNotifications(w *watcher) error {
 			notified = append(notified, c.kind)
 		}
 		if !slices.Equal(notified, strings.Fields(want)) {
-			differences = append(differences, fmt.Sprintf("%s: told %v, not [%s]", name, notified, want))
+			differences = append(differences, fmt.Sprintf("%s: notified of %v, wanted [%s]", name, notified, want))
 		}
 	}
-	return report("what was told", differences)
+	return report("notifications", differences)
 }
 
-// checkRelisted: the watch was tried where it was, refused, and then one list was made.
+// checkRelisted checks that kinformer tried to resume its watch, then listed once, without many requests.
 func checkRelisted(s *server, mark int64) error {
 	requests, _, err := s.requests(mark)
 	if err != nil {
@@ -131,7 +131,8 @@ func checkRelisted(s *server, mark int64) error {
 	all := count(requests, "pods", func(request) bool { return true })
 	watches := count(requests, "pods", func(r request) bool { return r.verb == "watch" && !isStreamingList(r) })
 	if lists != 1 || watches < 1 || all > maxRequestsPerRestart {
-		return fmt.Errorf("%d lists, %d watches, %d requests for pods: %v", lists, watches, all, requests)
+		return fmt.Errorf("%d lists, %d watches, %d requests for pods, wanted 1 list, a watch and at most %d requests: %v", lists, watches, all,
+			maxRequestsPerRestart, requests)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// The connections under the watches: through proxies, few for many informers, and dead without a word.
+// The connections of watches: through proxies, shared by many informers, and half-open.
 package main
 
 import (
@@ -52,25 +52,25 @@ func throughProxy(scheme string, serve func(*testProxy, net.Conn) (string, error
 		out, err := h.run(ctx, "", append(append([]string{h.kinformer, "get", "namespaces", "--timeout", "5s"}, connection...), url("wr0ng-w0rd"))...)
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || out != "" {
-			return fmt.Errorf("a wrong password gets through: %v %s", err, out)
+			return fmt.Errorf("with a wrong proxy password: error %v, output %q; wanted an exit status other than 0 and no output", err, out)
 		}
-		said := err.Error()[strings.Index(err.Error(), "exit status"):]
-		if strings.Contains(said, "wr0ng-w0rd") || !strings.Contains(strings.ToLower(said), "proxy") {
-			return fmt.Errorf("the password is shown, or the proxy is not blamed: %s", said)
+		stderr := err.Error()[strings.Index(err.Error(), "exit status"):]
+		if strings.Contains(stderr, "wr0ng-w0rd") || !strings.Contains(strings.ToLower(stderr), "proxy") {
+			return fmt.Errorf("the error has the proxy password, or does not name the proxy: %s", stderr)
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.forwarded == 0 || f.rejected == 0 || f.leak != "" {
-			return fmt.Errorf("%d connections through the proxy, %d refused: %s", f.forwarded, f.rejected, f.leak)
+			return fmt.Errorf("the proxy forwarded %d connections and rejected %d, wanted both: %s", f.forwarded, f.rejected, f.leak)
 		}
 		return errors.Join(w.check(), w.process.stop())
 	}
 }
 
-// Informers of one kinformer, and the connections that they may share.
+// The number of informers of one kinformer, and the limit of connections that they share.
 const informerCount, maxConnections = 100, 2
 
-// manyInformers watches a hundred resources of the project's own making at once.
+// manyInformers watches a hundred custom resources at the same time.
 func manyInformers(ctx context.Context, h *harness) error {
 	s, err := h.ownServer(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func manyInformers(ctx context.Context, h *harness) error {
 	if err := t.await(ctx, "all to be synced", func() bool { return len(t.synced) == informerCount }); err != nil {
 		return err
 	}
-	// All of them watch: one of the first, one of the last.
+	// One object of the first resource and one of the last: both watches work.
 	for _, i := range []int{0, informerCount - 1} {
 		if err := k.create(ctx, object{"apiVersion": "e2e.example.com/v1", "kind": fmt.Sprintf("Thing%d", i),
 			"metadata": object{"name": "the-one", "namespace": "default"}}); err != nil {
@@ -121,7 +121,7 @@ func manyInformers(ctx context.Context, h *harness) error {
 		return err
 	}
 	if n := g.connections(); n > maxConnections {
-		return fmt.Errorf("%d informers made %d connections", informerCount, n)
+		return fmt.Errorf("%d informers made %d connections, wanted at most %d", informerCount, n, maxConnections)
 	}
 	return t.process.stop()
 }
@@ -135,20 +135,20 @@ func definition(plural, kind string) object {
 				"schema": object{"openAPIV3Schema": object{"type": "object"}}}}}}
 }
 
-// What kinformer promises: a dead connection is noticed within 45 s; where something on the way answers for it, within 90 s. Then it has
-// some seconds for its pause, the new connection, and what it has missed.
+// kinformer detects a dead connection within 45 s, or within 90 s if something between client and server acknowledges its packets. Then it has
+// catchUpLimit to back off, to connect, and to get the missed changes.
 const (
 	noticeLimit  = 45 * time.Second
 	silenceLimit = 90 * time.Second
 	catchUpLimit = 5 * time.Second
 )
 
-// inTime tells how long kinformer, up to date again now, has taken since its connection died, and compares with what it promises.
+// checkRecoveryTime is called once kinformer is up to date again. It prints the time since the connection died, and checks the limit.
 func checkRecoveryTime(died time.Time, limit time.Duration) error {
 	took := time.Since(died)
-	fmt.Printf("# noticed, connected anew and up to date after %.1f s\n", took.Seconds())
+	fmt.Printf("# up to date again %.1f s after the connection died\n", took.Seconds())
 	if took > limit+catchUpLimit {
-		return fmt.Errorf("a dead connection was noticed, and made up for, after %s: later than %s and %s", took, limit, catchUpLimit)
+		return fmt.Errorf("up to date again %s after the connection died, wanted at most %s + %s", took, limit, catchUpLimit)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// A TCP proxy in the judge: between a client and one server or another, or an apiserver and its etcd. It can be shut, sent
-// elsewhere, and cut, and it can keep back what the server says.
+// A TCP proxy in the judge, between a client and a server, or between a kube-apiserver and its etcd. It can cut its connections, refuse new
+// ones, redirect them to another server, and hold back the bytes of the server.
 package main
 
 import (
@@ -8,30 +8,30 @@ import (
 )
 
 type gate struct {
-	address string // of the gate, while it is shut too
+	address string // of the gate; kept while the gate is shut
 
 	mu          sync.Mutex
-	listener    net.Listener // nil: shut, connections are refused
-	changed     *sync.Cond   // told of each change of isHolding, and of connections that were cut
-	network, to string       // where new connections lead
+	listener    net.Listener // nil: the gate is shut and refuses connections
+	changed     *sync.Cond   // signalled when isHeld changes or a connection ends
+	network, to string       // the target of new connections
 	isHeld      bool
 	open        map[*connectionPair]bool
-	accepted    int // connections so far
+	accepted    int // number of connections so far
 }
 
-// passage is one connection through the gate.
+// connectionPair is one connection through the gate.
 type connectionPair struct {
 	client, server net.Conn
 	isCut          bool
-	isHalfOpen     bool // what is said goes nowhere, and neither side is told
+	isHalfOpen     bool // the gate drops the bytes and the ends of both sides
 }
 
-// openGate leads to an address ("tcp" or "unix"), and ends with the case.
+// openGate opens a gate to an address; network is "tcp" or "unix". The gate is shut at the end of the case.
 func (h *harness) openGate(network, to string) (*gate, error) {
 	return h.openGateAt("127.0.0.1:0", network, to)
 }
 
-// openGateAt listens at an address of its own.
+// openGateAt does the same and listens at the address at.
 func (h *harness) openGateAt(at, network, to string) (*gate, error) {
 	listener, err := net.Listen("tcp", at)
 	if err != nil {
@@ -62,7 +62,7 @@ func (g *gate) serve(listener net.Listener) {
 		g.mu.Lock()
 		g.open[p] = true
 		g.accepted++
-		if g.listener != listener || g.to != to { // meanwhile
+		if g.listener != listener || g.to != to { // shut or redirected during the dial
 			g.closePair(p)
 		}
 		g.mu.Unlock()
@@ -86,7 +86,7 @@ func (g *gate) forward(p *connectionPair, to, from net.Conn, fromServer bool) {
 				continue
 			}
 			g.mu.Lock()
-			for !p.isCut { // the other side is not told of an end, either
+			for !p.isCut { // drops the end of the connection, too
 				g.changed.Wait()
 			}
 			g.mu.Unlock()
@@ -105,7 +105,7 @@ func (g *gate) forward(p *connectionPair, to, from net.Conn, fromServer bool) {
 	}
 }
 
-// end closes a connection; the caller holds the lock.
+// closePair closes a connection. The caller holds the lock.
 func (g *gate) closePair(p *connectionPair) {
 	p.isCut = true
 	delete(g.open, p)
@@ -114,7 +114,7 @@ func (g *gate) closePair(p *connectionPair) {
 	g.changed.Broadcast()
 }
 
-// cut ends all connections.
+// cut closes all connections.
 func (g *gate) cut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -123,7 +123,7 @@ func (g *gate) cut() {
 	}
 }
 
-// shut ends all connections and refuses new ones until lead.
+// shut closes all connections and refuses new ones until redirect.
 func (g *gate) shut() {
 	g.mu.Lock()
 	if g.listener != nil {
@@ -134,7 +134,7 @@ func (g *gate) shut() {
 	g.cut()
 }
 
-// lead ends the connections; new ones lead to this address.
+// redirect closes all connections, sets the target of new ones, and accepts connections again if the gate was shut.
 func (g *gate) redirect(network, to string) error {
 	g.mu.Lock()
 	var err error
@@ -149,7 +149,7 @@ func (g *gate) redirect(network, to string) error {
 	return err
 }
 
-// hold keeps back what the server says, on connections that stay open.
+// hold starts or ends holding back the bytes of the server. The connections stay open.
 func (g *gate) hold(isHeld bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -157,7 +157,7 @@ func (g *gate) hold(isHeld bool) {
 	g.changed.Broadcast()
 }
 
-// drop makes the connections that are open now half-open ones: what either side says is lost, and so is its end.
+// makeHalfOpen makes the open connections half-open: the gate drops the bytes of both sides, and the end of either side.
 func (g *gate) makeHalfOpen() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,7 +166,7 @@ func (g *gate) makeHalfOpen() {
 	}
 }
 
-// connections counts all that were made so far.
+// connections returns the number of connections so far.
 func (g *gate) connections() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,4 +1,4 @@
-// Runs kinformer and reads what `kinformer watch -o json` says, line by line, into a record.
+// Runs `kinformer watch -o json` and reads its lines into a record.
 package main
 
 import (
@@ -24,20 +24,20 @@ type watcher struct {
 	process *process
 	synced  map[string]watchLine // by resource; under the record's lock
 	initial map[string]int       // initial objects by kind; under the record's lock
-	// Whose deletion was told without a last state; under the record's lock.
+	// finalStateUnknown of the last DELETED event of each object; under the record's lock.
 	finalStateUnknown map[identity]bool
 }
 
-// kindOf are the kinds of the resources that the cases watch.
+// kindOf is the kind of each resource that the cases watch.
 var kindOf = map[string]string{"pods": "Pod", "deployments": "Deployment", "namespaces": "Namespace", "nodes": "Node",
 	"configmaps": "ConfigMap", "foos": "Foo"}
 
-// watch starts `kinformer watch`; the arguments name resources, connection and selection.
+// watch starts `kinformer watch` with these arguments: resources, connection flags, selectors.
 func (h *harness) watch(name string, arguments ...string) (*watcher, error) {
 	return h.watchBy(nil, name, arguments...)
 }
 
-// watchBy is watch by way of a program that runs another one.
+// watchBy starts `kinformer watch` as the arguments of another program, such as `ip netns exec`.
 func (h *harness) watchBy(runner []string, name string, arguments ...string) (*watcher, error) {
 	w := &watcher{record: newRecord(name), synced: map[string]watchLine{}, initial: map[string]int{},
 		finalStateUnknown: map[identity]bool{}}
@@ -52,7 +52,7 @@ func (w *watcher) addLine(text []byte) {
 	if err := decode(text, &line); err != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.addViolation("not a line of JSON: %v: %.120s", err, text)
+		w.addViolation("a line that is not JSON: %v: %.120s", err, text)
 		return
 	}
 	switch line.Type {
@@ -77,7 +77,7 @@ func (w *watcher) addLine(text []byte) {
 		w.addViolation("MODIFIED without old: %.120s", text)
 		w.mu.Unlock()
 	}
-	if line.Resync { // no case asks for one
+	if line.Resync { // no case enables resyncs
 		w.mu.Lock()
 		w.addViolation("a resync: %.120s", text)
 		w.mu.Unlock()
@@ -110,13 +110,13 @@ func (w *watcher) addSynced(line watchLine) {
 		w.addViolation("SYNCED twice for %s", line.Resource)
 	}
 	if kindOf[line.Resource] == "" {
-		w.addViolation("SYNCED for %q", line.Resource)
+		w.addViolation("SYNCED for the unexpected resource %q", line.Resource)
 	}
 	if line.ResourceVersion == "" {
 		w.addViolation("SYNCED without resourceVersion for %s", line.Resource)
 	}
 	if initial := w.initial[kindOf[line.Resource]]; initial != line.Count {
-		w.addViolation("SYNCED says %d %s after %d initial ones", line.Count, line.Resource, initial)
+		w.addViolation("SYNCED of %s with count %d, but %d initial objects", line.Resource, line.Count, initial)
 	}
 	w.synced[line.Resource] = line
 	w.notifyWaiters()

@@ -1,4 +1,4 @@
-// The two kinds of proxies, each of which wants a name and a password.
+// HTTP and SOCKS5 proxies that require a user name and a password.
 package main
 
 import (
@@ -16,12 +16,12 @@ const proxyUser, proxyPassword = "me", "pass%word"
 type testProxy struct {
 	listener  net.Listener
 	mu        sync.Mutex
-	forwarded int    // connections that were let through
-	rejected  int    // for a wrong name or password
-	leak      string // what must not be: our server's credentials, said to the proxy
+	forwarded int    // number of connections that the proxy forwarded
+	rejected  int    // number of connections with a wrong user name or password
+	leak      string // why the case must fail: the proxy got credentials for the server
 }
 
-// openProxy serves until the case ends.
+// openProxy starts a proxy. The caller closes its listener.
 func (h *harness) openProxy(serve func(*testProxy, net.Conn) (string, error)) (*testProxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -68,16 +68,16 @@ func (f *testProxy) reject() error {
 	return errors.New("refused")
 }
 
-// serveConnect is a proxy of HTTP.
+// serveConnect serves the CONNECT request of an HTTP proxy, and returns the target.
 func serveConnect(f *testProxy, client net.Conn) (string, error) {
-	// A client says nothing before it has its answer: what is read ahead is nothing of the tunnel's.
+	// A client sends nothing before the response, so the reader buffers no bytes of the tunnel.
 	request, err := http.ReadRequest(bufio.NewReader(client))
 	if err != nil {
 		return "", err
 	}
 	if request.Header.Get("Authorization") != "" || request.Header.Get("Impersonate-User") != "" {
 		f.mu.Lock()
-		f.leak = "the proxy was told the server's credentials"
+		f.leak = "the proxy got credentials for the server"
 		f.mu.Unlock()
 	}
 	want := "Basic " + base64.StdEncoding.EncodeToString([]byte(proxyUser+":"+proxyPassword))
@@ -89,14 +89,14 @@ func serveConnect(f *testProxy, client net.Conn) (string, error) {
 	return request.Host, err
 }
 
-// serveSocks is a proxy of SOCKS5 (RFC 1928, 1929), for names and addresses of IPv4.
+// serveSocks serves the handshake of a SOCKS5 proxy (RFC 1928, RFC 1929), with host names and IPv4 addresses, and returns the target.
 func serveSocks(f *testProxy, client net.Conn) (string, error) {
 	read := func(n int) ([]byte, error) {
 		data := make([]byte, n)
 		_, err := io.ReadFull(client, data)
 		return data, err
 	}
-	counted := func() ([]byte, error) { // a length, then so many bytes
+	counted := func() ([]byte, error) { // one byte with the length, then the bytes
 		n, err := read(1)
 		if err != nil {
 			return nil, err
@@ -109,7 +109,7 @@ func serveSocks(f *testProxy, client net.Conn) (string, error) {
 	if _, err := counted(); err != nil {
 		return "", err
 	}
-	if _, err := client.Write([]byte{5, 2}); err != nil { // by name and password
+	if _, err := client.Write([]byte{5, 2}); err != nil { // method 2: user name and password
 		return "", err
 	}
 	if _, err := read(1); err != nil {

@@ -1,4 +1,4 @@
-// What many cases begin and end with: a prepared server, a watcher behind a gate, the comparison with the server.
+// The beginnings and ends that many cases share: a prepared server, a watcher behind a gate, the comparison of the cache with the server.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// prepared is a server for this case alone, after kubectl has run the lines.
+// preparedServer starts a server for this case and runs kubectl with each line.
 func (h *harness) preparedServer(ctx context.Context, lines ...string) (*server, kubectl, error) {
 	s, err := h.ownServer(ctx)
 	if err != nil {
@@ -22,7 +22,7 @@ func (h *harness) preparedServer(ctx context.Context, lines ...string) (*server,
 	return s, k, k.runAll(ctx, lines...)
 }
 
-// both are the shared real server and a `kinformer serve` of the case.
+// bothServers returns the shared real server and a new `kinformer serve`.
 func (h *harness) bothServers(ctx context.Context, flags ...string) (real *server, plain *served, err error) {
 	if real, err = h.realServer(ctx); err != nil {
 		return nil, nil, err
@@ -31,7 +31,7 @@ func (h *harness) bothServers(ctx context.Context, flags ...string) (real *serve
 	return real, plain, err
 }
 
-// strangers are the token of a user without rights, and a URL where nothing listens.
+// nobodyAndClosedPort returns the token of a user without permissions, and a URL where no server listens.
 func (s *server) nobodyAndClosedPort() (nobody, closed string, err error) {
 	token, err := os.ReadFile(s.file("nobody.token"))
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *server) nobodyAndClosedPort() (nobody, closed string, err error) {
 	return string(token), closed, err
 }
 
-// configs are client-go's ways into both.
+// restConfigs are client-go configurations for the two servers of bothServers.
 type restConfigs struct{ real, served *rest.Config }
 
 func (h *harness) bothConfigs(ctx context.Context, flags ...string) (*server, restConfigs, error) {
@@ -56,7 +56,7 @@ func (h *harness) bothConfigs(ctx context.Context, flags ...string) (*server, re
 	return real, c, err
 }
 
-// watchThrough starts a watcher with these flags, and waits until the resources in synced are synced.
+// watchUntilSynced starts `kinformer watch` with these connection flags, and waits until each resource in synced has synced.
 func (h *harness) watchUntilSynced(ctx context.Context, connection []string, resources string, synced ...string) (*watcher, error) {
 	w, err := h.watch("kinformer", append([]string{resources, "-A"}, connection...)...)
 	if err != nil {
@@ -70,7 +70,7 @@ func (h *harness) watchUntilSynced(ctx context.Context, connection []string, res
 	return w, nil
 }
 
-// watchBehindGate does the same through a gate of its own.
+// watchBehindGate does the same through a new gate.
 func (h *harness) watchBehindGate(ctx context.Context, s *server, resources string, synced ...string) (*gate, *watcher, error) {
 	g, err := h.openGate("tcp", s.address())
 	if err != nil {
@@ -84,7 +84,7 @@ func (h *harness) watchBehindGate(ctx context.Context, s *server, resources stri
 	return g, w, err
 }
 
-// sees makes a pod, and waits until the watcher has told it.
+// awaitNewPod creates a pod and waits until the watcher has printed its ADDED event.
 func (w *watcher) awaitNewPod(ctx context.Context, k kubectl, pod string) error {
 	if err := k.runAll(ctx, "run "+pod+" -n e2e --image=example.com/"+pod+":1"); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (w *watcher) awaitNewPod(ctx context.Context, k kubectl, pod string) error 
 	return w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", pod})
 }
 
-// matches fails unless the watcher has told what the server has now, and nothing that contradicts itself.
+// checkState fails if the state that the watcher's events add up to differs from the server's list, or if the watcher has a violation.
 func (w *watcher) checkState(ctx context.Context, k kubectl, resources, moment string) error {
 	list, err := k.list(ctx, resources)
 	if err != nil {
@@ -101,14 +101,14 @@ func (w *watcher) checkState(ctx context.Context, k kubectl, resources, moment s
 	return errors.Join(w.check(), compareObjects(moment, w.snapshot(), list))
 }
 
-// A tally counts what a kinformer with very many informers tells.
+// tally counts the SYNCED and ADDED lines of a kinformer with very many informers.
 type tally struct {
 	process             *process
-	describeConnections func() string // what a failure says of the connections
+	describeConnections func() string // for error messages
 
 	mu     sync.Mutex
 	synced map[string]bool
-	added  map[string]int // additions after the initial list of objects named "the-one", by kind
+	added  map[string]int // ADDED events after the initial list, of objects named "the-one"; by kind
 }
 
 func (h *harness) watchMany(resources, connection []string, describeConnections func() string) (*tally, error) {
@@ -142,10 +142,10 @@ func (t *tally) await(ctx context.Context, what string, reached func() bool) err
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err == nil && !reached() {
-		err = fmt.Errorf("kinformer has ended: %v", t.process.err)
+		err = fmt.Errorf("kinformer exited: %v", t.process.err)
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: %d synced, %v told, %s", err, len(t.synced), t.added, t.describeConnections())
+		err = fmt.Errorf("%w: %d resources synced, added %v, %s", err, len(t.synced), t.added, t.describeConnections())
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-// The other observers: a raw watch, which misses nothing, and client-go's informers, which kinformer is measured by.
+// The observers that kinformer is compared with: a raw watch, which misses no change and is called the witness, and client-go's informers.
 package main
 
 import (
@@ -20,7 +20,7 @@ var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
 
-// plain is an object as kubectl shows it: without managedFields, its numbers as text.
+// plainObject returns an object as kubectl shows it: without managedFields, and with json.Number for numbers.
 func plainObject(obj *unstructured.Unstructured) (object, error) {
 	text, err := obj.MarshalJSON()
 	if err != nil {
@@ -36,12 +36,12 @@ func plainObject(obj *unstructured.Unstructured) (object, error) {
 	return decoded, nil
 }
 
-// A plainer decodes what an observer was handed, an *unstructured.Unstructured or a typed object, into plain JSON.
+// decodeFunc converts the object of a notification, an *unstructured.Unstructured or a typed object, to decoded JSON.
 type decodeFunc func(any) (object, error)
 
 func plainUnstructured(obj any) (object, error) { return plainObject(obj.(*unstructured.Unstructured)) }
 
-// noteAs takes one change of objects that have to be decoded first; old may be nil.
+// addDecodedChange converts the objects of a change and adds the change. old may be nil.
 func (r *record) addDecodedChange(decoded decodeFunc, kind string, old, obj any) {
 	var before object
 	after, err := decoded(obj)
@@ -57,7 +57,7 @@ func (r *record) addDecodedChange(decoded decodeFunc, kind string, old, obj any)
 	r.addChange(kind, before, after)
 }
 
-// rawWatch lists each resource and watches it from there, on one stream that must not end before the context does.
+// rawWatch lists each resource and watches it from the list's version. The watch must not end before ctx.
 func rawWatch(ctx context.Context, client dynamic.Interface, resources ...schema.GroupVersionResource) (*record, error) {
 	r := newRecord("the raw watch")
 	for _, resource := range resources {
@@ -99,7 +99,7 @@ func (r *record) follow(ctx context.Context, stream watch.Interface) {
 	}
 }
 
-// clientGoInformer is client-go's own informer for some resources, started and synced.
+// clientGoInformer starts client-go's informers for these resources and waits until they have synced.
 func clientGoInformer(ctx context.Context, client dynamic.Interface, resources ...schema.GroupVersionResource) (*record, error) {
 	r := newRecord("client-go's informer")
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
@@ -118,7 +118,7 @@ func clientGoInformer(ctx context.Context, client dynamic.Interface, resources .
 	return r, nil
 }
 
-// handler records what an informer of client-go tells.
+// handler returns an event handler that adds the notifications of a client-go informer to the record.
 func (r *record) handler(decoded decodeFunc) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
