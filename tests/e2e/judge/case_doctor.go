@@ -1,4 +1,4 @@
-// `kinformer doctor` against the real server: what it says of a good way, and of four that are not. Its output is printed.
+// `kinformer doctor` against the real server: a working connection, and several that fail. The case prints the output of the doctor.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 
 var doctorCases = []testCase{{name: "doctor", kinformerOnly: true, run: doctor}}
 
-// A way to the server, and what the doctor must say of it.
+// doctorScenario is a connection, and the expected output of the doctor.
 type doctorScenario struct {
 	name          string
 	flags         []string
@@ -53,7 +53,7 @@ func doctor(ctx context.Context, h *harness) error {
 	}
 	defer k.runAll(context.WithoutCancel(ctx), "delete clusterrole doctor-one", "delete clusterrolebinding doctor-one")
 	var errs []error
-	for _, scenario := range []doctorScenario{ // the server's certificate is good for a day: a remark, everywhere
+	for _, scenario := range []doctorScenario{ // the server's certificate expires in a day, so the doctor always warns
 		{name: "a good cluster", flags: []string{"--kubeconfig", s.file("kubeconfig-kinformer")}, contains: []string{
 			"✔ configuration", "✔ name resolution", "✔ TCP connection", "! TLS", "valid for 2", " hours", "✔ HTTP ", "HTTP/2, status 200",
 			"✔ credentials", "kinformer, groups", "✔ server version", " v1.", "✔ may list", "allowed: list pods in all namespaces",
@@ -78,15 +78,15 @@ func doctor(ctx context.Context, h *harness) error {
 		}
 		fmt.Printf("# kinformer doctor pods -A, %s:\n#   %s\n", scenario.name, strings.ReplaceAll(strings.TrimSpace(out), "\n", "\n#   "))
 		if status != scenario.status {
-			errs = append(errs, fmt.Errorf("%s: status %d, not %d", scenario.name, status, scenario.status))
+			errs = append(errs, fmt.Errorf("%s: exit status %d, wanted %d", scenario.name, status, scenario.status))
 		}
 		for _, text := range scenario.contains {
 			if !strings.Contains(out, text) {
-				errs = append(errs, fmt.Errorf("%s: does not say %q", scenario.name, text))
+				errs = append(errs, fmt.Errorf("%s: the output does not contain %q", scenario.name, text))
 			}
 		}
 		if scenario.neverContains != "" && strings.Contains(out, scenario.neverContains) {
-			errs = append(errs, fmt.Errorf("%s: the token is shown", scenario.name))
+			errs = append(errs, fmt.Errorf("%s: the output contains the token", scenario.name))
 		}
 	}
 	return errors.Join(errs...)
@@ -101,7 +101,7 @@ func (h *harness) runDoctor(ctx context.Context, flags []string) (string, int, e
 	return out, 0, err
 }
 
-// expiredFront is a server of TLS with a certificate of the right authority and for the right name that ended two days ago.
+// expiredFront starts a TLS server whose certificate expired two days ago. The CA and the name in the certificate are right.
 func expiredFront(ctx context.Context, s *server) (string, error) {
 	authority, err := tls.LoadX509KeyPair(s.file("ca.crt"), s.file("ca.key"))
 	if err != nil {

@@ -1,4 +1,4 @@
-// `kinformer get` against the real server, by each way of connecting.
+// `kinformer get` against the real server, with each kind of connection flags.
 package main
 
 import (
@@ -44,7 +44,7 @@ var getCases = []testCase{
 	{name: "refused-forbidden", kinformerOnly: true, run: checkRejected("", "forbidden")},
 }
 
-// getReal: the same objects as kubectl's, of all namespaces, of one, one by name, and those of a selector.
+// getReal compares the objects with kubectl's: all namespaces, one namespace, one object by name, and selectors.
 func getReal(ctx context.Context, h *harness) error {
 	s, err := h.realServer(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func getReal(ctx context.Context, h *harness) error {
 	return errors.Join(errs...)
 }
 
-// connect is a case that gets the namespaces by some way of connecting: kinformer sees what the administrator sees.
+// connect is a case that lists the namespaces with these connection flags, and compares them with the administrator's list.
 func connect(flags func(*server) ([]string, error)) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
 		s, err := h.realServer(ctx)
@@ -136,8 +136,8 @@ func connect(flags func(*server) ([]string, error)) func(context.Context, *harne
 	}
 }
 
-// refused is a case in which the server refuses kinformer by its token, or, where none is given, by that of a user who may
-// do nothing: kinformer says why, and ends with status 3 in the time it is given.
+// checkRejected is a case in which the server rejects kinformer's token; "" is the token of a user without permissions. kinformer prints the
+// reason and exits with status 3 within --timeout.
 func checkRejected(token, why string) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
 		s, err := h.realServer(ctx)
@@ -155,19 +155,19 @@ func checkRejected(token, why string) func(context.Context, *harness) error {
 			"--token", token, "--certificate-authority", s.file("ca.crt"))
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.Contains(strings.ToLower(err.Error()), why) {
-			return fmt.Errorf("no exit status 3 and %q, but: %v", why, err)
+			return fmt.Errorf("wanted exit status 3 and %q, got: %v", why, err)
 		}
 		if strings.Contains(err.Error()[strings.Index(err.Error(), "exit status"):], token) {
-			return fmt.Errorf("the token is shown: %w", err)
+			return fmt.Errorf("the error contains the token: %w", err)
 		}
 		if out != "" {
-			return fmt.Errorf("prints %.200q", out)
+			return fmt.Errorf("standard output is %.200q, wanted none", out)
 		}
 		return nil
 	}
 }
 
-// said is what a program prints to stdout, and the lines of its stderr that have kubectl's words.
+// kubectlOutput runs a program, and returns its standard output, kubectl's messages on standard error, and whether the program succeeded.
 func kubectlOutput(ctx context.Context, h *harness, argv ...string) (string, bool) {
 	out, err := h.run(ctx, "", argv...)
 	if err == nil {
@@ -184,7 +184,7 @@ func kubectlOutput(ctx context.Context, h *harness, argv ...string) (string, boo
 	return out + strings.Join(lines, "\n"), false
 }
 
-// getNames: names in each way in which kubectl takes them, flags before the command, and names that are not there: the same output and messages.
+// getNames tests each form of names that kubectl accepts, flags before the command, and missing names. Output and messages must equal kubectl's.
 func getNames(ctx context.Context, k kubectl, connection ...string) error {
 	if err := k.runAll(ctx, "create namespace names", "create configmap a -n names", "create configmap b -n names",
 		"create secret generic a -n names"); err != nil {
@@ -214,10 +214,11 @@ func getNames(ctx context.Context, k kubectl, connection ...string) error {
 			differences = append(differences, fmt.Sprintf("%s: %s", strings.Join(words, " "), firstDifference(got, want)))
 		}
 	}
-	return report("names, beside kubectl", differences)
+	return report("get with names compared with kubectl", differences)
 }
 
-// getEnds: what does not pass by waiting ends get at once, with kubectl's message; kinformer's own words follow it.
+// getErrors checks that `kinformer get` fails immediately with kubectl's message if a retry cannot help. kinformer prints more lines after the
+// message.
 func getErrors(ctx context.Context, h *harness) error {
 	s, err := h.realServer(ctx)
 	if err != nil {
@@ -227,7 +228,7 @@ func getErrors(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	// kubectl fails with another message while it has not cached the server's resources.
+	// Fills kubectl's discovery cache: without the cache, kubectl fails with other messages.
 	k := h.kubectl(s)
 	if _, err := k.run(ctx, "get", "pods"); err != nil {
 		return err
@@ -238,7 +239,7 @@ func getErrors(ctx context.Context, h *harness) error {
 	scenarios := []struct {
 		name       string
 		flags      []string
-		prefixOnly bool // only the beginning of the message is kubectl's
+		prefixOnly bool // compare the message up to the first colon only
 	}{
 		{"a wrong token", append([]string{"--server", s.url, "--token", "wrong"}, ca...), false},
 		{"no permission", append([]string{"--server", s.url, "--token", nobody}, ca...), false},
@@ -254,8 +255,8 @@ func getErrors(ctx context.Context, h *harness) error {
 			want, got = strings.SplitN(want, ":", 2)[0], strings.SplitN(got, ":", 2)[0]
 		}
 		if ok || want == "" || got != want {
-			differences = append(differences, fmt.Sprintf("%s: %q, not %q", scenario.name, got, want))
+			differences = append(differences, fmt.Sprintf("%s: succeeded: %t, message %q, wanted an error with %q", scenario.name, ok, got, want))
 		}
 	}
-	return report("why get ends, beside kubectl", differences)
+	return report("errors of get compared with kubectl", differences)
 }

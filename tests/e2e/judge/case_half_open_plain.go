@@ -1,6 +1,6 @@
-// A half-open connection of HTTP/1.1, which has nothing of its own to ask with: TCP has to notice. Where the judge may, kinformer lives in
-// a network namespace, and what the server's machine sends there is lost; else only a gate's bytes are, which TCP cannot notice,
-// and kinformer does when it has heard nothing for 90 s.
+// A half-open connection of HTTP/1.1. HTTP/1.1 has no ping, so TCP must detect the dead connection. If the judge is root, kinformer runs in a
+// network namespace, and the route to the namespace drops all packets. Otherwise a gate drops the bytes; TCP cannot detect that, and kinformer
+// closes the connection after 90 s of silence.
 package main
 
 import (
@@ -22,7 +22,7 @@ type network struct {
 	server, client string // addresses
 }
 
-// newNetwork makes a namespace with a wire to it; nil where this machine, or the user, has none.
+// newNetwork makes a network namespace and a veth pair. It returns nil if the user or the machine does not support namespaces.
 func newNetwork(ctx context.Context, h *harness) *network {
 	if os.Geteuid() != 0 {
 		return nil
@@ -51,7 +51,7 @@ func (n *network) remove() {
 	n.dropPackets(false)
 }
 
-// lose makes what is sent to the client go nowhere, without a word to anybody.
+// dropPackets starts or stops dropping all packets to the client, with a blackhole route.
 func (n *network) dropPackets(isDropping bool) error {
 	what := "del"
 	if isDropping {
@@ -60,7 +60,7 @@ func (n *network) dropPackets(isDropping bool) error {
 	return exec.Command("ip", "route", what, "blackhole", n.client+"/32").Run()
 }
 
-// isConnected: has a program's network a connection to the server that it takes for open?
+// isConnected returns true if the network namespace of a process has an established connection to the server.
 func isConnected(pid int, server *net.TCPAddr) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", pid))
 	peer := fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(server.IP.To4()), server.Port)
@@ -135,7 +135,7 @@ func halfOpenPlain(ctx context.Context, h *harness) error {
 	if err := errors.Join(dropPackets(), pod("after")); err != nil {
 		return err
 	}
-	if err := awaitCondition(ctx, "the connection to be given up", noticed); err != nil {
+	if err := awaitCondition(ctx, "the end of the dead connection", noticed); err != nil {
 		return err
 	}
 	if err := restore(); err != nil {

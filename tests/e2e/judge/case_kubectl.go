@@ -1,5 +1,5 @@
-// The real kubectl against `kinformer serve`: one script of commands and what each must answer. The same script runs
-// against the real server: it is that one's behaviour which the script describes.
+// The real kubectl against `kinformer serve`: a script of commands with the expected output of each. The same script runs against the real
+// server, which proves that the expectations are right.
 package main
 
 import (
@@ -30,7 +30,7 @@ var kubectlCases = []testCase{
 			return err
 		}
 		if len(all) != 20 {
-			return fmt.Errorf("kubectl sees %d of 20 pods", len(all))
+			return fmt.Errorf("kubectl lists %d pods, wanted 20", len(all))
 		}
 		return kubectlScript(ctx, s.kubectl)
 	}},
@@ -45,7 +45,7 @@ type served struct {
 
 func (h *harness) serve(ctx context.Context, arguments ...string) (*served, error) {
 	out := newLines()
-	dir := filepath.Join(h.caseDir, fmt.Sprintf("serve-%d", len(h.processes))) // a case may have several
+	dir := filepath.Join(h.caseDir, fmt.Sprintf("serve-%d", len(h.processes))) // a case can have several servers
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func deploymentNamed(name string) object {
 	}
 }
 
-// A command of the script, with -n filled in, and what its output must be, contain, or complain of.
+// expectation is one kubectl command, and what its output must equal or contain, or its error contain. The judge adds -n.
 type expectation struct{ command, equals, contains, errorContains string }
 
 func kubectlScript(ctx context.Context, k kubectl) error {
@@ -114,7 +114,7 @@ func kubectlScript(ctx context.Context, k kubectl) error {
 	}
 	if err := k.create(ctx, podNamed("a")); err == nil || !strings.Contains(err.Error(), `(AlreadyExists): error when creating`) ||
 		!strings.Contains(err.Error(), `pods "a" already exists`) {
-		return fmt.Errorf("creating a pod that is there answers: %v", err)
+		return fmt.Errorf("create of a pod that exists: %v, wanted AlreadyExists", err)
 	}
 	if err := staleReplace(ctx, k); err != nil {
 		return err
@@ -177,7 +177,7 @@ func checkExpectations(ctx context.Context, k kubectl, responses []expectation) 
 	var differences []string
 	for _, a := range responses {
 		words := strings.Fields(a.command)
-		if strings.Contains(a.command, " in(") { // the one word with a blank
+		if strings.Contains(a.command, " in(") { // the only command with a blank in an argument
 			words = []string{"get", "pods", "-l", "tier in (back,front)", "-o", "name"}
 		}
 		raw := slices.Contains(words, "--raw")
@@ -189,20 +189,20 @@ func checkExpectations(ctx context.Context, k kubectl, responses []expectation) 
 		switch {
 		case a.errorContains != "":
 			if err == nil || !strings.Contains(err.Error(), a.errorContains) {
-				differences = append(differences, fmt.Sprintf("%s: no %q, but %v", a.command, a.errorContains, err))
+				differences = append(differences, fmt.Sprintf("%s: error %v, wanted %q", a.command, err, a.errorContains))
 			}
 		case err != nil:
 			differences = append(differences, err.Error())
 		case a.contains != "" && !strings.Contains(withoutBlanks(out, raw), a.contains):
-			differences = append(differences, fmt.Sprintf("%s: no %q in %.200q", a.command, a.contains, out))
+			differences = append(differences, fmt.Sprintf("%s: output %.200q, wanted %q in it", a.command, out, a.contains))
 		case a.contains == "" && out != a.equals:
 			differences = append(differences, fmt.Sprintf("%s: %.200q, wanted %q", a.command, out, a.equals))
 		}
 	}
-	return report("kubectl's answers", differences)
+	return report("output of kubectl", differences)
 }
 
-// withoutBlanks makes raw JSON one text, whether the server indents it or not.
+// withoutBlanks removes the indentation from raw JSON; other text is unchanged.
 func withoutBlanks(text string, raw bool) string {
 	if !raw {
 		return text
@@ -210,7 +210,7 @@ func withoutBlanks(text string, raw bool) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, `": `, `":`)), " ")
 }
 
-// staleReplace replaces an object by an outdated one, which the server must refuse, and by a current one.
+// staleReplace replaces an object with an outdated resource version, which must fail with a conflict, and with the current one.
 func staleReplace(ctx context.Context, k kubectl) error {
 	stale, err := k.run(ctx, "get", "pod", "b", "-n", kubectlNamespace, "-o", "json")
 	if err != nil {
@@ -221,7 +221,7 @@ func staleReplace(ctx context.Context, k kubectl) error {
 	}
 	_, err = k.runInput(ctx, stale, "replace", "--validate=false", "-f", "-")
 	if err == nil || !strings.Contains(err.Error(), "(Conflict)") || !strings.Contains(err.Error(), "the object has been modified") {
-		return fmt.Errorf("replacing by a stale object answers: %v", err)
+		return fmt.Errorf("replace with an outdated resource version: %v, wanted a conflict", err)
 	}
 	current, err := k.run(ctx, "get", "pod", "b", "-n", kubectlNamespace, "-o", "json")
 	if err != nil {
@@ -231,23 +231,23 @@ func staleReplace(ctx context.Context, k kubectl) error {
 	return err
 }
 
-// checkWatchTable holds `get --watch` to what was done: each pod added once, deleted once and last, changed in between.
+// checkWatchTable checks the output of `get --watch`: each pod is added once, modified at least three times, and deleted once.
 func checkWatchTable(table *lines) error {
 	var differences []string
 	for _, name := range []string{"a", "b"} {
 		added, modified, deleted := table.withPrefix("ADDED "+name+" "), table.withPrefix("MODIFIED "+name+" "), table.withPrefix("DELETED "+name+" ")
 		if len(added) != 1 || len(deleted) != 1 || len(modified) < 3 {
-			differences = append(differences, fmt.Sprintf("pod %s: %d added, %d modified, %d deleted", name, len(added),
+			differences = append(differences, fmt.Sprintf("pod %s: %d added, %d modified, %d deleted, wanted 1, at least 3 and 1", name, len(added),
 				len(modified), len(deleted)))
 		}
 	}
 	return report("kubectl get --watch", differences)
 }
 
-// endedBySignal ends kubectl, which knows no other end of a watch than a signal.
+// endedBySignal kills kubectl: `kubectl get --watch` ends only by a signal. It fails if kubectl has exited before.
 func endedBySignal(p *process) error {
 	if !p.running() {
-		return fmt.Errorf("%s ended by itself: %w", p.name, p.err)
+		return fmt.Errorf("%s exited by itself: %w", p.name, p.err)
 	}
 	p.kill()
 	return nil

@@ -1,4 +1,4 @@
-// kubectl's commands, family by family, compared with the real server's answers.
+// The kubectl commands of the compare cases, one case for each group of commands.
 package main
 
 import "regexp"
@@ -15,7 +15,7 @@ const (
 	webHead   = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{`
 )
 
-// A field of an explanation: its description is not in the embedded server.
+// explainedField matches the lines of `kubectl explain` without descriptions, which `kinformer serve` does not have.
 var explainedField = regexp.MustCompile(`^(KIND|VERSION|GROUP|FIELD):|^ +\w+\t<`)
 
 const (
