@@ -1,5 +1,5 @@
-// The sample controller killed in the middle of its work, and started again; and one of two, of which one leads. Whatever happened to
-// Foos and Deployments meanwhile, the end is right.
+// The sample controller is killed while it works, and started again. Or it runs twice with leader election, and the leader ends. Foos and
+// Deployments change meanwhile. At the end their state must be right.
 package main
 
 import (
@@ -18,7 +18,7 @@ var sampleKilledCases = []testCase{
 	{name: "sample-controller-takeover", kinformerOnly: true, run: sampleTakeover},
 }
 
-// changes makes random changes of Foos and their Deployments, and knows what must come of them.
+// randomChanges makes random changes of Foos and their Deployments, and records the expected result.
 type randomChanges struct {
 	*stage
 	random *rand.Rand
@@ -34,7 +34,7 @@ func newRandomChanges(st *stage, seed uint64) *randomChanges {
 	return &randomChanges{stage: st, random: rand.New(rand.NewPCG(seed, 0)), want: map[string]int{}}
 }
 
-// make makes some changes. A Deployment is named as its Foo.
+// apply makes count changes. A Deployment has the name of its Foo.
 func (c *randomChanges) apply(ctx context.Context, count int) error {
 	for range count {
 		name := fmt.Sprintf("foo-%d", c.random.IntN(maxFoos))
@@ -56,19 +56,19 @@ func (c *randomChanges) apply(ctx context.Context, count int) error {
 			delete(c.want, name)
 			err = c.delete(ctx, foos, name)
 		}
-		if err != nil && !(apierrors.IsNotFound(err) && kind >= 5) { // the controller may not have come to it
+		if err != nil && !(apierrors.IsNotFound(err) && kind >= 5) { // the controller may not have created the Deployment yet
 			return err
 		}
 	}
 	return nil
 }
 
-// await waits until each Foo has what it asks for, and no Deployment is left of others.
+// await waits until each Foo has a Deployment with the wanted replicas, and no other Deployment exists.
 func (c *randomChanges) await(ctx context.Context) error {
-	return awaitState(ctx, "end of all changes", func() (string, error) {
+	return awaitState(ctx, "expected result of all changes", func() (string, error) {
 		for _, name := range slices.Sorted(maps.Keys(c.want)) {
-			if fooProblem, err := c.fooProblem(ctx, name, name, int64(c.want[name])); fooProblem != "" || err != nil {
-				return fooProblem, err
+			if problem, err := c.fooProblem(ctx, name, name, int64(c.want[name])); problem != "" || err != nil {
+				return problem, err
 			}
 		}
 		list, err := c.list(ctx, deployments)
@@ -77,17 +77,17 @@ func (c *randomChanges) await(ctx context.Context) error {
 		}
 		for i := range list {
 			if _, found := c.want[list[i].GetName()]; !found {
-				return "a Deployment " + list[i].GetName() + " is left", nil
+				return "Deployment " + list[i].GetName() + " still exists", nil
 			}
 		}
 		return "", nil
 	})
 }
 
-// The audit log is looked at so often where a controller is to be killed right after one of its writes.
+// auditPollInterval is short, so that the controller is killed right after one of its writes.
 const auditPollInterval = 2 * time.Millisecond
 
-// awaitWrites waits until the controller has written so many times, or all is done.
+// awaitWrites waits until the audit log has count creates and updates of the controller after the mark.
 func (c *randomChanges) awaitWrites(ctx context.Context, mark int64, count int) error {
 	ticker := time.NewTicker(auditPollInterval)
 	defer ticker.Stop()
@@ -106,7 +106,7 @@ func (c *randomChanges) awaitWrites(ctx context.Context, mark int64, count int) 
 		select {
 		case <-ticker.C:
 		case <-limited.Done():
-			return fmt.Errorf("not %d writes of the controller: %w", count, limited.Err())
+			return fmt.Errorf("fewer than %d writes of the controller: %w", count, limited.Err())
 		}
 	}
 }
@@ -144,7 +144,7 @@ func sampleKilled(ctx context.Context, h *harness) error {
 		if err := c.apply(ctx, 2*maxFoos); err != nil {
 			return err
 		}
-		// Each life begins with a status for each Foo at least: so many writes come.
+		// After each start, the controller writes the status of each Foo at least.
 		if err := c.awaitWrites(ctx, mark, c.random.IntN(len(c.want)+1)); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func sampleKilled(ctx context.Context, h *harness) error {
 			return err
 		}
 		if err := c.await(ctx); err != nil {
-			return fmt.Errorf("after it was killed %d times (seed %d): %w", life+1, killSeed, err)
+			return fmt.Errorf("after %d kills (seed %d): %w", life+1, killSeed, err)
 		}
 	}
 	if err := controller.stop(); err != nil {
@@ -165,7 +165,7 @@ func sampleKilled(ctx context.Context, h *harness) error {
 	return st.k.runAll(ctx, "delete namespace "+st.namespace+" --wait=true --timeout=60s")
 }
 
-// sampleTakeover has two controllers: the one that leads is killed, then the next is asked to end. The other one goes on.
+// sampleTakeover runs two controllers. The leader is killed, and the next leader is stopped. Each time the other controller takes over.
 func sampleTakeover(ctx context.Context, h *harness) error {
 	s, err := h.fooServer(ctx)
 	if err != nil {
@@ -217,7 +217,7 @@ func sampleTakeover(ctx context.Context, h *harness) error {
 		}
 		leader, other = other, leader
 		if err := c.await(ctx); err != nil {
-			return fmt.Errorf("after %s had taken over from %s: %w", leader, other, err)
+			return fmt.Errorf("after %s took over from %s: %w", leader, other, err)
 		}
 	}
 	if err := controllers[leader].stop(); err != nil {
@@ -226,7 +226,7 @@ func sampleTakeover(ctx context.Context, h *harness) error {
 	return st.k.runAll(ctx, "delete namespace "+st.namespace+" --wait=true --timeout=60s")
 }
 
-// awaitHolder waits until the Lease of the controllers is held by another one than before, and gives it.
+// awaitHolder waits until the Lease of the controllers has a holder other than before, and returns the holder.
 func (st *stage) awaitHolder(ctx context.Context, before string) (holder string, err error) {
 	err = awaitState(ctx, "holder of the Lease", func() (string, error) {
 		lease, err := st.get(ctx, leases, "sample-controller")
@@ -234,7 +234,7 @@ func (st *stage) awaitHolder(ctx context.Context, before string) (holder string,
 			return "no Lease", err
 		}
 		if holder = field(lease.Object, "spec", "holderIdentity"); holder == "" || holder == before {
-			return fmt.Sprintf("it is %q's", holder), nil
+			return fmt.Sprintf("the holder is %q", holder), nil
 		}
 		return "", nil
 	})

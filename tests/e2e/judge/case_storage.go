@@ -1,5 +1,5 @@
-// What a server refuses, keeps and adds when objects are written and deleted: RBAC's escalation check, resourceNames, finalizers, propagation
-// policies, validation, versions of custom resources. The same requests against the real server and `kinformer serve`.
+// Writes and deletions that the server checks or completes: RBAC's escalation check, resourceNames, finalizers, propagation policies, validation,
+// versions of custom resources. The same commands run against the real server and `kinformer serve`.
 package main
 
 import (
@@ -7,7 +7,7 @@ import (
 	"regexp"
 )
 
-// compareServing is a compareCase in which the embedded server runs with these flags.
+// compareServing is a compareCase in which `kinformer serve` runs with these flags.
 func compareServing(name string, flags []string, steps []step) testCase {
 	return testCase{name: name, kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
 		return sameResponses(ctx, h, steps, flags...)
@@ -131,7 +131,7 @@ const versionsText = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomReso
 
 const fooSchema = `"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"string"},"replicas":{"type":"integer"}}},"status":{"type":"object","properties":{"replicas":{"type":"integer"}}}}}}`
 
-// The first line of what is wrong: the real server shows a difference of Go's structures below it.
+// firstLine matches the lines to compare. Below them the real server prints a diff of Go structures.
 var firstLine = regexp.MustCompile(`is invalid|^\* |^[a-z.]+/`)
 
 func validationSteps() []step {

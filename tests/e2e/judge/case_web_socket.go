@@ -1,7 +1,8 @@
-// Watches over WebSockets, from the real server and from `kinformer serve`: the same messages come.
+// Watches over WebSockets, from the real server and from `kinformer serve`. Both must send the same messages.
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -42,12 +43,12 @@ func sameMessages(ctx context.Context, h *harness, flags ...string) error {
 		return fmt.Errorf("kinformer serve: %w", err)
 	}
 	if len(want) < 5 || !reflect.DeepEqual(want, found) {
-		return fmt.Errorf("real:\n%s\nserve:\n%s", strings.Join(want, "\n"), strings.Join(found, "\n"))
+		return fmt.Errorf("wanted the same messages, at least 5; real:\n%s\nserve:\n%s", strings.Join(want, "\n"), strings.Join(found, "\n"))
 	}
 	return nil
 }
 
-// messagesOf makes changes under a watch, and gives the messages until the server ends it.
+// messagesOf makes changes during a watch, and returns the messages until the server ends the watch.
 func messagesOf(ctx context.Context, config *rest.Config) ([]string, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -84,7 +85,7 @@ func messagesOf(ctx context.Context, config *rest.Config) ([]string, error) {
 	for {
 		var text string
 		if err := websocket.Message.Receive(connection, &text); err != nil {
-			connection.Close() // the server has closed it already
+			connection.Close() // fails: the server has closed the connection
 			return append(messages, err.Error()), nil
 		}
 		var event struct {
@@ -116,17 +117,10 @@ func dial(ctx context.Context, config *rest.Config, path string) (*websocket.Con
 	if tlsConfig != nil {
 		tlsConfig.NextProtos = []string{"http/1.1"}
 	}
-	socket.TlsConfig = orNew(tlsConfig)
+	socket.TlsConfig = cmp.Or(tlsConfig, &tls.Config{})
 	socket.Header = http.Header{}
 	if config.BearerToken != "" {
 		socket.Header.Set("Authorization", "Bearer "+config.BearerToken)
 	}
 	return socket.DialContext(ctx)
-}
-
-func orNew(config *tls.Config) *tls.Config {
-	if config == nil {
-		return &tls.Config{}
-	}
-	return config
 }
