@@ -85,7 +85,7 @@ func messagesOf(ctx context.Context, config *rest.Config) ([]string, error) {
 	for {
 		var text string
 		if err := websocket.Message.Receive(connection, &text); err != nil {
-			connection.Close() // fails: the server has closed the connection
+			connection.Close() // the server has closed its side
 			return append(messages, err.Error()), nil
 		}
 		var event struct {

@@ -1,4 +1,4 @@
-// The kubeconfigs of case_kubeconfigs.go.
+// The kubeconfigs of the case kubeconfigs (case_kubeconfigs.go).
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// tlsFiles makes a CA and two clients, each a certificate of its own making, tokens, and something that is none of these.
+// tlsFiles returns files for the kubeconfigs: three self-signed certificates (a CA and two clients), tokens, and a file that is not PEM.
 func tlsFiles() (map[string]string, error) {
 	files := map[string]string{
 		"token": "file-token\n", "spaced": " \t file-token \n\n", "empty": "", "blank": " \n", "garbage": "this is no PEM\n",
@@ -44,7 +44,7 @@ func tlsFiles() (map[string]string, error) {
 	return files, nil
 }
 
-// whole is a kubeconfig around one cluster and one user, both in YAML's short form.
+// kubeconfigText returns a kubeconfig with one cluster and one user, both given as the inside of a YAML flow mapping.
 func kubeconfigText(cluster, user string) string {
 	return "apiVersion: v1\nkind: Config\ncurrent-context: main\ncontexts:\n- name: main\n  context: {cluster: c, user: u, namespace: ns1}\n" +
 		"clusters:\n- name: c\n  cluster: {" + cluster + "}\nusers:\n- name: u\n  user: {" + user + "}\n"
@@ -62,7 +62,7 @@ func allKubeconfigs(files map[string]string) []kubeconfig {
 	return append(all, flagKubeconfigs(data)...)
 }
 
-// one is a kubeconfig in a file of its own.
+// singleFile is a kubeconfig in one file, with the flag --kubeconfig.
 func singleFile(name, cluster, user string) kubeconfig {
 	return kubeconfig{name: name, files: map[string]string{"config": kubeconfigText(cluster, user)}, flags: "--kubeconfig DIR/config"}
 }
@@ -72,7 +72,7 @@ func (k kubeconfig) differing(differs, why string) kubeconfig {
 	return k
 }
 
-// combinedKubeconfigs puts each way to know the server beside each way to be known to it.
+// combinedKubeconfigs combines each way to verify the server with each kind of user credentials.
 func combinedKubeconfigs(data func(string) string) []kubeconfig {
 	servers := []string{
 		"", "certificate-authority: pki/ca.pem", "certificate-authority-data: " + data("pki/ca.pem"),
@@ -99,8 +99,8 @@ func combinedKubeconfigs(data func(string) string) []kubeconfig {
 }
 
 func clusterKubeconfigs(data func(string) string) []kubeconfig {
-	plainHTTP := "credentials are dropped by client-go without a word; kinformer says so"
-	noScheme := "client-go takes it for http"
+	plainHTTP := "client-go silently drops credentials over http"
+	noScheme := "client-go uses http"
 	return []kubeconfig{
 		singleFile("no server", "", ""),
 		singleFile("server with a path", "server: 'https://a.example/k8s/clusters/x'", "token: t"),
@@ -117,23 +117,23 @@ func clusterKubeconfigs(data func(string) string) []kubeconfig {
 		singleFile("no scheme", "server: a.example", "").differing(onlyKinformerFails, noScheme),
 		singleFile("no scheme but a port", "server: 'a.example:6443'", "").differing(onlyKinformerFails, noScheme),
 		singleFile("no scheme, with a path", "server: 'a.example/x'", ""),
-		singleFile("another scheme", "server: 'ftp://a.example'", "").differing(onlyKinformerFails, "client-go finds out when it connects"),
-		singleFile("a password in the server's URL", "server: 'https://me:pw@a.example'", "").differing(onlyKinformerFails, "client-go prints URLs"),
-		singleFile("a query in the server's URL", "server: 'https://a.example?x=y'", "").differing(onlyKinformerFails, "client-go overwrites it"),
+		singleFile("another scheme", "server: 'ftp://a.example'", "").differing(onlyKinformerFails, "client-go fails when it connects"),
+		singleFile("a password in the server's URL", "server: 'https://me:pw@a.example'", "").differing(onlyKinformerFails, "client-go prints URLs, with the password"),
+		singleFile("a query in the server's URL", "server: 'https://a.example?x=y'", "").differing(onlyKinformerFails, "client-go overwrites the query"),
 		singleFile("a server that is a number", "server: 6443", ""),
 		singleFile("a server that is a list", "server: [a]", ""),
 		singleFile("bad port", "server: 'https://a.example:x'", ""),
-		singleFile("port too large", "server: 'https://a.example:65536'", "").differing(onlyKinformerFails, "client-go finds out when it connects"),
+		singleFile("port too large", "server: 'https://a.example:65536'", "").differing(onlyKinformerFails, "client-go fails when it connects"),
 		singleFile("control character in the server", "server: \"https://a.example\\nX: y\"", ""),
 		singleFile("CA file that is missing", httpsServer+", certificate-authority: pki/none.pem", ""),
 		singleFile("CA file that is a directory", httpsServer+", certificate-authority: pki", ""),
 		singleFile("CA file that is no PEM", httpsServer+", certificate-authority: garbage", ""),
-		singleFile("CA file that is empty", httpsServer+", certificate-authority: empty", "").differing(onlyKinformerFails, "the system's authorities are not what was asked for"),
+		singleFile("CA file that is empty", httpsServer+", certificate-authority: empty", "").differing(onlyKinformerFails, "client-go uses the CAs of the system"),
 		singleFile("CA file that is a key", httpsServer+", certificate-authority: pki/ca.key", ""),
 		singleFile("CA data that is no PEM", httpsServer+", certificate-authority-data: Z2FyYmFnZQ==", ""),
 		singleFile("CA data that is no base64", httpsServer+", certificate-authority-data: '***'", ""),
 		singleFile("CA data that is cut", httpsServer+", certificate-authority-data: 'Q0EtREFUQQ='", ""),
-		singleFile("CA data with bits past its end", httpsServer+", certificate-authority-data: '"+strayBits(data("pki/ca.pem"))+"'", "").differing(onlyKinformerFails, "it was cut or garbled"),
+		singleFile("CA data with bits past its end", httpsServer+", certificate-authority-data: '"+strayBits(data("pki/ca.pem"))+"'", "").differing(onlyKinformerFails, "the data is truncated or damaged"),
 		singleFile("CA data in lines", httpsServer+", certificate-authority-data: \""+inLines(data("pki/ca.pem"))+"\"", ""),
 		singleFile("CA data that is empty", httpsServer+", certificate-authority-data: ''", ""),
 		singleFile("CA data that is null", httpsServer+", certificate-authority-data: null", ""),
@@ -149,7 +149,7 @@ func clusterKubeconfigs(data func(string) string) []kubeconfig {
 		singleFile("proxy with a slash", httpsServer+", proxy-url: 'http://proxy.example:3128/'", "token: t"),
 		singleFile("proxy with another scheme", httpsServer+", proxy-url: 'socks6://proxy.example'", "token: t"),
 		singleFile("proxy without a scheme", httpsServer+", proxy-url: 'proxy.example:3128'", "token: t"),
-		singleFile("proxy without a host", httpsServer+", proxy-url: 'http://'", "token: t").differing(onlyKinformerFails, "client-go finds out when it connects"),
+		singleFile("proxy without a host", httpsServer+", proxy-url: 'http://'", "token: t").differing(onlyKinformerFails, "client-go fails when it connects"),
 		singleFile("proxy that is no URL", httpsServer+", proxy-url: 'chewbacca@example.com'", "token: t"),
 		singleFile("an extension", httpsServer+", extensions: [{name: x, extension: {a: 1}}]", "token: t"),
 		singleFile("extensions of one name", httpsServer+", extensions: [{name: x, extension: {a: 1}}, {name: x, extension: {a: 2}}]", "token: t"),
@@ -158,7 +158,7 @@ func clusterKubeconfigs(data func(string) string) []kubeconfig {
 	}
 }
 
-// strayBits makes the last letter before the padding carry bits that no byte has; what has no padding gets a line more.
+// strayBits returns base64 with bits set in the last letter that belong to no byte. Base64 without padding gets one more byte for that.
 func strayBits(text string) string {
 	if !strings.HasSuffix(text, "=") {
 		return strings.TrimRight(text, "=") + "Ch=="
@@ -169,7 +169,7 @@ func strayBits(text string) string {
 	return bare[:len(bare)-1] + string(letters[last|1]) + text[len(bare):]
 }
 
-// inLines is base64 as `base64` without -w0 prints it.
+// inLines returns base64 in lines of 76 letters, as `base64` without -w0 prints it.
 func inLines(text string) string {
 	var lines []string
 	for len(text) > 76 {
@@ -202,14 +202,14 @@ func userKubeconfigs(data func(string) string) []kubeconfig {
 		singleFile("token file with two lines", httpsServer, "tokenFile: lines"),
 		singleFile("token file and basic", httpsServer, "tokenFile: token, username: me, password: pw"),
 		singleFile("username alone", httpsServer, "username: me"),
-		singleFile("password alone", httpsServer, "password: pw").differing(onlyKinformerFails, "client-go drops it without a word"),
-		singleFile("username with a colon", httpsServer, "username: 'a:b', password: pw").differing(onlyKinformerFails, "the server would read another name"),
-		singleFile("key alone", httpsServer, "client-key: pki/client.key").differing(onlyKinformerFails, "client-go drops it without a word"),
+		singleFile("password alone", httpsServer, "password: pw").differing(onlyKinformerFails, "client-go silently ignores it"),
+		singleFile("username with a colon", httpsServer, "username: 'a:b', password: pw").differing(onlyKinformerFails, "the server would get another username"),
+		singleFile("key alone", httpsServer, "client-key: pki/client.key").differing(onlyKinformerFails, "client-go silently ignores it"),
 		singleFile("certificate that is missing", httpsServer, "client-certificate: pki/none.pem, client-key: pki/client.key"),
 		singleFile("key that is missing", httpsServer, "client-certificate: pki/client.pem, client-key: pki/none.key"),
-		singleFile("certificate that is no PEM", httpsServer, "client-certificate: garbage, client-key: pki/client.key").differing(onlyKinformerFails, "client-go finds out when it connects"),
-		singleFile("key that is no PEM", httpsServer, "client-certificate: pki/client.pem, client-key: garbage").differing(onlyKinformerFails, "client-go finds out when it connects"),
-		singleFile("key of another certificate", httpsServer, "client-certificate: pki/client.pem, client-key: pki/other.key").differing(onlyKinformerFails, "client-go finds out when it connects"),
+		singleFile("certificate that is no PEM", httpsServer, "client-certificate: garbage, client-key: pki/client.key").differing(onlyKinformerFails, "client-go fails when it connects"),
+		singleFile("key that is no PEM", httpsServer, "client-certificate: pki/client.pem, client-key: garbage").differing(onlyKinformerFails, "client-go fails when it connects"),
+		singleFile("key of another certificate", httpsServer, "client-certificate: pki/client.pem, client-key: pki/other.key").differing(onlyKinformerFails, "client-go fails when it connects"),
 		singleFile("key of another certificate, as data", httpsServer, "client-certificate-data: "+data("pki/client.pem")+", client-key-data: "+data("pki/other.key")),
 		singleFile("certificate as file and data", httpsServer, "client-certificate: pki/client.pem, client-certificate-data: "+data("pki/client.pem")+", client-key: pki/client.key"),
 		singleFile("key as file and data", httpsServer, "client-certificate: pki/client.pem, client-key: pki/client.key, client-key-data: "+data("pki/client.key")),
@@ -226,7 +226,7 @@ func userKubeconfigs(data func(string) string) []kubeconfig {
 		singleFile("as-groups of numbers", httpsServer, "token: t, as: bob, as-groups: [1]"),
 		singleFile("auth-provider gcp", httpsServer, "auth-provider: {name: gcp}"),
 		singleFile("auth-provider azure", httpsServer, "auth-provider: {name: azure, config: {a: b}}"),
-		singleFile("auth-provider oidc", httpsServer, "auth-provider: {name: oidc, config: {idp-issuer-url: 'https://i.example', client-id: x}}").differing(onlyKinformerFails, "gone from Kubernetes' own advice; exec does the same"),
+		singleFile("auth-provider oidc", httpsServer, "auth-provider: {name: oidc, config: {idp-issuer-url: 'https://i.example', client-id: x}}").differing(onlyKinformerFails, "auth-provider is deprecated; exec plugins replace it"),
 		singleFile("auth-provider without a name", httpsServer, "auth-provider: {}"),
 		singleFile("auth-provider and exec", httpsServer, "auth-provider: {name: oidc}, exec: {"+v1+"command: x}"),
 		exec("exec by name", v1+"command: aws, args: [a, 'b c'], env: [{name: NAME, value: v}]"),
@@ -253,7 +253,7 @@ func userKubeconfigs(data func(string) string) []kubeconfig {
 	}
 }
 
-// text is a file as it stands.
+// text is a kubeconfig in one file with this content.
 func text(name, content string) kubeconfig {
 	return kubeconfig{name: name, files: map[string]string{"config": content}, flags: "--kubeconfig DIR/config"}
 }
@@ -267,7 +267,7 @@ func textKubeconfigs(data func(string) string) []kubeconfig {
 		text("plain", plain),
 		text("JSON", json),
 		text("JSON with tabs", strings.ReplaceAll(json, ",", ",\n\t")),
-		text("JSON with an escaped slash", strings.ReplaceAll(json, "https://", `https:\/\/`)).differing(onlyClientGoFails, "JSON has it"),
+		text("JSON with an escaped slash", strings.ReplaceAll(json, "https://", `https:\/\/`)).differing(onlyClientGoFails, "JSON allows an escaped slash"),
 		text("empty", ""),
 		text("a comment", "# nothing\n"),
 		text("a text", "just text"),
@@ -287,9 +287,9 @@ func textKubeconfigs(data func(string) string) []kubeconfig {
 		text("a context without a user", strings.ReplaceAll(plain, ", user: u", "")),
 		text("a context without a cluster", strings.ReplaceAll(plain, "cluster: c, ", "")),
 		text("a context without a namespace", strings.ReplaceAll(plain, ", namespace: ns1", "")),
-		text("a user that is none", strings.ReplaceAll(plain, "user: u", "user: gone")).differing(onlyKinformerFails, "client-go goes on as nobody"),
+		text("a user that is none", strings.ReplaceAll(plain, "user: u", "user: gone")).differing(onlyKinformerFails, "client-go continues without credentials"),
 		text("a cluster that is none", strings.ReplaceAll(plain, "cluster: c,", "cluster: gone,")),
-		text("a namespace that cannot be", strings.ReplaceAll(plain, "ns1", "'a/../b'")).differing(onlyKinformerFails, "it would go into URLs"),
+		text("a namespace that cannot be", strings.ReplaceAll(plain, "ns1", "'a/../b'")).differing(onlyKinformerFails, "the namespace becomes part of URLs"),
 		text("a name twice", plain+"- name: u\n  user: {token: other}\n"),
 		text("a field twice", strings.ReplaceAll(plain, "token: t", "token: a, token: b")),
 		text("lists that are maps", strings.ReplaceAll(plain, "users:\n- name: u\n  user: {token: t}", "users: {u: {token: t}}")),
@@ -310,7 +310,7 @@ func textKubeconfigs(data func(string) string) []kubeconfig {
 		text("a tag that says text", strings.ReplaceAll(plain, "token: t", "token: !!str 123")),
 		text("a tag that says number", strings.ReplaceAll(plain, "token: t", "token: !!int '123'")),
 		text("a tag that lies", strings.ReplaceAll(plain, "token: t", "token: !!int x")),
-		text("a tag of one's own", strings.ReplaceAll(plain, "token: t", "token: !mine x")).differing(onlyKinformerFails, "nobody says what it means"),
+		text("a tag of one's own", strings.ReplaceAll(plain, "token: t", "token: !mine x")).differing(onlyKinformerFails, "the meaning of the tag is unknown"),
 		text("a key that is a list", plain+"? [a]\n: b\n"),
 		text("a text over lines", strings.ReplaceAll(plain, "{token: t}", "\n    token: >-\n      abc\n      def\n")),
 		text("a text in lines", strings.ReplaceAll(plain, "{token: t}", "\n    token: |\n      abc\n")),
@@ -360,7 +360,7 @@ func flagKubeconfigs(data func(string) string) []kubeconfig {
 	flags := func(words string) kubeconfig {
 		return kubeconfig{name: "flags " + words, files: map[string]string{"config": config}, flags: "--kubeconfig DIR/config " + words}
 	}
-	replaces := "a credential of the command line replaces the kubeconfig's"
+	replaces := "a credential of the command line replaces that of the kubeconfig"
 	return []kubeconfig{
 		flags(""),
 		flags("--context second"),
@@ -388,7 +388,7 @@ func flagKubeconfigs(data func(string) string) []kubeconfig {
 		flags("--client-certificate DIR/pki/other.pem"),
 		flags("--proxy-url socks5://q.example:1080"),
 		flags("--disable-compression"),
-		flags("--as bob").differing(readDifferently, "whom one acts as is replaced whole: not bob with alice's groups"),
+		flags("--as bob").differing(readDifferently, "--as replaces the whole impersonation: not bob with the groups of alice"),
 		flags("--as-group x --as-group y"),
 		flags("--as-uid 7"),
 		flags("--user token --as bob --as-group x --as-uid 7"),
@@ -403,7 +403,7 @@ func flagKubeconfigs(data func(string) string) []kubeconfig {
 		flags("--user token --username me --password pw").differing(onlyClientGoFails, replaces),
 		flags("--token t --username me"),
 		flags("--context broken"),
-		flags("--context broken --server https://b.example").differing(onlyKinformerFails, "client-go goes on as nobody"),
+		flags("--context broken --server https://b.example").differing(onlyKinformerFails, "client-go continues without credentials"),
 		flags("--context broken --server https://b.example --token t"),
 		flags("--context broken --cluster c --user u"),
 	}

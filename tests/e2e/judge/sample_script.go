@@ -1,4 +1,4 @@
-// The script that both sample controllers run, and what is compared of the state after each step.
+// The script of changes that both sample controllers react to, and the parts of the state that are compared after each step.
 package main
 
 import (
@@ -20,12 +20,12 @@ type sampleStep struct {
 	run  func(ctx context.Context, st *stage) error
 }
 
-// Each step waits for its end, so that the states after it can be compared. The end is a number of replicas that a Foo's status does not
-// pass through on the way to it: else what is seen may be from before, and change once more.
+// sampleScript has steps that wait for a final state, so that the states after each step can be compared. The status of a Foo must not reach the
+// final number of replicas earlier: otherwise the state could still change after the wait.
 var sampleScript = []sampleStep{
 	{"a Foo without the name of a Deployment", func(ctx context.Context, st *stage) error {
 		_, err := st.createFoo(ctx, "nameless", "", 2)
-		return err // nothing comes of it: the next steps would see
+		return err // the controller does nothing: otherwise the states after the next steps would differ
 	}},
 	{"a Foo", func(ctx context.Context, st *stage) error {
 		if _, err := st.createFoo(ctx, "one", "one", 1); err != nil {
@@ -49,7 +49,7 @@ var sampleScript = []sampleStep{
 		if err := st.scale(ctx, deployments, "two", 5); err != nil {
 			return err
 		}
-		// One generation by hand, one by the controller.
+		// The scaling by hand makes one new generation, the controller another one.
 		if err := st.awaitGeneration(ctx, "two", before.GetGeneration()+2); err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ var sampleScript = []sampleStep{
 			if err != nil || now != nil && now.GetUID() != before.GetUID() {
 				return "", err
 			}
-			return "none yet", nil
+			return "the Deployment does not exist or is the old one", nil
 		}); err != nil {
 			return err
 		}
@@ -86,11 +86,11 @@ var sampleScript = []sampleStep{
 		}
 		return st.awaitFoo(ctx, "any", "any", 3)
 	}},
-	{"a Foo whose Deployment is another's", func(ctx context.Context, st *stage) error {
+	{"a Foo whose Deployment it does not control", func(ctx context.Context, st *stage) error {
 		if err := st.k.runAll(ctx, "create deployment taken --image=example.com/taken:1 -n "+st.namespace); err != nil {
 			return err
 		}
-		if err := awaitState(ctx, "the other's Deployment", func() (string, error) {
+		if err := awaitState(ctx, "the Deployment without a Foo", func() (string, error) {
 			taken, err := st.get(ctx, deployments, "taken")
 			if err != nil || number(taken, "status", "availableReplicas") == 1 {
 				return "", err
@@ -110,13 +110,13 @@ var sampleScript = []sampleStep{
 			return fmt.Sprintf("%d Events", count), nil
 		})
 	}},
-	{"the other's Deployment deleted", func(ctx context.Context, st *stage) error {
+	{"the Deployment without a Foo deleted", func(ctx context.Context, st *stage) error {
 		if err := st.delete(ctx, deployments, "taken"); err != nil {
 			return err
 		}
-		return st.awaitFoo(ctx, "late", "taken", 2) // by a retry: nothing tells the controller
+		return st.awaitFoo(ctx, "late", "taken", 2) // by a retry: the controller gets no event for the Foo
 	}},
-	{"a Foo with another Deployment's name", func(ctx context.Context, st *stage) error {
+	{"a Foo with another deploymentName", func(ctx context.Context, st *stage) error {
 		if err := st.patch(ctx, foos, "two", `{"spec":{"deploymentName":"second","replicas":6}}`); err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ var sampleScript = []sampleStep{
 				return err
 			}
 		}
-		for _, name := range []string{"one", "two", "second"} { // the garbage collector's
+		for _, name := range []string{"one", "two", "second"} { // the garbage collector deletes them
 			if err := st.awaitDeleted(ctx, deployments, name); err != nil {
 				return err
 			}
@@ -156,10 +156,11 @@ var sampleScript = []sampleStep{
 	{"the last Event", func(ctx context.Context, st *stage) error { return st.awaitEvent(ctx, "late", "Synced") }},
 }
 
-// Both controllers look at each Foo again every 30 seconds. What they are to notice at once, or try again, has to come sooner.
+// soonLimit is shorter than the resync period of both controllers, which is 30 seconds. It is the limit for reactions that must not wait for a
+// resync.
 const soonLimit = 15 * time.Second
 
-// So many Events are retries: the interval begins at 5 milliseconds and doubles.
+// retryEvents is the number of Events that proves retries. The retry interval starts at 5 milliseconds and doubles.
 const retryEvents = 4
 
 func awaitSoon(ctx context.Context, what string, problem func() (string, error)) error {
@@ -187,11 +188,11 @@ func (st *stage) awaitGeneration(ctx context.Context, deployment string, generat
 	})
 }
 
-// What is different each time, by the field's name. The last two are the deployment controller's: they say how far it is, and how soon
-// the garbage collector was.
+// variableFields are the names of the fields that differ from run to run. The deployment controller writes conditions and collisionCount; they
+// depend on the timing.
 var variableFields = []string{"uid", "resourceVersion", "creationTimestamp", "time", "firstTimestamp", "lastTimestamp", "conditions", "collisionCount"}
 
-// And within texts: uids, the hashes of pod templates, the ages of Events.
+// The variable parts of texts: uids, hashes of pod templates, ages of Events.
 var (
 	uidText      = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	templateHash = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{7,10}\b`)
@@ -205,7 +206,7 @@ func (st *stage) normalizedText(text string) string {
 	return templateHash.ReplaceAllString(uidText.ReplaceAllString(text, "UID"), "-HASH")
 }
 
-// settled is a decoded value without what is different each time.
+// normalized returns a decoded value without its variable fields and texts.
 func (st *stage) normalized(value any) any {
 	switch value := value.(type) {
 	case object:
@@ -228,7 +229,7 @@ func (st *stage) normalized(value any) any {
 	return value
 }
 
-// look gives all Foos and Deployments, with the fields that the sample controller manages.
+// readState returns all Foos and Deployments, with the managed fields of the sample controller.
 func (st *stage) readState(ctx context.Context) (any, error) {
 	seen := object{}
 	out, err := st.k.run(ctx, "get", "foos,deployments", "-n", st.namespace, "-o", "json", "--show-managed-fields")
@@ -248,7 +249,7 @@ func (st *stage) readState(ctx context.Context) (any, error) {
 	return seen, nil
 }
 
-// managedBySample keeps the sample controller's own entries, in an order that is no time's.
+// managedBySample returns the entries of the sample controller's field manager, in an order that does not depend on time.
 func managedBySample(entries any) []any {
 	list, _ := entries.([]any)
 	kept := slices.DeleteFunc(slices.Clone(list), func(entry any) bool { return field(entry.(object), "manager") != fieldManager })
@@ -260,7 +261,7 @@ func managedBySample(entries any) []any {
 	return kept
 }
 
-// describe is what kubectl says of the Foos.
+// describe returns the lines of `kubectl describe foos`, without variable texts.
 func (st *stage) describe(ctx context.Context) ([]string, error) {
 	out, err := st.k.run(ctx, "describe", "foos", "-n", st.namespace)
 	if err != nil {
@@ -276,8 +277,8 @@ func (st *stage) describe(ctx context.Context) ([]string, error) {
 	return kept, nil
 }
 
-// eventsSeen are the Events about Foos, without their count: an Event says how often there was something to do. Their field manager is
-// left out, too: client-go takes the name of the program for it.
+// eventTexts returns the Events about Foos as JSON, each once. The count is omitted, since it depends on the timing. The field manager is
+// omitted, since client-go uses the file name of the program.
 func (st *stage) eventTexts(ctx context.Context) ([]string, error) {
 	list, err := st.resource(events).List(ctx, v1.ListOptions{FieldSelector: "involvedObject.kind=Foo"})
 	if err != nil {
