@@ -1,4 +1,4 @@
-// The certificates, tokens and kubeconfigs of the server: made once for a directory, kept over restarts.
+// The certificates, tokens and kubeconfigs of the server. They are made once for a directory and kept over restarts.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// The kinformer user's requests, and no others, are in the audit log: what a case reads there is kinformer's own.
+// The audit log has the requests of the user kinformer only.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -96,7 +96,7 @@ func writeCredentials(dir, server string) error {
 		"nobody.token":         nobodyToken,
 		"kubeconfig-admin":     kubeconfig(server, caData, "token: "+adminToken),
 		"kubeconfig-kinformer": kubeconfig(server, caData, "token: "+kinformerToken),
-		// Relative names are the kubeconfig's own directory's, as kubectl takes them.
+		// Relative paths: kubectl resolves them against the directory of the kubeconfig.
 		"kubeconfig-cert-files": kubeconfig(server, "certificate-authority: ca.crt",
 			"client-certificate: kinformer.crt", "client-key: kinformer.key"),
 	}
@@ -105,12 +105,12 @@ func writeCredentials(dir, server string) error {
 			return err
 		}
 	}
-	// Last: its presence says that the directory is complete.
+	// Written last: if this file exists, the directory is complete.
 	return os.WriteFile(filepath.Join(dir, "kubeconfig-cert-data"), []byte(kubeconfig(server, caData,
 		"client-certificate-data: "+encode(certText), "client-key-data: "+encode(keyText))), 0o600)
 }
 
-// copyCredentials takes another server's; the kubeconfigs lead to this one.
+// copyCredentials copies the credentials of another server. The copied kubeconfigs have the URL of this server.
 func copyCredentials(from, dir, server string) error {
 	if _, err := os.Stat(filepath.Join(dir, "kubeconfig-cert-data")); err == nil {
 		return nil
@@ -160,7 +160,7 @@ contexts:
 `, server, ca, strings.Join(user, "\n    "))
 }
 
-// writeCertificate writes NAME.crt and NAME.key; without a parent the certificate signs itself.
+// writeCertificate writes NAME.crt and NAME.key. Without a parent, the certificate is self-signed.
 func writeCertificate(dir, name string, template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (
 	*x509.Certificate, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -211,7 +211,7 @@ func adminClient(dir string) (*http.Client, error) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s holds no certificate", filepath.Join(dir, "ca.crt"))
+		return nil, fmt.Errorf("%s has no certificate", filepath.Join(dir, "ca.crt"))
 	}
 	return &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
 		DisableKeepAlives: true,

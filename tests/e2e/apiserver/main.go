@@ -1,10 +1,10 @@
 // A real kube-apiserver with its etcd in one process, on loopback only, for the end-to-end cases.
 //
-// Everything it needs and writes is in one directory (--dir): certificates, tokens, etcd's data, the audit log and the
-// kubeconfigs. A directory that has been used before (--keep) is taken up again, on the same port: that is a restart.
-// It prints "ready URL" once it serves, ends on SIGTERM or SIGINT, and removes the directory unless --keep is given.
-// SIGUSR1 compacts etcd to its current revision and prints "compacted REVISION".
-// With --join DIR it is a second kube-apiserver of the cluster in DIR: with its credentials, and its etcd at --etcd-servers.
+// One directory (--dir) has all files: certificates, tokens, the data of etcd, the audit log and the kubeconfigs. A start in a directory that
+// an earlier run kept (--keep) uses the same data and the same port.
+// The program prints "ready URL" once it serves, ends on SIGTERM or SIGINT, and removes the directory unless --keep is given.
+// SIGUSR1 compacts etcd to its current revision; then the program prints "compacted REVISION".
+// With --join DIR the program is a second kube-apiserver of the cluster in DIR. It uses the credentials in DIR and the etcd at --etcd-servers.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 )
 
-// How long the server may take until /readyz answers ok; a busy two-core machine needs a fraction of it.
+// Limit for the start, until /readyz returns 200. A busy machine with two cores needs a fraction of this time.
 const readyDeadline = 2 * time.Minute
 
 type options struct {
@@ -41,14 +41,14 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.dir, "dir", "", "directory of everything the server writes (required; created)")
-	flag.IntVar(&o.port, "port", 0, "port on 127.0.0.1; 0 takes the directory's last one, else a free one")
-	flag.StringVar(&o.featureGates, "feature-gates", "", "the kube-apiserver's, such as WatchList=false")
-	flag.StringVar(&o.join, "join", "", "directory of a server that runs: be another one of its cluster")
-	flag.StringVar(&o.etcd, "etcd-servers", "", "with --join: where its etcd is")
-	flag.BoolVar(&o.noWatchCache, "no-watch-cache", false, "answer lists and watches from etcd")
-	flag.BoolVar(&o.keep, "keep", false, "leave the directory for a later start")
-	flag.IntVar(&o.verbosity, "v", 0, "the kube-apiserver's log level")
+	flag.StringVar(&o.dir, "dir", "", "directory for all files of the server (required; created)")
+	flag.IntVar(&o.port, "port", 0, "port on 127.0.0.1; 0: the last port of this directory, or a free port")
+	flag.StringVar(&o.featureGates, "feature-gates", "", "feature gates of the kube-apiserver, such as WatchList=false")
+	flag.StringVar(&o.join, "join", "", "run a second server of the cluster in this directory")
+	flag.StringVar(&o.etcd, "etcd-servers", "", "URL of the etcd, with --join")
+	flag.BoolVar(&o.noWatchCache, "no-watch-cache", false, "serve lists and watches from etcd, without the watch cache")
+	flag.BoolVar(&o.keep, "keep", false, "keep the directory for a later start")
+	flag.IntVar(&o.verbosity, "v", 0, "log level of the kube-apiserver")
 	flag.Parse()
 	if o.dir == "" || flag.NArg() > 0 || (o.join == "") != (o.etcd == "") {
 		fmt.Fprintln(os.Stderr, "usage: apiserver --dir DIR [--port N] [--feature-gates A=false,...] [--no-watch-cache] [--keep]\n"+
@@ -68,7 +68,7 @@ func main() {
 }
 
 func run(o options) error {
-	command := app.NewAPIServerCommand() // first: from here on SIGTERM is handled
+	command := app.NewAPIServerCommand() // first: it installs the handler of SIGTERM
 	ctx := command.Context()
 	execute := func(arguments []string) error {
 		command.SetArgs(arguments)
@@ -158,12 +158,12 @@ func serverArguments(o options, etcdEndpoint string) []string {
 		"--service-account-signing-key-file=" + file("service-account.key"),
 		"--service-cluster-ip-range=10.0.0.0/24",
 		"--authorization-mode=RBAC",
-		// No controllers run here: nobody would create a namespace's default service account.
+		// No controller creates the default service account of a namespace.
 		"--disable-admission-plugins=ServiceAccount",
 		"--endpoint-reconciler-type=none",
 		"--audit-policy-file=" + file("audit-policy.yaml"),
 		"--audit-log-path=" + file("audit.log"),
-		// Watches are ended at once when the server stops; else it would wait a minute for their clients.
+		// Otherwise a server that stops waits a minute for the clients of its watches.
 		"--shutdown-watch-termination-grace-period=1s",
 		fmt.Sprintf("-v=%d", o.verbosity),
 	}
@@ -176,7 +176,7 @@ func serverArguments(o options, etcdEndpoint string) []string {
 	return args
 }
 
-// choosePort keeps the port in the directory, so that a restart serves where the clients look.
+// choosePort stores the port in the directory, so that the server has the same port after a restart.
 func choosePort(dir string, port int) (int, error) {
 	path := filepath.Join(dir, "port")
 	if port == 0 {
@@ -205,7 +205,7 @@ func startEtcd(dir string) (*embed.Etcd, string, error) {
 	config.Dir = filepath.Join(dir, "etcd")
 	config.LogLevel = "error"
 	config.LogOutputs = []string{"stderr"}
-	config.UnsafeNoFsync = true // the data outlives the process, never the machine
+	config.UnsafeNoFsync = true // the data must survive the process, not the machine
 	client, err := socketURL("client:0")
 	if err != nil {
 		return nil, "", err
@@ -221,10 +221,10 @@ func startEtcd(dir string) (*embed.Etcd, string, error) {
 	return etcd, client[0].String(), err
 }
 
-// socketURL is a socket in the working directory, which is the server's own: no port that another process could take,
-// and no path too long for a socket. etcd wants such a name to look like host:port.
+// socketURL returns the URL of a socket in the working directory, which is the directory of the server. A socket needs no free port, and a
+// relative path is never too long. etcd requires a name of the form host:port.
 func socketURL(name string) ([]url.URL, error) {
-	if err := os.Remove(name); err != nil && !os.IsNotExist(err) { // a killed server leaves its own behind
+	if err := os.Remove(name); err != nil && !os.IsNotExist(err) { // a killed server does not remove its socket
 		return nil, err
 	}
 	return []url.URL{{Scheme: "unix", Host: name}}, nil
@@ -249,7 +249,7 @@ func waitReady(ctx context.Context, dir, server string) error {
 			if response.StatusCode == http.StatusOK {
 				return nil
 			}
-			err = fmt.Errorf("/readyz answers %s", response.Status)
+			err = fmt.Errorf("/readyz returned %s", response.Status)
 		}
 		last = err
 		select {

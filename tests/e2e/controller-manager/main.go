@@ -1,4 +1,4 @@
-// The kube-controller-manager, with its own flags. It ends at once on SIGTERM, and that is no failure.
+// The kube-controller-manager with its usual flags. It exits immediately, with status 0, on SIGTERM and SIGINT.
 package main
 
 import (

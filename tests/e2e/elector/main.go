@@ -1,5 +1,5 @@
-// A candidate in client-go's leader election: prints when it leads, with times that other processes' can be compared with.
-// README.md has the flags and the lines.
+// A candidate in a leader election of client-go. It prints when it leads, with times that are comparable between processes.
+// README.md describes the flags and the output.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-const claimInterval = 50 * time.Millisecond
+const printInterval = 50 * time.Millisecond
 
 type options struct {
 	kubeconfig, namespace, name, identity     string
@@ -35,9 +35,9 @@ func main() {
 	flag.StringVar(&o.namespace, "namespace", "default", "namespace of the Lease")
 	flag.StringVar(&o.name, "name", "", "name of the Lease (required)")
 	flag.StringVar(&o.identity, "identity", "", "name of this candidate (required)")
-	flag.IntVar(&o.leaseDuration, "lease-duration", 15000, "milliseconds after which others may take a Lease that is not renewed")
-	flag.IntVar(&o.renewDeadline, "renew-deadline", 10000, "milliseconds after which a leader that cannot renew gives up")
-	flag.IntVar(&o.retryPeriod, "retry-period", 2000, "milliseconds between two tries")
+	flag.IntVar(&o.leaseDuration, "lease-duration", 15000, "milliseconds after which others may take over a Lease that is not renewed")
+	flag.IntVar(&o.renewDeadline, "renew-deadline", 10000, "milliseconds after which a leader that cannot renew the Lease stops leading")
+	flag.IntVar(&o.retryPeriod, "retry-period", 2000, "milliseconds between two attempts")
 	flag.Parse()
 	if o.kubeconfig == "" || o.name == "" || o.identity == "" || flag.NArg() > 0 {
 		fmt.Fprintln(os.Stderr, "usage: elector --kubeconfig FILE --namespace NS --name LEASE --identity NAME")
@@ -54,7 +54,7 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	config.QPS = -1 // no limit of its own
+	config.QPS = -1 // no rate limit
 	leases, err := coordinationv1.NewForConfig(config)
 	if err != nil {
 		return err
@@ -79,28 +79,28 @@ func run(o options) error {
 			Callbacks: leaderelection.LeaderCallbacks{
 				OnStartedLeading: func(term context.Context) {},
 				OnStoppedLeading: func() {},
-				OnNewLeader:      func(identity string) { say("leader "+cmp.Or(identity, "-"), now()) },
+				OnNewLeader:      func(identity string) { printLine("leader "+cmp.Or(identity, "-"), now()) },
 			},
 		})
 		if err != nil {
 			return err
 		}
 		term, end := context.WithCancel(ctx)
-		claimed := make(chan struct{})
+		printed := make(chan struct{})
 		go func() {
-			defer close(claimed)
-			claim(term, l)
+			defer close(printed)
+			printTerm(term, l)
 		}()
 		elector.Run(ctx)
 		end()
-		<-claimed
+		<-printed
 	}
 	return nil
 }
 
-// claim prints that the candidate leads, for as long as it does, until the context ends.
-func claim(ctx context.Context, l *lock) {
-	ticker := time.NewTicker(claimInterval)
+// printTerm prints "started", "leading" and "stopped" while the candidate leads. It returns when ctx ends.
+func printTerm(ctx context.Context, l *lock) {
+	ticker := time.NewTicker(printInterval)
 	defer ticker.Stop()
 	hasStarted := false
 	for ctx.Err() == nil {
@@ -108,9 +108,9 @@ func claim(ctx context.Context, l *lock) {
 		switch leads := l.leadsAt(at); {
 		case leads && !hasStarted:
 			hasStarted = true
-			say("started", at)
+			printLine("started", at)
 		case leads:
-			say("leading", at)
+			printLine("leading", at)
 		}
 		select {
 		case <-ticker.C:
@@ -118,13 +118,13 @@ func claim(ctx context.Context, l *lock) {
 		}
 	}
 	if hasStarted {
-		say("stopped", now())
+		printLine("stopped", now())
 	}
 }
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// now is CLOCK_MONOTONIC, which is the same for all processes.
+// now returns CLOCK_MONOTONIC, which is the same clock for all processes.
 func now() time.Duration {
 	var at unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &at); err != nil {
@@ -133,32 +133,32 @@ func now() time.Duration {
 	return time.Duration(at.Nano())
 }
 
-func say(words string, at time.Duration) {
-	fmt.Printf("%s %d\n", words, at.Nanoseconds())
+func printLine(text string, at time.Duration) {
+	fmt.Printf("%s %d\n", text, at.Nanoseconds())
 }
 
-// lock is a Lease that knows until when its holder may act: client-go itself counts from the answer to a renewal, whose request may be
-// older than that by any time for which the process was stopped.
+// lock is a Lease that records when its last successful write began. client-go counts the renew deadline from the response instead; if the
+// process was stopped between request and response, that is too late.
 type lock struct {
 	resourcelock.LeaseLock
 	renewDeadline time.Duration
 
-	mu     sync.Mutex
-	since  time.Duration // of the last request that wrote the Lease; 0: the Lease is not held
-	holder string        // as last read
+	mu      sync.Mutex
+	renewed time.Duration // start of the last request that wrote the Lease; 0: this candidate does not hold the Lease
+	holder  string        // of the Lease as last read
 }
 
 func (l *lock) leadsAt(at time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.since != 0 && at-l.since < l.renewDeadline
+	return l.renewed != 0 && at-l.renewed < l.renewDeadline
 }
 
-func (l *lock) wrote(since time.Duration, err error) error {
+func (l *lock) recordWrite(renewed time.Duration, err error) error {
 	if err == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.since = since
+		l.renewed = renewed
 	}
 	return err
 }
@@ -170,29 +170,29 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 		defer l.mu.Unlock()
 		l.holder = record.HolderIdentity
 		if l.holder != l.Identity() {
-			l.since = 0
+			l.renewed = 0
 		}
 	}
 	return record, raw, err
 }
 
 func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	since := now()
-	return l.wrote(since, l.LeaseLock.Create(ctx, record))
+	renewed := now()
+	return l.recordWrite(renewed, l.LeaseLock.Create(ctx, record))
 }
 
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	since := now()
+	renewed := now()
 	if record.HolderIdentity != "" {
-		return l.wrote(since, l.LeaseLock.Update(ctx, record))
+		return l.recordWrite(renewed, l.LeaseLock.Update(ctx, record))
 	}
 	l.mu.Lock()
-	l.since = 0 // before the release: who takes over must not find this one's claims
+	l.renewed = 0 // before the release: the next leader can start as soon as the request arrives
 	holder := l.holder
 	l.mu.Unlock()
 	if holder != l.Identity() {
-		// client-go would release what another one holds by now, where it was stopped for longer than the lease.
-		return errors.New("held by another one")
+		// If the process was stopped for longer than the lease, client-go would release the Lease of the next leader.
+		return errors.New("the Lease is held by another candidate")
 	}
 	return l.LeaseLock.Update(ctx, record)
 }

@@ -1,4 +1,4 @@
-// The apiserver's audit log: which requests kinformer made, and how they were answered.
+// The audit log of the kube-apiserver: the requests of kinformer and the status codes of the responses.
 package main
 
 import (
@@ -14,13 +14,13 @@ type request struct {
 	code           int
 }
 
-// auditEntry is one line of the log.
+// auditEntry is one line of the audit log.
 type auditEntry struct {
 	Stage      string
 	RequestURI string
 	Verb       string
 	ObjectRef  struct{ APIGroup, Resource, Subresource, Namespace, Name string }
-	// The answer's status; a watch that is refused has only a ResponseComplete.
+	// A watch with an error response has no entry of the stage ResponseStarted, only one of ResponseComplete.
 	ResponseStatus struct{ Code int }
 }
 
@@ -29,7 +29,7 @@ func (e auditEntry) query() (url.Values, error) {
 	return url.ParseQuery(rawQuery)
 }
 
-// resource is the resource with the subresource.
+// resource returns RESOURCE or RESOURCE/SUBRESOURCE.
 func (e auditEntry) resource() string {
 	if e.ObjectRef.Subresource == "" {
 		return e.ObjectRef.Resource
@@ -37,7 +37,7 @@ func (e auditEntry) resource() string {
 	return e.ObjectRef.Resource + "/" + e.ObjectRef.Subresource
 }
 
-// audit reads what came after a mark in the log, and gives the next mark.
+// audit returns the entries of the log after a mark, and the next mark. A mark is an offset in the file; 0 is its start.
 func (s *server) audit(mark int64) ([]auditEntry, int64, error) {
 	data, err := os.ReadFile(s.file("audit.log"))
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *server) audit(mark int64) ([]auditEntry, int64, error) {
 	return found, end, nil
 }
 
-// requests reads the answered list and watch requests of the audited user that came after a mark in the log, and gives
-// the next mark. A watch is taken where its answer began; its end says nothing new.
+// requests returns the list and watch requests after a mark in the log that have a response, and the next mark. A watch counts once, when its
+// response starts or when it gets an error response.
 func (s *server) requests(mark int64) ([]request, int64, error) {
 	entries, end, err := s.audit(mark)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *server) requests(mark int64) ([]request, int64, error) {
 	return found, end, nil
 }
 
-// count counts the requests for a resource that a condition holds for.
+// count returns the number of requests for a resource that fulfil a condition.
 func count(requests []request, resource string, condition func(request) bool) (n int) {
 	for _, r := range requests {
 		if r.resource == resource && condition(r) {

@@ -1,5 +1,5 @@
-// 20,000 objects of about 2 KB: listed as a stream and in pages of 500, equal to kubectl's list, with the requests that
-// this takes and no more, and followed from there.
+// 20,000 objects of about 2 KB, listed as a stream and in pages of 500, then watched. The cache equals kubectl's list, and kinformer makes no
+// more requests than needed.
 package main
 
 import (
@@ -47,7 +47,7 @@ func bigList(ctx context.Context, h *harness) error {
 	if err := followBigList(ctx, h, s, "streaming"); err != nil {
 		return err
 	}
-	// The same objects on a server that has no streaming list, nor a cache, which would answer the first page with all.
+	// The same objects on a server without streaming lists. Its watch cache is off: the watch cache ignores the page size.
 	if err := s.process.stop(); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func newConfigMap(n int64) *unstructured.Unstructured {
 	}}
 }
 
-// followBigList holds kinformer's list, some changes after it, and its requests to what they should be.
+// followBigList compares kinformer's list, and its state after some changes, with kubectl's list. It also checks kinformer's requests.
 func followBigList(ctx context.Context, h *harness, s *server, how string) error {
 	k := h.kubectl(s)
 	_, mark, err := s.requests(0)
@@ -94,7 +94,7 @@ func followBigList(ctx context.Context, h *harness, s *server, how string) error
 		return err
 	}
 	if len(before) < bigListObjects {
-		return fmt.Errorf("%d objects, not %d", len(before), bigListObjects)
+		return fmt.Errorf("kubectl lists %d objects, wanted at least %d", len(before), bigListObjects)
 	}
 	connection := []string{"configmaps", "-A", "--kubeconfig", s.file("kubeconfig-kinformer")}
 	w, err := h.watch("kinformer-"+how, connection...)
@@ -122,7 +122,7 @@ func followBigList(ctx context.Context, h *harness, s *server, how string) error
 		return err
 	}
 	if made := w.changeCount(); made != 4 {
-		return fmt.Errorf("%s: %d changes told of 4", how, made)
+		return fmt.Errorf("%s: %d changes, wanted 4", how, made)
 	}
 	text, err := h.run(ctx, "", append([]string{h.kinformer, "get", "-o", "json"}, connection...)...)
 	if err != nil {
@@ -136,7 +136,7 @@ func followBigList(ctx context.Context, h *harness, s *server, how string) error
 		compareObjects(how+", get", got, after), w.process.stop())
 }
 
-// checkListRequests: one stream, or as many pages as it takes and a watch.
+// checkListRequests checks that kinformer made one streaming list, or else exactly the needed number of pages.
 func checkListRequests(s *server, mark int64, how string, objects int) error {
 	requests, _, err := s.requests(mark)
 	if err != nil {
@@ -149,7 +149,7 @@ func checkListRequests(s *server, mark int64, how string, objects int) error {
 	lists := count(requests, "configmaps", isPlainList)
 	wantPages := (objects + pageSize - 1) / pageSize
 	if how == "streaming" && (streams != 1 || lists != 0) || how != "streaming" && (streams > 1 || pages != wantPages || lists != pages) {
-		return fmt.Errorf("%s: %d streaming lists, %d lists, %d of them pages of %d (%d are needed)", how, streams, lists,
+		return fmt.Errorf("%s: %d streaming lists, %d lists, %d of them pages of %d; wanted one streaming list or %d pages", how, streams, lists,
 			pages, pageSize, wantPages)
 	}
 	return nil

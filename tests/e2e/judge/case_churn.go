@@ -1,5 +1,5 @@
-// Some hundred changes, made fast and by several writers, watched side by side by kinformer (once from before, once from
-// the middle), by a raw watch and by client-go's informer: the same changes in the same order, and the same end.
+// 1,200 fast changes by several writers. Two kinformers, one started before the changes and one in the middle, client-go's informer and a raw
+// watch all observe them. All get the same changes in the same order, and have the same state at the end.
 package main
 
 import (
@@ -22,7 +22,7 @@ const (
 	churnNamespace  = "churn"
 	churnWriters    = 4
 	podsPerWriter   = 12
-	changesPerRound = 150 // of each writer; there are two rounds
+	changesPerRound = 150 // by each writer; there are two rounds
 	churnSeed       = 20260721
 )
 
@@ -60,7 +60,7 @@ func churnSideBySide(ctx context.Context, h *harness) error {
 	if err := churn(ctx, client, churnSeed); err != nil {
 		return err
 	}
-	late, err := h.watch("kinformer-late", connection...) // it syncs while the second round runs
+	late, err := h.watch("kinformer-late", connection...) // it syncs during the second round
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func churnSideBySide(ctx context.Context, h *harness) error {
 	return errors.Join(append(errs, early.process.stop(), late.process.stop())...)
 }
 
-// churn makes one round of changes: each writer has pods of its own, so that none is in another's way.
+// churn makes one round of changes. Each writer has its own pods, so that the writers do not conflict.
 func churn(ctx context.Context, client dynamic.Interface, seed uint64) error {
 	errs := make([]error, churnWriters)
 	var writers sync.WaitGroup
@@ -107,7 +107,7 @@ func churn(ctx context.Context, client dynamic.Interface, seed uint64) error {
 	return errors.Join(errs...)
 }
 
-// changePod creates the pod where it is not there; else it changes it, deletes it, or deletes it and creates it again.
+// changePod creates the pod if it does not exist. Otherwise changePod patches the pod, deletes it, or deletes and creates it.
 func changePod(ctx context.Context, client dynamic.ResourceInterface, name string, n int, random *rand.Rand) error {
 	var err error
 	choice := random.IntN(10)

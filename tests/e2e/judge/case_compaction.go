@@ -1,5 +1,5 @@
-// Kinformer is out of touch, frozen or cut off, while much happens, and etcd forgets it: its watch cannot go on where it
-// was (410), so it lists anew and tells exactly what is different: no more, no less.
+// kinformer is disconnected or frozen while pods change and etcd is compacted. Its watch cannot resume (410), so kinformer relists, and
+// notifies of exactly the differences.
 package main
 
 import (
@@ -11,26 +11,26 @@ import (
 	"syscall"
 )
 
-// client-go tells of another object under the same name as of a change of the first.
+// kinformerOnly: client-go notifies of a new object with the same name as a change of the old object.
 var compactionCases = []testCase{
 	{name: "compaction-cut-off", kinformerOnly: true, run: compaction(false)},
 	{name: "compaction-frozen", kinformerOnly: true, run: compaction(true)},
 }
 
-// What is told of each pod, from the beginning to the end.
-var compactionTold = map[string]string{
+// compactionNotifications has the expected notifications of each pod, in order.
+var compactionNotifications = map[string]string{
 	"kept":    "INITIAL",
-	"changed": "INITIAL MODIFIED", // twice changed, once told
+	"changed": "INITIAL MODIFIED", // changed twice, notified once
 	"gone":    "INITIAL DELETED",
-	"again":   "INITIAL DELETED ADDED", // another one of the same name: no MODIFIED
+	"again":   "INITIAL DELETED ADDED", // a new pod with the same name: no MODIFIED
 	"fresh":   "ADDED",
-	"unseen":  "", // came and went
+	"unseen":  "", // created and deleted while disconnected
 	"last":    "ADDED",
 }
 
 func compaction(frozen bool) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
-		// With a watch cache the server would remember what etcd has forgotten.
+		// The watch cache would keep the changes that etcd has compacted.
 		s, err := h.ownServer(ctx, "--no-watch-cache")
 		if err != nil {
 			return err
@@ -49,14 +49,14 @@ func compaction(frozen bool) func(context.Context, *harness) error {
 		if err != nil {
 			return err
 		}
-		if err := compactBehindItsBack(ctx, s, k, w, g, frozen); err != nil {
+		if err := changeAndCompact(ctx, s, k, w, g, frozen); err != nil {
 			return errors.Join(err, w.check())
 		}
 		return w.process.stop()
 	}
 }
 
-func compactBehindItsBack(ctx context.Context, s *server, k kubectl, w *watcher, g *gate, frozen bool) error {
+func changeAndCompact(ctx context.Context, s *server, k kubectl, w *watcher, g *gate, frozen bool) error {
 	_, mark, err := s.requests(0)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func compactBehindItsBack(ctx context.Context, s *server, k kubectl, w *watcher,
 	if err := s.compact(ctx); err != nil {
 		return err
 	}
-	if err := g.lead("tcp", s.address()); err != nil {
+	if err := g.redirect("tcp", s.address()); err != nil {
 		return err
 	}
 	if frozen {
@@ -89,39 +89,39 @@ func compactBehindItsBack(ctx context.Context, s *server, k kubectl, w *watcher,
 			return err
 		}
 	}
-	// It has come back by then: the last pod is told as a change that happens.
+	// After fresh, kinformer has relisted. It gets the last pod from its watch.
 	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "fresh"}); err != nil {
 		return err
 	}
-	if err := w.sees(ctx, k, "last"); err != nil {
+	if err := w.awaitNewPod(ctx, k, "last"); err != nil {
 		return err
 	}
-	return errors.Join(w.matches(ctx, k, "pods", "after the compaction"),
-		compareCompactionTold(w), checkFoundByComparing(w), checkRelisted(s, mark))
+	return errors.Join(w.checkState(ctx, k, "pods", "after the compaction"),
+		compareCompactionNotifications(w), checkFinalStateUnknown(w, identity{"Pod", "e2e", "gone"}, true), checkRelisted(s, mark))
 }
 
-func compareCompactionTold(w *watcher) error {
+func compareCompactionNotifications(w *watcher) error {
 	var differences []string
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id := range w.history {
-		if _, found := compactionTold[id.name]; !found {
-			differences = append(differences, fmt.Sprintf("%s: told %v", id, w.history[id]))
+		if _, found := compactionNotifications[id.name]; !found {
+			differences = append(differences, fmt.Sprintf("%s: unexpected notifications %v", id, w.history[id]))
 		}
 	}
-	for name, want := range compactionTold {
-		var told []string
+	for name, want := range compactionNotifications {
+		var notified []string
 		for _, c := range w.history[identity{"Pod", "e2e", name}] {
-			told = append(told, c.kind)
+			notified = append(notified, c.kind)
 		}
-		if !slices.Equal(told, strings.Fields(want)) {
-			differences = append(differences, fmt.Sprintf("%s: told %v, not [%s]", name, told, want))
+		if !slices.Equal(notified, strings.Fields(want)) {
+			differences = append(differences, fmt.Sprintf("%s: notified of %v, wanted [%s]", name, notified, want))
 		}
 	}
-	return report("what was told", differences)
+	return report("notifications", differences)
 }
 
-// checkRelisted: the watch was tried where it was, refused, and then one list was made.
+// checkRelisted checks that kinformer tried to resume its watch, then listed once, without many requests.
 func checkRelisted(s *server, mark int64) error {
 	requests, _, err := s.requests(mark)
 	if err != nil {
@@ -131,7 +131,8 @@ func checkRelisted(s *server, mark int64) error {
 	all := count(requests, "pods", func(request) bool { return true })
 	watches := count(requests, "pods", func(r request) bool { return r.verb == "watch" && !isStreamingList(r) })
 	if lists != 1 || watches < 1 || all > maxRequestsPerRestart {
-		return fmt.Errorf("%d lists, %d watches, %d requests for pods: %v", lists, watches, all, requests)
+		return fmt.Errorf("%d lists, %d watches, %d requests for pods, wanted 1 list, a watch and at most %d requests: %v", lists, watches, all,
+			maxRequestsPerRestart, requests)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// The same kubectl commands against the real server and against `kinformer serve`: what they print must be the same, but for what
-// differs from run to run (uids, times, versions).
+// The same kubectl commands against the real server and against `kinformer serve`. The output must be the same except for uids, times and
+// versions.
 package main
 
 import (
@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// A step is one command, with -n filled in. NS in it stands for the namespace, and in what is printed.
+// step is one kubectl command. The judge adds -n. NS stands for the namespace, in the command and in the output.
 type step struct {
-	command string
-	input   string         // standard input
-	editor  string         // of `kubectl edit`: a command that changes the file
-	args    []string       // further arguments, which may have spaces
-	only    *regexp.Regexp // compare the lines that match
-	loose   bool           // what it prints is not compared, only whether it fails
-	retry   bool           // again until it succeeds: the real server learns of its rules a moment late
+	command      string
+	input        string         // standard input
+	editor       string         // KUBE_EDITOR: a command that changes the file
+	args         []string       // more arguments; they can have blanks
+	only         *regexp.Regexp // compare the lines that match
+	ignoreOutput bool           // compare only whether the command fails
+	retry        bool           // retry until the command succeeds: the real server applies changed roles after a moment
 }
 
-// changing is what differs from run to run, and what stands for it.
-var changing = []struct {
-	expression *regexp.Regexp
-	instead    string
+// variableTexts are the texts that differ from run to run, and their replacements.
+var variableTexts = []struct {
+	expression  *regexp.Regexp
+	replacement string
 }{
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "UID"},
 	{regexp.MustCompile(`\d{4}-\d{2}-\d{2}T[0-9:.]+Z`), "TIME"},
@@ -44,15 +44,15 @@ func compareCase(name string, steps []step) testCase {
 	}}
 }
 
-// unenforced is what the embedded server alone says: it keeps some objects that it does not act on.
+// unenforced matches a warning of `kinformer serve` about objects that it stores and does not enforce. The real server has no such warning.
 var unenforced = regexp.MustCompile(`(?m)^Warning: kinformer serve: .* are stored and not enforced\n`)
 
 func sameResponses(ctx context.Context, h *harness, steps []step, flags ...string) error {
-	real, s, err := h.both(ctx, flags...)
+	real, s, err := h.bothServers(ctx, flags...)
 	if err != nil {
 		return err
 	}
-	// A real namespace stays: no controller removes it. So each run has its own.
+	// No controller removes a namespace of the real server, so each run needs a new one.
 	namespace := fmt.Sprintf("e2e-%x", time.Now().UnixNano())
 	var differences []error
 	steps = append([]step{{command: "create namespace NS"}}, steps...)
@@ -65,7 +65,7 @@ func sameResponses(ctx context.Context, h *harness, steps []step, flags ...strin
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if (wantErr == nil) != (foundErr == nil) || (!one.loose && want != found) {
+		if (wantErr == nil) != (foundErr == nil) || (!one.ignoreOutput && want != found) {
 			differences = append(differences, fmt.Errorf("kubectl %s\nreal: %v\n%s\nserve: %v\n%s", one.command, wantErr, want, foundErr, found))
 		}
 	}
@@ -73,7 +73,7 @@ func sameResponses(ctx context.Context, h *harness, steps []step, flags ...strin
 	return errors.Join(append(differences, err)...)
 }
 
-// run gives all that the command prints, in a form that is the same for the same answers.
+// run returns the output of the command, with the variable texts replaced.
 func (s step) run(ctx context.Context, k kubectl, namespace string) (string, error) {
 	fill := func(text string) string { return strings.ReplaceAll(text, "NS", namespace) }
 	arguments := append([]string{"-n", namespace}, strings.Fields(fill(s.command))...)
@@ -92,8 +92,8 @@ func (s step) run(ctx context.Context, k kubectl, namespace string) (string, err
 	command.Stdout, command.Stderr = &out, &out
 	err := command.Run()
 	text := strings.ReplaceAll(out.String(), namespace, "NS")
-	for _, one := range changing {
-		text = one.expression.ReplaceAllString(text, one.instead)
+	for _, one := range variableTexts {
+		text = one.expression.ReplaceAllString(text, one.replacement)
 	}
 	var kept []string
 	for line := range strings.SplitSeq(text, "\n") {

@@ -1,4 +1,4 @@
-// The connections under the watches: through proxies, few for many informers, and dead without a word.
+// The connections of watches: through proxies, shared by many informers, and half-open.
 package main
 
 import (
@@ -20,7 +20,7 @@ var connectionCases = []testCase{
 	{name: "half-open-plain", kinformerOnly: true, run: halfOpenPlain},
 }
 
-func throughProxy(scheme string, serve func(*forwarder, net.Conn) (string, error)) func(context.Context, *harness) error {
+func throughProxy(scheme string, serve func(*testProxy, net.Conn) (string, error)) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
 		s, err := h.realServer(ctx)
 		if err != nil {
@@ -52,25 +52,25 @@ func throughProxy(scheme string, serve func(*forwarder, net.Conn) (string, error
 		out, err := h.run(ctx, "", append(append([]string{h.kinformer, "get", "namespaces", "--timeout", "5s"}, connection...), url("wr0ng-w0rd"))...)
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || out != "" {
-			return fmt.Errorf("a wrong password gets through: %v %s", err, out)
+			return fmt.Errorf("with a wrong proxy password: error %v, output %q; wanted an exit status other than 0 and no output", err, out)
 		}
-		said := err.Error()[strings.Index(err.Error(), "exit status"):]
-		if strings.Contains(said, "wr0ng-w0rd") || !strings.Contains(strings.ToLower(said), "proxy") {
-			return fmt.Errorf("the password is shown, or the proxy is not blamed: %s", said)
+		stderr := err.Error()[strings.Index(err.Error(), "exit status"):]
+		if strings.Contains(stderr, "wr0ng-w0rd") || !strings.Contains(strings.ToLower(stderr), "proxy") {
+			return fmt.Errorf("the error has the proxy password, or does not name the proxy: %s", stderr)
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.passed == 0 || f.refused == 0 || f.wrong != "" {
-			return fmt.Errorf("%d connections through the proxy, %d refused: %s", f.passed, f.refused, f.wrong)
+		if f.forwarded == 0 || f.rejected == 0 || f.leak != "" {
+			return fmt.Errorf("the proxy forwarded %d connections and rejected %d, wanted both: %s", f.forwarded, f.rejected, f.leak)
 		}
 		return errors.Join(w.check(), w.process.stop())
 	}
 }
 
-// Informers of one kinformer, and the connections that they may share.
-const manyOfThem, sharedConnections = 100, 2
+// The number of informers of one kinformer, and the limit of connections that they share.
+const informerCount, maxConnections = 100, 2
 
-// manyInformers watches a hundred resources of the project's own making at once.
+// manyInformers watches a hundred custom resources at the same time.
 func manyInformers(ctx context.Context, h *harness) error {
 	s, err := h.ownServer(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func manyInformers(ctx context.Context, h *harness) error {
 	k := h.kubectl(s)
 	var definitions []any
 	var resources []string
-	for i := range manyOfThem {
+	for i := range informerCount {
 		plural := fmt.Sprintf("things%d", i)
 		definitions = append(definitions, definition(plural, fmt.Sprintf("Thing%d", i)))
 		resources = append(resources, plural+".v1.e2e.example.com")
@@ -106,22 +106,22 @@ func manyInformers(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	if err := t.await(ctx, "all to be synced", func() bool { return len(t.synced) == manyOfThem }); err != nil {
+	if err := t.await(ctx, "all to be synced", func() bool { return len(t.synced) == informerCount }); err != nil {
 		return err
 	}
-	// All of them watch: one of the first, one of the last.
-	for _, i := range []int{0, manyOfThem - 1} {
+	// One object of the first resource and one of the last: both watches work.
+	for _, i := range []int{0, informerCount - 1} {
 		if err := k.create(ctx, object{"apiVersion": "e2e.example.com/v1", "kind": fmt.Sprintf("Thing%d", i),
 			"metadata": object{"name": "the-one", "namespace": "default"}}); err != nil {
 			return err
 		}
 	}
-	last := fmt.Sprintf("Thing%d", manyOfThem-1)
-	if err := t.await(ctx, "both changes", func() bool { return t.told["Thing0"] == 1 && t.told[last] == 1 }); err != nil {
+	last := fmt.Sprintf("Thing%d", informerCount-1)
+	if err := t.await(ctx, "both changes", func() bool { return t.added["Thing0"] == 1 && t.added[last] == 1 }); err != nil {
 		return err
 	}
-	if n := g.connections(); n > sharedConnections {
-		return fmt.Errorf("%d informers made %d connections", manyOfThem, n)
+	if n := g.connections(); n > maxConnections {
+		return fmt.Errorf("%d informers made %d connections, wanted at most %d", informerCount, n, maxConnections)
 	}
 	return t.process.stop()
 }
@@ -135,26 +135,26 @@ func definition(plural, kind string) object {
 				"schema": object{"openAPIV3Schema": object{"type": "object"}}}}}}
 }
 
-// What kinformer promises: a dead connection is noticed within 45 s; where something on the way answers for it, within 90 s. Then it has
-// some seconds for its pause, the new connection, and what it has missed.
+// kinformer detects a dead connection within 45 s, or within 90 s if something between client and server acknowledges its packets. Then it has
+// catchUpLimit to back off, to connect, and to get the missed changes.
 const (
-	noticedWithin       = 45 * time.Second
-	silenceWithin       = 90 * time.Second
-	upToDateAgainWithin = 5 * time.Second
+	noticeLimit  = 45 * time.Second
+	silenceLimit = 90 * time.Second
+	catchUpLimit = 5 * time.Second
 )
 
-// inTime tells how long kinformer, up to date again now, has taken since its connection died, and compares with what it promises.
-func inTime(died time.Time, promise time.Duration) error {
+// checkRecoveryTime is called once kinformer is up to date again. It prints the time since the connection died, and checks the limit.
+func checkRecoveryTime(died time.Time, limit time.Duration) error {
 	took := time.Since(died)
-	fmt.Printf("# noticed, connected anew and up to date after %.1f s\n", took.Seconds())
-	if took > promise+upToDateAgainWithin {
-		return fmt.Errorf("a dead connection was noticed, and made up for, after %s: later than %s and %s", took, promise, upToDateAgainWithin)
+	fmt.Printf("# up to date again %.1f s after the connection died\n", took.Seconds())
+	if took > limit+catchUpLimit {
+		return fmt.Errorf("up to date again %s after the connection died, wanted at most %s + %s", took, limit, catchUpLimit)
 	}
 	return nil
 }
 
 func halfOpen(ctx context.Context, h *harness) error {
-	s, k, err := h.prepared(ctx, "create namespace e2e")
+	s, k, err := h.preparedServer(ctx, "create namespace e2e")
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func halfOpen(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	if err := w.sees(ctx, k, "before"); err != nil {
+	if err := w.awaitNewPod(ctx, k, "before"); err != nil {
 		return err
 	}
 	_, mark, err := s.requests(0)
@@ -171,7 +171,7 @@ func halfOpen(ctx context.Context, h *harness) error {
 	}
 	before := g.connections()
 	died := time.Now()
-	g.drop()
+	g.makeHalfOpen()
 	if err := k.runAll(ctx, "run after -n e2e --image=example.com/after:1", "label pod before -n e2e dropped=yes",
 		"create deployment after -n e2e --image=example.com/after:1"); err != nil {
 		return err
@@ -182,9 +182,9 @@ func halfOpen(ctx context.Context, h *harness) error {
 	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "after"}, identity{"Deployment", "e2e", "after"}); err != nil {
 		return err
 	}
-	errs := []error{inTime(died, noticedWithin)}
+	errs := []error{checkRecoveryTime(died, noticeLimit)}
 	for resource := range kindOf {
-		errs = append(errs, noList(s, mark, resource))
+		errs = append(errs, checkNoList(s, mark, resource))
 	}
-	return errors.Join(append(errs, w.matches(ctx, k, watchedResources, "after the silence"), w.process.stop())...)
+	return errors.Join(append(errs, w.checkState(ctx, k, watchedResources, "after the silence"), w.process.stop())...)
 }

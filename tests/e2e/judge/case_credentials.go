@@ -1,5 +1,5 @@
-// Credentials that change while kinformer watches: a token file, a credential plugin, certificates, the server's own; and
-// acting as somebody else. Each time kinformer goes on by itself, and tells what happened meanwhile.
+// Credentials that change while kinformer watches: a token file, a credential plugin, client and server certificates. kinformer continues by
+// itself and notifies of all changes. Also impersonation and --tls-server-name.
 package main
 
 import (
@@ -16,16 +16,16 @@ import (
 )
 
 var credentialCases = []testCase{
-	{name: "token-file-rotated", kinformerOnly: true, run: rotated("token-file-rotated", tokenFile)},
-	{name: "exec-plugin", kinformerOnly: true, run: rotated("exec-plugin", execPlugin)},
+	{name: "token-file-rotated", kinformerOnly: true, run: rotateToken("token-file-rotated", tokenFile)},
+	{name: "exec-plugin", kinformerOnly: true, run: rotateToken("exec-plugin", execPlugin)},
 	{name: "certificates-renewed", kinformerOnly: true, run: certificatesRenewed},
 	{name: "impersonation", kinformerOnly: true, run: impersonation},
 	{name: "tls-server-name", kinformerOnly: true, run: tlsServerName},
 	{name: "restart-credentials", kinformerOnly: true, run: restartCredentials},
 }
 
-// ticket is a service account's token that can be taken away: it is bound to a secret, and goes with it.
-func (k kubectl) ticket(ctx context.Context, secret string) (string, error) {
+// boundToken creates a secret, and a token of the service account that is bound to this secret. Deleting the secret revokes the token.
+func (k kubectl) boundToken(ctx context.Context, secret string) (string, error) {
 	if err := k.runAll(ctx, "create secret generic "+secret+" -n e2e"); err != nil {
 		return "", err
 	}
@@ -33,12 +33,12 @@ func (k kubectl) ticket(ctx context.Context, secret string) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-func (k kubectl) prepareWatcher(ctx context.Context) error {
+func (k kubectl) createServiceAccount(ctx context.Context) error {
 	return k.runAll(ctx, "create namespace e2e", "create serviceaccount watcher -n e2e",
 		"create clusterrolebinding watcher --clusterrole=cluster-admin --serviceaccount=e2e:watcher")
 }
 
-// userKubeconfig writes a kubeconfig that leads to an address with some way to be a user.
+// userKubeconfig writes a kubeconfig with this server address and these lines of the user.
 func (h *harness) userKubeconfig(name, address, caFile string, user ...string) (string, error) {
 	path := filepath.Join(h.caseDir, name)
 	text := fmt.Sprintf(`apiVersion: v1
@@ -59,7 +59,7 @@ func tokenFile(h *harness, token string) ([]string, error) {
 	return []string{fmt.Sprintf("tokenFile: %q", path)}, replaceFile(path, token)
 }
 
-// execPlugin is a program that gives the token and says that it expires in two seconds. Each run is a line in "runs".
+// execPlugin writes a credential plugin. It prints the token with an expiry in two seconds. Each run appends a line to the file "runs".
 func execPlugin(h *harness, token string) ([]string, error) {
 	path := filepath.Join(h.caseDir, "plugin")
 	script := fmt.Sprintf(`#!/bin/sh
@@ -71,7 +71,7 @@ date -u -d '+2 seconds' '+{"kind":"ExecCredential","apiVersion":"client.authenti
 		path)}, errors.Join(err, os.Rename(path+".new", path))
 }
 
-// replaceFile puts another file in its place, whole at every moment.
+// replaceFile replaces a file atomically.
 func replaceFile(path, text string) error {
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
 		return err
@@ -79,32 +79,32 @@ func replaceFile(path, text string) error {
 	return os.Rename(path+".new", path)
 }
 
-// ticketServer is a server for this case alone, with a watcher's first token.
-func (h *harness) ticketServer(ctx context.Context) (*server, kubectl, string, error) {
-	s, k, err := h.prepared(ctx)
+// serverWithToken starts a server for this case, and creates the service account watcher and a bound token for it.
+func (h *harness) serverWithToken(ctx context.Context) (*server, kubectl, string, error) {
+	s, k, err := h.preparedServer(ctx)
 	if err != nil {
 		return nil, k, "", err
 	}
-	if err := k.prepareWatcher(ctx); err != nil {
+	if err := k.createServiceAccount(ctx); err != nil {
 		return nil, k, "", err
 	}
-	token, err := k.ticket(ctx, "first")
+	token, err := k.boundToken(ctx, "first")
 	return s, k, token, err
 }
 
-// watchBefore watches pods with a kubeconfig, and has told a first one.
-func (h *harness) watchBefore(ctx context.Context, k kubectl, kubeconfig string) (*watcher, error) {
-	w, err := h.watchThrough(ctx, []string{"--kubeconfig", kubeconfig}, "pods", "pods")
+// watchAndAwaitPod watches pods with a kubeconfig, and waits until kinformer has notified of a new pod.
+func (h *harness) watchAndAwaitPod(ctx context.Context, k kubectl, kubeconfig string) (*watcher, error) {
+	w, err := h.watchUntilSynced(ctx, []string{"--kubeconfig", kubeconfig}, "pods", "pods")
 	if err != nil {
 		return nil, err
 	}
-	return w, w.sees(ctx, k, "before")
+	return w, w.awaitNewPod(ctx, k, "before")
 }
 
-// rotated is a case in which the token that kinformer watches with is taken away, and another one is where it came from.
-func rotated(name string, user func(h *harness, token string) ([]string, error)) func(context.Context, *harness) error {
+// rotateToken is a case that revokes the token of kinformer's watch after it has put a new token in the file or plugin.
+func rotateToken(name string, user func(h *harness, token string) ([]string, error)) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
-		s, k, first, err := h.ticketServer(ctx)
+		s, k, first, err := h.serverWithToken(ctx)
 		if err != nil {
 			return err
 		}
@@ -120,11 +120,11 @@ func rotated(name string, user func(h *harness, token string) ([]string, error))
 		if err != nil {
 			return err
 		}
-		w, err := h.watchBefore(ctx, k, kubeconfig)
+		w, err := h.watchAndAwaitPod(ctx, k, kubeconfig)
 		if err != nil {
 			return err
 		}
-		second, err := k.ticket(ctx, "second")
+		second, err := k.boundToken(ctx, "second")
 		if err != nil {
 			return err
 		}
@@ -134,53 +134,53 @@ func rotated(name string, user func(h *harness, token string) ([]string, error))
 		if err := k.runAll(ctx, "delete secret first -n e2e"); err != nil {
 			return err
 		}
-		if err := awaitRefused(ctx, s, first); err != nil {
+		if err := awaitTokenRevoked(ctx, s, first); err != nil {
 			return err
 		}
 		g.cut()
-		if err := w.sees(ctx, k, "after"); err != nil {
+		if err := w.awaitNewPod(ctx, k, "after"); err != nil {
 			return err
 		}
-		errs := []error{w.matches(ctx, k, "pods", "after the rotation")}
+		errs := []error{w.checkState(ctx, k, "pods", "after the rotation")}
 		if text, err := os.ReadFile(filepath.Join(h.caseDir, "runs")); err == nil {
 			if bytes.Count(text, []byte("\n")) < 2 || !bytes.Contains(text, []byte(`"interactive":false`)) ||
 				!bytes.Contains(text, []byte(`"server":"https://`+g.address)) {
-				errs = append(errs, fmt.Errorf("the plugin was told: %s", text))
+				errs = append(errs, fmt.Errorf("wanted two runs of the plugin with interactive=false and the server, got KUBERNETES_EXEC_INFO %s", text))
 			}
 		}
 		if log, err := os.ReadFile(w.process.logPath); err != nil || bytes.Contains(log, []byte(first)) || bytes.Contains(log, []byte(second)) {
-			errs = append(errs, errors.New("kinformer shows a token"), err)
+			errs = append(errs, errors.New("kinformer's log contains a token, or cannot be read"), err)
 		}
 		return errors.Join(append(errs, w.process.stop())...)
 	}
 }
 
-// awaitCondition asks again until the condition holds; the case's own deadline ends it.
+// awaitCondition polls until the condition holds or ctx ends.
 func awaitCondition(ctx context.Context, what string, holds func() bool) error {
 	for !holds() {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waited in vain for %s", what)
+			return fmt.Errorf("timeout while waiting for %s", what)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
 	return nil
 }
 
-// awaitRefused waits until the server has forgotten that the token was good.
-func awaitRefused(ctx context.Context, s *server, token string) error {
+// awaitTokenRevoked waits until the server rejects the token. The server caches valid tokens.
+func awaitTokenRevoked(ctx context.Context, s *server, token string) error {
 	config, err := s.restConfig()
 	if err != nil {
 		return err
 	}
 	config.BearerToken, config.BearerTokenFile = token, ""
-	return awaitCondition(ctx, "the token's end", func() bool { return isUnauthorized(ctx, config) })
+	return awaitCondition(ctx, "the revocation of the token", func() bool { return isUnauthorized(ctx, config) })
 }
 
-// certificatesRenewed: the authority, the server's certificate and the client's are all other ones. Kinformer finds the
-// new files by itself, gives up its old connection, and goes on.
+// certificatesRenewed replaces the CA, the server certificate and the client certificate. kinformer must reread the files, reconnect, and resume
+// its watches.
 func certificatesRenewed(ctx context.Context, h *harness) error {
-	s, k, err := h.prepared(ctx, "create namespace e2e")
+	s, k, err := h.preparedServer(ctx, "create namespace e2e")
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func certificatesRenewed(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	w, err := h.watchBefore(ctx, k, kubeconfig)
+	w, err := h.watchAndAwaitPod(ctx, k, kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -227,19 +227,19 @@ func certificatesRenewed(ctx context.Context, h *harness) error {
 	if err := awaitCondition(ctx, "kinformer's new connection", func() bool { return g.connections() > before }); err != nil {
 		return err
 	}
-	if err := w.sees(ctx, k, "after"); err != nil {
+	if err := w.awaitNewPod(ctx, k, "after"); err != nil {
 		return err
 	}
-	// And the next connection is a matter of course.
+	// A further connection works, too.
 	g.cut()
-	if err := w.sees(ctx, k, "later"); err != nil {
+	if err := w.awaitNewPod(ctx, k, "later"); err != nil {
 		return err
 	}
-	return errors.Join(w.matches(ctx, k, "pods", "after the renewal"), noList(s, mark, "pods"), w.process.stop())
+	return errors.Join(w.checkState(ctx, k, "pods", "after the renewal"), checkNoList(s, mark, "pods"), w.process.stop())
 }
 
-// noList: since the mark kinformer has only gone on with its watches.
-func noList(s *server, mark int64, resource string) error {
+// checkNoList checks that kinformer has made no list since the mark.
+func checkNoList(s *server, mark int64, resource string) error {
 	requests, _, err := s.requests(mark)
 	if err != nil {
 		return err
@@ -271,12 +271,12 @@ func impersonation(ctx context.Context, h *harness) error {
 	}
 	want := `"impersonatedUser":{"username":"somebody","uid":"u-1","groups":["system:masters","others","system:authenticated"],"extra":{"example.com/scope":["a b","c"]}}`
 	if !bytes.Contains(log, []byte(want)) {
-		return fmt.Errorf("the audit log does not say %s", want)
+		return fmt.Errorf("the audit log does not contain %s", want)
 	}
-	// The rights are those of whom one acts as.
+	// The permissions are those of the impersonated user.
 	err = get("--as", "somebody-else", "--timeout", "5s")
 	if err == nil || !strings.Contains(err.Error(), `"somebody-else" cannot list`) {
-		return fmt.Errorf("somebody else may list, or why not is not told: %v", err)
+		return fmt.Errorf("list as somebody-else: %v, wanted an error with %q", err, `"somebody-else" cannot list`)
 	}
 	return nil
 }
@@ -286,7 +286,7 @@ func tlsServerName(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	g, err := h.openGateAt("127.0.0.2:0", "tcp", s.address()) // which the server's certificate does not name
+	g, err := h.openGateAt("127.0.0.2:0", "tcp", s.address()) // an address that is not in the server's certificate
 	if err != nil {
 		return err
 	}
@@ -303,15 +303,15 @@ func tlsServerName(ctx context.Context, h *harness) error {
 	}
 	for _, flags := range [][]string{{"--timeout", "5s"}, {"--timeout", "5s", "--tls-server-name", "elsewhere"}} {
 		if err := get(flags...); err == nil || !strings.Contains(err.Error(), "tls-server-name") {
-			return fmt.Errorf("with %v: no word of what to do: %v", flags, err)
+			return fmt.Errorf("get with %v: %v, wanted an error that names tls-server-name", flags, err)
 		}
 	}
 	return nil
 }
 
-// restartCredentials: the server goes and comes back under watchers of every kind of credentials.
+// restartCredentials restarts the server while kinformers with each kind of credentials watch.
 func restartCredentials(ctx context.Context, h *harness) error {
-	s, k, token, err := h.ticketServer(ctx)
+	s, k, token, err := h.serverWithToken(ctx)
 	if err != nil {
 		return err
 	}
@@ -360,7 +360,7 @@ func restartCredentials(ctx context.Context, h *harness) error {
 		if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "after"}); err != nil {
 			return err
 		}
-		errs = append(errs, w.matches(ctx, k, "pods", w.process.name), w.process.stop())
+		errs = append(errs, w.checkState(ctx, k, "pods", w.process.name), w.process.stop())
 	}
 	return errors.Join(errs...)
 }

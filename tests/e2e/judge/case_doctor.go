@@ -1,4 +1,4 @@
-// `kinformer doctor` against the real server: what it says of a good way, and of four that are not. Its output is printed.
+// `kinformer doctor` against the real server: a working connection, and several that fail. The case prints the output of the doctor.
 package main
 
 import (
@@ -21,13 +21,13 @@ import (
 
 var doctorCases = []testCase{{name: "doctor", kinformerOnly: true, run: doctor}}
 
-// A way to the server, and what the doctor must say of it.
-type doctorWay struct {
-	name      string
-	flags     []string
-	status    int
-	says      []string
-	neverSays string
+// doctorScenario is a connection, and the expected output of the doctor.
+type doctorScenario struct {
+	name          string
+	flags         []string
+	status        int
+	contains      []string
+	neverContains string
 }
 
 func doctor(ctx context.Context, h *harness) error {
@@ -35,7 +35,7 @@ func doctor(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	nobody, closed, err := s.strangers()
+	nobody, closed, err := s.nobodyAndClosedPort()
 	if err != nil {
 		return err
 	}
@@ -53,40 +53,40 @@ func doctor(ctx context.Context, h *harness) error {
 	}
 	defer k.runAll(context.WithoutCancel(ctx), "delete clusterrole doctor-one", "delete clusterrolebinding doctor-one")
 	var errs []error
-	for _, way := range []doctorWay{ // the server's certificate is good for a day: a remark, everywhere
-		{name: "a good cluster", flags: []string{"--kubeconfig", s.file("kubeconfig-kinformer")}, says: []string{
+	for _, scenario := range []doctorScenario{ // the server's certificate expires in a day, so the doctor always warns
+		{name: "a good cluster", flags: []string{"--kubeconfig", s.file("kubeconfig-kinformer")}, contains: []string{
 			"✔ configuration", "✔ name resolution", "✔ TCP connection", "! TLS", "valid for 2", " hours", "✔ HTTP ", "HTTP/2, status 200",
 			"✔ credentials", "kinformer, groups", "✔ server version", " v1.", "✔ may list", "allowed: list pods in all namespaces",
 			"✔ may watch", "✔ list ", "first byte after", "✔ streaming list", "✔ bookmarks", "all steps succeeded, with 1 warning"}},
-		{name: "a wrong token", flags: flags(s.url, "wrong-secret"), status: 3, says: []string{
-			"! TLS", "✘ credentials", "the token is wrong or has expired", "failed: credentials; fix this step first"}, neverSays: "wrong-secret"},
-		{name: "a missing permission", flags: flags(s.url, nobody), status: 1, says: []string{
+		{name: "a wrong token", flags: flags(s.url, "wrong-secret"), status: 3, contains: []string{
+			"! TLS", "✘ credentials", "the token is wrong or has expired", "failed: credentials; fix this step first"}, neverContains: "wrong-secret"},
+		{name: "a missing permission", flags: flags(s.url, nobody), status: 1, contains: []string{
 			"✔ credentials", "nobody", "✘ may list", "not allowed: list pods", "kubectl create clusterrolebinding"},
-			neverSays: nobody},
+			neverContains: nobody},
 		{name: "a permission for one name", flags: append(flags(s.url, nobody), "--field-selector", "metadata.name=app"),
-			says: []string{"✔ may list", "✔ may watch", "✔ list ", "0 pods in all namespaces", "✔ streaming list"}, neverSays: nobody},
+			contains: []string{"✔ may list", "✔ may watch", "✔ list ", "0 pods in all namespaces", "✔ streaming list"}, neverContains: nobody},
 		{name: "a permission for another name", flags: append(flags(s.url, nobody), "--field-selector", "metadata.name=web"),
-			status: 1, says: []string{"✘ may list", "not allowed: list pods"}, neverSays: nobody},
-		{name: "an expired certificate", flags: flags(expired, nobody), status: 3, says: []string{
-			"✔ TCP connection", "✘ TLS", "renew the server's certificate, which expired 2 days ago"}, neverSays: nobody},
-		{name: "a closed port", flags: flags(closed, nobody), status: 3, says: []string{
-			"✘ TCP connection", "refused", "that the server is running"}, neverSays: nobody},
+			status: 1, contains: []string{"✘ may list", "not allowed: list pods"}, neverContains: nobody},
+		{name: "an expired certificate", flags: flags(expired, nobody), status: 3, contains: []string{
+			"✔ TCP connection", "✘ TLS", "renew the server's certificate, which expired 2 days ago"}, neverContains: nobody},
+		{name: "a closed port", flags: flags(closed, nobody), status: 3, contains: []string{
+			"✘ TCP connection", "refused", "that the server is running"}, neverContains: nobody},
 	} {
-		out, status, err := h.runDoctor(ctx, way.flags)
+		out, status, err := h.runDoctor(ctx, scenario.flags)
 		if err != nil {
 			return err
 		}
-		fmt.Printf("# kinformer doctor pods -A, %s:\n#   %s\n", way.name, strings.ReplaceAll(strings.TrimSpace(out), "\n", "\n#   "))
-		if status != way.status {
-			errs = append(errs, fmt.Errorf("%s: status %d, not %d", way.name, status, way.status))
+		fmt.Printf("# kinformer doctor pods -A, %s:\n#   %s\n", scenario.name, strings.ReplaceAll(strings.TrimSpace(out), "\n", "\n#   "))
+		if status != scenario.status {
+			errs = append(errs, fmt.Errorf("%s: exit status %d, wanted %d", scenario.name, status, scenario.status))
 		}
-		for _, text := range way.says {
+		for _, text := range scenario.contains {
 			if !strings.Contains(out, text) {
-				errs = append(errs, fmt.Errorf("%s: does not say %q", way.name, text))
+				errs = append(errs, fmt.Errorf("%s: the output does not contain %q", scenario.name, text))
 			}
 		}
-		if way.neverSays != "" && strings.Contains(out, way.neverSays) {
-			errs = append(errs, fmt.Errorf("%s: the token is shown", way.name))
+		if scenario.neverContains != "" && strings.Contains(out, scenario.neverContains) {
+			errs = append(errs, fmt.Errorf("%s: the output contains the token", scenario.name))
 		}
 	}
 	return errors.Join(errs...)
@@ -101,7 +101,7 @@ func (h *harness) runDoctor(ctx context.Context, flags []string) (string, int, e
 	return out, 0, err
 }
 
-// expiredFront is a server of TLS with a certificate of the right authority and for the right name that ended two days ago.
+// expiredFront starts a TLS server whose certificate expired two days ago. The CA and the name in the certificate are right.
 func expiredFront(ctx context.Context, s *server) (string, error) {
 	authority, err := tls.LoadX509KeyPair(s.file("ca.crt"), s.file("ca.key"))
 	if err != nil {

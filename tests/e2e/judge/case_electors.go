@@ -1,5 +1,5 @@
-// Leader election of the library and of client-go on one Lease: killed, paused and asked to leave in turn, one takes over from the
-// other, and there are never two leaders at the same time.
+// Leader election of the library and of client-go on one Lease. The leader is killed, paused or stopped, and a candidate of a given kind takes
+// over. Two candidates never lead at the same time.
 package main
 
 import (
@@ -17,33 +17,33 @@ import (
 var electorCases = []testCase{{name: "electors-mixed", run: electorsMixed}}
 
 const (
-	ofOurs     = "ours"
-	ofClientGo = "client-go"
+	libraryKind  = "ours"
+	clientGoKind = "client-go"
 )
 
-// candidate is a running program that wants to lead; tests/e2e/elector/README.md has what it prints.
+// candidate is a running elector program; tests/e2e/elector/README.md describes its output.
 type candidate struct {
 	kind, identity string
 	process        *process
 	out            *lines
 }
 
-// term is a time for which a candidate said that it leads.
+// term is the time from a candidate's "started" to its last "leading", in nanoseconds of CLOCK_MONOTONIC.
 type term struct {
 	identity   string
 	start, end int64
 }
 
-// terms reads what a candidate has said; it also gives whether it leads, and whom it took for the leader last.
+// terms parses the output of a candidate. It returns the terms, whether the candidate leads now, and the leader that it printed last.
 func (c *candidate) terms() (terms []term, leads bool, leader string, err error) {
-	for _, line := range c.out.with("") {
+	for _, line := range c.out.withPrefix("") {
 		words := strings.Fields(line)
 		if len(words) == 3 && words[0] == "leader" {
 			leader = words[1]
 			continue
 		}
 		if len(words) != 2 {
-			return nil, false, "", fmt.Errorf("%s: not a line of an elector: %q", c.identity, line)
+			return nil, false, "", fmt.Errorf("%s: unexpected line %q", c.identity, line)
 		}
 		at, err := strconv.ParseInt(words[1], 10, 64)
 		if err != nil {
@@ -58,7 +58,7 @@ func (c *candidate) terms() (terms []term, leads bool, leader string, err error)
 		case words[0] == "stopped" && leads:
 			leads = false
 		default:
-			return nil, false, "", fmt.Errorf("%s: %q while it leads: %t", c.identity, line, leads)
+			return nil, false, "", fmt.Errorf("%s: unexpected line %q while leading is %t", c.identity, line, leads)
 		}
 	}
 	return terms, leads, leader, nil
@@ -67,20 +67,20 @@ func (c *candidate) terms() (terms []term, leads bool, leader string, err error)
 type election struct {
 	h          *harness
 	kubeconfig string
-	all        []*candidate // those that ended, too
+	all        []*candidate // with the candidates that ended
 	live       []*candidate
 }
 
 func (e *election) start(kind string) (*candidate, error) {
 	program := filepath.Join(e.h.bin, "elector")
 	var err error
-	if kind == ofOurs && !e.h.isReference {
-		if program, err = e.h.built("tests", "programs", "elect"); err != nil {
+	if kind == libraryKind && !e.h.isReference {
+		if program, err = e.h.builtProgram("tests", "programs", "elect"); err != nil {
 			return nil, err
 		}
 	}
 	c := &candidate{kind: kind, identity: fmt.Sprintf("%s-%d", kind, len(e.all)+1), out: newLines()}
-	c.process, err = e.h.start(c.identity, c.out.take, program, "--kubeconfig", e.kubeconfig, "--namespace", "default", "--name", "electors",
+	c.process, err = e.h.start(c.identity, c.out.addLine, program, "--kubeconfig", e.kubeconfig, "--namespace", "default", "--name", "electors",
 		"--identity", c.identity, "--lease-duration", "3000", "--renew-deadline", "2000", "--retry-period", "500")
 	if err == nil {
 		e.all = append(e.all, c)
@@ -89,7 +89,7 @@ func (e *election) start(kind string) (*candidate, error) {
 	return c, err
 }
 
-// awaitLeader waits until one of the candidates has begun a term since a time, and gives it.
+// awaitLeader waits until a candidate that fulfils of has started a term after since and leads, and returns the candidate.
 func (e *election) awaitLeader(ctx context.Context, since int64, of func(*candidate) bool) (found *candidate, err error) {
 	err = awaitState(ctx, "leader", func() (string, error) {
 		for _, c := range e.live {
@@ -98,7 +98,7 @@ func (e *election) awaitLeader(ctx context.Context, since int64, of func(*candid
 				return "", err
 			}
 			if !c.process.running() {
-				return "", fmt.Errorf("%s ended: %w", c.identity, cmp.Or(c.process.err, errors.New("unasked")))
+				return "", fmt.Errorf("%s exited: %w", c.identity, cmp.Or(c.process.err, errors.New("with status 0, before it was stopped")))
 			}
 			if leads && of(c) && terms[len(terms)-1].start > since {
 				found = c
@@ -110,7 +110,7 @@ func (e *election) awaitLeader(ctx context.Context, since int64, of func(*candid
 	return found, err
 }
 
-// awaitAgreement waits until all candidates take the same one for the leader.
+// awaitAgreement waits until all candidates see the wanted leader, and only the wanted leader leads.
 func (e *election) awaitAgreement(ctx context.Context, want *candidate) error {
 	return awaitState(ctx, "agreement on "+want.identity, func() (string, error) {
 		for _, c := range e.live {
@@ -119,7 +119,7 @@ func (e *election) awaitAgreement(ctx context.Context, want *candidate) error {
 				return "", err
 			}
 			if leader != want.identity || leads != (c == want) {
-				return fmt.Sprintf("%s takes %q for the leader; leads itself: %t", c.identity, leader, leads), nil
+				return fmt.Sprintf("%s sees the leader %q; it leads itself: %t", c.identity, leader, leads), nil
 			}
 		}
 		return "", nil
@@ -137,14 +137,14 @@ func (e *election) signal(which syscall.Signal, to func(*candidate) bool) error 
 	return nil
 }
 
-// The ways in which a leader is lost.
+// What happens to the leader.
 const (
-	isKilled = "killed"
-	isPaused = "paused"
-	leaves   = "asked to leave"
+	isKilled  = "killed"
+	isPaused  = "paused"
+	isStopped = "stopped"
 )
 
-// takeOver loses the leader, lets only candidates of one kind run meanwhile, and gives the one that leads then.
+// takeOver kills, pauses or stops the leader. Until the next term starts, only candidates of the kind to run. It returns the new leader.
 func (e *election) takeOver(ctx context.Context, leader *candidate, how, to string) (*candidate, error) {
 	terms, _, _, err := leader.terms()
 	if err != nil {
@@ -161,7 +161,7 @@ func (e *election) takeOver(ctx context.Context, leader *candidate, how, to stri
 		leader.process.kill()
 	case isPaused:
 		err = leader.process.command.Process.Signal(syscall.SIGSTOP)
-	case leaves:
+	case isStopped:
 		err = leader.process.stop()
 	}
 	if err != nil {
@@ -182,7 +182,7 @@ func (e *election) takeOver(ctx context.Context, leader *candidate, how, to stri
 			return nil, err
 		}
 	}
-	return next, e.awaitAgreement(ctx, next) // the one that was paused has found out, too
+	return next, e.awaitAgreement(ctx, next) // a paused leader must see the new leader, too
 }
 
 func electorsMixed(ctx context.Context, h *harness) error {
@@ -191,14 +191,14 @@ func electorsMixed(ctx context.Context, h *harness) error {
 		return err
 	}
 	e := &election{h: h, kubeconfig: s.file("kubeconfig-admin")}
-	leader, err := e.start(ofOurs)
+	leader, err := e.start(libraryKind)
 	if err != nil {
 		return err
 	}
 	if _, err := e.awaitLeader(ctx, 0, func(*candidate) bool { return true }); err != nil {
 		return err
 	}
-	for _, kind := range []string{ofOurs, ofClientGo, ofClientGo} {
+	for _, kind := range []string{libraryKind, clientGoKind, clientGoKind} {
 		if _, err := e.start(kind); err != nil {
 			return err
 		}
@@ -207,12 +207,12 @@ func electorsMixed(ctx context.Context, h *harness) error {
 		return err
 	}
 	for _, step := range []struct{ how, to string }{
-		{isKilled, ofClientGo}, {isKilled, ofOurs}, {isPaused, ofClientGo}, {isPaused, ofOurs}, {leaves, ofClientGo}, {leaves, ofOurs},
-		{isPaused, ofOurs},
+		{isKilled, clientGoKind}, {isKilled, libraryKind}, {isPaused, clientGoKind}, {isPaused, libraryKind}, {isStopped, clientGoKind}, {isStopped, libraryKind},
+		{isPaused, libraryKind},
 	} {
 		from := leader
 		if leader, err = e.takeOver(ctx, leader, step.how, step.to); err != nil {
-			return fmt.Errorf("%s is %s, %s takes over: %w", from.identity, step.how, step.to, err)
+			return fmt.Errorf("%s %s, then a candidate of %s takes over: %w", from.identity, step.how, step.to, err)
 		}
 	}
 	for _, c := range e.live {
@@ -223,8 +223,7 @@ func electorsMixed(ctx context.Context, h *harness) error {
 	return checkTerms(e.all)
 }
 
-// checkTerms holds the candidates to this: each term ends before another one's begins. A term is the time from the candidate's
-// "started" to its last "leading", at each of which it knew that it led.
+// checkTerms checks that each term ends before the next one starts.
 func checkTerms(candidates []*candidate) error {
 	var all []term
 	for _, c := range candidates {
@@ -241,5 +240,5 @@ func checkTerms(candidates []*candidate) error {
 			differences = append(differences, fmt.Sprintf("%s led until %d, %s from %d", before.identity, before.end, after.identity, after.start))
 		}
 	}
-	return report("leaders at the same time", differences)
+	return report("two leaders at the same time", differences)
 }

@@ -1,4 +1,4 @@
-// What `kinformer get` prints beside what kubectl prints, byte for byte; and what it costs.
+// The output formats of `kinformer get`, compared byte for byte with kubectl's; and the time and memory of one `kinformer get`.
 package main
 
 import (
@@ -76,20 +76,20 @@ func getFormats(ctx context.Context, h *harness) error {
 			differences = append(differences, fmt.Sprintf("%s: %s", strings.Join(words, " "), firstDifference(got, want)))
 		}
 	}
-	return report("what is printed, beside kubectl", differences)
+	return report("output of get compared with kubectl", differences)
 }
 
 func firstDifference(got, want string) string {
 	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(gotLines), len(wantLines)) {
 		if gotLines[i] != wantLines[i] {
-			return fmt.Sprintf("line %d is %q, not %q", i+1, gotLines[i], wantLines[i])
+			return fmt.Sprintf("line %d is %q, wanted %q", i+1, gotLines[i], wantLines[i])
 		}
 	}
-	return fmt.Sprintf("%d lines, not %d", len(gotLines), len(wantLines))
+	return fmt.Sprintf("%d lines, wanted %d", len(gotLines), len(wantLines))
 }
 
-// coldGet: one `get pods` of a process of its own takes at most half of kubectl's time. Its memory is told beside kubectl's.
+// coldGet checks that one `kinformer get pods` takes at most half the time of `kubectl get pods`. It prints the memory of both.
 func coldGet(ctx context.Context, h *harness) error {
 	const rounds = 15
 	s, err := h.realServer(ctx)
@@ -108,7 +108,8 @@ func coldGet(ctx context.Context, h *harness) error {
 		c.Env = childEnvironment()
 		return c
 	}
-	// One after the other, so that both meet the same machine; kubectl has discovered everything before, which is its best case.
+	// The two alternate, so that the load of the machine is the same for both. The first round is not counted: it fills kubectl's discovery
+	// cache.
 	times := map[string][]time.Duration{}
 	for round := range rounds + 1 {
 		for _, argv := range [][]string{kubectl, kinformer} {
@@ -140,15 +141,15 @@ func coldGet(ctx context.Context, h *harness) error {
 		what         string
 		ours, theirs int64
 	}{
-		{"resident at most", ourMemory.peak, theirMemory.peak},
-		{"with its share of what others map, too", ourMemory.share, theirMemory.share},
-		{"its own alone", ourMemory.private, theirMemory.private},
+		{"peak resident", ourMemory.peak, theirMemory.peak},
+		{"proportional (Pss)", ourMemory.share, theirMemory.share},
+		{"private", ourMemory.private, theirMemory.private},
 	} {
 		fmt.Printf("# cold-get: memory, %s: kinformer %.1f MB, kubectl %.1f MB: %.0f %%\n", m.what, float64(m.ours)/1024,
 			float64(m.theirs)/1024, 100*float64(m.ours)/float64(m.theirs))
 	}
 	if ourTime*2 > theirTime {
-		return fmt.Errorf("kinformer takes %s, kubectl %s", ourTime, theirTime)
+		return fmt.Errorf("kinformer takes %s and kubectl %s, wanted at most half of kubectl's time", ourTime, theirTime)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// `kinformer get` against the real server, by each way of connecting.
+// `kinformer get` against the real server, with each kind of connection flags.
 package main
 
 import (
@@ -39,12 +39,12 @@ var getCases = []testCase{
 		}
 		return getNames(ctx, s.kubectl, "--server", s.url)
 	}},
-	{name: "get-ends", kinformerOnly: true, run: getEnds},
-	{name: "refused-token", kinformerOnly: true, run: refused("not-a-token", "unauthorized")},
-	{name: "refused-forbidden", kinformerOnly: true, run: refused("", "forbidden")},
+	{name: "get-ends", kinformerOnly: true, run: getErrors},
+	{name: "refused-token", kinformerOnly: true, run: checkRejected("not-a-token", "unauthorized")},
+	{name: "refused-forbidden", kinformerOnly: true, run: checkRejected("", "forbidden")},
 }
 
-// getReal: the same objects as kubectl's, of all namespaces, of one, one by name, and those of a selector.
+// getReal compares the objects with kubectl's: all namespaces, one namespace, one object by name, and selectors.
 func getReal(ctx context.Context, h *harness) error {
 	s, err := h.realServer(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func getReal(ctx context.Context, h *harness) error {
 	return errors.Join(errs...)
 }
 
-// connect is a case that gets the namespaces by some way of connecting: kinformer sees what the administrator sees.
+// connect is a case that lists the namespaces with these connection flags, and compares them with the administrator's list.
 func connect(flags func(*server) ([]string, error)) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
 		s, err := h.realServer(ctx)
@@ -136,9 +136,9 @@ func connect(flags func(*server) ([]string, error)) func(context.Context, *harne
 	}
 }
 
-// refused is a case in which the server refuses kinformer by its token, or, where none is given, by that of a user who may
-// do nothing: kinformer says why, and ends with status 3 in the time it is given.
-func refused(token, why string) func(context.Context, *harness) error {
+// checkRejected is a case in which the server rejects kinformer's token; "" is the token of a user without permissions. kinformer prints the
+// reason and exits with status 3 within --timeout.
+func checkRejected(token, why string) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
 		s, err := h.realServer(ctx)
 		if err != nil {
@@ -155,20 +155,20 @@ func refused(token, why string) func(context.Context, *harness) error {
 			"--token", token, "--certificate-authority", s.file("ca.crt"))
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.Contains(strings.ToLower(err.Error()), why) {
-			return fmt.Errorf("no exit status 3 and %q, but: %v", why, err)
+			return fmt.Errorf("wanted exit status 3 and %q, got: %v", why, err)
 		}
 		if strings.Contains(err.Error()[strings.Index(err.Error(), "exit status"):], token) {
-			return fmt.Errorf("the token is shown: %w", err)
+			return fmt.Errorf("the error contains the token: %w", err)
 		}
 		if out != "" {
-			return fmt.Errorf("prints %.200q", out)
+			return fmt.Errorf("standard output is %.200q, wanted none", out)
 		}
 		return nil
 	}
 }
 
-// said is what a program prints to stdout, and the lines of its stderr that have kubectl's words.
-func said(ctx context.Context, h *harness, argv ...string) (string, bool) {
+// kubectlOutput runs a program, and returns its standard output, kubectl's messages on standard error, and whether the program succeeded.
+func kubectlOutput(ctx context.Context, h *harness, argv ...string) (string, bool) {
 	out, err := h.run(ctx, "", argv...)
 	if err == nil {
 		return out, true
@@ -184,7 +184,7 @@ func said(ctx context.Context, h *harness, argv ...string) (string, bool) {
 	return out + strings.Join(lines, "\n"), false
 }
 
-// getNames: names in each way in which kubectl takes them, flags before the command, and names that are not there: the same output and messages.
+// getNames tests each form of names that kubectl accepts, flags before the command, and missing names. Output and messages must equal kubectl's.
 func getNames(ctx context.Context, k kubectl, connection ...string) error {
 	if err := k.runAll(ctx, "create namespace names", "create configmap a -n names", "create configmap b -n names",
 		"create secret generic a -n names"); err != nil {
@@ -208,26 +208,27 @@ func getNames(ctx context.Context, k kubectl, connection ...string) error {
 		{"get", "-n", "names", "cm", `a\`, "-o", "name"},
 		{"get", "-n", "names", "cm", "a=b", "-o", "name"},
 	} {
-		want, wantOK := said(ctx, k.h, append(append([]string{}, kubectlArgv...), words...)...)
-		got, gotOK := said(ctx, k.h, append(append([]string{k.h.kinformer}, words...), connection...)...)
+		want, wantOK := kubectlOutput(ctx, k.h, append(append([]string{}, kubectlArgv...), words...)...)
+		got, gotOK := kubectlOutput(ctx, k.h, append(append([]string{k.h.kinformer}, words...), connection...)...)
 		if got != want || gotOK != wantOK {
 			differences = append(differences, fmt.Sprintf("%s: %s", strings.Join(words, " "), firstDifference(got, want)))
 		}
 	}
-	return report("names, beside kubectl", differences)
+	return report("get with names compared with kubectl", differences)
 }
 
-// getEnds: what does not pass by waiting ends get at once, with kubectl's message; kinformer's own words follow it.
-func getEnds(ctx context.Context, h *harness) error {
+// getErrors checks that `kinformer get` fails immediately with kubectl's message if a retry cannot help. kinformer prints more lines after the
+// message.
+func getErrors(ctx context.Context, h *harness) error {
 	s, err := h.realServer(ctx)
 	if err != nil {
 		return err
 	}
-	nobody, closed, err := s.strangers()
+	nobody, closed, err := s.nobodyAndClosedPort()
 	if err != nil {
 		return err
 	}
-	// kubectl fails with another message while it has not cached the server's resources.
+	// Fills kubectl's discovery cache: without the cache, kubectl fails with other messages.
 	k := h.kubectl(s)
 	if _, err := k.run(ctx, "get", "pods"); err != nil {
 		return err
@@ -235,10 +236,10 @@ func getEnds(ctx context.Context, h *harness) error {
 	kubectl := k.argv("get", "pods", "-n", "default")
 	kubectl[2] = "/dev/null" // no kubeconfig
 	ca := []string{"--certificate-authority", s.file("ca.crt")}
-	ways := []struct {
-		name   string
-		flags  []string
-		begins bool // only the beginning of the message is kubectl's
+	scenarios := []struct {
+		name       string
+		flags      []string
+		prefixOnly bool // compare the message up to the first colon only
 	}{
 		{"a wrong token", append([]string{"--server", s.url, "--token", "wrong"}, ca...), false},
 		{"no permission", append([]string{"--server", s.url, "--token", nobody}, ca...), false},
@@ -247,15 +248,15 @@ func getEnds(ctx context.Context, h *harness) error {
 		{"another authority", []string{"--server", s.url, "--token", "x"}, true},
 	}
 	var differences []string
-	for _, way := range ways {
-		want, _ := said(ctx, h, append(append([]string{}, kubectl...), way.flags...)...)
-		got, ok := said(ctx, h, append([]string{h.kinformer, "get", "pods", "-n", "default"}, way.flags...)...)
-		if way.begins {
+	for _, scenario := range scenarios {
+		want, _ := kubectlOutput(ctx, h, append(append([]string{}, kubectl...), scenario.flags...)...)
+		got, ok := kubectlOutput(ctx, h, append([]string{h.kinformer, "get", "pods", "-n", "default"}, scenario.flags...)...)
+		if scenario.prefixOnly {
 			want, got = strings.SplitN(want, ":", 2)[0], strings.SplitN(got, ":", 2)[0]
 		}
 		if ok || want == "" || got != want {
-			differences = append(differences, fmt.Sprintf("%s: %q, not %q", way.name, got, want))
+			differences = append(differences, fmt.Sprintf("%s: succeeded: %t, message %q, wanted an error with %q", scenario.name, ok, got, want))
 		}
 	}
-	return report("why get ends, beside kubectl", differences)
+	return report("errors of get compared with kubectl", differences)
 }

@@ -1,6 +1,6 @@
-// A half-open connection of HTTP/1.1, which has nothing of its own to ask with: TCP has to notice. Where the judge may, kinformer lives in
-// a network namespace, and what the server's machine sends there is lost; else only a gate's bytes are, which TCP cannot notice,
-// and kinformer does when it has heard nothing for 90 s.
+// A half-open connection of HTTP/1.1. HTTP/1.1 has no ping, so TCP must detect the dead connection. If the judge is root, kinformer runs in a
+// network namespace, and the route to the namespace drops all packets. Otherwise a gate drops the bytes; TCP cannot detect that, and kinformer
+// closes the connection after 90 s of silence.
 package main
 
 import (
@@ -22,7 +22,7 @@ type network struct {
 	server, client string // addresses
 }
 
-// newNetwork makes a namespace with a wire to it; nil where this machine, or the user, has none.
+// newNetwork makes a network namespace and a veth pair. It returns nil if the user or the machine does not support namespaces.
 func newNetwork(ctx context.Context, h *harness) *network {
 	if os.Geteuid() != 0 {
 		return nil
@@ -48,19 +48,19 @@ func newNetwork(ctx context.Context, h *harness) *network {
 
 func (n *network) remove() {
 	_ = exec.Command("ip", "netns", "del", n.name).Run()
-	n.lose(false)
+	n.dropPackets(false)
 }
 
-// lose makes what is sent to the client go nowhere, without a word to anybody.
-func (n *network) lose(isLosing bool) error {
+// dropPackets starts or stops dropping all packets to the client, with a blackhole route.
+func (n *network) dropPackets(isDropping bool) error {
 	what := "del"
-	if isLosing {
+	if isDropping {
 		what = "add"
 	}
 	return exec.Command("ip", "route", what, "blackhole", n.client+"/32").Run()
 }
 
-// isConnected: has a program's network a connection to the server that it takes for open?
+// isConnected returns true if the network namespace of a process has an established connection to the server.
 func isConnected(pid int, server *net.TCPAddr) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", pid))
 	peer := fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(server.IP.To4()), server.Port)
@@ -95,23 +95,23 @@ func halfOpenPlain(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	var lose, restore func() error
+	var dropPackets, restore func() error
 	var noticed func() bool
 	var w *watcher
-	promise := noticedWithin
+	limit := noticeLimit
 	if n != nil {
 		w, err = h.watchBy([]string{"ip", "netns", "exec", n.name}, "kinformer", "pods", "-A", "--server", s.url)
-		lose, restore = func() error { return n.lose(true) }, func() error { return n.lose(false) }
+		dropPackets, restore = func() error { return n.dropPackets(true) }, func() error { return n.dropPackets(false) }
 		noticed = func() bool { return !isConnected(w.process.command.Process.Pid, address) }
 	} else {
 		g, gateErr := h.openGate("tcp", at.Host)
 		if gateErr != nil {
 			return gateErr
 		}
-		promise = silenceWithin
+		limit = silenceLimit
 		w, err = h.watch("kinformer", "pods", "-A", "--server", "http://"+g.address)
 		before := 0
-		lose = func() error { before = g.connections(); g.drop(); return nil }
+		dropPackets = func() error { before = g.connections(); g.makeHalfOpen(); return nil }
 		restore = func() error { return nil }
 		noticed = func() bool { return g.connections() > before }
 	}
@@ -132,10 +132,10 @@ func halfOpenPlain(ctx context.Context, h *harness) error {
 		return err
 	}
 	died := time.Now()
-	if err := errors.Join(lose(), pod("after")); err != nil {
+	if err := errors.Join(dropPackets(), pod("after")); err != nil {
 		return err
 	}
-	if err := awaitCondition(ctx, "the connection to be given up", noticed); err != nil {
+	if err := awaitCondition(ctx, "the end of the dead connection", noticed); err != nil {
 		return err
 	}
 	if err := restore(); err != nil {
@@ -144,5 +144,5 @@ func halfOpenPlain(ctx context.Context, h *harness) error {
 	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "after"}); err != nil {
 		return err
 	}
-	return errors.Join(inTime(died, promise), w.check(), w.process.stop())
+	return errors.Join(checkRecoveryTime(died, limit), w.check(), w.process.stop())
 }

@@ -1,5 +1,5 @@
-// How long a server keeps a connection on which no request is made. A client sends its next request on it, and cannot repeat one that
-// changes something where the server closes at that moment: so it must not close earlier than the real one.
+// The time for which a server keeps an idle connection. If the server closes the connection while a client sends a request on it, the client
+// cannot safely retry a request that changes something. So `kinformer serve` must keep idle connections long enough.
 package main
 
 import (
@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// Longer than pauses of a client that looks again twice a minute; the real server waits for 90 s.
+// idlePause is longer than the pauses of a client that makes a request every 30 s. The real server closes idle connections after 90 s.
 const idlePause = 40 * time.Second
 
 var idleCases = []testCase{
 	{name: "serve-idle-connection", kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
-		real, plain, err := h.both(ctx)
+		real, plain, err := h.bothServers(ctx)
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func staysOpen(ctx context.Context, url string) error {
 		DialContext(ctx context.Context, network, address string) (net.Conn, error)
 	} = &net.Dialer{}
 	if scheme == "https" {
-		// Who the server is does not matter here; HTTP/1.1, since nothing else is offered.
+		// The identity of the server does not matter here. Without ALPN the protocol is HTTP/1.1.
 		dialer = &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
 	}
 	connection, err := dialer.DialContext(ctx, "tcp", address)
@@ -64,7 +64,7 @@ func staysOpen(ctx context.Context, url string) error {
 		return err
 	}
 	if _, err = reader.ReadByte(); !errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("%s: the connection ended within %s: %w", url, idlePause, err)
+		return fmt.Errorf("%s: the server closed the idle connection within %s: %w", url, idlePause, err)
 	}
 	return nil
 }

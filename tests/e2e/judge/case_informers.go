@@ -1,5 +1,5 @@
-// client-go's informers of each kind against `kinformer serve`, over changes that a typed client makes in protobuf: with the streaming
-// list and without, what they hold at the end is what a list says.
+// client-go's informers of each kind against `kinformer serve`, while a typed client makes changes in protobuf. With and without streaming
+// lists, the stores of the informers equal a list at the end.
 package main
 
 import (
@@ -76,7 +76,7 @@ func informerCase(name string, maker informerMaker) testCase {
 	}}
 }
 
-// inProtobuf is what typed clients send and would rather get; the server answers in JSON.
+// inProtobuf sets the content types of typed clients: they send protobuf and prefer protobuf responses. `kinformer serve` responds in JSON.
 func inProtobuf(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.ContentType = runtime.ContentTypeProtobuf
@@ -129,7 +129,7 @@ func informersOverChurn(ctx context.Context, h *harness, maker informerMaker, st
 	if err := typedChanges(ctx, writer, 1); err != nil {
 		return err
 	}
-	for i, resource := range watched[:2] { // the pods never rest
+	for i, resource := range watched[:2] { // not the pods: they change all the time
 		list, err := reader.Resource(resource).List(ctx, v1.ListOptions{})
 		if err != nil {
 			return err
@@ -139,26 +139,26 @@ func informersOverChurn(ctx context.Context, h *harness, maker informerMaker, st
 			want[item.GetNamespace()+"/"+item.GetName()] = item.GetResourceVersion()
 		}
 		if err := awaitStore(ctx, running[i], func() bool { return maps.Equal(want, versionsOf(running[i])) }); err != nil {
-			return fmt.Errorf("%s, streaming %t: want %v, the informer has %v", resource.Resource, streaming, want, versionsOf(running[i]))
+			return fmt.Errorf("%s, streaming %t: wanted versions %v, the informer has %v", resource.Resource, streaming, want, versionsOf(running[i]))
 		}
 	}
 	if len(running[2].GetStore().List()) < 25 {
-		return fmt.Errorf("the informer of pods has %d of about 50", len(running[2].GetStore().List()))
+		return fmt.Errorf("the informer of pods has %d pods, wanted about 50", len(running[2].GetStore().List()))
 	}
 	return s.process.stop()
 }
 
-// awaitStore waits until what the informer holds fulfils the condition: it looks again after each change.
+// awaitStore waits until the store of the informer fulfils the condition. It checks after each notification.
 func awaitStore(ctx context.Context, informer cache.SharedIndexInformer, fulfilled func() bool) error {
 	changed := make(chan struct{}, 1)
-	note := func() {
+	notify := func() {
 		select {
 		case changed <- struct{}{}:
 		default:
 		}
 	}
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { note() }, UpdateFunc: func(any, any) { note() }, DeleteFunc: func(any) { note() }})
+		AddFunc: func(any) { notify() }, UpdateFunc: func(any, any) { notify() }, DeleteFunc: func(any) { notify() }})
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func versionsOf(informer cache.SharedIndexInformer) map[string]string {
 	return found
 }
 
-// typedChanges creates, updates, patches and deletes objects in every way that a typed client has.
+// typedChanges creates, updates, patches, scales and deletes objects with a typed client.
 func typedChanges(ctx context.Context, client kubernetes.Interface, round int) error {
 	core, deployments := client.CoreV1().ConfigMaps("default"), client.AppsV1().Deployments("default")
 	replicas := int32(0)
@@ -194,7 +194,7 @@ func typedChanges(ctx context.Context, client kubernetes.Interface, round int) e
 			return err
 		}
 		if !slices.Equal(made.BinaryData["b"], []byte{0, 255}) || made.Data["k"] != "v" {
-			return fmt.Errorf("the created ConfigMap came back as %v", made)
+			return fmt.Errorf("the response to the create has other data: %v", made)
 		}
 		made.Data["k"] = "w"
 		if made, err = core.Update(ctx, made, v1.UpdateOptions{}); err != nil {
@@ -209,11 +209,11 @@ func typedChanges(ctx context.Context, client kubernetes.Interface, round int) e
 			return err
 		}
 		if *web.Spec.Replicas != 0 {
-			return fmt.Errorf("a pointer to zero came back as %d", *web.Spec.Replicas)
+			return fmt.Errorf("created with replicas 0, the response has %d", *web.Spec.Replicas)
 		}
 		web.Status.Replicas = 2
 		if web, err = deployments.UpdateStatus(ctx, web, v1.UpdateOptions{}); err != nil || web.Status.Replicas != 2 {
-			return fmt.Errorf("the status after its update: %v, %w", web, err)
+			return fmt.Errorf("update of the status to 2 replicas: %v, %w", web, err)
 		}
 		scale, err := deployments.GetScale(ctx, name, v1.GetOptions{})
 		if err != nil {
@@ -221,7 +221,7 @@ func typedChanges(ctx context.Context, client kubernetes.Interface, round int) e
 		}
 		scale.Spec.Replicas = 3
 		if scale, err = deployments.UpdateScale(ctx, name, scale, v1.UpdateOptions{}); err != nil || scale.Spec.Replicas != 3 {
-			return fmt.Errorf("the scale after its update: %v, %w", scale, err)
+			return fmt.Errorf("update of the scale to 3 replicas: %v, %w", scale, err)
 		}
 		patch := `{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"example.com/c:2"}]}}}}`
 		if _, err = deployments.Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), v1.PatchOptions{}); err != nil {

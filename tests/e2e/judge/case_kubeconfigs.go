@@ -1,5 +1,5 @@
-// Many kubeconfigs, flags and environments, read by client-go and by kinformer's library: the same server, credentials, CA, proxy and the
-// rest, or both refuse. Where kinformer differs on purpose, the kubeconfig says so, and why.
+// Many kubeconfigs, flags and environments, read by client-go and by kinformer's library. Both must get the same configuration (server,
+// credentials, CA, proxy and so on), or both an error. An entry in kubeconfigs.go has each intended difference and its reason.
 package main
 
 import (
@@ -18,61 +18,61 @@ import (
 
 var kubeconfigCases = []testCase{{name: "kubeconfigs", kinformerOnly: true, run: compareKubeconfigs}}
 
-// On purpose, kinformer does not do as client-go.
+// The differences between kinformer and client-go.
 const (
-	same           = ""
-	weRefuse       = "refused by kinformer alone"
-	clientGoRefuse = "refused by client-go alone"
-	otherwise      = "read otherwise"
+	same               = ""
+	onlyKinformerFails = "an error from kinformer only"
+	onlyClientGoFails  = "an error from client-go only"
+	readDifferently    = "different results"
 )
 
 type kubeconfig struct {
 	name    string
-	files   map[string]string // in the case's folder; beside them there is what tlsFiles makes
-	list    string            // KUBECONFIG; names are those of files
-	flags   string            // words; a name that is DIR/… is in the folder
-	differs string
-	why     string
+	files   map[string]string // files in the directory DIR, in addition to those of tlsFiles
+	list    string            // KUBECONFIG, with names of files in DIR
+	flags   string            // flags of the command line; DIR/ stands for the directory
+	differs string            // the expected difference
+	why     string            // the reason for the difference
 }
 
 func compareKubeconfigs(ctx context.Context, h *harness) error {
-	shower := filepath.Join(filepath.Dir(h.kinformer), "..", "tests", "programs", "show_config")
+	showConfig := filepath.Join(filepath.Dir(h.kinformer), "..", "tests", "programs", "show_config")
 	files, err := tlsFiles()
 	if err != nil {
 		return err
 	}
 	var errs []error
 	counts := map[string]int{}
-	total, alike, refused := 0, 0, 0
+	total, alike, rejected := 0, 0, 0
 	for i, k := range allKubeconfigs(files) {
 		total++
 		dir := filepath.Join(h.caseDir, fmt.Sprint(i))
 		if err := k.write(dir, files); err != nil {
 			return err
 		}
-		theirs, err := k.ask(ctx, dir, filepath.Join(h.bin, "kubeconfig"))
+		theirs, err := k.read(ctx, dir, filepath.Join(h.bin, "kubeconfig"))
 		if err != nil {
 			return err
 		}
-		ours, err := k.ask(ctx, dir, shower)
+		ours, err := k.read(ctx, dir, showConfig)
 		if err != nil {
 			return err
 		}
 		found := compareResponses(ours, theirs)
 		if found != k.differs {
-			errs = append(errs, fmt.Errorf("%s: found %q, not %q\n  kinformer: %v\n  client-go: %v", k.name, found, k.differs, ours, theirs))
+			errs = append(errs, fmt.Errorf("%s: difference %q, wanted %q\n  kinformer: %v\n  client-go: %v", k.name, found, k.differs, ours, theirs))
 		}
 		switch {
 		case found != same:
 			counts[found]++
 		case theirs["error"] != nil:
-			refused++
+			rejected++
 		default:
 			alike++
 		}
 	}
-	fmt.Printf("# %d kubeconfigs: %d read alike, %d refused by both; on purpose: %d refused by kinformer alone, %d by client-go alone, %d read otherwise\n",
-		total, alike, refused, counts[weRefuse], counts[clientGoRefuse], counts[otherwise])
+	fmt.Printf("# %d kubeconfigs: %d with the same result, %d with an error from both; %d with an error from kinformer only, %d from client-go only, %d with different results\n",
+		total, alike, rejected, counts[onlyKinformerFails], counts[onlyClientGoFails], counts[readDifferently])
 	return errors.Join(errs...)
 }
 
@@ -82,13 +82,13 @@ func compareResponses(ours, theirs map[string]any) string {
 	case weFail && theyFail:
 		return same
 	case weFail:
-		return weRefuse
+		return onlyKinformerFails
 	case theyFail:
-		return clientGoRefuse
+		return onlyClientGoFails
 	case reflect.DeepEqual(ours, theirs):
 		return same
 	}
-	return otherwise
+	return readDifferently
 }
 
 func (k kubeconfig) write(dir string, shared map[string]string) error {
@@ -106,8 +106,8 @@ func (k kubeconfig) write(dir string, shared map[string]string) error {
 	return nil
 }
 
-// ask gives a program's answer, made comparable: a set is sorted, a path without its dots.
-func (k kubeconfig) ask(ctx context.Context, dir, program string) (map[string]any, error) {
+// read runs a program, and returns its output in a comparable form: asExtra is sorted, and the path of the plugin is cleaned.
+func (k kubeconfig) read(ctx context.Context, dir, program string) (map[string]any, error) {
 	flags := strings.Fields(strings.ReplaceAll(k.flags, "DIR/", dir+"/"))
 	command := exec.CommandContext(ctx, program, flags...)
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}

@@ -1,5 +1,5 @@
-// The real kubectl against `kinformer serve`: one script of commands and what each must answer. The same script runs
-// against the real server: it is that one's behaviour which the script describes.
+// The real kubectl against `kinformer serve`: a script of commands with the expected output of each. The same script runs against the real
+// server, which proves that the expectations are right.
 package main
 
 import (
@@ -30,7 +30,7 @@ var kubectlCases = []testCase{
 			return err
 		}
 		if len(all) != 20 {
-			return fmt.Errorf("kubectl sees %d of 20 pods", len(all))
+			return fmt.Errorf("kubectl lists %d pods, wanted 20", len(all))
 		}
 		return kubectlScript(ctx, s.kubectl)
 	}},
@@ -45,13 +45,13 @@ type served struct {
 
 func (h *harness) serve(ctx context.Context, arguments ...string) (*served, error) {
 	out := newLines()
-	dir := filepath.Join(h.caseDir, fmt.Sprintf("serve-%d", len(h.processes))) // a case may have several
+	dir := filepath.Join(h.caseDir, fmt.Sprintf("serve-%d", len(h.processes))) // a case can have several servers
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	argv := append([]string{h.kinformer, "serve", "--write-kubeconfig", kubeconfig}, arguments...)
-	p, err := h.start("serve", out.take, argv...)
+	p, err := h.start("serve", out.addLine, argv...)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +85,8 @@ func deploymentNamed(name string) object {
 	}
 }
 
-// A command of the script, with -n filled in, and what its output must be, contain, or complain of.
-type response struct{ command, equals, contains, complains string }
+// expectation is one kubectl command, and what its output must equal or contain, or its error contain. The judge adds -n.
+type expectation struct{ command, equals, contains, errorContains string }
 
 func kubectlScript(ctx context.Context, k kubectl) error {
 	namespace := object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": kubectlNamespace}}
@@ -94,7 +94,7 @@ func kubectlScript(ctx context.Context, k kubectl) error {
 		return err
 	}
 	table := newLines()
-	watch, err := k.h.start("kubectl-watch", table.take,
+	watch, err := k.h.start("kubectl-watch", table.addLine,
 		k.argv("get", "pods", "-n", kubectlNamespace, "--watch", "--output-watch-events", "--no-headers")...)
 	if err != nil {
 		return err
@@ -109,17 +109,17 @@ func kubectlScript(ctx context.Context, k kubectl) error {
 			return err
 		}
 	}
-	if err := checkResponses(ctx, k, responsesBeforeDelete); err != nil {
+	if err := checkExpectations(ctx, k, expectationsBeforeDelete); err != nil {
 		return err
 	}
 	if err := k.create(ctx, podNamed("a")); err == nil || !strings.Contains(err.Error(), `(AlreadyExists): error when creating`) ||
 		!strings.Contains(err.Error(), `pods "a" already exists`) {
-		return fmt.Errorf("creating a pod that is there answers: %v", err)
+		return fmt.Errorf("create of a pod that exists: %v, wanted AlreadyExists", err)
 	}
 	if err := staleReplace(ctx, k); err != nil {
 		return err
 	}
-	if err := checkResponses(ctx, k, responsesOfDelete); err != nil {
+	if err := checkExpectations(ctx, k, expectationsOfDelete); err != nil {
 		return err
 	}
 	if _, err := table.await(ctx, watch, "DELETED b "); err != nil {
@@ -128,7 +128,7 @@ func kubectlScript(ctx context.Context, k kubectl) error {
 	return errors.Join(checkWatchTable(table), endedBySignal(watch))
 }
 
-var responsesBeforeDelete = []response{
+var expectationsBeforeDelete = []expectation{
 	{command: "get pods -o name", equals: "pod/a\npod/b"},
 	{command: "get po --no-headers", contains: "a "},
 	{command: "get deploy,pods -o name", equals: "deployment.apps/web\npod/a\npod/b"},
@@ -151,8 +151,8 @@ var responsesBeforeDelete = []response{
 	{command: "get deployment web -o jsonpath={.spec.template.spec.containers[0].image}", equals: "example.com/c:2"},
 	{command: "get deployment web -o jsonpath={.metadata.generation}", equals: "2"},
 	{command: "get pods --chunk-size=1 -o name", equals: "pod/a\npod/b"},
-	{command: "get pod nothing", complains: `Error from server (NotFound): pods "nothing" not found`},
-	{command: "get nonsense", complains: `the server doesn't have a resource type "nonsense"`},
+	{command: "get pod nothing", errorContains: `Error from server (NotFound): pods "nothing" not found`},
+	{command: "get nonsense", errorContains: `the server doesn't have a resource type "nonsense"`},
 	{command: "get --raw /api/v1/namespaces/" + kubectlNamespace + "/pods/a", contains: `"kind":"Pod"`},
 	{command: "get --raw /api/v1/namespaces/" + kubectlNamespace + "/pods?limit=1", contains: `"remainingItemCount":1`},
 	{command: "get --raw /healthz", equals: "ok"},
@@ -162,22 +162,22 @@ var responsesBeforeDelete = []response{
 	{command: "version", contains: "Server Version: v1."},
 }
 
-var responsesOfDelete = []response{
+var expectationsOfDelete = []expectation{
 	{command: "delete deployment web", contains: `deployment.apps "web" deleted`},
 	{command: "delete pod a", contains: `pod "a" deleted`},
 	{command: "get pods -o name", equals: "pod/b"},
-	{command: "get pod a", complains: `Error from server (NotFound): pods "a" not found`},
-	{command: "delete pod a", complains: `Error from server (NotFound): pods "a" not found`},
+	{command: "get pod a", errorContains: `Error from server (NotFound): pods "a" not found`},
+	{command: "delete pod a", errorContains: `Error from server (NotFound): pods "a" not found`},
 	{command: "delete pod a --ignore-not-found", equals: ""},
 	{command: "delete pods -l tier=front", contains: `pod "b" deleted`},
 	{command: "get pods,deployments -o name", equals: ""},
 }
 
-func checkResponses(ctx context.Context, k kubectl, responses []response) error {
+func checkExpectations(ctx context.Context, k kubectl, responses []expectation) error {
 	var differences []string
 	for _, a := range responses {
 		words := strings.Fields(a.command)
-		if strings.Contains(a.command, " in(") { // the one word with a blank
+		if strings.Contains(a.command, " in(") { // the only command with a blank in an argument
 			words = []string{"get", "pods", "-l", "tier in (back,front)", "-o", "name"}
 		}
 		raw := slices.Contains(words, "--raw")
@@ -187,22 +187,22 @@ func checkResponses(ctx context.Context, k kubectl, responses []response) error 
 		out, err := k.run(ctx, words...)
 		out = strings.TrimSpace(out)
 		switch {
-		case a.complains != "":
-			if err == nil || !strings.Contains(err.Error(), a.complains) {
-				differences = append(differences, fmt.Sprintf("%s: no %q, but %v", a.command, a.complains, err))
+		case a.errorContains != "":
+			if err == nil || !strings.Contains(err.Error(), a.errorContains) {
+				differences = append(differences, fmt.Sprintf("%s: error %v, wanted %q", a.command, err, a.errorContains))
 			}
 		case err != nil:
 			differences = append(differences, err.Error())
 		case a.contains != "" && !strings.Contains(withoutBlanks(out, raw), a.contains):
-			differences = append(differences, fmt.Sprintf("%s: no %q in %.200q", a.command, a.contains, out))
+			differences = append(differences, fmt.Sprintf("%s: output %.200q, wanted %q in it", a.command, out, a.contains))
 		case a.contains == "" && out != a.equals:
 			differences = append(differences, fmt.Sprintf("%s: %.200q, wanted %q", a.command, out, a.equals))
 		}
 	}
-	return report("kubectl's answers", differences)
+	return report("output of kubectl", differences)
 }
 
-// withoutBlanks makes raw JSON one text, whether the server indents it or not.
+// withoutBlanks removes the indentation from raw JSON; other text is unchanged.
 func withoutBlanks(text string, raw bool) string {
 	if !raw {
 		return text
@@ -210,7 +210,7 @@ func withoutBlanks(text string, raw bool) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, `": `, `":`)), " ")
 }
 
-// staleReplace replaces an object by an outdated one, which the server must refuse, and by a current one.
+// staleReplace replaces an object with an outdated resource version, which must fail with a conflict, and with the current one.
 func staleReplace(ctx context.Context, k kubectl) error {
 	stale, err := k.run(ctx, "get", "pod", "b", "-n", kubectlNamespace, "-o", "json")
 	if err != nil {
@@ -221,7 +221,7 @@ func staleReplace(ctx context.Context, k kubectl) error {
 	}
 	_, err = k.runInput(ctx, stale, "replace", "--validate=false", "-f", "-")
 	if err == nil || !strings.Contains(err.Error(), "(Conflict)") || !strings.Contains(err.Error(), "the object has been modified") {
-		return fmt.Errorf("replacing by a stale object answers: %v", err)
+		return fmt.Errorf("replace with an outdated resource version: %v, wanted a conflict", err)
 	}
 	current, err := k.run(ctx, "get", "pod", "b", "-n", kubectlNamespace, "-o", "json")
 	if err != nil {
@@ -231,23 +231,23 @@ func staleReplace(ctx context.Context, k kubectl) error {
 	return err
 }
 
-// checkWatchTable holds `get --watch` to what was done: each pod added once, deleted once and last, changed in between.
+// checkWatchTable checks the output of `get --watch`: each pod is added once, modified at least three times, and deleted once.
 func checkWatchTable(table *lines) error {
 	var differences []string
 	for _, name := range []string{"a", "b"} {
-		added, modified, deleted := table.with("ADDED "+name+" "), table.with("MODIFIED "+name+" "), table.with("DELETED "+name+" ")
+		added, modified, deleted := table.withPrefix("ADDED "+name+" "), table.withPrefix("MODIFIED "+name+" "), table.withPrefix("DELETED "+name+" ")
 		if len(added) != 1 || len(deleted) != 1 || len(modified) < 3 {
-			differences = append(differences, fmt.Sprintf("pod %s: %d added, %d modified, %d deleted", name, len(added),
+			differences = append(differences, fmt.Sprintf("pod %s: %d added, %d modified, %d deleted, wanted 1, at least 3 and 1", name, len(added),
 				len(modified), len(deleted)))
 		}
 	}
 	return report("kubectl get --watch", differences)
 }
 
-// endedBySignal ends kubectl, which knows no other end of a watch than a signal.
+// endedBySignal kills kubectl: `kubectl get --watch` ends only by a signal. It fails if kubectl has exited before.
 func endedBySignal(p *process) error {
 	if !p.running() {
-		return fmt.Errorf("%s ended by itself: %w", p.name, p.err)
+		return fmt.Errorf("%s exited by itself: %w", p.name, p.err)
 	}
 	p.kill()
 	return nil

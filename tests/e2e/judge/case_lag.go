@@ -1,6 +1,6 @@
-// Two kube-apiservers of one cluster, one of which lags: its connection to etcd is silent, and its watch cache stays where it was.
-// Kinformer and client-go's informer, side by side on the same changes, are moved from the good one to it and back. None may
-// tell an older state after a newer one; each object's states are, in order, some of those that it had; both end equal.
+// Two kube-apiservers of one cluster. One lags: the gate between it and etcd holds back all bytes, so its watch cache gets no changes.
+// kinformer and client-go's informer are moved from the good server to the lagging one and back. Neither may notify of an older state after a
+// newer one: the states of each object are a subsequence of the real ones. Both have the same state as the server at the end.
 package main
 
 import (
@@ -15,11 +15,11 @@ import (
 
 var lagCases = []testCase{{name: "lagging-cache", run: laggingCache}}
 
-// The audit log is a file: there is nothing to wait on but its content.
+// auditLogInterval is the pause between two reads of the audit log.
 const auditLogInterval = 50 * time.Millisecond
 
-// How often kinformer may ask the one that lags, in two cuts of its connection and the seconds of the lag.
-const maxRequestsOfLag = 12
+// maxLagRequests is the limit of kinformer's requests to the lagging server.
+const maxLagRequests = 12
 
 func laggingCache(ctx context.Context, h *harness) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -77,7 +77,7 @@ func laggingCache(ctx context.Context, h *harness) error {
 		return err
 	}
 
-	// From here on the second one learns nothing; it has to be right until then.
+	// The second server is up to date until here and gets no changes from here on.
 	laggingClient, err := lagging.client()
 	if err != nil {
 		return err
@@ -99,8 +99,9 @@ func laggingCache(ctx context.Context, h *harness) error {
 		}
 	}
 
-	// Moved, and cut once more at once: the watch goes on there, then the copy is asked for anew, newer than this server has it.
-	if err := errors.Join(kinformerGate.lead("tcp", lagging.address()), informerGate.lead("tcp", lagging.address())); err != nil {
+	// Both move to the lagging server, where kinformer resumes its watch. Then the connections are cut, and kinformer relists. Its resource
+	// version is newer than that of this server.
+	if err := errors.Join(kinformerGate.redirect("tcp", lagging.address()), informerGate.redirect("tcp", lagging.address())); err != nil {
 		return err
 	}
 	isOpened := func(r request) bool { return isPlainWatch(r) }
@@ -112,14 +113,14 @@ func laggingCache(ctx context.Context, h *harness) error {
 	if err := churn(ctx, client, churnSeed+2); err != nil {
 		return err
 	}
-	asksAnew := func(r request) bool { return isStreamingList(r) || r.code >= 400 }
-	if err := lagging.awaitRequest(ctx, "new list by kinformer", asksAnew); err != nil {
+	isRelist := func(r request) bool { return isStreamingList(r) || r.code >= 400 }
+	if err := lagging.awaitRequest(ctx, "new list by kinformer", isRelist); err != nil {
 		return err
 	}
 	behind := witnessOfLag.historyOf(seen)
-	endLag() // a server that catches up may end watches
+	endLag() // a server that catches up can end watches
 	if behind != nil {
-		return fmt.Errorf("the second server does not lag: %v", behind)
+		return fmt.Errorf("the second server does not lag, its watch has %v", behind)
 	}
 	toEtcd.hold(false)
 	if err := k.runAll(ctx, "run caught-up -n churn --image=example.com/up:1"); err != nil {
@@ -135,12 +136,12 @@ func laggingCache(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	if n := count(requests, "pods", func(request) bool { return true }); n > maxRequestsOfLag {
-		return fmt.Errorf("%d requests to the server that lags", n)
+	if n := count(requests, "pods", func(request) bool { return true }); n > maxLagRequests {
+		return fmt.Errorf("%d requests to the lagging server, wanted at most %d", n, maxLagRequests)
 	}
 
-	// And back, in the middle of changes.
-	if err := errors.Join(kinformerGate.lead("tcp", good.address()), informerGate.lead("tcp", good.address())); err != nil {
+	// Both move back to the good server while pods change.
+	if err := errors.Join(kinformerGate.redirect("tcp", good.address()), informerGate.redirect("tcp", good.address())); err != nil {
 		return err
 	}
 	if err := errors.Join(churn(ctx, client, churnSeed+3), k.runAll(ctx, "run last -n churn --image=example.com/last:1")); err != nil {
@@ -163,12 +164,12 @@ func laggingCache(ctx context.Context, h *harness) error {
 	return errors.Join(append(errs, w.process.stop())...)
 }
 
-// awaitRequest waits until the audit log has such a request of kinformer.
+// awaitRequest waits until the audit log has a request of kinformer for pods that fulfils is.
 func (s *server) awaitRequest(ctx context.Context, what string, is func(request) bool) error {
 	return s.awaitRequestAfter(ctx, 0, what, is)
 }
 
-// awaitRequestAfter is the same from a mark in the log on.
+// awaitRequestAfter does the same for the requests after a mark in the log.
 func (s *server) awaitRequestAfter(ctx context.Context, mark int64, what string, is func(request) bool) error {
 	for {
 		requests, _, err := s.requests(mark)

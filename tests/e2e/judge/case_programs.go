@@ -1,5 +1,5 @@
-// Programs that use other clients of the Kubernetes API (tests/clients), against the real server and against `kinformer serve`. Each does
-// the steps of its list and says how each went; all steps must be ok with each server.
+// Programs that use other clients of the Kubernetes API (tests/clients), against the real server and against `kinformer serve`. Each program
+// runs a list of steps and prints the result of each. All steps must succeed with each server.
 package main
 
 import (
@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// What a client needs is fetched and compiled first: minutes where nothing of it is cached.
+// programDeadline includes the time to download and build the client, which takes minutes the first time.
 const programDeadline = 30 * time.Minute
 
-// Exit status of a client whose toolchain is not here.
+// programSkipped is the exit status of a client without its toolchain.
 const programSkipped = 77
 
 const (
@@ -31,10 +31,10 @@ const (
 
 var programServers = []string{onReal, onServe, onSecure}
 
-// A clientProgram is a folder of tests/clients.
+// clientProgram is a folder of tests/clients.
 type clientProgram struct {
 	name, folder string
-	slow         bool // to fetch and to build: runs on request only
+	slow         bool // takes long to download and build; runs only with -all-clients
 }
 
 var clientPrograms = []clientProgram{
@@ -51,18 +51,18 @@ func programCases() []testCase {
 	var cases []testCase
 	for _, p := range clientPrograms {
 		cases = append(cases, testCase{
-			name: "clients-" + p.name, kinformerOnly: true, onRequest: p.slow, deadline: programDeadline,
+			name: "clients-" + p.name, kinformerOnly: true, allClientsOnly: p.slow, deadline: programDeadline,
 			run: func(ctx context.Context, h *harness) error { return runProgram(ctx, h, p) },
 		})
 	}
 	return cases
 }
 
-// programResult is what one client said of its steps with one server: "" for ok, else why not.
+// programResult is the result of one client with one server.
 type programResult struct {
 	client, server string
-	names          []string // of the steps, in order
-	failures       map[string]string
+	names          []string          // of the steps, in order
+	failures       map[string]string // by step: why the step failed
 }
 
 var stepLine = regexp.MustCompile(`^(?:ok ([a-z-]+)|failed ([a-z-]+): (.*))$`)
@@ -72,7 +72,7 @@ func runProgram(ctx context.Context, h *harness, p clientProgram) error {
 	if err := buildProgram(ctx, start); err != nil {
 		return err
 	}
-	real, plain, err := h.both(ctx)
+	real, plain, err := h.bothServers(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func runProgram(ctx context.Context, h *harness, p clientProgram) error {
 	if err != nil {
 		return err
 	}
-	// A namespace of the real server is never empty again, since no controller runs: each run has one of its own.
+	// No controller removes a namespace of the real server, so each run needs a new one.
 	namespace := fmt.Sprintf("%s-%x", p.name, time.Now().UnixNano())
 	kubeconfigs := map[string]string{
 		onReal: real.file("kubeconfig-admin"), onServe: plain.kubectl.kubeconfig, onSecure: secure.kubectl.kubeconfig,
@@ -92,18 +92,18 @@ func runProgram(ctx context.Context, h *harness, p clientProgram) error {
 		all.Go(func() { results[i], errs[i] = runSteps(ctx, h, p, server, start, kubeconfigs[server], namespace) })
 	}
 	all.Wait()
-	// A second try replaces the first.
+	// The results of a retry replace the first ones.
 	h.programs = slices.DeleteFunc(h.programs, func(r programResult) bool { return r.client == p.name })
 	h.programs = append(h.programs, results...)
 	for _, one := range results[1:] {
 		if !slices.Equal(one.names, results[0].names) {
-			errs = append(errs, fmt.Errorf("the steps differ: %v, and with %s %v", results[0].names, one.server, one.names))
+			errs = append(errs, fmt.Errorf("the steps with %s are %v, wanted those with %s: %v", one.server, one.names, results[0].server, results[0].names))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// buildProgram builds the client with the whole environment, since it may need a proxy to fetch packages.
+// buildProgram builds the client with the full environment, since the download of packages can need a proxy.
 func buildProgram(ctx context.Context, start string) error {
 	command := exec.CommandContext(ctx, start, "--build")
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
@@ -118,7 +118,7 @@ func buildProgram(ctx context.Context, start string) error {
 	return fmt.Errorf("%s --build: %w:\n  %s", start, err, strings.Join(lines[max(0, len(lines)-shownLogLines):], "\n  "))
 }
 
-// runSteps runs the client with one server. It fails if a step does, or if the program's status does not fit its steps.
+// runSteps runs the client with one server. It fails if a step failed, or if the exit status contradicts the steps.
 func runSteps(ctx context.Context, h *harness, p clientProgram, server, start, kubeconfig, namespace string) (programResult, error) {
 	result := programResult{client: p.name, server: server, failures: map[string]string{}}
 	text, err := h.run(ctx, "", start, kubeconfig, namespace)
@@ -139,12 +139,12 @@ func runSteps(ctx context.Context, h *harness, p clientProgram, server, start, k
 		errs = append(errs, fmt.Errorf("%s: %w", server, err))
 	}
 	if err == nil && (len(errs) > 0 || len(result.names) == 0) {
-		errs = append(errs, fmt.Errorf("%s: status 0, with %d steps and %d failures", server, len(result.names), len(errs)))
+		errs = append(errs, fmt.Errorf("%s: exit status 0 with %d steps and %d failures", server, len(result.names), len(errs)))
 	}
 	return result, errors.Join(errs...)
 }
 
-// programTable is the table of all clients that ran: for each step "ok", or with which servers it failed.
+// programTable returns the table of steps and clients. A cell is "ok", or names the servers with which the step failed.
 func programTable(results []programResult) string {
 	var clients, names []string
 	for _, one := range results {
@@ -152,7 +152,7 @@ func programTable(results []programResult) string {
 			clients = append(clients, one.client)
 		}
 		previous := -1
-		for _, name := range one.names { // in the order in which the steps run, as far as the clients agree on it
+		for _, name := range one.names { // keeps the order of the steps as far as the clients have the same order
 			if at := slices.Index(names, name); at >= 0 {
 				previous = at
 				continue
@@ -173,7 +173,7 @@ func programTable(results []programResult) string {
 	return table.String()
 }
 
-// programCell is a cell of the table; "" where the client has no such step.
+// programCell returns a cell of the table; "" if the client has no such step.
 func programCell(results []programResult, client, name string) string {
 	runs := 0
 	var failed []string
@@ -198,7 +198,7 @@ func programCell(results []programResult, client, name string) string {
 	}
 }
 
-// writeTable prints the table, and keeps it where a file is named.
+// writeTable prints the table, and writes it to the file path unless path is "".
 func writeTable(results []programResult, path string) error {
 	if len(results) == 0 {
 		return nil

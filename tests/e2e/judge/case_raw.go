@@ -1,8 +1,9 @@
-// The same HTTP requests against the real server and against `kinformer serve`: status, warnings and the answer's JSON must be the
-// same, but for what differs from run to run.
+// The same HTTP requests against the real server and against `kinformer serve`. Status, warnings and JSON of the responses must be the same
+// except for uids, times and versions.
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,15 +16,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A rawStep is one request. In its path and body NS stands for the case's namespace, and GROUP for its API group.
+// rawStep is one request. In path, body and as, NS stands for the namespace of the case, and GROUP for the API group of the case.
 type rawStep struct {
-	method, path string
-	contentType  string // "": application/json
-	body         string
-	as           string   // impersonated; NS in it too
-	groups       []string // in these groups
-	codeOnly     bool     // compare the status and the reason alone
-	await        bool     // ask again until it is no longer forbidden: roles take a moment
+	method, path   string
+	contentType    string // "": application/json
+	body           string
+	as             string   // impersonated user; "": none
+	groups         []string // groups of the impersonated user
+	codeOnly       bool     // compare only the status code and the reason
+	retryForbidden bool     // retry while the response is 403: servers apply changed roles after a moment
 }
 
 const (
@@ -41,7 +42,7 @@ func rawCase(name string, steps []rawStep, flags ...string) testCase {
 }
 
 func sameRawResponses(ctx context.Context, h *harness, steps []rawStep, flags []string) error {
-	real, configs, err := h.bothConfigs(ctx, flags...)
+	real, restConfigs, err := h.bothConfigs(ctx, flags...)
 	if err != nil {
 		return err
 	}
@@ -50,11 +51,11 @@ func sameRawResponses(ctx context.Context, h *harness, steps []rawStep, flags []
 		body: `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"NS"}}`}
 	var differences []error
 	for _, one := range append([]rawStep{create}, steps...) {
-		want, err := one.run(ctx, configs.real, namespace)
+		want, err := one.run(ctx, restConfigs.real, namespace)
 		if err != nil {
 			return err
 		}
-		found, err := one.run(ctx, configs.served, namespace)
+		found, err := one.run(ctx, restConfigs.served, namespace)
 		if err != nil {
 			return err
 		}
@@ -62,14 +63,14 @@ func sameRawResponses(ctx context.Context, h *harness, steps []rawStep, flags []
 			differences = append(differences, fmt.Errorf("%s %s %s\nreal:  %s\nserve: %s", one.method, one.path, one.body, want, found))
 		}
 	}
-	// What is left behind in the real server must not disturb the cases that follow.
+	// The real server is shared with the following cases, so the objects are deleted.
 	_, err = h.kubectl(real).run(ctx, "delete", "namespace", namespace, "--wait=false")
 	_, crdErr := h.kubectl(real).run(ctx, "delete", "crd", "--ignore-not-found", "--wait=false", "things."+namespace+".example.com")
 	return errors.Join(append(differences, err, crdErr)...)
 }
 
-// run gives the answer in a form that is the same for the same answers. A custom resource that was just defined may not be
-// served for a moment: then the request is made again.
+// run makes the request and returns the response as text, with the variable texts replaced. It retries while a new custom resource is not
+// served yet.
 func (s rawStep) run(ctx context.Context, config *rest.Config, namespace string) (string, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -87,7 +88,7 @@ func (s rawStep) run(ctx context.Context, config *rest.Config, namespace string)
 			request.Header["Impersonate-Group"] = s.groups
 		}
 		if s.body != "" {
-			request.Header.Set("Content-Type", orElse(s.contentType, "application/json"))
+			request.Header.Set("Content-Type", cmp.Or(s.contentType, "application/json"))
 		}
 		response, err := client.Do(request)
 		if err != nil {
@@ -99,7 +100,7 @@ func (s rawStep) run(ctx context.Context, config *rest.Config, namespace string)
 		}
 		notYet := response.StatusCode == http.StatusNotFound && strings.Contains(string(text), "404 page not found") ||
 			response.StatusCode == http.StatusTooManyRequests
-		isForbidden := s.await && response.StatusCode == http.StatusForbidden
+		isForbidden := s.retryForbidden && response.StatusCode == http.StatusForbidden
 		if notYet && strings.Contains(s.path, "GROUP") || isForbidden {
 			select {
 			case <-ctx.Done():
@@ -119,21 +120,21 @@ func (s rawStep) describe(response *http.Response, text []byte, namespace string
 		if s.codeOnly {
 			obj = object{"reason": obj["reason"]}
 		}
-		stripRun(obj)
+		stripVariableFields(obj)
 		if written, err := json.Marshal(obj); err == nil {
 			shown = string(written)
 		}
 	}
 	shown = strings.ReplaceAll(shown, namespace, "NS")
-	for _, one := range changing {
-		shown = one.expression.ReplaceAllString(shown, one.instead)
+	for _, one := range variableTexts {
+		shown = one.expression.ReplaceAllString(shown, one.replacement)
 	}
 	warnings := response.Header.Values("Warning")
 	return fmt.Sprintf("%d %q %s", response.StatusCode, warnings, shown)
 }
 
-// stripRun takes out what the object's metadata say of this run, in lists too.
-func stripRun(obj object) {
+// stripVariableFields removes uids, versions and times from the metadata of an object, or of the items of a list.
+func stripVariableFields(obj object) {
 	if metadata, isObject := obj["metadata"].(object); isObject {
 		for _, name := range []string{"uid", "resourceVersion", "creationTimestamp"} {
 			delete(metadata, name)
@@ -149,15 +150,8 @@ func stripRun(obj object) {
 	if items, isList := obj["items"].([]any); isList {
 		for _, item := range items {
 			if item, isObject := item.(object); isObject {
-				stripRun(item)
+				stripVariableFields(item)
 			}
 		}
 	}
-}
-
-func orElse(text, instead string) string {
-	if text == "" {
-		return instead
-	}
-	return text
 }

@@ -145,7 +145,7 @@ var customSteps = []rawStep{
 	{method: "GET", path: things + "/a"},
 }
 
-// customApplySteps applies configurations of a custom resource by several managers: each list and map merges as its schema says.
+// customApplySteps applies configurations of a custom resource with several field managers. Lists and maps merge as the schema defines.
 func customApplySteps() []rawStep {
 	steps := []rawStep{defineThings()}
 	for _, one := range []struct{ manager, body string }{
@@ -171,7 +171,7 @@ func customApplySteps() []rawStep {
 			body = `{"apiVersion":"GROUP/v1","kind":"Thing",` + one.body[1:]
 		}
 		steps = append(steps, rawStep{method: "PATCH", path: things + "/a?fieldManager=" + one.manager, contentType: applyPatch, body: body,
-			codeOnly: strings.Contains(one.body, `"ports":{`) || strings.Contains(one.body, `"size":"x"`) || strings.Contains(one.body, `"inner":1`)}) // Go's own words
+			codeOnly: strings.Contains(one.body, `"ports":{`) || strings.Contains(one.body, `"size":"x"`) || strings.Contains(one.body, `"inner":1`)}) // the messages are Go's
 	}
 	return append(steps,
 		rawStep{method: "PATCH", path: things + "/a?fieldManager=patcher", contentType: mergePatch, body: `{"spec":{"ports":[{"name":"e","port":5}],"tags":["u"]}}`},
@@ -203,7 +203,7 @@ var yamlSteps = []rawStep{
 	{method: "GET", path: things},
 }
 
-// rbacSteps asks in the names of users who may do one thing each: what is authorized is what is carried out.
+// rbacSteps makes requests as users that have one verb each. The server must authorize the verb that it then executes.
 func rbacSteps() []rawStep {
 	var steps []rawStep
 	roles := "/apis/rbac.authorization.k8s.io/v1/namespaces/NS/roles"
@@ -216,9 +216,9 @@ func rbacSteps() []rawStep {
 					verb + `"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"` + verb + `-NS"}]}`})
 	}
 	steps = append(steps,
-		rawStep{method: "GET", path: rawMaps + "?limit=1", as: "list-NS", await: true, codeOnly: true},
-		rawStep{method: "GET", path: rawMaps + "?watch=1&timeoutSeconds=1", as: "watch-NS", await: true, codeOnly: true},
-		rawStep{method: "PATCH", path: rawMaps + "/none", contentType: mergePatch, body: "{}", as: "patch-NS", await: true, codeOnly: true})
+		rawStep{method: "GET", path: rawMaps + "?limit=1", as: "list-NS", retryForbidden: true, codeOnly: true},
+		rawStep{method: "GET", path: rawMaps + "?watch=1&timeoutSeconds=1", as: "watch-NS", retryForbidden: true, codeOnly: true},
+		rawStep{method: "PATCH", path: rawMaps + "/none", contentType: mergePatch, body: "{}", as: "patch-NS", retryForbidden: true, codeOnly: true})
 	for _, query := range []string{"", "watch=False", "watch=fALSE", "watch=0", "watch=false&watch=true", "watch=1&timeoutSeconds=1", "watch&timeoutSeconds=1",
 		"watch=true&watch=false&timeoutSeconds=1"} {
 		steps = append(steps,

@@ -1,5 +1,5 @@
-// The server goes away under a watching kinformer and comes back, with its data and on its port: stopped, killed, and
-// while kinformer itself is frozen and misses changes, which are compacted away. Nothing is lost.
+// The server is stopped or killed while kinformer watches, and starts again with its data and its port. In one case kinformer is frozen during
+// the restart and misses changes that are compacted. No change is lost.
 package main
 
 import (
@@ -18,10 +18,10 @@ var restartCases = []testCase{
 type restart struct {
 	name   string
 	stop   func(*server) error
-	frozen bool // kinformer, from before the stop until the new server has gone on without it
+	frozen bool // kinformer is stopped (SIGSTOP) from before the stop of the server until the new server has more changes
 }
 
-// Requests for one resource in a restart that are still no tight loop. What cannot connect is not counted.
+// maxRequestsPerRestart is the limit of requests for one resource during a restart. Attempts without a connection do not count.
 const maxRequestsPerRestart = 12
 
 func (how restart) testCase() testCase {
@@ -48,7 +48,7 @@ func (how restart) testCase() testCase {
 }
 
 func (how restart) run(ctx context.Context, h *harness, s *server, w *watcher) error {
-	// The server goes right after these: they may be told before or after.
+	// The server is stopped right after these commands. kinformer notifies of these changes before or after the restart.
 	if err := h.kubectl(s).runAll(ctx,
 		"run kept -n e2e --image=example.com/kept:1",
 		"run gone -n e2e --image=example.com/gone:1",
@@ -58,7 +58,7 @@ func (how restart) run(ctx context.Context, h *harness, s *server, w *watcher) e
 		return err
 	}
 	if how.frozen {
-		// It must have told all of them: what it has not read yet is no missed change.
+		// kinformer must have these pods: without them, the later deletions are no missed changes.
 		if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "gone"}, identity{"Pod", "e2e", "again"}); err != nil {
 			return err
 		}
@@ -78,14 +78,14 @@ func (how restart) run(ctx context.Context, h *harness, s *server, w *watcher) e
 	}
 	k := h.kubectl(s)
 	if how.frozen {
-		if err := goOnWithout(ctx, s, k); err != nil {
+		if err := changeWhileFrozen(ctx, s, k); err != nil {
 			return err
 		}
 		if err := w.process.command.Process.Signal(syscall.SIGCONT); err != nil {
 			return err
 		}
 	}
-	// Kinformer must find its way back by itself, while more happens.
+	// kinformer must reconnect by itself while more changes happen.
 	if err := k.runAll(ctx,
 		"label pod kept -n e2e restarted=yes",
 		"run later -n e2e --image=example.com/later:1",
@@ -106,14 +106,14 @@ func (how restart) run(ctx context.Context, h *harness, s *server, w *watcher) e
 	}
 	errs := []error{w.check(), compareObjects("after the restart", w.snapshot(), list), checkRequestCount(s, mark)}
 	if how.frozen {
-		errs = append(errs, checkFoundByComparing(w))
+		errs = append(errs, checkFinalStateUnknown(w, identity{"Pod", "e2e", "gone"}, true))
 	}
 	return errors.Join(errs...)
 }
 
-// goOnWithout makes changes that kinformer can only find by comparing: it has no connection to this server yet, whose
-// memory of changes is shorter than what kinformer missed. One pod is new, one is gone, one is another one of the same name.
-func goOnWithout(ctx context.Context, s *server, k kubectl) error {
+// changeWhileFrozen makes changes that kinformer can only find by a relist, since etcd is compacted after them. It creates one pod, deletes one,
+// and replaces one by a new pod with the same name.
+func changeWhileFrozen(ctx context.Context, s *server, k kubectl) error {
 	if err := k.runAll(ctx,
 		"run fresh -n e2e --image=example.com/fresh:1",
 		"delete pod gone -n e2e",
@@ -125,13 +125,12 @@ func goOnWithout(ctx context.Context, s *server, k kubectl) error {
 	return s.compact(ctx)
 }
 
-// checkFoundByComparing holds kinformer to what it can know of those changes: that a pod is gone, but not its last state.
-func checkFoundByComparing(w *watcher) error {
-	gone := identity{"Pod", "e2e", "gone"}
+// checkFinalStateUnknown checks the finalStateUnknown of an object's last DELETED event. It is true if a relist found the deletion.
+func checkFinalStateUnknown(w *watcher, id identity, want bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.finalStateUnknown[gone] {
-		return fmt.Errorf("%s was found gone, but is not told with finalStateUnknown: %v", gone, w.history[gone])
+	if w.finalStateUnknown[id] != want {
+		return fmt.Errorf("%s: the last deletion has finalStateUnknown %t, wanted %t: %v", id, w.finalStateUnknown[id], want, w.history[id])
 	}
 	return nil
 }
@@ -147,5 +146,5 @@ func checkRequestCount(s *server, mark int64) error {
 			differences = append(differences, fmt.Sprintf("%d for %s", n, resource))
 		}
 	}
-	return report("kinformer's requests", differences)
+	return report(fmt.Sprintf("more than %d requests of kinformer", maxRequestsPerRestart), differences)
 }

@@ -1,5 +1,5 @@
-// etcd is put back to an older copy of its data under a watching kinformer, as from a backup: the server's versions go back, a watch from
-// where kinformer is has nothing to tell, and kinformer finds out all the same, with no audit: what the restore undid is undone in its copy.
+// etcd is restored from a backup while kinformer watches. The resource versions of the server become lower, so a watch from kinformer's version
+// is accepted and stays silent. kinformer detects the restore without the consistency check, and undoes in its cache what the restore undid.
 package main
 
 import (
@@ -13,17 +13,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// client-go watches on, and never finds out.
+// kinformerOnly: client-go continues its watch and never detects the restore.
 var restoredCases = []testCase{{name: "restored", kinformerOnly: true, run: restored}}
 
 const (
-	// More than what a server writes by itself until kinformer has noticed: it must not catch up before.
+	// More than the server itself writes until kinformer detects the restore. Otherwise the versions could reach kinformer's version.
 	writesAfterBackup  = 600
-	silentWatchSeconds = 3 // a watch that ends within a second means something else
+	silentWatchSeconds = 3 // kinformer treats a watch that ends within a second differently
 )
 
 func restored(ctx context.Context, h *harness) error {
-	s, _, err := h.prepared(ctx,
+	s, _, err := h.preparedServer(ctx,
 		"create namespace e2e",
 		"create configmap counter -n e2e",
 		"run kept -n e2e --image=example.com/kept:1",
@@ -46,13 +46,13 @@ func restored(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	if err := restoreBehindItsBack(ctx, h, s, w, g); err != nil {
+	if err := restoreBackup(ctx, h, s, w, g); err != nil {
 		return errors.Join(err, w.check())
 	}
 	return w.process.stop()
 }
 
-func restoreBehindItsBack(ctx context.Context, h *harness, s *server, w *watcher, g *gate) error {
+func restoreBackup(ctx context.Context, h *harness, s *server, w *watcher, g *gate) error {
 	if err := writeAfterBackup(ctx, s); err != nil {
 		return err
 	}
@@ -71,24 +71,24 @@ func restoreBehindItsBack(ctx context.Context, h *harness, s *server, w *watcher
 	if err != nil {
 		return err
 	}
-	g.shut() // a server that starts refuses who comes too early, and kinformer would list for that
+	g.shut() // a server that starts returns errors, and kinformer would relist because of them
 	if err := s.process.stop(); err != nil {
 		return err
 	}
 	if err := errors.Join(os.RemoveAll(s.file("etcd")), os.Rename(s.file("backup"), s.file("etcd"))); err != nil {
 		return err
 	}
-	w.allowGoingBack()
+	w.allowOlderVersions()
 	if s, err = h.ownServer(ctx); err != nil {
 		return err
 	}
-	if err := g.lead("tcp", s.address()); err != nil {
+	if err := g.redirect("tcp", s.address()); err != nil {
 		return err
 	}
 	if err := s.awaitRequestAfter(ctx, mark, "watch by kinformer", isPlainWatch); err != nil {
 		return err
 	}
-	// What kinformer's watch gets now. It has lasted for as long when it is cut; the next one is left to its silence.
+	// Proves that kinformer's watch is silent. The watch has lasted for a few seconds when it is cut. kinformer's next watch stays open.
 	if err := checkSilence(ctx, s, versionOf(w.snapshot()[ghost])); err != nil {
 		return err
 	}
@@ -100,14 +100,14 @@ func restoreBehindItsBack(ctx context.Context, h *harness, s *server, w *watcher
 		return err
 	}
 	k := h.kubectl(s)
-	if err := w.sees(ctx, k, "last"); err != nil {
+	if err := w.awaitNewPod(ctx, k, "last"); err != nil {
 		return err
 	}
-	return errors.Join(w.matches(ctx, k, "pods", "after the restore"), checkGhost(w, ghost),
-		checkNoticed(s, mark))
+	return errors.Join(w.checkState(ctx, k, "pods", "after the restore"), checkFinalStateUnknown(w, ghost, true),
+		checkRestoreRequests(s, mark))
 }
 
-// writeAfterBackup takes the server's version far beyond the backup's.
+// writeAfterBackup makes the resource version of the server much higher than that of the backup.
 func writeAfterBackup(ctx context.Context, s *server) error {
 	client, err := s.client()
 	if err != nil {
@@ -123,7 +123,7 @@ func writeAfterBackup(ctx context.Context, s *server) error {
 	return nil
 }
 
-// checkSilence: a watch from a version that is still to come is accepted, and says nothing.
+// checkSilence checks that the server accepts a watch from a version higher than its own, and sends no events.
 func checkSilence(ctx context.Context, s *server, version string) error {
 	client, err := s.client()
 	if err != nil {
@@ -133,26 +133,17 @@ func checkSilence(ctx context.Context, s *server, version string) error {
 	stream, err := client.Resource(pods).Watch(ctx, v1.ListOptions{ResourceVersion: version, TimeoutSeconds: &seconds,
 		AllowWatchBookmarks: true})
 	if err != nil {
-		return fmt.Errorf("a watch from version %s, which is still to come: %w", version, err)
+		return fmt.Errorf("a watch from the future version %s failed: %w", version, err)
 	}
 	defer stream.Stop()
 	for event := range stream.ResultChan() {
-		return fmt.Errorf("a watch from version %s, which is still to come, tells: %v", version, event)
+		return fmt.Errorf("a watch from the future version %s got an event, wanted none: %v", version, event)
 	}
 	return nil
 }
 
-func checkGhost(w *watcher, ghost identity) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.finalStateUnknown[ghost] {
-		return fmt.Errorf("%s was found gone, but is not told with finalStateUnknown: %v", ghost, w.history[ghost])
-	}
-	return nil
-}
-
-// checkNoticed: one object was asked for at the version that the server does not know, and then there was one list.
-func checkNoticed(s *server, mark int64) error {
+// checkRestoreRequests checks that kinformer requested its version once, with a list of one object that got 504, and then listed once.
+func checkRestoreRequests(s *server, mark int64) error {
 	requests, _, err := s.requests(mark)
 	if err != nil {
 		return err
@@ -162,7 +153,8 @@ func checkNoticed(s *server, mark int64) error {
 	lists := count(requests, "pods", func(r request) bool { return !isCheck(r) && !isPlainWatch(r) && r.code == 200 })
 	all := count(requests, "pods", func(request) bool { return true })
 	if checks != 1 || lists != 1 || all > maxRequestsPerRestart {
-		return fmt.Errorf("%d checks, %d lists, %d requests for pods: %v", checks, lists, all, requests)
+		return fmt.Errorf("%d checks, %d lists, %d requests for pods, wanted 1 check, 1 list and at most %d requests: %v", checks, lists, all,
+			maxRequestsPerRestart, requests)
 	}
 	return nil
 }

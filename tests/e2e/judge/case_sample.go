@@ -1,5 +1,5 @@
-// The library's sample controller against the facts of Kubernetes' own: what it writes in each situation that Kubernetes' own unit tests
-// have, one for each row of a table, and the two side by side through one script.
+// The library's sample controller compared with Kubernetes' sample controller: its writes in the situations of a table, which include the unit
+// tests of Kubernetes', and both controllers through one script.
 package main
 
 import (
@@ -25,16 +25,16 @@ const (
 	updatesStatus     = "update foos/status"
 )
 
-// situation is what the controller finds when it starts, in a namespace of its own, and what it does about it.
+// situation is the Foo and the Deployment that exist in a namespace when the controller starts, and the expected result.
 type situation struct {
 	name           string
 	deploymentName string // of the Foo
-	replicas       int    // of the Foo; 0: it does not say
-	// given makes the Deployment that is there before; nil: none.
-	given  func(foo *unstructured.Unstructured) object
-	writes []string
-	event  string // reason of an Event about the Foo; "": none
-	left   int64  // replicas that the Deployment has at the end; 0: there is none
+	replicas       int    // of the Foo; 0: not set
+	// given makes the Deployment that exists before; nil: none.
+	given        func(foo *unstructured.Unstructured) object
+	writes       []string
+	event        string // reason of an Event about the Foo; "": none
+	replicasLeft int64  // replicas of the Deployment at the end; 0: no Deployment
 }
 
 func givenDeployment(replicas int, change func(metadata object)) func(*unstructured.Unstructured) object {
@@ -67,7 +67,7 @@ var situations = []situation{
 	{"deployment-name-missing", "", 1, nil, nil, "", 0},
 }
 
-// sampleWrites runs on a server without other controllers, so that each write is the sample controller's.
+// sampleWrites runs on a server without other controllers, so that the sample controller makes each audited write.
 func sampleWrites(ctx context.Context, h *harness) error {
 	s, err := h.fooServer(ctx)
 	if err != nil {
@@ -96,7 +96,7 @@ func sampleWrites(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	controller, err := h.startOurs("sample-controller", s.file("kubeconfig-kinformer"))
+	controller, err := h.startLibraryController("sample-controller", s.file("kubeconfig-kinformer"))
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func sampleWrites(ctx context.Context, h *harness) error {
 			}
 		}
 	}
-	// What it does about this one comes after what it does not do about the others.
+	// The controller handles the last Foo after all others, also after those for which it writes nothing.
 	if _, err := last.createFoo(ctx, "test", "test-deployment", 1); err != nil {
 		return err
 	}
@@ -132,29 +132,29 @@ func sampleWrites(ctx context.Context, h *harness) error {
 	return report("what the controller wrote", differences)
 }
 
-// check compares what the controller did in a namespace with the situation; it gives what is wrong.
+// check compares the writes, the Deployment and the Events in a namespace with the situation. It returns the first difference, or "".
 func (it situation) check(ctx context.Context, st *stage, foo *unstructured.Unstructured, entries []auditEntry) (string, error) {
 	wrote, wrong := writesIn(entries, st.namespace)
 	if wrong != "" || !slices.Equal(wrote, it.writes) {
-		return fmt.Sprintf("%sthe writes are %q, wanted %q", wrong, wrote, it.writes), nil
+		return fmt.Sprintf("%swrites %q, wanted %q", wrong, wrote, it.writes), nil
 	}
 	deployment, err := st.get(ctx, deployments, "test-deployment")
 	if err != nil {
 		return "", err
 	}
-	if (deployment != nil) != (it.left > 0) || deployment != nil && number(deployment, "spec", "replicas") != it.left {
-		return fmt.Sprintf("the Deployment is %v, wanted %d replicas", deployment, it.left), nil
+	if (deployment != nil) != (it.replicasLeft > 0) || deployment != nil && number(deployment, "spec", "replicas") != it.replicasLeft {
+		return fmt.Sprintf("the Deployment is %v, wanted %d replicas", deployment, it.replicasLeft), nil
 	}
 	if slices.Contains(wrote, createsDeployment) || slices.Contains(wrote, updatesDeployment) {
-		have, err := plain(deployment)
+		have, err := plainObject(deployment)
 		if err != nil {
 			return "", err
 		}
-		want, err := plain(&unstructured.Unstructured{Object: sampleDeployment(foo, "test-deployment", int(it.left))})
+		want, err := plainObject(&unstructured.Unstructured{Object: sampleDeployment(foo, "test-deployment", int(it.replicasLeft))})
 		if err != nil {
 			return "", err
 		}
-		if path := notWithin("", want, have); path != "" {
+		if path := missingField("", want, have); path != "" {
 			return "the Deployment differs at " + path, nil
 		}
 	}
@@ -165,19 +165,19 @@ func (it situation) check(ctx context.Context, st *stage, foo *unstructured.Unst
 	for i := range about {
 		kind, reason := field(about[i].Object, "type"), field(about[i].Object, "reason")
 		if reason != it.event || (kind == "Warning") != (reason == "ErrResourceExists") {
-			return fmt.Sprintf("an Event %s %s, wanted %q", kind, reason, it.event), nil
+			return fmt.Sprintf("Event %s %s, wanted %q", kind, reason, it.event), nil
 		}
 	}
 	return "", nil
 }
 
-// notWithin is the first path at which the fields of want are not in have, or "".
-func notWithin(path string, want, have any) string {
+// missingField returns the first path at which have lacks a field of want or has another value, or "".
+func missingField(path string, want, have any) string {
 	switch want := want.(type) {
 	case object:
 		haveObject, _ := have.(object)
 		for key, value := range want {
-			if found := notWithin(path+"."+key, value, haveObject[key]); found != "" {
+			if found := missingField(path+"."+key, value, haveObject[key]); found != "" {
 				return found
 			}
 		}
@@ -188,7 +188,7 @@ func notWithin(path string, want, have any) string {
 			return fmt.Sprintf("%s: %d parts, wanted %d", path, len(haveList), len(want))
 		}
 		for i := range want {
-			if found := notWithin(fmt.Sprintf("%s[%d]", path, i), want[i], haveList[i]); found != "" {
+			if found := missingField(fmt.Sprintf("%s[%d]", path, i), want[i], haveList[i]); found != "" {
 				return found
 			}
 		}
@@ -197,8 +197,8 @@ func notWithin(path string, want, have any) string {
 	return difference(path, have, want)
 }
 
-// writesIn are the audited writes that succeeded in a namespace, in order and without repetitions of the one before; Events are left
-// out, since a thread of its own writes them.
+// writesIn returns the successful audited writes in a namespace, in order. It skips a write that equals the one before, and Events, since a
+// separate thread writes them. wrong describes writes with another field manager or an unexpected error.
 func writesIn(entries []auditEntry, namespace string) (writes []string, wrong string) {
 	for _, entry := range entries {
 		resource := entry.resource()
@@ -214,16 +214,16 @@ func writesIn(entries []auditEntry, namespace string) (writes []string, wrong st
 		switch code := entry.ResponseStatus.Code; {
 		case code < 400 && (len(writes) == 0 || writes[len(writes)-1] != what):
 			writes = append(writes, what)
-		case code >= 400 && !isLate(code):
+		case code >= 400 && !isStaleCacheStatus(code):
 			wrong += fmt.Sprintf("%s: HTTP %d; ", what, code)
 		}
 	}
 	return writes, wrong
 }
 
-// isLate says that a write failed for what its controller could not know yet: its cache is a moment behind the server, so the object
-// has another version by now, or is gone. Any other failure is wrong.
-func isLate(code int) bool { return code == 409 || code == 404 }
+// isStaleCacheStatus returns true for the errors of a write that was based on a cache a moment behind the server: the object has another
+// version (409) or is deleted (404).
+func isStaleCacheStatus(code int) bool { return code == 409 || code == 404 }
 
 // sampleSideBySide runs the script with Kubernetes' own controller, then with the library's.
 func sampleSideBySide(ctx context.Context, h *harness) error {
@@ -241,13 +241,13 @@ func sampleSideBySide(ctx context.Context, h *harness) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	makePodsReady(ctx, client)
-	want, err := h.runSampleScript(ctx, s, "gos", func(kubeconfig string) (*process, error) { return h.startGos("gos", kubeconfig) })
+	want, err := h.runSampleScript(ctx, s, "gos", func(kubeconfig string) (*process, error) { return h.startKubernetesController("gos", kubeconfig) })
 	if err != nil {
-		return fmt.Errorf("Kubernetes' own: %w", err)
+		return fmt.Errorf("Kubernetes' controller: %w", err)
 	}
-	got, err := h.runSampleScript(ctx, s, "ours", func(kubeconfig string) (*process, error) { return h.startOurs("ours", kubeconfig) })
+	got, err := h.runSampleScript(ctx, s, "ours", func(kubeconfig string) (*process, error) { return h.startLibraryController("ours", kubeconfig) })
 	if err != nil {
-		return fmt.Errorf("ours: %w", err)
+		return fmt.Errorf("the library's controller: %w", err)
 	}
 	var differences []string
 	for i := range want.seen {
@@ -259,25 +259,26 @@ func sampleSideBySide(ctx context.Context, h *harness) error {
 		"descriptions": {got.described, want.described}} {
 		for _, line := range pair[0] {
 			if !slices.Contains(pair[1], line) {
-				differences = append(differences, fmt.Sprintf("%s: only ours: %s", part, line))
+				differences = append(differences, fmt.Sprintf("%s: only the library's controller: %s", part, line))
 			}
 		}
 		for _, line := range pair[1] {
 			if !slices.Contains(pair[0], line) {
-				differences = append(differences, fmt.Sprintf("%s: only Kubernetes' own: %s", part, line))
+				differences = append(differences, fmt.Sprintf("%s: only Kubernetes' controller: %s", part, line))
 			}
 		}
 	}
-	if got.writes > maxWritesBeside*want.writes {
-		differences = append(differences, fmt.Sprintf("ours wrote %d times, Kubernetes' own %d times", got.writes, want.writes))
+	if got.writes > maxWriteRatio*want.writes {
+		differences = append(differences, fmt.Sprintf("the library's controller wrote %d times, Kubernetes' %d times, wanted at most %d times as many", got.writes,
+			want.writes, maxWriteRatio))
 	}
 	return report("the two controllers", differences)
 }
 
-// How many writes come of a change depends on which of its events a reconcile is in time for. This many times as many are a defect.
-const maxWritesBeside = 3
+// maxWriteRatio limits the writes relative to Kubernetes' controller. The number of writes varies, since one reconcile can cover several events.
+const maxWriteRatio = 3
 
-// scriptResult is what a controller has made of the script.
+// scriptResult is the result of the script with one controller.
 type scriptResult struct {
 	seen                        []afterStep
 	events, requests, described []string
@@ -286,7 +287,7 @@ type scriptResult struct {
 
 type afterStep struct {
 	step string
-	what any // the Foos and Deployments, without what is different each time
+	what any // the Foos and Deployments, without variable fields
 }
 
 func (h *harness) runSampleScript(ctx context.Context, s *server, name string, start func(string) (*process, error)) (scriptResult, error) {
@@ -307,7 +308,7 @@ func (h *harness) runSampleScript(ctx context.Context, s *server, name string, s
 		if err := step.run(ctx, st); err != nil {
 			return result, fmt.Errorf("%s: %w", step.name, err)
 		}
-		what, err := st.look(ctx)
+		what, err := st.readState(ctx)
 		if err != nil {
 			return result, err
 		}
@@ -316,7 +317,7 @@ func (h *harness) runSampleScript(ctx context.Context, s *server, name string, s
 	if result.described, err = st.describe(ctx); err != nil {
 		return result, err
 	}
-	if result.events, err = st.eventsSeen(ctx); err != nil {
+	if result.events, err = st.eventTexts(ctx); err != nil {
 		return result, err
 	}
 	if err := controller.stop(); err != nil {
@@ -337,7 +338,7 @@ func (h *harness) runSampleScript(ctx context.Context, s *server, name string, s
 		}
 		result.writes++
 		line := strings.TrimSpace(fmt.Sprintf("%s %s %s", entry.Verb, entry.resource(), query.Get("fieldManager")))
-		if code := entry.ResponseStatus.Code; code >= 400 && !isLate(code) {
+		if code := entry.ResponseStatus.Code; code >= 400 && !isStaleCacheStatus(code) {
 			wrong += fmt.Sprintf("%s: HTTP %d; ", line, code)
 		}
 		if !slices.Contains(result.requests, line) {
@@ -345,8 +346,8 @@ func (h *harness) runSampleScript(ctx context.Context, s *server, name string, s
 		}
 	}
 	if wrong != "" {
-		return result, fmt.Errorf("requests that failed: %s", wrong)
+		return result, fmt.Errorf("failed requests: %s", wrong)
 	}
-	// Its Foos are gone, so that the next controller finds none.
+	// The next controller must find no Foos.
 	return result, st.k.runAll(ctx, "delete namespace "+st.namespace+" --wait=true --timeout=60s")
 }

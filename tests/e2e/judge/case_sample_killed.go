@@ -1,5 +1,5 @@
-// The sample controller killed in the middle of its work, and started again; and one of two, of which one leads. Whatever happened to
-// Foos and Deployments meanwhile, the end is right.
+// The sample controller is killed while it works, and started again. Or it runs twice with leader election, and the leader ends. Foos and
+// Deployments change meanwhile. At the end their state must be right.
 package main
 
 import (
@@ -18,27 +18,27 @@ var sampleKilledCases = []testCase{
 	{name: "sample-controller-takeover", kinformerOnly: true, run: sampleTakeover},
 }
 
-// changes makes random changes of Foos and their Deployments, and knows what must come of them.
-type changes struct {
+// randomChanges makes random changes of Foos and their Deployments, and records the expected result.
+type randomChanges struct {
 	*stage
 	random *rand.Rand
 	want   map[string]int // replicas of each Foo
 }
 
 const (
-	mostFoos     = 6
-	mostReplicas = 3
+	maxFoos     = 6
+	maxReplicas = 3
 )
 
-func newChanges(st *stage, seed uint64) *changes {
-	return &changes{stage: st, random: rand.New(rand.NewPCG(seed, 0)), want: map[string]int{}}
+func newRandomChanges(st *stage, seed uint64) *randomChanges {
+	return &randomChanges{stage: st, random: rand.New(rand.NewPCG(seed, 0)), want: map[string]int{}}
 }
 
-// make makes some changes. A Deployment is named as its Foo.
-func (c *changes) make(ctx context.Context, count int) error {
+// apply makes count changes. A Deployment has the name of its Foo.
+func (c *randomChanges) apply(ctx context.Context, count int) error {
 	for range count {
-		name := fmt.Sprintf("foo-%d", c.random.IntN(mostFoos))
-		replicas := 1 + c.random.IntN(mostReplicas)
+		name := fmt.Sprintf("foo-%d", c.random.IntN(maxFoos))
+		replicas := 1 + c.random.IntN(maxReplicas)
 		kind := c.random.IntN(10)
 		var err error
 		switch _, found := c.want[name]; {
@@ -56,19 +56,19 @@ func (c *changes) make(ctx context.Context, count int) error {
 			delete(c.want, name)
 			err = c.delete(ctx, foos, name)
 		}
-		if err != nil && !(apierrors.IsNotFound(err) && kind >= 5) { // the controller may not have come to it
+		if err != nil && !(apierrors.IsNotFound(err) && kind >= 5) { // the controller may not have created the Deployment yet
 			return err
 		}
 	}
 	return nil
 }
 
-// await waits until each Foo has what it asks for, and no Deployment is left of others.
-func (c *changes) await(ctx context.Context) error {
-	return awaitState(ctx, "end of all changes", func() (string, error) {
+// await waits until each Foo has a Deployment with the wanted replicas, and no other Deployment exists.
+func (c *randomChanges) await(ctx context.Context) error {
+	return awaitState(ctx, "expected result of all changes", func() (string, error) {
 		for _, name := range slices.Sorted(maps.Keys(c.want)) {
-			if missing, err := c.missing(ctx, name, name, int64(c.want[name])); missing != "" || err != nil {
-				return missing, err
+			if problem, err := c.fooProblem(ctx, name, name, int64(c.want[name])); problem != "" || err != nil {
+				return problem, err
 			}
 		}
 		list, err := c.list(ctx, deployments)
@@ -77,19 +77,19 @@ func (c *changes) await(ctx context.Context) error {
 		}
 		for i := range list {
 			if _, found := c.want[list[i].GetName()]; !found {
-				return "a Deployment " + list[i].GetName() + " is left", nil
+				return "Deployment " + list[i].GetName() + " still exists", nil
 			}
 		}
 		return "", nil
 	})
 }
 
-// The audit log is looked at so often where a controller is to be killed right after one of its writes.
-const killInterval = 2 * time.Millisecond
+// auditPollInterval is short, so that the controller is killed right after one of its writes.
+const auditPollInterval = 2 * time.Millisecond
 
-// awaitWrites waits until the controller has written so many times, or all is done.
-func (c *changes) awaitWrites(ctx context.Context, mark int64, count int) error {
-	ticker := time.NewTicker(killInterval)
+// awaitWrites waits until the audit log has count creates and updates of the controller after the mark.
+func (c *randomChanges) awaitWrites(ctx context.Context, mark int64, count int) error {
+	ticker := time.NewTicker(auditPollInterval)
 	defer ticker.Stop()
 	limited, cancel := context.WithTimeout(ctx, stateDeadline)
 	defer cancel()
@@ -106,7 +106,7 @@ func (c *changes) awaitWrites(ctx context.Context, mark int64, count int) error 
 		select {
 		case <-ticker.C:
 		case <-limited.Done():
-			return fmt.Errorf("not %d writes of the controller: %w", count, limited.Err())
+			return fmt.Errorf("fewer than %d writes of the controller: %w", count, limited.Err())
 		}
 	}
 }
@@ -131,8 +131,8 @@ func sampleKilled(ctx context.Context, h *harness) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	makePodsReady(ctx, st.client)
-	c := newChanges(st, killSeed)
-	controller, err := h.startOurs("sample-controller", s.file("kubeconfig-kinformer"))
+	c := newRandomChanges(st, killSeed)
+	controller, err := h.startLibraryController("sample-controller", s.file("kubeconfig-kinformer"))
 	for life := range killCount {
 		if err != nil {
 			return err
@@ -141,22 +141,22 @@ func sampleKilled(ctx context.Context, h *harness) error {
 		if err != nil {
 			return err
 		}
-		if err := c.make(ctx, 2*mostFoos); err != nil {
+		if err := c.apply(ctx, 2*maxFoos); err != nil {
 			return err
 		}
-		// Each life begins with a status for each Foo at least: so many writes come.
+		// After each start, the controller writes the status of each Foo at least.
 		if err := c.awaitWrites(ctx, mark, c.random.IntN(len(c.want)+1)); err != nil {
 			return err
 		}
 		controller.kill()
-		if err := c.make(ctx, mostFoos/2); err != nil {
+		if err := c.apply(ctx, maxFoos/2); err != nil {
 			return err
 		}
-		if controller, err = h.startOurs("sample-controller", s.file("kubeconfig-kinformer")); err != nil {
+		if controller, err = h.startLibraryController("sample-controller", s.file("kubeconfig-kinformer")); err != nil {
 			return err
 		}
 		if err := c.await(ctx); err != nil {
-			return fmt.Errorf("after it was killed %d times (seed %d): %w", life+1, killSeed, err)
+			return fmt.Errorf("after %d kills (seed %d): %w", life+1, killSeed, err)
 		}
 	}
 	if err := controller.stop(); err != nil {
@@ -165,7 +165,7 @@ func sampleKilled(ctx context.Context, h *harness) error {
 	return st.k.runAll(ctx, "delete namespace "+st.namespace+" --wait=true --timeout=60s")
 }
 
-// sampleTakeover has two controllers: the one that leads is killed, then the next is asked to end. The other one goes on.
+// sampleTakeover runs two controllers. The leader is killed, and the next leader is stopped. Each time the other controller takes over.
 func sampleTakeover(ctx context.Context, h *harness) error {
 	s, err := h.fooServer(ctx)
 	if err != nil {
@@ -183,7 +183,7 @@ func sampleTakeover(ctx context.Context, h *harness) error {
 	makePodsReady(ctx, st.client)
 	controllers := map[string]*process{}
 	start := func(identity string) error {
-		p, err := h.startOurs(identity, s.file("kubeconfig-kinformer"), "--leader-elect", "--lease-namespace", st.namespace, "--identity", identity)
+		p, err := h.startLibraryController(identity, s.file("kubeconfig-kinformer"), "--leader-elect", "--lease-namespace", st.namespace, "--identity", identity)
 		controllers[identity] = p
 		return err
 	}
@@ -191,7 +191,7 @@ func sampleTakeover(ctx context.Context, h *harness) error {
 		return err
 	}
 	other := "second"
-	c := newChanges(st, killSeed)
+	c := newRandomChanges(st, killSeed)
 	leader, err := st.awaitHolder(ctx, "")
 	if err != nil {
 		return err
@@ -203,13 +203,13 @@ func sampleTakeover(ctx context.Context, h *harness) error {
 		if err := start(other); err != nil {
 			return err
 		}
-		if err := c.make(ctx, mostFoos); err != nil {
+		if err := c.apply(ctx, maxFoos); err != nil {
 			return err
 		}
 		if err := end(controllers[leader]); err != nil {
 			return err
 		}
-		if err := c.make(ctx, mostFoos); err != nil {
+		if err := c.apply(ctx, maxFoos); err != nil {
 			return err
 		}
 		if other, err = st.awaitHolder(ctx, leader); err != nil {
@@ -217,7 +217,7 @@ func sampleTakeover(ctx context.Context, h *harness) error {
 		}
 		leader, other = other, leader
 		if err := c.await(ctx); err != nil {
-			return fmt.Errorf("after %s had taken over from %s: %w", leader, other, err)
+			return fmt.Errorf("after %s took over from %s: %w", leader, other, err)
 		}
 	}
 	if err := controllers[leader].stop(); err != nil {
@@ -226,7 +226,7 @@ func sampleTakeover(ctx context.Context, h *harness) error {
 	return st.k.runAll(ctx, "delete namespace "+st.namespace+" --wait=true --timeout=60s")
 }
 
-// awaitHolder waits until the Lease of the controllers is held by another one than before, and gives it.
+// awaitHolder waits until the Lease of the controllers has a holder other than before, and returns the holder.
 func (st *stage) awaitHolder(ctx context.Context, before string) (holder string, err error) {
 	err = awaitState(ctx, "holder of the Lease", func() (string, error) {
 		lease, err := st.get(ctx, leases, "sample-controller")
@@ -234,7 +234,7 @@ func (st *stage) awaitHolder(ctx context.Context, before string) (holder string,
 			return "no Lease", err
 		}
 		if holder = field(lease.Object, "spec", "holderIdentity"); holder == "" || holder == before {
-			return fmt.Sprintf("it is %q's", holder), nil
+			return fmt.Sprintf("the holder is %q", holder), nil
 		}
 		return "", nil
 	})

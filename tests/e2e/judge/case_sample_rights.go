@@ -1,4 +1,4 @@
-// The sample controller with the rights of its manifest: they are enough, and each of them is needed.
+// The sample controller with the permissions of its manifest. They are sufficient, and the controller uses each of them.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 
 var sampleRightsCases = []testCase{{name: "sample-controller-least-rights", run: sampleRights}}
 
-// rights are what a manifest grants, each as "verb group/resource", and to which service account.
+// rights are the permissions in a manifest, each as "verb group/resource", and the service account that has them.
 type rights struct {
 	namespace, account string
 	granted            []string
@@ -62,7 +62,7 @@ func right(verb, group, resource string) string {
 	return verb + " " + group + "/" + resource
 }
 
-// sampleRights runs on a server without the streaming list: so the controller needs both verbs with which one reads.
+// sampleRights runs on a server without streaming lists, so that the controller needs both verbs, list and watch.
 func sampleRights(ctx context.Context, h *harness) error {
 	manifest := filepath.Join(h.examples, "sample-controller", "rbac.yaml")
 	r, err := readRights(manifest)
@@ -94,7 +94,7 @@ func sampleRights(ctx context.Context, h *harness) error {
 	if err := st.k.runAll(ctx, "apply -f "+manifest); err != nil {
 		return err
 	}
-	kubeconfig, err := h.actAs(s, "system:serviceaccount:"+r.namespace+":"+r.account)
+	kubeconfig, err := h.kubeconfigAs(s, "system:serviceaccount:"+r.namespace+":"+r.account)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func sampleRights(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	controller, err := h.startOurs("sample-controller", kubeconfig, "--leader-elect", "--lease-namespace", r.namespace, "--identity", "me")
+	controller, err := h.startLibraryController("sample-controller", kubeconfig, "--leader-elect", "--lease-namespace", r.namespace, "--identity", "me")
 	if err != nil {
 		return err
 	}
@@ -125,8 +125,8 @@ func sampleRights(ctx context.Context, h *harness) error {
 	return h.checkRights(s, mark, r)
 }
 
-// actAs is a kubeconfig of the audited user, who acts as another one.
-func (h *harness) actAs(s *server, user string) (string, error) {
+// kubeconfigAs writes a kubeconfig of the audited user kinformer that impersonates another user.
+func (h *harness) kubeconfigAs(s *server, user string) (string, error) {
 	text, err := os.ReadFile(s.file("kubeconfig-kinformer"))
 	if err != nil {
 		return "", err
@@ -139,7 +139,7 @@ func (h *harness) actAs(s *server, user string) (string, error) {
 	return path, os.WriteFile(path, []byte(changed), 0o600)
 }
 
-// useRights gives the controller one of each of its tasks.
+// useRights makes changes for which the controller needs each of its permissions.
 func useRights(ctx context.Context, st *stage) error {
 	if _, err := st.createFoo(ctx, "one", "one", 1); err != nil {
 		return err
@@ -153,12 +153,12 @@ func useRights(ctx context.Context, st *stage) error {
 	if err := st.awaitFoo(ctx, "one", "one", 3); err != nil {
 		return err
 	}
-	return awaitState(ctx, "Event with a count", func() (string, error) {
+	return awaitState(ctx, "Event with a count above 1", func() (string, error) {
 		count, err := st.eventCount(ctx, "one", "Synced")
 		if err != nil || count > 1 {
 			return "", err
 		}
-		return fmt.Sprintf("it is %d", count), nil
+		return fmt.Sprintf("the count is %d", count), nil
 	})
 }
 
@@ -179,15 +179,15 @@ func (h *harness) checkRights(s *server, mark int64, r rights) error {
 		}
 	}
 	for _, granted := range r.granted {
-		// Kubernetes' own controller knows no leader election.
+		// Kubernetes' sample controller has no leader election.
 		if !used[granted] && !(h.isReference && strings.Contains(granted, "/leases")) {
-			differences = append(differences, granted+" is granted and was not used")
+			differences = append(differences, granted+" is granted but was not used")
 		}
 	}
 	for what := range used {
 		if !slices.Contains(r.granted, what) {
-			differences = append(differences, what+" was used and is not granted by the manifest")
+			differences = append(differences, what+" was used but is not in the manifest")
 		}
 	}
-	return report("the controller's rights", differences)
+	return report("permissions of the controller", differences)
 }

@@ -1,6 +1,5 @@
-// client-go's shared informers, and kinformer itself, against `kinformer serve` under load. The load never ends, so a
-// state is compared as it was at the resource version of a list: an observer that has seen a pod which was created after
-// that list has seen everything before it.
+// client-go's shared informers, and kinformer itself, against `kinformer serve` under load. The load never ends, so the case compares the state
+// at the resource version of a list. It creates a pod after the list: once the observer has that pod, it has all changes up to the list.
 package main
 
 import (
@@ -32,7 +31,7 @@ var serveCases = []testCase{
 }
 
 const (
-	// A state is compared this many times, with at least so many changes between.
+	// The number of comparisons, and the least number of changes before each.
 	comparisons        = 3
 	changesBetweenEach = 200
 )
@@ -70,9 +69,9 @@ func informerAgainstLists(ctx context.Context, config *rest.Config, streaming bo
 		return fmt.Errorf("client-go's shared informer did not sync: %w", ctx.Err())
 	}
 	if used := streams.Load() > 0; used != streaming {
-		return fmt.Errorf("streaming list used: %t, wanted: %t", used, streaming)
+		return fmt.Errorf("client-go used a streaming list: %t, wanted: %t", used, streaming)
 	}
-	writer, err := dynamic.NewForConfig(config) // it sends JSON
+	writer, err := dynamic.NewForConfig(config) // sends JSON
 	if err != nil {
 		return err
 	}
@@ -96,12 +95,12 @@ func informerAgainstLists(ctx context.Context, config *rest.Config, streaming bo
 		return found, list.ResourceVersion, nil
 	})
 	if err == nil && streaming && streams.Load() != 1 {
-		err = fmt.Errorf("the streaming list was opened %d times", streams.Load())
+		err = fmt.Errorf("client-go opened %d streaming lists, wanted 1", streams.Load())
 	}
 	return errors.Join(err, r.check())
 }
 
-// serveWatch: what `kinformer watch` says of a served cluster under load, beside a raw watch and lists.
+// serveWatch compares `kinformer watch` of a `kinformer serve` under load with a raw watch and with lists.
 func serveWatch(ctx context.Context, h *harness) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -143,30 +142,32 @@ func serveWatch(ctx context.Context, h *harness) error {
 	if err != nil {
 		return errors.Join(err, w.check())
 	}
-	// The witness may lag behind: kinformer is held to it once it has come as far.
+	// The witness can lag behind kinformer. The comparison waits until the witness has all of kinformer's versions.
 	if err := errors.Join(witness.awaitVersion(ctx, w.record), s.process.stop()); err != nil {
 		return errors.Join(err, w.check())
 	}
 	return errors.Join(w.check(), comparePrefixes(w.record, witness))
 }
 
-// comparePrefixes holds an observer that has ended to a witness that went on: what it saw has nothing missing in the middle.
+// comparePrefixes compares an observer that has ended with a witness that continued. The changes of the observer must be those of the witness up
+// to the observer's last one, with none missing between.
 func comparePrefixes(observer, witness *record) error {
 	var differences []string
 	for id := range observer.log {
-		saw, happened := observer.historyOf(id), witness.historyOf(id)
-		end := len(happened)
-		for end > 0 && happened[end-1].version != saw[len(saw)-1].version {
+		observed, actual := observer.historyOf(id), witness.historyOf(id)
+		end := len(actual)
+		for end > 0 && actual[end-1].version != observed[len(observed)-1].version {
 			end--
 		}
-		if !follows(saw, happened[:end]) {
-			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, saw, happened))
+		if !follows(observed, actual[:end]) {
+			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, observed, actual))
 		}
 	}
-	return report(fmt.Sprintf("what %s saw, beside %s", observer.name, witness.name), differences)
+	return report(fmt.Sprintf("events of %s compared with %s", observer.name, witness.name), differences)
 }
 
-// compareWithLists lists, creates a pod, waits until the observer has seen that pod, and compares its state as of the list.
+// compareWithLists lists, creates a pod, waits until the observer has that pod, and compares the observer's state at the version of the list.
+// It does so several times.
 func compareWithLists(ctx context.Context, r *record, ended <-chan struct{}, client dynamic.Interface,
 	list func() (objects, string, error)) error {
 	for i := range comparisons {
@@ -193,7 +194,7 @@ func compareWithLists(ctx context.Context, r *record, ended <-chan struct{}, cli
 	return nil
 }
 
-// parseRawPods reads a PodList as the server sends it: its items have no kind of their own.
+// parseRawPods parses a PodList as the server sends it. The items of a PodList have no kind and no apiVersion.
 func parseRawPods(text []byte) (objects, string, error) {
 	var list struct {
 		Metadata struct{ ResourceVersion string }
@@ -217,7 +218,7 @@ func parseRawPods(text []byte) (objects, string, error) {
 	return found, list.Metadata.ResourceVersion, nil
 }
 
-// plainPod is what client-go's type of a pod holds.
+// plainPod converts a *corev1.Pod to decoded JSON, without managedFields.
 func plainPod(pod any) (object, error) {
 	copied := pod.(*corev1.Pod).DeepCopy()
 	copied.APIVersion, copied.Kind = "v1", "Pod"
@@ -231,7 +232,7 @@ func plainPod(pod any) (object, error) {
 	return obj, err
 }
 
-// countStreams counts the streaming lists that a client opens and the server grants.
+// countStreams counts the streaming lists to which the server responds with 200.
 type countStreams struct {
 	next    http.RoundTripper
 	granted *atomic.Int32
@@ -245,7 +246,7 @@ func (c countStreams) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// streamingListGate switches client-go's streaming list in this process; other features stay as they are.
+// streamingListGate sets the feature WatchListClient of client-go in this process. Other features do not change.
 type streamingListGate struct {
 	clientfeatures.Gates
 	on bool
@@ -258,7 +259,7 @@ func (g streamingListGate) Enabled(feature clientfeatures.Feature) bool {
 	return g.Gates.Enabled(feature)
 }
 
-// setStreamingList sets the gate and gives the function that sets it back.
+// setStreamingList sets the gate, and returns the function that restores the old one.
 func setStreamingList(on bool) func() {
 	before := clientfeatures.FeatureGates()
 	clientfeatures.ReplaceFeatureGates(streamingListGate{before, on})

@@ -1,5 +1,5 @@
-// client-go's shared informers against `kinformer serve` over TLS: let in by the token of its kubeconfig, and by a client
-// certificate that a CA of this program's own has signed.
+// client-go's shared informers against `kinformer serve` over TLS, with the token of its kubeconfig, and with a client certificate that a CA of
+// the judge has signed.
 package main
 
 import (
@@ -45,23 +45,23 @@ func servedWithToken(ctx context.Context, h *harness) error {
 	}
 	wrong := rest.AnonymousClientConfig(config)
 	wrong.BearerToken = "wrong"
-	if err := refusedAs(ctx, wrong, apierrors.IsUnauthorized); err != nil {
+	if err := checkListError(ctx, wrong, apierrors.IsUnauthorized); err != nil {
 		return err
 	}
-	if err := refusedAs(ctx, rest.AnonymousClientConfig(config), apierrors.IsForbidden); err != nil {
+	if err := checkListError(ctx, rest.AnonymousClientConfig(config), apierrors.IsForbidden); err != nil {
 		return err
 	}
 	return informerAgainstLists(ctx, config, true)
 }
 
-// refusedAs tells whether a list of pods fails as it should.
-func refusedAs(ctx context.Context, config *rest.Config, as func(error) bool) error {
+// checkListError checks that a list of pods fails with the wanted kind of error.
+func checkListError(ctx context.Context, config *rest.Config, as func(error) bool) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
 	if _, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1}); !as(err) {
-		return fmt.Errorf("a list without the right credentials was answered with: %v", err)
+		return fmt.Errorf("list of pods with wrong or no credentials: unexpected result %v", err)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func servedWithCertificate(ctx context.Context, h *harness) error {
 		return err
 	}
 	if _, err := client.CoreV1().Secrets("").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) {
-		return fmt.Errorf("secrets are for nobody in dev, but a list of them was answered with: %v", err)
+		return fmt.Errorf("list of secrets as a member of dev: %v, wanted forbidden", err)
 	}
 	return informerAgainstLists(ctx, config, true)
 }

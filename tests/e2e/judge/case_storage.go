@@ -1,5 +1,5 @@
-// What a server refuses, keeps and adds when objects are written and deleted: RBAC's escalation check, resourceNames, finalizers, propagation
-// policies, validation, versions of custom resources. The same requests against the real server and `kinformer serve`.
+// Writes and deletions that the server checks or completes: RBAC's escalation check, resourceNames, finalizers, propagation policies, validation,
+// versions of custom resources. The same commands run against the real server and `kinformer serve`.
 package main
 
 import (
@@ -7,7 +7,7 @@ import (
 	"regexp"
 )
 
-// compareServing is a compareCase in which the embedded server runs with these flags.
+// compareServing is a compareCase in which `kinformer serve` runs with these flags.
 func compareServing(name string, flags []string, steps []step) testCase {
 	return testCase{name: name, kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
 		return sameResponses(ctx, h, steps, flags...)
@@ -79,7 +79,7 @@ var storageCases = []testCase{
 		{command: "delete -f - --raw /api/v1/namespaces/NS/configmaps/x", input: `{"orphanDependents":true,"propagationPolicy":"Orphan"}`},
 		{command: "delete -f - --raw /api/v1/namespaces/NS/configmaps/x", input: `{"dryRun":["No"]}`},
 		{command: "create job j --image=example.com/j:1"},
-		{command: "delete --raw /apis/batch/v1/namespaces/NS/jobs/j", loose: true},
+		{command: "delete --raw /apis/batch/v1/namespaces/NS/jobs/j", ignoreOutput: true},
 		{command: "get job j -o jsonpath={.metadata.finalizers}{.metadata.generation}"},
 		{command: "create -f -", input: mapWith(`"name":"w","finalizers":["bad","a b/c"]`)},
 		{command: "create -f -", input: mapWith(`"name":"w","finalizers":["orphan","foregroundDeletion"]`)},
@@ -96,7 +96,7 @@ var storageCases = []testCase{
 	compareCase("serve-versions", []step{
 		{command: "create -f -", input: versionsText},
 		{command: "wait --for=condition=Established crd/foos.NS.example.com --timeout=30s"},
-		{command: "get --raw /apis/NS.example.com/v1/namespaces/NS/foos", loose: true, retry: true},
+		{command: "get --raw /apis/NS.example.com/v1/namespaces/NS/foos", ignoreOutput: true, retry: true},
 		{command: "get --raw /apis/NS.example.com"},
 		{command: "create -f -", input: `{"apiVersion":"NS.example.com/v1","kind":"Foo","metadata":{"name":"f"},"spec":{"a":"1","replicas":2}}`},
 		{command: "get foos.v1beta2.NS.example.com f -o yaml"},
@@ -131,7 +131,7 @@ const versionsText = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomReso
 
 const fooSchema = `"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"string"},"replicas":{"type":"integer"}}},"status":{"type":"object","properties":{"replicas":{"type":"integer"}}}}}}`
 
-// The first line of what is wrong: the real server shows a difference of Go's structures below it.
+// firstLine matches the lines to compare. Below them the real server prints a diff of Go structures.
 var firstLine = regexp.MustCompile(`is invalid|^\* |^[a-z.]+/`)
 
 func validationSteps() []step {

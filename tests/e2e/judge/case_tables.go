@@ -1,4 +1,4 @@
-// The tables of `kinformer get`, made of its cache, beside those that the server makes and kubectl prints: byte for byte.
+// The tables of `kinformer get`, which kinformer makes from its cache, compared byte for byte with kubectl's, which the server makes.
 package main
 
 import (
@@ -80,7 +80,7 @@ const tableObjects = `{"apiVersion":"v1","kind":"List","items":[
 {"apiVersion":"furniture.example.com/v1","kind":"Table","metadata":{"name":"odd"},"spec":{"legs":"four","height":2,"drawers":3,"made":"then"}}
 ]}`
 
-// What no controller writes here.
+// tableStatuses are statuses that the case writes, since no controller does.
 var tableStatuses = []struct{ object, status string }{
 	{"node/t1", `{"conditions":[{"type":"Ready","status":"True"}],"addresses":[{"type":"InternalIP","address":"192.0.2.1"}],"nodeInfo":{"kubeletVersion":"v1.36.3","osImage":"an OS","kernelVersion":"6.1","architecture":"amd64","containerRuntimeVersion":"cri://1","bootID":"","kubeProxyVersion":"","machineID":"","operatingSystem":"linux","systemUUID":""}}`},
 	{"pod/runs", `{"phase":"Running","podIP":"192.0.2.9","podIPs":[{"ip":"192.0.2.9"}],"conditions":[{"type":"x/y","status":"True"}],"containerStatuses":[{"name":"c","ready":true,"restartCount":3,"image":"","imageID":"","state":{"running":{}},"lastState":{"terminated":{"exitCode":1,"finishedAt":"2024-01-01T00:00:00Z"}}},{"name":"d","ready":false,"restartCount":0,"image":"","imageID":"","state":{"running":{}}}]}`},
@@ -127,7 +127,7 @@ func getTables(ctx context.Context, k kubectl, connection ...string) error {
 		commands = append(commands, []string{resource}, []string{resource, "-o", "wide"})
 	}
 	commands = append(commands, []string{"pods", "-A", "-o", "wide"}, []string{"pods", "--show-labels", "-L", "app,none"}, []string{"pod", "runs", "--no-headers"},
-		[]string{"flowschemas", "--sort-by", ".metadata.name"}, // else the server's order, which is that of their precedence
+		[]string{"flowschemas", "--sort-by", ".metadata.name"}, // without this, the server sorts them by precedence
 		[]string{"deployments,services,configmaps,events"}, []string{"pods", "--sort-by", ".metadata.name"}, []string{"services", "-A", "--no-headers", "-o", "wide"})
 	var differences []string
 	for _, words := range commands {
@@ -139,13 +139,14 @@ func getTables(ctx context.Context, k kubectl, connection ...string) error {
 			differences = append(differences, difference)
 		}
 	}
-	if err := k.runAll(ctx, "delete crd tables.furniture.example.com"); err != nil { // other cases compare which resources there are
+	if err := k.runAll(ctx, "delete crd tables.furniture.example.com"); err != nil { // other cases compare the list of resources
 		return err
 	}
-	return report("tables, beside kubectl's", differences)
+	return report("tables compared with kubectl's", differences)
 }
 
-// compareTable asks kubectl before and after: only where both say the same no age has changed in between.
+// compareTable runs kubectl before and after kinformer, and retries until both outputs of kubectl are the same: then no age has changed
+// meanwhile.
 func compareTable(ctx context.Context, k kubectl, words, connection []string) (string, error) {
 	words = append([]string{"get", "-n", "tables"}, words...)
 	argv := append(append([]string{k.h.kinformer}, words...), connection...)

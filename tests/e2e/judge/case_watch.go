@@ -1,5 +1,5 @@
-// `kinformer watch` of three resources while kubectl makes one change after the other: each is told once and in order,
-// and what they add up to is what kubectl lists. With the server's streaming list, and without it.
+// `kinformer watch` of three resources while kubectl makes changes. kinformer notifies of each change once and in order, and its state equals
+// kubectl's list. With streaming lists and without.
 package main
 
 import (
@@ -20,9 +20,9 @@ var watchCases = []testCase{
 
 const watchedResources = "pods,deployments,namespaces"
 
-// script is what kubectl does, and what each step must be told as. A pod gets its deletionTimestamp first, then it goes; a
-// namespace stays, terminating, until someone empties and finalizes it.
-var script = []struct{ command, told string }{
+// script has kubectl's commands and the expected notifications of each. The deletion of a pod first sets its deletionTimestamp, then removes the
+// pod. A deleted namespace stays terminating until it is finalized.
+var script = []struct{ command, notified string }{
 	{"create namespace e2e-new", "ADDED Namespace e2e-new"},
 	{"label namespace e2e-new stage=one", "MODIFIED Namespace e2e-new"},
 	{"run c -n e2e --image=example.com/c:1 --labels=app=c", "ADDED Pod e2e/c"},
@@ -43,7 +43,7 @@ var script = []struct{ command, told string }{
 	{"create deployment web -n e2e --image=example.com/web:2 --replicas=5", "ADDED Deployment e2e/web"},
 	{"delete namespace e2e-new --wait=false", "MODIFIED Namespace e2e-new"},
 	{"finalize e2e-new", "DELETED Namespace e2e-new"},
-	// The last one of each resource: once they are told, everything before them is.
+	// The last object of each resource: once kinformer has notified of it, kinformer has notified of all changes before.
 	{"create namespace e2e-last", "ADDED Namespace e2e-last"},
 	{"run last -n e2e --image=example.com/last:1", "ADDED Pod e2e/last"},
 	{"create deployment last -n e2e --image=example.com/last:1", "ADDED Deployment e2e/last"},
@@ -90,8 +90,8 @@ func watchReal(ctx context.Context, h *harness, streaming bool, flags ...string)
 	if err := compareObjects("after SYNCED", w.snapshot(), before); err != nil {
 		return err
 	}
-	if told := w.changeCount(); told != 0 {
-		return fmt.Errorf("%d changes told before there was one", told)
+	if notified := w.changeCount(); notified != 0 {
+		return fmt.Errorf("%d notifications before the first change, wanted none", notified)
 	}
 
 	for _, step := range script {
@@ -121,7 +121,7 @@ func watchReal(ctx context.Context, h *harness, streaming bool, flags ...string)
 	)
 }
 
-// perform runs one line of kubectl; "finalize NAME" is the namespace controller's part, which no controller does here.
+// perform runs one kubectl command. "finalize NAME" finalizes a namespace, in place of the namespace controller.
 func perform(ctx context.Context, k kubectl, command string) error {
 	name, isFinalize := strings.CutPrefix(command, "finalize ")
 	if !isFinalize {
@@ -138,11 +138,11 @@ func perform(ctx context.Context, k kubectl, command string) error {
 	return err
 }
 
-// compareScript holds what was told to the script, independently of any other observer.
+// compareScript compares the notifications with the script.
 func compareScript(r *record) error {
 	want := map[string][]string{}
 	for _, step := range script {
-		words := strings.Fields(step.told) // changes, kind and name
+		words := strings.Fields(step.notified) // changes, kind and name
 		id := strings.Join(words[len(words)-2:], " ")
 		want[id] = append(want[id], words[:len(words)-2]...)
 	}
@@ -153,17 +153,17 @@ func compareScript(r *record) error {
 		}
 	}
 	for text, kinds := range want {
-		var told []string
+		var notified []string
 		for _, c := range r.historyOf(parseIdentity(text)) {
 			if c.kind != initialChange {
-				told = append(told, c.kind)
+				notified = append(notified, c.kind)
 			}
 		}
-		if strings.Join(told, " ") != strings.Join(kinds, " ") {
-			differences = append(differences, fmt.Sprintf("%s: told %v, done %v", text, told, kinds))
+		if strings.Join(notified, " ") != strings.Join(kinds, " ") {
+			differences = append(differences, fmt.Sprintf("%s: notified of %v, wanted %v", text, notified, kinds))
 		}
 	}
-	return report("what was told, beside the script", differences)
+	return report("notifications compared with the script", differences)
 }
 
 func parseIdentity(text string) identity {
@@ -175,8 +175,8 @@ func parseIdentity(text string) identity {
 	return identity{kind, namespace, name}
 }
 
-// compareRequests holds kinformer's requests to what they should be: the streaming list alone where the server has it,
-// else one refused attempt, a list and a watch. A quiet server sees no others.
+// compareRequests checks kinformer's requests for each resource: one streaming list alone, or, without streaming lists, at most one attempt with
+// an error response, one list and one watch.
 func compareRequests(s *server, streaming bool) error {
 	requests, _, err := s.requests(0)
 	if err != nil {
@@ -188,7 +188,7 @@ func compareRequests(s *server, streaming bool) error {
 		lists := count(requests, resource, isPlainList)
 		watches := count(requests, resource, isPlainWatch)
 		if streaming && (streams != 1 || lists != 0 || watches != 0) || !streaming && (streams > 1 || lists != 1 || watches != 1) {
-			differences = append(differences, fmt.Sprintf("%s: %d streaming lists, %d lists, %d watches", resource, streams,
+			differences = append(differences, fmt.Sprintf("%s: unexpected %d streaming lists, %d lists, %d watches", resource, streams,
 				lists, watches))
 		}
 	}

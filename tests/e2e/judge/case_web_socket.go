@@ -1,7 +1,8 @@
-// Watches over WebSockets, from the real server and from `kinformer serve`: the same messages come.
+// Watches over WebSockets, from the real server and from `kinformer serve`. Both must send the same messages.
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -29,25 +30,25 @@ var webSocketCases = []testCase{
 }
 
 func sameMessages(ctx context.Context, h *harness, flags ...string) error {
-	_, configs, err := h.bothConfigs(ctx, flags...)
+	_, restConfigs, err := h.bothConfigs(ctx, flags...)
 	if err != nil {
 		return err
 	}
-	want, err := messagesOf(ctx, configs.real)
+	want, err := messagesOf(ctx, restConfigs.real)
 	if err != nil {
 		return fmt.Errorf("the real server: %w", err)
 	}
-	found, err := messagesOf(ctx, configs.served)
+	found, err := messagesOf(ctx, restConfigs.served)
 	if err != nil {
 		return fmt.Errorf("kinformer serve: %w", err)
 	}
 	if len(want) < 5 || !reflect.DeepEqual(want, found) {
-		return fmt.Errorf("real:\n%s\nserve:\n%s", strings.Join(want, "\n"), strings.Join(found, "\n"))
+		return fmt.Errorf("wanted the same messages, at least 5; real:\n%s\nserve:\n%s", strings.Join(want, "\n"), strings.Join(found, "\n"))
 	}
 	return nil
 }
 
-// messagesOf makes changes under a watch, and gives the messages until the server ends it.
+// messagesOf makes changes during a watch, and returns the messages until the server ends the watch.
 func messagesOf(ctx context.Context, config *rest.Config) ([]string, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -84,7 +85,7 @@ func messagesOf(ctx context.Context, config *rest.Config) ([]string, error) {
 	for {
 		var text string
 		if err := websocket.Message.Receive(connection, &text); err != nil {
-			connection.Close() // the server has closed it already
+			connection.Close() // the server has closed its side
 			return append(messages, err.Error()), nil
 		}
 		var event struct {
@@ -94,7 +95,7 @@ func messagesOf(ctx context.Context, config *rest.Config) ([]string, error) {
 		if err := json.Unmarshal([]byte(text), &event); err != nil {
 			return nil, errors.Join(err, connection.Close())
 		}
-		stripRun(event.Object)
+		stripVariableFields(event.Object)
 		written, err := json.Marshal(event.Object)
 		if err != nil {
 			return nil, err
@@ -116,17 +117,10 @@ func dial(ctx context.Context, config *rest.Config, path string) (*websocket.Con
 	if tlsConfig != nil {
 		tlsConfig.NextProtos = []string{"http/1.1"}
 	}
-	socket.TlsConfig = orNew(tlsConfig)
+	socket.TlsConfig = cmp.Or(tlsConfig, &tls.Config{})
 	socket.Header = http.Header{}
 	if config.BearerToken != "" {
 		socket.Header.Set("Authorization", "Bearer "+config.BearerToken)
 	}
 	return socket.DialContext(ctx)
-}
-
-func orNew(config *tls.Config) *tls.Config {
-	if config == nil {
-		return &tls.Config{}
-	}
-	return config
 }

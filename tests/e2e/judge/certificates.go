@@ -1,4 +1,4 @@
-// Certificates that the judge makes, to take the place of a server's.
+// Certificates that the judge makes to replace those of a server.
 package main
 
 import (
@@ -30,7 +30,8 @@ type issuer struct {
 	key         *ecdsa.PrivateKey
 }
 
-// issue makes a certificate, signed by another one or, without one, by itself, and gives it and its key as PEM.
+// issue makes a certificate that the issuer signs, and returns the certificate as an issuer, the certificate as PEM, and its key as PEM. A nil
+// issuer makes a self-signed certificate.
 func (from *issuer) issue(template *x509.Certificate) (*issuer, []byte, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -61,15 +62,16 @@ func readIssuer(dir, name string) (*issuer, error) {
 	certBlock, _ := pem.Decode(certText)
 	keyBlock, _ := pem.Decode(keyText)
 	if certBlock == nil || keyBlock == nil {
-		return nil, fmt.Errorf("%s in %s is no PEM", name, dir)
+		return nil, fmt.Errorf("%s.crt or %s.key in %s is not PEM", name, name, dir)
 	}
 	certificate, err := x509.ParseCertificate(certBlock.Bytes)
 	key, keyErr := x509.ParseECPrivateKey(keyBlock.Bytes)
 	return &issuer{certificate, key}, errors.Join(err, keyErr)
 }
 
-// renew gives the server a certificate of a new authority, the case's ca.crt that authority alone, the case's
-// kinformer.crt and .key a new pair of the old authority, which the server still takes from clients; and kubectl the new authority.
+// renew replaces the certificate of the server by one of a new CA, and updates the CA in kubectl's kubeconfig. In the directory of the case,
+// ca.crt becomes the new CA alone, and kinformer.crt and kinformer.key a new pair that the old CA signed: the server still accepts clients
+// of the old CA. renew returns the new CA.
 func (s *server) renew(h *harness) (*x509.CertPool, error) {
 	old, err := readIssuer(s.dir, "ca")
 	if err != nil {

@@ -1,5 +1,5 @@
-// An HTTP/2 server before a kube-apiserver, which does what a load balancer or an API server that is about to stop does: it takes no more
-// streams on a connection (GOAWAY), and ends or cuts those that it has.
+// An HTTP/2 server in front of a kube-apiserver. It behaves like a load balancer, or like an API server that shuts down: it sends GOAWAY on its
+// connections, and ends or cuts their streams.
 package main
 
 import (
@@ -21,28 +21,28 @@ type front struct {
 	server   *server
 	to       *http.Transport
 	tls      *tls.Config
-	streams  int // of one connection at most; 0: as many as Go allows
+	streams  int // limit of concurrent streams on one connection; 0: Go's default
 	listener net.Listener
 
-	mu        sync.Mutex
-	turn      *turn             // takes new connections
-	open      map[net.Conn]bool // the clients' connections
-	accepted  int
-	saysClose bool // each answer has its connection take no more streams, as kube-apiserver's --goaway-chance does
-	protocols map[string]int
+	mu               sync.Mutex
+	instance         *instance         // accepts new connections
+	open             map[net.Conn]bool // the clients' connections
+	accepted         int
+	closesConnection bool // send GOAWAY with each response, as kube-apiserver's --goaway-chance does
+	protocols        map[string]int
 }
 
-// turn is a server of the front's: it serves until another one takes its place.
-type turn struct {
+// instance is one HTTP server of the front. It accepts connections until goAway replaces it. It implements net.Listener and http.Handler.
+type instance struct {
 	front   *front
 	server  *http.Server
 	waiting chan net.Conn
-	closed  chan struct{} // takes no more connections
-	ended   chan struct{} // its answers end where they are
+	closed  chan struct{} // closed when the instance accepts no more connections
+	ended   chan struct{} // closed when the open responses must end
 	once    sync.Once
 }
 
-// openFront leads to the server, and ends with close.
+// openFront starts a front of the server. The caller ends the front with close.
 func (h *harness) openFront(s *server, streams int) (*front, error) {
 	certificate, err := tls.LoadX509KeyPair(s.file("server.crt"), s.file("server.key"))
 	if err != nil {
@@ -54,7 +54,7 @@ func (h *harness) openFront(s *server, streams int) (*front, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(authority) {
-		return nil, errors.New("ca.crt is no PEM")
+		return nil, errors.New("ca.crt is not PEM")
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,7 +64,7 @@ func (h *harness) openFront(s *server, streams int) (*front, error) {
 		to:   &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true},
 		tls:  &tls.Config{Certificates: []tls.Certificate{certificate}},
 		open: map[net.Conn]bool{}, protocols: map[string]int{}}
-	f.turn = f.newTurn()
+	f.instance = f.newInstance()
 	go f.accept()
 	return f, nil
 }
@@ -76,7 +76,7 @@ func (f *front) accept() {
 			return
 		}
 		f.mu.Lock()
-		now := f.turn
+		now := f.instance
 		f.accepted++
 		f.mu.Unlock()
 		select {
@@ -87,15 +87,15 @@ func (f *front) accept() {
 	}
 }
 
-func (f *front) newTurn() *turn {
-	t := &turn{front: f, waiting: make(chan net.Conn), closed: make(chan struct{}), ended: make(chan struct{})}
-	t.server = &http.Server{Handler: t, TLSConfig: f.tls.Clone(), ConnState: f.note,
+func (f *front) newInstance() *instance {
+	t := &instance{front: f, waiting: make(chan net.Conn), closed: make(chan struct{}), ended: make(chan struct{})}
+	t.server = &http.Server{Handler: t, TLSConfig: f.tls.Clone(), ConnState: f.trackConnection,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: f.streams}}
 	go func() { _ = t.server.ServeTLS(t, "", "") }()
 	return t
 }
 
-func (t *turn) Accept() (net.Conn, error) {
+func (t *instance) Accept() (net.Conn, error) {
 	select {
 	case client := <-t.waiting:
 		return client, nil
@@ -104,14 +104,14 @@ func (t *turn) Accept() (net.Conn, error) {
 	}
 }
 
-func (t *turn) Addr() net.Addr { return t.front.listener.Addr() }
+func (t *instance) Addr() net.Addr { return t.front.listener.Addr() }
 
-func (t *turn) Close() error {
+func (t *instance) Close() error {
 	t.once.Do(func() { close(t.closed) })
 	return nil
 }
 
-func (f *front) note(client net.Conn, state http.ConnState) {
+func (f *front) trackConnection(client net.Conn, state http.ConnState) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch state {
@@ -122,12 +122,12 @@ func (f *front) note(client net.Conn, state http.ConnState) {
 	}
 }
 
-// ServeHTTP passes an answer on as it comes, and ends it in order where the turn is told to.
-func (t *turn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP forwards the request, and forwards the response as it arrives. When the instance ends its responses, the response ends normally.
+func (t *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := t.front
 	f.mu.Lock()
 	f.protocols[r.Proto]++
-	saysClose := f.saysClose
+	closesConnection := f.closesConnection
 	f.mu.Unlock()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -151,7 +151,7 @@ func (t *turn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.Header()[name] = values
 		}
 	}
-	if saysClose {
+	if closesConnection {
 		w.Header().Set("Connection", "close")
 	}
 	w.WriteHeader(response.StatusCode)
@@ -174,49 +174,49 @@ func (t *turn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			case <-t.ended:
 				return
 			default:
-				panic(http.ErrAbortHandler) // the client is to know that it was cut
+				panic(http.ErrAbortHandler) // resets the stream, so that the client sees the error
 			}
 		}
 	}
 }
 
-// goAway has all connections take no more streams; what they have goes on. It gives the turn that is over.
-func (f *front) goAway() *turn {
-	next := f.newTurn()
+// goAway sends GOAWAY on all connections; their open streams continue. New connections get a new instance. goAway returns the old one.
+func (f *front) goAway() *instance {
+	next := f.newInstance()
 	f.mu.Lock()
-	old := f.turn
-	f.turn = next
+	old := f.instance
+	f.instance = next
 	f.mu.Unlock()
 	_ = old.Close()
 	go func() { _ = old.server.Shutdown(context.Background()) }()
 	return old
 }
 
-// end ends a turn's answers as if they were whole; Go closes the connections then.
-func (t *turn) end() { close(t.ended) }
+// endResponses ends all responses of an instance as complete ones. The HTTP server then closes the connections.
+func (t *instance) endResponses() { close(t.ended) }
 
-// cut closes its connections.
-func (t *turn) cut() { _ = t.server.Close() }
+// cut closes the connections of an instance.
+func (t *instance) cut() { _ = t.server.Close() }
 
-func (f *front) announce(saysClose bool) {
+func (f *front) setCloseConnection(closesConnection bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.saysClose = saysClose
+	f.closesConnection = closesConnection
 }
 
-// connections are those that are open, and all that there were.
+// connections returns the number of open connections and of all connections so far.
 func (f *front) connections() (open, accepted int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.open), f.accepted
 }
 
-// onlyHTTP2 is an error where a request came by another protocol.
+// onlyHTTP2 returns an error if a request used another protocol, or if there was none.
 func (f *front) onlyHTTP2() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.protocols) != 1 || f.protocols["HTTP/2.0"] == 0 {
-		return fmt.Errorf("not all requests came over HTTP/2: %v", f.protocols)
+		return fmt.Errorf("not all requests used HTTP/2: %v", f.protocols)
 	}
 	return nil
 }
@@ -224,14 +224,14 @@ func (f *front) onlyHTTP2() error {
 func (f *front) close() {
 	_ = f.listener.Close()
 	f.mu.Lock()
-	now := f.turn
+	now := f.instance
 	f.mu.Unlock()
 	_ = now.Close()
 	now.cut()
 	f.to.CloseIdleConnections()
 }
 
-// connectedFront is a front of the server, and kinformer's flags to reach the server through it.
+// connectedFront starts a front of the server, and returns it with kinformer's flags to connect through it.
 func (h *harness) connectedFront(s *server, streams int) (*front, []string, error) {
 	f, err := h.openFront(s, streams)
 	if err != nil {

@@ -1,5 +1,5 @@
-// A TCP proxy in the judge: between a client and one server or another, or an apiserver and its etcd. It can be shut, sent
-// elsewhere, and cut, and it can keep back what the server says.
+// A TCP proxy in the judge, between a client and a server, or between a kube-apiserver and its etcd. It can cut its connections, refuse new
+// ones, redirect them to another server, and hold back the bytes of the server.
 package main
 
 import (
@@ -8,37 +8,37 @@ import (
 )
 
 type gate struct {
-	address string // of the gate, while it is shut too
+	address string // of the gate; kept while the gate is shut
 
 	mu          sync.Mutex
-	listener    net.Listener // nil: shut, connections are refused
-	moved       *sync.Cond   // told of each change of isHolding, and of connections that were cut
-	network, to string       // where new connections lead
-	isHolding   bool
-	open        map[*passage]bool
-	accepted    int // connections so far
+	listener    net.Listener // nil: the gate is shut and refuses connections
+	changed     *sync.Cond   // signalled when isHeld changes or a connection ends
+	network, to string       // the target of new connections
+	isHeld      bool
+	open        map[*connectionPair]bool
+	accepted    int // number of connections so far
 }
 
-// passage is one connection through the gate.
-type passage struct {
+// connectionPair is one connection through the gate.
+type connectionPair struct {
 	client, server net.Conn
 	isCut          bool
-	isDropped      bool // what is said goes nowhere, and neither side is told
+	isHalfOpen     bool // the gate drops the bytes and the ends of both sides
 }
 
-// openGate leads to an address ("tcp" or "unix"), and ends with the case.
+// openGate opens a gate to an address; network is "tcp" or "unix". The gate is shut at the end of the case.
 func (h *harness) openGate(network, to string) (*gate, error) {
 	return h.openGateAt("127.0.0.1:0", network, to)
 }
 
-// openGateAt listens at an address of its own.
+// openGateAt does the same and listens at the address at.
 func (h *harness) openGateAt(at, network, to string) (*gate, error) {
 	listener, err := net.Listen("tcp", at)
 	if err != nil {
 		return nil, err
 	}
-	g := &gate{address: listener.Addr().String(), listener: listener, network: network, to: to, open: map[*passage]bool{}}
-	g.moved = sync.NewCond(&g.mu)
+	g := &gate{address: listener.Addr().String(), listener: listener, network: network, to: to, open: map[*connectionPair]bool{}}
+	g.changed = sync.NewCond(&g.mu)
 	h.gates = append(h.gates, g)
 	go g.serve(listener)
 	return g, nil
@@ -58,36 +58,36 @@ func (g *gate) serve(listener net.Listener) {
 			_ = client.Close()
 			continue
 		}
-		p := &passage{client: client, server: server}
+		p := &connectionPair{client: client, server: server}
 		g.mu.Lock()
 		g.open[p] = true
 		g.accepted++
-		if g.listener != listener || g.to != to { // meanwhile
-			g.end(p)
+		if g.listener != listener || g.to != to { // shut or redirected during the dial
+			g.closePair(p)
 		}
 		g.mu.Unlock()
-		go g.pass(p, server, client, false)
-		go g.pass(p, client, server, true)
+		go g.forward(p, server, client, false)
+		go g.forward(p, client, server, true)
 	}
 }
 
-func (g *gate) pass(p *passage, to, from net.Conn, isHeld bool) {
+func (g *gate) forward(p *connectionPair, to, from net.Conn, fromServer bool) {
 	block := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(block)
 		g.mu.Lock()
-		for isHeld && g.isHolding && !p.isCut {
-			g.moved.Wait()
+		for fromServer && g.isHeld && !p.isCut {
+			g.changed.Wait()
 		}
-		isCut, isDropped := p.isCut, p.isDropped
+		isCut, isHalfOpen := p.isCut, p.isHalfOpen
 		g.mu.Unlock()
-		if isDropped && (n > 0 || err != nil && !isCut) {
+		if isHalfOpen && (n > 0 || err != nil && !isCut) {
 			if err == nil {
 				continue
 			}
 			g.mu.Lock()
-			for !p.isCut { // the other side is not told of an end, either
-				g.moved.Wait()
+			for !p.isCut { // drops the end of the connection, too
+				g.changed.Wait()
 			}
 			g.mu.Unlock()
 			return
@@ -98,32 +98,32 @@ func (g *gate) pass(p *passage, to, from net.Conn, isHeld bool) {
 		}
 		if isCut || err != nil {
 			g.mu.Lock()
-			g.end(p)
+			g.closePair(p)
 			g.mu.Unlock()
 			return
 		}
 	}
 }
 
-// end closes a connection; the caller holds the lock.
-func (g *gate) end(p *passage) {
+// closePair closes a connection. The caller holds the lock.
+func (g *gate) closePair(p *connectionPair) {
 	p.isCut = true
 	delete(g.open, p)
 	_ = p.client.Close()
 	_ = p.server.Close()
-	g.moved.Broadcast()
+	g.changed.Broadcast()
 }
 
-// cut ends all connections.
+// cut closes all connections.
 func (g *gate) cut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for p := range g.open {
-		g.end(p)
+		g.closePair(p)
 	}
 }
 
-// shut ends all connections and refuses new ones until lead.
+// shut closes all connections and refuses new ones until redirect.
 func (g *gate) shut() {
 	g.mu.Lock()
 	if g.listener != nil {
@@ -134,8 +134,8 @@ func (g *gate) shut() {
 	g.cut()
 }
 
-// lead ends the connections; new ones lead to this address.
-func (g *gate) lead(network, to string) error {
+// redirect closes all connections, sets the target of new ones, and accepts connections again if the gate was shut.
+func (g *gate) redirect(network, to string) error {
 	g.mu.Lock()
 	var err error
 	g.network, g.to = network, to
@@ -149,24 +149,24 @@ func (g *gate) lead(network, to string) error {
 	return err
 }
 
-// hold keeps back what the server says, on connections that stay open.
-func (g *gate) hold(isHolding bool) {
+// hold starts or ends holding back the bytes of the server. The connections stay open.
+func (g *gate) hold(isHeld bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.isHolding = isHolding
-	g.moved.Broadcast()
+	g.isHeld = isHeld
+	g.changed.Broadcast()
 }
 
-// drop makes the connections that are open now half-open ones: what either side says is lost, and so is its end.
-func (g *gate) drop() {
+// makeHalfOpen makes the open connections half-open: the gate drops the bytes of both sides, and the end of either side.
+func (g *gate) makeHalfOpen() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for p := range g.open {
-		p.isDropped = true
+		p.isHalfOpen = true
 	}
 }
 
-// connections counts all that were made so far.
+// connections returns the number of connections so far.
 func (g *gate) connections() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,4 +1,4 @@
-// What a case works with: the programs, directories, servers, and the ends of all of them.
+// The harness of a case: programs, directories and servers, and their cleanup.
 package main
 
 import (
@@ -22,18 +22,18 @@ const apiserverName = "apiserver"
 
 type harness struct {
 	kinformer, bin, work string
-	examples             string // directory of the examples' sources and manifests
-	clients              string // directory of the programs that use other clients
-	isReference          bool   // Go's programs are in the place of ours
+	examples             string // directory with the sources and manifests of the examples
+	clients              string // directory of tests/clients
+	isReference          bool   // the programs under test are the Go references
 
 	caseName  string
 	caseDir   string
-	processes []*process // the case's own; ended with it
-	gates     []*gate    // likewise
-	shared    *server    // one apiserver for the cases that leave it as it is
-	withFoos  *server    // likewise, with the resource of the sample controller
+	processes []*process // of this case; endCase stops them
+	gates     []*gate    // of this case; endCase shuts them
+	shared    *server    // the kube-apiserver of the cases that leave it usable for others; nil: not started
+	withFoos  *server    // the same, with the resource Foo of the sample controller
 
-	programs []programResult // what the programs of other clients said so far
+	programs []programResult // results of the programs of tests/clients so far
 }
 
 func (h *harness) beginCase(name string) {
@@ -42,15 +42,15 @@ func (h *harness) beginCase(name string) {
 	h.processes = nil
 }
 
-// endCase stops what the case started, last first; where the case failed, it tells what their logs say.
+// endCase stops the processes of the case, in reverse order. If the case failed, the error has the ends of their logs.
 func (h *harness) endCase(failed bool) error {
 	var errs []error
 	for i := len(h.processes) - 1; i >= 0; i-- {
 		p := h.processes[i]
-		// What failed comes first; then kinformer's own words, and a server's where it ended unasked.
+		// The log of a server is shown only if the server exited by itself.
 		isServer := p.name == apiserverName || p.name == controllerManagerName
 		if tail := p.logTail(); failed && tail != "" && (!isServer || !p.running() && p.err != nil && !p.killed) {
-			errs = append(errs, fmt.Errorf("%s says:\n  %s", p.name, tail))
+			errs = append(errs, fmt.Errorf("end of the log of %s:\n  %s", p.name, tail))
 		}
 		if err := p.stop(); !failed {
 			errs = append(errs, err)
@@ -90,7 +90,7 @@ func (h *harness) start(name string, onLine func([]byte), argv ...string) (*proc
 	return p, err
 }
 
-// run runs a program to its end and gives its standard output; a failure carries its standard error.
+// run runs a program to its end and returns its standard output. The error has its standard error.
 func (h *harness) run(ctx context.Context, input string, argv ...string) (string, error) {
 	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	command.Env = childEnvironment()
@@ -105,7 +105,7 @@ func (h *harness) run(ctx context.Context, input string, argv ...string) (string
 	return out.String(), nil
 }
 
-// kubectl is the real one, bound to a server.
+// kubectl is the real kubectl with a kubeconfig.
 type kubectl struct {
 	h          *harness
 	kubeconfig string
@@ -125,7 +125,7 @@ func (k kubectl) runInput(ctx context.Context, input string, arguments ...string
 	return k.h.run(ctx, input, k.argv(arguments...)...)
 }
 
-// runAll runs commands one after the other, each given as one line of words.
+// runAll runs commands one after the other. Each line is split at blanks into arguments.
 func (k kubectl) runAll(ctx context.Context, lines ...string) error {
 	for _, line := range lines {
 		if _, err := k.run(ctx, strings.Fields(line)...); err != nil {
@@ -135,7 +135,7 @@ func (k kubectl) runAll(ctx context.Context, lines ...string) error {
 	return nil
 }
 
-// list is `kubectl get RESOURCES -A -o json` by identity.
+// list returns the objects of `kubectl get RESOURCES -A -o json`.
 func (k kubectl) list(ctx context.Context, resources string, arguments ...string) (objects, error) {
 	out, err := k.run(ctx, append([]string{"get", resources, "-A", "-o", "json"}, arguments...)...)
 	if err != nil {
@@ -144,7 +144,7 @@ func (k kubectl) list(ctx context.Context, resources string, arguments ...string
 	return parseList([]byte(out))
 }
 
-// create gives kubectl an object; without validation, which would need the server's openapi.
+// create creates an object with kubectl, without validation, which would need the OpenAPI schema of the server.
 func (k kubectl) create(ctx context.Context, obj map[string]any) error {
 	text, err := json.Marshal(obj)
 	if err != nil {
@@ -154,8 +154,8 @@ func (k kubectl) create(ctx context.Context, obj map[string]any) error {
 	return err
 }
 
-// server is a running API server and the ways into it. The kinformer files belong to a user of its own, whose
-// requests alone are in the audit log.
+// server is a running kube-apiserver. Its kubeconfigs and tokens named kinformer belong to the user kinformer. The audit log has the
+// requests of that user only.
 type server struct {
 	process *process
 	dir     string
@@ -167,14 +167,14 @@ func (s *server) file(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *server) address() string { return strings.TrimPrefix(s.url, "https://") }
 
-// through are kinformer's flags to reach the server through a gate.
+// through returns kinformer's flags to connect to the server through a gate.
 func (s *server) through(g *gate) ([]string, error) {
 	token, err := os.ReadFile(s.file("kinformer.token"))
 	return []string{"--server", "https://" + g.address, "--token", string(token),
 		"--certificate-authority", s.file("ca.crt")}, err
 }
 
-// compact makes etcd forget all changes before now.
+// compact compacts etcd to its current revision.
 func (s *server) compact(ctx context.Context) error {
 	if err := s.process.command.Process.Signal(syscall.SIGUSR1); err != nil {
 		return err
@@ -190,7 +190,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.QPS = -1 // no limit of its own
+	config.QPS = -1 // no rate limit
 	config.UserAgent = "kinformer-e2e-judge"
 	return config, nil
 }
@@ -207,7 +207,7 @@ func (h *harness) kubectl(s *server) kubectl {
 	return kubectl{h: h, kubeconfig: s.file("kubeconfig-admin")}
 }
 
-// realServer is the shared kube-apiserver, started with the first case that wants it.
+// realServer returns the shared kube-apiserver. The first case that calls realServer starts the server.
 func (h *harness) realServer(ctx context.Context) (*server, error) {
 	if h.shared != nil && h.shared.process.running() {
 		return h.shared, nil
@@ -220,7 +220,7 @@ func (h *harness) realServer(ctx context.Context) (*server, error) {
 	return s, nil
 }
 
-// ownServer is a kube-apiserver for this case alone.
+// ownServer starts a kube-apiserver for this case. A second call in the case restarts it with the same data, on the same port.
 func (h *harness) ownServer(ctx context.Context, flags ...string) (*server, error) {
 	if err := os.MkdirAll(h.caseDir, 0o700); err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (h *harness) ownServer(ctx context.Context, flags ...string) (*server, erro
 	return s, err
 }
 
-// secondServer is another kube-apiserver of the same cluster, for this case alone; it reaches etcd through the gate.
+// secondServer starts another kube-apiserver of the cluster for this case. It connects to etcd through the gate.
 func (h *harness) secondServer(ctx context.Context, first *server, etcd *gate) (*server, error) {
 	s, err := h.startServer(ctx, filepath.Join(h.caseDir, "second", "apiserver"), "--join", first.dir,
 		"--etcd-servers", "http://"+etcd.address)
@@ -242,7 +242,7 @@ func (h *harness) secondServer(ctx context.Context, first *server, etcd *gate) (
 	return s, err
 }
 
-// startServer starts a kube-apiserver, or starts it again where one ran before, and waits until it is ready.
+// startServer starts a kube-apiserver and waits until it is ready. If the directory exists, the server uses its data and its port.
 func (h *harness) startServer(ctx context.Context, dir string, flags ...string) (*server, error) {
 	s := &server{dir: dir, out: newLines()}
 	argv := append([]string{filepath.Join(h.bin, "apiserver"), "--dir", dir, "--keep"}, flags...)
@@ -250,16 +250,16 @@ func (h *harness) startServer(ctx context.Context, dir string, flags ...string) 
 		return nil, err
 	}
 	var err error
-	s.process, err = startProcess(filepath.Dir(dir), apiserverName, s.out.take, argv...)
+	s.process, err = startProcess(filepath.Dir(dir), apiserverName, s.out.addLine, argv...)
 	if err != nil {
 		return nil, err
 	}
 	line, err := s.out.await(ctx, s.process, "ready ")
 	if err != nil {
-		return nil, errors.Join(err, fmt.Errorf("the apiserver says:\n  %s", s.process.logTail()), s.process.stop())
+		return nil, errors.Join(err, fmt.Errorf("end of the log of the apiserver:\n  %s", s.process.logTail()), s.process.stop())
 	}
 	s.url = strings.TrimPrefix(line, "ready ")
-	// The namespaces come a moment after ready.
+	// The server creates these namespaces a moment after it is ready.
 	k := h.kubectl(s)
 	for _, namespace := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
 		if _, err := k.run(ctx, "wait", "--for=create", "--timeout=60s", "namespace/"+namespace); err != nil {

@@ -1,4 +1,4 @@
-// Runs kinformer and reads what `kinformer watch -o json` says, line by line, into a record.
+// Runs `kinformer watch -o json` and reads its lines into a record.
 package main
 
 import (
@@ -24,62 +24,62 @@ type watcher struct {
 	process *process
 	synced  map[string]watchLine // by resource; under the record's lock
 	initial map[string]int       // initial objects by kind; under the record's lock
-	// Whose deletion was told without a last state; under the record's lock.
+	// finalStateUnknown of the last DELETED event of each object; under the record's lock.
 	finalStateUnknown map[identity]bool
 }
 
-// kindOf are the kinds of the resources that the cases watch.
+// kindOf is the kind of each resource that the cases watch.
 var kindOf = map[string]string{"pods": "Pod", "deployments": "Deployment", "namespaces": "Namespace", "nodes": "Node",
 	"configmaps": "ConfigMap", "foos": "Foo"}
 
-// watch starts `kinformer watch`; the arguments name resources, connection and selection.
+// watch starts `kinformer watch` with these arguments: resources, connection flags, selectors.
 func (h *harness) watch(name string, arguments ...string) (*watcher, error) {
 	return h.watchBy(nil, name, arguments...)
 }
 
-// watchBy is watch by way of a program that runs another one.
+// watchBy starts `kinformer watch` as the arguments of another program, such as `ip netns exec`.
 func (h *harness) watchBy(runner []string, name string, arguments ...string) (*watcher, error) {
 	w := &watcher{record: newRecord(name), synced: map[string]watchLine{}, initial: map[string]int{},
 		finalStateUnknown: map[identity]bool{}}
 	argv := append(append(append([]string{}, runner...), h.kinformer, "watch", "-o", "json"), arguments...)
 	var err error
-	w.process, err = h.start(name, w.take, argv...)
+	w.process, err = h.start(name, w.addLine, argv...)
 	return w, err
 }
 
-func (w *watcher) take(text []byte) {
+func (w *watcher) addLine(text []byte) {
 	var line watchLine
 	if err := decode(text, &line); err != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.violation("not a line of JSON: %v: %.120s", err, text)
+		w.addViolation("a line that is not JSON: %v: %.120s", err, text)
 		return
 	}
 	switch line.Type {
 	case "SYNCED":
-		w.takeSynced(line)
+		w.addSynced(line)
 		return
 	case addedChange, modifiedChange, deletedChange:
 	default:
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.violation("a line of unknown type: %.120s", text)
+		w.addViolation("a line of unknown type: %.120s", text)
 		return
 	}
 	if metadata, found := line.Object["metadata"].(object); found && metadata["managedFields"] != nil {
 		delete(metadata, "managedFields")
 		w.mu.Lock()
-		w.violation("%s with managedFields", line.Type)
+		w.addViolation("%s with managedFields", line.Type)
 		w.mu.Unlock()
 	}
 	if line.Type == modifiedChange && line.Old == nil {
 		w.mu.Lock()
-		w.violation("MODIFIED without old: %.120s", text)
+		w.addViolation("MODIFIED without old: %.120s", text)
 		w.mu.Unlock()
 	}
-	if line.Resync { // no case asks for one
+	if line.Resync { // no case enables resyncs
 		w.mu.Lock()
-		w.violation("a resync: %.120s", text)
+		w.addViolation("a resync: %.120s", text)
 		w.mu.Unlock()
 		return
 	}
@@ -95,31 +95,31 @@ func (w *watcher) take(text []byte) {
 		w.initial[field(line.Object, "kind")]++
 		for resource := range w.synced {
 			if kindOf[resource] == field(line.Object, "kind") {
-				w.violation("an initial object after SYNCED: %.120s", text)
+				w.addViolation("an initial object after SYNCED: %.120s", text)
 			}
 		}
 		w.mu.Unlock()
 	}
-	w.note(kind, line.Old, line.Object)
+	w.addChange(kind, line.Old, line.Object)
 }
 
-func (w *watcher) takeSynced(line watchLine) {
+func (w *watcher) addSynced(line watchLine) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, twice := w.synced[line.Resource]; twice {
-		w.violation("SYNCED twice for %s", line.Resource)
+		w.addViolation("SYNCED twice for %s", line.Resource)
 	}
 	if kindOf[line.Resource] == "" {
-		w.violation("SYNCED for %q", line.Resource)
+		w.addViolation("SYNCED for the unexpected resource %q", line.Resource)
 	}
 	if line.ResourceVersion == "" {
-		w.violation("SYNCED without resourceVersion for %s", line.Resource)
+		w.addViolation("SYNCED without resourceVersion for %s", line.Resource)
 	}
 	if initial := w.initial[kindOf[line.Resource]]; initial != line.Count {
-		w.violation("SYNCED says %d %s after %d initial ones", line.Count, line.Resource, initial)
+		w.addViolation("SYNCED of %s with count %d, but %d initial objects", line.Resource, line.Count, initial)
 	}
 	w.synced[line.Resource] = line
-	w.announce()
+	w.notifyWaiters()
 }
 
 func (w *watcher) awaitSynced(ctx context.Context, resources ...string) error {

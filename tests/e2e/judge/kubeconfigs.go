@@ -1,4 +1,4 @@
-// The kubeconfigs of case_kubeconfigs.go.
+// The kubeconfigs of the case kubeconfigs (case_kubeconfigs.go).
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// tlsFiles makes a CA and two clients, each a certificate of its own making, tokens, and something that is none of these.
+// tlsFiles returns files for the kubeconfigs: three self-signed certificates (a CA and two clients), tokens, and a file that is not PEM.
 func tlsFiles() (map[string]string, error) {
 	files := map[string]string{
 		"token": "file-token\n", "spaced": " \t file-token \n\n", "empty": "", "blank": " \n", "garbage": "this is no PEM\n",
@@ -44,13 +44,13 @@ func tlsFiles() (map[string]string, error) {
 	return files, nil
 }
 
-// whole is a kubeconfig around one cluster and one user, both in YAML's short form.
-func whole(cluster, user string) string {
+// kubeconfigText returns a kubeconfig with one cluster and one user, both given as the inside of a YAML flow mapping.
+func kubeconfigText(cluster, user string) string {
 	return "apiVersion: v1\nkind: Config\ncurrent-context: main\ncontexts:\n- name: main\n  context: {cluster: c, user: u, namespace: ns1}\n" +
 		"clusters:\n- name: c\n  cluster: {" + cluster + "}\nusers:\n- name: u\n  user: {" + user + "}\n"
 }
 
-const https = "server: 'https://a.example:6443'"
+const httpsServer = "server: 'https://a.example:6443'"
 
 func allKubeconfigs(files map[string]string) []kubeconfig {
 	data := func(name string) string { return base64.StdEncoding.EncodeToString([]byte(files[name])) }
@@ -62,17 +62,17 @@ func allKubeconfigs(files map[string]string) []kubeconfig {
 	return append(all, flagKubeconfigs(data)...)
 }
 
-// one is a kubeconfig in a file of its own.
-func one(name, cluster, user string) kubeconfig {
-	return kubeconfig{name: name, files: map[string]string{"config": whole(cluster, user)}, flags: "--kubeconfig DIR/config"}
+// singleFile is a kubeconfig in one file, with the flag --kubeconfig.
+func singleFile(name, cluster, user string) kubeconfig {
+	return kubeconfig{name: name, files: map[string]string{"config": kubeconfigText(cluster, user)}, flags: "--kubeconfig DIR/config"}
 }
 
-func (k kubeconfig) but(differs, why string) kubeconfig {
+func (k kubeconfig) differing(differs, why string) kubeconfig {
 	k.differs, k.why = differs, why
 	return k
 }
 
-// combinedKubeconfigs puts each way to know the server beside each way to be known to it.
+// combinedKubeconfigs combines each way to verify the server with each kind of user credentials.
 func combinedKubeconfigs(data func(string) string) []kubeconfig {
 	servers := []string{
 		"", "certificate-authority: pki/ca.pem", "certificate-authority-data: " + data("pki/ca.pem"),
@@ -92,73 +92,73 @@ func combinedKubeconfigs(data func(string) string) []kubeconfig {
 	var all []kubeconfig
 	for i, server := range servers {
 		for k, user := range users {
-			all = append(all, one(fmt.Sprintf("server %d, user %d", i, k), https+", "+server, user))
+			all = append(all, singleFile(fmt.Sprintf("server %d, user %d", i, k), httpsServer+", "+server, user))
 		}
 	}
 	return all
 }
 
 func clusterKubeconfigs(data func(string) string) []kubeconfig {
-	plainHTTP := "credentials are dropped by client-go without a word; kinformer says so"
-	noScheme := "client-go takes it for http"
+	plainHTTP := "client-go silently drops credentials over http"
+	noScheme := "client-go uses http"
 	return []kubeconfig{
-		one("no server", "", ""),
-		one("server with a path", "server: 'https://a.example/k8s/clusters/x'", "token: t"),
-		one("server with a closing slash", "server: 'https://a.example/'", "token: t"),
-		one("server with a path and slashes", "server: 'https://a.example/x//'", "token: t"),
-		one("server in capitals", "server: 'HTTPS://a.example'", "token: t"),
-		one("server by address", "server: 'https://10.0.0.1:6443'", "token: t"),
-		one("server by IPv6 address", "server: 'https://[fd00::1]:6443'", "token: t"),
-		one("server by half an IPv6 address", "server: 'https://[fd00::1'", "token: t"),
-		one("plain http", "server: 'http://a.example:8080'", ""),
-		one("plain http with a token", "server: 'http://a.example:8080'", "token: t").but(weRefuse, plainHTTP),
-		one("plain http with a certificate", "server: 'http://a.example:8080'", "client-certificate: pki/client.pem, client-key: pki/client.key").but(weRefuse, plainHTTP),
-		one("plain http, acting as another", "server: 'http://a.example:8080'", "as: bob"),
-		one("no scheme", "server: a.example", "").but(weRefuse, noScheme),
-		one("no scheme but a port", "server: 'a.example:6443'", "").but(weRefuse, noScheme),
-		one("no scheme, with a path", "server: 'a.example/x'", ""),
-		one("another scheme", "server: 'ftp://a.example'", "").but(weRefuse, "client-go finds out when it connects"),
-		one("a password in the server's URL", "server: 'https://me:pw@a.example'", "").but(weRefuse, "client-go prints URLs"),
-		one("a query in the server's URL", "server: 'https://a.example?x=y'", "").but(weRefuse, "client-go overwrites it"),
-		one("a server that is a number", "server: 6443", ""),
-		one("a server that is a list", "server: [a]", ""),
-		one("bad port", "server: 'https://a.example:x'", ""),
-		one("port too large", "server: 'https://a.example:65536'", "").but(weRefuse, "client-go finds out when it connects"),
-		one("control character in the server", "server: \"https://a.example\\nX: y\"", ""),
-		one("CA file that is missing", https+", certificate-authority: pki/none.pem", ""),
-		one("CA file that is a directory", https+", certificate-authority: pki", ""),
-		one("CA file that is no PEM", https+", certificate-authority: garbage", ""),
-		one("CA file that is empty", https+", certificate-authority: empty", "").but(weRefuse, "the system's authorities are not what was asked for"),
-		one("CA file that is a key", https+", certificate-authority: pki/ca.key", ""),
-		one("CA data that is no PEM", https+", certificate-authority-data: Z2FyYmFnZQ==", ""),
-		one("CA data that is no base64", https+", certificate-authority-data: '***'", ""),
-		one("CA data that is cut", https+", certificate-authority-data: 'Q0EtREFUQQ='", ""),
-		one("CA data with bits past its end", https+", certificate-authority-data: '"+strayBits(data("pki/ca.pem"))+"'", "").but(weRefuse, "it was cut or garbled"),
-		one("CA data in lines", https+", certificate-authority-data: \""+inLines(data("pki/ca.pem"))+"\"", ""),
-		one("CA data that is empty", https+", certificate-authority-data: ''", ""),
-		one("CA data that is null", https+", certificate-authority-data: null", ""),
-		one("insecure, quoted", https+", insecure-skip-tls-verify: 'true'", ""),
-		one("insecure: yes", https+", insecure-skip-tls-verify: yes", ""),
-		one("insecure: maybe", https+", insecure-skip-tls-verify: maybe", ""),
-		one("tls-server-name", https+", tls-server-name: other.example", "token: t"),
-		one("disable-compression", https+", disable-compression: true", "token: t"),
-		one("proxy", https+", proxy-url: 'http://proxy.example:3128'", "token: t"),
-		one("proxy over TLS", https+", proxy-url: 'https://proxy.example'", "token: t"),
-		one("socks proxy", https+", proxy-url: 'socks5://proxy.example:1080'", "token: t"),
-		one("proxy with a password", https+", proxy-url: 'http://me:pw@proxy.example:3128'", "token: t"),
-		one("proxy with a slash", https+", proxy-url: 'http://proxy.example:3128/'", "token: t"),
-		one("proxy with another scheme", https+", proxy-url: 'socks6://proxy.example'", "token: t"),
-		one("proxy without a scheme", https+", proxy-url: 'proxy.example:3128'", "token: t"),
-		one("proxy without a host", https+", proxy-url: 'http://'", "token: t").but(weRefuse, "client-go finds out when it connects"),
-		one("proxy that is no URL", https+", proxy-url: 'chewbacca@example.com'", "token: t"),
-		one("an extension", https+", extensions: [{name: x, extension: {a: 1}}]", "token: t"),
-		one("extensions of one name", https+", extensions: [{name: x, extension: {a: 1}}, {name: x, extension: {a: 2}}]", "token: t"),
-		one("an unknown field", https+", colour: green", "token: t"),
-		one("a known field in capitals", https+", Server: 'https://b.example'", "token: t"),
+		singleFile("no server", "", ""),
+		singleFile("server with a path", "server: 'https://a.example/k8s/clusters/x'", "token: t"),
+		singleFile("server with a closing slash", "server: 'https://a.example/'", "token: t"),
+		singleFile("server with a path and slashes", "server: 'https://a.example/x//'", "token: t"),
+		singleFile("server in capitals", "server: 'HTTPS://a.example'", "token: t"),
+		singleFile("server by address", "server: 'https://10.0.0.1:6443'", "token: t"),
+		singleFile("server by IPv6 address", "server: 'https://[fd00::1]:6443'", "token: t"),
+		singleFile("server by half an IPv6 address", "server: 'https://[fd00::1'", "token: t"),
+		singleFile("plain http", "server: 'http://a.example:8080'", ""),
+		singleFile("plain http with a token", "server: 'http://a.example:8080'", "token: t").differing(onlyKinformerFails, plainHTTP),
+		singleFile("plain http with a certificate", "server: 'http://a.example:8080'", "client-certificate: pki/client.pem, client-key: pki/client.key").differing(onlyKinformerFails, plainHTTP),
+		singleFile("plain http, acting as another", "server: 'http://a.example:8080'", "as: bob"),
+		singleFile("no scheme", "server: a.example", "").differing(onlyKinformerFails, noScheme),
+		singleFile("no scheme but a port", "server: 'a.example:6443'", "").differing(onlyKinformerFails, noScheme),
+		singleFile("no scheme, with a path", "server: 'a.example/x'", ""),
+		singleFile("another scheme", "server: 'ftp://a.example'", "").differing(onlyKinformerFails, "client-go fails when it connects"),
+		singleFile("a password in the server's URL", "server: 'https://me:pw@a.example'", "").differing(onlyKinformerFails, "client-go prints URLs, with the password"),
+		singleFile("a query in the server's URL", "server: 'https://a.example?x=y'", "").differing(onlyKinformerFails, "client-go overwrites the query"),
+		singleFile("a server that is a number", "server: 6443", ""),
+		singleFile("a server that is a list", "server: [a]", ""),
+		singleFile("bad port", "server: 'https://a.example:x'", ""),
+		singleFile("port too large", "server: 'https://a.example:65536'", "").differing(onlyKinformerFails, "client-go fails when it connects"),
+		singleFile("control character in the server", "server: \"https://a.example\\nX: y\"", ""),
+		singleFile("CA file that is missing", httpsServer+", certificate-authority: pki/none.pem", ""),
+		singleFile("CA file that is a directory", httpsServer+", certificate-authority: pki", ""),
+		singleFile("CA file that is no PEM", httpsServer+", certificate-authority: garbage", ""),
+		singleFile("CA file that is empty", httpsServer+", certificate-authority: empty", "").differing(onlyKinformerFails, "client-go uses the CAs of the system"),
+		singleFile("CA file that is a key", httpsServer+", certificate-authority: pki/ca.key", ""),
+		singleFile("CA data that is no PEM", httpsServer+", certificate-authority-data: Z2FyYmFnZQ==", ""),
+		singleFile("CA data that is no base64", httpsServer+", certificate-authority-data: '***'", ""),
+		singleFile("CA data that is cut", httpsServer+", certificate-authority-data: 'Q0EtREFUQQ='", ""),
+		singleFile("CA data with bits past its end", httpsServer+", certificate-authority-data: '"+strayBits(data("pki/ca.pem"))+"'", "").differing(onlyKinformerFails, "the data is truncated or damaged"),
+		singleFile("CA data in lines", httpsServer+", certificate-authority-data: \""+inLines(data("pki/ca.pem"))+"\"", ""),
+		singleFile("CA data that is empty", httpsServer+", certificate-authority-data: ''", ""),
+		singleFile("CA data that is null", httpsServer+", certificate-authority-data: null", ""),
+		singleFile("insecure, quoted", httpsServer+", insecure-skip-tls-verify: 'true'", ""),
+		singleFile("insecure: yes", httpsServer+", insecure-skip-tls-verify: yes", ""),
+		singleFile("insecure: maybe", httpsServer+", insecure-skip-tls-verify: maybe", ""),
+		singleFile("tls-server-name", httpsServer+", tls-server-name: other.example", "token: t"),
+		singleFile("disable-compression", httpsServer+", disable-compression: true", "token: t"),
+		singleFile("proxy", httpsServer+", proxy-url: 'http://proxy.example:3128'", "token: t"),
+		singleFile("proxy over TLS", httpsServer+", proxy-url: 'https://proxy.example'", "token: t"),
+		singleFile("socks proxy", httpsServer+", proxy-url: 'socks5://proxy.example:1080'", "token: t"),
+		singleFile("proxy with a password", httpsServer+", proxy-url: 'http://me:pw@proxy.example:3128'", "token: t"),
+		singleFile("proxy with a slash", httpsServer+", proxy-url: 'http://proxy.example:3128/'", "token: t"),
+		singleFile("proxy with another scheme", httpsServer+", proxy-url: 'socks6://proxy.example'", "token: t"),
+		singleFile("proxy without a scheme", httpsServer+", proxy-url: 'proxy.example:3128'", "token: t"),
+		singleFile("proxy without a host", httpsServer+", proxy-url: 'http://'", "token: t").differing(onlyKinformerFails, "client-go fails when it connects"),
+		singleFile("proxy that is no URL", httpsServer+", proxy-url: 'chewbacca@example.com'", "token: t"),
+		singleFile("an extension", httpsServer+", extensions: [{name: x, extension: {a: 1}}]", "token: t"),
+		singleFile("extensions of one name", httpsServer+", extensions: [{name: x, extension: {a: 1}}, {name: x, extension: {a: 2}}]", "token: t"),
+		singleFile("an unknown field", httpsServer+", colour: green", "token: t"),
+		singleFile("a known field in capitals", httpsServer+", Server: 'https://b.example'", "token: t"),
 	}
 }
 
-// strayBits makes the last letter before the padding carry bits that no byte has; what has no padding gets a line more.
+// strayBits returns base64 with bits set in the last letter that belong to no byte. Base64 without padding gets one more byte for that.
 func strayBits(text string) string {
 	if !strings.HasSuffix(text, "=") {
 		return strings.TrimRight(text, "=") + "Ch=="
@@ -169,7 +169,7 @@ func strayBits(text string) string {
 	return bare[:len(bare)-1] + string(letters[last|1]) + text[len(bare):]
 }
 
-// inLines is base64 as `base64` without -w0 prints it.
+// inLines returns base64 in lines of 76 letters, as `base64` without -w0 prints it.
 func inLines(text string) string {
 	var lines []string
 	for len(text) > 76 {
@@ -181,54 +181,54 @@ func inLines(text string) string {
 func userKubeconfigs(data func(string) string) []kubeconfig {
 	v1 := "apiVersion: client.authentication.k8s.io/v1, interactiveMode: IfAvailable, "
 	exec := func(name, plugin string) kubeconfig {
-		return one(name, https+", extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: foo, n: [1, 1.5, true, null, 'x']}}]",
+		return singleFile(name, httpsServer+", extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: foo, n: [1, 1.5, true, null, 'x']}}]",
 			"exec: {"+plugin+"}")
 	}
 	return []kubeconfig{
-		one("token that is a number", https, "token: 12345"),
-		one("token in quotes", https, "token: '12345'"),
-		one("token that is a date", https, "token: 2001-01-01"),
-		one("token with a time", https, "token: 12:30:45"),
-		one("token that is a word for true", https, "token: on"),
-		one("token with a line end", https, "token: \"a\\r\\nHost: b\""),
-		one("token with a zero byte", https, "token: \"a\\0b\""),
-		one("token that is empty", https, "token: ''"),
-		one("token file with spaces around it", https, "tokenFile: spaced"),
-		one("token file that is missing", https, "tokenFile: none"),
-		one("token file that is missing, and a token", https, "token: t, tokenFile: none"),
-		one("token file that is empty", https, "tokenFile: empty"),
-		one("token file that is blank", https, "tokenFile: blank"),
-		one("token file that is empty, and a token", https, "token: t, tokenFile: empty"),
-		one("token file with two lines", https, "tokenFile: lines"),
-		one("token file and basic", https, "tokenFile: token, username: me, password: pw"),
-		one("username alone", https, "username: me"),
-		one("password alone", https, "password: pw").but(weRefuse, "client-go drops it without a word"),
-		one("username with a colon", https, "username: 'a:b', password: pw").but(weRefuse, "the server would read another name"),
-		one("key alone", https, "client-key: pki/client.key").but(weRefuse, "client-go drops it without a word"),
-		one("certificate that is missing", https, "client-certificate: pki/none.pem, client-key: pki/client.key"),
-		one("key that is missing", https, "client-certificate: pki/client.pem, client-key: pki/none.key"),
-		one("certificate that is no PEM", https, "client-certificate: garbage, client-key: pki/client.key").but(weRefuse, "client-go finds out when it connects"),
-		one("key that is no PEM", https, "client-certificate: pki/client.pem, client-key: garbage").but(weRefuse, "client-go finds out when it connects"),
-		one("key of another certificate", https, "client-certificate: pki/client.pem, client-key: pki/other.key").but(weRefuse, "client-go finds out when it connects"),
-		one("key of another certificate, as data", https, "client-certificate-data: "+data("pki/client.pem")+", client-key-data: "+data("pki/other.key")),
-		one("certificate as file and data", https, "client-certificate: pki/client.pem, client-certificate-data: "+data("pki/client.pem")+", client-key: pki/client.key"),
-		one("key as file and data", https, "client-certificate: pki/client.pem, client-key: pki/client.key, client-key-data: "+data("pki/client.key")),
-		one("certificate with its path from the root", https, "client-certificate: /etc/none.pem, client-key: pki/client.key"),
-		one("as", https, "token: t, as: bob"),
-		one("as everything", https, "token: t, as: bob, as-uid: '7', as-groups: [x, z], as-user-extra: {reason: [a, b], 'k/x': [c]}"),
-		one("as-user-extra with keys that are no texts", https, "token: t, as: bob, as-user-extra: {no: [a], 017: [b], 'on': [c], 1.5: [d]}"),
-		one("as-user-extra with a key of nothing", https, "token: t, as: bob, as-user-extra: {~: [a]}"),
-		one("as-groups alone", https, "token: t, as-groups: [x]"),
-		one("as-uid alone", https, "token: t, as-uid: x"),
-		one("as-user-extra alone", https, "token: t, as-user-extra: {a: [b]}"),
-		one("as-user-extra of a text", https, "token: t, as: bob, as-user-extra: {a: b}"),
-		one("as-groups of a text", https, "token: t, as: bob, as-groups: x"),
-		one("as-groups of numbers", https, "token: t, as: bob, as-groups: [1]"),
-		one("auth-provider gcp", https, "auth-provider: {name: gcp}"),
-		one("auth-provider azure", https, "auth-provider: {name: azure, config: {a: b}}"),
-		one("auth-provider oidc", https, "auth-provider: {name: oidc, config: {idp-issuer-url: 'https://i.example', client-id: x}}").but(weRefuse, "gone from Kubernetes' own advice; exec does the same"),
-		one("auth-provider without a name", https, "auth-provider: {}"),
-		one("auth-provider and exec", https, "auth-provider: {name: oidc}, exec: {"+v1+"command: x}"),
+		singleFile("token that is a number", httpsServer, "token: 12345"),
+		singleFile("token in quotes", httpsServer, "token: '12345'"),
+		singleFile("token that is a date", httpsServer, "token: 2001-01-01"),
+		singleFile("token with a time", httpsServer, "token: 12:30:45"),
+		singleFile("token that is a word for true", httpsServer, "token: on"),
+		singleFile("token with a line end", httpsServer, "token: \"a\\r\\nHost: b\""),
+		singleFile("token with a zero byte", httpsServer, "token: \"a\\0b\""),
+		singleFile("token that is empty", httpsServer, "token: ''"),
+		singleFile("token file with spaces around it", httpsServer, "tokenFile: spaced"),
+		singleFile("token file that is missing", httpsServer, "tokenFile: none"),
+		singleFile("token file that is missing, and a token", httpsServer, "token: t, tokenFile: none"),
+		singleFile("token file that is empty", httpsServer, "tokenFile: empty"),
+		singleFile("token file that is blank", httpsServer, "tokenFile: blank"),
+		singleFile("token file that is empty, and a token", httpsServer, "token: t, tokenFile: empty"),
+		singleFile("token file with two lines", httpsServer, "tokenFile: lines"),
+		singleFile("token file and basic", httpsServer, "tokenFile: token, username: me, password: pw"),
+		singleFile("username alone", httpsServer, "username: me"),
+		singleFile("password alone", httpsServer, "password: pw").differing(onlyKinformerFails, "client-go silently ignores it"),
+		singleFile("username with a colon", httpsServer, "username: 'a:b', password: pw").differing(onlyKinformerFails, "the server would get another username"),
+		singleFile("key alone", httpsServer, "client-key: pki/client.key").differing(onlyKinformerFails, "client-go silently ignores it"),
+		singleFile("certificate that is missing", httpsServer, "client-certificate: pki/none.pem, client-key: pki/client.key"),
+		singleFile("key that is missing", httpsServer, "client-certificate: pki/client.pem, client-key: pki/none.key"),
+		singleFile("certificate that is no PEM", httpsServer, "client-certificate: garbage, client-key: pki/client.key").differing(onlyKinformerFails, "client-go fails when it connects"),
+		singleFile("key that is no PEM", httpsServer, "client-certificate: pki/client.pem, client-key: garbage").differing(onlyKinformerFails, "client-go fails when it connects"),
+		singleFile("key of another certificate", httpsServer, "client-certificate: pki/client.pem, client-key: pki/other.key").differing(onlyKinformerFails, "client-go fails when it connects"),
+		singleFile("key of another certificate, as data", httpsServer, "client-certificate-data: "+data("pki/client.pem")+", client-key-data: "+data("pki/other.key")),
+		singleFile("certificate as file and data", httpsServer, "client-certificate: pki/client.pem, client-certificate-data: "+data("pki/client.pem")+", client-key: pki/client.key"),
+		singleFile("key as file and data", httpsServer, "client-certificate: pki/client.pem, client-key: pki/client.key, client-key-data: "+data("pki/client.key")),
+		singleFile("certificate with its path from the root", httpsServer, "client-certificate: /etc/none.pem, client-key: pki/client.key"),
+		singleFile("as", httpsServer, "token: t, as: bob"),
+		singleFile("as everything", httpsServer, "token: t, as: bob, as-uid: '7', as-groups: [x, z], as-user-extra: {reason: [a, b], 'k/x': [c]}"),
+		singleFile("as-user-extra with keys that are no texts", httpsServer, "token: t, as: bob, as-user-extra: {no: [a], 017: [b], 'on': [c], 1.5: [d]}"),
+		singleFile("as-user-extra with a key of nothing", httpsServer, "token: t, as: bob, as-user-extra: {~: [a]}"),
+		singleFile("as-groups alone", httpsServer, "token: t, as-groups: [x]"),
+		singleFile("as-uid alone", httpsServer, "token: t, as-uid: x"),
+		singleFile("as-user-extra alone", httpsServer, "token: t, as-user-extra: {a: [b]}"),
+		singleFile("as-user-extra of a text", httpsServer, "token: t, as: bob, as-user-extra: {a: b}"),
+		singleFile("as-groups of a text", httpsServer, "token: t, as: bob, as-groups: x"),
+		singleFile("as-groups of numbers", httpsServer, "token: t, as: bob, as-groups: [1]"),
+		singleFile("auth-provider gcp", httpsServer, "auth-provider: {name: gcp}"),
+		singleFile("auth-provider azure", httpsServer, "auth-provider: {name: azure, config: {a: b}}"),
+		singleFile("auth-provider oidc", httpsServer, "auth-provider: {name: oidc, config: {idp-issuer-url: 'https://i.example', client-id: x}}").differing(onlyKinformerFails, "auth-provider is deprecated; exec plugins replace it"),
+		singleFile("auth-provider without a name", httpsServer, "auth-provider: {}"),
+		singleFile("auth-provider and exec", httpsServer, "auth-provider: {name: oidc}, exec: {"+v1+"command: x}"),
 		exec("exec by name", v1+"command: aws, args: [a, 'b c'], env: [{name: NAME, value: v}]"),
 		exec("exec by path", v1+"command: /usr/bin/aws, provideClusterInfo: true"),
 		exec("exec by path from here", v1+"command: ./bin/aws"),
@@ -245,21 +245,21 @@ func userKubeconfigs(data func(string) string) []kubeconfig {
 		exec("exec with args null", v1+"command: aws, args: null, env: null"),
 		exec("exec with a nameless variable", v1+"command: aws, env: [{value: v}]"),
 		exec("exec with an unknown field", v1+"command: aws, colour: green"),
-		one("exec that is empty", https, "exec: {}"),
-		one("exec that is null", https, "exec: null"),
-		one("exec that is a text", https, "exec: aws"),
-		one("exec and basic", https, "exec: {"+v1+"command: aws}, username: me, password: pw"),
-		one("an unknown field of a user", https, "token: t, colour: green"),
+		singleFile("exec that is empty", httpsServer, "exec: {}"),
+		singleFile("exec that is null", httpsServer, "exec: null"),
+		singleFile("exec that is a text", httpsServer, "exec: aws"),
+		singleFile("exec and basic", httpsServer, "exec: {"+v1+"command: aws}, username: me, password: pw"),
+		singleFile("an unknown field of a user", httpsServer, "token: t, colour: green"),
 	}
 }
 
-// text is a file as it stands.
+// text is a kubeconfig in one file with this content.
 func text(name, content string) kubeconfig {
 	return kubeconfig{name: name, files: map[string]string{"config": content}, flags: "--kubeconfig DIR/config"}
 }
 
 func textKubeconfigs(data func(string) string) []kubeconfig {
-	plain := whole(https, "token: t")
+	plain := kubeconfigText(httpsServer, "token: t")
 	json := `{"apiVersion":"v1","kind":"Config","current-context":"x","contexts":[{"name":"x","context":{"cluster":"c","user":"u"}}],` +
 		`"clusters":[{"name":"c","cluster":{"server":"https://j.example","certificate-authority-data":"` + data("pki/ca.pem") + `"}}],` +
 		`"users":[{"name":"u","user":{"token":"\u0074"}}]}`
@@ -267,7 +267,7 @@ func textKubeconfigs(data func(string) string) []kubeconfig {
 		text("plain", plain),
 		text("JSON", json),
 		text("JSON with tabs", strings.ReplaceAll(json, ",", ",\n\t")),
-		text("JSON with an escaped slash", strings.ReplaceAll(json, "https://", `https:\/\/`)).but(clientGoRefuse, "JSON has it"),
+		text("JSON with an escaped slash", strings.ReplaceAll(json, "https://", `https:\/\/`)).differing(onlyClientGoFails, "JSON allows an escaped slash"),
 		text("empty", ""),
 		text("a comment", "# nothing\n"),
 		text("a text", "just text"),
@@ -287,9 +287,9 @@ func textKubeconfigs(data func(string) string) []kubeconfig {
 		text("a context without a user", strings.ReplaceAll(plain, ", user: u", "")),
 		text("a context without a cluster", strings.ReplaceAll(plain, "cluster: c, ", "")),
 		text("a context without a namespace", strings.ReplaceAll(plain, ", namespace: ns1", "")),
-		text("a user that is none", strings.ReplaceAll(plain, "user: u", "user: gone")).but(weRefuse, "client-go goes on as nobody"),
+		text("a user that is none", strings.ReplaceAll(plain, "user: u", "user: gone")).differing(onlyKinformerFails, "client-go continues without credentials"),
 		text("a cluster that is none", strings.ReplaceAll(plain, "cluster: c,", "cluster: gone,")),
-		text("a namespace that cannot be", strings.ReplaceAll(plain, "ns1", "'a/../b'")).but(weRefuse, "it would go into URLs"),
+		text("a namespace that cannot be", strings.ReplaceAll(plain, "ns1", "'a/../b'")).differing(onlyKinformerFails, "the namespace becomes part of URLs"),
 		text("a name twice", plain+"- name: u\n  user: {token: other}\n"),
 		text("a field twice", strings.ReplaceAll(plain, "token: t", "token: a, token: b")),
 		text("lists that are maps", strings.ReplaceAll(plain, "users:\n- name: u\n  user: {token: t}", "users: {u: {token: t}}")),
@@ -303,14 +303,14 @@ func textKubeconfigs(data func(string) string) []kubeconfig {
 		text("an alias to nothing", strings.ReplaceAll(plain, "'https://a.example:6443'", "*s")),
 		text("an alias to itself", plain+"x: &x [*x]\n"),
 		text("an alias to itself where it matters", strings.ReplaceAll(plain, "token: t", "token: t, as-groups: &x [*x]")),
-		text("a merge key", "a: &s {server: 'https://merged.example', tls-server-name: n.example}\n"+strings.ReplaceAll(plain, https, "<<: *s, tls-server-name: own")),
-		text("a merge key at the end", "a: &s {server: 'https://merged.example', tls-server-name: n.example}\n"+strings.ReplaceAll(plain, https, "tls-server-name: own, <<: *s")),
-		text("a merge key with a list", "a: &s {server: 'https://one.example'}\nb: &t {server: 'https://two.example', tls-server-name: n.example}\n"+strings.ReplaceAll(plain, https, "<<: [*s, *t]")),
-		text("a merge key with a text", strings.ReplaceAll(plain, https, "<<: x")),
+		text("a merge key", "a: &s {server: 'https://merged.example', tls-server-name: n.example}\n"+strings.ReplaceAll(plain, httpsServer, "<<: *s, tls-server-name: own")),
+		text("a merge key at the end", "a: &s {server: 'https://merged.example', tls-server-name: n.example}\n"+strings.ReplaceAll(plain, httpsServer, "tls-server-name: own, <<: *s")),
+		text("a merge key with a list", "a: &s {server: 'https://one.example'}\nb: &t {server: 'https://two.example', tls-server-name: n.example}\n"+strings.ReplaceAll(plain, httpsServer, "<<: [*s, *t]")),
+		text("a merge key with a text", strings.ReplaceAll(plain, httpsServer, "<<: x")),
 		text("a tag that says text", strings.ReplaceAll(plain, "token: t", "token: !!str 123")),
 		text("a tag that says number", strings.ReplaceAll(plain, "token: t", "token: !!int '123'")),
 		text("a tag that lies", strings.ReplaceAll(plain, "token: t", "token: !!int x")),
-		text("a tag of one's own", strings.ReplaceAll(plain, "token: t", "token: !mine x")).but(weRefuse, "nobody says what it means"),
+		text("a tag of one's own", strings.ReplaceAll(plain, "token: t", "token: !mine x")).differing(onlyKinformerFails, "the meaning of the tag is unknown"),
 		text("a key that is a list", plain+"? [a]\n: b\n"),
 		text("a text over lines", strings.ReplaceAll(plain, "{token: t}", "\n    token: >-\n      abc\n      def\n")),
 		text("a text in lines", strings.ReplaceAll(plain, "{token: t}", "\n    token: |\n      abc\n")),
@@ -321,9 +321,9 @@ func textKubeconfigs(data func(string) string) []kubeconfig {
 func listKubeconfigs() []kubeconfig {
 	first := "current-context: ''\ncontexts: [{name: x, context: {cluster: c, user: u, namespace: one}}]\n"
 	second := "current-context: x\ncontexts: [{name: x, context: {namespace: two}}]\nusers: [{name: u, user: {tokenFile: token}}]\n"
-	third := "current-context: z\nclusters: [{name: c, cluster: {" + https + ", certificate-authority: ../pki/ca.pem}}]\nusers: [{name: u, user: {token: three}}]\n"
+	third := "current-context: z\nclusters: [{name: c, cluster: {" + httpsServer + ", certificate-authority: ../pki/ca.pem}}]\nusers: [{name: u, user: {token: three}}]\n"
 	files := map[string]string{
-		"one": first, "sub/two": second, "sub/token": "token of two", "other/three": third, "bad": "[", ".kube/config": whole(https, "token: home"),
+		"one": first, "sub/two": second, "sub/token": "token of two", "other/three": third, "bad": "[", ".kube/config": kubeconfigText(httpsServer, "token: home"),
 		"wrong": "users: [{name: u, user: {token: 1}}]\n", "split": "users: [{name: u, user: {username: me}}]\n",
 	}
 	list := func(name, list, flags string) kubeconfig {
@@ -351,7 +351,7 @@ func listKubeconfigs() []kubeconfig {
 }
 
 func flagKubeconfigs(data func(string) string) []kubeconfig {
-	config := whole(https+", tls-server-name: n.example, proxy-url: 'http://p.example', certificate-authority-data: "+data("pki/ca.pem"),
+	config := kubeconfigText(httpsServer+", tls-server-name: n.example, proxy-url: 'http://p.example', certificate-authority-data: "+data("pki/ca.pem"),
 		"client-certificate-data: "+data("pki/client.pem")+", client-key-data: "+data("pki/client.key")+", as: alice, as-groups: [admins]") +
 		"- name: token\n  user: {token: t}\n- name: basic\n  user: {username: me, password: pw}\n- name: nobody\n  user: {}\n"
 	config = strings.Replace(config, "clusters:\n", "clusters:\n- name: other\n  cluster: {server: 'https://other.example', insecure-skip-tls-verify: true}\n", 1)
@@ -360,7 +360,7 @@ func flagKubeconfigs(data func(string) string) []kubeconfig {
 	flags := func(words string) kubeconfig {
 		return kubeconfig{name: "flags " + words, files: map[string]string{"config": config}, flags: "--kubeconfig DIR/config " + words}
 	}
-	replaces := "a credential of the command line replaces the kubeconfig's"
+	replaces := "a credential of the command line replaces that of the kubeconfig"
 	return []kubeconfig{
 		flags(""),
 		flags("--context second"),
@@ -376,7 +376,7 @@ func flagKubeconfigs(data func(string) string) []kubeconfig {
 		flags("--server https://b.example"),
 		flags("--server https://b.example --tls-server-name m"),
 		flags("--tls-server-name m"),
-		flags("--server http://b.example").but(same, ""),
+		flags("--server http://b.example").differing(same, ""),
 		flags("--insecure-skip-tls-verify"),
 		flags("--certificate-authority DIR/pki/other.pem"),
 		flags("--certificate-authority pki/other.pem"),
@@ -388,7 +388,7 @@ func flagKubeconfigs(data func(string) string) []kubeconfig {
 		flags("--client-certificate DIR/pki/other.pem"),
 		flags("--proxy-url socks5://q.example:1080"),
 		flags("--disable-compression"),
-		flags("--as bob").but(otherwise, "whom one acts as is replaced whole: not bob with alice's groups"),
+		flags("--as bob").differing(readDifferently, "--as replaces the whole impersonation: not bob with the groups of alice"),
 		flags("--as-group x --as-group y"),
 		flags("--as-uid 7"),
 		flags("--user token --as bob --as-group x --as-uid 7"),
@@ -396,14 +396,14 @@ func flagKubeconfigs(data func(string) string) []kubeconfig {
 		flags("--user nobody --token t"),
 		flags("--user nobody --username me --password pw"),
 		flags("--user token --token other"),
-		flags("--token other").but(otherwise, replaces),
-		flags("--username me --password pw").but(otherwise, replaces),
-		flags("--user token --client-certificate DIR/pki/other.pem --client-key DIR/pki/other.key").but(otherwise, replaces),
-		flags("--user basic --token other").but(clientGoRefuse, replaces),
-		flags("--user token --username me --password pw").but(clientGoRefuse, replaces),
+		flags("--token other").differing(readDifferently, replaces),
+		flags("--username me --password pw").differing(readDifferently, replaces),
+		flags("--user token --client-certificate DIR/pki/other.pem --client-key DIR/pki/other.key").differing(readDifferently, replaces),
+		flags("--user basic --token other").differing(onlyClientGoFails, replaces),
+		flags("--user token --username me --password pw").differing(onlyClientGoFails, replaces),
 		flags("--token t --username me"),
 		flags("--context broken"),
-		flags("--context broken --server https://b.example").but(weRefuse, "client-go goes on as nobody"),
+		flags("--context broken --server https://b.example").differing(onlyKinformerFails, "client-go continues without credentials"),
 		flags("--context broken --server https://b.example --token t"),
 		flags("--context broken --cluster c --user u"),
 	}

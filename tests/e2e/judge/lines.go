@@ -1,4 +1,4 @@
-// The lines of a program's output, kept in order, and waited for.
+// The lines of a program's output, in order, and functions that wait for a line.
 package main
 
 import (
@@ -9,24 +9,24 @@ import (
 )
 
 type lines struct {
-	mu   sync.Mutex
-	all  []string
-	news chan struct{}
+	mu      sync.Mutex
+	all     []string
+	updated chan struct{}
 }
 
-func newLines() *lines { return &lines{news: make(chan struct{})} }
+func newLines() *lines { return &lines{updated: make(chan struct{})} }
 
-func (l *lines) take(text []byte) {
+func (l *lines) addLine(text []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// Columns are separated by any number of blanks.
+	// One blank between words, however many the program prints between columns.
 	l.all = append(l.all, strings.Join(strings.Fields(string(text)), " "))
-	close(l.news)
-	l.news = make(chan struct{})
+	close(l.updated)
+	l.updated = make(chan struct{})
 }
 
-// with gives the lines that begin with a prefix.
-func (l *lines) with(prefix string) (found []string) {
+// withPrefix returns the lines that begin with a prefix.
+func (l *lines) withPrefix(prefix string) (found []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, line := range l.all {
@@ -37,24 +37,24 @@ func (l *lines) with(prefix string) (found []string) {
 	return found
 }
 
-// await waits for a line that begins with a prefix.
+// await waits for a line that begins with a prefix, and returns the first one.
 func (l *lines) await(ctx context.Context, p *process, prefix string) (string, error) {
 	for {
 		l.mu.Lock()
-		news, count := l.news, len(l.all)
+		updated, count := l.updated, len(l.all)
 		l.mu.Unlock()
-		ended := !p.running() // asked first: a line that came before the end is found below
-		if found := l.with(prefix); len(found) > 0 {
+		ended := !p.running() // before the search: a program that has exited prints no more lines
+		if found := l.withPrefix(prefix); len(found) > 0 {
 			return found[0], nil
 		}
 		if ended {
-			return "", fmt.Errorf("%s ended without a line %q: %w", p.name, prefix, p.err)
+			return "", fmt.Errorf("%s exited without a line that begins with %q: %w", p.name, prefix, p.err)
 		}
 		select {
-		case <-news:
+		case <-updated:
 		case <-p.ended:
 		case <-ctx.Done():
-			return "", fmt.Errorf("%s: no line %q among %d: %w", p.name, prefix, count, ctx.Err())
+			return "", fmt.Errorf("%s: none of %d lines begins with %q: %w", p.name, count, prefix, ctx.Err())
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// The judge of the end-to-end cases: starts servers and kinformer, makes changes, and compares what kinformer says with
-// what kubectl, a raw watch and client-go's informers say. One line for each case, "ok NAME" or "not ok NAME: why".
+// The judge of the end-to-end cases. It starts servers and kinformer, makes changes, and compares the output of kinformer with that of
+// kubectl, a raw watch and client-go's informers. It prints one line for each case, "ok NAME" or "not ok NAME: why".
 package main
 
 import (
@@ -18,16 +18,15 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// A case that takes longer has hung; on a quiet machine most take seconds.
+// caseDeadline is the default limit of a case. On an idle machine most cases take seconds.
 const caseDeadline = 5 * time.Minute
 
 type testCase struct {
-	name string
-	// kinformerOnly says that the case needs what the client-go program in kinformer's place has not.
-	kinformerOnly bool
-	deadline      time.Duration // 0: caseDeadline
-	onRequest     bool          // runs only with -all-clients: what it needs takes long to fetch and to build
-	run           func(ctx context.Context, h *harness) error
+	name           string
+	kinformerOnly  bool          // skipped with -reference: the reference program lacks what the case tests
+	deadline       time.Duration // 0: caseDeadline
+	allClientsOnly bool          // runs only with -all-clients: the client takes long to download and build
+	run            func(ctx context.Context, h *harness) error
 }
 
 func allCases() []testCase {
@@ -48,7 +47,7 @@ func allCases() []testCase {
 	cases = append(cases, restoredCases...)
 	cases = append(cases, bigListCases...)
 	cases = append(cases, lagCases...)
-	cases = append(cases, comeAndGoCases...)
+	cases = append(cases, availabilityCases...)
 	cases = append(cases, kubectlCases...)
 	cases = append(cases, serveCases...)
 	cases = append(cases, serveTLSCases...)
@@ -67,8 +66,8 @@ func allCases() []testCase {
 }
 
 func init() {
-	// A killed `run` cannot end the judge; the kernel does, and the judge ends the rest. This is the main thread's own
-	// setting, and init runs on it.
+	// A killed `run` cannot stop the judge. The kernel then sends SIGTERM to the judge, which stops its child processes. The setting is
+	// one of the main thread, and init runs on the main thread.
 	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGTERM), 0)
 	if errno != 0 {
 		fmt.Fprintln(os.Stderr, "e2e: prctl:", errno)
@@ -84,16 +83,16 @@ func main() {
 	flag.StringVar(&h.kinformer, "kinformer", "", "the kinformer program")
 	flag.StringVar(&h.bin, "bin", "", "directory of apiserver, kubectl and the other Go programs")
 	flag.StringVar(&h.work, "work", "", "directory for what the cases write")
-	flag.StringVar(&pattern, "cases", "", "run the cases whose name matches this expression")
+	flag.StringVar(&pattern, "cases", "", "run the cases whose names match this regular expression")
 	flag.StringVar(&h.examples, "examples", "", "directory of the examples")
 	flag.StringVar(&h.clients, "clients", "", "directory of the programs that use other clients")
-	flag.BoolVar(&allClients, "all-clients", false, "run also the clients that take long to build")
-	flag.StringVar(&table, "table", "", "write the table of clients and steps into this file")
-	flag.BoolVar(&h.isReference, "reference", false, "the programs are the references: leave out what they cannot do")
-	flag.BoolVar(&list, "list", false, "print the names of the cases")
-	flag.BoolVar(&again, "again", false, "run a case that failed once more, and say so where it then passes")
+	flag.BoolVar(&allClients, "all-clients", false, "also run the clients that take long to build")
+	flag.StringVar(&table, "table", "", "write the table of clients and steps to this file")
+	flag.BoolVar(&h.isReference, "reference", false, "-kinformer names the reference program: skip the cases that it cannot run")
+	flag.BoolVar(&list, "list", false, "print the names of the cases and exit")
+	flag.BoolVar(&again, "again", false, "run each failed case once more, and report as unsteady a case that then passes")
 	flag.Parse()
-	klog.SetLogger(klog.Logger{}) // client-go's own log would stand between the lines of the cases
+	klog.SetLogger(klog.Logger{}) // keeps the log of client-go out of the output
 	matches, err := regexp.Compile(pattern)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e: --cases:", err)
@@ -101,7 +100,7 @@ func main() {
 	}
 	var chosen []testCase
 	for _, c := range allCases() {
-		if matches.MatchString(c.name) && !(h.isReference && c.kinformerOnly) && (allClients || !c.onRequest) {
+		if matches.MatchString(c.name) && !(h.isReference && c.kinformerOnly) && (allClients || !c.allClientsOnly) {
 			chosen = append(chosen, c)
 		}
 	}
@@ -128,7 +127,7 @@ func main() {
 		failures++
 	}
 	if err := h.stopAll(); err != nil {
-		fmt.Println("not ok: at the end:", err)
+		fmt.Println("not ok: cleanup:", err)
 		failures++
 	}
 	if ctx.Err() != nil {
@@ -136,7 +135,7 @@ func main() {
 		os.Exit(1)
 	}
 	if unsteady > 0 {
-		fmt.Printf("%d passed at the second try only: find out why\n", unsteady)
+		fmt.Printf("%d unsteady: failed at first and passed when retried\n", unsteady)
 	}
 	summary := fmt.Sprintf("%d passed, %d failed", max(0, len(chosen)-failures-skipped), failures)
 	if skipped > 0 {
@@ -148,10 +147,10 @@ func main() {
 	}
 }
 
-// retry gives the cases that failed a second try, with a server of its own. A case that passes now is told as unsteady, with what
-// it said the first time above: a defect that shows now and then, or a case that is too strict.
+// retry runs the failed cases once more, with new shared servers. A case that passes now is unsteady: there is a defect that does not always
+// show, or the case is too strict. The first error is in the output above.
 func retry(ctx context.Context, h *harness, cases []testCase) (unsteady int, failed []testCase) {
-	fmt.Printf("# %d failed; each is tried once more\n", len(cases))
+	fmt.Printf("# %d failed; retrying each once\n", len(cases))
 	if err := h.stopShared(); err != nil {
 		fmt.Println("#", err)
 	}
@@ -159,12 +158,12 @@ func retry(ctx context.Context, h *harness, cases []testCase) (unsteady int, fai
 	return len(cases) - len(failed), failed
 }
 
-// A skippedError says why a case cannot run here.
+// skippedError is the reason why a case cannot run on this machine.
 type skippedError string
 
 func (e skippedError) Error() string { return string(e) }
 
-// runCases gives the cases that failed, and the number of those that cannot run here.
+// runCases returns the failed cases and the number of skipped ones.
 func runCases(ctx context.Context, h *harness, cases []testCase) (failed []testCase, skipped int) {
 	for _, c := range cases {
 		if ctx.Err() != nil {

@@ -1,4 +1,4 @@
-// Objects as decoded JSON, by identity, and how they differ.
+// Objects as decoded JSON, by identity, and their differences.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// identity names an object over its incarnations.
+// identity is the kind, namespace and name of an object. An object that is deleted and created again keeps its identity.
 type identity struct{ kind, namespace, name string }
 
 func (id identity) String() string {
@@ -25,12 +25,12 @@ type object = map[string]any
 
 type objects map[identity]object
 
-// At most this many differences are told: the first says most.
+// shownDifferences is the largest number of differences in an error message.
 const shownDifferences = 5
 
 func decode(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // 1 and 1.0 are not the same text, and large integers keep their digits
+	decoder.UseNumber() // keeps the digits of large integers, and 1 different from 1.0
 	return decoder.Decode(into)
 }
 
@@ -56,12 +56,12 @@ func versionOf(obj object) string { return field(obj, "metadata", "resourceVersi
 func identify(obj object) (identity, error) {
 	id := identity{field(obj, "kind"), field(obj, "metadata", "namespace"), field(obj, "metadata", "name")}
 	if id.kind == "" || id.name == "" || field(obj, "apiVersion") == "" || versionOf(obj) == "" {
-		return id, fmt.Errorf("not a complete object (kind, apiVersion, name, resourceVersion): %.200v", obj)
+		return id, fmt.Errorf("an object without kind, apiVersion, name or resourceVersion: %.200v", obj)
 	}
 	return id, nil
 }
 
-// parseList reads what `get -o json` prints for many objects.
+// parseList parses the list that `get -o json` prints.
 func parseList(text []byte) (objects, error) {
 	var list struct {
 		Kind  string   `json:"kind"`
@@ -80,19 +80,19 @@ func parseList(text []byte) (objects, error) {
 			return nil, err
 		}
 		if _, twice := found[id]; twice {
-			return nil, fmt.Errorf("%s is twice in the list", id)
+			return nil, fmt.Errorf("%s is in the list twice", id)
 		}
 		found[id] = item
 	}
 	return found, nil
 }
 
-// compareObjects says where got is not want.
+// compareObjects returns an error with the differences between got and want.
 func compareObjects(what string, got, want objects) error {
 	var differences []string
 	for id := range got {
 		if _, found := want[id]; !found {
-			differences = append(differences, fmt.Sprintf("%s should not be there", id))
+			differences = append(differences, fmt.Sprintf("%s is unexpected", id))
 		}
 	}
 	for id, obj := range want {
@@ -114,7 +114,7 @@ func report(what string, differences []string) error {
 	return fmt.Errorf("%s: %d differences: %s", what, len(differences), strings.Join(shown, "; "))
 }
 
-// difference is the first path at which two decoded values differ, or "".
+// difference returns the first path at which two decoded values differ, or "".
 func difference(path string, got, want any) string {
 	gotObject, gotIs := got.(object)
 	wantObject, wantIs := want.(object)
@@ -129,7 +129,7 @@ func difference(path string, got, want any) string {
 			gotValue, inGot := gotObject[key]
 			wantValue, inWant := wantObject[key]
 			if inGot != inWant {
-				return fmt.Sprintf("%s.%s: there: %t, wanted: %t", path, key, inGot, inWant)
+				return fmt.Sprintf("%s.%s: present: %t, wanted: %t", path, key, inGot, inWant)
 			}
 			if found := difference(path+"."+key, gotValue, wantValue); found != "" {
 				return found

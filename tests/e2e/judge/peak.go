@@ -1,4 +1,4 @@
-// The memory that a program had, as the kernel tells it when the program ends.
+// The memory of a program, as the kernel reports it when the program exits.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// memory is in KiB: the most that was resident at once; and at the end what was its own, and that with its share of what several programs map.
+// memory is in KiB: the peak of the resident memory (VmHWM), and at the exit the proportional (Pss) and the private memory.
 type memory struct{ peak, share, private int64 }
 
 var (
@@ -28,10 +28,10 @@ func sumOf(text []byte, line *regexp.Regexp) (sum int64) {
 	return sum
 }
 
-// peakMemory runs a command and gives its memory. What wait4 tells would not do: it counts the judge's own memory, from before the exec.
+// peakMemory runs a command and returns its memory. The rusage of wait4 is no use: it includes the memory of the judge before the exec.
 func peakMemory(command *exec.Cmd) (memory, error) {
 	const traceExit, exitEvent = 0x40, 6 // PTRACE_O_TRACEEXIT, PTRACE_EVENT_EXIT
-	runtime.LockOSThread()               // a tracer is a thread
+	runtime.LockOSThread()               // ptrace is bound to a thread
 	defer runtime.UnlockOSThread()
 	command.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
 	if err := command.Start(); err != nil {
@@ -46,13 +46,13 @@ func peakMemory(command *exec.Cmd) (memory, error) {
 		if status.Exited() || status.Signaled() {
 			_ = command.Process.Release()
 			if !status.Exited() || status.ExitStatus() != 0 {
-				return memory{}, fmt.Errorf("%s ended with %v", command.Path, status)
+				return memory{}, fmt.Errorf("%s failed: wait status %v", command.Path, status)
 			}
 			return found, nil
 		}
-		pass := 0 // the signal that it was stopped by
+		signal := 0 // the signal to deliver; 0: none
 		switch {
-		case isFirst: // the exec
+		case isFirst: // the stop after exec
 			isFirst = false
 			if err := syscall.PtraceSetOptions(pid, traceExit); err != nil {
 				return memory{}, err
@@ -68,9 +68,9 @@ func peakMemory(command *exec.Cmd) (memory, error) {
 			}
 			found = memory{sumOf(status, peakLine), sumOf(maps, shareLine), sumOf(maps, privateLine)}
 		case status.StopSignal() != syscall.SIGTRAP:
-			pass = int(status.StopSignal())
+			signal = int(status.StopSignal())
 		}
-		if err := syscall.PtraceCont(pid, pass); err != nil {
+		if err := syscall.PtraceCont(pid, signal); err != nil {
 			return memory{}, err
 		}
 	}

@@ -1,4 +1,4 @@
-// A program that the judge started: its output line by line, its log, its end. None outlives the judge.
+// A program that the judge started, with its output by lines and its log. The kernel ends the program when the judge ends.
 package main
 
 import (
@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// A program that was asked to end and has not after this long is killed, which fails the case.
+// stopDeadline is the time from SIGTERM to SIGKILL. A program that needs SIGKILL fails the case.
 const stopDeadline = 20 * time.Second
 
-// Lines of a failed case's logs that are shown.
+// shownLogLines is the number of lines of each log that a failed case shows.
 const shownLogLines = 12
 
 type process struct {
 	name    string
 	logPath string
 	command *exec.Cmd
-	ended   chan struct{} // closed once the program has ended and its output has been read
-	err     error         // after ended
-	killed  bool          // by the judge: then its end is no failure
+	ended   chan struct{} // closed once the program has exited and its output is read
+	err     error         // valid once ended is closed
+	killed  bool          // the judge killed the program: its exit status is no failure
 }
 
-// startProcess runs a program; onLine gets each line of its standard output, standard error goes to a log file.
+// startProcess starts a program. It calls onLine with each line of standard output. Standard error goes to a log file.
 func startProcess(dir, name string, onLine func([]byte), argv ...string) (*process, error) {
 	p := &process{name: name, logPath: filepath.Join(dir, name+".log"), ended: make(chan struct{})}
 	log, err := os.OpenFile(p.logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -56,9 +56,9 @@ func startProcess(dir, name string, onLine func([]byte), argv ...string) (*proce
 	return p, nil
 }
 
-// childEnvironment is the judge's own without what would lead a client to another cluster or through a proxy.
+// childEnvironment returns the environment of the judge without kubeconfigs and proxies.
 func childEnvironment() []string {
-	kept := []string{"KUBECONFIG=/nonexistent/kubeconfig"} // nor the one at home
+	kept := []string{"KUBECONFIG=/nonexistent/kubeconfig"} // hides ~/.kube/config
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
 		switch strings.ToUpper(name) {
@@ -95,21 +95,21 @@ func (p *process) running() bool {
 	}
 }
 
-// stop asks the program to end; a program that has to be killed or that fails is an error.
+// stop sends SIGTERM and waits. It fails if the program needs SIGKILL or exits with an error.
 func (p *process) stop() error {
 	if p.running() {
 		_ = p.command.Process.Signal(syscall.SIGTERM)
-		_ = p.command.Process.Signal(syscall.SIGCONT) // a case may have failed with it frozen
+		_ = p.command.Process.Signal(syscall.SIGCONT) // a case that failed may have left the program stopped
 	}
 	select {
 	case <-p.ended:
 	case <-time.After(stopDeadline):
 		_ = p.command.Process.Signal(syscall.SIGKILL)
 		<-p.ended
-		return fmt.Errorf("%s did not end within %s of SIGTERM", p.name, stopDeadline)
+		return fmt.Errorf("%s did not exit within %s after SIGTERM", p.name, stopDeadline)
 	}
 	if p.err != nil && !p.killed {
-		return fmt.Errorf("%s ended with: %w", p.name, p.err)
+		return fmt.Errorf("%s failed: %w", p.name, p.err)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// logTail is the end of the program's standard error.
+// logTail returns the last lines of the program's standard error.
 func (p *process) logTail() string {
 	data, err := os.ReadFile(p.logPath)
 	if err != nil {

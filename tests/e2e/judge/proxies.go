@@ -1,4 +1,4 @@
-// The two kinds of proxies, each of which wants a name and a password.
+// HTTP and SOCKS5 proxies that require a user name and a password.
 package main
 
 import (
@@ -13,34 +13,34 @@ import (
 
 const proxyUser, proxyPassword = "me", "pass%word"
 
-type forwarder struct {
-	listener net.Listener
-	mu       sync.Mutex
-	passed   int    // connections that were let through
-	refused  int    // for a wrong name or password
-	wrong    string // what must not be: our server's credentials, said to the proxy
+type testProxy struct {
+	listener  net.Listener
+	mu        sync.Mutex
+	forwarded int    // number of connections that the proxy forwarded
+	rejected  int    // number of connections with a wrong user name or password
+	leak      string // why the case must fail: the proxy got credentials for the server
 }
 
-// openProxy serves until the case ends.
-func (h *harness) openProxy(serve func(*forwarder, net.Conn) (string, error)) (*forwarder, error) {
+// openProxy starts a proxy. The caller closes its listener.
+func (h *harness) openProxy(serve func(*testProxy, net.Conn) (string, error)) (*testProxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	f := &forwarder{listener: listener}
+	f := &testProxy{listener: listener}
 	go func() {
 		for {
 			client, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go f.pass(client, serve)
+			go f.forward(client, serve)
 		}
 	}()
 	return f, nil
 }
 
-func (f *forwarder) pass(client net.Conn, serve func(*forwarder, net.Conn) (string, error)) {
+func (f *testProxy) forward(client net.Conn, serve func(*testProxy, net.Conn) (string, error)) {
 	defer client.Close()
 	to, err := serve(f, client)
 	if err != nil {
@@ -52,7 +52,7 @@ func (f *forwarder) pass(client net.Conn, serve func(*forwarder, net.Conn) (stri
 	}
 	defer server.Close()
 	f.mu.Lock()
-	f.passed++
+	f.forwarded++
 	f.mu.Unlock()
 	go func() {
 		_, _ = io.Copy(server, client)
@@ -61,42 +61,42 @@ func (f *forwarder) pass(client net.Conn, serve func(*forwarder, net.Conn) (stri
 	_, _ = io.Copy(client, server)
 }
 
-func (f *forwarder) refuse() error {
+func (f *testProxy) reject() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.refused++
+	f.rejected++
 	return errors.New("refused")
 }
 
-// serveConnect is a proxy of HTTP.
-func serveConnect(f *forwarder, client net.Conn) (string, error) {
-	// A client says nothing before it has its answer: what is read ahead is nothing of the tunnel's.
+// serveConnect serves the CONNECT request of an HTTP proxy, and returns the target.
+func serveConnect(f *testProxy, client net.Conn) (string, error) {
+	// A client sends nothing before the response, so the reader buffers no bytes of the tunnel.
 	request, err := http.ReadRequest(bufio.NewReader(client))
 	if err != nil {
 		return "", err
 	}
 	if request.Header.Get("Authorization") != "" || request.Header.Get("Impersonate-User") != "" {
 		f.mu.Lock()
-		f.wrong = "the proxy was told the server's credentials"
+		f.leak = "the proxy got credentials for the server"
 		f.mu.Unlock()
 	}
 	want := "Basic " + base64.StdEncoding.EncodeToString([]byte(proxyUser+":"+proxyPassword))
 	if request.Method != http.MethodConnect || request.Header.Get("Proxy-Authorization") != want {
 		_, _ = io.WriteString(client, "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n")
-		return "", f.refuse()
+		return "", f.reject()
 	}
 	_, err = io.WriteString(client, "HTTP/1.1 200 OK\r\n\r\n")
 	return request.Host, err
 }
 
-// serveSocks is a proxy of SOCKS5 (RFC 1928, 1929), for names and addresses of IPv4.
-func serveSocks(f *forwarder, client net.Conn) (string, error) {
+// serveSocks serves the handshake of a SOCKS5 proxy (RFC 1928, RFC 1929), with host names and IPv4 addresses, and returns the target.
+func serveSocks(f *testProxy, client net.Conn) (string, error) {
 	read := func(n int) ([]byte, error) {
 		data := make([]byte, n)
 		_, err := io.ReadFull(client, data)
 		return data, err
 	}
-	counted := func() ([]byte, error) { // a length, then so many bytes
+	counted := func() ([]byte, error) { // one byte with the length, then the bytes
 		n, err := read(1)
 		if err != nil {
 			return nil, err
@@ -109,7 +109,7 @@ func serveSocks(f *forwarder, client net.Conn) (string, error) {
 	if _, err := counted(); err != nil {
 		return "", err
 	}
-	if _, err := client.Write([]byte{5, 2}); err != nil { // by name and password
+	if _, err := client.Write([]byte{5, 2}); err != nil { // method 2: user name and password
 		return "", err
 	}
 	if _, err := read(1); err != nil {
@@ -125,7 +125,7 @@ func serveSocks(f *forwarder, client net.Conn) (string, error) {
 	}
 	if string(user) != proxyUser || string(password) != proxyPassword {
 		_, _ = client.Write([]byte{1, 1})
-		return "", f.refuse()
+		return "", f.reject()
 	}
 	if _, err := client.Write([]byte{1, 0}); err != nil {
 		return "", err

@@ -1,5 +1,5 @@
-// What one observer of a cluster saw: the changes of each object in order, and the state they add up to. A change that
-// does not follow from the state before (twice added, deleted without being there, an old version) is a violation.
+// The events that one observer got: the changes of each object in order, and the state that they add up to. A change that contradicts the
+// state before it (an object added twice, a deletion of an unknown object, an old version) is a violation.
 package main
 
 import (
@@ -25,75 +25,75 @@ func (c change) String() string { return c.kind + "@" + c.version }
 type record struct {
 	name string
 
-	mu         sync.Mutex
-	state      objects
-	history    map[identity][]change
-	log        map[identity][]object // what each change of the history left, nil where it deleted
-	changes    int                   // without the initial ones
-	newest     string                // the highest version of any change
-	violations []string
-	mayRepeat  bool
-	mayGoBack  bool
-	news       chan struct{} // closed and made anew at each change
+	mu                  sync.Mutex
+	state               objects
+	history             map[identity][]change
+	log                 map[identity][]object // the object after each change of history; nil after a deletion
+	changes             int                   // number of changes, without the initial objects
+	newest              string                // the highest version of any change
+	violations          []string
+	allowsRepeats       bool
+	allowsOlderVersions bool
+	updated             chan struct{} // closed and replaced at each change
 }
 
 func newRecord(name string) *record {
 	return &record{name: name, state: objects{}, history: map[identity][]change{},
-		log: map[identity][]object{}, news: make(chan struct{})}
+		log: map[identity][]object{}, updated: make(chan struct{})}
 }
 
-// violation tells something that must not be; the caller holds the lock.
-func (r *record) violation(format string, arguments ...any) {
+// addViolation records an error of the observer. The caller holds the lock.
+func (r *record) addViolation(format string, arguments ...any) {
 	r.violations = append(r.violations, fmt.Sprintf(format, arguments...))
-	r.announce()
+	r.notifyWaiters()
 }
 
-// allowRepeats: after a new list client-go tells of every object that is still there, changed or not; kinformer must not.
+// allowRepeats makes the record ignore a MODIFIED without a change. client-go notifies of each object after a relist; kinformer must not.
 func (r *record) allowRepeats() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.mayRepeat = true
+	r.allowsRepeats = true
 }
 
-// allowGoingBack: the server was restored from a backup; its versions are lower from now on.
-func (r *record) allowGoingBack() {
+// allowOlderVersions makes the record accept lower resource versions, for a server that is restored from a backup.
+func (r *record) allowOlderVersions() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.mayGoBack = true
+	r.allowsOlderVersions = true
 }
 
-func (r *record) announce() {
-	close(r.news)
-	r.news = make(chan struct{})
+func (r *record) notifyWaiters() {
+	close(r.updated)
+	r.updated = make(chan struct{})
 }
 
-// note takes one change; old is what the observer says was there before, where it says so.
-func (r *record) note(kind string, old, obj object) {
+// addChange adds one change. old is the previous state that the observer reports, or nil.
+func (r *record) addChange(kind string, old, obj object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id, err := identify(obj)
 	if err != nil {
-		r.violation("%s: %v", kind, err)
+		r.addViolation("%s: %v", kind, err)
 		return
 	}
 	before, present := r.state[id]
-	if r.mayRepeat && present && kind == modifiedChange && versionOf(obj) == versionOf(before) {
+	if r.allowsRepeats && present && kind == modifiedChange && versionOf(obj) == versionOf(before) {
 		return
 	}
 	switch {
 	case kind == modifiedChange || kind == deletedChange:
 		if !present {
-			r.violation("%s %s, which is not there", kind, id)
+			r.addViolation("%s %s, which does not exist", kind, id)
 		}
 	case present:
-		r.violation("%s %s, which is there", kind, id)
+		r.addViolation("%s %s, which exists already", kind, id)
 	}
 	if old != nil && present && difference("", old, before) != "" {
-		r.violation("%s %s: its old object is not the last one: %s", kind, id, difference("", old, before))
+		r.addViolation("%s %s: the old object differs from the last one: %s", kind, id, difference("", old, before))
 	}
-	// A deletion found by a new list carries the last known version.
-	if present && !r.mayGoBack && !(kind == deletedChange && versionOf(obj) == versionOf(before)) && !newer(versionOf(obj), versionOf(before)) {
-		r.violation("%s %s from version %s to %s", kind, id, versionOf(before), versionOf(obj))
+	// A deletion that a relist found has the last known version.
+	if present && !r.allowsOlderVersions && !(kind == deletedChange && versionOf(obj) == versionOf(before)) && !newer(versionOf(obj), versionOf(before)) {
+		r.addViolation("%s %s from version %s to %s", kind, id, versionOf(before), versionOf(obj))
 	}
 	if kind == deletedChange {
 		delete(r.state, id)
@@ -109,28 +109,28 @@ func (r *record) note(kind string, old, obj object) {
 	if kind != initialChange {
 		r.changes++
 	}
-	r.announce()
+	r.notifyWaiters()
 }
 
-// newer compares resource versions, which are decimal in every server of these cases.
+// newer returns true if resource version a is larger than b. Resource versions are decimal numbers in all servers of the cases.
 func newer(a, b string) bool {
 	left, leftErr := strconv.ParseUint(a, 10, 64)
 	right, rightErr := strconv.ParseUint(b, 10, 64)
 	return leftErr == nil && rightErr == nil && left > right
 }
 
-// await waits until the condition holds; it is asked under the lock, after each change. ended may be nil.
+// await waits until the condition holds. It calls condition under the lock, after each change. It fails when ended is closed; ended may be nil.
 func (r *record) await(ctx context.Context, what string, ended <-chan struct{}, condition func() bool) error {
 	for {
 		r.mu.Lock()
-		holds, news := condition(), r.news
+		holds, updated := condition(), r.updated
 		changes := r.changes
 		r.mu.Unlock()
 		if holds {
 			return nil
 		}
 		select {
-		case <-news:
+		case <-updated:
 		case <-ended:
 			r.mu.Lock()
 			holds = condition()
@@ -138,26 +138,26 @@ func (r *record) await(ctx context.Context, what string, ended <-chan struct{}, 
 			if holds {
 				return nil
 			}
-			return fmt.Errorf("%s ended before %s (after %d changes)", r.name, what, changes)
+			return fmt.Errorf("%s exited before %s (after %d changes)", r.name, what, changes)
 		case <-ctx.Done():
 			return fmt.Errorf("%s: no %s (after %d changes): %w", r.name, what, changes, ctx.Err())
 		}
 	}
 }
 
-// awaitChange waits until the observer has seen this kind of change of an object.
+// awaitChange waits until the observer got this kind of change of an object.
 func (r *record) awaitChange(ctx context.Context, ended <-chan struct{}, kind string, id identity) error {
 	return r.await(ctx, kind+" "+id.String(), ended, func() bool {
 		return slices.ContainsFunc(r.history[id], func(c change) bool { return c.kind == kind })
 	})
 }
 
-// awaitVersion waits until the observer has come as far as another one, who has ended.
+// awaitVersion waits until the newest version of this record is at least that of another one, whose observer has ended.
 func (r *record) awaitVersion(ctx context.Context, other *record) error {
 	other.mu.Lock()
 	version := other.newest
 	other.mu.Unlock()
-	return r.await(ctx, "change as new as "+version, nil, func() bool { return r.newest == version || newer(r.newest, version) })
+	return r.await(ctx, "change of version "+version+" or newer", nil, func() bool { return r.newest == version || newer(r.newest, version) })
 }
 
 func (r *record) snapshot() objects {
@@ -166,7 +166,7 @@ func (r *record) snapshot() objects {
 	return maps.Clone(r.state)
 }
 
-// stateAt is what the changes up to a resource version add up to: so a state can be compared that has since changed.
+// stateAt returns the state that the changes up to a resource version add up to, for a comparison with a list of that version.
 func (r *record) stateAt(version string) objects {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,8 +203,8 @@ func (r *record) check() error {
 	return report(r.name, r.violations)
 }
 
-// compareHistories holds an observer to the witness, who began earlier: for each object, the observer's changes are the
-// witness's, each once and in order, from the observer's beginning on.
+// compareHistories compares an observer with the witness, which started earlier. For each object, the changes of the observer must be those of
+// the witness since the start of the observer, each once and in order.
 func compareHistories(observer, witness *record) error {
 	var differences []string
 	ids := map[identity]bool{}
@@ -216,45 +216,45 @@ func compareHistories(observer, witness *record) error {
 		r.mu.Unlock()
 	}
 	for id := range ids {
-		saw, happened := observer.historyOf(id), witness.historyOf(id)
-		if !follows(saw, happened) {
-			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, saw, happened))
+		observed, actual := observer.historyOf(id), witness.historyOf(id)
+		if !follows(observed, actual) {
+			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, observed, actual))
 		}
 	}
-	return report(fmt.Sprintf("what %s saw, beside %s", observer.name, witness.name), differences)
+	return report(fmt.Sprintf("events of %s compared with %s", observer.name, witness.name), differences)
 }
 
-// follows says whether saw is happened from some point on: from the version that was there at first, or from where there was none.
-func follows(saw, happened []change) bool {
-	start := len(happened) - len(saw)
+// follows returns true if observed is the end of actual. That end must begin with the initial object, or when the object did not exist.
+func follows(observed, actual []change) bool {
+	start := len(actual) - len(observed)
 	if start < 0 {
 		return false
 	}
-	if len(saw) > 0 && saw[0].kind == initialChange {
-		return happened[start].kind != deletedChange && happened[start].version == saw[0].version &&
-			slices.Equal(saw[1:], happened[start+1:])
+	if len(observed) > 0 && observed[0].kind == initialChange {
+		return actual[start].kind != deletedChange && actual[start].version == observed[0].version &&
+			slices.Equal(observed[1:], actual[start+1:])
 	}
-	absent := start == 0 || happened[start-1].kind == deletedChange
-	return absent && slices.Equal(saw, happened[start:])
+	absent := start == 0 || actual[start-1].kind == deletedChange
+	return absent && slices.Equal(observed, actual[start:])
 }
 
-// compareStates holds an observer that may have missed changes to the witness, who has not: the states that it told of an
-// object are, in order, some of those that the object had.
+// compareStates compares an observer that may have missed changes with the witness, which missed none. For each object, the states that the
+// observer reported must be a subsequence of the states of the witness.
 func compareStates(observer, witness *record) error {
 	var differences []string
 	observer.mu.Lock()
 	ids := slices.Collect(maps.Keys(observer.history))
 	observer.mu.Unlock()
 	for _, id := range ids {
-		saw, happened := observer.historyOf(id), witness.historyOf(id)
-		if !isSubsequence(statesOf(saw), statesOf(happened)) {
-			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, saw, happened))
+		observed, actual := observer.historyOf(id), witness.historyOf(id)
+		if !isSubsequence(statesOf(observed), statesOf(actual)) {
+			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, observed, actual))
 		}
 	}
-	return report(fmt.Sprintf("the states that %s told, beside %s", observer.name, witness.name), differences)
+	return report(fmt.Sprintf("states of %s compared with %s", observer.name, witness.name), differences)
 }
 
-// statesOf is the versions that an object had; while it was gone, none.
+// statesOf returns the versions that an object had, and "" for each deletion.
 func statesOf(changes []change) []string {
 	var states []string
 	for _, c := range changes {

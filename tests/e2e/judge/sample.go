@@ -1,5 +1,5 @@
-// What the cases of the sample controller stand on: a server with its resource, the kube-controller-manager, pods that become ready,
-// the controllers themselves (the library's and Kubernetes' own), and the states of Foos and Deployments that they are waited for with.
+// What the cases of the sample controller share: a server with the resource Foo, the kube-controller-manager, pods that become ready, both
+// sample controllers (the library's and Kubernetes'), and functions that wait for a state of Foos and Deployments.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 
 const controllerManagerName = "kube-controller-manager"
 
-// A state that takes longer than this to come does not come.
+// stateDeadline is the limit of awaitState.
 const stateDeadline = time.Minute
 
 var (
@@ -32,8 +32,8 @@ var (
 	leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 )
 
-// fooServer is a kube-apiserver with the resource Foo, shared by the cases of the sample controller. It has no controllers:
-// a case starts those that it wants. No Foo of another case is left in it.
+// fooServer returns a kube-apiserver with the resource Foo, which the cases of the sample controller share. It deletes all Foos and Deployments
+// of earlier cases. No controllers run: a case starts those that it needs.
 func (h *harness) fooServer(ctx context.Context) (*server, error) {
 	if s := h.withFoos; s != nil && s.process.running() {
 		return s, h.kubectl(s).runAll(ctx, "delete "+foos.Resource+"."+foos.Group+" --all -A", "delete deployments --all -A")
@@ -55,7 +55,7 @@ func (h *harness) installSampleResource(ctx context.Context, s *server) error {
 		"wait --for=condition=Established --timeout=60s crd/"+foos.Resource+"."+foos.Group); err != nil {
 		return err
 	}
-	// Established is a moment before discovery, which the garbage collector finds its resources by.
+	// The condition Established is true a moment before discovery has the resource. The garbage collector uses discovery.
 	return awaitState(ctx, "discovery of Foos", func() (string, error) {
 		_, err := k.run(ctx, "get", foos.Resource+"."+foos.Group, "-A")
 		if err != nil {
@@ -65,7 +65,8 @@ func (h *harness) installSampleResource(ctx context.Context, s *server) error {
 	})
 }
 
-// startControllerManager starts the real controllers of deployments, replica sets, namespaces and garbage, for this case.
+// startControllerManager starts the kube-controller-manager for this case, with the controllers of deployments, replica sets and namespaces, and
+// the garbage collector.
 func (h *harness) startControllerManager(s *server) error {
 	_, err := h.start(controllerManagerName, nil, filepath.Join(h.bin, "controller-manager"),
 		"--kubeconfig", s.file("kubeconfig-admin"), "--leader-elect=false", "--secure-port=0", "--kube-api-qps=500", "--kube-api-burst=500",
@@ -73,7 +74,7 @@ func (h *harness) startControllerManager(s *server) error {
 	return err
 }
 
-// makePodsReady is the kubelet: each pod runs and is ready as soon as it is there, until the context ends.
+// makePodsReady does the work of the kubelet: it sets each new pod to running and ready, until ctx ends.
 func makePodsReady(ctx context.Context, client dynamic.Interface) {
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 	makeReady := func(obj any) {
@@ -86,7 +87,7 @@ func makePodsReady(ctx context.Context, client dynamic.Interface) {
 		_, err := client.Resource(pods).Namespace(pod.GetNamespace()).Patch(ctx, pod.GetName(), types.MergePatchType, []byte(patch),
 			v1.PatchOptions{}, "status")
 		if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
-			fmt.Fprintln(os.Stderr, "e2e: a pod cannot be made ready:", err)
+			fmt.Fprintln(os.Stderr, "e2e: making a pod ready failed:", err)
 		}
 	}
 	_, err := factory.ForResource(pods).Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -94,25 +95,25 @@ func makePodsReady(ctx context.Context, client dynamic.Interface) {
 		UpdateFunc: func(_, obj any) { makeReady(obj) },
 	})
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e: no informer of pods:", err)
+		fmt.Fprintln(os.Stderr, "e2e: adding a handler of pods failed:", err)
 	}
 	factory.Start(ctx.Done())
 }
 
-// startOurs starts the library's sample controller; the reference in its place is Kubernetes' own, which has no such flags.
-func (h *harness) startOurs(name, kubeconfig string, flags ...string) (*process, error) {
+// startLibraryController starts the library's sample controller. With -reference it starts Kubernetes' sample controller, without the flags.
+func (h *harness) startLibraryController(name, kubeconfig string, flags ...string) (*process, error) {
 	if h.isReference {
-		return h.startGos(name, kubeconfig)
+		return h.startKubernetesController(name, kubeconfig)
 	}
-	program, err := h.built("examples", "example-sample-controller")
+	program, err := h.builtProgram("examples", "example-sample-controller")
 	if err != nil {
 		return nil, err
 	}
 	return h.start(name, nil, append([]string{"env", "KUBECONFIG=" + kubeconfig, program}, flags...)...)
 }
 
-// built is a program of the project's build beside the kinformer program.
-func (h *harness) built(path ...string) (string, error) {
+// builtProgram returns the path of another program in the build directory of the kinformer program.
+func (h *harness) builtProgram(path ...string) (string, error) {
 	program := filepath.Join(append([]string{filepath.Dir(h.kinformer), ".."}, path...)...)
 	if _, err := os.Stat(program); err != nil {
 		return "", fmt.Errorf("not built: %w", err)
@@ -120,12 +121,12 @@ func (h *harness) built(path ...string) (string, error) {
 	return program, nil
 }
 
-// startGos starts Kubernetes' own sample controller.
-func (h *harness) startGos(name, kubeconfig string) (*process, error) {
+// startKubernetesController starts Kubernetes' sample controller.
+func (h *harness) startKubernetesController(name, kubeconfig string) (*process, error) {
 	return h.start(name, nil, filepath.Join(h.bin, "go-sample-controller"), "-kubeconfig", kubeconfig)
 }
 
-// stage is one namespace in which a controller is watched at work.
+// stage is a namespace in which a case tests a controller.
 type stage struct {
 	s         *server
 	k         kubectl
@@ -146,7 +147,7 @@ func (st *stage) resource(which schema.GroupVersionResource) dynamic.ResourceInt
 	return st.client.Resource(which).Namespace(st.namespace)
 }
 
-// get gives an object, or nil where there is none.
+// get returns an object, or nil if there is none.
 func (st *stage) get(ctx context.Context, which schema.GroupVersionResource, name string) (*unstructured.Unstructured, error) {
 	obj, err := st.resource(which).Get(ctx, name, v1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -169,7 +170,7 @@ func (st *stage) create(ctx context.Context, which schema.GroupVersionResource, 
 		return nil, err
 	}
 	decoded := &unstructured.Unstructured{}
-	if err := decoded.UnmarshalJSON(text); err != nil { // its numbers are of the types that this client wants
+	if err := decoded.UnmarshalJSON(text); err != nil { // makes numbers int64 or float64, as the dynamic client requires
 		return nil, err
 	}
 	return st.resource(which).Create(ctx, decoded, v1.CreateOptions{})
@@ -185,7 +186,7 @@ func (st *stage) delete(ctx context.Context, which schema.GroupVersionResource, 
 	return st.resource(which).Delete(ctx, name, v1.DeleteOptions{PropagationPolicy: &inBackground})
 }
 
-// createFoo makes a Foo; without a Deployment's name where that is "", without replicas where they are 0.
+// createFoo creates a Foo. It sets no deploymentName if deployment is "", and no replicas if replicas is 0.
 func (st *stage) createFoo(ctx context.Context, name, deployment string, replicas int) (*unstructured.Unstructured, error) {
 	spec := object{}
 	if deployment != "" {
@@ -202,18 +203,18 @@ func (st *stage) scale(ctx context.Context, which schema.GroupVersionResource, n
 	return st.patch(ctx, which, name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
 }
 
-// awaitState waits until ask has nothing to say against the state, and tells the last that it said.
-func awaitState(ctx context.Context, what string, ask func() (string, error)) error {
+// awaitState polls until problem returns "" or an error. At the deadline, the error has the last problem.
+func awaitState(ctx context.Context, what string, problem func() (string, error)) error {
 	limited, cancel := context.WithTimeout(ctx, stateDeadline)
 	defer cancel()
 	last := ""
 	err := poll(limited, what, func() (bool, error) {
 		var err error
-		last, err = ask()
+		last, err = problem()
 		return last == "", err
 	})
 	if err != nil && last != "" {
-		err = fmt.Errorf("%w; at last: %s", err, last)
+		err = fmt.Errorf("%w; last state: %s", err, last)
 	}
 	return err
 }
@@ -223,8 +224,9 @@ func number(obj *unstructured.Unstructured, path ...string) int64 {
 	return n
 }
 
-// missing says what is not yet right about a Foo and its Deployment with some replicas, all of them ready; "" if nothing is.
-func (st *stage) missing(ctx context.Context, name, deploymentName string, replicas int64) (string, error) {
+// fooProblem returns how a Foo and its Deployment differ from the wanted state: the Foo controls the Deployment, and all replicas are available.
+// It returns "" in the wanted state.
+func (st *stage) fooProblem(ctx context.Context, name, deploymentName string, replicas int64) (string, error) {
 	foo, err := st.get(ctx, foos, name)
 	if err != nil || foo == nil {
 		return "no Foo " + name, err
@@ -241,8 +243,8 @@ func (st *stage) missing(ctx context.Context, name, deploymentName string, repli
 		have int64
 		want int64
 	}{
-		{"replicas wanted of the Deployment", number(deployment, "spec", "replicas"), replicas},
-		{"generation observed", number(deployment, "status", "observedGeneration"), deployment.GetGeneration()},
+		{"replicas in the spec of the Deployment", number(deployment, "spec", "replicas"), replicas},
+		{"observedGeneration", number(deployment, "status", "observedGeneration"), deployment.GetGeneration()},
 		{"replicas", number(deployment, "status", "replicas"), replicas},
 		{"available replicas", number(deployment, "status", "availableReplicas"), replicas},
 		{"available replicas in Foo's status", number(foo, "status", "availableReplicas"), replicas},
@@ -255,21 +257,21 @@ func (st *stage) missing(ctx context.Context, name, deploymentName string, repli
 }
 
 func (st *stage) awaitFoo(ctx context.Context, name, deployment string, replicas int64) error {
-	return awaitState(ctx, "Foo "+name, func() (string, error) { return st.missing(ctx, name, deployment, replicas) })
+	return awaitState(ctx, "Foo "+name, func() (string, error) { return st.fooProblem(ctx, name, deployment, replicas) })
 }
 
-// awaitGone waits until there is no such object.
-func (st *stage) awaitGone(ctx context.Context, which schema.GroupVersionResource, name string) error {
-	return awaitState(ctx, "end of "+name, func() (string, error) {
+// awaitDeleted waits until the object does not exist.
+func (st *stage) awaitDeleted(ctx context.Context, which schema.GroupVersionResource, name string) error {
+	return awaitState(ctx, "deletion of "+name, func() (string, error) {
 		obj, err := st.get(ctx, which, name)
 		if obj == nil {
 			return "", err
 		}
-		return name + " is still there", nil
+		return name + " still exists", nil
 	})
 }
 
-// eventCount says how often an Event about a Foo has come.
+// eventCount returns the sum of the counts of the Events with this reason about a Foo.
 func (st *stage) eventCount(ctx context.Context, foo, reason string) (int64, error) {
 	list, err := st.list(ctx, events)
 	count := int64(0)
@@ -287,11 +289,11 @@ func (st *stage) awaitEvent(ctx context.Context, foo, reason string) error {
 		if err != nil || count > 0 {
 			return "", err
 		}
-		return "none", nil
+		return "no such Event", nil
 	})
 }
 
-// sampleDeployment is the Deployment that the controller makes for a Foo, in what this says of it.
+// sampleDeployment returns the Deployment that the controller makes for a Foo. It has only the fields that the controller sets.
 func sampleDeployment(foo *unstructured.Unstructured, name string, replicas int) object {
 	labels := object{"app": "nginx", "controller": foo.GetName()}
 	return object{

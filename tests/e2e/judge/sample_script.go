@@ -1,4 +1,4 @@
-// The script that both sample controllers run, and what is compared of the state after each step.
+// The script of changes that both sample controllers react to, and the parts of the state that are compared after each step.
 package main
 
 import (
@@ -20,12 +20,12 @@ type sampleStep struct {
 	run  func(ctx context.Context, st *stage) error
 }
 
-// Each step waits for its end, so that the states after it can be compared. The end is a number of replicas that a Foo's status does not
-// pass through on the way to it: else what is seen may be from before, and change once more.
+// sampleScript has steps that wait for a final state, so that the states after each step can be compared. The status of a Foo must not reach the
+// final number of replicas earlier: otherwise the state could still change after the wait.
 var sampleScript = []sampleStep{
 	{"a Foo without the name of a Deployment", func(ctx context.Context, st *stage) error {
 		_, err := st.createFoo(ctx, "nameless", "", 2)
-		return err // nothing comes of it: the next steps would see
+		return err // the controller does nothing: otherwise the states after the next steps would differ
 	}},
 	{"a Foo", func(ctx context.Context, st *stage) error {
 		if _, err := st.createFoo(ctx, "one", "one", 1); err != nil {
@@ -49,7 +49,7 @@ var sampleScript = []sampleStep{
 		if err := st.scale(ctx, deployments, "two", 5); err != nil {
 			return err
 		}
-		// One generation by hand, one by the controller.
+		// The scaling by hand makes one new generation, the controller another one.
 		if err := st.awaitGeneration(ctx, "two", before.GetGeneration()+2); err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ var sampleScript = []sampleStep{
 			if err != nil || now != nil && now.GetUID() != before.GetUID() {
 				return "", err
 			}
-			return "none yet", nil
+			return "the Deployment does not exist or is the old one", nil
 		}); err != nil {
 			return err
 		}
@@ -86,11 +86,11 @@ var sampleScript = []sampleStep{
 		}
 		return st.awaitFoo(ctx, "any", "any", 3)
 	}},
-	{"a Foo whose Deployment is another's", func(ctx context.Context, st *stage) error {
+	{"a Foo whose Deployment it does not control", func(ctx context.Context, st *stage) error {
 		if err := st.k.runAll(ctx, "create deployment taken --image=example.com/taken:1 -n "+st.namespace); err != nil {
 			return err
 		}
-		if err := awaitState(ctx, "the other's Deployment", func() (string, error) {
+		if err := awaitState(ctx, "the Deployment without a Foo", func() (string, error) {
 			taken, err := st.get(ctx, deployments, "taken")
 			if err != nil || number(taken, "status", "availableReplicas") == 1 {
 				return "", err
@@ -104,19 +104,19 @@ var sampleScript = []sampleStep{
 		}
 		return awaitSoon(ctx, "retries", func() (string, error) {
 			count, err := st.eventCount(ctx, "late", "ErrResourceExists")
-			if err != nil || count >= seenRetries {
+			if err != nil || count >= retryEvents {
 				return "", err
 			}
 			return fmt.Sprintf("%d Events", count), nil
 		})
 	}},
-	{"the other's Deployment deleted", func(ctx context.Context, st *stage) error {
+	{"the Deployment without a Foo deleted", func(ctx context.Context, st *stage) error {
 		if err := st.delete(ctx, deployments, "taken"); err != nil {
 			return err
 		}
-		return st.awaitFoo(ctx, "late", "taken", 2) // by a retry: nothing tells the controller
+		return st.awaitFoo(ctx, "late", "taken", 2) // by a retry: the controller gets no event for the Foo
 	}},
-	{"a Foo with another Deployment's name", func(ctx context.Context, st *stage) error {
+	{"a Foo with another deploymentName", func(ctx context.Context, st *stage) error {
 		if err := st.patch(ctx, foos, "two", `{"spec":{"deploymentName":"second","replicas":6}}`); err != nil {
 			return err
 		}
@@ -131,8 +131,8 @@ var sampleScript = []sampleStep{
 				return err
 			}
 		}
-		for _, name := range []string{"one", "two", "second"} { // the garbage collector's
-			if err := st.awaitGone(ctx, deployments, name); err != nil {
+		for _, name := range []string{"one", "two", "second"} { // the garbage collector deletes them
+			if err := st.awaitDeleted(ctx, deployments, name); err != nil {
 				return err
 			}
 		}
@@ -156,16 +156,17 @@ var sampleScript = []sampleStep{
 	{"the last Event", func(ctx context.Context, st *stage) error { return st.awaitEvent(ctx, "late", "Synced") }},
 }
 
-// Both controllers look at each Foo again every 30 seconds. What they are to notice at once, or try again, has to come sooner.
-const soon = 15 * time.Second
+// soonLimit is shorter than the resync period of both controllers, which is 30 seconds. It is the limit for reactions that must not wait for a
+// resync.
+const soonLimit = 15 * time.Second
 
-// So many Events are retries: the interval begins at 5 milliseconds and doubles.
-const seenRetries = 4
+// retryEvents is the number of Events that proves retries. The retry interval starts at 5 milliseconds and doubles.
+const retryEvents = 4
 
-func awaitSoon(ctx context.Context, what string, ask func() (string, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, soon)
+func awaitSoon(ctx context.Context, what string, problem func() (string, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, soonLimit)
 	defer cancel()
-	return awaitState(ctx, what, ask)
+	return awaitState(ctx, what, problem)
 }
 
 func scaleFoo(name string, replicas int) func(context.Context, *stage) error {
@@ -187,49 +188,49 @@ func (st *stage) awaitGeneration(ctx context.Context, deployment string, generat
 	})
 }
 
-// What is different each time, by the field's name. The last two are the deployment controller's: they say how far it is, and how soon
-// the garbage collector was.
-var volatile = []string{"uid", "resourceVersion", "creationTimestamp", "time", "firstTimestamp", "lastTimestamp", "conditions", "collisionCount"}
+// variableFields are the names of the fields that differ from run to run. The deployment controller writes conditions and collisionCount; they
+// depend on the timing.
+var variableFields = []string{"uid", "resourceVersion", "creationTimestamp", "time", "firstTimestamp", "lastTimestamp", "conditions", "collisionCount"}
 
-// And within texts: uids, the hashes of pod templates, the ages of Events.
+// The variable parts of texts: uids, hashes of pod templates, ages of Events.
 var (
 	uidText      = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	templateHash = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{7,10}\b`)
-	volatileLine = regexp.MustCompile(`(Creation Timestamp|Resource Version|UID):`)
+	variableLine = regexp.MustCompile(`(Creation Timestamp|Resource Version|UID):`)
 	eventAge     = regexp.MustCompile(` (<unknown>|<invalid>|[0-9]+[smhd][0-9smhd]*)( \(x[0-9]+ over [0-9smhd]+\))? `)
 	eventName    = regexp.MustCompile(`\.[0-9a-f]{16}$`)
 )
 
-func (st *stage) settledText(text string) string {
+func (st *stage) normalizedText(text string) string {
 	text = strings.ReplaceAll(text, st.namespace, "NAMESPACE")
 	return templateHash.ReplaceAllString(uidText.ReplaceAllString(text, "UID"), "-HASH")
 }
 
-// settled is a decoded value without what is different each time.
-func (st *stage) settled(value any) any {
+// normalized returns a decoded value without its variable fields and texts.
+func (st *stage) normalized(value any) any {
 	switch value := value.(type) {
 	case object:
 		kept := object{}
 		for key, part := range value {
-			if !slices.Contains(volatile, key) {
-				kept[st.settledText(key)] = st.settled(part)
+			if !slices.Contains(variableFields, key) {
+				kept[st.normalizedText(key)] = st.normalized(part)
 			}
 		}
 		return kept
 	case []any:
 		kept := make([]any, len(value))
 		for i := range value {
-			kept[i] = st.settled(value[i])
+			kept[i] = st.normalized(value[i])
 		}
 		return kept
 	case string:
-		return st.settledText(value)
+		return st.normalizedText(value)
 	}
 	return value
 }
 
-// look gives all Foos and Deployments, with the fields that the sample controller manages.
-func (st *stage) look(ctx context.Context) (any, error) {
+// readState returns all Foos and Deployments, with the managed fields of the sample controller.
+func (st *stage) readState(ctx context.Context) (any, error) {
 	seen := object{}
 	out, err := st.k.run(ctx, "get", "foos,deployments", "-n", st.namespace, "-o", "json", "--show-managed-fields")
 	if err != nil {
@@ -240,15 +241,15 @@ func (st *stage) look(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	for id, obj := range list {
-		settled := st.settled(obj).(object)
-		metadata := settled["metadata"].(object)
+		normalized := st.normalized(obj).(object)
+		metadata := normalized["metadata"].(object)
 		metadata["managedFields"] = managedBySample(metadata["managedFields"])
-		seen[st.settledText(id.String())] = settled
+		seen[st.normalizedText(id.String())] = normalized
 	}
 	return seen, nil
 }
 
-// managedBySample keeps the sample controller's own entries, in an order that is no time's.
+// managedBySample returns the entries of the sample controller's field manager, in an order that does not depend on time.
 func managedBySample(entries any) []any {
 	list, _ := entries.([]any)
 	kept := slices.DeleteFunc(slices.Clone(list), func(entry any) bool { return field(entry.(object), "manager") != fieldManager })
@@ -260,7 +261,7 @@ func managedBySample(entries any) []any {
 	return kept
 }
 
-// describe is what kubectl says of the Foos.
+// describe returns the lines of `kubectl describe foos`, without variable texts.
 func (st *stage) describe(ctx context.Context) ([]string, error) {
 	out, err := st.k.run(ctx, "describe", "foos", "-n", st.namespace)
 	if err != nil {
@@ -269,23 +270,23 @@ func (st *stage) describe(ctx context.Context) ([]string, error) {
 	var kept []string
 	for line := range strings.Lines(out) {
 		line = strings.Join(strings.Fields(line), " ")
-		if !volatileLine.MatchString(line) {
-			kept = append(kept, eventAge.ReplaceAllString(st.settledText(line), " AGE "))
+		if !variableLine.MatchString(line) {
+			kept = append(kept, eventAge.ReplaceAllString(st.normalizedText(line), " AGE "))
 		}
 	}
 	return kept, nil
 }
 
-// eventsSeen are the Events about Foos, without their count: an Event says how often there was something to do. Their field manager is
-// left out, too: client-go takes the name of the program for it.
-func (st *stage) eventsSeen(ctx context.Context) ([]string, error) {
+// eventTexts returns the Events about Foos as JSON, each once. The count is omitted, since it depends on the timing. The field manager is
+// omitted, since client-go uses the file name of the program.
+func (st *stage) eventTexts(ctx context.Context) ([]string, error) {
 	list, err := st.resource(events).List(ctx, v1.ListOptions{FieldSelector: "involvedObject.kind=Foo"})
 	if err != nil {
 		return nil, err
 	}
 	var seen []string
 	for i := range list.Items {
-		obj, err := st.settledEvent(&list.Items[i])
+		obj, err := st.normalizedEvent(&list.Items[i])
 		if err != nil {
 			return nil, err
 		}
@@ -300,7 +301,7 @@ func (st *stage) eventsSeen(ctx context.Context) ([]string, error) {
 	return seen, nil
 }
 
-func (st *stage) settledEvent(event *unstructured.Unstructured) (object, error) {
+func (st *stage) normalizedEvent(event *unstructured.Unstructured) (object, error) {
 	foo, _ := event.Object["involvedObject"].(object)
 	if uid, _ := foo["uid"].(string); uid == "" {
 		return nil, fmt.Errorf("an Event about a Foo without uid: %v", event.Object)
@@ -308,7 +309,7 @@ func (st *stage) settledEvent(event *unstructured.Unstructured) (object, error) 
 	if version, _ := foo["resourceVersion"].(string); version == "" {
 		return nil, fmt.Errorf("an Event about a Foo without resourceVersion: %v", event.Object)
 	}
-	obj := st.settled(event.Object).(object)
+	obj := st.normalized(event.Object).(object)
 	delete(obj, "count")
 	metadata := obj["metadata"].(object)
 	delete(metadata, "managedFields")

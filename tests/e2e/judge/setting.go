@@ -1,4 +1,4 @@
-// What many cases begin and end with: a prepared server, a watcher behind a gate, the comparison with the server.
+// The beginnings and ends that many cases share: a prepared server, a watcher behind a gate, the comparison of the cache with the server.
 package main
 
 import (
@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// prepared is a server for this case alone, after kubectl has run the lines.
-func (h *harness) prepared(ctx context.Context, lines ...string) (*server, kubectl, error) {
+// preparedServer starts a server for this case and runs kubectl with each line.
+func (h *harness) preparedServer(ctx context.Context, lines ...string) (*server, kubectl, error) {
 	s, err := h.ownServer(ctx)
 	if err != nil {
 		return nil, kubectl{}, err
@@ -22,8 +22,8 @@ func (h *harness) prepared(ctx context.Context, lines ...string) (*server, kubec
 	return s, k, k.runAll(ctx, lines...)
 }
 
-// both are the shared real server and a `kinformer serve` of the case.
-func (h *harness) both(ctx context.Context, flags ...string) (real *server, plain *served, err error) {
+// bothServers returns the shared real server and a new `kinformer serve`.
+func (h *harness) bothServers(ctx context.Context, flags ...string) (real *server, plain *served, err error) {
 	if real, err = h.realServer(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -31,8 +31,8 @@ func (h *harness) both(ctx context.Context, flags ...string) (real *server, plai
 	return real, plain, err
 }
 
-// strangers are the token of a user without rights, and a URL where nothing listens.
-func (s *server) strangers() (nobody, closed string, err error) {
+// nobodyAndClosedPort returns the token of a user without permissions, and a URL where no server listens.
+func (s *server) nobodyAndClosedPort() (nobody, closed string, err error) {
 	token, err := os.ReadFile(s.file("nobody.token"))
 	if err != nil {
 		return "", "", err
@@ -41,23 +41,23 @@ func (s *server) strangers() (nobody, closed string, err error) {
 	return string(token), closed, err
 }
 
-// configs are client-go's ways into both.
-type configs struct{ real, served *rest.Config }
+// restConfigs are client-go configurations for the two servers of bothServers.
+type restConfigs struct{ real, served *rest.Config }
 
-func (h *harness) bothConfigs(ctx context.Context, flags ...string) (*server, configs, error) {
-	real, plain, err := h.both(ctx, flags...)
+func (h *harness) bothConfigs(ctx context.Context, flags ...string) (*server, restConfigs, error) {
+	real, plain, err := h.bothServers(ctx, flags...)
 	if err != nil {
-		return nil, configs{}, err
+		return nil, restConfigs{}, err
 	}
-	var c configs
+	var c restConfigs
 	if c.real, err = real.restConfig(); err == nil {
 		c.served, err = restConfig(plain.kubectl.kubeconfig)
 	}
 	return real, c, err
 }
 
-// watchThrough starts a watcher with these flags, and waits until the resources in synced are synced.
-func (h *harness) watchThrough(ctx context.Context, connection []string, resources string, synced ...string) (*watcher, error) {
+// watchUntilSynced starts `kinformer watch` with these connection flags, and waits until each resource in synced has synced.
+func (h *harness) watchUntilSynced(ctx context.Context, connection []string, resources string, synced ...string) (*watcher, error) {
 	w, err := h.watch("kinformer", append([]string{resources, "-A"}, connection...)...)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (h *harness) watchThrough(ctx context.Context, connection []string, resourc
 	return w, nil
 }
 
-// watchBehindGate does the same through a gate of its own.
+// watchBehindGate does the same through a new gate.
 func (h *harness) watchBehindGate(ctx context.Context, s *server, resources string, synced ...string) (*gate, *watcher, error) {
 	g, err := h.openGate("tcp", s.address())
 	if err != nil {
@@ -80,20 +80,20 @@ func (h *harness) watchBehindGate(ctx context.Context, s *server, resources stri
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := h.watchThrough(ctx, connection, resources, synced...)
+	w, err := h.watchUntilSynced(ctx, connection, resources, synced...)
 	return g, w, err
 }
 
-// sees makes a pod, and waits until the watcher has told it.
-func (w *watcher) sees(ctx context.Context, k kubectl, pod string) error {
+// awaitNewPod creates a pod and waits until the watcher has printed its ADDED event.
+func (w *watcher) awaitNewPod(ctx context.Context, k kubectl, pod string) error {
 	if err := k.runAll(ctx, "run "+pod+" -n e2e --image=example.com/"+pod+":1"); err != nil {
 		return err
 	}
 	return w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", pod})
 }
 
-// matches fails unless the watcher has told what the server has now, and nothing that contradicts itself.
-func (w *watcher) matches(ctx context.Context, k kubectl, resources, moment string) error {
+// checkState fails if the state that the watcher's events add up to differs from the server's list, or if the watcher has a violation.
+func (w *watcher) checkState(ctx context.Context, k kubectl, resources, moment string) error {
 	list, err := k.list(ctx, resources)
 	if err != nil {
 		return err
@@ -101,25 +101,25 @@ func (w *watcher) matches(ctx context.Context, k kubectl, resources, moment stri
 	return errors.Join(w.check(), compareObjects(moment, w.snapshot(), list))
 }
 
-// A tally counts what a kinformer with very many informers tells.
+// tally counts the SYNCED and ADDED lines of a kinformer with very many informers.
 type tally struct {
-	process *process
-	names   func() string // what a failure says of the connections
+	process             *process
+	describeConnections func() string // for error messages
 
 	mu     sync.Mutex
 	synced map[string]bool
-	told   map[string]int // additions after the initial list of objects named "the-one", by kind
+	added  map[string]int // ADDED events after the initial list, of objects named "the-one"; by kind
 }
 
-func (h *harness) watchMany(resources, connection []string, names func() string) (*tally, error) {
-	t := &tally{names: names, synced: map[string]bool{}, told: map[string]int{}}
+func (h *harness) watchMany(resources, connection []string, describeConnections func() string) (*tally, error) {
+	t := &tally{describeConnections: describeConnections, synced: map[string]bool{}, added: map[string]int{}}
 	var err error
-	t.process, err = h.start("kinformer", t.take,
+	t.process, err = h.start("kinformer", t.addLine,
 		append([]string{h.kinformer, "watch", strings.Join(resources, ","), "-A", "-o", "json"}, connection...)...)
 	return t, err
 }
 
-func (t *tally) take(text []byte) {
+func (t *tally) addLine(text []byte) {
 	var line watchLine
 	if decode(text, &line) != nil {
 		return
@@ -129,7 +129,7 @@ func (t *tally) take(text []byte) {
 	if line.Type == "SYNCED" {
 		t.synced[line.Resource] = true
 	} else if line.Type == addedChange && !line.Initial && field(line.Object, "metadata", "name") == "the-one" {
-		t.told[field(line.Object, "kind")]++
+		t.added[field(line.Object, "kind")]++
 	}
 }
 
@@ -142,10 +142,10 @@ func (t *tally) await(ctx context.Context, what string, reached func() bool) err
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err == nil && !reached() {
-		err = fmt.Errorf("kinformer has ended: %v", t.process.err)
+		err = fmt.Errorf("kinformer exited: %v", t.process.err)
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: %d synced, %v told, %s", err, len(t.synced), t.told, t.names())
+		err = fmt.Errorf("%w: %d resources synced, added %v, %s", err, len(t.synced), t.added, t.describeConnections())
 	}
 	return err
 }

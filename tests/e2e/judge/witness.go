@@ -1,4 +1,4 @@
-// The other observers: a raw watch, which misses nothing, and client-go's informers, which kinformer is measured by.
+// The observers that kinformer is compared with: a raw watch, which misses no change and is called the witness, and client-go's informers.
 package main
 
 import (
@@ -20,8 +20,8 @@ var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
 
-// plain is an object as kubectl shows it: without managedFields, its numbers as text.
-func plain(obj *unstructured.Unstructured) (object, error) {
+// plainObject returns an object as kubectl shows it: without managedFields, and with json.Number for numbers.
+func plainObject(obj *unstructured.Unstructured) (object, error) {
 	text, err := obj.MarshalJSON()
 	if err != nil {
 		return nil, err
@@ -36,13 +36,13 @@ func plain(obj *unstructured.Unstructured) (object, error) {
 	return decoded, nil
 }
 
-// A plainer decodes what an observer was handed, an *unstructured.Unstructured or a typed object, into plain JSON.
-type plainer func(any) (object, error)
+// decodeFunc converts the object of a notification, an *unstructured.Unstructured or a typed object, to decoded JSON.
+type decodeFunc func(any) (object, error)
 
-func plainUnstructured(obj any) (object, error) { return plain(obj.(*unstructured.Unstructured)) }
+func plainUnstructured(obj any) (object, error) { return plainObject(obj.(*unstructured.Unstructured)) }
 
-// noteAs takes one change of objects that have to be decoded first; old may be nil.
-func (r *record) noteAs(decoded plainer, kind string, old, obj any) {
+// addDecodedChange converts the objects of a change and adds the change. old may be nil.
+func (r *record) addDecodedChange(decoded decodeFunc, kind string, old, obj any) {
 	var before object
 	after, err := decoded(obj)
 	if err == nil && old != nil {
@@ -51,13 +51,13 @@ func (r *record) noteAs(decoded plainer, kind string, old, obj any) {
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.violation("%s: %v", kind, err)
+		r.addViolation("%s: %v", kind, err)
 		return
 	}
-	r.note(kind, before, after)
+	r.addChange(kind, before, after)
 }
 
-// rawWatch lists each resource and watches it from there, on one stream that must not end before the context does.
+// rawWatch lists each resource and watches it from the list's version. The watch must not end before ctx.
 func rawWatch(ctx context.Context, client dynamic.Interface, resources ...schema.GroupVersionResource) (*record, error) {
 	r := newRecord("the raw watch")
 	for _, resource := range resources {
@@ -66,7 +66,7 @@ func rawWatch(ctx context.Context, client dynamic.Interface, resources ...schema
 			return nil, err
 		}
 		for i := range list.Items {
-			r.noteAs(plainUnstructured, initialChange, nil, &list.Items[i])
+			r.addDecodedChange(plainUnstructured, initialChange, nil, &list.Items[i])
 		}
 		stream, err := client.Resource(resource).Watch(ctx, v1.ListOptions{ResourceVersion: list.GetResourceVersion()})
 		if err != nil {
@@ -86,12 +86,12 @@ func (r *record) follow(ctx context.Context, stream watch.Interface) {
 		case event, open := <-stream.ResultChan():
 			obj, isObject := event.Object.(*unstructured.Unstructured)
 			if open && isObject && event.Type != watch.Error {
-				r.noteAs(plainUnstructured, string(event.Type), nil, obj)
+				r.addDecodedChange(plainUnstructured, string(event.Type), nil, obj)
 				continue
 			}
 			if ctx.Err() == nil {
 				r.mu.Lock()
-				r.violation("the watch ended: %v", event)
+				r.addViolation("the watch ended: %v", event)
 				r.mu.Unlock()
 			}
 			return
@@ -99,7 +99,7 @@ func (r *record) follow(ctx context.Context, stream watch.Interface) {
 	}
 }
 
-// clientGoInformer is client-go's own informer for some resources, started and synced.
+// clientGoInformer starts client-go's informers for these resources and waits until they have synced.
 func clientGoInformer(ctx context.Context, client dynamic.Interface, resources ...schema.GroupVersionResource) (*record, error) {
 	r := newRecord("client-go's informer")
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
@@ -118,22 +118,22 @@ func clientGoInformer(ctx context.Context, client dynamic.Interface, resources .
 	return r, nil
 }
 
-// handler records what an informer of client-go tells.
-func (r *record) handler(decoded plainer) cache.ResourceEventHandler {
+// handler returns an event handler that adds the notifications of a client-go informer to the record.
+func (r *record) handler(decoded decodeFunc) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			kind := addedChange
 			if initial {
 				kind = initialChange
 			}
-			r.noteAs(decoded, kind, nil, obj)
+			r.addDecodedChange(decoded, kind, nil, obj)
 		},
-		UpdateFunc: func(old, obj any) { r.noteAs(decoded, modifiedChange, old, obj) },
+		UpdateFunc: func(old, obj any) { r.addDecodedChange(decoded, modifiedChange, old, obj) },
 		DeleteFunc: func(obj any) {
 			if unknown, isUnknown := obj.(cache.DeletedFinalStateUnknown); isUnknown {
 				obj = unknown.Obj
 			}
-			r.noteAs(decoded, deletedChange, nil, obj)
+			r.addDecodedChange(decoded, deletedChange, nil, obj)
 		},
 	}
 }

@@ -1,6 +1,6 @@
-// What client-go makes of kubectl's connection flags and of the environment's kubeconfigs, as a line of JSON: {"server": …} or
-// {"error": …}. It goes as far as a request's headers and the TLS settings, since some mistakes are found there only. Secrets are
-// printed as hashes (FNV-1a).
+// Prints the client configuration that client-go computes from kubectl's connection flags and the kubeconfigs of the environment, as one
+// line of JSON: {"server": …} or {"error": …}. It also builds the headers of a request and the TLS settings, since client-go detects some
+// errors only there. Secrets are printed as FNV-1a hashes.
 package main
 
 import (
@@ -64,18 +64,18 @@ func hash[T string | []byte](secret T) string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// headers takes a request's headers in a network's place.
-type headers struct{ http.Header }
+// headerRecorder is a transport that records the headers of a request and sends nothing.
+type headerRecorder struct{ http.Header }
 
-func (h *headers) RoundTrip(r *http.Request) (*http.Response, error) {
+func (h *headerRecorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	h.Header = r.Header
-	return nil, errors.New("no network here")
+	return nil, errors.New("this transport sends no requests")
 }
 
-// sent gives the headers of a request, as the network would see them.
-func sent(config *transport.Config, server string) (http.Header, error) {
-	seen := &headers{}
-	chain, err := transport.HTTPWrappersForConfig(config, seen)
+// requestHeaders returns the headers that client-go would send.
+func requestHeaders(config *transport.Config, server string) (http.Header, error) {
+	recorder := &headerRecorder{}
+	chain, err := transport.HTTPWrappersForConfig(config, recorder)
 	if err != nil {
 		return nil, err
 	}
@@ -84,20 +84,20 @@ func sent(config *transport.Config, server string) (http.Header, error) {
 		return nil, err
 	}
 	_, err = chain.RoundTrip(request)
-	if seen.Header == nil {
+	if recorder.Header == nil {
 		return nil, err
 	}
-	for name, values := range seen.Header {
+	for name, values := range recorder.Header {
 		for _, value := range values {
 			if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 				return nil, fmt.Errorf("header %s is not valid", name)
 			}
 		}
 	}
-	return seen.Header, nil
+	return recorder.Header, nil
 }
 
-func read() (*effective, error) {
+func effectiveConfig() (*effective, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.Warner = func(error) {}
 	overrides := &clientcmd.ConfigOverrides{}
@@ -121,20 +121,20 @@ func read() (*effective, error) {
 	if err != nil {
 		return nil, err
 	}
-	wire, err := config.TransportConfig()
+	transportConfig, err := config.TransportConfig()
 	if err != nil {
 		return nil, err
 	}
-	// A plugin is for those who have nothing else to show; it is not run here.
-	hasPlugin := config.ExecProvider != nil && !wire.HasTokenAuth() && !wire.HasBasicAuth() && !wire.HasCertAuth()
-	wire.WrapTransport, wire.TLS.GetCertHolder = nil, nil
-	if _, err := transport.TLSConfigFor(wire); err != nil {
+	// client-go runs the plugin only if there are no other credentials. This program never runs the plugin.
+	hasPlugin := config.ExecProvider != nil && !transportConfig.HasTokenAuth() && !transportConfig.HasBasicAuth() && !transportConfig.HasCertAuth()
+	transportConfig.WrapTransport, transportConfig.TLS.GetCertHolder = nil, nil
+	if _, err := transport.TLSConfigFor(transportConfig); err != nil {
 		return nil, err
 	}
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return nil, err
 	}
-	request, err := sent(wire, base.String())
+	request, err := requestHeaders(transportConfig, base.String())
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func read() (*effective, error) {
 
 func main() {
 	klog.SetLogger(klog.Logger{})
-	result, err := read()
+	result, err := effectiveConfig()
 	encoder := json.NewEncoder(os.Stdout)
 	encoder.SetEscapeHTML(false)
 	if err != nil {

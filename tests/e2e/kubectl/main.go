@@ -1,4 +1,4 @@
-// The real kubectl, built from its module, so that no machine needs one installed.
+// The real kubectl, built from its module. The cases need no installed kubectl.
 package main
 
 import (

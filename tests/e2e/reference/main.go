@@ -1,6 +1,6 @@
-// A client-go program in kinformer's place: `watch` and `get -o json`, as kinformer's command line has them. The cases
-// are run with it to prove the harness: what fails with it is the harness's fault, not kinformer's.
-// E2E_REFERENCE_FAULT=drop|twice|stale makes it wrong on purpose: then the cases must fail.
+// A client-go program with the command line of `kinformer watch` and `kinformer get -o json`. The cases run with this program to test the
+// judge: a case that fails with it has a defect itself. E2E_REFERENCE_FAULT=drop|twice|stale makes its output wrong: then the cases must
+// fail.
 package main
 
 import (
@@ -35,7 +35,7 @@ var resources = map[string]schema.GroupVersionResource{
 	"deployments.apps": {Group: "apps", Version: "v1", Resource: "deployments"},
 }
 
-// The fault comes with this change, counted from the start.
+// The number of the change with the injected fault. The first change after the initial list is number 1.
 const faultyChange = 7
 
 type options struct {
@@ -65,7 +65,7 @@ func run(arguments []string) error {
 	flags.StringVar(&o.selector, "l", "", "")
 	flags.StringVar(&o.fields, "field-selector", "", "")
 	flags.BoolVar(&o.all, "A", false, "")
-	var words []string
+	var operands []string
 	for rest := arguments[1:]; ; {
 		if err := flags.Parse(rest); err != nil {
 			return err
@@ -73,11 +73,11 @@ func run(arguments []string) error {
 		if flags.NArg() == 0 {
 			break
 		}
-		words = append(words, flags.Arg(0))
+		operands = append(operands, flags.Arg(0))
 		rest = flags.Args()[1:]
 	}
-	if o.output != "json" || len(words) == 0 {
-		return fmt.Errorf("only -o json of some resources")
+	if o.output != "json" || len(operands) == 0 {
+		return fmt.Errorf("only -o json with at least one resource is supported")
 	}
 	if o.all {
 		o.namespace = ""
@@ -97,13 +97,13 @@ func run(arguments []string) error {
 	defer cancel()
 	var p printer
 	if arguments[0] == "get" {
-		return get(ctx, client, o, words)
+		return get(ctx, client, o, operands)
 	}
-	for _, resource := range strings.Split(words[0], ",") {
+	for _, resource := range strings.Split(operands[0], ",") {
 		go p.watch(ctx, informer(client, o, resource), resources[resource].Resource)
 	}
 	<-ctx.Done()
-	p.mu.Lock() // no line is cut in the middle
+	p.mu.Lock() // waits until a line that is being printed is complete
 	return nil
 }
 
@@ -116,8 +116,8 @@ func informer(client dynamic.Interface, o options, resource string) cache.Shared
 		func(list *v1.ListOptions) { list.LabelSelector, list.FieldSelector = o.selector, o.fields }).Informer()
 }
 
-func get(ctx context.Context, client dynamic.Interface, o options, words []string) error {
-	source := informer(client, o, words[0])
+func get(ctx context.Context, client dynamic.Interface, o options, operands []string) error {
+	source := informer(client, o, operands[0])
 	go source.RunWithContext(ctx)
 	if !cache.WaitForCacheSync(ctx.Done(), source.HasSynced) {
 		return ctx.Err()
@@ -125,16 +125,16 @@ func get(ctx context.Context, client dynamic.Interface, o options, words []strin
 	items := []any{}
 	for _, obj := range source.GetStore().List() {
 		item := content(obj)
-		if len(words) == 1 {
+		if len(operands) == 1 {
 			items = append(items, item)
-		} else if obj.(*unstructured.Unstructured).GetName() == words[1] {
+		} else if obj.(*unstructured.Unstructured).GetName() == operands[1] {
 			return json.NewEncoder(os.Stdout).Encode(item)
 		}
 	}
 	return json.NewEncoder(os.Stdout).Encode(map[string]any{"kind": "List", "apiVersion": "v1", "items": items})
 }
 
-// content is the object as kubectl shows it, without managedFields.
+// content returns the object without managedFields, as kubectl shows it.
 func content(obj any) map[string]any {
 	object := maps.Clone(obj.(*unstructured.Unstructured).Object)
 	metadata := maps.Clone(object["metadata"].(map[string]any))
@@ -146,7 +146,7 @@ func content(obj any) map[string]any {
 type printer struct {
 	mu      sync.Mutex
 	changes int
-	held    []byte
+	delayed []byte
 }
 
 func (p *printer) watch(ctx context.Context, source cache.SharedIndexInformer, resource string) {
@@ -161,7 +161,7 @@ func (p *printer) watch(ctx context.Context, source cache.SharedIndexInformer, r
 			p.print(line)
 		},
 		UpdateFunc: func(old, obj any) {
-			// After a new list client-go tells of every object that is still there; kinformer does not.
+			// After a relist, client-go notifies of each object that still exists, and kinformer does not.
 			if old.(*unstructured.Unstructured).GetResourceVersion() == obj.(*unstructured.Unstructured).GetResourceVersion() {
 				return
 			}
@@ -194,20 +194,20 @@ func (p *printer) print(line map[string]any) {
 	defer p.mu.Unlock()
 	lines := [][]byte{text}
 	if line["type"] != "SYNCED" && line["initial"] == nil {
-		lines = p.damage(text)
+		lines = p.injectFault(text)
 	}
 	for _, text := range lines {
 		fmt.Printf("%s\n", text)
 	}
 }
 
-// damage loses one change, tells one twice, or tells two in the wrong order, as asked for.
-func (p *printer) damage(text []byte) [][]byte {
+// injectFault drops one change, repeats one, or swaps two, as E2E_REFERENCE_FAULT requests.
+func (p *printer) injectFault(text []byte) [][]byte {
 	p.changes++
-	if p.held != nil {
-		held := p.held
-		p.held = nil
-		return [][]byte{text, held}
+	if p.delayed != nil {
+		delayed := p.delayed
+		p.delayed = nil
+		return [][]byte{text, delayed}
 	}
 	if p.changes != faultyChange {
 		return [][]byte{text}
@@ -218,7 +218,7 @@ func (p *printer) damage(text []byte) [][]byte {
 	case "twice":
 		return [][]byte{text, text}
 	case "stale":
-		p.held = slices.Clone(text)
+		p.delayed = slices.Clone(text)
 		return nil
 	}
 	return [][]byte{text}

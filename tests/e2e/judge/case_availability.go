@@ -1,5 +1,5 @@
-// What comes and goes under a watching kinformer: a permission, taken away and given back; a custom resource, installed after the
-// start and deleted. It waits, says that it is blocked, and goes on by itself with nothing lost.
+// A permission is removed and restored, or a custom resource is installed and deleted, while kinformer watches. kinformer reports that it is
+// blocked, retries, and continues without losing a change.
 package main
 
 import (
@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-var comeAndGoCases = []testCase{
+var availabilityCases = []testCase{
 	{name: "permission-lost", kinformerOnly: true, run: permissionLost},
 	{name: "custom-resource-watched", kinformerOnly: true, run: customResource(false)},
 	{name: "custom-resource-unseen", kinformerOnly: true, run: customResource(true)},
 }
 
-// How often is asked what tells nobody by itself: a file, the server's rules.
-const askInterval = 100 * time.Millisecond
+// pollInterval is the pause between two checks of a condition that sends no notification, such as a file or the permissions of a user.
+const pollInterval = 100 * time.Millisecond
 
 func poll(ctx context.Context, what string, holds func() (bool, error)) error {
-	ticker := time.NewTicker(askInterval)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		if isTrue, err := holds(); isTrue || err != nil {
@@ -35,9 +35,8 @@ func poll(ctx context.Context, what string, holds func() (bool, error)) error {
 	}
 }
 
-// awaitWords waits until a program has said a line with all of the words on its standard error, behind a place in it; it gives the
-// place behind what there is.
-func awaitWords(ctx context.Context, p *process, from int, words ...string) (int, error) {
+// awaitLogLine waits until the log of a program has a line with all of the words, after the offset from. It returns the size of the log.
+func awaitLogLine(ctx context.Context, p *process, from int, words ...string) (int, error) {
 	end := from
 	err := poll(ctx, fmt.Sprintf("line with %q", words), func() (bool, error) {
 		text, err := os.ReadFile(p.logPath)
@@ -55,29 +54,29 @@ func awaitWords(ctx context.Context, p *process, from int, words ...string) (int
 			}
 		}
 		if !p.running() {
-			return false, fmt.Errorf("%s ended without saying %q", p.name, words)
+			return false, fmt.Errorf("%s exited without a log line with %q", p.name, words)
 		}
 		return false, nil
 	})
 	return end, err
 }
 
-// awaitMay waits until the user may list pods, or may not any more: the server learns of its rules a moment late.
-func awaitMay(ctx context.Context, k kubectl, may bool) error {
-	return poll(ctx, "change of what the user may do", func() (bool, error) {
+// awaitPermission waits until the user nobody may list pods, or may not. The server applies changed roles after a moment.
+func awaitPermission(ctx context.Context, k kubectl, isAllowed bool) error {
+	return poll(ctx, fmt.Sprintf("state in which nobody may list pods: %t", isAllowed), func() (bool, error) {
 		out, err := k.run(ctx, "auth", "can-i", "list", "pods", "-A", "--as", "nobody")
-		said := strings.TrimSpace(out)
-		if said != "yes" && said != "no" {
+		answer := strings.TrimSpace(out)
+		if answer != "yes" && answer != "no" {
 			return false, err
 		}
-		return (said == "yes") == may, nil
+		return (answer == "yes") == isAllowed, nil
 	})
 }
 
 const bindRole = "create clusterrolebinding e2e-watcher --clusterrole=e2e-watcher --user=nobody"
 
 func permissionLost(ctx context.Context, h *harness) error {
-	s, k, err := h.prepared(ctx,
+	s, k, err := h.preparedServer(ctx,
 		"create clusterrole e2e-watcher --verb=list,watch --resource=pods", bindRole,
 		"create namespace e2e",
 		"run kept -n e2e --image=example.com/kept:1",
@@ -112,11 +111,11 @@ func losePermission(ctx context.Context, k kubectl, w *watcher, g *gate) error {
 	if err := k.runAll(ctx, "delete clusterrolebinding e2e-watcher"); err != nil {
 		return err
 	}
-	if err := awaitMay(ctx, k, false); err != nil {
+	if err := awaitPermission(ctx, k, false); err != nil {
 		return err
 	}
-	g.cut() // a watch that is open goes on: rules count when it is opened
-	if _, err := awaitWords(ctx, w.process, 0, "pods: blocked", "forbidden"); err != nil {
+	g.cut() // an open watch continues: the server checks permissions only when a watch starts
+	if _, err := awaitLogLine(ctx, w.process, 0, "pods: blocked", "forbidden"); err != nil {
 		return err
 	}
 	if err := k.runAll(ctx,
@@ -127,14 +126,14 @@ func losePermission(ctx context.Context, k kubectl, w *watcher, g *gate) error {
 	); err != nil {
 		return err
 	}
-	// By itself, once it may.
+	// kinformer retries by itself.
 	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "fresh"}); err != nil {
 		return err
 	}
-	if err := w.sees(ctx, k, "last"); err != nil {
+	if err := w.awaitNewPod(ctx, k, "last"); err != nil {
 		return err
 	}
-	return errors.Join(w.matches(ctx, k, "pods", "after the permission came back"), checkFoundByComparing(w))
+	return errors.Join(w.checkState(ctx, k, "pods", "after the permission was restored"), checkFinalStateUnknown(w, identity{"Pod", "e2e", "gone"}, true))
 }
 
 func fooDefinition() object {
@@ -165,7 +164,7 @@ func createFoos(ctx context.Context, k kubectl, names ...string) error {
 	for _, name := range names {
 		foo := object{"apiVersion": "example.com/v1", "kind": "Foo", "spec": object{"size": 3},
 			"metadata": object{"name": name, "namespace": "default"}}
-		// The type is served a moment after it is established.
+		// The server serves a type a moment after its definition is established.
 		err := poll(ctx, "foo "+name, func() (bool, error) {
 			err := k.create(ctx, foo)
 			if err != nil && (strings.Contains(err.Error(), "no matches for kind") || strings.Contains(err.Error(), "NotFound")) {
@@ -180,8 +179,8 @@ func createFoos(ctx context.Context, k kubectl, names ...string) error {
 	return nil
 }
 
-// customResource: a watch of a type that is installed later, deleted, and installed again. While kinformer looks on, the deletion of
-// each object is told as it happens; where it is cut off meanwhile, it finds the type gone, and tells them after a minute.
+// customResource watches a type that is installed after the start, deleted, and installed again. If kinformer is connected, it notifies of each
+// deletion as it happens. If unseen, kinformer is disconnected during the deletion, finds the type missing, and notifies after a minute.
 func customResource(unseen bool) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
 		s, err := h.ownServer(ctx)
@@ -201,7 +200,7 @@ func customResource(unseen bool) func(context.Context, *harness) error {
 
 func installAndDelete(ctx context.Context, s *server, k kubectl, w *watcher, g *gate, unseen bool) error {
 	one, two := identity{"Foo", "default", "one"}, identity{"Foo", "default", "two"}
-	said, err := awaitWords(ctx, w.process, 0, "foos: blocked")
+	logSize, err := awaitLogLine(ctx, w.process, 0, "foos: blocked")
 	if err != nil {
 		return err
 	}
@@ -214,7 +213,7 @@ func installAndDelete(ctx context.Context, s *server, k kubectl, w *watcher, g *
 	if err := k.runAll(ctx, "label foos.example.com one step=one", "label foos.example.com two step=one"); err != nil {
 		return err
 	}
-	// Told before the definition goes: what was not seen is no loss.
+	// kinformer must have both changes before the definition is deleted: a change that it never got is not lost.
 	if err := w.await(ctx, "label of both", w.process.ended, func() bool {
 		return isLabelled(w.state[one]) && isLabelled(w.state[two])
 	}); err != nil {
@@ -227,14 +226,14 @@ func installAndDelete(ctx context.Context, s *server, k kubectl, w *watcher, g *
 		return err
 	}
 	if unseen {
-		if err := g.lead("tcp", s.address()); err != nil {
+		if err := g.redirect("tcp", s.address()); err != nil {
 			return err
 		}
 	}
 	if err := w.awaitAll(ctx, deletedChange, one, two); err != nil {
 		return err
 	}
-	if _, err := awaitWords(ctx, w.process, said, "foos: blocked"); err != nil {
+	if _, err := awaitLogLine(ctx, w.process, logSize, "foos: blocked"); err != nil {
 		return err
 	}
 	if err := installFoos(ctx, k, "three"); err != nil {
@@ -247,21 +246,11 @@ func installAndDelete(ctx context.Context, s *server, k kubectl, w *watcher, g *
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.check(), compareObjects("after the type came back", w.snapshot(), list), checkKnownAsUnseen(w, one, unseen))
+	return errors.Join(w.check(), compareObjects("after the type was installed again", w.snapshot(), list), checkFinalStateUnknown(w, one, unseen))
 }
 
 func isLabelled(obj object) bool {
 	metadata, _ := obj["metadata"].(object)
 	labels, _ := metadata["labels"].(object)
 	return labels["step"] == "one"
-}
-
-// checkKnownAsUnseen holds kinformer to what it can know of a last state.
-func checkKnownAsUnseen(w *watcher, id identity, unseen bool) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.finalStateUnknown[id] != unseen {
-		return fmt.Errorf("%s is told with finalStateUnknown %v", id, w.finalStateUnknown[id])
-	}
-	return nil
 }
