@@ -376,7 +376,7 @@ func flagKubeconfigs(data func(string) string) []kubeconfig {
 		flags("--server https://b.example"),
 		flags("--server https://b.example --tls-server-name m"),
 		flags("--tls-server-name m"),
-		flags("--server http://b.example").differing(same, ""),
+		flags("--server http://b.example"),
 		flags("--insecure-skip-tls-verify"),
 		flags("--certificate-authority DIR/pki/other.pem"),
 		flags("--certificate-authority pki/other.pem"),
