@@ -16,8 +16,8 @@ import (
 )
 
 var credentialCases = []testCase{
-	{name: "token-file-rotated", kinformerOnly: true, run: rotateToken("token-file-rotated", tokenFile)},
-	{name: "exec-plugin", kinformerOnly: true, run: rotateToken("exec-plugin", execPlugin)},
+	{name: "token-file-rotated", kinformerOnly: true, run: rotateToken(tokenFile)},
+	{name: "exec-plugin", kinformerOnly: true, run: rotateToken(execPlugin)},
 	{name: "certificates-renewed", kinformerOnly: true, run: certificatesRenewed},
 	{name: "impersonation", kinformerOnly: true, run: impersonation},
 	{name: "tls-server-name", kinformerOnly: true, run: tlsServerName},
@@ -102,7 +102,7 @@ func (h *harness) watchAndAwaitPod(ctx context.Context, k kubectl, kubeconfig st
 }
 
 // rotateToken is a case that revokes the token of kinformer's watch after it has put a new token in the file or plugin.
-func rotateToken(name string, user func(h *harness, token string) ([]string, error)) func(context.Context, *harness) error {
+func rotateToken(user func(h *harness, token string) ([]string, error)) func(context.Context, *harness) error {
 	return func(ctx context.Context, h *harness) error {
 		s, k, first, err := h.serverWithToken(ctx)
 		if err != nil {

@@ -49,7 +49,7 @@ func goAway(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	// The watches of the old connection are ended or cut. From "announced" to "again", each response comes with a GOAWAY.
+	// The watches of the old connection are ended or cut. From "announced" to "again", the front sends GOAWAY with each response.
 	steps := []struct {
 		name string
 		end  func(*instance)

@@ -62,8 +62,8 @@ var situations = []situation{
 	{"owned-but-not-controlled", "test-deployment", 2, givenDeployment(1, func(metadata object) {
 		firstOwner(metadata)["controller"] = false
 	}), nil, "ErrResourceExists", 1},
-	{"replicas-not-said", "test-deployment", 0, givenDeployment(3, nil), []string{updatesStatus}, "Synced", 3},
-	{"replicas-not-said-creates", "test-deployment", 0, nil, []string{createsDeployment, updatesStatus}, "Synced", 1},
+	{"replicas-not-set", "test-deployment", 0, givenDeployment(3, nil), []string{updatesStatus}, "Synced", 3},
+	{"replicas-not-set-creates", "test-deployment", 0, nil, []string{createsDeployment, updatesStatus}, "Synced", 1},
 	{"deployment-name-missing", "", 1, nil, nil, "", 0},
 }
 

@@ -26,7 +26,6 @@ type harness struct {
 	clients              string // directory of tests/clients
 	isReference          bool   // the programs under test are the Go references
 
-	caseName  string
 	caseDir   string
 	processes []*process // of this case; endCase stops them
 	gates     []*gate    // of this case; endCase shuts them
@@ -37,7 +36,6 @@ type harness struct {
 }
 
 func (h *harness) beginCase(name string) {
-	h.caseName = name
 	h.caseDir = filepath.Join(h.work, name)
 	h.processes = nil
 }
