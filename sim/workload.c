@@ -22,8 +22,8 @@ static unsigned label(sim_world *world) {
 void sim_workload_write(sim_world *world) {
     sim_random *random = &world->workload_random;
     const sim_truth *truth = &world->truth;
-    uint32_t key =
-        (uint32_t)(sim_below(random, SIM_NAMESPACES) * SIM_NAME_MAX + sim_below(random, world->plan.name_count));
+    uint64_t namespace_number = sim_below(random, SIM_NAMESPACES);
+    uint32_t key = (uint32_t)(namespace_number * SIM_NAME_MAX + sim_below(random, world->plan.name_count));
     uint64_t now = truth->keys[key].n;
     uint64_t dice = sim_below(random, 100);
     unsigned new_label = label(world);

@@ -140,8 +140,10 @@ static void schedule_plan(sim_world *world) {
     sim_random random = sim_random_from(plan->seed, 41);
     for (size_t i = 0; i < plan->fault_count; i++)
         sim_at(world, plan->faults[i].at, inject, world, i);
-    for (unsigned i = 0; i < plan->reconfigurations; i++)
-        sim_at(world, sim_between(&random, 0, plan->duration), reconfigure, world, sim_random_next(&random));
+    for (unsigned i = 0; i < plan->reconfigurations; i++) {
+        uint64_t detail = sim_random_next(&random); /* not in the call: compilers order arguments differently */
+        sim_at(world, sim_between(&random, 0, plan->duration), reconfigure, world, detail);
+    }
     sim_at(world, CHECK_EVERY_S * SIM_SECOND, check_stores, world, 0);
     sim_at(world, sim_between(&random, 0, 3) * SIM_SECOND, start_client, world, 0);
 }
