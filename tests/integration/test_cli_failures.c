@@ -149,7 +149,7 @@ static void a_token_that_the_server_sends_back_is_not_shown(void **state) {
     }
 }
 
-static void get_waits_where_it_was_told_to(void **state) {
+static void get_waits_with_wait_or_timeout(void **state) {
     (void)state;
     static const char *const flags[] = { "--wait", "--timeout=1h" };
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
@@ -191,7 +191,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_is_no_api_server_is_called_that, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_token_that_the_server_sends_back_is_not_shown, command_set_up,
                                         command_tear_down),
-        cmocka_unit_test_setup_teardown(get_waits_where_it_was_told_to, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(get_waits_with_wait_or_timeout, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_server_that_is_busy_is_asked_again_by_get, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(watch_continues_trying, command_set_up, command_tear_down),
     };

@@ -407,7 +407,7 @@ static void json_has_each_step_once_and_in_order(void **state) {
     yyjson_doc_free(doc);
 }
 
-static void what_the_doctor_is_not_told_rightly_is_a_usage_error(void **state) {
+static void wrong_arguments_of_doctor_are_usage_errors(void **state) {
     (void)state;
     assert_int_equal(ask("pods,nodes", "http://127.0.0.1:1"), 2);
     assert_int_equal(ask("pods -o yaml", "http://127.0.0.1:1"), 2);
@@ -467,7 +467,7 @@ int main(void) {
         cmocka_unit_test_teardown(a_response_without_end_is_a_response, tear_down),
         cmocka_unit_test_teardown(json_has_each_step_once_and_in_order, tear_down),
         cmocka_unit_test_teardown(memory_that_runs_out_at_any_allocation_is_an_error_or_a_finding, tear_down),
-        cmocka_unit_test_teardown(what_the_doctor_is_not_told_rightly_is_a_usage_error, tear_down),
+        cmocka_unit_test_teardown(wrong_arguments_of_doctor_are_usage_errors, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

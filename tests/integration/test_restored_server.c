@@ -189,7 +189,7 @@ static int tear_down(void **state) {
 
 /* --- plays ----------------------------------------------------------------------------------------------------------------------- */
 
-static void what_a_restore_undid_is_undone_in_the_copy(void **state) {
+static void the_cache_follows_a_restored_server(void **state) {
     (void)state;
     for (int streams = 0; streams < 2; streams++) {
         begin(streams);
@@ -212,7 +212,7 @@ static void what_a_restore_undid_is_undone_in_the_copy(void **state) {
     }
 }
 
-static void a_server_that_has_nothing_to_tell_is_not_listed_again(void **state) {
+static void a_quiet_server_is_not_listed_again(void **state) {
     (void)state;
     begin(true);
     for (unsigned times = 0; times < 6; times++)
@@ -225,8 +225,8 @@ static void a_server_that_has_nothing_to_tell_is_not_listed_again(void **state) 
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(what_a_restore_undid_is_undone_in_the_copy, tear_down),
-        cmocka_unit_test_teardown(a_server_that_has_nothing_to_tell_is_not_listed_again, tear_down),
+        cmocka_unit_test_teardown(the_cache_follows_a_restored_server, tear_down),
+        cmocka_unit_test_teardown(a_quiet_server_is_not_listed_again, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,7 +205,7 @@ static void a_first_response_that_is_an_error_is_no_end(void **state) {
 }
 
 /* At the start the streaming list and the list are refused; later a watch that is opened again. */
-static void what_a_person_has_to_mend_is_said_and_found_mended(void **state) {
+static void a_blocking_failure_is_reported_and_its_fix_is_noticed(void **state) {
     (void)state;
     static const struct {
         const char *text, *list_words, *watch_words;
@@ -295,7 +295,7 @@ int main(void) {
         FAULT(what_was_compacted_meanwhile_is_found_by_comparing),
         FAULT(a_watch_that_is_closed_again_and_again_is_opened_no_faster_than_it_backs_off),
         FAULT(a_first_response_that_is_an_error_is_no_end),
-        FAULT(what_a_person_has_to_mend_is_said_and_found_mended),
+        FAULT(a_blocking_failure_is_reported_and_its_fix_is_noticed),
         FAULT(a_response_that_is_no_watch_is_no_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

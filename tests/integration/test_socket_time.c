@@ -135,7 +135,7 @@ static bool has_found_what_was_lost(const world *self) {
     return false;
 }
 
-static void an_audit_finds_what_the_server_did_not_tell(void **state) {
+static void a_consistency_check_finds_an_event_that_the_server_lost(void **state) {
     (void)state;
     const world_plan plan = { .informer = KI_INFORMER_OPTIONS(.consistency_check_ms = AUDIT_MS), .has_own_time = true };
     world *self = &worlds[0];
@@ -163,7 +163,7 @@ int main(void) {
         cmocka_unit_test_teardown(a_silent_watch_is_cut_and_continues_where_it_was_with_no_list, worlds_close),
         cmocka_unit_test_teardown(a_streaming_list_whose_end_never_comes_is_listed_in_pages, worlds_close),
         cmocka_unit_test_teardown(nothing_of_a_streaming_list_is_reported_before_its_end, worlds_close),
-        cmocka_unit_test_teardown(an_audit_finds_what_the_server_did_not_tell, worlds_close),
+        cmocka_unit_test_teardown(a_consistency_check_finds_an_event_that_the_server_lost, worlds_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

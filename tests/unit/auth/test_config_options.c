@@ -305,7 +305,7 @@ static void an_older_programs_smaller_options_are_taken(void **state) {
     ki_config_free(config);
 }
 
-static void a_config_tells_what_it_is_without_secrets(void **state) {
+static void a_config_is_described_without_secrets(void **state) {
     (void)state;
     ki_config *config = WITH(.user = "basic", .as = "bob", .proxy_url = "http://me:secret@p:1");
     ki_config_description d = KI_CONFIG_DESCRIPTION_INIT;
@@ -546,7 +546,7 @@ int main(void) {
         TEST(whom_to_act_as_is_replaced_whole),
         TEST(limits_of_requests_are_kept_as_given),
         TEST(an_older_programs_smaller_options_are_taken),
-        TEST(a_config_tells_what_it_is_without_secrets),
+        TEST(a_config_is_described_without_secrets),
         TEST(in_a_pod_options_and_the_environment_win),
         TEST(in_a_pod_each_option_replaces_its_own_part),
         TEST(in_a_pod_every_lack_of_memory_is_an_error_without_a_leak),

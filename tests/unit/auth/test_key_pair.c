@@ -28,7 +28,7 @@ static ki_key_pair look(const char *certificate, const char *key) {
     return pair;
 }
 
-static void keys_of_each_kind_and_form_are_told_from_others(void **state) {
+static void a_key_of_each_kind_and_form_is_compared_with_its_certificate(void **state) {
     (void)state;
     static const struct {
         const char *certificate, *key;
@@ -182,7 +182,7 @@ static void every_lack_of_memory_is_reported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_of_each_kind_and_form_are_told_from_others),
+        cmocka_unit_test(a_key_of_each_kind_and_form_is_compared_with_its_certificate),
         cmocka_unit_test(the_first_of_each_counts),
         cmocka_unit_test(a_certificate_has_any_of_its_three_names),
         cmocka_unit_test(what_is_neither_is_left_to_the_connection),

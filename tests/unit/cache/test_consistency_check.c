@@ -160,14 +160,14 @@ static void a_list_that_fails_is_reported_and_given_up_until_the_next(void **sta
         audits);
 }
 
-static void the_next_audit_waits_as_long_as_the_server_asked_for(void **state) {
+static void the_next_consistency_check_obeys_retry_after(void **state) {
     (void)state;
     run(WATCHING "wait 60000\n" LISTS "a fail 429+90000\nerrors http error:\nwait 89999\na? -\nwait 1\n" LISTS
                  "a fail 429+1000\nerrors http error:\nwait 59999\na? -\nwait 1\n" LISTS "w? -",
         audits);
 }
 
-static void while_the_informer_waits_its_audit_asks_for_nothing(void **state) {
+static void no_consistency_check_runs_while_the_informer_waits(void **state) {
     (void)state;
     run(WATCHING "wait 60000\n" LISTS "a item default/a 5\nw fail 429+30000\nerrors http error:\na page 10 t\na? -\n"
                  "wait 31000\nw? watch rv=10\na? -\nerrors -",
@@ -312,7 +312,7 @@ static void many_objects_are_walked_and_many_differences_are_bounded(void **stat
     close_checked(&s);
 }
 
-static void an_audit_that_is_stopped_leaves_nothing(void **state) {
+static void a_stopped_consistency_check_leaves_nothing(void **state) {
     (void)state;
     run(WATCHING "wait 60000\n" LISTS "a item default/a 5\na item default/c 5", audits);
     run(WATCHING "wait 60000\n" LISTS "a item default/c 5\na page 10 -\nwait 2000\n" LISTS "a item default/c 5",
@@ -320,7 +320,7 @@ static void an_audit_that_is_stopped_leaves_nothing(void **state) {
 }
 
 /* Memory that fails once: nothing is lost, and the next audit is as good. */
-static void lack_of_memory_gives_the_audit_up(void **state) {
+static void lack_of_memory_ends_the_consistency_check(void **state) {
     (void)state;
     bool is_reported = false;
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
@@ -359,8 +359,8 @@ int main(void) {
         cmocka_unit_test(an_object_that_was_made_and_deleted_meanwhile_is_no_difference),
         cmocka_unit_test(without_a_watch_there_is_no_verdict),
         cmocka_unit_test(a_list_that_fails_is_reported_and_given_up_until_the_next),
-        cmocka_unit_test(the_next_audit_waits_as_long_as_the_server_asked_for),
-        cmocka_unit_test(while_the_informer_waits_its_audit_asks_for_nothing),
+        cmocka_unit_test(the_next_consistency_check_obeys_retry_after),
+        cmocka_unit_test(no_consistency_check_runs_while_the_informer_waits),
         cmocka_unit_test(a_list_without_end_is_given_up),
         cmocka_unit_test(an_object_that_cannot_be_used_is_not_a_ghost),
         cmocka_unit_test(while_an_object_has_no_name_nothing_is_a_ghost),
@@ -372,8 +372,8 @@ int main(void) {
         cmocka_unit_test(a_check_that_cannot_be_made_says_nothing_of_the_list),
         cmocka_unit_test(the_repair_delivers_what_was_lost),
         cmocka_unit_test(many_objects_are_walked_and_many_differences_are_bounded),
-        cmocka_unit_test(an_audit_that_is_stopped_leaves_nothing),
-        cmocka_unit_test(lack_of_memory_gives_the_audit_up),
+        cmocka_unit_test(a_stopped_consistency_check_leaves_nothing),
+        cmocka_unit_test(lack_of_memory_ends_the_consistency_check),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static void open_transformed(stage *s, observer *h, int *transforms, bool stream
     start_stage(s);
 }
 
-static void handlers_hear_of_transformed_objects_and_of_each_once(void **state) {
+static void handlers_are_notified_of_transformed_objects_and_of_each_once(void **state) {
     (void)state;
     stage s;
     observer h;
@@ -329,7 +329,7 @@ static void the_user_s_pages_at_a_known_version_become_one_list_when_their_token
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(handlers_hear_of_transformed_objects_and_of_each_once),
+        cmocka_unit_test(handlers_are_notified_of_transformed_objects_and_of_each_once),
         cmocka_unit_test(each_state_of_a_streaming_list_is_transformed_once_as_it_arrives),
         cmocka_unit_test(a_handler_finds_in_the_store_what_it_is_notified_of),
         cmocka_unit_test(an_index_follows_the_source_and_may_come_late),

@@ -98,7 +98,7 @@ static void advance_to(stage *s, int64_t at) {
     assert_true(test_engine_settle(&s->engine));
 }
 
-static void the_last_moment_of_the_window_is_in_it(void **state) {
+static void the_end_of_the_window_is_in_it(void **state) {
     (void)state;
     for (int64_t late = 0; late < 2; late++) {
         stage s;
@@ -156,7 +156,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_internal_error_lists_where_no_window_is_asked_for),
         cmocka_unit_test(it_is_watched_again_until_the_window_is_over),
-        cmocka_unit_test(the_last_moment_of_the_window_is_in_it),
+        cmocka_unit_test(the_end_of_the_window_is_in_it),
         cmocka_unit_test(an_end_that_is_watched_through_leaves_the_window_as_it_was),
         cmocka_unit_test(a_minute_without_one_begins_a_new_window),
         cmocka_unit_test(other_ends_are_none_of_its_business),

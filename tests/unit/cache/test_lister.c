@@ -147,7 +147,7 @@ static void lack_of_memory_is_reported_and_leaks_nothing(void **state) {
     }
 }
 
-static void a_lister_reads_the_copy_of_its_informer(void **state) {
+static void a_lister_reads_its_informer_s_cache(void **state) {
     (void)state;
     stage s;
     ki_object *obj = NULL;
@@ -173,7 +173,7 @@ int main(void) {
         cmocka_unit_test(a_list_has_what_matches_namespace_and_labels),
         cmocka_unit_test(a_malformed_selector_gives_no_list),
         cmocka_unit_test(an_object_is_found_by_namespace_and_name),
-        cmocka_unit_test(a_lister_reads_the_copy_of_its_informer),
+        cmocka_unit_test(a_lister_reads_its_informer_s_cache),
         cmocka_unit_test(lack_of_memory_is_reported_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,7 +197,7 @@ static void events_that_wait_to_be_decoded_make_the_cache_no_younger(void **stat
 }
 
 /* An event of a version that the watch holds already moves nothing on: it is queued all the same. */
-static void an_event_that_waits_in_the_queue_makes_the_copy_no_younger(void **state) {
+static void a_queued_event_makes_the_cache_no_younger(void **state) {
     (void)state;
     stage s;
     open_measured(&s, &configmaps, NULL, false);
@@ -210,7 +210,7 @@ static void an_event_that_waits_in_the_queue_makes_the_copy_no_younger(void **st
     close_stage(&s);
 }
 
-static void it_tells_what_is_tried_next_and_how_often_it_failed(void **state) {
+static void health_has_the_next_attempt_and_the_number_of_failures(void **state) {
     (void)state;
     stage s;
     open_measured(&s, &configmaps, NULL, true);
@@ -492,7 +492,7 @@ static void the_text_is_strict_and_complete(void **state) {
     close_host(&h);
 }
 
-static void the_library_is_told_from_within_a_callback(void **state) {
+static void the_metrics_library_is_called_from_within_a_callback(void **state) {
     (void)state;
     host h;
     assert_int_equal(open_host(&h, NULL), KI_OK);
@@ -509,7 +509,7 @@ static void the_library_is_told_from_within_a_callback(void **state) {
     close_host(&h);
 }
 
-static void an_audit_of_a_factory_s_informer_lists_beside_its_watch(void **state) {
+static void a_consistency_check_lists_beside_the_watch(void **state) {
     (void)state;
     host h;
     ki_informer *informer = NULL;
@@ -601,13 +601,13 @@ int main(void) {
         cmocka_unit_test(bytes_held_are_those_of_the_objects_in_the_store),
         cmocka_unit_test(the_age_is_counted_from_the_last_word_of_the_server),
         cmocka_unit_test(events_that_wait_to_be_decoded_make_the_cache_no_younger),
-        cmocka_unit_test(an_event_that_waits_in_the_queue_makes_the_copy_no_younger),
-        cmocka_unit_test(it_tells_what_is_tried_next_and_how_often_it_failed),
+        cmocka_unit_test(a_queued_event_makes_the_cache_no_younger),
+        cmocka_unit_test(health_has_the_next_attempt_and_the_number_of_failures),
         cmocka_unit_test(it_says_why_in_a_person_s_words),
         cmocka_unit_test(a_smaller_health_of_an_older_program_is_filled_so_far),
         cmocka_unit_test(the_text_is_strict_and_complete),
-        cmocka_unit_test(the_library_is_told_from_within_a_callback),
-        cmocka_unit_test(an_audit_of_a_factory_s_informer_lists_beside_its_watch),
+        cmocka_unit_test(the_metrics_library_is_called_from_within_a_callback),
+        cmocka_unit_test(a_consistency_check_lists_beside_the_watch),
         cmocka_unit_test(any_thread_may_ask_while_the_loop_works),
         cmocka_unit_test(lack_of_memory_is_an_error),
     };

@@ -44,7 +44,7 @@ static const char *get(const char *key) {
     return seen;
 }
 
-static void the_newer_of_write_and_copy_is_shown(void **state) {
+static void the_newer_of_write_and_cached_object_is_shown(void **state) {
     (void)state;
     stage s;
     open_cached(&s, NULL);
@@ -63,7 +63,7 @@ static void the_newer_of_write_and_copy_is_shown(void **state) {
     close_cached(&s);
 }
 
-static void a_write_that_the_copy_lacks_is_shown_until_it_has_been_there(void **state) {
+static void a_write_that_the_cache_lacks_is_shown_until_the_cache_has_it(void **state) {
     (void)state;
     stage s;
     open_cached(&s, NULL);
@@ -90,7 +90,7 @@ static void of_two_writes_the_newer_stays(void **state) {
     close_cached(&s);
 }
 
-static void versions_that_cannot_be_compared_show_the_copy(void **state) {
+static void versions_that_cannot_be_compared_show_the_cached_object(void **state) {
     (void)state;
     stage s;
     open_cached(&s, NULL);
@@ -196,10 +196,10 @@ static void lack_of_memory_leaves_the_cache_as_it_was(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_newer_of_write_and_copy_is_shown),
-        cmocka_unit_test(a_write_that_the_copy_lacks_is_shown_until_it_has_been_there),
+        cmocka_unit_test(the_newer_of_write_and_cached_object_is_shown),
+        cmocka_unit_test(a_write_that_the_cache_lacks_is_shown_until_the_cache_has_it),
         cmocka_unit_test(of_two_writes_the_newer_stays),
-        cmocka_unit_test(versions_that_cannot_be_compared_show_the_copy),
+        cmocka_unit_test(versions_that_cannot_be_compared_show_the_cached_object),
         cmocka_unit_test(a_write_is_shown_no_longer_than_its_time),
         cmocka_unit_test(the_least_recently_used_goes_first),
         cmocka_unit_test(nothing_is_put_without_a_cache_or_an_object),

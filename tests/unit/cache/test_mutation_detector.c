@@ -110,7 +110,7 @@ static void on_error(ki_informer *informer, const ki_error *cause, const char *k
     note(cause, key, user);
 }
 
-static void an_informer_tells_its_error_handler_while_it_runs_and_at_its_end(void **state) {
+static void an_informer_calls_its_error_handler_while_it_runs_and_at_its_end(void **state) {
     (void)state;
     static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
     for (int variant = 0; variant < 4; variant++) {
@@ -158,7 +158,7 @@ int main(void) {
         cmocka_unit_test(an_object_that_was_written_to_is_named_once),
         cmocka_unit_test(an_object_is_looked_after_for_a_while_and_then_let_go),
         cmocka_unit_test(without_memory_an_object_is_not_looked_after),
-        cmocka_unit_test(an_informer_tells_its_error_handler_while_it_runs_and_at_its_end),
+        cmocka_unit_test(an_informer_calls_its_error_handler_while_it_runs_and_at_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,7 +184,7 @@ static void an_object_of_another_kind_is_skipped(void **state) {
     reflector_stage_close(&s);
 }
 
-static void a_list_tells_how_far_it_is(void **state) {
+static void health_counts_the_listed_objects(void **state) {
     (void)state;
     reflector_stage s;
     reflector_stage_open(&s, by_pages, 1);
@@ -426,7 +426,7 @@ static void a_watch_from_no_version_keeps_it_until_a_change(void **state) {
         by_pages);
 }
 
-static void what_is_older_than_the_watch_is_not_told_again(void **state) {
+static void events_older_than_the_watch_are_skipped(void **state) {
     (void)state;
     play_reflector(
         WATCHING "mod default/a 9\nadd default/b 8\n? -\nrv 10\nbookmark 12\nmod default/a 12\n? update default/a=12\n"
@@ -651,7 +651,7 @@ int main(void) {
         cmocka_unit_test(a_failed_list_waits_and_begins_again),
         cmocka_unit_test(objects_of_a_failed_list_are_not_used),
         cmocka_unit_test(an_object_of_another_kind_is_skipped),
-        cmocka_unit_test(a_list_tells_how_far_it_is),
+        cmocka_unit_test(health_counts_the_listed_objects),
         cmocka_unit_test(a_watch_that_brought_an_event_is_opened_again_at_once_after_a_clean_close),
         cmocka_unit_test(a_connection_that_is_lost_is_made_again_within_a_second),
         cmocka_unit_test(a_watch_that_ends_after_one_word_makes_no_tight_loop),
@@ -673,7 +673,7 @@ int main(void) {
         cmocka_unit_test(what_needs_a_person_blocks_and_is_tried_all_the_same),
         cmocka_unit_test(a_watch_from_no_version_keeps_it_until_a_change),
         cmocka_unit_test(an_older_event_does_not_move_the_version_back),
-        cmocka_unit_test(what_is_older_than_the_watch_is_not_told_again),
+        cmocka_unit_test(events_older_than_the_watch_are_skipped),
         cmocka_unit_test(a_full_queue_lists_again),
         cmocka_unit_test(a_request_that_cannot_be_made_is_tried_later),
         cmocka_unit_test(requests_have_a_deadline),

@@ -186,7 +186,7 @@ static void a_response_to_a_check_ends_the_failures(void **state) {
     close_stage(&s);
 }
 
-static void an_audit_that_finds_a_difference_lists_instead_of_checking(void **state) {
+static void a_requested_relist_replaces_a_version_check(void **state) {
     (void)state;
     stage s;
     open_stage(&s, 0);
@@ -219,7 +219,7 @@ int main(void) {
         cmocka_unit_test(bookmarks_between_the_beginning_and_the_last_event_are_nothing),
         cmocka_unit_test(a_version_that_any_server_knows_is_not_checked),
         cmocka_unit_test(a_response_to_a_check_ends_the_failures),
-        cmocka_unit_test(an_audit_that_finds_a_difference_lists_instead_of_checking),
+        cmocka_unit_test(a_requested_relist_replaces_a_version_check),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

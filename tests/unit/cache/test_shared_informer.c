@@ -85,7 +85,7 @@ static void a_slow_handler_on_the_loop_delays_a_timer_by_one_call(void **state) 
     close_stage(&s);
 }
 
-static void a_relist_tells_the_difference(void **state) {
+static void a_relist_notifies_of_the_difference(void **state) {
     (void)state;
     stage s;
     observer h;
@@ -217,7 +217,7 @@ static void the_store_knows_where_it_is(void **state) {
     play_informer(LISTED "\nat 10\nmod default/a 11\nat 11\nbookmark 20\nat 20\ndel default/a 21\nat 21");
 }
 
-static void an_object_and_its_version_appear_at_one_moment(void **state) {
+static void an_object_and_its_version_appear_at_the_same_time(void **state) {
     (void)state;
     stage s;
     open_stage(&s, 0);
@@ -362,7 +362,7 @@ static void what_must_be_set_before_the_start_is_rejected_afterwards(void **stat
     close_stage(&s);
 }
 
-static void health_tells_what_and_why(void **state) {
+static void health_has_the_state_and_its_reason(void **state) {
     (void)state;
     stage s;
     open_stage(&s, 0);
@@ -539,7 +539,7 @@ int main(void) {
         cmocka_unit_test(a_handler_is_notified_of_the_list_then_of_changes),
         cmocka_unit_test(changes_of_one_key_come_in_order_after_the_store),
         cmocka_unit_test(a_slow_handler_on_the_loop_delays_a_timer_by_one_call),
-        cmocka_unit_test(a_relist_tells_the_difference),
+        cmocka_unit_test(a_relist_notifies_of_the_difference),
         cmocka_unit_test(a_relist_of_what_is_known_is_a_resync),
         cmocka_unit_test(a_relist_with_another_content_is_an_update_whatever_its_version),
         cmocka_unit_test(the_repeated_end_of_an_earlier_object_does_not_hide_that_of_the_one_that_is_there),
@@ -548,13 +548,13 @@ int main(void) {
         cmocka_unit_test(each_event_is_reported_once_however_often_the_watch_is_closed),
         cmocka_unit_test(an_empty_list_is_synced_at_once),
         cmocka_unit_test(the_store_knows_where_it_is),
-        cmocka_unit_test(an_object_and_its_version_appear_at_one_moment),
+        cmocka_unit_test(an_object_and_its_version_appear_at_the_same_time),
         cmocka_unit_test(a_bookmark_does_not_overtake_what_is_queued),
         cmocka_unit_test(a_transform_changes_what_is_stored),
         cmocka_unit_test(the_store_is_at_the_source_s_version_whatever_a_transform_leaves),
         cmocka_unit_test(an_index_function_that_fails_is_reported),
         cmocka_unit_test(what_must_be_set_before_the_start_is_rejected_afterwards),
-        cmocka_unit_test(health_tells_what_and_why),
+        cmocka_unit_test(health_has_the_state_and_its_reason),
         cmocka_unit_test(an_informer_can_be_stopped_at_every_point),
         cmocka_unit_test(no_change_is_lost_whatever_allocation_fails),
         cmocka_unit_test(no_change_is_lost_when_memory_is_short_for_a_while),

@@ -244,7 +244,7 @@ static void namespaced_stores_have_a_namespace_index_and_others_none(void **stat
     ki_store_free(store);
 }
 
-static void an_index_that_does_not_exist_is_told_from_an_empty_one(void **state) {
+static void an_unknown_index_differs_from_an_empty_one(void **state) {
     (void)state;
     ki_store *store = new_store(&ki_allocator_default, true);
     ki_snapshot *now = ki_store_snapshot(store);
@@ -766,7 +766,7 @@ int main(void) {
         cmocka_unit_test(the_store_knows_the_version_it_is_at),
         cmocka_unit_test(a_snapshot_does_not_change_and_outlives_the_store),
         cmocka_unit_test(namespaced_stores_have_a_namespace_index_and_others_none),
-        cmocka_unit_test(an_index_that_does_not_exist_is_told_from_an_empty_one),
+        cmocka_unit_test(an_unknown_index_differs_from_an_empty_one),
         cmocka_unit_test(an_index_follows_every_change),
         cmocka_unit_test(an_object_is_under_each_of_its_values),
         cmocka_unit_test(an_index_added_late_knows_what_is_there),

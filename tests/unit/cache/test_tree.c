@@ -205,7 +205,7 @@ static void versions_behave_like_arrays_under_random_changes(void **state) {
     random_changes(&kinds[0], 40, 20000);
 }
 
-static void keys_with_alike_hashes_are_told_apart(void **state) {
+static void keys_with_equal_hashes_stay_different(void **state) {
     (void)state;
     random_changes(&kinds[1], 100, 10000);
     random_changes(&kinds[2], 50, 10000);
@@ -427,7 +427,7 @@ int main(void) {
         cmocka_unit_test(an_empty_tree_has_nothing_and_needs_nothing),
         cmocka_unit_test(what_was_replaced_or_taken_out_is_handed_back),
         cmocka_unit_test(versions_behave_like_arrays_under_random_changes),
-        cmocka_unit_test(keys_with_alike_hashes_are_told_apart),
+        cmocka_unit_test(keys_with_equal_hashes_stay_different),
         cmocka_unit_test(a_tree_of_many_is_filled_and_emptied),
         cmocka_unit_test(a_tree_that_has_shrunk_gives_its_memory_back),
         cmocka_unit_test(only_what_no_other_version_reaches_is_unshared),

@@ -270,7 +270,7 @@ static void a_list_comes_as_objects_with_its_place(void **state) {
     client_stage_close(&self);
 }
 
-static void an_object_a_status_and_bytes_are_told_apart(void **state) {
+static void an_object_a_status_and_bytes_are_recognised(void **state) {
     (void)state;
     client_stage self;
     client_stage_open(&self, NULL);
@@ -579,7 +579,7 @@ static bool on_chunk(const void *data, size_t size, void *user) {
     return strcmp(self->line, "stop") != 0;
 }
 
-static void a_stream_is_handed_on_as_it_comes_and_ends_when_told(void **state) {
+static void a_stream_is_passed_on_as_it_arrives_until_the_callback_ends_it(void **state) {
     (void)state;
     client_stage self;
     client_stage_open(&self, &KI_CLIENT_OPTIONS(.response_max = 2));
@@ -666,7 +666,7 @@ int main(void) {
         cmocka_unit_test(what_is_missing_or_would_lead_elsewhere_is_rejected_before_it_is_sent),
         cmocka_unit_test(a_target_or_body_over_its_limit_is_rejected),
         cmocka_unit_test(a_list_comes_as_objects_with_its_place),
-        cmocka_unit_test(an_object_a_status_and_bytes_are_told_apart),
+        cmocka_unit_test(an_object_a_status_and_bytes_are_recognised),
         cmocka_unit_test(an_error_response_keeps_all_that_the_server_said),
         cmocka_unit_test(a_response_over_the_limit_is_an_error_not_memory),
         cmocka_unit_test(responses_cut_anywhere_are_errors),
@@ -678,7 +678,7 @@ int main(void) {
         cmocka_unit_test(the_limit_holds_requests_back_and_rejects_what_would_be_too_late),
         cmocka_unit_test(the_limit_is_the_options_then_the_configurations_then_five_a_second),
         cmocka_unit_test(a_client_that_is_freed_ends_what_is_under_way),
-        cmocka_unit_test(a_stream_is_handed_on_as_it_comes_and_ends_when_told),
+        cmocka_unit_test(a_stream_is_passed_on_as_it_arrives_until_the_callback_ends_it),
         cmocka_unit_test(waiting_for_a_response_on_the_loop_would_deadlock),
         cmocka_unit_test(waiting_on_a_hosts_engine_that_nobody_drives_is_rejected),
         cmocka_unit_test(whatever_allocation_fails_a_request_ends_once_and_nothing_leaks),

@@ -42,7 +42,7 @@ static void ask_once(client_stage *self, int status, const char *body, const ki_
 
 /* --- statuses ------------------------------------------------------------------------------------------------------------------- */
 
-static void any_status_from_200_to_299_is_good_and_the_response_tells_which(void **state) {
+static void any_status_from_200_to_299_is_good_and_the_response_has_it(void **state) {
     (void)state;
     static const int good[] = { 200, 201, 202, 204, 299 };
     client_stage self;
@@ -324,7 +324,7 @@ static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_status_from_200_to_299_is_good_and_the_response_tells_which),
+        cmocka_unit_test(any_status_from_200_to_299_is_good_and_the_response_has_it),
         cmocka_unit_test(any_other_status_is_an_error_of_its_kind_whatever_its_body),
         cmocka_unit_test(a_status_of_the_body_does_not_change_that_of_http),
         cmocka_unit_test(a_conflict_without_a_reason_is_what_the_method_makes_of_it),

@@ -205,7 +205,7 @@ static void a_word_means_what_kubectl_takes_it_for(void **state) {
     close_fixture(&self);
 }
 
-static void an_entry_has_all_that_the_server_tells(void **state) {
+static void an_entry_has_all_fields_that_the_server_sends(void **state) {
     (void)state;
     fixture self;
     open_pages(&self, whole);
@@ -474,7 +474,7 @@ static void those_who_ask_at_once_share_one_asking(void **state) {
     close_fixture(&self);
 }
 
-static void freed_in_the_middle_it_tells_whoever_waits(void **state) {
+static void a_discovery_that_is_freed_calls_the_waiting_callbacks(void **state) {
     (void)state;
     fixture self;
     open_pages(&self, old_form);
@@ -775,13 +775,13 @@ int main(void) {
         cmocka_unit_test(a_word_means_what_kubectl_takes_it_for),
         cmocka_unit_test(of_several_the_first_is_meant_and_names_go_before_short_names),
         cmocka_unit_test(of_a_group_whose_first_version_is_down_the_next_is_preferred),
-        cmocka_unit_test(an_entry_has_all_that_the_server_tells),
+        cmocka_unit_test(an_entry_has_all_fields_that_the_server_sends),
         cmocka_unit_test(the_old_form_is_read_where_the_server_has_no_other),
         cmocka_unit_test(a_group_that_is_down_spoils_only_itself),
         cmocka_unit_test(a_server_that_has_only_one_root_is_enough_and_none_is_not),
         cmocka_unit_test(the_embedded_servers_resources_are_the_built_in_ones),
         cmocka_unit_test(those_who_ask_at_once_share_one_asking),
-        cmocka_unit_test(freed_in_the_middle_it_tells_whoever_waits),
+        cmocka_unit_test(a_discovery_that_is_freed_calls_the_waiting_callbacks),
         cmocka_unit_test(what_is_not_known_is_asked_for_again_but_not_at_once),
         cmocka_unit_test(a_failed_asking_is_not_kept),
         cmocka_unit_test(the_core_groups_first_version_is_its_preferred_one),

@@ -81,7 +81,7 @@ static void tear_down(fixture *f) {
     test_engine_close(&f->engine);
 }
 
-static void only_a_response_that_names_what_there_is_tells(void **state) {
+static void only_a_list_of_resources_decides(void **state) {
     static const struct {
         response of_version, of_groups;
         ki_type_found found;
@@ -122,7 +122,7 @@ static void only_a_response_that_names_what_there_is_tells(void **state) {
     }
 }
 
-static void a_cancelled_lookup_tells_nothing(void **state) {
+static void a_cancelled_lookup_calls_nothing(void **state) {
     fixture f;
     (void)state;
     set_up(&f, NULL);
@@ -136,7 +136,7 @@ static void a_cancelled_lookup_tells_nothing(void **state) {
     tear_down(&f);
 }
 
-static void a_cancelled_source_tells_of_no_type(void **state) {
+static void a_cancelled_source_reports_no_type(void **state) {
     fixture f;
     (void)state;
     set_up(&f, NULL);
@@ -180,9 +180,9 @@ static void without_memory_nothing_is_certain(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_a_response_that_names_what_there_is_tells),
-        cmocka_unit_test(a_cancelled_lookup_tells_nothing),
-        cmocka_unit_test(a_cancelled_source_tells_of_no_type),
+        cmocka_unit_test(only_a_list_of_resources_decides),
+        cmocka_unit_test(a_cancelled_lookup_calls_nothing),
+        cmocka_unit_test(a_cancelled_source_reports_no_type),
         cmocka_unit_test(without_memory_nothing_is_certain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

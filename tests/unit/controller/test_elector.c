@@ -102,7 +102,7 @@ static void a_lease_that_is_renewed_is_never_taken(void **state) {
     candidate_expect(ME(self), "leader=bing");
 }
 
-static void a_candidate_counts_from_the_moment_after_it_saw_the_record(void **state) {
+static void a_candidate_counts_the_lease_duration_from_after_the_response(void **state) {
     election *self = *state;
     election_put(self, HELD_BY("bing"));
     ME(self)->fate = "p"; /* 20 s pass between the clock's last reading and the response */
@@ -114,7 +114,7 @@ static void a_candidate_counts_from_the_moment_after_it_saw_the_record(void **st
     assert_true(leads(ME(self)));
 }
 
-static void a_candidate_that_hears_too_late_that_it_holds_the_lease_has_to_renew_it_first(void **state) {
+static void a_late_response_to_an_acquisition_needs_a_renewal_first(void **state) {
     election *self = *state;
     ME(self)->fate = ".p5"; /* the process is suspended while it reads that it holds the Lease */
     compete(ME(self), NULL);
@@ -754,8 +754,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_candidate_takes_a_lease_that_nobody_holds_or_renews),
         TEST(a_lease_that_is_renewed_is_never_taken),
-        TEST(a_candidate_counts_from_the_moment_after_it_saw_the_record),
-        TEST(a_candidate_that_hears_too_late_that_it_holds_the_lease_has_to_renew_it_first),
+        TEST(a_candidate_counts_the_lease_duration_from_after_the_response),
+        TEST(a_late_response_to_an_acquisition_needs_a_renewal_first),
         TEST(a_write_that_comes_too_late_is_tried_again),
         TEST(candidates_wait_for_one_to_2_2_retry_periods),
         cmocka_unit_test(a_leader_renews_without_reading_and_reads_where_that_fails),

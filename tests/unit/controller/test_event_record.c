@@ -60,7 +60,7 @@ static void text_is_cut_at_whole_characters_and_has_no_other_bytes(void **state)
     }
 }
 
-static void a_record_is_a_copy_of_what_was_said(void **state) {
+static void a_record_copies_its_strings(void **state) {
     (void)state;
     ki_object *obj = make_object_from_json(foo_json);
     ki_object *node = make_object_from_json("{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n\"}}");
@@ -158,7 +158,7 @@ static void each_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_cut_at_whole_characters_and_has_no_other_bytes),
-        cmocka_unit_test(a_record_is_a_copy_of_what_was_said),
+        cmocka_unit_test(a_record_copies_its_strings),
         cmocka_unit_test(what_is_too_long_is_cut),
         cmocka_unit_test(what_is_no_event_is_an_error),
         cmocka_unit_test(each_allocation_may_fail),

@@ -190,7 +190,7 @@ static void an_object_of_the_same_name_has_events_of_its_own(void **state) {
     event_stage_close(&stage);
 }
 
-static void events_of_one_moment_have_different_names(void **state) {
+static void events_of_the_same_time_have_different_names(void **state) {
     (void)state;
     event_stage stage;
     event_stage_open(&stage, &CORE);
@@ -731,7 +731,7 @@ int main(void) {
         cmocka_unit_test(an_event_that_the_server_has_lost_is_created_again_with_its_count),
         cmocka_unit_test(similar_events_become_one_and_too_many_are_filtered),
         cmocka_unit_test(an_object_of_the_same_name_has_events_of_its_own),
-        cmocka_unit_test(events_of_one_moment_have_different_names),
+        cmocka_unit_test(events_of_the_same_time_have_different_names),
         cmocka_unit_test(all_that_a_record_says_is_sent),
         cmocka_unit_test(a_long_message_is_cut_at_a_character),
         cmocka_unit_test(what_is_no_event_is_dropped_and_counted),

@@ -89,7 +89,7 @@ static void what_is_no_lease_is_rejected(void **state) {
     }
 }
 
-static void each_field_tells_that_a_lease_was_written(void **state) {
+static void a_change_of_any_field_shows_that_a_lease_was_written(void **state) {
     (void)state;
     static const char *const others[] = {
         LEASE("\"name\":\"lock\",\"resourceVersion\":\"8\"",
@@ -223,7 +223,7 @@ int main(void) {
         cmocka_unit_test(a_lease_is_read_field_by_field),
         cmocka_unit_test(what_is_absent_or_out_of_range_has_the_nearest_value),
         cmocka_unit_test(what_is_no_lease_is_rejected),
-        cmocka_unit_test(each_field_tells_that_a_lease_was_written),
+        cmocka_unit_test(a_change_of_any_field_shows_that_a_lease_was_written),
         cmocka_unit_test(a_lease_is_written_with_what_else_it_had),
         cmocka_unit_test(a_record_survives_writing_and_reading),
         cmocka_unit_test(a_holder_that_is_no_utf8_is_rejected),

@@ -418,7 +418,7 @@ static void assert_line(const log_lines *lines, const char *line) {
         fail_msg("\"%s\" is not in\n%s", line, lines->text);
 }
 
-static void the_log_tells_what_it_is_doing(void **state) {
+static void the_log_has_each_state(void **state) {
     (void)state;
     host h;
     log_lines lines;
@@ -742,7 +742,7 @@ int main(void) {
         cmocka_unit_test(a_factory_s_namespace_is_that_of_who_names_none),
         cmocka_unit_test(what_cannot_be_is_rejected),
         cmocka_unit_test(nothing_at_all_is_rejected),
-        cmocka_unit_test(the_log_tells_what_it_is_doing),
+        cmocka_unit_test(the_log_has_each_state),
         cmocka_unit_test(a_stopped_engine_stops_its_factory),
         cmocka_unit_test(on_an_engine_that_was_stopped_before_nothing_starts),
         cmocka_unit_test(who_waits_continues_when_the_engine_ends),

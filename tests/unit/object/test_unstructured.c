@@ -459,7 +459,7 @@ static void a_finalizer_that_is_none_is_a_failure(void **state) {
 
 /* --- questions ----------------------------------------------------------------------------------------------------- */
 
-static void a_cached_object_tells_its_controller(void **state) {
+static void a_cached_object_has_its_controller_reference(void **state) {
     (void)state;
     static const struct {
         const char *references;
@@ -496,7 +496,7 @@ static void a_cached_object_tells_its_controller(void **state) {
     ki_object_unref(no_uid);
 }
 
-static void a_cached_object_tells_its_deletion_and_finalizers(void **state) {
+static void a_cached_object_has_its_deletion_and_finalizers(void **state) {
     (void)state;
     static const struct {
         const char *members;
@@ -620,9 +620,9 @@ int main(void) {
         cmocka_unit_test(an_owner_must_be_able_to_own),
         cmocka_unit_test(a_finalizer_is_there_once_or_not),
         cmocka_unit_test(a_finalizer_that_is_none_is_a_failure),
-        cmocka_unit_test(a_cached_object_tells_its_controller),
+        cmocka_unit_test(a_cached_object_has_its_controller_reference),
         cmocka_unit_test(the_key_of_the_controller_is_of_its_group_and_kind),
-        cmocka_unit_test(a_cached_object_tells_its_deletion_and_finalizers),
+        cmocka_unit_test(a_cached_object_has_its_deletion_and_finalizers),
         cmocka_unit_test(each_allocation_may_fail),
         cmocka_unit_test(a_copy_takes_its_memory_where_the_object_does),
     };

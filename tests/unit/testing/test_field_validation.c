@@ -19,7 +19,7 @@
     "unknown field \"spec.nope\"\nduplicate field \"spec.containers[0].image\"\nunknown field " \
     "\"spec.containers[0].no\""
 
-static void unknown_fields_are_dropped_and_told(void **state) {
+static void unknown_fields_are_dropped_and_reported(void **state) {
     (void)state;
     assert_int_equal(rest_post(&server, PODS, NOTED), 201);
     assert_string_equal(server.response.warnings.data, NOTES);
@@ -121,7 +121,7 @@ static void the_schemas_of_a_group_version_are_complete(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        REST_TEST(unknown_fields_are_dropped_and_told),
+        REST_TEST(unknown_fields_are_dropped_and_reported),
         REST_TEST(strict_requests_are_rejected_with_all_unknown_fields),
         REST_TEST(what_a_field_cannot_hold_is_rejected),
         REST_TEST(the_schemas_of_a_group_version_are_complete),

@@ -114,7 +114,7 @@ static void values_are_found_at_every_split(void **state) {
         assert_report(cases[i].text, 1000, cases[i].expected, cases[i].partial);
 }
 
-static void a_value_over_the_limit_is_skipped_and_its_beginning_told(void **state) {
+static void a_value_over_the_limit_is_skipped_and_its_beginning_reported(void **state) {
     (void)state;
     assert_report(KI_STR("{\"a\":\"123456789\"}{}"), 17, "v({\"a\":\"123456789\"})v({})", false);
     assert_report(KI_STR("{\"a\":\"123456789\"}{}"), 16, "t({\"a\":\"123456789\")v({})", false);
@@ -280,7 +280,7 @@ static void input_is_shown_on_one_printable_line(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_found_at_every_split),
-        cmocka_unit_test(a_value_over_the_limit_is_skipped_and_its_beginning_told),
+        cmocka_unit_test(a_value_over_the_limit_is_skipped_and_its_beginning_reported),
         cmocka_unit_test(a_huge_value_takes_no_more_memory_than_the_limit),
         cmocka_unit_test(a_value_that_nests_too_deep_is_skipped),
         cmocka_unit_test(random_values_in_random_chunks_come_out_as_they_went_in),

@@ -287,7 +287,7 @@ static void draining_a_queue_without_keys_ends_at_once(void **state) {
     queue_stage_close(&stage);
 }
 
-static void draining_without_time_shuts_down_and_tells_what_is_left(void **state) {
+static void draining_without_time_shuts_down_and_reports_the_remaining_keys(void **state) {
     (void)state;
     queue_stage stage;
     queue_stage_open(&stage, NULL);
@@ -449,7 +449,7 @@ int main(void) {
         cmocka_unit_test(of_a_delay_and_the_rate_limit_s_the_shorter_one_counts),
         cmocka_unit_test(after_the_shutdown_only_what_was_queued_is_handed_out),
         cmocka_unit_test(draining_a_queue_without_keys_ends_at_once),
-        cmocka_unit_test(draining_without_time_shuts_down_and_tells_what_is_left),
+        cmocka_unit_test(draining_without_time_shuts_down_and_reports_the_remaining_keys),
         cmocka_unit_test(waiting_on_the_loop_is_rejected),
         cmocka_unit_test(a_program_without_threads_takes_keys_on_the_loop),
         cmocka_unit_test(on_ready_is_called_when_the_first_key_comes_and_at_the_end),
