@@ -92,10 +92,20 @@ static bool begin_payload(kt_web_socket_reader *reader) {
     size_t more = head_length(reader) - MASK_SIZE - 2;
     for (size_t i = 0; i < more; i++)
         length = (i ? length << 8 : 0) | reader->head[2 + i];
+    if (op_of(reader) & OP_CONTROL && (length > KT_WEB_SOCKET_CONTROL_MAX || !(reader->head[0] & IS_FINAL)))
+        return false;
     reader->left = length;
     reader->control_size = 0;
     reader->in_payload = true;
-    return !(op_of(reader) & OP_CONTROL) || (length <= KT_WEB_SOCKET_CONTROL_MAX && reader->head[0] & IS_FINAL);
+    return true;
+}
+
+/* Takes a byte of a frame's head. Returns false if the frame is wrong. */
+static bool take_head(kt_web_socket_reader *reader, char byte) {
+    reader->head[reader->head_size++] = (unsigned char)byte;
+    if (reader->head_size == 2 && !(reader->head[1] & IS_MASKED))
+        return false; /* every client frame is masked */
+    return reader->head_size < head_length(reader) || begin_payload(reader);
 }
 
 /* Stores a control frame's payload without its mask (§5.3). */
@@ -103,10 +113,11 @@ static void take_payload(kt_web_socket_reader *reader, const char *bytes, size_t
     const unsigned char *mask = reader->head + head_length(reader) - MASK_SIZE;
     for (size_t i = 0; op_of(reader) & OP_CONTROL && i < size; i++, reader->control_size++)
         reader->control[reader->control_size] = (unsigned char)bytes[i] ^ mask[reader->control_size % MASK_SIZE];
+    reader->left -= size;
 }
 
-/* Responds to a complete frame. Returns false after a close frame. */
-static bool end_frame(kt_web_socket_reader *reader, ki_buffer *out) {
+/* Responds to a complete frame. */
+static void end_frame(kt_web_socket_reader *reader, ki_buffer *out) {
     unsigned op = op_of(reader);
     if (op == OP_PING)
         append_frame(out, OP_PONG, (const char *)reader->control, reader->control_size);
@@ -114,28 +125,21 @@ static bool end_frame(kt_web_socket_reader *reader, ki_buffer *out) {
         kt_web_socket_append_close(out, KT_CLOSE_NORMAL);
     reader->in_payload = false;
     reader->head_size = 0;
-    return op != OP_CLOSE && !out->failed;
+    reader->has_ended = op == OP_CLOSE || out->failed;
 }
 
 bool kt_web_socket_read(kt_web_socket_reader *reader, const char *bytes, size_t size, ki_buffer *out) {
-    for (size_t at = 0; at < size;) {
-        if (!reader->in_payload) {
-            reader->head[reader->head_size++] = (unsigned char)bytes[at++];
-            bool fine = reader->head_size != 2 || reader->head[1] & IS_MASKED; /* every client frame is masked */
-            if (fine && reader->head_size == head_length(reader))
-                fine = begin_payload(reader);
-            if (!fine) {
-                kt_web_socket_append_close(out, KT_CLOSE_PROTOCOL_ERROR);
-                return false;
-            }
-        } else {
+    for (size_t at = 0; at < size && !reader->has_ended;) {
+        if (reader->in_payload) {
             size_t taken = size - at < reader->left ? size - at : (size_t)reader->left;
             take_payload(reader, bytes + at, taken);
-            reader->left -= taken;
             at += taken;
+        } else if (!take_head(reader, bytes[at++])) {
+            kt_web_socket_append_close(out, KT_CLOSE_PROTOCOL_ERROR);
+            reader->has_ended = true;
         }
-        if (reader->in_payload && !reader->left && !end_frame(reader, out))
-            return false;
+        if (reader->in_payload && !reader->left)
+            end_frame(reader, out);
     }
-    return true;
+    return !reader->has_ended;
 }

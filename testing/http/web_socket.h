@@ -22,6 +22,7 @@ typedef struct kt_web_socket_reader {
     size_t head_size;
     uint64_t left; /* bytes of the payload still to come; valid if `in_payload` */
     bool in_payload;
+    bool has_ended; /* a close frame, a protocol error or lack of memory: takes nothing more */
     unsigned char control[KT_WEB_SOCKET_CONTROL_MAX];
     size_t control_size;
 } kt_web_socket_reader;
@@ -33,7 +34,8 @@ ki_status kt_web_socket_append_lines(ki_buffer *out, ki_str lines);
 /* Appends a close frame. */
 ki_status kt_web_socket_append_close(ki_buffer *out, kt_web_socket_close code);
 /* Processes bytes from the client and appends the responses: pong and close frames. Ignores messages. Returns false
- * if the connection ends after `out`: after a close frame, a protocol error, or without memory. */
+ * if the connection ends after `out`: after a close frame, a protocol error, or without memory. Later calls then
+ * return false and take nothing. */
 bool kt_web_socket_read(kt_web_socket_reader *reader, const char *bytes, size_t size, ki_buffer *out);
 
 #endif

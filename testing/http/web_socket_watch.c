@@ -211,8 +211,10 @@ static void work(kt_web_sockets *sockets, nfds_t count, int64_t wait_ms) {
         short events = sockets->polled[i].revents;
         if (events & POLLOUT)
             send_some(socket);
-        if (events & (POLLIN | POLLHUP | POLLERR))
+        if (!socket->is_ended && events & (POLLIN | POLLHUP | POLLERR))
             receive_some(socket);
+        else if (events & (POLLHUP | POLLERR))
+            socket->is_cut = true; /* nothing more is read, and nobody reads what is left */
     }
 }
 

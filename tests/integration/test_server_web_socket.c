@@ -28,7 +28,8 @@
 enum {
     PATIENCE_MS = 60000, /* only a broken server reaches it */
     RESPONSE_MAX = 1024 * 1024,
-    CLIENTS = 50
+    CLIENTS = 50,
+    FLOOD_SIZE = 60000
 };
 
 static ki_testing_server *server;
@@ -231,6 +232,31 @@ static void a_client_that_goes_is_forgotten(void **state) {
     }
 }
 
+/* A ping of 65,535 bytes is wrong from its head on. The reset comes while the server still has bytes to read. */
+static void a_ping_that_is_too_long_ends_only_its_own_connection(void **state) {
+    (void)state;
+    static const char head[] = "\x89\xfe\xff\xff\1\1\1\1";
+    const struct linger reset = { .l_onoff = 1 };
+    start();
+    for (int i = 0; i < CLIENTS; i++) {
+        char *flood = malloc(FLOOD_SIZE);
+        assert_non_null(flood);
+        memset(flood, 'x', FLOOD_SIZE);
+        memcpy(flood, head, sizeof head - 1);
+        int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
+        expect(fd, "\r\n\r\n");
+        (void)!send(fd, flood, FLOOD_SIZE, MSG_NOSIGNAL | MSG_DONTWAIT);
+        assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
+        close(fd);
+        free(flood);
+    }
+    int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
+    expect(fd, "\r\n\r\n");
+    put("a");
+    expect(fd, "\"name\":\"a\"");
+    close(fd);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(each_event_is_a_text_frame, tear_down),
@@ -241,6 +267,7 @@ int main(void) {
         cmocka_unit_test_teardown(faults_strike_web_sockets_too, tear_down),
         cmocka_unit_test_teardown(a_server_that_ends_says_goodbye_to_all, tear_down),
         cmocka_unit_test_teardown(a_server_that_starts_again_cuts_them_all, tear_down),
+        cmocka_unit_test_teardown(a_ping_that_is_too_long_ends_only_its_own_connection, tear_down),
         cmocka_unit_test_teardown(a_client_that_goes_is_forgotten, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

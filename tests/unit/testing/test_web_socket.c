@@ -11,6 +11,10 @@
 
 #include <cmocka.h>
 
+enum {
+    FLOOD_SIZE = 60000
+};
+
 static void the_accept_key_is_the_one_of_the_rfc(void **state) {
     (void)state;
     char accept[KT_WEB_SOCKET_ACCEPT_SIZE];
@@ -76,6 +80,7 @@ static const struct {
       false },                                         /* a close with its reason; what follows is not read */
     { "\x81\x02xy", 4, "\x88\x02\x03\xea", 4, false }, /* without a mask */
     { "\x89\xfe\x00\x7e\1\2\3\4", 8, "\x88\x02\x03\xea", 4, false },                    /* a ping that is too long */
+    { "\x89\xfe\xff\xff\1\2\3\4", 8, "\x88\x02\x03\xea", 4, false },                    /* one of 65,535 bytes */
     { "\x09\x80\1\2\3\4", 6, "\x88\x02\x03\xea", 4, false },                            /* a ping in pieces */
     { "\x82\xfe\x00\x03\1\2\3\4xyz\x89\x80\1\2\3\4", 17, "\x8a\x00", 2, true },         /* a length of 16 bits */
     { "\x82\xff\0\0\0\0\0\0\0\3\1\2\3\4xyz\x89\x80\1\2\3\4", 23, "\x8a\x00", 2, true }, /* of 64 bits */
@@ -102,6 +107,28 @@ static void frames_of_a_client_are_read_in_any_pieces(void **state) {
     }
 }
 
+/* Payloads after the frame that ended the connection, with and without a new head. */
+static void a_connection_that_ended_takes_nothing_more(void **state) {
+    (void)state;
+    static const char more[] = "\x89\x80\1\2\3\4";
+    char *flood = malloc(FLOOD_SIZE);
+    assert_non_null(flood);
+    memset(flood, 'x', FLOOD_SIZE);
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        kt_web_socket_reader reader = { .head_size = 0 };
+        ki_buffer out;
+        if (frames[i].goes_on)
+            continue;
+        ki_buffer_init(&out, &ki_allocator_default, 0);
+        assert_false(kt_web_socket_read(&reader, frames[i].sent, frames[i].size, &out));
+        assert_false(kt_web_socket_read(&reader, flood, FLOOD_SIZE, &out));
+        assert_false(kt_web_socket_read(&reader, more, sizeof more - 1, &out));
+        assert_int_equal(out.size, frames[i].response_size);
+        ki_buffer_free(&out);
+    }
+    free(flood);
+}
+
 static void lack_of_memory_ends_the_connection(void **state) {
     (void)state;
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
@@ -123,6 +150,7 @@ int main(void) {
         cmocka_unit_test(each_line_is_a_text_frame),
         cmocka_unit_test(a_length_is_written_in_the_shortest_form),
         cmocka_unit_test(frames_of_a_client_are_read_in_any_pieces),
+        cmocka_unit_test(a_connection_that_ended_takes_nothing_more),
         cmocka_unit_test(lack_of_memory_ends_the_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
