@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 enum {
-    RECEIVED_MAX = 4096,              /* bytes at a time */
-    UNSENT_MAX = 2 * KT_STREAM_BLOCK, /* most bytes to send before the server stops reading from the client */
+    RECEIVED_MAX = 4096,         /* bytes at a time */
+    PONGS_MAX = KT_STREAM_BLOCK, /* most bytes of responses to a client that wait for it to read */
     FIRST_CAPACITY = 8,
     WAIT_MAX_MS = 60 * 1000
 };
@@ -37,6 +37,7 @@ struct kt_web_socket {
     kt_web_socket_reader reader;
     ki_buffer pending;
     size_t sent;        /* bytes sent of `pending` */
+    size_t pongs;       /* bytes of `pending` that respond to the client's frames */
     int64_t total;      /* bytes before `pending` */
     int64_t not_before; /* a fault delays sending until then */
     bool is_ended;      /* the socket is closed after `pending` */
@@ -66,11 +67,18 @@ static void limit(kt_web_socket *socket) {
     int64_t end = is_silent ? injection->silent_at : injection->cut_at;
     if (end < 0 || socket->total + (int64_t)socket->pending.size < end)
         return;
-    socket->pending.size = (size_t)(end - socket->total);
+    socket->pending.size = end > socket->total ? (size_t)(end - socket->total) : 0; /* pongs may be past the end */
     if (is_silent)
         socket->not_before = INT64_MAX;
     else
         socket->is_ended = true;
+}
+
+/* Forgets the bytes that were sent. All were. */
+static void empty_pending(kt_web_socket *socket) {
+    socket->total += (int64_t)socket->pending.size;
+    socket->sent = socket->pongs = 0;
+    ki_buffer_reset(&socket->pending, KT_STREAM_KEPT);
 }
 
 /* Reads a block of frames from the watch. */
@@ -78,9 +86,7 @@ static void fill(kt_web_socket *socket, int64_t now_ms) {
     kt_web_sockets *sockets = socket->owner;
     kt_watch_state state = KT_WATCH_WAITS;
     ki_status status;
-    socket->total += (int64_t)socket->pending.size;
-    socket->sent = 0;
-    ki_buffer_reset(&socket->pending, KT_STREAM_KEPT);
+    empty_pending(socket);
     ki_buffer_reset(&sockets->lines, KT_STREAM_KEPT);
     do
         status = kt_fault_read(&socket->response, now_ms, &sockets->lines, KT_STREAM_BLOCK, &state);
@@ -133,15 +139,25 @@ static void send_some(kt_web_socket *socket) {
         socket->is_cut = true;
 }
 
+/* Responds to the client's bytes. Cuts a client that sends pings and does not read the pongs. */
+static void take(kt_web_socket *socket, const char *bytes, size_t size) {
+    if (has_sent(socket))
+        empty_pending(socket);
+    size_t before = socket->pending.size;
+    if (!kt_web_socket_read(&socket->reader, bytes, size, &socket->pending))
+        socket->is_ended = true;
+    socket->pongs += socket->pending.size - before;
+    if (socket->pongs > PONGS_MAX)
+        socket->is_cut = true;
+}
+
 static void receive_some(kt_web_socket *socket) {
     char bytes[RECEIVED_MAX];
     ssize_t size = recv(socket->fd, bytes, sizeof bytes, MSG_DONTWAIT);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (size <= 0)
+    if (size > 0)
+        take(socket, bytes, (size_t)size);
+    else if (size == 0 || (errno != EAGAIN && errno != EINTR))
         socket->is_cut = true;
-    else if (!kt_web_socket_read(&socket->reader, bytes, (size_t)size, &socket->pending))
-        socket->is_ended = true;
 }
 
 /* Makes room for `needed` descriptors. */
@@ -173,8 +189,7 @@ static nfds_t prepare(kt_web_sockets *sockets) {
             wake_thread(sockets);
             continue;
         }
-        bool is_read = !socket->is_ended && socket->pending.size - socket->sent < UNSENT_MAX;
-        short events = (short)((has_sent(socket) ? 0 : POLLOUT) | (is_read ? POLLIN : 0));
+        short events = (short)((has_sent(socket) ? 0 : POLLOUT) | (socket->is_ended ? 0 : POLLIN));
         sockets->polled_sockets[count] = socket;
         sockets->polled[count++] = (struct pollfd){ .fd = socket->fd, .events = events };
     }
@@ -283,8 +298,7 @@ static void on_upgrade(void *user, struct MHD_Connection *connection, void *stat
         sockets->upgrading--;
         socket->fd = fd;
         socket->handle = handle;
-        if (!kt_web_socket_read(&socket->reader, extra, extra_size, &socket->pending))
-            socket->is_ended = true;
+        take(socket, extra, extra_size);
         socket->next = sockets->first;
         sockets->first = socket;
         sockets->count++;

@@ -3,8 +3,10 @@
 #include <kinformer-testing/server.h>
 
 #include "src/base/error.h"
+#include "tests/support/counted_memory.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -29,14 +31,18 @@ enum {
     PATIENCE_MS = 60000, /* only a broken server reaches it */
     RESPONSE_MAX = 1024 * 1024,
     CLIENTS = 50,
-    FLOOD_SIZE = 60000
+    FLOOD_SIZE = 60000,
+    PINGS = 100000,
+    PING_SIZE = 6 + 125,
+    PONG_SIZE = 2 + 125,
+    PONGS_MAX = 1024 * 1024 /* bytes of memory for a client's pings; all pongs together are 12 times as many */
 };
 
 static ki_testing_server *server;
 
 static void start(void) {
     ki_error err = KI_ERROR_INIT;
-    if (ki_testing_server_new(NULL, &server, &err))
+    if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.allocator = &counted_memory), &server, &err))
         fail_msg("%s", ki_error_message(&err));
 }
 
@@ -44,6 +50,7 @@ static int tear_down(void **state) {
     (void)state;
     ki_testing_server_free(server);
     server = NULL;
+    assert_int_equal(counted_memory_in_use(), 0);
     return 0;
 }
 
@@ -232,6 +239,74 @@ static void a_client_that_goes_is_forgotten(void **state) {
     }
 }
 
+/* ---- floods ---- */
+
+/* Sends at most `size` bytes of the longest pings, from the byte after the first `sent`. Returns the bytes sent, 0 for
+ * none now; -1 if the connection is closed. */
+static ssize_t send_pings(int fd, size_t sent, size_t size) {
+    char block[PING_SIZE * 100];
+    for (size_t i = 0; i < sizeof block; i += PING_SIZE)
+        memcpy(memset(block + i, 'x', PING_SIZE), "\x89\xfd\1\1\1\1", 6);
+    size_t at = sent % PING_SIZE, most = sizeof block - at;
+    ssize_t got = send(fd, block + at, size < most ? size : most, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return got < 0 ? (errno == EAGAIN ? 0 : -1) : got;
+}
+
+static void pings_take_no_memory_when_their_pongs_are_read(void **state) {
+    (void)state;
+    static char received[1 << 16];
+    start();
+    int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
+    expect(fd, "\r\n\r\n");
+    counted_memory_restart();
+    size_t before = counted_memory_in_use(), sent = 0, answered = 0;
+    while (answered < (size_t)PINGS * PONG_SIZE) {
+        size_t left = (size_t)PINGS * PING_SIZE - sent;
+        struct pollfd ready = { .fd = fd, .events = (short)(POLLIN | (left ? POLLOUT : 0)) };
+        assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+        ssize_t got = left && ready.revents & POLLOUT ? send_pings(fd, sent, left) : 0;
+        assert_true(got >= 0);
+        sent += (size_t)got;
+        got = ready.revents & POLLIN ? recv(fd, received, sizeof received, 0) : 1;
+        assert_true(got > 0);
+        answered += ready.revents & POLLIN ? (size_t)got : 0;
+    }
+    if (counted_memory_peak() - before > PONGS_MAX)
+        fail_msg("%zu bytes for %zu bytes of pongs", counted_memory_peak() - before, answered);
+    put("a");
+    expect(fd, "\"name\":\"a\"");
+    close(fd);
+}
+
+static void a_client_that_pings_and_does_not_read_is_closed(void **state) {
+    (void)state;
+    start();
+    int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
+    expect(fd, "\r\n\r\n");
+    counted_memory_restart();
+    size_t before = counted_memory_in_use();
+    for (ssize_t sent = 0, got = 0; (got = send_pings(fd, (size_t)sent, SIZE_MAX)) >= 0; sent += got) {
+        struct pollfd ready = { .fd = fd, .events = POLLOUT };
+        assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+    }
+    assert_true(counted_memory_peak() - before <= PONGS_MAX);
+    close(fd);
+}
+
+/* The fault's byte is among those of the pongs. */
+static void pongs_before_a_cut_do_no_harm(void **state) {
+    (void)state;
+    start();
+    assert_int_equal(ki_testing_server_add_fault(server, "cut,bytes=10,verb=watch", NULL, NULL), KI_OK);
+    int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
+    expect(fd, "\r\n\r\n");
+    assert_int_equal(send_pings(fd, 0, PING_SIZE), PING_SIZE);
+    expect(fd, "yyyyy"); /* x without its mask */
+    put("a");
+    free(read_until(fd, NULL));
+    close(fd);
+}
+
 /* A ping of 65,535 bytes is wrong from its head on. The reset comes while the server still has bytes to read. */
 static void a_ping_that_is_too_long_ends_only_its_own_connection(void **state) {
     (void)state;
@@ -268,6 +343,9 @@ int main(void) {
         cmocka_unit_test_teardown(a_server_that_ends_says_goodbye_to_all, tear_down),
         cmocka_unit_test_teardown(a_server_that_starts_again_cuts_them_all, tear_down),
         cmocka_unit_test_teardown(a_ping_that_is_too_long_ends_only_its_own_connection, tear_down),
+        cmocka_unit_test_teardown(pings_take_no_memory_when_their_pongs_are_read, tear_down),
+        cmocka_unit_test_teardown(a_client_that_pings_and_does_not_read_is_closed, tear_down),
+        cmocka_unit_test_teardown(pongs_before_a_cut_do_no_harm, tear_down),
         cmocka_unit_test_teardown(a_client_that_goes_is_forgotten, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,14 +2,13 @@
 #include <kinformer-testing/server.h>
 
 #include "src/base/error.h"
+#include "tests/support/counted_memory.h"
 
 #include <arpa/inet.h>
-#include <malloc.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,39 +25,6 @@ enum {
     OBJECT_SIZE = 1024 * 1024,
     PEAK_MAX = 40 * OBJECT_SIZE /* history has CHANGES of them; a copy for each watch would be SLOW more */
 };
-
-/* ---- an allocator that knows its peak ---- */
-
-static _Atomic size_t used, peak;
-
-static void note(size_t size) {
-    size_t now = atomic_fetch_add(&used, size) + size, before = atomic_load(&peak);
-    while (now > before && !atomic_compare_exchange_weak(&peak, &before, now)) {}
-}
-
-static void *counted_alloc(size_t size, void *user) {
-    (void)user;
-    void *block = malloc(size);
-    note(block ? malloc_usable_size(block) : 0);
-    return block;
-}
-
-static void counted_free(void *block, void *user) {
-    (void)user;
-    atomic_fetch_sub(&used, block ? malloc_usable_size(block) : 0);
-    free(block);
-}
-
-static void *counted_realloc(void *block, size_t size, void *user) {
-    size_t before = block ? malloc_usable_size(block) : 0;
-    (void)user;
-    void *now = realloc(block, size);
-    if (now) {
-        atomic_fetch_sub(&used, before);
-        note(malloc_usable_size(now));
-    }
-    return now;
-}
 
 static ki_testing_server *server;
 
@@ -101,10 +67,9 @@ static void change(int number) {
 
 static void watches_that_do_not_read_share_what_they_wait_for(void **state) {
     (void)state;
-    const ki_allocator counted = { counted_alloc, counted_realloc, counted_free, NULL };
     int slow[SLOW];
     ki_error err = KI_ERROR_INIT;
-    if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.allocator = &counted), &server, &err))
+    if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.allocator = &counted_memory), &server, &err))
         fail_msg("%s", ki_error_message(&err));
     for (int i = 0; i < SLOW; i++)
         slow[i] = open_watch(4096);
@@ -115,13 +80,13 @@ static void watches_that_do_not_read_share_what_they_wait_for(void **state) {
     }
     for (int i = 0; i < SLOW; i += 10)
         read_events(slow[i], 1); /* what comes late is whole */
-    if (atomic_load(&peak) > PEAK_MAX)
-        fail_msg("%zu MiB at the peak", atomic_load(&peak) >> 20);
+    if (counted_memory_peak() > PEAK_MAX)
+        fail_msg("%zu MiB at the peak", counted_memory_peak() >> 20);
     close(fast);
     for (int i = 0; i < SLOW; i++)
         close(slow[i]);
     ki_testing_server_free(server);
-    assert_int_equal(atomic_load(&used), 0);
+    assert_int_equal(counted_memory_in_use(), 0);
 }
 
 int main(void) {
