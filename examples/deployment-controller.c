@@ -93,13 +93,14 @@ static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_e
 int main(void) {
     static const ki_indexer by_deployment = { "deployment", index_by_deployment, NULL };
     static const ki_indexer by_replicaset = { "replicaset", index_by_replicaset, NULL };
+    const ki_log log = { .write = ki_log_stderr };
     struct informers i = { NULL, NULL, NULL };
     ki_error err = KI_ERROR_INIT;
     ki_factory *factory = NULL;
     ki_controller *controller = NULL;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (ki_factory_new_default(NULL, &factory, &err) ||
+    if (ki_factory_new_default(&KI_FACTORY_OPTIONS(.log = &log), &factory, &err) ||
         ki_factory_informer(factory, KI_DEPLOYMENTS, &KI_INFORMER_OPTIONS(.view = deployment_fields), &i.deployments,
                             &err) ||
         ki_factory_informer(factory, KI_REPLICASETS, NULL, &i.replicasets, &err) ||

@@ -65,6 +65,7 @@ static bool read_input(ki_informer *pods) {
 }
 
 int main(void) {
+    const ki_log log = { .write = ki_log_stderr };
     ki_error err = KI_ERROR_INIT;
     ki_engine *engine = NULL;
     ki_factory *factory = NULL;
@@ -81,7 +82,7 @@ int main(void) {
     sigaction(SIGTERM, &action, NULL);
     setvbuf(stdout, NULL, _IOLBF, 0);
 
-    if (ki_engine_new(NULL, &engine, &err) ||
+    if (ki_engine_new(&KI_ENGINE_OPTIONS(.log = &log), &engine, &err) ||
         ki_factory_new_default(&KI_FACTORY_OPTIONS(.engine = engine), &factory, &err) ||
         ki_factory_informer(factory, KI_PODS, NULL, &pods, &err) ||
         ki_informer_add_handler(pods, &handler, &changes, &err) || ki_factory_start(factory, &err))

@@ -77,6 +77,7 @@ static void on_new_leader(ki_elector *elector, const char *identity, void *user)
 }
 
 int main(int argc, char **argv) {
+    const ki_log log = { .write = ki_log_stderr };
     const ki_elector_callbacks callbacks = { on_started, on_stopped, on_new_leader };
     struct program p = { NULL, NULL, NULL };
     ki_error err = KI_ERROR_INIT;
@@ -85,7 +86,8 @@ int main(int argc, char **argv) {
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (ki_config_new_default(NULL, &config, &err) || /* in-cluster, else kubeconfig */
-        ki_factory_new(config, &KI_FACTORY_OPTIONS(.namespace_name = ki_config_namespace(config)), &p.factory, &err) ||
+        ki_factory_new(config, &KI_FACTORY_OPTIONS(.log = &log, .namespace_name = ki_config_namespace(config)),
+                       &p.factory, &err) ||
         ki_factory_informer(p.factory, KI_CONFIGMAPS,
                             &KI_INFORMER_OPTIONS(.label_selector = "job=todo", .view = job_fields), &p.jobs, &err) ||
         ki_elector_new(p.factory,

@@ -51,13 +51,14 @@ static void look_up(ki_informer *pods, const char *line) {
 
 int main(void) {
     static const ki_indexer indexers[] = { { "node", index_by_node, NULL }, { "ip", index_by_ip, NULL } };
+    const ki_log log = { .write = ki_log_stderr };
     ki_error err = KI_ERROR_INIT;
     ki_factory *factory = NULL;
     ki_informer *pods = NULL;
     char line[1024];
 
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (ki_factory_new_default(NULL, &factory, &err) ||
+    if (ki_factory_new_default(&KI_FACTORY_OPTIONS(.log = &log), &factory, &err) ||
         ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = pod_fields), &pods, &err) ||
         ki_informer_add_indexers(pods, indexers, sizeof indexers / sizeof indexers[0], &err) ||
         ki_factory_start(factory, &err) ||                /* on a thread of its own */

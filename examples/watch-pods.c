@@ -35,13 +35,14 @@ static void on_delete(const ki_event *e, void *user) {
 }
 
 int main(void) {
+    const ki_log log = { .write = ki_log_stderr };
     ki_error err = KI_ERROR_INIT;
     ki_factory *factory = NULL;
     ki_informer *pods = NULL;
     ki_handler handler = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
 
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (ki_factory_new_default(NULL, &factory, &err) || /* in-cluster, else kubeconfig */
+    if (ki_factory_new_default(&KI_FACTORY_OPTIONS(.log = &log), &factory, &err) || /* in-cluster, else kubeconfig */
         ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = pod_fields), &pods, &err) ||
         ki_informer_add_handler(pods, &handler, NULL, &err) ||
         ki_factory_run(factory, &err)) /* until ki_factory_stop, or a signal */

@@ -195,12 +195,6 @@ static bool read_flags(int argc, char **argv, struct flags *flags) {
     return optind == argc && flags->workers > 0;
 }
 
-static void write_log(ki_log_level level, const char *from, const char *message, void *user) {
-    (void)level;
-    (void)user;
-    fprintf(stderr, "%s: %s: %s\n", component, from, message);
-}
-
 static void on_new_leader(ki_elector *elector, const char *identity, void *user) {
     (void)elector;
     (void)user;
@@ -210,7 +204,7 @@ static void on_new_leader(ki_elector *elector, const char *identity, void *user)
 
 int main(int argc, char **argv) {
     static const ki_rate_limit limits[] = { KI_RATE_LIMIT_EXPONENTIAL(5, 1000000), KI_RATE_LIMIT_BUCKET(50, 300) };
-    const ki_log log = { .write = write_log };
+    const ki_log log = { .write = ki_log_stderr };
     struct flags flags = { .lease_namespace = "default", .workers = 2 };
     struct sample s = { NULL, NULL, NULL, NULL };
     ki_error err = KI_ERROR_INIT;

@@ -2,8 +2,8 @@
  *
  * Every function that can fail returns a ki_status, KI_OK (0) for success. Its last parameter `ki_error *err` may be
  * NULL; a failure fills `*err`, a success does not change `*err`. A program that continues after a failure and checks
- * err.code later resets the error: err = (ki_error)KI_ERROR_INIT. The library never prints, and never aborts on input
- * or lack of memory. */
+ * err.code later resets the error: err = (ki_error)KI_ERROR_INIT. The library prints only with ki_log_stderr (log.h),
+ * and never aborts on input or lack of memory. */
 #ifndef KINFORMER_ERROR_H
 #define KINFORMER_ERROR_H
 

@@ -18,8 +18,9 @@ typedef struct ki_factory_options {
     /* The program's engine. The program drives it, and frees it after the factory. NULL: the factory makes an engine of
      * its own. */
     ki_engine *engine;
-    const ki_allocator *allocator; /* of the factory's own engine; copied; NULL: malloc */
-    const ki_log *log;             /* of the factory's own engine; copied; NULL: no log */
+    /* Of the factory's own engine; copied. Beside `engine` they are KI_ERR_INVALID: KI_ENGINE_OPTIONS sets them. */
+    const ki_allocator *allocator; /* NULL: malloc */
+    const ki_log *log;             /* NULL: no log; see ki_log_stderr */
     const char *namespace_name;    /* of informers that name none; copied; NULL: all namespaces */
     int64_t resync_ms; /* of informers that name none; 0: no resync; values from 1 to 999 are raised to 1000 */
     struct ki_transport *transport; /* for this project's tests; programs leave it NULL (libcurl) */

@@ -151,6 +151,9 @@ static ki_status take_options(const ki_config *config, const ki_factory_options 
         memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
     if (!config && !ret_given->transport)
         return ki_error_set(err, KI_ERR_INVALID, "a factory needs a config or a transport");
+    if (ret_given->engine && (ret_given->log || ret_given->allocator))
+        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_options: .%s beside .engine; set it in KI_ENGINE_OPTIONS",
+                            ret_given->log ? "log" : "allocator");
     return KI_OK;
 }
 

@@ -250,6 +250,28 @@ static void what_cannot_be_is_rejected(void **state) {
     ki_factory_free(NULL);
 }
 
+static void options_of_an_engine_beside_another_engine_are_rejected(void **state) {
+    (void)state;
+    host h;
+    ki_factory *factory = NULL;
+    ki_error err = KI_ERROR_INIT;
+    const ki_log log = { .write = ki_log_stderr };
+    open_stepped(&h, NULL);
+    assert_int_equal(
+        ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = h.engine.engine, .transport = h.transport, .log = &log),
+                       &factory, &err),
+        KI_ERR_INVALID);
+    assert_string_equal(err.message, "ki_factory_options: .log beside .engine; set it in KI_ENGINE_OPTIONS");
+    assert_int_equal(ki_factory_new(NULL,
+                                    &KI_FACTORY_OPTIONS(.engine = h.engine.engine, .transport = h.transport,
+                                                        .allocator = ki_engine_allocator(h.engine.engine)),
+                                    &factory, &err),
+                     KI_ERR_INVALID);
+    assert_string_equal(err.message, "ki_factory_options: .allocator beside .engine; set it in KI_ENGINE_OPTIONS");
+    assert_null(factory);
+    close_host(&h);
+}
+
 static void nothing_at_all_is_rejected(void **state) {
     (void)state;
     host h;
@@ -741,6 +763,7 @@ int main(void) {
         cmocka_unit_test(who_asks_for_the_same_gets_the_same),
         cmocka_unit_test(a_factory_s_namespace_is_that_of_who_names_none),
         cmocka_unit_test(what_cannot_be_is_rejected),
+        cmocka_unit_test(options_of_an_engine_beside_another_engine_are_rejected),
         cmocka_unit_test(nothing_at_all_is_rejected),
         cmocka_unit_test(the_log_has_each_state),
         cmocka_unit_test(a_stopped_engine_stops_its_factory),
