@@ -84,7 +84,7 @@ typedef struct options {
     int64_t churn;
     int64_t seed;
     bool managed_fields;
-    const char *load;
+    option_list loads;
     const char *write_kubeconfig;
     bool tls;
     const char *tls_certificate;

@@ -56,12 +56,12 @@ static int prepare(ki_testing_server *server, const options *o) {
     int status = configure_access(server, o);
     if (status != EXIT_OK)
         return status;
-    if (o->load) {
-        if (load_file(server, o->load, &objects, &err)) {
+    for (size_t i = 0; i < o->loads.count; i++) {
+        if (load_file(server, o->loads.items[i], &objects, &err)) {
             say("serve", "--load: %s", ki_error_message(&err));
             return EXIT_FAILED;
         }
-        say("serve", "loaded %zu objects from %s", objects, o->load);
+        say("serve", "loaded %zu objects from %s", objects, o->loads.items[i]);
     }
     if (o->write_kubeconfig && ki_testing_server_write_kubeconfig(server, o->write_kubeconfig, &err)) {
         say("serve", "--write-kubeconfig: %s", ki_error_message(&err));
@@ -98,7 +98,14 @@ static int check(const options *o) {
         say("serve", "--write-kubeconfig with --rbac or --token needs --tls: clients send credentials only over https");
         return EXIT_USAGE;
     }
-    if (o->until_eof && o->load && strcmp(o->load, "-") == 0) {
+    size_t from_input = 0;
+    for (size_t i = 0; i < o->loads.count; i++)
+        from_input += strcmp(o->loads.items[i], "-") == 0;
+    if (from_input > 1) {
+        say("serve", "--load - can be used once: standard input ends");
+        return EXIT_USAGE;
+    }
+    if (o->until_eof && from_input) {
         say("serve", "--until-eof and --load - both read standard input; use --load FILE");
         return EXIT_USAGE;
     }
@@ -186,7 +193,8 @@ static const flag flags[] = {
     FLAG("churn", 0, FLAG_NUMBER, churn, "RATE", "change RATE generated objects a second"),
     FLAG("seed", 0, FLAG_NUMBER, seed, "N", "generate the same objects, uids and names again with the same N"),
     FLAG("managed-fields", 0, FLAG_BOOL, managed_fields, NULL, "generate metadata.managedFields too"),
-    FLAG("load", 0, FLAG_TEXT, load, "FILE", "create the objects of a YAML or JSON file first (-: standard input)"),
+    FLAG("load", 0, FLAG_LIST, loads, "FILE",
+         "create the objects of a YAML or JSON file first (-: standard input); repeatable"),
     FLAG("write-kubeconfig", 0, FLAG_TEXT, write_kubeconfig, "FILE", "write a kubeconfig for this server"),
     FLAG("compact-after", 0, FLAG_NUMBER, compact_after, "N", "keep a history of N events (default 100000)"),
     FLAG("tls", 0, FLAG_BOOL, tls, NULL, "serve HTTPS with a generated CA, certificate and token"),

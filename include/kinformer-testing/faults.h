@@ -13,7 +13,8 @@ KI_BEGIN_DECLS
 
 /* Adds a fault. Its counts and times start now. At most 256 faults exist at a time. `*ret_id` is the fault's number;
  * `ret_id` may be NULL.
- * Errors: KI_ERR_INVALID (unknown fault or argument), KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_INVALID (unknown fault or argument; a fault that can match no request, with the nearest right word),
+ * KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_add_fault(ki_testing_server *server, const char *fault,
                                                            uint64_t *ret_id, ki_error *err);
 /* Removes a fault. Later requests are not affected by it. Errors: KI_ERR_NOT_FOUND. */

@@ -6,6 +6,7 @@
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/object.h"
 #include "testing/cluster/storage.h"
+#include "testing/request/known_names.h"
 #include "testing/values/spec.h"
 
 struct kt_token {
@@ -193,6 +194,8 @@ ki_status kt_auth_add_rule(kt_auth *auth, const char *line, ki_error *err) {
         status = ki_error_set(err, KI_ERR_INVALID,
                               "a rule is written as user=NAME or group=NAME, then verb=, resource=, namespace=, name= "
                               "or path=: user=jane,verb=get+list+watch,resource=pods");
+    if (!status)
+        status = kt_known_names_check(&rule->spec, KT_NAMES_OF_RULE, err);
     if (status) {
         kt_spec_free(&rule->spec);
         ki_free(auth->allocator, rule);

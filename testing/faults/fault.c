@@ -4,6 +4,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "testing/request/call.h"
+#include "testing/request/known_names.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -110,38 +111,71 @@ static ki_status find_kind(const char *line, kt_fault_kind *ret_kind, ki_error *
                         (int)(name.size < 64 ? name.size : 64), name.data ? name.data : "", all);
 }
 
-/* Checks the verbs, because a fault with an unknown verb would silently match nothing. The verb of a path without a
- * resource is its method. */
-static ki_status check_verbs(ki_str list, ki_error *err) {
-    static const char *const verbs[] = { "get",    "list",  "watch",  "create",
-                                         "update", "patch", "delete", "deletecollection",
-                                         "post",   "put",   "head",   "options" };
-    ki_str verb;
-    while (list.size) {
-        bool known = false;
-        verb = ki_str_split(list, '+', &list);
-        for (size_t i = 0; i < sizeof verbs / sizeof *verbs && !known; i++)
-            known = kt_spec_list_has(verb, ki_str_of(verbs[i]));
-        if (!known) {
-            return ki_error_set(
-                err, KI_ERR_INVALID,
-                "there is no verb '%.*s'; there are get, list, watch, create, update, patch, delete and "
-                "deletecollection",
-                (int)(verb.size < 64 ? verb.size : 64), verb.data);
-        }
+static bool is_watch_fault(kt_fault_kind kind) {
+    switch (kind) {
+    case KT_FAULT_ERROR_EVENT:
+    case KT_FAULT_REPEAT:
+    case KT_FAULT_END:
+    case KT_FAULT_LOSE:
+    case KT_FAULT_AGAIN:
+    case KT_FAULT_BAD_EVENT:
+    case KT_FAULT_HUGE_EVENT:
+    case KT_FAULT_AHEAD:
+    case KT_FAULT_SHUFFLE:
+    case KT_FAULT_NO_END:
+    case KT_FAULT_NO_BOOKMARK:
+        return true;
+    default:
+        return false;
     }
-    return KI_OK;
+}
+
+static bool is_list_fault(kt_fault_kind kind) {
+    return kind == KT_FAULT_EMPTY_PAGE;
+}
+
+static bool is_read_fault(kt_fault_kind kind) {
+    return kind == KT_FAULT_STALE || kind == KT_FAULT_TOO_LARGE;
+}
+
+/* Checks that the fault can match a request. */
+static ki_status check_matches(const kt_fault *fault, ki_error *err) {
+    const char *name = kinds[fault->kind].name;
+    ki_status status = kt_known_names_check(&fault->spec, KT_NAMES_OF_FAULT, err);
+    ki_str of = kt_spec_get(&fault->spec, "verb");
+    bool list = kt_spec_list_has(of, KI_STR("list")), watch = kt_spec_list_has(of, KI_STR("watch"));
+    if (!status && is_watch_fault(fault->kind) && !watch)
+        status = ki_error_set(err, KI_ERR_INVALID, "%s is for watches and streaming lists: verb=watch", name);
+    if (!status && is_list_fault(fault->kind) && !list)
+        status = ki_error_set(err, KI_ERR_INVALID, "%s is for lists: verb=list", name);
+    if (!status && is_read_fault(fault->kind) && !list && !watch)
+        status = ki_error_set(err, KI_ERR_INVALID, "%s is for lists and watches: verb=list+watch", name);
+    int64_t n = 0;
+    (void)kt_spec_number(&fault->spec, "n", 1, INT64_MAX, &n, NULL);
+    if (!status && n && !is_action(fault->kind) && fault->every && n % fault->every)
+        status =
+            ki_error_set(err, KI_ERR_INVALID, "n=%lld is never an every=%lld", (long long)n, (long long)fault->every);
+    if (!status && fault->until_ms < fault->after_ms)
+        status = ki_error_set(err, KI_ERR_INVALID, "until= is before after=");
+    return status;
+}
+
+/* Returns the least number of the argument event=. Events are counted from 1; 0 is before the first event. */
+static int64_t first_event(kt_fault_kind kind) {
+    return kind == KT_FAULT_END || kind == KT_FAULT_ERROR_EVENT || kind == KT_FAULT_TOO_LARGE ? 0 : 1;
 }
 
 /* Checks all arguments when the fault is added, so that later reads cannot fail. */
 static ki_status check_arguments(const kt_fault *fault, ki_error *err) {
-    static const struct {
+    const struct {
         const char *name;
         int64_t min, max;
-    } numbers[] = { { "code", 400, 599 },  { "retry-after", 0, 86400 }, { "event", 0, 1000000000 },
-                    { "which", 0, 1000 },  { "events", 1, 1000000000 }, { "bytes", 0, 1000000000000 },
-                    { "times", 1, 1000 },  { "size", 1, 1 << 20 },      { "rate", 1, 1000000000000 },
-                    { "n", 1, 1000000000 } };
+    } numbers[] = {
+        { "code", 400, 599 },  { "retry-after", 0, 86400 }, { "event", first_event(fault->kind), 1000000000 },
+        { "which", 0, 1000 },  { "events", 1, 1000000000 }, { "bytes", 0, 1000000000000 },
+        { "times", 1, 1000 },  { "size", 1, 1 << 20 },      { "rate", 1, 1000000000000 },
+        { "n", 1, 1000000000 }
+    };
     const kt_spec *spec = &fault->spec;
     int64_t value = 0, huge = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -168,7 +202,7 @@ static ki_status check_arguments(const kt_fault *fault, ki_error *err) {
         status = ki_error_set(err, KI_ERR_INVALID, "a status needs its code: status,code=503");
     if (!status && fault->kind == KT_FAULT_DELAY && !kt_spec_get(spec, "time").size)
         status = ki_error_set(err, KI_ERR_INVALID, "a delay needs its time: delay,time=500ms");
-    return status ? status : check_verbs(kt_spec_get(spec, "verb"), err);
+    return status ? status : check_matches(fault, err);
 }
 
 static ki_status read_times(kt_fault *fault, ki_error *err) {
@@ -281,30 +315,15 @@ static bool matches(const kt_fault *fault, const kt_call *call) {
 static bool can_apply(const kt_fault *fault, const kt_call *call) {
     bool watch = call->storage && kt_call_is_watch(call);
     bool list = call->storage && !call->name.size && !watch && strcmp(call->request->method, "GET") == 0;
-    switch (fault->kind) {
-    case KT_FAULT_ERROR_EVENT:
-    case KT_FAULT_REPEAT:
-    case KT_FAULT_END:
-    case KT_FAULT_LOSE:
-    case KT_FAULT_AGAIN:
-    case KT_FAULT_BAD_EVENT:
-    case KT_FAULT_HUGE_EVENT:
-    case KT_FAULT_AHEAD:
-    case KT_FAULT_NO_BOOKMARK:
-        return watch;
-    case KT_FAULT_SHUFFLE:
-    case KT_FAULT_NO_END:
+    if (fault->kind == KT_FAULT_SHUFFLE || fault->kind == KT_FAULT_NO_END)
         return watch && ki_str_equals(kt_call_param(call, "sendInitialEvents"), "true");
-    case KT_FAULT_EMPTY_PAGE: {
-        ki_str token = kt_call_param(call, "continue");
-        return list && !ki_str_starts_with(token, KI_STR("again."));
-    }
-    case KT_FAULT_STALE:
-    case KT_FAULT_TOO_LARGE:
+    if (is_watch_fault(fault->kind))
+        return watch;
+    if (is_list_fault(fault->kind))
+        return list && !ki_str_starts_with(kt_call_param(call, "continue"), KI_STR("again."));
+    if (is_read_fault(fault->kind))
         return watch || list;
-    default:
-        return !is_action(fault->kind);
-    }
+    return !is_action(fault->kind);
 }
 
 static bool is_due(kt_faults *faults, kt_fault *fault, const kt_call *call) {

@@ -98,6 +98,8 @@ static void serve_rejects_tokens_rules_and_faults_that_are_none(void **state) {
         { "--fault", "nonsense", "there is no fault 'nonsense'" },
         { "--fault", "cut,bytes=x", "bytes=x" },
         { "--fault", "close,verb=get+lst", "there is no verb 'lst'" },
+        { "--fault", "close,resource=deployments", "did you mean deployments.apps?" },
+        { "--allow", "user=jane,verb=lst", "did you mean list?" },
         { "--fault", "close,size=1", "it has verb, resource, namespace" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -173,6 +175,32 @@ static void serve_loads_custom_resources_after_their_definition(void **state) {
     assert_non_null(strstr(response, "\"kind\":\"Foo\""));
 }
 
+static void write_file(const char *path, const char *text) {
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void serve_loads_all_files_in_their_order(void **state) {
+    (void)state;
+    char first[64], second[64];
+    snprintf(first, sizeof first, "/tmp/ki-load-%d-1.json", (int)getpid());
+    snprintf(second, sizeof second, "/tmp/ki-load-%d-2.json", (int)getpid());
+    write_file(first, definition);
+    write_file(second, foo); /* needs the definition of the first */
+    const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", first, "--load", second, NULL };
+    assert_true(ki_process_start(&process, argv, NULL, true));
+    bool loaded_both = ki_process_expect_err(&process, first) && ki_process_expect_err(&process, second);
+    unlink(first);
+    unlink(second);
+    assert_true(loaded_both);
+    assert_non_null(ki_process_expect(&process, "serving "));
+    static const char *const twice[] = { KI_TEST_PROGRAM, "serve", "--load", "-", "--load", "-", NULL };
+    tear_down(NULL);
+    expect_refusal(twice, "once", 2);
+}
+
 static void serve_names_the_object_that_it_cannot_load(void **state) {
     (void)state;
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
@@ -227,6 +255,7 @@ int main(void) {
         cmocka_unit_test_teardown(serve_rejects_tokens_rules_and_faults_that_are_none, tear_down),
         cmocka_unit_test_teardown(serve_writes_no_kubeconfig_that_lets_nobody_in, tear_down),
         cmocka_unit_test_teardown(serve_loads_custom_resources_after_their_definition, tear_down),
+        cmocka_unit_test_teardown(serve_loads_all_files_in_their_order, tear_down),
         cmocka_unit_test_teardown(yaml_that_is_nested_without_end_is_rejected_at_once, tear_down),
         cmocka_unit_test_teardown(lists_in_lists_without_end_are_rejected, tear_down),
         cmocka_unit_test_teardown(serve_names_the_object_that_it_cannot_load, tear_down),

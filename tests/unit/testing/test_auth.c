@@ -413,6 +413,38 @@ static void wrong_tokens_and_rules_are_rejected_with_a_word(void **state) {
     assert_int_equal(kt_auth_add_token(auth, "token=a,user=c", NULL), KI_ERR_INVALID);
 }
 
+static void a_rule_that_can_match_no_request_is_rejected_with_the_right_word(void **state) {
+    (void)state;
+    static const struct {
+        const char *line, *part; /* NULL: the rule is added */
+    } rows[] = {
+        { "user=a,resource=deployments", "did you mean deployments.apps?" },
+        { "user=a,resource=podss", "did you mean pods?" },
+        { "user=a,verb=get+lst", "there is no verb 'lst'; did you mean list?" },
+        { "user=a,verb=put,resource=pods", "did you mean update?" },
+        { "user=a,verb=list,path=/metrics", "the verb of a path is get or post" },
+        { "user=a,path=/metrics,resource=pods", "resource= or path=" },
+        { "user=a,path=metrics", "a path begins with /" },
+        { "user=a,verb=", "verb= has no value" },
+        { "user=a,resource=nodes,namespace=default", "nodes are not in a namespace" },
+        { "user=a,resource=usres,verb=impersonate", "there is no resource 'usres'" },
+        { "user=a,resource=users+groups+uids.authentication.k8s.io,verb=impersonate", NULL },
+        { "user=a,resource=namespaces,namespace=default,verb=get", NULL },
+        { "user=a,resource=foos.example.com,verb=list", NULL },
+        { "user=a,resource=roles.rbac.authorization.k8s.io,verb=bind+escalate", NULL },
+        { "user=a,path=/metrics,verb=get", NULL },
+        { "user=a,verb=*,resource=*", NULL },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = kt_auth_add_rule(kt_cluster_auth(server.cluster), rows[i].line, &err);
+        if (status != (rows[i].part ? KI_ERR_INVALID : KI_OK))
+            fail_msg("'%s': %d %s", rows[i].line, status, ki_error_message(&err));
+        if (rows[i].part && !strstr(ki_error_message(&err), rows[i].part))
+            fail_msg("'%s': %s", rows[i].line, ki_error_message(&err));
+    }
+}
+
 static void tokens_and_rules_have_limits(void **state) {
     (void)state;
     kt_auth *auth = kt_cluster_auth(server.cluster);
@@ -456,6 +488,7 @@ int main(void) {
         AUTH_TEST(authorization_reads_a_request_as_it_is_carried_out),
         AUTH_TEST(reviews_respond_without_storing_anything),
         AUTH_TEST(wrong_tokens_and_rules_are_rejected_with_a_word),
+        AUTH_TEST(a_rule_that_can_match_no_request_is_rejected_with_the_right_word),
         AUTH_TEST(tokens_and_rules_have_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

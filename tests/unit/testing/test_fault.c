@@ -368,6 +368,68 @@ static void wrong_lines_and_too_many_are_rejected(void **state) {
     assert_int_equal(kt_faults_add(faults, "close", 0, NULL, NULL), KI_ERR_LIMIT);
 }
 
+static void a_fault_that_can_match_no_request_is_rejected_with_the_right_word(void **state) {
+    (void)state;
+    static const struct {
+        const char *line, *part; /* NULL: the fault is added */
+    } rows[] = {
+        { "close,resource=deployments", "'deployments' in the core group; did you mean deployments.apps?" },
+        { "close,resource=podss", "did you mean pods?" },
+        { "close,resource=pods+Pods", "did you mean pods?" },
+        { "close,resource=po", "did you mean pods?" },
+        { "close,resource=deploy", "did you mean deployments.apps?" },
+        { "close,resource=deployments.v1.apps",
+          "there is no resource 'deployments.v1.apps'; did you mean deployments.apps?" },
+        { "close,resource=deployments.app", "did you mean deployments.apps?" },
+        { "close,resource=deploymets.apps", "did you mean deployments.apps?" },
+        { "close,resource=pods.v1", "did you mean pods?" },
+        { "close,resource=websites", "written with its group: foos.example.com" },
+        { "close,resource=podss*", "did you mean pods?" },
+        { "close,resource=*/status", "only at the end" },
+        { "close,resource=pods/sttus", "pods has no subresource 'sttus'; did you mean status?" },
+        { "close,resource=configmaps/status", "configmaps has no subresource 'status'" },
+        { "close,resource=foos.example.com/sttus", "did you mean status?" },
+        { "close,resource=", "resource= has no value" },
+        { "close,resource=pods++nodes", "there is no resource ''" },
+        { "close,resource=users", "there is no resource 'users'" },
+        { "close,resource=nodes,namespace=default", "nodes are not in a namespace" },
+        { "close,verb=lst", "there is no verb 'lst'; did you mean list?" },
+        { "close,verb=wacth", "did you mean watch?" },
+        { "close,verb=remove", "there are get, list" },
+        { "close,verb=post,resource=pods", "did you mean create?" },
+        { "close,verb=impersonate", "there is no verb 'impersonate'" },
+        { "close,verb=watch,resource=pods/status", "a subresource has neither" },
+        { "close,path=version", "a path begins with /" },
+        { "close,n=3,every=2", "n=3" },
+        { "close,after=5s,until=2s", "until= is before after=" },
+        { "lose,verb=list", "verb=watch" },
+        { "shuffle,verb=get+list", "verb=watch" },
+        { "empty-page,verb=watch", "verb=list" },
+        { "stale,verb=get", "verb=list+watch" },
+        { "lose,event=0", "event=0" },
+        { "close,resource=pods+deployments.apps+pods/log+nodes,namespace=default", NULL },
+        { "close,resource=foos.example.com/status", NULL }, /* its definition may come later */
+        { "close,resource=foos.*", NULL },
+        { "close,resource=deploy*+pods/*", NULL },
+        { "close,resource=*", NULL },
+        { "close,verb=wat*", NULL },
+        { "close,verb=post,path=/version", NULL },
+        { "close,n=4,every=2", NULL },
+        { "end,event=0", NULL },
+        { "lose,verb=list+watch", NULL },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = kt_faults_add(kt_cluster_faults(server.cluster), rows[i].line, 0, NULL, &err);
+        if (status != (rows[i].part ? KI_ERR_INVALID : KI_OK))
+            fail_msg("'%s': %d %s", rows[i].line, status, ki_error_message(&err));
+        if (rows[i].part && !strstr(ki_error_message(&err), rows[i].part))
+            fail_msg("'%s': %s", rows[i].line, ki_error_message(&err));
+    }
+    assert_int_equal(ask_with("POST", "/_faults", "t", "status,code=503,resource=deployments", true), 400);
+    assert_non_null(strstr(server.text.data, "did you mean deployments.apps?"));
+}
+
 static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
     (void)state;
     static const char *const faults[] = { "error-event,event=2", "again,event=1", "huge-event,event=1,bytes=1000",
@@ -412,6 +474,7 @@ int main(void) {
         REST_TEST_WITH(set_up, faults_come_and_go_over_http_from_the_same_machine_only),
         REST_TEST_WITH(set_up, actions_come_when_they_are_due),
         REST_TEST_WITH(set_up, wrong_lines_and_too_many_are_rejected),
+        REST_TEST_WITH(set_up, a_fault_that_can_match_no_request_is_rejected_with_the_right_word),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
