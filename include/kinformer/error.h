@@ -18,7 +18,7 @@ KI_BEGIN_DECLS
 typedef enum ki_status {
     KI_OK = 0,
     KI_ERR_NO_MEMORY = 1,       /* the allocator returned NULL */
-    KI_ERR_INVALID = 2,         /* an argument is invalid */
+    KI_ERR_INVALID = 2,         /* an argument is invalid, or NULL where it is needed */
     KI_ERR_STATE = 3,           /* not possible in this state: started twice, added after a stop, … */
     KI_ERR_DEADLOCK = 4,        /* the function would wait for the calling thread */
     KI_ERR_LIMIT = 5,           /* a named limit is exceeded */

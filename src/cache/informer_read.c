@@ -10,8 +10,8 @@ enum {
 
 ki_status ki_informer_object_from_json(const ki_informer *informer, const char *json, size_t size, ki_object **ret_obj,
                                        ki_error *err) {
-    if (!json || !ret_obj)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_object_from_json: json or ret_obj is NULL");
+    if (!informer || !json || !ret_obj)
+        return ki_error_missing(err, "ki_informer_object_from_json");
     if (!informer->options.format)
         return ki_error_set(err, KI_ERR_INVALID, "the informer's objects are not made from JSON");
     const ki_resource *resource = &informer->resource;

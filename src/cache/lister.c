@@ -4,9 +4,9 @@
 
 ki_status ki_lister_list(const ki_informer *informer, const char *namespace_name, const char *label_selector,
                          ki_object_list *ret_list, ki_error *err) {
+    if (!informer || !ret_list)
+        return ki_error_missing(err, "ki_lister_list");
     ki_snapshot *snapshot = ki_informer_snapshot(informer);
-    if (!snapshot)
-        return ki_error_set(err, KI_ERR_INVALID, "no informer to list from");
     ki_status status = ki_snapshot_list(snapshot, namespace_name, label_selector, ret_list, err);
     ki_snapshot_free(snapshot);
     return status;
@@ -14,9 +14,9 @@ ki_status ki_lister_list(const ki_informer *informer, const char *namespace_name
 
 ki_status ki_lister_get(const ki_informer *informer, const char *namespace_name, const char *name, ki_object **ret_obj,
                         ki_error *err) {
-    ki_snapshot *snapshot = name ? ki_informer_snapshot(informer) : NULL;
-    if (!snapshot)
-        return ki_error_set(err, KI_ERR_INVALID, "no informer to get from, or no name");
+    if (!informer || !name || !ret_obj)
+        return ki_error_missing(err, "ki_lister_get");
+    ki_snapshot *snapshot = ki_informer_snapshot(informer);
     ki_status status = ki_snapshot_lookup(snapshot, namespace_name, name, ret_obj, err);
     ki_snapshot_free(snapshot);
     return status;

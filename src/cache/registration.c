@@ -79,7 +79,7 @@ static ki_status check_handler(const ki_handler *handler, const ki_registration_
 ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler, void *user,
                                const ki_registration_options *options, ki_registration *ret_registration,
                                ki_error *err) {
-    ki_status status = check_handler(handler, options, err);
+    ki_status status = informer ? check_handler(handler, options, err) : ki_error_missing(err, "ki_informer_register");
     if (status)
         return status;
     ki_registration_options given = { .size = sizeof given };

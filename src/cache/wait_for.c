@@ -44,7 +44,9 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
 
 /* --- adding a wait -------------------------------------------------------------------------------------------------------------- */
 
-static ki_status check_wait(const char *key, const char *resource_version, ki_error *err) {
+static ki_status check_wait(const ki_informer *informer, const char *key, const char *resource_version, ki_error *err) {
+    if (!informer)
+        return ki_error_missing(err, "waiting for a resource version");
     if ((resource_version && resource_version[0]) || (key && key[0]))
         return KI_OK;
     return ki_error_set(err, KI_ERR_INVALID, "waiting without naming a resource version or a key");
@@ -104,7 +106,7 @@ static ki_status wait_until(ki_informer *informer, ki_version_wait *wait, int64_
 
 ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key, const char *resource_version,
                                        int64_t timeout_ms, ki_error *err) {
-    ki_status status = check_wait(key, resource_version, err);
+    ki_status status = check_wait(informer, key, resource_version, err);
     if (status)
         return status;
     if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
@@ -224,7 +226,7 @@ static int64_t deadline_of(const ki_informer *informer, int64_t timeout_ms) {
 ki_status ki_informer_wait_for_version_async(ki_informer *informer, const char *key, const char *resource_version,
                                              int64_t timeout_ms, ki_version_handler handler, void *user,
                                              ki_error *err) {
-    ki_status status = check_wait(key, resource_version, err);
+    ki_status status = check_wait(informer, key, resource_version, err);
     if (status)
         return status;
     if (!handler)

@@ -11,6 +11,7 @@
 #include "src/base/memory.h"
 #include "src/object/field_selector.h"
 #include "src/object/json.h"
+#include "src/object/resource_table.h"
 #include "src/object/selector.h"
 #include "src/wire/list_decoder.h"
 #include "src/wire/status.h"
@@ -739,7 +740,7 @@ ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_
                                  const ki_http_list_watch_options *options, ki_list_watch **ret_list_watch,
                                  ki_error *err) {
     const ki_resource *resource = &options->resource;
-    if (!resource->group || !resource->version || !resource->plural || !resource->kind)
+    if (!ki_resource_is_complete(resource))
         return ki_error_set(err, KI_ERR_INVALID, "a resource needs group, version, plural and kind");
     ki_status status = check_selection(ki_engine_allocator(engine), options, err);
     if (status)

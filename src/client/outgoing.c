@@ -6,6 +6,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/object/resource_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,7 +83,7 @@ static ki_status check_raw(const ki_client_request *request, ki_error *err) {
 
 static ki_status check_resource(const ki_client_request *request, ki_error *err) {
     const ki_resource *resource = request->resource;
-    if (!resource || !resource->group || !is_set(resource->version) || !is_set(resource->plural) || !resource->kind)
+    if (!resource || !ki_resource_is_complete(resource))
         return ki_error_set(err, KI_ERR_INVALID, "the request needs a resource with group, version, plural and kind");
     return ki_resource_check(resource, request->namespace_name, request->name, err);
 }

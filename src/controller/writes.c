@@ -6,6 +6,7 @@
 #include "src/base/memory.h"
 #include "src/client/client.h"
 #include "src/object/json.h"
+#include "src/object/resource_table.h"
 
 #include <string.h>
 
@@ -78,6 +79,8 @@ static ki_status check(const ki_client *client, const ki_resource *resource, con
                        const char *what, ki_error *err) {
     if (!client || !resource || !obj)
         return ki_error_set(err, KI_ERR_INVALID, "%s without a client, a resource, or an object", what);
+    if (!ki_resource_is_complete(resource))
+        return ki_error_set(err, KI_ERR_INVALID, "%s needs a resource with group, version, plural and kind", what);
     if (!text || !text[0])
         return ki_error_set(err, KI_ERR_INVALID, "%s without %s", what,
                             strstr(what, "finalizer") ? "the finalizer's name" : "a field manager");

@@ -16,6 +16,7 @@
 #include "src/engine/thread.h"
 #include "src/factory/component.h"
 #include "src/factory/informer_table.h"
+#include "src/object/resource_table.h"
 #include "src/transport/curl.h"
 
 #include <stdio.h>
@@ -370,8 +371,7 @@ ki_client *ki_factory_client(ki_factory *factory) {
 static ki_status check_resource(const ki_resource *resource, ki_error *err) {
     if (!resource)
         return ki_error_set(err, KI_ERR_INVALID, "no resource, or no built-in resource of that name");
-    if (!resource->group || !resource->version || !resource->plural || !resource->kind || !resource->version[0] ||
-        !resource->plural[0] || !resource->kind[0])
+    if (!ki_resource_is_complete(resource))
         return ki_error_set(err, KI_ERR_INVALID,
                             "a resource needs group (\"\" for the core), version, plural and kind");
     if (!ki_resource_has_verb(resource, "list") || !ki_resource_has_verb(resource, "watch"))

@@ -157,7 +157,7 @@ ki_status ki_json_field(ki_object_format *format, ki_str json, const char *whose
 }
 
 ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
-    if (!obj || !ret_value)
+    if (!obj || !path || !ret_value)
         return ki_error_missing(err, "ki_object_field");
     return ki_json_field(obj->format, ki_object_body(obj), ki_object_key(obj), path, ret_value, err);
 }
@@ -176,7 +176,7 @@ int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_va
 }
 
 ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value *ret_value, ki_error *err) {
-    if (!obj || !ret_value)
+    if (!obj || !name || !ret_value)
         return ki_error_missing(err, "ki_object_annotation");
     yyjson_doc *doc;
     ki_status status = parse_body(obj, &doc, err);
@@ -186,8 +186,7 @@ ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value 
     if (found)
         status = make_value(obj->format, found, ret_value, err);
     else
-        status =
-            ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no annotation %s", ki_object_key(obj), name ? name : "(null)");
+        status = ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no annotation %s", ki_object_key(obj), name);
     yyjson_doc_free(doc);
     return status;
 }

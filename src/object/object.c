@@ -385,7 +385,7 @@ static const char *unless_empty(const char *text) {
 }
 
 ki_status ki_object_with_json(const ki_object *obj, const char *json, size_t size, ki_object **ret_obj, ki_error *err) {
-    if (!obj || !ret_obj)
+    if (!obj || !json || !ret_obj)
         return ki_error_missing(err, "ki_object_with_json");
     const given g = { unless_empty(ki_object_api_version(obj)), unless_empty(ki_object_kind(obj)), obj };
     return from_json(obj->format, (ki_str){ json, size }, &g, ret_obj, err);

@@ -57,6 +57,15 @@ bool ki_resource_has_verb(const ki_resource *resource, const char *verb) {
     return false;
 }
 
+bool ki_resource_is_complete(const ki_resource *resource) {
+    const char *const needed[] = { resource->version, resource->plural, resource->kind };
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        if (!needed[i] || !needed[i][0])
+            return false;
+    }
+    return resource->group != NULL;
+}
+
 const char *ki_resource_nearest(const char *name) {
     ki_nearest nearest;
     if (!name || !ki_nearest_begin(&nearest, name))

@@ -99,6 +99,8 @@ ki_status ki_columns_new(const ki_resource *resource, const char *definition, si
                          const ki_allocator *allocator, ki_columns **ret_columns, ki_error *err) {
     if (!resource || !ret_columns)
         return ki_error_missing(err, "ki_columns_new");
+    if (!ki_resource_is_complete(resource))
+        return ki_error_set(err, KI_ERR_INVALID, "columns need a resource with group, version, plural and kind");
     ki_columns *columns = new_columns(allocator ? allocator : &ki_allocator_default, err);
     ki_status status = columns ? KI_OK : KI_ERR_NO_MEMORY;
     if (columns && !definition && ki_resource_info_find(resource->group, resource->version, resource->plural)) {

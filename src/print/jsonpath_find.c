@@ -558,8 +558,8 @@ static ki_status evaluate(search *s, const char *json, size_t size) {
 ki_status ki_jsonpath_new(const char *text, const ki_jsonpath_options *options, ki_jsonpath **ret_path, ki_error *err) {
     const ki_allocator *allocator = options && options->allocator ? options->allocator : &ki_allocator_default;
     size_t size = text ? strlen(text) : 0;
-    if (!text)
-        return ki_error_set(err, KI_ERR_INVALID, "JSONPath: the template is NULL");
+    if (!text || !ret_path)
+        return ki_error_missing(err, "ki_jsonpath_new");
     if (size > KI_JSONPATH_MAX_LENGTH)
         return ki_error_set(err, KI_ERR_LIMIT, "JSONPath: the template is longer than %d bytes",
                             KI_JSONPATH_MAX_LENGTH);

@@ -18,7 +18,7 @@ typedef struct addition {
 } addition;
 
 static ki_status measure(const ki_workqueue *queue, const void *key, size_t *ret_size) {
-    if (!key)
+    if (!queue || !key)
         return KI_ERR_INVALID;
     if (queue->key_size) {
         *ret_size = queue->key_size;

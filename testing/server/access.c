@@ -144,11 +144,9 @@ static ki_status need_tls(const ki_testing_server *server, ki_error *err) {
 }
 
 ki_status ki_testing_server_ca(ki_testing_server *server, ki_testing_text *ret_pem, ki_error *err) {
-    ki_status status = need_tls(server, err);
+    ki_status status = ret_pem ? need_tls(server, err) : ki_error_set(err, KI_ERR_INVALID, "ret_pem is NULL");
     if (status)
         return status;
-    if (!ret_pem)
-        return ki_error_set(err, KI_ERR_INVALID, "ret_pem is NULL");
     ki_mutex_lock(&server->restarting);
     status = kt_text_copy(&server->allocator, ki_str_of(server->tls->ca_pem), ret_pem);
     ki_mutex_unlock(&server->restarting);
@@ -159,11 +157,11 @@ ki_status ki_testing_server_issue_certificate(ki_testing_server *server, const c
                                               int64_t seconds, ki_testing_text *ret_pem, ki_testing_text *ret_key,
                                               ki_error *err) {
     char *pem = NULL, *key = NULL;
+    if (!user || !ret_pem || !ret_key)
+        return ki_error_set(err, KI_ERR_INVALID, "a certificate needs a user, and a place for it and its key");
     ki_status status = need_tls(server, err);
     if (status)
         return status;
-    if (!user || !ret_pem || !ret_key)
-        return ki_error_set(err, KI_ERR_INVALID, "a certificate needs a user, and a place for it and its key");
     ki_mutex_lock(&server->restarting);
     status = kt_tls_issue(server->tls, user, groups, seconds, &pem, &key, err);
     ki_mutex_unlock(&server->restarting);

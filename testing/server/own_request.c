@@ -3,9 +3,16 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/object/resource_table.h"
 
 #include <stdio.h>
 #include <yyjson.h>
+
+ki_status kt_check_resource(const ki_resource *resource, ki_error *err) {
+    if (resource && ki_resource_is_complete(resource))
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_INVALID, "a request needs a resource with group, version, plural and kind");
+}
 
 ki_status kt_request_target(ki_buffer *target, const ki_resource *resource, const char *ns, const char *name) {
     if (resource->group[0])

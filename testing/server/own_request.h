@@ -7,6 +7,8 @@
 
 #include "testing/rest/rest.h"
 
+/* Errors: KI_ERR_INVALID (no resource, or one without version, plural, kind or group). */
+ki_status kt_check_resource(const ki_resource *resource, ki_error *err);
 /* Appends the path of a resource's collection, or of one object. Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT. */
 ki_status kt_request_target(ki_buffer *target, const ki_resource *resource, const char *ns, const char *name);
 /* Returns KI_OK for a successful response; otherwise KI_ERR_HTTP, and fills `err` from the response's Status. */

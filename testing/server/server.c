@@ -295,11 +295,14 @@ static ki_status make_request(ki_testing_server *server, const char *method, con
                               size_t size, ki_error *err) {
     if (!server)
         return kt_no_server(err);
-    if (!resource || !json)
-        return ki_error_set(err, KI_ERR_INVALID, "a request needs a resource and JSON");
+    ki_status status = kt_check_resource(resource, err);
+    if (status)
+        return status;
+    if (!json)
+        return ki_error_set(err, KI_ERR_INVALID, "a request needs JSON");
     ki_buffer target;
     ki_buffer_init(&target, &server->allocator, KT_TARGET_MAX);
-    ki_status status = kt_request_target(&target, resource, namespace_name, name);
+    status = kt_request_target(&target, resource, namespace_name, name);
     if (status)
         status = ki_error_no_memory(err, "making a request");
     else
@@ -344,11 +347,14 @@ ki_status ki_testing_server_put(ki_testing_server *server, const ki_resource *re
                                 ki_error *err) {
     if (!server)
         return kt_no_server(err);
-    if (!resource || !json)
-        return ki_error_set(err, KI_ERR_INVALID, "an object needs a resource and JSON");
+    ki_status status = kt_check_resource(resource, err);
+    if (status)
+        return status;
+    if (!json)
+        return ki_error_set(err, KI_ERR_INVALID, "an object needs JSON");
     lock(server);
-    ki_status status = kt_cluster_put_json(server->cluster, resource, (ki_str){ json, size ? size : strlen(json) },
-                                           now_ms(server), NULL, err);
+    status = kt_cluster_put_json(server->cluster, resource, (ki_str){ json, size ? size : strlen(json) },
+                                 now_ms(server), NULL, err);
     unlock(server);
     return status;
 }
@@ -358,10 +364,13 @@ ki_status ki_testing_server_get(ki_testing_server *server, const ki_resource *re
     ki_str json = { NULL, 0 };
     if (!server)
         return kt_no_server(err);
-    if (!resource || !name || !name[0] || !ret_json)
-        return ki_error_set(err, KI_ERR_INVALID, "an object needs a resource, a name and a place for its JSON");
+    ki_status status = kt_check_resource(resource, err);
+    if (status)
+        return status;
+    if (!name || !name[0] || !ret_json)
+        return ki_error_set(err, KI_ERR_INVALID, "an object needs a name and a place for its JSON");
     lock(server);
-    ki_status status = kt_cluster_get(server->cluster, resource, namespace_name, name, &json);
+    status = kt_cluster_get(server->cluster, resource, namespace_name, name, &json);
     if (status) {
         status = ki_error_set(err, status, "the server has no %s %s%s%s", resource->plural,
                               namespace_name ? namespace_name : "", namespace_name ? "/" : "", name);

@@ -282,7 +282,7 @@ static void any_field_is_read_by_its_path(void **state) {
     assert_string_equal(value.text, "note");
     ki_value_clear(&value);
     assert_int_equal(ki_object_annotation(obj, "x", &value, &err), KI_ERR_NOT_FOUND);
-    assert_int_equal(ki_object_annotation(obj, NULL, &value, &err), KI_ERR_NOT_FOUND);
+    assert_int_equal(ki_object_annotation(obj, NULL, &value, &err), KI_ERR_INVALID);
     assert_int_equal(ki_object_int(obj, "metadata.name", 7), 7);
     assert_int_equal(ki_object_int(obj, "metadata.nothing", 7), 7);
     assert_int_equal(ki_object_int(obj, "][", 7), 7);
@@ -358,7 +358,7 @@ static void with_other_json_an_object_stays_who_it_is(void **state) {
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         ki_error err = KI_ERROR_INIT;
         assert_null(with_json(refused[i], &err));
-        assert_int_equal(err.code, KI_ERR_PARSE);
+        assert_int_equal(err.code, refused[i] ? KI_ERR_PARSE : KI_ERR_INVALID);
     }
 }
 

@@ -1,0 +1,203 @@
+/* given.c: see given.h. */
+#include "tests/support/given.h"
+
+#include "src/base/memory.h"
+
+#include <kinformer-print/columns.h>
+#include <kinformer-print/jsonpath.h>
+#include <kinformer-testing/server.h>
+#include <kinformer/kinformer.h>
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- objects ------------------------------------------------------------------------------------------------------------------------- */
+
+static ki_error problem = KI_ERROR_INIT;
+
+/* Makes an object of a type once; `made` is where it is kept. */
+#define MAKE(type, made, call) \
+    static void *type##_given(void) { \
+        static made; \
+        if (!value && (call)) \
+            fprintf(stderr, "given: no " #type ": %s\n", ki_error_message(&problem)); \
+        return value; \
+    }
+
+MAKE(ki_testing_server, ki_testing_server *value, ki_testing_server_new(NULL, &value, &problem))
+MAKE(ki_config, ki_config *value,
+     ki_config_new(&KI_CONFIG_OPTIONS(.server = ki_testing_server_url(ki_testing_server_given())), &value, &problem))
+MAKE(ki_engine, ki_engine *value, ki_engine_new(NULL, &value, &problem))
+MAKE(ki_client, ki_client *value, ki_client_new(ki_config_given(), NULL, &value, &problem))
+MAKE(ki_factory, ki_factory *value, ki_factory_new(ki_config_given(), NULL, &value, &problem))
+MAKE(ki_informer, ki_informer *value, ki_factory_informer(ki_factory_given(), KI_PODS, NULL, &value, &problem))
+MAKE(ki_object, ki_object *value,
+     ki_informer_object_from_json(ki_informer_given(), GIVEN_JSON, strlen(GIVEN_JSON), &value, &problem))
+MAKE(ki_workqueue, ki_workqueue *value, ki_workqueue_new(ki_engine_given(), NULL, &value, &problem))
+MAKE(ki_discovery, ki_discovery *value, ki_discovery_new(ki_client_given(), NULL, &value, &problem))
+MAKE(ki_columns, ki_columns *value, ki_columns_new(KI_PODS, NULL, 0, NULL, &value, &problem))
+MAKE(ki_jsonpath, ki_jsonpath *value, ki_jsonpath_new("{.metadata.name}", NULL, &value, &problem))
+MAKE(ki_response, ki_response *value, ki_client_list(ki_client_given(), KI_PODS, NULL, NULL, &value, &problem))
+MAKE(ki_unstructured, ki_unstructured *value, !(value = ki_unstructured_new(GIVEN_JSON)))
+MAKE(ki_expiration_cache, ki_expiration_cache *value,
+     ki_expiration_cache_new(ki_engine_given(), NULL, &value, &problem))
+MAKE(ki_mutation_cache, ki_mutation_cache *value, ki_mutation_cache_new(ki_informer_given(), NULL, &value, &problem))
+
+static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    (void)call;
+    (void)key;
+    (void)user;
+    (void)err;
+    return KI_OK;
+}
+
+static ki_controller_options controller_options = { .size = sizeof controller_options,
+                                                    .name = "a",
+                                                    .reconcile = reconcile };
+MAKE(ki_controller, ki_controller *value, ki_controller_new(ki_factory_given(), &controller_options, &value, &problem))
+
+static ki_elector_options elector_options = { .size = sizeof elector_options,
+                                              .namespace_name = "default",
+                                              .name = "a" };
+MAKE(ki_elector, ki_elector *value, ki_elector_new(ki_factory_given(), &elector_options, &value, &problem))
+
+static ki_event_recorder_options recorder_options = { .size = sizeof recorder_options, .component = "a" };
+
+/* --- plain values -------------------------------------------------------------------------------------------------------------------- */
+
+static ki_client_request request = {
+    .size = sizeof request, .verb = KI_CLIENT_RAW, .method = "GET", .path = "/version"
+};
+static ki_config_options config_options = { .size = sizeof config_options, .server = "http://127.0.0.1:1" };
+static ki_factory_options factory_options = { .size = sizeof factory_options };
+static ki_request_options request_options = { .size = sizeof request_options, .field_manager = "a" };
+static ki_handler handler;
+static ki_object *objects[1];
+static ki_allocator allocator;
+
+static ki_status index_nothing(const ki_object *obj, ki_index_values *values, void *user) {
+    (void)obj;
+    (void)values;
+    (void)user;
+    return KI_OK;
+}
+static ki_indexer indexer = { .name = "a", .index = index_nothing };
+
+/* Of every function parameter. Only calls without a NULL run it, and none of them reads more of its result than a false. */
+static long nothing(void) {
+    return 0;
+}
+
+const ki_resource *given_resource(int member) {
+    static ki_resource resource;
+    resource = *KI_PODS;
+    const char **members[] = { &resource.group, &resource.version, &resource.plural, &resource.kind };
+    if (member >= 0 && (size_t)member < sizeof members / sizeof *members)
+        *members[member] = NULL;
+    return &resource;
+}
+
+/* --- by type and name ------------------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *type;
+    void *(*make)(void);
+} makers[] = {
+    { "ki_testing_server *", ki_testing_server_given },
+    { "ki_config *", ki_config_given },
+    { "ki_engine *", ki_engine_given },
+    { "ki_client *", ki_client_given },
+    { "ki_factory *", ki_factory_given },
+    { "struct ki_factory *", ki_factory_given },
+    { "ki_informer *", ki_informer_given },
+    { "ki_object *", ki_object_given },
+    { "ki_workqueue *", ki_workqueue_given },
+    { "ki_discovery *", ki_discovery_given },
+    { "ki_columns *", ki_columns_given },
+    { "ki_jsonpath *", ki_jsonpath_given },
+    { "ki_response *", ki_response_given },
+    { "ki_unstructured *", ki_unstructured_given },
+    { "ki_expiration_cache *", ki_expiration_cache_given },
+    { "ki_mutation_cache *", ki_mutation_cache_given },
+    { "ki_controller *", ki_controller_given },
+    { "ki_elector *", ki_elector_given },
+};
+
+static const struct {
+    const char *type;
+    void *value;
+} values[] = {
+    { "ki_client_request *", &request },
+    { "ki_config_options *", &config_options },
+    { "ki_factory_options *", &factory_options },
+    { "ki_controller_options *", &controller_options },
+    { "ki_elector_options *", &elector_options },
+    { "ki_event_recorder_options *", &recorder_options },
+    { "ki_request_options *", &request_options },
+    { "ki_handler *", &handler },
+    { "ki_object **", objects },
+    { "ki_allocator *", &allocator },
+    { "ki_indexer *", &indexer },
+};
+
+static const struct {
+    const char *name, *text;
+} texts[] = {
+    { "json", GIVEN_JSON },
+    { "definition", GIVEN_JSON },
+    { "patch", "{}" },
+    { "status_json", "{}" },
+    { "text", "{.metadata.name}" },
+    { "path", "/dev/null" },
+    { "key", "default/a" },
+    { "name", "a" },
+    { "namespace_name", "default" },
+    { "label_selector", "a=b" },
+    { "resource_version", "1" },
+    { "field_manager", "a" },
+    { "finalizer", "example.com/a" },
+    { "value", "a" },
+    { "token", "token=a,user=b" },
+    { "secret", "a" },
+    { "rule", "user=b,verb=get" },
+    { "fault", "status,code=500" },
+    { "user", "b" },
+    { "groups", "c" },
+    { "method", "GET" },
+    { "target", "/version" },
+    { "content_type", "application/json" },
+};
+
+/* Parameters that need no value, and those that only a callback gets. */
+static const char *const unneeded[] = { "options", "user", "err", "keys", "values" };
+
+void *given(const char *type, const char *name) {
+    static _Alignas(max_align_t) char results[4][4096]; /* a call may have several */
+    static size_t used;
+    allocator = ki_allocator_default;
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        if (strcmp(makers[i].type, type) == 0)
+            return makers[i].make();
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (strcmp(values[i].type, type) == 0)
+            return values[i].value;
+    bool is_text = strcmp(type, "char *") == 0 || strcmp(name, "key") == 0;
+    for (size_t i = 0; is_text && i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(texts[i].name, name) == 0)
+            return (void *)(uintptr_t)texts[i].text;
+    if (strncmp(name, "ret_", 4) == 0 && used < sizeof results / sizeof *results)
+        return results[used++];
+    if (type[strlen(type) - 1] != '*') {
+        void *function;
+        long (*address)(void) = nothing;
+        memcpy(&function, &address, sizeof function);
+        return function;
+    }
+    for (size_t i = 0; i < sizeof unneeded / sizeof *unneeded; i++)
+        if (strcmp(unneeded[i], name) == 0)
+            return NULL;
+    fprintf(stderr, "given: no argument for %s%s\n", type, name);
+    return NULL;
+}
