@@ -215,10 +215,15 @@ static void renew(ki_unreadable_mark *mark, const ki_unreadable_mark *again, con
         copy_version(mark->until, version);
 }
 
-/* Sets `past` if the list at `version` is older than the cache was (`since`): the list keeps newer states. */
+static void raise_past(ki_unreadable_mark *mark, const char *version) {
+    if (!mark->past[0] || ki_resource_version_compare(version, mark->past) == KI_ORDER_NEWER)
+        copy_version(mark->past, version);
+}
+
+/* Raises `past` to the list's version, and to the cache's version before the list (`since`), which is newer after a restore. */
 static void note_past(ki_unreadable_mark *mark, const char *since, const char *version) {
-    if (ki_resource_version_compare(since, version) == KI_ORDER_NEWER)
-        copy_version(mark->past, since);
+    raise_past(mark, since);
+    raise_past(mark, version);
 }
 
 void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *listed, const char *since,
@@ -302,7 +307,7 @@ bool ki_unreadable_may_lack(ki_unreadable *unreadable, const char *key, const ch
     return may_lack;
 }
 
-/* Returns true if a list kept the state at `version`, which is newer than the list. */
+/* Returns true if a list kept the state at `version`, which is newer than the list's unreadable state. */
 static bool is_of_past(const ki_unreadable_mark *mark, const char *version) {
     return mark && mark->past[0] && ki_resource_version_compare(version, mark->until) == KI_ORDER_NEWER &&
            ki_resource_version_compare(version, mark->past) != KI_ORDER_NEWER;

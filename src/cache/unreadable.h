@@ -23,8 +23,7 @@ enum {
 typedef struct ki_unreadable_mark {
     char since[KI_UNREADABLE_VERSION_MAX]; /* the cache has everything up to here; "": nothing */
     char until[KI_UNREADABLE_VERSION_MAX]; /* the version that could not be read, or a later one; "": not known yet */
-    char
-        past[KI_UNREADABLE_VERSION_MAX]; /* a list from before a restore kept states up to this version; "": none did */
+    char past[KI_UNREADABLE_VERSION_MAX]; /* lists kept states of up to this version at most; "": not from a list */
     bool is_version_known;               /* `until` is the version of the unreadable state */
     bool is_settled;                     /* readable again, or deleted; the store may lack that change */
     char reason[KI_UNREADABLE_REASON_MAX];
@@ -79,8 +78,8 @@ void ki_unreadable_catch_up(ki_unreadable *unreadable);
 
 /* Returns true if a cache at `version` or later can lack the state of that version: of `key`, or of any object (NULL). */
 bool ki_unreadable_may_lack(ki_unreadable *unreadable, const char *key, const char *version);
-/* Returns true if a list kept the known state of `key`, at `version`, although that version is newer than the list. A server that was restored from
- * a backup repeats versions, so the next state counts as newer even with an older version. */
+/* Returns true if a list kept the known state of `key`, at `version`, although that version is newer than the unreadable state of the list. The
+ * server was restored from a backup: the next state counts as newer even with an older version. */
 bool ki_unreadable_is_past(ki_unreadable *unreadable, const char *key, const char *version);
 /* Returns the number of unreadable objects. Writes the first of them with its reason to `message`, or "" if there is none. */
 size_t ki_unreadable_describe(ki_unreadable *unreadable, char *message, size_t size);

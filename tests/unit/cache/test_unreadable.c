@@ -90,6 +90,32 @@ static void what_was_kept_from_before_a_restore_is_replaced_by_what_comes(void *
                         "mod default/b 25\n> -"); /* repeated */
 }
 
+/* The server was restored twice, and both lists had the object in a form that cannot be read. */
+static void what_two_lists_kept_from_before_a_restore_is_replaced_by_what_comes(void **state) {
+    static const char *const rows[] = { "mod default/b 13\n> ~b=90>13\n" READABLE "store a=5 b=13\n",
+                                        "del default/b 13\n> -b=13\n" READABLE
+                                        "add default/b 14\n> +b=14\ndel default/b 15\n> -b=15\nstore a=5\n" };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        stage s;
+        observer h;
+        open_listed_stage(&s, &h);
+        play_each(&s, "mod default/b 90\n> ~b=6>90\n" RELIST
+                      "item default/a 5\nbad default/b 6\npage 20 -\nopen\n" RELIST
+                      "item default/a 5\nbad default/b 6\npage 12 -\nopen\n> -\n" BAD_B);
+        play_each(&s, rows[i]);
+        close_stage(&s);
+    }
+}
+
+/* After the restore the server has given out more versions than before it. Some servers send a deletion with the version of the last state. */
+static void what_was_kept_from_before_a_restore_is_deleted_at_an_older_version(void **state) {
+    (void)state;
+    play_informer(BEGIN "mod default/b 90\n> ~b=6>90\n" RELIST
+                        "item default/a 5\nbad default/b 30\npage 100 -\nopen\n" BAD_B
+                        "del default/b 30\n> -b=30\n" READABLE);
+}
+
 /* The restored server gave the version of the kept state a second time, to another state of the object. */
 static void a_version_that_is_given_twice_does_not_hide_the_later_state(void **state) {
     (void)state;
@@ -300,6 +326,8 @@ int main(void) {
         cmocka_unit_test(a_new_object_that_cannot_be_read_is_added_once_it_can),
         cmocka_unit_test(a_streaming_list_takes_a_later_state_that_can_be_read),
         cmocka_unit_test(what_was_kept_from_before_a_restore_is_replaced_by_what_comes),
+        cmocka_unit_test(what_was_kept_from_before_a_restore_is_deleted_at_an_older_version),
+        cmocka_unit_test(what_two_lists_kept_from_before_a_restore_is_replaced_by_what_comes),
         cmocka_unit_test(a_version_that_is_given_twice_does_not_hide_the_later_state),
         cmocka_unit_test(an_event_that_cannot_be_read_is_asked_for_once_more),
         cmocka_unit_test(an_event_that_cannot_be_read_after_its_own_bookmark_is_asked_for_once_more),
