@@ -45,7 +45,8 @@ typedef struct ki_bad_object {
     const char *key;              /* "namespace/name"; "" if unreadable */
     const char *resource_version; /* "" if unreadable */
     bool is_deleted;              /* a DELETED event */
-    bool is_foreign;              /* another kind, or no object: no object of the resource has changed */
+    bool is_foreign;  /* of another kind, or no object: a watch cannot tell from it which object has changed */
+    bool is_bookmark; /* no object has changed */
 } ki_bad_object;
 
 /* The callbacks of a list. Objects are borrowed: ref to keep. on_end is called exactly once, last, never from inside list or watch, and not after

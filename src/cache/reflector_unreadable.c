@@ -5,7 +5,8 @@
  *
  * In a watch: the reflector ends the watch and resumes once from the last good version, since bytes may have been damaged on their way
  * (client-go does so on invalid JSON). If the event is unreadable again, the reflector skips it and marks the key until the object is
- * readable, replaced or deleted. An unreadable deletion deletes the known object. Without a known object the reflector relists. */
+ * readable, replaced or deleted. An unreadable deletion deletes the known object. Without a known object the reflector relists. An event of
+ * another kind (a Table, say) stands for a change of an object whose key is not known. */
 #include "src/base/error.h"
 #include "src/cache/reflector_steps.h"
 
@@ -19,6 +20,15 @@ static void report(const ki_reflector *reflector, const ki_error *err, const cha
     reflector->options.on_bad_object(err, key, reflector->options.user);
 }
 
+/* Returns the key of the object that has changed; "" if unknown. */
+static const char *key_of(const ki_bad_object *bad) {
+    return bad->is_foreign ? "" : bad->key;
+}
+
+static const char *version_of(const ki_bad_object *bad) {
+    return bad->is_foreign ? "" : bad->resource_version;
+}
+
 /* --- lists ---------------------------------------------------------------------------------------------------------------------------- */
 
 void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad) {
@@ -27,12 +37,13 @@ void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad)
         return;
     }
     bool is_list = reflector->phase == KI_REFLECTOR_LISTS;
+    const char *key = is_list ? bad->key : key_of(bad);
+    const char *version = is_list ? bad->resource_version : version_of(bad);
     ki_unreadable_marks *marks = &reflector->listed_unreadable;
-    if (!is_list && bad->is_deleted && bad->key[0]) {
-        ki_reflector_unstage(reflector, bad->key);
-        ki_unreadable_marks_remove(marks, bad->key, "");
-    } else if ((is_list || !bad->is_foreign) &&
-               ki_unreadable_marks_put(marks, bad->key, bad->resource_version, bad->err)) {
+    if (!is_list && bad->is_deleted && key[0]) {
+        ki_reflector_unstage(reflector, key);
+        ki_unreadable_marks_remove(marks, key, "");
+    } else if (!bad->is_bookmark && ki_unreadable_marks_put(marks, key, version, bad->err)) {
         give_up_for_memory(reflector);
         return;
     }
@@ -59,13 +70,13 @@ static void resume(ki_reflector *reflector, const ki_error *cause) {
 
 /* Returns true if another resume would not help: the watch has already been resumed from this version, or the object is known to be unreadable. */
 static bool is_read_again(const ki_reflector *reflector, const ki_bad_object *bad) {
-    if (bad->key[0] && ki_unreadable_has(reflector->options.unreadable, bad->key))
+    if (key_of(bad)[0] && ki_unreadable_has(reflector->options.unreadable, key_of(bad)))
         return true;
     return reflector->has_resumed && strcmp(reflector->resumed_version, reflector->resource_version) == 0;
 }
 
 static void skip_event(ki_reflector *reflector, const ki_bad_object *bad) {
-    if (ki_unreadable_add(reflector->options.unreadable, bad->key, bad->resource_version, reflector->resource_version,
+    if (ki_unreadable_add(reflector->options.unreadable, key_of(bad), version_of(bad), reflector->resource_version,
                           bad->err))
         give_up_for_memory(reflector);
     else
@@ -76,7 +87,7 @@ static void skip_event(ki_reflector *reflector, const ki_bad_object *bad) {
 static void delete_known(ki_reflector *reflector, const ki_bad_object *bad) {
     ki_queue *queue = reflector->options.queue;
     ki_error err = *bad->err; /* cancelling the watch frees `bad` */
-    ki_object *known = bad->key[0] ? reflector->options.known(bad->key, reflector->options.user) : NULL;
+    ki_object *known = key_of(bad)[0] ? reflector->options.known(key_of(bad), reflector->options.user) : NULL;
     if (!known) { /* the key is unreadable, or the object is not in the store yet */
         report(reflector, bad->err, bad->key);
         reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
@@ -96,11 +107,11 @@ static void delete_known(ki_reflector *reflector, const ki_bad_object *bad) {
 }
 
 void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad) {
-    bool is_repeated = !bad->is_deleted && bad->resource_version[0] &&
-                       ki_reflector_is_older(bad->resource_version, reflector->watch.version);
+    bool is_repeated =
+        !bad->is_deleted && version_of(bad)[0] && ki_reflector_is_older(version_of(bad), reflector->watch.version);
     if (bad->err->code == KI_ERR_NO_MEMORY) /* the object itself may be readable */
         ki_reflector_give_up(reflector, bad->err);
-    else if (bad->is_foreign || is_repeated)
+    else if (bad->is_bookmark || is_repeated)
         report(reflector, bad->err, bad->key);
     else if (bad->is_deleted)
         delete_known(reflector, bad);

@@ -23,9 +23,9 @@ enum {
 typedef struct ki_unreadable_mark {
     char since[KI_UNREADABLE_VERSION_MAX]; /* the cache has everything up to here; "": nothing */
     char until[KI_UNREADABLE_VERSION_MAX]; /* the version that could not be read, or a later one; "": not known yet */
-    char past[KI_UNREADABLE_VERSION_MAX]; /* lists kept states of up to this version at most; "": not from a list */
-    bool is_version_known;               /* `until` is the version of the unreadable state */
-    bool is_settled;                     /* readable again, or deleted; the store may lack that change */
+    char past[KI_UNREADABLE_VERSION_MAX];  /* lists kept states of up to this version at most; "": not from a list */
+    bool is_version_known;                 /* `until` is the version of the unreadable state */
+    bool is_settled;                       /* readable again, or deleted; the store may lack that change */
     char reason[KI_UNREADABLE_REASON_MAX];
     char key[]; /* "": the object is not known */
 } ki_unreadable_mark;

@@ -153,6 +153,8 @@ static ki_status count_object(http_call *call) {
 typedef enum bad_kind {
     UNREADABLE,     /* the text of an object of this resource, as far as known */
     OTHER_KIND,     /* valid JSON, but another kind or no object */
+    OTHER_DELETED,  /* the same in a DELETED event */
+    BAD_BOOKMARK,   /* the object of a BOOKMARK event */
     DELETED_OBJECT, /* the object of a DELETED event */
     COMPLETE_EVENT  /* a complete event: its type is in the text */
 } bad_kind;
@@ -172,15 +174,18 @@ static void complete_key(const http_list_watch *owner, ki_guess *guess) {
 static ki_status bad_object(http_call *call, const ki_error *why, ki_str text, bad_kind how) {
     ki_guess guess;
     ki_guess_object(text, &guess);
-    if (how != OTHER_KIND || call->list)
+    bool is_foreign = how == OTHER_KIND || how == OTHER_DELETED;
+    if (how != BAD_BOOKMARK && (!is_foreign || call->list))
         complete_key(call->owner, &guess);
     ki_error err = *why;
     ki_error_prefix(&err, "%s", call->what);
     const ki_bad_object bad = { .err = &err,
                                 .key = guess.key,
                                 .resource_version = guess.resource_version,
-                                .is_deleted = how == DELETED_OBJECT || (how == COMPLETE_EVENT && guess.is_deleted),
-                                .is_foreign = how == OTHER_KIND };
+                                .is_deleted = how == DELETED_OBJECT || how == OTHER_DELETED ||
+                                              (how == COMPLETE_EVENT && guess.is_deleted),
+                                .is_foreign = is_foreign,
+                                .is_bookmark = how == BAD_BOOKMARK };
     if (call->list)
         call->list_handler.on_bad_object(&bad, call->list_handler.user);
     else
@@ -202,8 +207,9 @@ static bool is_foreign(const http_call *call, ki_str text) {
 }
 
 /* Makes one object of the wanted kind. Returns KI_OK with *ret_obj NULL for a bad object, which is reported. */
-static ki_status make_object(http_call *call, ki_str text, bool is_end, ki_object **ret_obj) {
+static ki_status make_object(http_call *call, ki_str text, bool is_deleted, ki_object **ret_obj) {
     http_list_watch *owner = call->owner;
+    bad_kind other = is_deleted ? OTHER_DELETED : OTHER_KIND;
     ki_error err = KI_ERROR_INIT;
     ki_object *obj = NULL;
     *ret_obj = NULL;
@@ -213,11 +219,11 @@ static ki_status make_object(http_call *call, ki_str text, bool is_end, ki_objec
         return status;
     }
     if (status)
-        return bad_object(call, &err, text, is_foreign(call, text) ? OTHER_KIND : is_end ? DELETED_OBJECT : UNREADABLE);
+        return bad_object(call, &err, text, is_foreign(call, text) ? other : is_deleted ? DELETED_OBJECT : UNREADABLE);
     if (strcmp(ki_object_kind(obj), owner->resource.kind) != 0) {
         ki_error_set(&err, KI_ERR_PROTOCOL, "expected kind %s, got %.64s", owner->resource.kind, ki_object_kind(obj));
         ki_object_unref(obj);
-        return bad_object(call, &err, text, OTHER_KIND);
+        return bad_object(call, &err, text, other);
     }
     *ret_obj = obj;
     return KI_OK;
@@ -253,7 +259,7 @@ static ki_status bookmark(http_call *call, ki_str object) {
     if (!status && !meta.resource_version[0] && !meta.initial_events_end)
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "a bookmark has no resourceVersion");
     if (status)
-        return bad_object(call, &err, object, OTHER_KIND);
+        return bad_object(call, &err, object, BAD_BOOKMARK);
     call->watch_handler.on_bookmark(meta.resource_version, meta.initial_events_end, call->watch_handler.user);
     return count_object(call);
 }

@@ -174,7 +174,8 @@ static bool bad(fake_list_watch *fake, const char *what, const char *key, const 
                                    .key = strcmp(key, "-") == 0 ? "" : key,
                                    .resource_version = version,
                                    .is_deleted = strcmp(what, "bad-del") == 0,
-                                   .is_foreign = strcmp(what, "foreign") == 0 };
+                                   .is_foreign = strncmp(what, "foreign", 7) == 0,
+                                   .is_bookmark = strcmp(what, "bad-bookmark") == 0 };
     if (fake->lists)
         fake->list.on_bad_object(&object, fake->list.user);
     else if (fake->watches)

@@ -39,7 +39,8 @@ void fake_note(fake_list_watch *fake, const char *text); /* adds to `trace` */
  *     byte                            a part of an event arrives
  *     part LINE                       LINE's event or bookmark, while more bytes wait to be decoded
  *     add|mod|del KEY RV [UID]        an event
- *     bad KEY|- [RV]                  an unreadable object of a list or watch; `bad-del`: a deletion; `foreign`: of another kind
+ *     bad KEY|- [RV]                  an unreadable object of a list or watch; `bad-del`: a deletion; `foreign`: of another kind;
+ *                                     `bad-bookmark`: a bookmark
  *     bookmark RV, initial-end RV|-   bookmarks
  *     close                           the watch ends cleanly
  *     fail WHAT                       the list or watch fails; `error WHAT`: by an ERROR event. WHAT is an HTTP status (410 is "expired"), or

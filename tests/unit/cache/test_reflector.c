@@ -172,14 +172,15 @@ static void objects_of_a_failed_list_are_not_used(void **state) {
         by_pages);
 }
 
-static void an_object_of_another_kind_is_skipped(void **state) {
+static void an_object_of_another_kind_is_unreadable(void **state) {
     (void)state;
     reflector_stage s;
     reflector_stage_open(&s, by_pages, 1);
     reflector_stage_play(&s,
                          "? list rv=0 limit=500\nitem default/a 5\nforeign default/b\npage 10 -\n? replace 10: "
                          "default/a=5 default/b=?; watch rv=10\n"
-                         "open\nforeign default/b\nrv 10\nmod default/a 11\n? update default/a=11\nrv 11\nreports -");
+                         "open\nforeign default/b\nwait 1000\n? cancel; watch rv=10\nopen\nforeign default/b\nrv 10\n"
+                         "mod default/a 11\n? update default/a=11\nrv 11\n");
     assert_int_equal(s.bad_objects, 2);
     reflector_stage_close(&s);
 }
@@ -308,7 +309,7 @@ static void a_very_short_watch_is_an_error_and_lists(void **state) {
 
 static void a_watch_that_brought_anything_is_not_very_short(void **state) {
     (void)state;
-    static const char *const lines[] = { "bookmark 11", "mod default/a 11", "foreign default/b" };
+    static const char *const lines[] = { "bookmark 11", "mod default/a 11", "bad-bookmark -" };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char script[REFLECTOR_TEXT];
         snprintf(script, sizeof script, WATCHING "%s\nclose\nreports -\nstate connecting", lines[i]);
@@ -650,7 +651,7 @@ int main(void) {
         cmocka_unit_test(an_unavailable_version_is_listed_otherwise_when_the_server_wants_it),
         cmocka_unit_test(a_failed_list_waits_and_begins_again),
         cmocka_unit_test(objects_of_a_failed_list_are_not_used),
-        cmocka_unit_test(an_object_of_another_kind_is_skipped),
+        cmocka_unit_test(an_object_of_another_kind_is_unreadable),
         cmocka_unit_test(health_counts_the_listed_objects),
         cmocka_unit_test(a_watch_that_brought_an_event_is_opened_again_at_once_after_a_clean_close),
         cmocka_unit_test(a_connection_that_is_lost_is_made_again_within_a_second),

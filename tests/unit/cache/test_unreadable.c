@@ -100,9 +100,9 @@ static void what_two_lists_kept_from_before_a_restore_is_replaced_by_what_comes(
         stage s;
         observer h;
         open_listed_stage(&s, &h);
-        play_each(&s, "mod default/b 90\n> ~b=6>90\n" RELIST
-                      "item default/a 5\nbad default/b 6\npage 20 -\nopen\n" RELIST
-                      "item default/a 5\nbad default/b 6\npage 12 -\nopen\n> -\n" BAD_B);
+        play_each(&s,
+                  "mod default/b 90\n> ~b=6>90\n" RELIST "item default/a 5\nbad default/b 6\npage 20 -\nopen\n" RELIST
+                  "item default/a 5\nbad default/b 6\npage 12 -\nopen\n> -\n" BAD_B);
         play_each(&s, rows[i]);
         close_stage(&s);
     }
