@@ -35,7 +35,7 @@ static void release_some(ki_waste *waste, size_t *units) {
     while (*units > 0 && release_object(waste))
         --*units;
     while (*units > 0 && (waste->snapshots || waste->drain.snapshot)) {
-        if (!ki_snapshot_drain_some(&waste->drain, units) || !waste->snapshots)
+        if (!ki_snapshot_drain_some(&waste->drain, units) || !waste->snapshots || *units == 0)
             continue;
         ki_snapshot *next = waste->snapshots;
         waste->snapshots = next->next_wasted;

@@ -127,6 +127,21 @@ static void snapshots_are_released_a_few_objects_in_a_step(void **state) {
     close_stage(&s);
 }
 
+/* One of the sizes ends with the last unit of a step. */
+static void the_end_of_a_snapshot_is_not_the_start_of_all_others(void **state) {
+    (void)state;
+    for (unsigned count = MANY; count < MANY + 2 * AT_ONCE; count++) {
+        stage s;
+        open_stage(&s);
+        size_t before = scarce_memory_in_use(&s.memory);
+        for (int i = 0; i < 3; i++)
+            ki_waste_add_snapshot(&s.waste, new_snapshot(&s, count));
+        assert_true(step_until_idle(&s) >= 3 * count / AT_ONCE);
+        assert_int_equal(scarce_memory_in_use(&s.memory), before);
+        close_stage(&s);
+    }
+}
+
 static void a_snapshot_that_somebody_has_stays(void **state) {
     (void)state;
     stage s;
@@ -159,6 +174,7 @@ int main(void) {
         cmocka_unit_test(objects_are_released_a_few_in_a_step),
         cmocka_unit_test(an_array_of_any_size_is_released),
         cmocka_unit_test(snapshots_are_released_a_few_objects_in_a_step),
+        cmocka_unit_test(the_end_of_a_snapshot_is_not_the_start_of_all_others),
         cmocka_unit_test(a_snapshot_that_somebody_has_stays),
         cmocka_unit_test(what_is_left_after_a_stop_goes_with_free),
     };
