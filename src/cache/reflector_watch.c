@@ -7,7 +7,9 @@
 #define STREAM_TOTAL KI_SECONDS(300)
 #define VERY_SHORT_WATCH KI_SECONDS(1)
 #define REOPEN_JITTER KI_SECONDS(1)
-#define GOOD_WATCH KI_SECONDS(30) /* a watch that lasted as long as the longest backoff is reopened without one */
+#define GOOD_WATCH \
+    KI_SECONDS(5) /* a proxy ends a silent watch cleanly after some seconds: it is reopened without a backoff */
+#define GOOD_LOST_WATCH KI_SECONDS(30)       /* a lost connection after as long as the longest backoff: the same */
 #define INTERNAL_ERRORS_APART KI_SECONDS(60) /* an error this long after the last one counts as the first */
 enum {
     WATCH_TIMEOUT_S = 300, /* times U[1,2) */
@@ -356,11 +358,12 @@ void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter) {
     ki_reflector_schedule_at(reflector, next_watch(reflector), ki_engine_now(engine) + delay);
 }
 
-/* Returns true if the watch lasted long or delivered an event or bookmark. A bookmark that repeats the version does not count if the watch ended
+/* Returns true if the watch lasted long for its end (`err`; NULL: a clean one) or delivered an event or bookmark. A bookmark that repeats the version does not count if the watch ended
  * within a second: such a server would otherwise receive requests without a pause. */
-static bool was_good(const ki_reflector *reflector, int64_t lasted) {
+static bool was_good(const ki_reflector *reflector, int64_t lasted, const ki_error *err) {
     bool has_advanced = strcmp(reflector->resource_version, reflector->watch.opened_version) != 0;
-    return lasted >= GOOD_WATCH || (reflector->watch.received_event && (has_advanced || lasted >= VERY_SHORT_WATCH));
+    int64_t long_enough = err ? GOOD_LOST_WATCH : GOOD_WATCH;
+    return lasted >= long_enough || (reflector->watch.received_event && (has_advanced || lasted >= VERY_SHORT_WATCH));
 }
 
 /* Handles a clean close or a lost connection. The received events stay valid, and the next watch resumes from the last version. */
@@ -376,7 +379,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     if (err)
         ki_reflector_report(reflector, err);
     ki_reflector_count_silent_watch(reflector);
-    bool is_good = was_good(reflector, lasted);
+    bool is_good = was_good(reflector, lasted, err);
     if (is_good)
         reflector->has_reopened = false;
     if (reflector->has_reopened) {
@@ -385,7 +388,8 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
         return;
     }
     reflector->has_reopened = !is_good;
-    ki_reflector_reopen(reflector, err != NULL || lasted < VERY_SHORT_WATCH);
+    bool was_silent = is_good && !reflector->watch.received_event; /* the proxy ends the streams of all clients */
+    ki_reflector_reopen(reflector, err != NULL || lasted < VERY_SHORT_WATCH || was_silent);
 }
 
 static bool is_lost_connection(const ki_error *err) {

@@ -78,8 +78,9 @@ static void watches_that_were_never_accepted_do_not_count(void **state) {
 /* What closes idle connections after some seconds makes nobody ask again and again. */
 static void short_silences_are_none_until_they_come_to_the_idle_deadline(void **state) {
     (void)state;
-    tell("wait 40000\nclose\n? watch rv=10\nopen\nwait 40000\nclose\n? watch rv=10\nopen\nwait 40000\nclose\n? " CHECK
-         "\npage 10 -\n? watch rv=10\nopen\nwait 40000\nclose\n? watch rv=10\nopen\nwait 40000\nclose\n? watch rv=10",
+#define SILENCE "open\nwait 40000\nclose\nwait 1000\n"
+    tell("wait 40000\nclose\nwait 1000\n? watch rv=10\n" SILENCE "? watch rv=10\n" SILENCE "? " CHECK
+         "\npage 10 -\n? watch rv=10\n" SILENCE "? watch rv=10\n" SILENCE "? watch rv=10",
          "", "");
 }
 
