@@ -103,6 +103,7 @@ ki_status kt_custom_new(const ki_allocator *allocator, ki_str json, size_t index
     take_subresources(custom, version);
     take_fields(custom, version);
     if (kt_structural_init(&custom->structural, allocator, custom->schema) ||
+        kt_schema_patterns_init(&custom->patterns, allocator, custom->schema) ||
         take_deprecation(custom, yyjson_obj_get(spec, "versions"), version) ||
         ki_columns_of_definition(yyjson_obj_get(version, "additionalPrinterColumns"), allocator, &custom->columns,
                                  NULL)) {
@@ -118,6 +119,8 @@ void kt_custom_free(kt_custom *custom) {
         return;
     ki_columns_free(custom->columns);
     kt_structural_free(&custom->structural);
+    if (custom->patterns.allocator)
+        kt_schema_patterns_free(&custom->patterns);
     ki_free(custom->allocator, custom->deprecation);
     yyjson_doc_free(custom->doc);
     ki_free(custom->allocator, custom);

@@ -6,6 +6,7 @@
 #include "src/base/buffer.h"
 #include "src/object/resource_table.h"
 #include "src/print/columns.h"
+#include "testing/crd/schema_patterns.h"
 #include "testing/schema/structural.h"
 
 #include <yyjson.h>
@@ -18,7 +19,6 @@ enum {
     KT_SCHEMA_STEPS_MAX = 50 * 1000 * 1000,   /* steps for one object; later checks are skipped */
     KT_CUSTOM_MEMORY_MAX = 128 * 1024 * 1024, /* bytes that one object can fill with its schema's defaults */
     KT_CUSTOM_SIZE_MAX = 6 * 1024 * 1024,     /* bytes of an object with its defaults */
-    KT_SCHEMA_DEPTH_MAX = 64,                 /* deeper values are not checked */
     KT_SCHEMA_CAUSES_MAX = 100                /* causes reported for one object */
 };
 
@@ -33,6 +33,7 @@ typedef struct kt_custom {
     yyjson_val *names;
     yyjson_val *schema;                       /* openAPIV3Schema; NULL: none */
     kt_structural structural;                 /* the index of `schema` */
+    kt_schema_patterns patterns;              /* of `schema` */
     ki_columns *columns;                      /* from additionalPrinterColumns */
     bool preserves;                           /* spec.preserveUnknownFields */
     char *deprecation;                        /* the Warning header for requests of this version; NULL: none */

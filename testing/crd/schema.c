@@ -1,7 +1,6 @@
 /* schema.c: prunes, defaults and validates custom resources by their structural schema. */
 #include "src/base/memory.h"
 #include "testing/crd/custom.h"
-#include "testing/crd/pattern.h"
 #include "testing/crd/string_format.h"
 #include "testing/values/causes.h"
 #include "testing/values/equal.h"
@@ -147,11 +146,13 @@ ki_status kt_custom_prune(const kt_custom *custom, yyjson_val *root, yyjson_doc 
 /* ---- validation ---- */
 
 typedef struct checker {
+    const kt_custom *custom;
     kt_causes *causes;
     kt_arena arena;
     ki_buffer path;
     ki_buffer text;
     uint64_t steps;
+    kt_pattern_room room; /* without memory until the first pattern */
 } checker;
 
 static void add_cause(checker *c, kt_cause_type type, yyjson_val *val, const char *detail) {
@@ -222,12 +223,32 @@ static size_t characters(ki_str text) {
     return count;
 }
 
-static void check_pattern(checker *c, const char *pattern, yyjson_val *val) {
-    if (kt_pattern_mismatches(pattern, kt_json_str(val))) {
-        char text[KT_PATTERN_MAX + 32];
-        snprintf(text, sizeof text, "'%s'", pattern);
-        add_body_cause(c, val, "should match ", text);
+/* Returns true if the text matches, or if it cannot be known within the steps of a request. */
+static bool matches(checker *c, yyjson_val *source, yyjson_val *val) {
+    const kt_pattern *pattern = kt_schema_patterns_find(&c->custom->patterns, source);
+    uint64_t left = KT_SCHEMA_STEPS_MAX - c->steps;
+    if (!pattern || !left)
+        return true;
+    if (!c->room.marks && kt_pattern_room_init(&c->room, c->path.allocator, c->custom->patterns.longest)) {
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+        return true;
     }
+    bool is_match = kt_pattern_matches(pattern, kt_json_str(val), &c->room, &left);
+    c->steps = KT_SCHEMA_STEPS_MAX - left;
+    return is_match;
+}
+
+static void check_pattern(checker *c, yyjson_val *source, yyjson_val *val) {
+    ki_buffer text;
+    if (matches(c, source, val))
+        return;
+    ki_buffer_init(&text, c->path.allocator, 0);
+    ki_buffer_printf(&text, "'%s'", yyjson_get_str(source));
+    if (text.failed)
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+    else
+        add_body_cause(c, val, "should match ", text.data);
+    ki_buffer_free(&text);
 }
 
 static void check_format(checker *c, const char *format, yyjson_val *val) {
@@ -247,7 +268,7 @@ static void check_format(checker *c, const char *format, yyjson_val *val) {
 
 static void check_text(checker *c, yyjson_val *schema, yyjson_val *val) {
     yyjson_val *least = yyjson_obj_get(schema, "minLength"), *most = yyjson_obj_get(schema, "maxLength");
-    const char *pattern = yyjson_get_str(yyjson_obj_get(schema, "pattern"));
+    yyjson_val *pattern = yyjson_obj_get(schema, "pattern");
     size_t size = characters(kt_json_str(val));
     char number[96];
     if (least && size < yyjson_get_uint(least)) {
@@ -461,7 +482,7 @@ static void check(checker *c, yyjson_val *schema, yyjson_val *val, bool root, in
 }
 
 void kt_custom_validate(kt_causes *causes, const kt_custom *custom, yyjson_val *root) {
-    checker c = { .causes = causes };
+    checker c = { .custom = custom, .causes = causes };
     if (!custom->schema)
         return;
     ki_buffer_init(&c.path, custom->allocator, 0);
@@ -470,6 +491,7 @@ void kt_custom_validate(kt_causes *causes, const kt_custom *custom, yyjson_val *
     check(&c, custom->schema, root, true, 0);
     if (c.path.failed || c.text.failed || c.arena.failed)
         causes->text.failed = KI_ERR_NO_MEMORY;
+    kt_pattern_room_free(&c.room, custom->allocator);
     kt_arena_free(&c.arena);
     ki_buffer_free(&c.path);
     ki_buffer_free(&c.text);

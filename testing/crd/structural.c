@@ -1,5 +1,5 @@
 /* structural.c: checks that a definition's schema is structural: every value has a type, lists declare their items,
- * and forbidden keywords are absent. */
+ * patterns are regular expressions, and forbidden keywords are absent. */
 #include "testing/crd/custom.h"
 
 #include "testing/values/causes.h"
@@ -10,6 +10,7 @@
 typedef struct walk {
     kt_causes *causes;
     ki_buffer path;
+    size_t pattern_steps; /* of the patterns so far */
 } walk;
 
 static void add(walk *w, kt_cause_type type, const char *member, ki_str value, const char *detail) {
@@ -73,6 +74,32 @@ static void check_type(walk *w, yyjson_val *schema, const char *missing) {
         add(w, KT_CAUSE_REQUIRED, ".type", type, missing);
 }
 
+/* Checks what kt_schema_patterns_init compiles, in the same order. */
+static void check_pattern(walk *w, yyjson_val *schema) {
+    ki_str source = kt_json_get_str(schema, "pattern");
+    kt_pattern_problem problem;
+    kt_pattern *pattern = NULL;
+    ki_buffer detail;
+    if (!source.data || w->pattern_steps > KT_SCHEMA_PATTERN_STEPS_MAX)
+        return;
+    ki_status status = kt_pattern_compile(w->path.allocator, source, &pattern, &problem);
+    w->pattern_steps += pattern ? pattern->count : 0;
+    kt_pattern_free(pattern);
+    if (w->pattern_steps > KT_SCHEMA_PATTERN_STEPS_MAX)
+        add(w, KT_CAUSE_INVALID, ".pattern", source, "the schema's patterns are too large for this server");
+    if (!status)
+        return;
+    ki_buffer_init(&detail, w->path.allocator, 0);
+    if (status != KI_ERR_NO_MEMORY)
+        ki_buffer_printf(&detail, "must be a valid regular expression, but isn't: error parsing regexp: %s: `%.*s`",
+                         problem.reason, (int)problem.part.size, problem.part.data);
+    if (!detail.data || detail.failed)
+        w->path.failed = KI_ERR_NO_MEMORY;
+    else
+        add(w, KT_CAUSE_INVALID, ".pattern", source, detail.data);
+    ki_buffer_free(&detail);
+}
+
 static void check_schema(walk *w, yyjson_val *schema, const char *missing, int depth);
 
 static void check_below(walk *w, yyjson_val *schema, const char *member, ki_str name, const char *missing, int depth) {
@@ -121,6 +148,7 @@ static void check_schema(walk *w, yyjson_val *schema, const char *missing, int d
     if (ki_str_equals(kt_json_get_str(schema, "type"), "array") && !yyjson_is_obj(yyjson_obj_get(schema, "items")))
         add(w, KT_CAUSE_REQUIRED, ".items", (ki_str){ NULL, 0 }, "must be specified");
     check_list(w, schema);
+    check_pattern(w, schema);
     check_type(w, schema, missing);
 }
 

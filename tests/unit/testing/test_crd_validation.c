@@ -47,6 +47,12 @@ static void schemas_must_be_structural(void **state) {
                    "\"items\":{\"type\":"
                    "\"object\",\"properties\":{\"a\":{\"type\":\"string\"}}}}")),
           AT ".items.properties[a].default: Required value: this property is in x-kubernetes-list-map-keys" },
+        { CRD(SPEC("{\"type\":\"string\",\"pattern\":\"(?=a)\"}")),
+          AT ".pattern: Invalid value: \\\"(?=a)\\\": must be a valid regular expression, but isn't: error parsing "
+             "regexp: invalid or unsupported Perl syntax: `(?=`" },
+        { CRD(SPEC("{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":\"a{2000}\"}}")),
+          AT ".items.pattern: Invalid value: \\\"a{2000}\\\": must be a valid regular expression, but isn't: error "
+             "parsing regexp: invalid repeat count: `{2000}`" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(rest_post(&server, CRDS, cases[i][0]), 422);
