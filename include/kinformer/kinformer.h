@@ -24,7 +24,6 @@
 #include <kinformer/engine.h>
 #include <kinformer/error.h>
 #include <kinformer/events.h>
-#include <kinformer/expiration_cache.h>
 #include <kinformer/export.h>
 #include <kinformer/factory.h>
 #include <kinformer/informer.h>
@@ -32,7 +31,6 @@
 #include <kinformer/lister.h>
 #include <kinformer/log.h>
 #include <kinformer/metrics.h>
-#include <kinformer/mutation_cache.h>
 #include <kinformer/object.h>
 #include <kinformer/resource.h>
 #include <kinformer/unstructured.h>

@@ -41,9 +41,6 @@ MAKE(ki_columns, ki_columns *value, ki_columns_new(KI_PODS, NULL, 0, NULL, &valu
 MAKE(ki_jsonpath, ki_jsonpath *value, ki_jsonpath_new("{.metadata.name}", NULL, &value, &problem))
 MAKE(ki_response, ki_response *value, ki_client_list(ki_client_given(), KI_PODS, NULL, NULL, &value, &problem))
 MAKE(ki_unstructured, ki_unstructured *value, !(value = ki_unstructured_new(GIVEN_JSON)))
-MAKE(ki_expiration_cache, ki_expiration_cache *value,
-     ki_expiration_cache_new(ki_engine_given(), NULL, &value, &problem))
-MAKE(ki_mutation_cache, ki_mutation_cache *value, ki_mutation_cache_new(ki_informer_given(), NULL, &value, &problem))
 
 static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_error *err) {
     (void)call;
@@ -119,8 +116,6 @@ static const struct {
     { "ki_jsonpath *", ki_jsonpath_given },
     { "ki_response *", ki_response_given },
     { "ki_unstructured *", ki_unstructured_given },
-    { "ki_expiration_cache *", ki_expiration_cache_given },
-    { "ki_mutation_cache *", ki_mutation_cache_given },
     { "ki_controller *", ki_controller_given },
     { "ki_elector *", ki_elector_given },
 };

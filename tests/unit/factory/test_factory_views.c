@@ -102,7 +102,6 @@ static void what_a_write_gave_back_becomes_an_object_like_the_informer_s_own(voi
     ki_config *config = NULL;
     ki_factory *factory = NULL;
     ki_informer *informer = NULL;
-    ki_mutation_cache *cache = NULL;
     ki_object *obj = NULL;
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.server = "http://127.0.0.1:1"), &config, NULL), KI_OK);
     assert_int_equal(ki_factory_new(config, NULL, &factory, NULL), KI_OK);
@@ -115,19 +114,12 @@ static void what_a_write_gave_back_becomes_an_object_like_the_informer_s_own(voi
     const struct deployment *view = ki_object_view(obj);
     assert_string_equal(view->strategy, "Recreate");
     assert_int_equal(view->replicas, 3);
-
-    assert_int_equal(ki_mutation_cache_new(informer, NULL, &cache, NULL), KI_OK);
-    assert_int_equal(ki_mutation_cache_put(cache, obj, NULL), KI_OK);
-    ki_object *shown = ki_mutation_cache_get(cache, "shop/web");
-    assert_ptr_equal(shown, obj);
-    ki_object_unref(shown);
     ki_object_unref(obj);
 
     obj = NULL;
     assert_int_equal(ki_informer_object_from_json(informer, "{\"metadata\":{}}", 15, &obj, &err), KI_ERR_PARSE);
     assert_int_equal(ki_informer_object_from_json(informer, NULL, 0, &obj, &err), KI_ERR_INVALID);
     assert_null(obj);
-    ki_mutation_cache_free(cache);
     ki_factory_free(factory);
     ki_config_free(config);
 }

@@ -49,7 +49,6 @@ static const struct {
     { "ki_informer_wait_for_version", "resource_version", KI_ERR_TIMEOUT },
     { "ki_informer_wait_for_version_async", "key", KI_OK },
     { "ki_informer_wait_for_version_async", "resource_version", KI_OK },
-    { "ki_expiration_cache_replace", "objects", KI_OK }, /* with a count of 0 */
     { "ki_testing_server_add_fault", "ret_id", KI_OK },
     { "ki_testing_server_issue_certificate", "groups", KI_ERR_STATE }, /* a server without TLS */
     { NULL, "options", RETURNS },
