@@ -231,7 +231,8 @@ const cli_command command_serve = {
         "\n"
         "With --tls, --rbac or --token clients must authenticate. The kubeconfig of --write-kubeconfig has the\n"
         "credentials; clients send them only over https. --allow and, with --rbac, roles decide what a user may do;\n"
-        "without both a user may do everything. GET, POST and DELETE /_faults change the faults while it runs.\n",
+        "without both a user may do everything. GET, POST and DELETE /_faults change the faults while it runs; a\n"
+        "server with tokens lets only the group system:masters do that.\n",
     .flags = tables,
     .run = run,
 };

@@ -3,7 +3,7 @@
  *
  * A fault is a line of text: "status,code=503,retry-after=1,verb=list,resource=pods,count=2".
  * docs/testing-your-client.md lists all faults. `kinformer serve --fault` takes the same lines, as does POST /_faults
- * of a running server, from the same machine. */
+ * of a running server, from the same machine; a server with tokens requires the administrator's. */
 #ifndef KINFORMER_TESTING_FAULTS_H
 #define KINFORMER_TESTING_FAULTS_H
 

@@ -101,6 +101,9 @@ bool kt_auth_allows(const struct kt_cluster *cluster, const kt_user *user, const
 struct kt_call;
 /* Authenticates and authorizes a call. Responds 401 or 403. */
 ki_status kt_auth_check(struct kt_call *call);
+/* Authenticates a call that only the administrator can make, a member of system:masters. Responds 401 or 403. An open
+ * server has no administrator: the call is allowed. */
+ki_status kt_auth_check_admin(struct kt_call *call);
 /* Checks the permission to create, for a patch that creates its object. Responds 403. */
 ki_status kt_auth_check_create(struct kt_call *call);
 /* Replaces the user of a call with Impersonate headers. Responds 403 if impersonation is not allowed. */

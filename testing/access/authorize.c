@@ -183,3 +183,13 @@ ki_status kt_auth_check(kt_call *call) {
         return fail_forbidden(call, &wanted);
     return KI_OK;
 }
+
+ki_status kt_auth_check_admin(kt_call *call) {
+    kt_attributes wanted;
+    char small[KT_VERB_SIZE];
+    ki_status status = authenticate(call);
+    if (status || kt_user_is_in(&call->user, "system:masters"))
+        return status;
+    kt_call_describe(call, small, &wanted);
+    return fail_forbidden(call, &wanted);
+}

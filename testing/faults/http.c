@@ -1,4 +1,5 @@
-/* http.c: /_faults: lists, adds and removes faults of a running server. Only for clients on the same machine. */
+/* http.c: /_faults: lists, adds and removes faults of a running server. Only for clients on the same machine, and on
+ * a server with tokens only for the administrator, whom the caller has checked. */
 #include "testing/cluster/cluster_state.h"
 #include "testing/faults/fault.h"
 #include "testing/request/status.h"

@@ -163,8 +163,11 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
     kt_cluster_trim(cluster, now_ms);
     ki_status status = kt_call_parse(&call);
     kt_injection_init(&call.injection);
-    if (!status && kt_fault_http_is(&call))
-        status = kt_fault_http(&call);
+    if (!status && kt_fault_http_is(&call)) {
+        status = kt_auth_check_admin(&call);
+        if (!status)
+            status = kt_fault_http(&call);
+    }
     if (!status && cluster->faults.first && request->from_network)
         status = inject(&call);
     if (!status)

@@ -445,6 +445,32 @@ static void a_rule_that_can_match_no_request_is_rejected_with_the_right_word(voi
     }
 }
 
+static void only_the_administrator_of_a_server_with_tokens_changes_its_faults(void **state) {
+    (void)state;
+    static const struct {
+        const char *token;
+        int status;
+        const char *part;
+    } rows[] = {
+        { NULL, 403, "forbidden: User \\\"system:anonymous\\\" cannot post path \\\"/_faults\\\"" },
+        { "Bearer wrong", 401, "Unauthorized" },
+        { "Bearer user", 403, "User \\\"jane\\\" cannot post path" },
+        { "Bearer admin", 201, "{\"id\":1}" },
+    };
+    kt_request request = { .method = "POST",
+                           .target = "/_faults",
+                           .body = KI_STR("close,verb=list"),
+                           .from_network = true,
+                           .is_local = true };
+    give_token("token=user,user=jane");
+    give_token("token=admin,user=root,groups=system:masters");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        request.authorization = rows[i].token;
+        assert_int_equal(rest_request(&server, &request), rows[i].status);
+        assert_true(rest_has(&server, rows[i].part));
+    }
+}
+
 static void tokens_and_rules_have_limits(void **state) {
     (void)state;
     kt_auth *auth = kt_cluster_auth(server.cluster);
@@ -489,6 +515,7 @@ int main(void) {
         AUTH_TEST(reviews_respond_without_storing_anything),
         AUTH_TEST(wrong_tokens_and_rules_are_rejected_with_a_word),
         AUTH_TEST(a_rule_that_can_match_no_request_is_rejected_with_the_right_word),
+        AUTH_TEST(only_the_administrator_of_a_server_with_tokens_changes_its_faults),
         AUTH_TEST(tokens_and_rules_have_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
