@@ -190,6 +190,24 @@ static ki_status is_text_of(yyjson_val *entries, ki_str text, ki_buffer *space, 
     return KI_OK;
 }
 
+/* Removes an object whose update takes the last finalizer away. As in the real server, the result is the updated
+ * object, with the resource version before the deletion. */
+static ki_status remove_updated(const kt_write *write, kt_object *old, const kt_meta *meta, yyjson_val *root,
+                                yyjson_val *status_root, kt_object **ret_obj) {
+    kt_cluster *cluster = write->storage->cluster;
+    kt_object *updated = NULL, *last = NULL;
+    ki_status status = kt_object_new(&cluster->allocator, write->storage->info, meta, root, status_root, old->revision,
+                                     &cluster->scratch, &updated);
+    if (!status)
+        status = kt_write_remove(write, old, &last);
+    kt_object_unref(last);
+    if (status)
+        kt_object_unref(updated);
+    else
+        *ret_obj = updated;
+    return status;
+}
+
 ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old_root, yyjson_val *body,
                           yyjson_val *root, yyjson_val *status_root, kt_object **ret_obj) {
     kt_cluster *cluster = write->storage->cluster;
@@ -213,10 +231,9 @@ ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old
         meta.grace = yyjson_get_sint(yyjson_obj_get(old_meta, "deletionGracePeriodSeconds"));
     if (meta.generation && !spec_same)
         meta.generation++;
-    if (meta.deleted.size && yyjson_arr_size(meta.finalizers) == 0 && !write->dry_run &&
-        (!kt_write_is_namespace(write) ||
-         yyjson_arr_size(yyjson_obj_get(yyjson_obj_get(root, "spec"), "finalizers")) == 0))
-        return kt_write_remove(write, old, ret_obj);
+    bool removes = meta.deleted.size && yyjson_arr_size(meta.finalizers) == 0 &&
+                   (!kt_write_is_namespace(write) ||
+                    yyjson_arr_size(yyjson_obj_get(yyjson_obj_get(root, "spec"), "finalizers")) == 0);
     ki_buffer fields;
     ki_buffer_init(&fields, &cluster->allocator, 0);
     yyjson_val *previous = yyjson_obj_get(write->manager.size ? old_meta : new_meta, "managedFields");
@@ -224,7 +241,9 @@ ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old
     if (!status && same)
         status = is_text_of(yyjson_obj_get(old_meta, "managedFields"), meta.managed_fields, &fields, &same);
     meta.managed_fields.data = fields.data; /* the buffer may have moved */
-    if (!status && same)
+    if (!status && removes)
+        status = remove_updated(write, old, &meta, root, status_root, ret_obj);
+    else if (!status && same)
         *ret_obj = kt_object_ref(old);
     else if (!status)
         status = kt_write_store(write, KT_MODIFIED, &meta, root, status_root, ret_obj);

@@ -145,6 +145,27 @@ static void a_deleted_object_gets_no_further_finalizers(void **state) {
 
 #define OWNER(more) "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"x\",\"uid\":\"u\"" more "}"
 
+static void the_removal_of_the_last_finalizer_returns_the_object_without_it(void **state) {
+    (void)state;
+    static const char *const queries[] = { "/m?dryRun=All", "/m" };
+    static const row rows[] = {
+        { "POST", MAPS, "{\"metadata\":{\"name\":\"m\",\"finalizers\":[\"example.com/a\"]}}", 201, NULL },
+        { "DELETE", MAPS "/m", NULL, 200, "deletionTimestamp" },
+    };
+    check(rows, sizeof rows / sizeof rows[0]);
+    for (size_t i = 0; i < 2; i++) {
+        char target[128];
+        snprintf(target, sizeof target, MAPS "%s", queries[i]);
+        assert_int_equal(
+            rest_send(&server, "PATCH", target, MERGE, "{\"metadata\":{\"finalizers\":null,\"labels\":{\"a\":\"b\"}}}"),
+            200);
+        assert_true(rest_has(&server, "\"deletionTimestamp\""));
+        assert_true(rest_has(&server, "\"labels\":{\"a\":\"b\"}"));
+        assert_null(strstr(server.text.data, "\"finalizers\":["));
+    }
+    assert_int_equal(rest_get(&server, MAPS "/m"), 404);
+}
+
 static void finalizers_and_owner_references_are_checked(void **state) {
     (void)state;
     static const struct {
@@ -229,6 +250,7 @@ int main(void) {
         REST_TEST_WITH(set_up, jobs_orphan_their_pods_and_say_so),
         REST_TEST_WITH(set_up, wrong_options_are_rejected),
         REST_TEST_WITH(set_up, a_deleted_object_gets_no_further_finalizers),
+        REST_TEST_WITH(set_up, the_removal_of_the_last_finalizer_returns_the_object_without_it),
         REST_TEST_WITH(set_up, finalizers_and_owner_references_are_checked),
         REST_TEST_WITH(set_up, a_deleted_namespace_stays_until_it_is_empty),
         REST_TEST_WITH(set_up, a_namespace_s_own_finalizers_keep_it),
