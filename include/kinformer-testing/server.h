@@ -80,17 +80,21 @@ KI_API KI_MUST_CHECK ki_status ki_testing_server_write_kubeconfig(const ki_testi
 
 /* ---- requests, processed as a client's: defaults, validation, conflicts, finalizers, namespaces ---- */
 
-/* Creates an object. The new resource version is in the object that ki_testing_server_get returns.
+/* Creates an object. A status in `json` is ignored, as a real server does; ki_testing_server_put stores it. The new
+ * resource version is in the object that ki_testing_server_get returns.
  * Blocks: while another thread is in the server. Errors: KI_ERR_HTTP (code, reason and message of the Status),
  * KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_create(ki_testing_server *server, const ki_resource *resource,
                                                         const char *namespace_name, const char *json, size_t size,
                                                         ki_error *err);
-/* Replaces an object (an update request). Blocks, Errors: as ki_testing_server_create. */
+/* Replaces an object (an update request). A status in `json` replaces the object's status; if the status is a
+ * subresource, this is a second request, and a second event. Without a status the object keeps its own. An error
+ * changes nothing. Blocks, Errors: as ki_testing_server_create. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_replace(ki_testing_server *server, const ki_resource *resource,
                                                          const char *namespace_name, const char *name, const char *json,
                                                          size_t size, ki_error *err);
-/* Applies a merge patch to an object. Blocks, Errors: as ki_testing_server_create. */
+/* Applies a merge patch to an object, and to its status as ki_testing_server_replace does. An error changes nothing.
+ * Blocks, Errors: as ki_testing_server_create. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_patch(ki_testing_server *server, const ki_resource *resource,
                                                        const char *namespace_name, const char *name, const char *json,
                                                        size_t size, ki_error *err);
@@ -151,7 +155,8 @@ KI_API size_t ki_testing_server_count(ki_testing_server *server, const ki_resour
 KI_API uint64_t ki_testing_server_revision(ki_testing_server *server);
 /* Deletes the history up to now: watches from older resource versions and older continue tokens get 410 Gone. */
 KI_API void ki_testing_server_compact(ki_testing_server *server);
-/* Ends all watches cleanly, as a restarting server does. */
+/* Ends all watches cleanly, as a restarting server does. They get all changes up to now; a later change does not reach
+ * them. */
 KI_API void ki_testing_server_close_watches(ki_testing_server *server);
 /* Sets the load's number of changes a second. 0 stops the load: after this returns the load changes nothing.
  * Errors: KI_ERR_INVALID, KI_ERR_STATE (a server without `pods` and `nodes`). */

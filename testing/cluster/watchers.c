@@ -41,6 +41,8 @@ void kt_watchers_notify(kt_storage *storage) {
 
 void kt_watchers_close_all(kt_storage *storage) {
     for (kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next) {
+        if (!watcher->closed)
+            watcher->closed_seq = storage->store->first_seq + storage->store->history.count;
         watcher->closed = true;
         wake(watcher);
     }

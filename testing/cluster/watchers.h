@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct kt_storage;
 
@@ -13,9 +14,10 @@ typedef struct kt_watcher {
     struct kt_storage *storage;
     struct kt_watcher *next;
     struct kt_watcher *previous;
-    bool closed; /* the watch ends after the events so far */
-    bool ended;  /* the watch ends at once */
-    bool woken;  /* woken since the reader last found no event */
+    bool closed;         /* the watch ends before the event `closed_seq` */
+    bool ended;          /* the watch ends at once */
+    uint64_t closed_seq; /* sequence number of the first event after the close */
+    bool woken;          /* woken since the reader last found no event */
     void (*wake)(void *user);
     void *user;
 } kt_watcher;
@@ -28,7 +30,7 @@ void kt_watcher_close(kt_watcher *watcher);
 size_t kt_watchers_count(const struct kt_storage *storage);
 /* Wakes the readers of a storage whose history has grown. Skips readers that are woken already. */
 void kt_watchers_notify(struct kt_storage *storage);
-/* Ends all watches of a storage: after the events so far, or at once. */
+/* Ends all watches of a storage: after the events so far, or at once. A later change does not reach them. */
 void kt_watchers_close_all(struct kt_storage *storage);
 void kt_watchers_end_all(struct kt_storage *storage);
 

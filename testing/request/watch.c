@@ -210,10 +210,15 @@ static ki_status read_initial(kt_watch *watch, int64_t now_ms, ki_buffer *out, s
     return status;
 }
 
+/* Returns the next event of the watch; NULL if there is none yet, or none before its close. */
+static const kt_event *next_event(const kt_watch *watch) {
+    const kt_watcher *watcher = &watch->watcher;
+    return watcher->closed && watch->seq >= watcher->closed_seq ? NULL : kt_storage_event(watcher->storage, watch->seq);
+}
+
 static ki_status read_changes(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t limit) {
     const kt_event *event;
-    while (out->size < limit && !watch->shared &&
-           (event = kt_storage_event(watch->watcher.storage, watch->seq)) != NULL) {
+    while (out->size < limit && !watch->shared && (event = next_event(watch)) != NULL) {
         if (event->revision > watch->revision) { /* a watch from a future revision skips events before it */
             ki_status status = append_change(watch, event, now_ms, out);
             if (status)
@@ -267,7 +272,7 @@ ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t 
     }
     if (watch->watcher.ended)
         return KI_OK;
-    if (watch->shared || watch->initial || kt_storage_event(watch->watcher.storage, watch->seq)) {
+    if (watch->shared || watch->initial || next_event(watch)) {
         *ret_state = KT_WATCH_MORE;
         return KI_OK;
     }

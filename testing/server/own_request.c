@@ -4,9 +4,10 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/resource_table.h"
+#include "testing/cluster/write.h"
+#include "testing/values/json.h"
 
 #include <stdio.h>
-#include <yyjson.h>
 
 ki_status kt_check_resource(const ki_resource *resource, ki_error *err) {
     if (resource && ki_resource_is_complete(resource))
@@ -31,7 +32,25 @@ ki_status kt_request_target(ki_buffer *target, const ki_resource *resource, cons
     return target->failed;
 }
 
-ki_status kt_response_error(const kt_response *response, ki_error *err) {
+static void set_text(const ki_allocator *allocator, char *data, size_t size, ki_testing_text *ret_text) {
+    *ret_text = (ki_testing_text){ .data = data, .size = size, .owner = allocator };
+}
+
+static ki_status take_text(const ki_allocator *allocator, kt_response *response, ki_testing_text *ret_text) {
+    size_t size = 0;
+    if (!response->body.size) {
+        set_text(allocator, NULL, 0, ret_text);
+        return KI_OK;
+    }
+    char *data = ki_buffer_take(&response->body, &size);
+    if (!data)
+        return KI_ERR_NO_MEMORY;
+    set_text(allocator, data, size, ret_text);
+    return KI_OK;
+}
+
+/* Returns KI_OK for a successful response; otherwise KI_ERR_HTTP, and fills `err` from the response's Status. */
+static ki_status response_error(const kt_response *response, ki_error *err) {
     if (response->status < 300)
         return KI_OK;
     yyjson_doc *doc = response->body.size ? yyjson_read(response->body.data, response->body.size, 0) : NULL;
@@ -48,21 +67,86 @@ ki_status kt_response_error(const kt_response *response, ki_error *err) {
     return KI_ERR_HTTP;
 }
 
-static void set_text(const ki_allocator *allocator, char *data, size_t size, ki_testing_text *ret_text) {
-    *ret_text = (ki_testing_text){ .data = data, .size = size, .owner = allocator };
+ki_status kt_own_request(kt_cluster *cluster, const kt_request *request, int64_t now_ms, ki_testing_text *ret_body,
+                         ki_error *err) {
+    kt_response response;
+    if (kt_rest_handle(cluster, request, now_ms, &response))
+        return ki_error_no_memory(err, "responding to a request");
+    ki_status status = KI_OK;
+    if (response.watch) {
+        status = ki_error_set(err, KI_ERR_INVALID, "a watch has no complete response: %s", request->target);
+    } else {
+        status = response_error(&response, err);
+        if (ret_body && take_text(kt_cluster_allocator(cluster), &response, ret_body))
+            status = ki_error_no_memory(err, "responding to a request");
+    }
+    kt_response_free(&response);
+    return status;
 }
 
-ki_status kt_text_take(const ki_allocator *allocator, kt_response *response, ki_testing_text *ret_text) {
-    size_t size = 0;
-    if (!response->body.size) {
-        set_text(allocator, NULL, 0, ret_text);
-        return KI_OK;
+/* ---- changes of objects ---- */
+
+/* Makes the request for the object, or with `suffix` for its status. */
+static ki_status change_part(kt_cluster *cluster, const kt_object_change *change, const char *suffix, int64_t now_ms,
+                             ki_error *err) {
+    ki_buffer target;
+    ki_buffer_init(&target, kt_cluster_allocator(cluster), KT_TARGET_MAX);
+    ki_status status = kt_request_target(&target, change->resource, change->ns, change->name);
+    if (!status)
+        status = ki_buffer_append_string(&target, suffix);
+    if (status) {
+        status = ki_error_no_memory(err, "making a request");
+    } else {
+        const kt_request request = { .method = change->method,
+                                     .target = target.data,
+                                     .content_type = change->content_type,
+                                     .user_agent = "kinformer-testing",
+                                     .body = change->json };
+        status = kt_own_request(cluster, &request, now_ms, NULL, err);
     }
-    char *data = ki_buffer_take(&response->body, &size);
-    if (!data)
-        return KI_ERR_NO_MEMORY;
-    set_text(allocator, data, size, ret_text);
-    return KI_OK;
+    ki_buffer_free(&target);
+    return status;
+}
+
+/* Appends a patch that sets the status of `json`; nothing if `json` has none. */
+static ki_status append_status_patch(const ki_allocator *allocator, const kt_object_change *change, bool is_merge,
+                                     ki_buffer *out) {
+    yyjson_doc *doc = NULL;
+    ki_status status = kt_json_read(allocator, change->json, &doc, NULL);
+    yyjson_val *val = yyjson_obj_get(yyjson_doc_get_root(doc), "status");
+    if (val && (is_merge || !yyjson_is_null(val))) {
+        ki_buffer_append_string(out, is_merge ? "{\"status\":" : "[{\"op\":\"add\",\"path\":\"/status\",\"value\":");
+        kt_json_append(out, val);
+        ki_buffer_append_string(out, is_merge ? "}" : "}]");
+    }
+    yyjson_doc_free(doc);
+    return status == KI_ERR_NO_MEMORY ? status : out->failed; /* the request reports invalid JSON */
+}
+
+ki_status kt_own_change(kt_cluster *cluster, const kt_object_change *change, int64_t now_ms, ki_error *err) {
+    const kt_storage *storage = kt_storage_of(cluster, change->resource);
+    const ki_allocator *allocator = kt_cluster_allocator(cluster);
+    bool is_merge = strcmp(change->method, "PATCH") == 0;
+    kt_object_change of_status = *change;
+    ki_buffer patch;
+    ki_buffer_init(&patch, allocator, 0);
+    ki_status status = KI_OK;
+    if (storage && kt_write_has_status(storage->info))
+        status = append_status_patch(allocator, change, is_merge, &patch);
+    if (status)
+        status = ki_error_no_memory(err, "making a request");
+    of_status.method = "PATCH";
+    of_status.content_type = is_merge ? "application/merge-patch+json" : "application/json-patch+json";
+    of_status.json = (ki_str){ patch.data, patch.size };
+    if (!status && patch.size)
+        status = change_part(cluster, &of_status, "/status?dryRun=All", now_ms, err);
+    if (!status)
+        status = change_part(cluster, change, "", now_ms, err);
+    /* The first request can have removed an object that was being deleted. */
+    if (!status && patch.size && !kt_cluster_get(cluster, change->resource, change->ns, change->name, &(ki_str){ 0 }))
+        status = change_part(cluster, &of_status, "/status", now_ms, err);
+    ki_buffer_free(&patch);
+    return status;
 }
 
 ki_status kt_text_copy(const ki_allocator *allocator, ki_str text, ki_testing_text *ret_text) {

@@ -11,11 +11,26 @@
 ki_status kt_check_resource(const ki_resource *resource, ki_error *err);
 /* Appends the path of a resource's collection, or of one object. Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT. */
 ki_status kt_request_target(ki_buffer *target, const ki_resource *resource, const char *ns, const char *name);
-/* Returns KI_OK for a successful response; otherwise KI_ERR_HTTP, and fills `err` from the response's Status. */
-ki_status kt_response_error(const kt_response *response, ki_error *err);
-/* Set `*ret_text` to the response's body, or to a copy of `text`. `allocator` must outlive it. Errors:
- * KI_ERR_NO_MEMORY. */
-ki_status kt_text_take(const ki_allocator *allocator, kt_response *response, ki_testing_text *ret_text);
+/* Makes a request. Sets `*ret_body` to the body of the response, also of an error response; `ret_body` may be NULL.
+ * Caller holds the cluster. Errors: KI_ERR_HTTP, KI_ERR_INVALID (a watch), KI_ERR_NO_MEMORY. */
+ki_status kt_own_request(kt_cluster *cluster, const kt_request *request, int64_t now_ms, ki_testing_text *ret_body,
+                         ki_error *err);
+
+/* A PUT or PATCH of an object. All members are borrowed. */
+typedef struct kt_object_change {
+    const char *method;
+    const ki_resource *resource;
+    const char *ns;
+    const char *name;
+    const char *content_type;
+    ki_str json;
+} kt_object_change;
+
+/* Makes the request. If the object's status is a subresource and `json` has a status, also makes the request for the
+ * status; an error leaves the object unchanged. Caller holds the cluster. Errors: as kt_own_request. */
+ki_status kt_own_change(kt_cluster *cluster, const kt_object_change *change, int64_t now_ms, ki_error *err);
+
+/* Sets `*ret_text` to a copy of `text`. `allocator` must outlive it. Errors: KI_ERR_NO_MEMORY. */
 ki_status kt_text_copy(const ki_allocator *allocator, ki_str text, ki_testing_text *ret_text);
 
 #endif

@@ -267,25 +267,9 @@ ki_status ki_testing_server_request(ki_testing_server *server, const char *metho
                                  .content_type = content_type ? content_type : "application/json",
                                  .user_agent = "kinformer-testing",
                                  .body = { json, json && !size ? strlen(json) : size } };
-    kt_response response;
-
     lock(server);
-    ki_status status = kt_rest_handle(server->cluster, &request, now_ms(server), &response);
-    if (!status && response.watch) {
-        kt_response_free(&response);
-        unlock(server);
-        return ki_error_set(err, KI_ERR_INVALID, "a watch has no complete response: %s", target);
-    }
+    ki_status status = kt_own_request(server->cluster, &request, now_ms(server), ret_body, err);
     unlock(server);
-    if (status)
-        return ki_error_no_memory(err, "responding to a request");
-    status = kt_response_error(&response, err);
-    if (ret_body && (!status || status == KI_ERR_HTTP)) {
-        ki_status taken = kt_text_take(&server->allocator, &response, ret_body);
-        if (taken)
-            status = ki_error_no_memory(err, "responding to a request");
-    }
-    kt_response_free(&response);
     return status;
 }
 
@@ -311,6 +295,25 @@ static ki_status make_request(ki_testing_server *server, const char *method, con
     return status;
 }
 
+/* Replaces or patches an object and, if `json` has a status that the main request leaves out, its status. */
+static ki_status change_object(ki_testing_server *server, const char *method, const ki_resource *resource,
+                               const char *namespace_name, const char *name, const char *content_type, const char *json,
+                               size_t size, ki_error *err) {
+    if (!server)
+        return kt_no_server(err);
+    ki_status status = kt_check_resource(resource, err);
+    if (status)
+        return status;
+    if (!json || !name || !name[0])
+        return ki_error_set(err, KI_ERR_INVALID, "a change of an object needs its name and JSON");
+    const ki_str text = { json, size ? size : strlen(json) };
+    const kt_object_change change = { method, resource, namespace_name, name, content_type, text };
+    lock(server);
+    status = kt_own_change(server->cluster, &change, now_ms(server), err);
+    unlock(server);
+    return status;
+}
+
 /* Makes a request for one object. Fails for an empty name, which would mean the collection. */
 static ki_status object_request(ki_testing_server *server, const char *method, const ki_resource *resource,
                                 const char *namespace_name, const char *name, const char *content_type,
@@ -327,13 +330,13 @@ ki_status ki_testing_server_create(ki_testing_server *server, const ki_resource 
 
 ki_status ki_testing_server_replace(ki_testing_server *server, const ki_resource *resource, const char *namespace_name,
                                     const char *name, const char *json, size_t size, ki_error *err) {
-    return object_request(server, "PUT", resource, namespace_name, name, NULL, json, size, err);
+    return change_object(server, "PUT", resource, namespace_name, name, "application/json", json, size, err);
 }
 
 ki_status ki_testing_server_patch(ki_testing_server *server, const ki_resource *resource, const char *namespace_name,
                                   const char *name, const char *json, size_t size, ki_error *err) {
-    return object_request(server, "PATCH", resource, namespace_name, name, "application/merge-patch+json", json, size,
-                          err);
+    return change_object(server, "PATCH", resource, namespace_name, name, "application/merge-patch+json", json, size,
+                         err);
 }
 
 ki_status ki_testing_server_delete(ki_testing_server *server, const ki_resource *resource, const char *namespace_name,

@@ -345,6 +345,66 @@ static void a_watch_ends_when_its_time_is_over_or_the_server_closes_it(void **st
     close(fd);
 }
 
+static void a_change_right_after_the_watches_are_closed_does_not_reach_them(void **state) {
+    (void)state;
+    enum {
+        ROUNDS = 10
+    };
+    int fds[ROUNDS];
+    start(NULL);
+    for (int i = 0; i < ROUNDS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "late-%d", i);
+        fds[i] = connect_to_server();
+        open_watch(fds[i]);
+        ki_testing_server_close_watches(server);
+        put_config_map(name, 10);
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        char *rest = read_until(fds[i], "0\r\n\r\n");
+        assert_null(strstr(rest, "late-"));
+        free(rest);
+        close(fds[i]);
+    }
+}
+
+static void a_status_in_a_patch_or_a_replacement_is_written(void **state) {
+    (void)state;
+    static const char pod[] =
+        "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}";
+    ki_testing_text text = KI_TESTING_TEXT_INIT;
+    ki_error err = KI_ERROR_INIT;
+    start(NULL);
+    assert_int_equal(ki_testing_server_create(server, KI_PODS, "default", pod, 0, NULL), KI_OK);
+    assert_int_equal(ki_testing_server_patch(
+                         server, KI_PODS, "default", "web",
+                         "{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"status\":{\"phase\":\"Running\"}}", 0, NULL),
+                     KI_OK);
+    assert_int_equal(ki_testing_server_get(server, KI_PODS, "default", "web", &text, NULL), KI_OK);
+    assert_has(text.data, "\"phase\":\"Running\"");
+    assert_has(text.data, "\"a\":\"b\"");
+
+    char *changed = strdup(text.data); /* with the resource version that it was read with */
+    memcpy(strstr(changed, "\"Running\""), "\"Unknown\"", 9);
+    ki_testing_text_clear(&text);
+    assert_int_equal(ki_testing_server_replace(server, KI_PODS, "default", "web", changed, 0, &err), KI_OK);
+    assert_int_equal(ki_testing_server_get(server, KI_PODS, "default", "web", &text, NULL), KI_OK);
+    assert_has(text.data, "\"phase\":\"Unknown\"");
+    ki_testing_text_clear(&text);
+
+    /* An error changes neither part. */
+    uint64_t revision = ki_testing_server_revision(server);
+    assert_int_equal(ki_testing_server_patch(server, KI_PODS, "default", "web",
+                                             "{\"metadata\":{\"labels\":{\"a\":\"c\"}},\"status\":{\"phase\":5}}", 0,
+                                             NULL),
+                     KI_ERR_HTTP);
+    memcpy(strstr(changed, "\"Unknown\""), "\"Running\"", 9);
+    assert_int_equal(ki_testing_server_replace(server, KI_PODS, "default", "web", changed, 0, &err), KI_ERR_HTTP);
+    assert_int_equal(err.http_status, 409); /* `changed` is out of date */
+    assert_int_equal(ki_testing_server_revision(server), revision);
+    free(changed);
+}
+
 static void a_server_that_ends_sends_what_has_happened_first(void **state) {
     (void)state;
     start(NULL);
@@ -562,6 +622,8 @@ int main(void) {
         TEST(an_object_larger_than_a_block_comes_whole),
         TEST(every_watcher_gets_the_change),
         TEST(a_watch_ends_when_its_time_is_over_or_the_server_closes_it),
+        TEST(a_change_right_after_the_watches_are_closed_does_not_reach_them),
+        TEST(a_status_in_a_patch_or_a_replacement_is_written),
         TEST(a_server_that_ends_sends_what_has_happened_first),
         TEST(a_watch_from_before_the_compaction_is_expired),
         TEST(it_listens_where_it_is_configured_and_prints_where),

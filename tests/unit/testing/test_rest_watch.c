@@ -182,6 +182,18 @@ static void a_restart_ends_watches_cleanly(void **state) {
     kt_response_free(&response);
 }
 
+static void a_watch_that_was_closed_gets_no_later_change(void **state) {
+    (void)state;
+    kt_response response;
+    kt_watch *watch = rest_watch_open(&server, PODS "?watch=1&resourceVersion=6", &response);
+    kt_cluster_close_watches(server.cluster);
+    change_things();
+    kt_cluster_close_watches(server.cluster);
+    assert_int_equal(rest_watch_read(&server, watch), KT_WATCH_ENDED);
+    assert_string_equal(events(), "ADDED p2 7; ");
+    kt_response_free(&response);
+}
+
 static void a_place_that_is_compacted_is_reported_once(void **state) {
     (void)state;
     kt_response early, late, slow;
@@ -345,6 +357,7 @@ int main(void) {
         REST_TEST_WITH(start, a_watch_from_the_future_has_no_bookmark_until_its_time_has_come),
         REST_TEST_WITH(start, a_watch_ends_at_its_timeout),
         REST_TEST_WITH(start, a_restart_ends_watches_cleanly),
+        REST_TEST_WITH(start, a_watch_that_was_closed_gets_no_later_change),
         REST_TEST_WITH(start, a_place_that_is_compacted_is_reported_once),
         REST_TEST_WITH(start, a_revision_from_the_future_waits_or_is_too_large),
         REST_TEST_WITH(start, a_watch_is_woken_once_until_it_has_read_all),
