@@ -217,10 +217,7 @@ static ki_version_wait *new_wait(const ki_allocator *allocator, const char *key,
 }
 
 static int64_t deadline_of(const ki_informer *informer, int64_t timeout_ms) {
-    int64_t now = ki_engine_now(informer->engine);
-    if (timeout_ms < 0 || timeout_ms > (INT64_MAX - now) / KI_MILLISECONDS(1))
-        return INT64_MAX;
-    return now + KI_MILLISECONDS(timeout_ms);
+    return ki_time_after_ms(ki_engine_now(informer->engine), timeout_ms);
 }
 
 ki_status ki_informer_wait_for_version_async(ki_informer *informer, const char *key, const char *resource_version,

@@ -8,10 +8,7 @@ bool ki_informer_has_synced(const ki_informer *informer) {
 }
 
 int64_t ki_deadline_of_timeout(int64_t timeout_ms) {
-    int64_t now = ki_monotonic_now();
-    if (timeout_ms < 0 || timeout_ms > (INT64_MAX - now) / KI_MILLISECONDS(1))
-        return INT64_MAX;
-    return now + KI_MILLISECONDS(timeout_ms);
+    return ki_time_after_ms(ki_monotonic_now(), timeout_ms);
 }
 
 ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, ki_error *err) {

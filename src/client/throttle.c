@@ -9,8 +9,7 @@ static void set_timer(ki_throttle *throttle) {
         return;
     }
     int64_t now = ki_engine_now(throttle->engine);
-    int64_t wait = ki_limiter_wait(&throttle->limiter, now, 0);
-    ki_timer_set(&throttle->timer, wait < INT64_MAX - now ? now + wait : INT64_MAX);
+    ki_timer_set(&throttle->timer, ki_time_after(now, ki_limiter_wait(&throttle->limiter, now, 0)));
 }
 
 static void unlink_ticket(ki_throttle *throttle, ki_ticket *ticket) {

@@ -563,8 +563,7 @@ static ki_status drive_for(ki_engine *engine, const bool *done, int64_t deadline
 }
 
 ki_status ki_engine_await(ki_engine *engine, const bool *done, int64_t timeout_ns, bool may_drive, ki_error *err) {
-    int64_t now = ki_monotonic_now();
-    int64_t deadline = timeout_ns >= 0 && timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
+    int64_t deadline = timeout_ns < 0 ? INT64_MAX : ki_time_after(ki_monotonic_now(), timeout_ns);
     ki_status status = KI_OK;
     if (ki_engine_on_loop(engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "waiting on the loop's own thread");

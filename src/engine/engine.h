@@ -21,6 +21,17 @@ int64_t ki_engine_now(const ki_engine *engine);
 /* Reads the same clock now, also on the loop: for code that must not use a time from before a pause. Any thread. */
 int64_t ki_engine_clock(const ki_engine *engine);
 #define KI_MILLISECONDS(n) ((int64_t)(n)*1000000)
+
+/* Returns the time `delay` nanoseconds (0 or more) after `now`, which may be negative; INT64_MAX if that is too late. */
+static inline int64_t ki_time_after(int64_t now, int64_t delay) {
+    return now > 0 && delay > INT64_MAX - now ? INT64_MAX : now + delay;
+}
+/* The same with a timeout in milliseconds; below 0: INT64_MAX, no timeout. */
+static inline int64_t ki_time_after_ms(int64_t now, int64_t timeout_ms) {
+    if (timeout_ms < 0 || timeout_ms > INT64_MAX / KI_MILLISECONDS(1))
+        return INT64_MAX;
+    return ki_time_after(now, KI_MILLISECONDS(timeout_ms));
+}
 #define KI_SECONDS(n) ((int64_t)(n)*1000000000)
 
 /* Returns the wall clock in nanoseconds since 1970, for timestamps in objects. It can jump: never use it for delays.

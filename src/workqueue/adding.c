@@ -82,7 +82,7 @@ static void put_in_order(ki_workqueue *queue, ki_work_item *item, const addition
         return;
     }
     item->sequence = queue->next_sequence++;
-    wait_until(queue, item, add->delay_ns < KI_WORK_NEVER - now ? now + add->delay_ns : KI_WORK_NEVER, after);
+    wait_until(queue, item, ki_time_after(now, add->delay_ns), after);
 }
 
 /* As in controller-runtime, a key is either queued or waits. Adding it again keeps the earliest time and the highest priority. */
@@ -100,7 +100,7 @@ static void put_by_priority(ki_workqueue *queue, ki_work_item *item, const addit
     if (item->is_dirty)
         return;
     if (add->delay_ns > 0) {
-        wait_until(queue, item, add->delay_ns < KI_WORK_NEVER - now ? now + add->delay_ns : KI_WORK_NEVER, after);
+        wait_until(queue, item, ki_time_after(now, add->delay_ns), after);
         return;
     }
     if (item->is_waiting) {

@@ -69,10 +69,7 @@ void ki_work_unlock(ki_workqueue *queue, ki_work_after *after) {
 }
 
 int64_t ki_work_deadline(int64_t timeout_ms) {
-    if (timeout_ms < 0)
-        return INT64_MAX;
-    int64_t now = ki_monotonic_now(), timeout = ki_work_delay_ns(timeout_ms);
-    return timeout < INT64_MAX - now ? now + timeout : INT64_MAX;
+    return ki_time_after_ms(ki_monotonic_now(), timeout_ms);
 }
 
 /* --- lists ----------------------------------------------------------------------------------------------------------------------- */

@@ -428,6 +428,33 @@ static void an_add_without_memory_leaves_the_queue_as_it_was(void **state) {
     }
 }
 
+static int64_t negative_now(void *user) {
+    return *(const int64_t *)user;
+}
+
+static void a_clock_may_be_negative(void **state) {
+    (void)state;
+    int64_t now = -KI_SECONDS(1000);
+    ki_engine *engine = NULL;
+    ki_workqueue *queue = NULL;
+    const ki_clock clock = { .now = negative_now, .user = &now };
+    for (int by_priority = 0; by_priority < 2; by_priority++) {
+        assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock), &engine, NULL), KI_OK);
+        assert_int_equal(ki_workqueue_new(engine, &KI_WORKQUEUE_OPTIONS(.by_priority = by_priority), &queue, NULL),
+                         KI_OK);
+        assert_int_equal(ki_workqueue_add_after(queue, "soon", 10), KI_OK);
+        assert_int_equal(ki_workqueue_add_after(queue, "never", INT64_MAX), KI_OK);
+        now += KI_MILLISECONDS(10);
+        assert_int_equal(ki_engine_step(engine, 0, NULL), KI_OK);
+        const char *key = ki_workqueue_get(queue, 0, NULL);
+        assert_string_equal(key ? key : "", "soon");
+        assert_int_equal(ki_workqueue_done(queue, key), KI_OK);
+        assert_null(ki_workqueue_get(queue, 0, NULL));
+        ki_workqueue_free(queue);
+        ki_engine_free(engine);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_handed_out_in_the_order_of_arrival),
@@ -454,6 +481,7 @@ int main(void) {
         cmocka_unit_test(a_program_without_threads_takes_keys_on_the_loop),
         cmocka_unit_test(on_ready_is_called_when_the_first_key_comes_and_at_the_end),
         cmocka_unit_test(an_add_without_memory_leaves_the_queue_as_it_was),
+        cmocka_unit_test(a_clock_may_be_negative),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
