@@ -28,6 +28,7 @@ KI_BEGIN_DECLS
 typedef struct ki_client ki_client;
 typedef struct ki_response ki_response;               /* a response; immutable and reference-counted */
 typedef struct ki_pending_request ki_pending_request; /* a request that was sent and can be cancelled */
+typedef struct ki_term ki_term;                       /* a term of leadership (ki_reconcile_term) */
 
 enum {
     KI_CLIENT_TIMEOUT_MS = 30000,       /* time limit of a request that names none */
@@ -148,6 +149,9 @@ typedef struct ki_request_options {
     /* Functions that wait store an error response here, which the caller frees with ki_error_response_free. Not changed
      * without an error response. NULL: not stored. */
     ki_error_response **ret_error_response;
+    /* The term of leadership that the request belongs to. When the term ends, the request ends with KI_ERR_CANCELLED.
+     * NULL: that of the reconcile that the calling thread is inside, if any (controller.h). */
+    const ki_term *term;
 } ki_request_options;
 
 #define KI_REQUEST_OPTIONS(...) ((ki_request_options){ .size = sizeof(ki_request_options), __VA_ARGS__ })
@@ -203,7 +207,7 @@ KI_API void ki_pending_request_free(ki_pending_request *request);
  * (see ki_error_is_conflict and the like); KI_ERR_TIMEOUT (at once if the rate limit would delay the request
  * past its time limit), KI_ERR_CONNECT, KI_ERR_TLS, KI_ERR_UNEXPECTED_EOF, KI_ERR_PROTOCOL, KI_ERR_LIMIT (the response
  * is too large), KI_ERR_DEADLOCK (called on the loop), KI_ERR_STATE (no thread drives the program's engine),
- * KI_ERR_CANCELLED (the engine has ended). */
+ * KI_ERR_CANCELLED (the engine has ended, or the request's term of leadership). */
 KI_API KI_MUST_CHECK ki_status ki_client_do(ki_client *client, const ki_client_request *request,
                                             ki_response **ret_response, ki_error *err);
 

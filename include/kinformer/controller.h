@@ -21,6 +21,13 @@
  * More workers do not raise the limit. A controller with many objects sets requests_per_second and request_burst in
  * KI_FACTORY_OPTIONS.
  *
+ * Leadership: with an elector, the requests of a reconcile belong to the term in which the reconcile began. Once this
+ * process no longer leads, none of them is sent any more, and each that waits for the rate limit, for a retry or for a
+ * response ends with KI_ERR_CANCELLED; what is on the wire by then can still arrive. This holds for the requests that
+ * the reconcile function makes, and for those that the callback of such a request makes. What the program has to do: a
+ * deferred reconcile that makes a request anywhere else, on a thread of its own or in a timer, names its term:
+ * KI_REQUEST_OPTIONS(.term = ki_reconcile_term(call)).
+ *
  * Lack of memory: a key that cannot be queued is queued later. A deletion can be lost, with a log message, if memory
  * does not even suffice to remember the object; each watch has memory for 256 objects reserved. */
 #ifndef KINFORMER_CONTROLLER_H
@@ -74,9 +81,13 @@ KI_API void ki_reconcile_finish(ki_reconcile *call, const ki_error *cause);
 KI_API const char *ki_reconcile_key(const ki_reconcile *call);
 /* Returns the controller. Ownership: borrowed. */
 KI_API ki_controller *ki_reconcile_controller(const ki_reconcile *call);
-/* Returns true if the controller is stopping, or if this process no longer leads. A long reconcile should check this
- * and end early. Threads: any. */
+/* Returns true if the controller is stopping, or if the term in which the reconcile began has ended. A long reconcile
+ * should check this and end early. Threads: any. */
 KI_API bool ki_reconcile_is_cancelled(const ki_reconcile *call);
+/* Returns the term of leadership in which the reconcile began, for ki_request_options.term (see the top). Without an
+ * elector such requests belong to no term.
+ * Ownership: borrowed until the reconcile ends. Threads: any. */
+KI_API const ki_term *ki_reconcile_term(const ki_reconcile *call);
 
 /* ---- new, stop, free ---- */
 

@@ -15,17 +15,24 @@
  * lease_duration / renew_deadline (15 s / 10 s = 1.5; a clock that is 10 % fast and one that is 10 % slow: 1.22).
  *
  * What is not guaranteed:
- *   - A process may be suspended between ki_elector_is_leader and its next write. The write can then arrive while
- *     another process leads. To prevent this, send a resourceVersion with each write to the API server, which rejects
- *     an old version. Send ki_elector_fencing_token to any other server, which must reject lower tokens.
+ *   - A write that was sent before the end of a term can arrive while another process leads: it may be on the wire for
+ *     any time, and a process may be suspended between ki_elector_is_leader and its write. To prevent this, send a
+ *     resourceVersion with each write to the API server, which rejects an old version. Send ki_elector_fencing_token to
+ *     any other server, which must reject lower tokens. The requests of a controller's reconciles that were not sent
+ *     before the end of the term are never sent (controller.h).
  *   - The clock is the engine's. CLOCK_MONOTONIC, the default, continues while a process is stopped, but not while the
  *     machine is suspended: after the resume a process may consider itself the leader for the rest of its renew
  *     deadline. On such machines use a ki_clock that reads CLOCK_BOOTTIME. A clock of a virtual machine may miss the
  *     time for which the hypervisor paused the machine.
- *   - If somebody deletes or edits the Lease while a process leads, any process that has not seen the Lease before can
- *     take it. The leader notices at its next renewal.
+ *   - If somebody deletes the Lease while a process leads, a candidate that has not seen the Lease before creates it at
+ *     once, as each candidate of client-go does. A candidate of kinformer that has seen it waits until its
+ *     leaseDurationSeconds have passed since the last change that it saw (but its own lease_duration_ms if they are more
+ *     than an hour). If somebody clears holderIdentity, or shortens leaseDurationSeconds, any candidate can take the
+ *     Lease at its next try. The old leader notices at its next renewal, so two processes lead for up to
+ *     retry_period_ms, or until the old leader's renew deadline if it does not reach the server.
  *
- * The program's own threads. A controller with an elector ends its reconciles before the Lease is released. The elector
+ * The program's own threads. The Lease is released only when all reconciles of controllers with this elector have
+ * ended; else it expires. The elector
  * does not know about other threads. A program with such workers, for instance of a ki_workqueue, uses
  * ki_factory_start, waits for its signal (sigwait; the library's threads block all signals), ends its workers
  * (ki_workqueue_shut_down_with_drain, then join), and only then calls ki_factory_stop. Each worker checks
@@ -69,8 +76,9 @@ typedef struct ki_elector_options {
     int64_t lease_duration_ms;  /* 0: KI_LEASE_DURATION_MS; rounded up to seconds in the Lease */
     int64_t renew_deadline_ms;  /* 0: KI_RENEW_DEADLINE_MS; must be less than lease_duration_ms */
     int64_t retry_period_ms;    /* 0: KI_RETRY_PERIOD_MS; 1.2 times this must be less than renew_deadline_ms */
-    bool release_on_stop;       /* release the Lease at a stop, so that another process can lead at once */
-    const char *labels;         /* labels that the elector sets on the Lease, as a JSON map of strings; NULL: none */
+    /* Release the Lease at a stop, so that another process can lead at once; not while a reconcile of a controller runs. */
+    bool release_on_stop;
+    const char *labels; /* labels that the elector sets on the Lease, as a JSON map of strings; NULL: none */
     ki_elector_callbacks callbacks;
     void *user; /* of the callbacks */
 } ki_elector_options;
@@ -94,7 +102,7 @@ KI_API void ki_elector_free(ki_elector *elector);
 
 /* Stops competing. The loop calls on_stopped_leading; with `release_on_stop` it then releases the Lease within
  * `renew_deadline_ms`, unless another process holds it. Unlike a stop of the factory, this function does not wait for
- * reconciles: first end everything that works only while this process leads. Repeatable. Threads: any. Blocks: no. */
+ * reconciles: if one runs, the Lease is not released, and expires. Repeatable. Threads: any. Blocks: no. */
 KI_API void ki_elector_stop(ki_elector *elector);
 
 /* Returns true while this process leads. Reads the clock at each call (see the guarantee at the top). Threads: any.
@@ -102,7 +110,8 @@ KI_API void ki_elector_stop(ki_elector *elector);
 KI_API bool ki_elector_is_leader(const ki_elector *elector);
 
 /* Returns the fencing token of this process's leadership, the leaseTransitions of the Lease when this process acquired
- * it; -1 if this process does not lead. A later leader has a higher token. If the Lease is deleted, or its
+ * it; -1 if this process does not lead. A later leader has a higher token. A leader that creates its deleted Lease again
+ * raises its token within the term. If the Lease is deleted, or its
  * leaseTransitions is lowered, a process that has seen the higher number continues from the higher number. Other
  * processes start from the number in the Lease, or from 0. Threads: any. Blocks: no. */
 KI_API int64_t ki_elector_fencing_token(const ki_elector *elector);

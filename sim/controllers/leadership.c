@@ -1,6 +1,7 @@
 /* leadership.c: the oracle of leader election: never two leaders, callbacks in pairs and in order, fencing tokens that grow. */
 #include "sim/controllers/world.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,6 +44,21 @@ void ctl_leadership_count_request(ctl_process *process) {
     if (++process->lease_requests > max_requests)
         ctl_fail(process->world, "process %u: %u requests for the Lease in %d s", process->index,
                  process->lease_requests, WINDOW_S);
+}
+
+/* Fails the run if a write of a reconcile is sent when its term is over. What was sent before can still arrive. */
+void ctl_leadership_check_write(ctl_process *process, uint64_t term, int64_t sent_at) {
+    bool is_in_term = process->term == term && ki_elector_is_leader(process->elector);
+    if (!is_in_term && sent_at == ctl_process_now(process))
+        ctl_fail(process->world, "process %u: a write of term %" PRIu64 " was sent after the end of the term",
+                 process->index, term);
+}
+
+/* Fails the run if the Lease is released while a reconcile runs. */
+void ctl_leadership_check_release(ctl_process *process) {
+    if (process->running_count)
+        ctl_fail(process->world, "process %u: releases the Lease while %u reconciles run", process->index,
+                 process->running_count);
 }
 
 static bool is_suspended(const ctl_process *process) {
@@ -103,6 +119,7 @@ static void on_started(ki_elector *elector, void *user) {
     check_other_leaders(process);
     check_token(process);
     process->is_leading = true;
+    process->term = ++world->leadership.terms;
     process->leading_since = world->now;
     process->disturbed_at = world->now;
     for (unsigned i = 0; i < CTL_MAX_PARENTS; i++)

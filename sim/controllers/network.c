@@ -381,6 +381,17 @@ static void pause_mid_step(ctl_process *process) {
     ctl_world_pause_mid_step(process->world, process, length);
 }
 
+/* The oracles of what a process sends. */
+static void check_sent(ctl_process *process, const kt_memory_call *call, const ctl_request *request) {
+    const char *term = strstr(request->target, "term=");
+    if (request->is_lease)
+        ctl_leadership_count_request(process);
+    if (request->is_lease && request->is_write && strstr(request->body, "\"holderIdentity\":\"\""))
+        ctl_leadership_check_release(process);
+    if (term)
+        ctl_leadership_check_write(process, strtoull(term + 5, NULL, 10), kt_memory_call_sent_at(call));
+}
+
 static void serve(kt_memory_call *call, const ki_request *sent, void *user) {
     ctl_process *process = user;
     ctl_world *world = process->world;
@@ -391,8 +402,7 @@ static void serve(kt_memory_call *call, const ki_request *sent, void *user) {
         pause_mid_step(process);
     ctl_request *request = new_request(process, call, sent);
     kt_memory_call_set_user(call, request);
-    if (request->is_lease)
-        ctl_leadership_count_request(process);
+    check_sent(process, call, request);
     request->latency =
         sim_between(&world->network.random, 0, world->now < world->network.slow_until ? 3000 : 30) * SIM_MILLISECOND;
     CTL_TRACE(world, "process %u: request %" PRIu64 ": %s %s %.*s", process->index, request->number, request->method,

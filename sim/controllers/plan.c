@@ -139,6 +139,9 @@ static void make_program(ctl_plan *plan, sim_random *random) {
     plan->external_add_percent = sim_chance(random, 60) ? 0 : (unsigned)sim_between(random, 10, 100);
     plan->ownerless_percent = sim_chance(random, 70) ? 0 : (unsigned)sim_between(random, 5, 30);
     plan->has_memory_faults = sim_chance(random, 25);
+    plan->requests_per_second = sim_chance(random, 70) ? 0 : (int)sim_between(random, 1, 10);
+    plan->request_burst = (int)sim_between(random, 1, 10);
+    plan->stop_timeout_ms = sim_chance(random, 60) ? 0 : sim_between(random, 1, 5000);
 }
 
 static void make_cluster(ctl_plan *plan, sim_random *random) {
@@ -190,9 +193,10 @@ void ctl_plan_print(const ctl_plan *plan) {
                (double)(plan->process[i].rate - CTL_MILLION) / 10000, plan->process[i].wall_skew / SIM_SECOND,
                plan->process[i].jitter / SIM_MILLISECOND);
     printf("  controller: %d workers, max_work %d, backoff %" PRId64 " to %" PRId64 " ms, resync %" PRId64
-           " ms, requests of %" PRId64 " ms%s%s%s%s%s%s%s\n",
+           " ms, requests of %" PRId64 " ms, %d a second, stop timeout %" PRId64 " ms%s%s%s%s%s%s%s\n",
            plan->workers, plan->max_work, plan->backoff_ms, plan->max_backoff_ms, plan->resync_ms,
-           plan->call_timeout_ms, text_if(plan->no_priority, ", no priority"),
+           plan->call_timeout_ms, plan->requests_per_second, plan->stop_timeout_ms,
+           text_if(plan->no_priority, ", no priority"),
            text_if(plan->has_generation_predicate, ", generation predicate"),
            text_if(plan->maps_children, ", map function"), text_if(plan->any_owner, ", any_owner"),
            text_if(plan->in_order, ", in_order"), text_if(plan->no_streaming_list, ", no streaming lists"),

@@ -73,12 +73,14 @@ typedef struct ctl_plan {
     bool no_priority, has_generation_predicate, maps_children, any_owner;
     bool no_streaming_list, in_order;
     int64_t resync_ms;
-    int64_t backoff_ms, max_backoff_ms; /* of failed keys */
-    int64_t call_timeout_ms;            /* of the reconciles' requests */
-    unsigned error_percent;             /* reconciles that fail without a cause */
-    unsigned slow_percent;              /* deferred reconciles that finish up to 4 s after their work */
-    unsigned external_add_percent;      /* writes of users that are followed by an add to a process's work queue */
-    unsigned ownerless_percent;         /* manual writes that make a child without an owner */
+    int64_t backoff_ms, max_backoff_ms;     /* of failed keys */
+    int requests_per_second, request_burst; /* the client's rate limit; 0: none */
+    int64_t stop_timeout_ms;                /* of the controller; 0: the default, 30 s */
+    int64_t call_timeout_ms;                /* of the reconciles' requests */
+    unsigned error_percent;                 /* reconciles that fail without a cause */
+    unsigned slow_percent;                  /* deferred reconciles that finish up to 4 s after their work */
+    unsigned external_add_percent;          /* writes of users that are followed by an add to a process's work queue */
+    unsigned ownerless_percent;             /* manual writes that make a child without an owner */
     /* the cluster */
     size_t compact_after; /* events; 0: never */
     bool no_watch_list;

@@ -58,7 +58,9 @@ static ki_status make_engine(ctl_process *process, ki_error *err) {
 
 static ki_status make_informers(ctl_process *process, ki_error *err) {
     const ctl_plan *plan = &process->world->plan;
-    ki_factory_options options = KI_FACTORY_OPTIONS(.engine = process->engine, .transport = process->transport);
+    ki_factory_options options =
+        KI_FACTORY_OPTIONS(.engine = process->engine, .transport = process->transport,
+                           .requests_per_second = plan->requests_per_second, .request_burst = plan->request_burst);
     ki_informer_options of_parents =
         KI_INFORMER_OPTIONS(.view = ctl_parent_fields, .no_streaming_list = plan->no_streaming_list,
                             .in_order = plan->in_order, .resync_ms = plan->resync_ms);
@@ -94,12 +96,12 @@ static ki_status make_elector(ctl_process *process, ki_error *err) {
 static ki_status make_controller(ctl_process *process, ki_error *err) {
     const ctl_plan *plan = &process->world->plan;
     const ki_rate_limit limits[] = { KI_RATE_LIMIT_EXPONENTIAL(plan->backoff_ms, plan->max_backoff_ms) };
-    ki_status status =
-        ki_controller_new(process->factory,
-                          &KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = ctl_reconcile, .user = process,
-                                                 .workers = plan->workers, .rate_limits = limits, .rate_limit_count = 1,
-                                                 .no_priority = plan->no_priority, .elector = process->elector),
-                          &process->controller, err);
+    ki_status status = ki_controller_new(
+        process->factory,
+        &KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = ctl_reconcile, .user = process, .workers = plan->workers,
+                               .rate_limits = limits, .rate_limit_count = 1, .no_priority = plan->no_priority,
+                               .stop_timeout_ms = plan->stop_timeout_ms, .elector = process->elector),
+        &process->controller, err);
     return status ? status : ctl_watches_add(process, err);
 }
 
@@ -243,7 +245,8 @@ static void check_stop(ctl_process *process) {
     ctl_world *world = process->world;
     int64_t length = ctl_process_now(process) - process->stop_began_at;
     if (have_informers_stopped(process)) {
-        if (process->running_count && length < 29 * SIM_SECOND) /* before the controller's stop timeout of 30 s */
+        int64_t timeout_ms = world->plan.stop_timeout_ms ? world->plan.stop_timeout_ms : 30000;
+        if (process->running_count && length < timeout_ms * SIM_MILLISECOND)
             ctl_fail(world, "process %u: stopped before %u reconciles had ended", process->index,
                      process->running_count);
         CTL_TRACE(world, "process %u: has stopped", process->index);

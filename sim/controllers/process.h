@@ -70,6 +70,7 @@ struct ctl_process {
     ki_controller *controller;
     ki_event_recorder *recorder;
     char identity[32];
+    uint64_t term;   /* number of the last term in which this process led */
     bool is_leading; /* on_started_leading was called, and on_stopped_leading was not called after it */
     int64_t leading_since;
     int64_t lease_requests_since; /* the process's time, ns */
@@ -122,5 +123,9 @@ void ctl_recorder_check(ctl_process *process);
 extern const ki_elector_callbacks ctl_elector_callbacks;
 /* Counts a request for the Lease. Fails the run if there are too many. */
 void ctl_leadership_count_request(ctl_process *process);
+/* Checks a write of a reconcile that began in this term. `sent_at`: the process's time, ns. Called when the write leaves the process. */
+void ctl_leadership_check_write(ctl_process *process, uint64_t term, int64_t sent_at);
+/* Checks a write that releases the Lease. Called when the write leaves the process. */
+void ctl_leadership_check_release(ctl_process *process);
 
 #endif

@@ -28,6 +28,7 @@ struct ctl_op {
     ctl_process *process;
     uint64_t number;
     unsigned key;
+    char term[32];            /* "term=N", for the oracle of leader election; "" without an elector */
     ki_reconcile *call;       /* NULL: the reconcile has ended */
     bool is_deferred;         /* ki_reconcile_defer was called */
     bool has_request;         /* on_response will be called */
@@ -184,8 +185,8 @@ static void send_object(ctl_op *op, ki_client_verb verb, const ki_resource *reso
                         const char *subresource, ki_unstructured *object) {
     ki_error err = KI_ERROR_INIT;
     const char *json = ki_unstructured_json(object, &err);
-    const ki_request_options options =
-        KI_REQUEST_OPTIONS(.timeout_ms = op->process->world->plan.call_timeout_ms, .subresource = subresource);
+    const ki_request_options options = KI_REQUEST_OPTIONS(.timeout_ms = op->process->world->plan.call_timeout_ms,
+                                                          .subresource = subresource, .parameters = op->term);
     if (json)
         send_request(op,
                      &KI_CLIENT_REQUEST(.verb = verb, .resource = resource, .namespace_name = ctl_namespace(op->key),
@@ -213,7 +214,7 @@ static void update_child(ctl_op *op, const char *name, const ki_object *child_ob
 
 static void delete_child(ctl_op *op, const char *name, const ki_object *child_obj) {
     const ki_request_options options =
-        KI_REQUEST_OPTIONS(.timeout_ms = op->process->world->plan.call_timeout_ms,
+        KI_REQUEST_OPTIONS(.timeout_ms = op->process->world->plan.call_timeout_ms, .parameters = op->term,
                            .precondition_uid = ki_object_uid(child_obj),
                            .precondition_resource_version = ki_object_resource_version(child_obj));
     send_request(op, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = KI_CONFIGMAPS,
@@ -360,6 +361,8 @@ static ctl_op *new_op(ctl_process *process, ki_reconcile *call, unsigned key, ki
                     .parent = parent,
                     .spec = ki_object_view(parent) };
     process->ops = op;
+    if (process->elector)
+        snprintf(op->term, sizeof op->term, "term=%" PRIu64, process->term);
     return op;
 }
 

@@ -15,6 +15,7 @@ enum {
 
 /* State of the oracle of leader election. */
 typedef struct ctl_leadership {
+    uint64_t terms;     /* of all processes */
     int64_t last_token; /* fencing token of the last leader; -1: none */
     char last_identity[CTL_IDENTITY_MAX];
     int64_t two_leaders_until; /* true time, ns: two leaders are possible until then, because the Lease was deleted */

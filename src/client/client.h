@@ -49,9 +49,10 @@ void ki_client_limit_of(const ki_config *config, int per_second, int burst, int 
 /* Ends every request with KI_ERR_CANCELLED. Loop only. */
 void ki_client_cancel_all(ki_client *client);
 
-/* Works as ki_client_send. `unlimited`: the request bypasses the client's rate limit (discovery sends dozens at once).
+/* Works as ki_client_send. `is_internal`: the request bypasses the client's rate limit, and belongs to no term (discovery,
+ * Leases).
  * `response_max`: the limit of the response in bytes if it is lower than the client's; 0: the client's. */
-ki_status ki_pending_request_start(ki_client *client, const ki_client_request *given, bool unlimited,
+ki_status ki_pending_request_start(ki_client *client, const ki_client_request *given, bool is_internal,
                                    size_t response_max, ki_response_handler on_response, void *user,
                                    ki_pending_request **ret_request, ki_error *err);
 /* Ends the request now with KI_ERR_CANCELLED. Loop only. */

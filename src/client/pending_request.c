@@ -10,6 +10,7 @@
 #include "src/client/client.h"
 #include "src/client/outgoing.h"
 #include "src/client/response.h"
+#include "src/client/term.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
@@ -40,6 +41,7 @@ struct ki_pending_request {
     size_t response_max;
     int64_t deadline; /* INT64_MAX: none */
     /* loop only */
+    ki_term_place place; /* in its term of leadership */
     ki_task start, cancel;
     ki_timer deadline_timer, retry_timer;
     ki_ticket ticket;
@@ -124,8 +126,11 @@ static void finish(ki_pending_request *pending, const ki_error *why) {
     ki_task_cancel(&pending->cancel);
     ki_timer_close(&pending->deadline_timer);
     ki_timer_close(&pending->retry_timer);
+    const ki_term term = pending->place.term, *outer = ki_term_swap(&term);
     pending->on_response(why && !(response && response->error_response) ? NULL : response, why ? &err : NULL,
                          pending->user);
+    ki_term_swap(outer);
+    ki_term_leave(&pending->place);
     ki_response_unref(response);
     unref(pending);
 }
@@ -140,11 +145,14 @@ void ki_pending_request_end_cancelled(ki_pending_request *pending) {
     fail_with(pending, KI_ERR_CANCELLED, "cancelled");
 }
 
+static void term_ended(void *user) {
+    fail_with(user, KI_ERR_CANCELLED, "the term of leadership has ended");
+}
+
 /* --- retries ---------------------------------------------------------------------------------------------------------------- */
 
 static bool is_before_deadline(const ki_pending_request *pending, int64_t delay_ns, int64_t *ret_when) {
-    int64_t now = ki_engine_now(pending->client->engine);
-    *ret_when = delay_ns < INT64_MAX - now ? now + delay_ns : INT64_MAX;
+    *ret_when = ki_time_after(ki_engine_now(pending->client->engine), delay_ns);
     return *ret_when < pending->deadline || (*ret_when == INT64_MAX && pending->deadline == INT64_MAX);
 }
 
@@ -281,6 +289,13 @@ static void list_data(ki_pending_request *pending, const char *data, size_t size
         finish(pending, pending->failure.code ? &pending->failure : &err);
 }
 
+static bool pass_data(ki_pending_request *pending, const char *data, size_t size) {
+    const ki_term term = pending->place.term, *outer = ki_term_swap(&term);
+    bool continues = pending->on_data(data, size, pending->user);
+    ki_term_swap(outer);
+    return continues;
+}
+
 static void on_data(const char *data, size_t size, void *user) {
     ki_pending_request *pending = user;
     ref(pending);
@@ -290,7 +305,7 @@ static void on_data(const char *data, size_t size, void *user) {
         list_data(pending, data, size);
     else if (!pending->on_data)
         body_data(pending, data, size);
-    else if (!pending->on_data(data, size, pending->user) && !pending->has_ended)
+    else if (!pass_data(pending, data, size) && !pending->has_ended)
         ki_pending_request_end_cancelled(pending);
     unref(pending);
 }
@@ -341,6 +356,10 @@ static void transmit(void *user) {
     ki_pending_request *pending = user;
     ki_client *client = pending->client;
     ki_error err = KI_ERROR_INIT;
+    if (!ki_term_lasts(&pending->place.term)) { /* the clock may be ahead of the elector's timer */
+        term_ended(pending);
+        return;
+    }
     ref(pending);
     pending->retry_after_ms = -1;
     pending->failure = (ki_error)KI_ERROR_INIT;
@@ -363,6 +382,10 @@ static void transmit(void *user) {
 
 /* Takes a place in the client's rate limit. Ends the request at once if its turn would come after the deadline. */
 static void attempt(ki_pending_request *pending) {
+    if (!ki_term_lasts(&pending->place.term)) {
+        term_ended(pending);
+        return;
+    }
     int64_t when, delay = ki_throttle_delay(pending->throttle);
     if (delay > 0 && !is_before_deadline(pending, delay, &when)) {
         fail_with(pending, KI_ERR_TIMEOUT, "the client's rate limit would delay the request past its timeout");
@@ -385,6 +408,7 @@ static void start(ki_task *task, void *user) {
     } else {
         if (pending->deadline != INT64_MAX)
             ki_timer_set(&pending->deadline_timer, pending->deadline);
+        ki_term_watch(&pending->place, term_ended, pending);
         attempt(pending);
     }
     unref(pending);
@@ -439,8 +463,8 @@ static ki_pending_request *new_pending(ki_client *client, const ki_client_reques
 }
 
 static ki_status post(ki_client *client, ki_pending_request *pending, ki_error *err) {
-    int64_t now = ki_engine_now(client->engine), timeout = pending->out.timeout_ns;
-    pending->deadline = timeout > 0 && timeout < INT64_MAX - now ? now + timeout : INT64_MAX;
+    int64_t timeout = pending->out.timeout_ns;
+    pending->deadline = timeout > 0 ? ki_time_after(ki_engine_now(client->engine), timeout) : INT64_MAX;
     ki_status status = KI_OK;
     ki_mutex_lock(&client->mutex);
     if (client->is_closed || ki_engine_is_stopping(client->engine)) {
@@ -453,7 +477,7 @@ static ki_status post(ki_client *client, ki_pending_request *pending, ki_error *
     return status;
 }
 
-ki_status ki_pending_request_start(ki_client *client, const ki_client_request *given, bool unlimited,
+ki_status ki_pending_request_start(ki_client *client, const ki_client_request *given, bool is_internal,
                                    size_t response_max, ki_response_handler on_response, void *user,
                                    ki_pending_request **ret_request, ki_error *err) {
     ki_client_request request;
@@ -461,10 +485,12 @@ ki_status ki_pending_request_start(ki_client *client, const ki_client_request *g
     ki_status status = take_request(given, &request, &options, err);
     if (status)
         return status;
+    if (options.term && !ki_term_fits(options.term, client->engine))
+        return ki_error_set(err, KI_ERR_INVALID, "the client and the request's term are of different engines");
     ki_pending_request *pending = new_pending(client, &request, on_response, user);
     if (!pending)
         return ki_error_no_memory(err, "making a request");
-    pending->throttle = unlimited ? NULL : client->throttle;
+    pending->throttle = is_internal ? NULL : client->throttle;
     pending->response_max = response_max && response_max < client->response_max ? response_max : client->response_max;
     status = ki_outgoing_make(client->allocator, &request, &options, &pending->out, err);
     if (status) {
@@ -473,8 +499,11 @@ ki_status ki_pending_request_start(ki_client *client, const ki_client_request *g
     }
     if (ret_request)
         ref(pending);
+    if (!is_internal)
+        ki_term_join(&pending->place, options.term ? options.term : ki_term_of_thread(client->engine));
     status = post(client, pending, err);
     if (status) {
+        ki_term_leave(&pending->place);
         ki_outgoing_free(pending->allocator, &pending->out);
         ki_free(client->allocator, pending);
         return status;

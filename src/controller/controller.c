@@ -56,12 +56,19 @@ static void start(ki_component *component) {
 static void leads_changed(bool leads, void *user) {
     ki_controller *controller = user;
     atomic_store(&controller->leads, leads);
-    if (!leads)
-        atomic_fetch_add(&controller->term, 1);
     if (controller->is_started) /* before the start another thread may add sources */
         for (ki_source *source = controller->sources; source; source = source->next)
             (leads ? ki_source_queue_all : ki_source_forget)(source);
     ki_controller_try_to_begin(controller);
+}
+
+/* The elector's hook. A worker counts its reconcile and then reads `leads`, so none begins after this. */
+static bool is_busy(void *user) {
+    ki_controller *controller = user;
+    ki_mutex_lock(&controller->mutex);
+    bool busy = controller->running > 0;
+    ki_mutex_unlock(&controller->mutex);
+    return busy;
 }
 
 /* --- work on the loop ------------------------------------------------------------------------------------------------------------------- */
@@ -225,7 +232,7 @@ static void set_up_on_loop(void *user) {
     setup->status = ki_timer_init(&controller->retry_timer, controller->engine, retry, controller);
     if (setup->status || !controller->elector)
         return;
-    controller->hook = (ki_elector_hook){ .changed = leads_changed, .user = controller };
+    controller->hook = (ki_elector_hook){ .changed = leads_changed, .is_busy = is_busy, .user = controller };
     ki_elector_add_hook(controller->elector, &controller->hook);
 }
 

@@ -39,7 +39,7 @@ struct ki_reconcile {
     const char *key; /* borrowed from the queue until ki_workqueue_done */
     int priority;
     int64_t started_at;
-    uint64_t term; /* the controller's `term` at the start */
+    ki_term term; /* in which it began, and to which its requests belong */
     ki_reconcile_result result;
     int64_t delay_ms;
     bool is_terminal;
@@ -110,7 +110,6 @@ struct ki_controller {
     /* Any thread. */
     _Atomic bool is_stopping; /* set under `mutex` */
     _Atomic bool leads;       /* set on the loop by the elector's hook; true without an elector */
-    _Atomic uint64_t term;    /* incremented at each loss of leadership */
 
     /* Under `mutex`. A thread that holds it never calls the program or the queue. */
     ki_mutex mutex;

@@ -29,6 +29,8 @@
 
 #define JITTER 1.2 /* client-go's JitterFactor */
 #define NANOSECONDS_OF_MICROSECOND INT64_C(1000)
+#define MEANT_MAX \
+    KI_SECONDS(3600) /* a longer duration in a deleted Lease is a mistake, unless this elector has a longer one */
 
 static void send_read(ki_elector *elector, ki_elector_step step);
 
@@ -71,6 +73,13 @@ static void call_hooks(ki_elector *elector, bool leads) {
     }
 }
 
+static bool is_any_busy(const ki_elector *elector) {
+    const ki_elector_hook *hook = elector->hooks;
+    while (hook && !hook->is_busy(hook->user))
+        hook = hook->next;
+    return hook != NULL;
+}
+
 static void call_started(ki_elector *elector) {
     ki_callback callback;
     if (!elector->callbacks.on_started_leading)
@@ -100,16 +109,12 @@ static void call_new_leader(ki_elector *elector) {
     ki_callback_leave(&callback);
 }
 
-static int64_t lead_until(const ki_elector *elector) {
-    return atomic_load(&elector->renewed_at) + elector->renew_ns;
-}
-
 /* Starts or extends the term: by the response to a request sent at `sent_at`, this process holds the Lease. */
 static void lead(ki_elector *elector, int64_t sent_at) {
-    /* before renewed_at: a thread that sees renewed_at sees the token */
+    /* before the term: a thread that sees the term sees the token */
     atomic_store(&elector->token, elector->lease.record.transitions);
-    atomic_store(&elector->renewed_at, sent_at);
-    ki_timer_set(&elector->lead_timer, lead_until(elector));
+    ki_terms_extend(elector->terms, sent_at + elector->renew_ns);
+    ki_timer_set(&elector->lead_timer, sent_at + elector->renew_ns);
     if (elector->phase == KI_ELECTOR_LEADS)
         return;
     elector->phase = KI_ELECTOR_LEADS;
@@ -120,7 +125,7 @@ static void lead(ki_elector *elector, int64_t sent_at) {
 }
 
 static void stop_leading(ki_elector *elector, ki_elector_phase next, const char *why) {
-    atomic_store(&elector->renewed_at, KI_ELECTOR_NEVER);
+    ki_terms_end(elector->terms);
     ki_timer_cancel(&elector->lead_timer);
     elector->phase = next;
     log_line(elector, KI_LOG_INFO, why, NULL);
@@ -200,11 +205,16 @@ static void on_written(ki_elector *elector, const ki_response *response) {
     try_again(elector);
 }
 
-/* Returns true if the last seen Lease has no holder, or its holder did not renew it in time. */
-static bool is_free(const ki_elector *elector) {
-    const ki_lease_record *record = &elector->lease.record;
-    return record->holder.size == 0 ||
-           ki_engine_now(elector->engine) - elector->observed_at >= KI_SECONDS(record->duration_s);
+/* Returns true if the last seen Lease has no holder, or its holder did not renew it for `duration`. */
+static bool is_free(const ki_elector *elector, int64_t duration) {
+    return elector->lease.record.holder.size == 0 || ki_engine_now(elector->engine) - elector->observed_at >= duration;
+}
+
+/* Returns how long a deleted Lease still belongs to its last holder. */
+static int64_t duration_after_deletion(const ki_elector *elector) {
+    int64_t duration = KI_SECONDS(elector->lease.record.duration_s);
+    bool is_meant = duration <= MEANT_MAX || duration <= elector->lease_ns;
+    return is_meant ? duration : elector->lease_ns;
 }
 
 static void on_read(ki_elector *elector, const ki_response *response) {
@@ -218,17 +228,17 @@ static void on_read(ki_elector *elector, const ki_response *response) {
     if (is_own(elector, &elector->lease)) {
         ki_elector_count_slow_path(elector);
         send_write(elector, KI_ELECTOR_UPDATES);
-    } else if (is_free(elector)) {
+    } else if (is_free(elector, KI_SECONDS(elector->lease.record.duration_s))) {
         send_write(elector, KI_ELECTOR_UPDATES);
     } else {
         try_again(elector);
     }
 }
 
-/* Creates the Lease if this process was the last holder, or if that holder's lease duration has elapsed. Until then a
- * deleted Lease still belongs to its holder. */
+/* Creates the Lease if this process was the last holder, or if that holder's lease duration has elapsed: until then the
+ * holder may still work. */
 static void on_not_found(ki_elector *elector) {
-    if (is_own(elector, &elector->lease) || is_free(elector))
+    if (is_own(elector, &elector->lease) || is_free(elector, duration_after_deletion(elector)))
         send_write(elector, KI_ELECTOR_CREATES);
     else
         try_again(elector);
@@ -345,7 +355,7 @@ static void abandon_request(ki_elector *elector) {
 static int64_t time_left_ms(const ki_elector *elector) {
     int64_t most = elector->renew_ns / 2, left = most, now = ki_engine_now(elector->engine);
     if (elector->phase == KI_ELECTOR_LEADS)
-        left = lead_until(elector) - now;
+        left = ki_terms_until(elector->terms) - now;
     else if (elector->phase == KI_ELECTOR_RELEASES)
         left = elector->release_until - now;
     return (left < most ? left : most) / KI_MILLISECONDS(1);
@@ -478,7 +488,8 @@ static void end(ki_elector *elector, ki_elector_phase next) {
         call_stopped(elector);
 }
 
-/* Stops the elector. May release the Lease even as a candidate: a cancelled create or update may have reached the server. */
+/* Stops the elector. May release the Lease even as a candidate: a cancelled create or update may have reached the server. Never releases it while
+ * work runs that began as the leader: the Lease then runs out. */
 void ki_election_stop(ki_component *component) {
     ki_elector *elector = (ki_elector *)(void *)component;
     bool may_hold =
@@ -487,6 +498,10 @@ void ki_election_stop(ki_component *component) {
         return;
     bool releases = elector->is_releasing_on_stop && may_hold;
     end(elector, releases ? KI_ELECTOR_RELEASES : KI_ELECTOR_STOPPED);
+    if (releases && is_any_busy(elector)) {
+        log_line(elector, KI_LOG_WARNING, "not released, because a reconcile still runs: the Lease expires", NULL);
+        releases = false;
+    }
     if (!releases) {
         finish(elector);
         return;

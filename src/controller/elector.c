@@ -41,6 +41,7 @@ static void tear_down_on_loop(void *user) {
 }
 
 void ki_elector_release(ki_elector *elector) {
+    ki_terms_close(elector->terms);
     ki_mutex_destroy(&elector->mutex);
     ki_lease_clear(&elector->lease);
     yyjson_doc_free(elector->labels);
@@ -54,6 +55,9 @@ static ki_status fill(ki_elector *elector, const ki_elector_options *given, ki_e
     ki_status status = ki_elector_set_names(elector, given, err);
     if (status)
         return status;
+    elector->terms = ki_terms_new(elector->engine);
+    if (!elector->terms)
+        return ki_error_no_memory(err, "making an elector");
     setup self = { .elector = elector };
     ki_engine_call(elector->engine, set_up_on_loop, &self);
     if (self.status)
@@ -78,7 +82,6 @@ static ki_elector *make(ki_factory *factory, const ki_elector_options *given) {
     elector->callbacks = given->callbacks;
     elector->user = given->user;
     elector->most_transitions = -1;
-    atomic_init(&elector->renewed_at, KI_ELECTOR_NEVER);
     ki_task_init(&elector->stop_task, engine, stop_task, elector);
     ki_elector_init_metrics(elector);
     elector->component = (ki_component){
@@ -139,10 +142,13 @@ ki_engine *ki_elector_engine(const ki_elector *elector) {
     return elector->engine;
 }
 
-/* Reads the engine's clock: the step's time (ki_engine_now) does not advance during a callback. */
+ki_term ki_elector_term(const ki_elector *elector) {
+    return ki_terms_current(elector->terms);
+}
+
 bool ki_elector_is_leader(const ki_elector *elector) {
-    int64_t renewed_at = atomic_load(&elector->renewed_at);
-    return renewed_at != KI_ELECTOR_NEVER && ki_engine_clock(elector->engine) < renewed_at + elector->renew_ns;
+    const ki_term term = ki_elector_term(elector);
+    return ki_term_lasts(&term);
 }
 
 /* Reads again if the token changes meanwhile. A new term's token is stored before ki_elector_is_leader returns true for the term. */
@@ -173,10 +179,10 @@ void ki_elector_leader(const ki_elector *elector, char *ret_identity, size_t siz
 ki_status ki_elector_check(const ki_elector *elector, int64_t tolerance_ms, ki_error *err) {
     if (!elector)
         return ki_error_missing(err, "ki_elector_check");
-    int64_t renewed_at = atomic_load(&elector->renewed_at);
-    if (renewed_at == KI_ELECTOR_NEVER)
+    int64_t until = ki_terms_until(elector->terms);
+    if (until == KI_TERM_NONE)
         return KI_OK;
-    int64_t late = ki_engine_clock(elector->engine) - renewed_at - elector->lease_ns;
+    int64_t late = ki_engine_clock(elector->engine) - (until - elector->renew_ns) - elector->lease_ns;
     if (late / KI_MILLISECONDS(1) <= tolerance_ms)
         return KI_OK;
     return ki_error_set(err, KI_ERR_TIMEOUT, "the lease %s/%s expired %lld ms ago, and the loop is blocked",

@@ -4,13 +4,12 @@
 #define KI_CONTROLLER_ELECTOR_PARTS_H
 
 #include "src/client/client.h"
+#include "src/client/term.h"
 #include "src/controller/elector_hook.h"
 #include "src/controller/lease.h"
 #include "src/factory/component.h"
 
 #include <stdatomic.h>
-
-#define KI_ELECTOR_NEVER INT64_MIN
 
 typedef enum ki_elector_phase {
     KI_ELECTOR_NEW,
@@ -45,9 +44,8 @@ struct ki_elector {
     ki_elector_callbacks callbacks;
     void *user;
     ki_metric_source metrics;
+    ki_terms *terms; /* lasting: this process leads; until `renew_ns` after the last successful renewal was sent */
     /* atomic: written on the loop, read by any thread */
-    /* when the last successful renewal was sent; KI_ELECTOR_NEVER: this process does not lead */
-    _Atomic int64_t renewed_at;
     _Atomic int64_t token; /* of the last term */
     _Atomic uint64_t slow_paths;
     /* written on the loop under `mutex`; the loop reads it without the mutex */

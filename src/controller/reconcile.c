@@ -149,25 +149,33 @@ static void end(ki_reconcile *call) {
 
 /* --- the function ------------------------------------------------------------------------------------------------------------------- */
 
-static void begin(ki_reconcile *call, const char *key) {
+/* Counts the reconcile. Returns false if this process leads no more. */
+static bool begin(ki_reconcile *call, const char *key) {
     ki_controller *controller = call->controller;
     call->key = key;
+    call->term = (ki_term){ .terms = NULL };
     if (controller->by_priority)
         call->priority = ki_workqueue_priority(controller->queue, key);
     ki_mutex_lock(&controller->mutex);
     controller->running++;
+    if (controller->elector)
+        call->term = ki_elector_term(controller->elector);
+    bool leads = atomic_load(&controller->leads);
     ki_mutex_unlock(&controller->mutex);
+    return leads;
 }
 
 /* Enters two owners: inside the function ki_controller_free does not wait, and ki_factory_shutdown fails. */
 static ki_status call_program(ki_reconcile *call, ki_error *err) {
     const ki_controller *controller = call->controller;
     ki_callback of_controller, of_factory;
+    const ki_term *outer = ki_term_swap(&call->term);
     ki_callback_enter(&of_controller, controller);
     ki_callback_enter(&of_factory, ki_component_owner(&controller->component));
     ki_status status = controller->reconcile(call, call->key, controller->user, err);
     ki_callback_leave(&of_factory);
     ki_callback_leave(&of_controller);
+    ki_term_swap(outer);
     return status;
 }
 
@@ -179,12 +187,19 @@ static void take_error(ki_reconcile *call, ki_status status, const ki_error *err
         (void)ki_error_set(&call->err, status, "%s", ki_status_name(status));
 }
 
+static void put_back(ki_reconcile *call) {
+    call->result = KI_RECONCILE_PUT_BACK;
+    queue_and_release(call);
+}
+
 void ki_reconcile_run(ki_reconcile *call, const char *key) {
     ki_controller *controller = call->controller;
     ki_error err = KI_ERROR_INIT;
-    begin(call, key);
+    if (!begin(call, key)) {
+        put_back(call);
+        return;
+    }
     call->started_at = ki_engine_now(controller->engine);
-    call->term = atomic_load(&controller->term);
     ki_status status = call_program(call, &err);
     ki_mutex_lock(&controller->mutex);
     bool ends = status || !call->is_deferred || call->is_finished;
@@ -197,9 +212,8 @@ void ki_reconcile_run(ki_reconcile *call, const char *key) {
 }
 
 void ki_reconcile_put_back(ki_reconcile *call, const char *key) {
-    begin(call, key);
-    call->result = KI_RECONCILE_PUT_BACK;
-    queue_and_release(call);
+    (void)begin(call, key);
+    put_back(call);
 }
 
 /* --- public functions ------------------------------------------------------------------------------------------------------------- */
@@ -247,10 +261,9 @@ ki_controller *ki_reconcile_controller(const ki_reconcile *call) {
 }
 
 bool ki_reconcile_is_cancelled(const ki_reconcile *call) {
-    const ki_controller *controller = call->controller;
-    if (atomic_load(&controller->is_stopping))
-        return true;
-    if (!controller->elector)
-        return false;
-    return call->term != atomic_load(&controller->term) || !ki_elector_is_leader(controller->elector);
+    return atomic_load(&call->controller->is_stopping) || !ki_term_lasts(&call->term);
+}
+
+const ki_term *ki_reconcile_term(const ki_reconcile *call) {
+    return &call->term;
 }

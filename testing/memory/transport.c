@@ -20,6 +20,7 @@ struct kt_memory_call {
     struct kt_memory_call *next, *previous;
     ki_response_sink sink;
     void *server_user;
+    int64_t sent_at;
     ki_task arrival;
     ki_timer idle, total;
     int64_t idle_timeout_ns;
@@ -155,6 +156,7 @@ static ki_status memory_send(ki_transport *base, const ki_request *request, cons
     touch(call);
     if (request->total_timeout_ns > 0)
         ki_timer_set(&call->total, ki_engine_now(transport->engine) + request->total_timeout_ns);
+    call->sent_at = ki_engine_clock(transport->engine);
     ki_task_post(&call->arrival);
     *ret_exchange = (ki_exchange *)(void *)call;
     return KI_OK;
@@ -219,6 +221,10 @@ bool kt_memory_call_data(kt_memory_call *call, const char *data, size_t size) {
 
 void kt_memory_call_end(kt_memory_call *call, const ki_error *err) {
     end(call, err);
+}
+
+int64_t kt_memory_call_sent_at(const kt_memory_call *call) {
+    return call->sent_at;
 }
 
 void kt_memory_call_set_user(kt_memory_call *call, void *user) {

@@ -25,6 +25,8 @@ ki_status kt_memory_transport_new(ki_engine *engine, const kt_memory_server *ser
 bool kt_memory_call_head(kt_memory_call *call, const ki_response_head *head);
 bool kt_memory_call_data(kt_memory_call *call, const char *data, size_t size);
 void kt_memory_call_end(kt_memory_call *call, const ki_error *err); /* ends the call; `err` NULL: a clean end */
+/* Returns when the client sent the request (ki_engine_clock). `serve` is called later, in a task. */
+int64_t kt_memory_call_sent_at(const kt_memory_call *call);
 /* The server's own data for the call. */
 void kt_memory_call_set_user(kt_memory_call *call, void *user);
 void *kt_memory_call_user(const kt_memory_call *call);

@@ -13,6 +13,7 @@
 #define LEASE ELECTION_LEASES "/lock"
 #define WALL_START INT64_C(1780000000000000000)
 #define SUSPENDED_MS 20000
+#define RETRY_AFTER_MS 30000
 
 /* --- the server ------------------------------------------------------------------------------------------------------------------- */
 
@@ -36,7 +37,9 @@ static void note_request(candidate *self, const char *method, int status) {
 }
 
 static void respond(kt_memory_call *call, int status, const char *body) {
-    const ki_response_head head = { .status = status, .retry_after_ms = -1, .content_type = "application/json" };
+    const ki_response_head head = { .status = status,
+                                    .retry_after_ms = status == 429 ? RETRY_AFTER_MS : -1,
+                                    .content_type = "application/json" };
     if (kt_memory_call_head(call, &head) && kt_memory_call_data(call, body, strlen(body)))
         kt_memory_call_end(call, NULL);
 }
@@ -55,14 +58,15 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     rest_server *server = &self->election->server;
     char fate = next_fate(self);
     int status = 0;
-    if (fate == '4' || fate == '5')
-        status = fate == '4' ? 409 : 500;
+    if (fate == '4' || fate == '5' || fate == 'r')
+        status = fate == '4' ? 409 : fate == '5' ? 500 : 429;
     else if (fate != '!' && fate != 'n')
         status = rest_send_bytes(server, request->method, request->target, request->content_type, request->body);
     note_request(self, request->method, status);
     switch (fate) {
     case '4':
     case '5':
+    case 'r':
         respond(call, status, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\"}");
         break;
     case '!':
@@ -127,7 +131,9 @@ static int64_t wall_now(void *user) {
     return WALL_START + ((const candidate *)user)->engine.now;
 }
 
-static bool open_candidate(candidate *self, election *owner, const char *identity, const ki_allocator *allocator) {
+static bool open_candidate(candidate *self, election *owner, const char *identity, const ki_allocator *allocator,
+                           const ki_factory_options *limit) {
+    ki_factory_options options = *limit;
     *self = (candidate){ .election = owner, .identity = identity, .engine.now = KI_SECONDS(1000) };
     const ki_clock clock = { .now = now, .user = self, .wall_now = wall_now };
     const kt_memory_server server = { serve, abandoned, self };
@@ -135,8 +141,9 @@ static bool open_candidate(candidate *self, election *owner, const char *identit
                       NULL) ||
         kt_memory_transport_new(self->engine.engine, &server, &self->transport, NULL))
         return false;
-    return ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = self->engine.engine, .transport = self->transport),
-                          &self->factory, NULL) == KI_OK;
+    options.engine = self->engine.engine;
+    options.transport = self->transport;
+    return ki_factory_new(NULL, &options, &self->factory, NULL) == KI_OK;
 }
 
 static void close_candidate(candidate *self) {
@@ -146,13 +153,18 @@ static void close_candidate(candidate *self) {
     test_engine_close(&self->engine);
 }
 
-bool election_open(election *self, const ki_allocator *allocator) {
+bool election_open_limited(election *self, const ki_allocator *allocator, int per_second, int burst) {
     static const char *const identities[ELECTION_CANDIDATES] = { "me", "you" };
     rest_server_start(&self->server, &(kt_cluster_options){ .seed = 1 });
+    const ki_factory_options limit = KI_FACTORY_OPTIONS(.requests_per_second = per_second, .request_burst = burst);
     bool is_whole = true;
     for (int i = 0; i < ELECTION_CANDIDATES; i++)
-        is_whole = open_candidate(&self->candidates[i], self, identities[i], allocator) && is_whole;
+        is_whole = open_candidate(&self->candidates[i], self, identities[i], allocator, &limit) && is_whole;
     return is_whole;
+}
+
+bool election_open(election *self, const ki_allocator *allocator) {
+    return election_open_limited(self, allocator, -1, 0);
 }
 
 void election_close(election *self) {

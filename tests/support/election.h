@@ -28,7 +28,7 @@ typedef struct candidate {
     kt_memory_call *open; /* the last request without a response; NULL: none, or it was abandoned */
     /* The fate of the next requests, a letter each. '.' or the end: normal response. '4': 409. '5': 500. '!': cut
      * before the server handles the request. '?': cut after. 'n': no response. 'N': handled, no response. 'g':
-     * handled, the response is no Lease. 'h': handled, and a webhook in the server makes itself the holder. 'p':
+     * handled, the response is no Lease. 'r': 429 with a Retry-After of 30 s. 'h': handled, and a webhook in the server makes itself the holder. 'p':
      * like '.', and the process is suspended for 20 s while it reads the response. */
     const char *fate;
     char requests[ELECTION_TEXT]; /* "get:404 post:201 put:409" since the last check; 0: no response */
@@ -46,6 +46,8 @@ typedef struct election {
 /* Creates the server and the candidates' factories. `allocator` is theirs; NULL: malloc. Returns false without
  * memory. */
 bool election_open(election *self, const ki_allocator *allocator);
+/* The same with a client-side rate limit for each candidate. */
+bool election_open_limited(election *self, const ki_allocator *allocator, int per_second, int burst);
 void election_close(election *self);
 
 /* Creates and starts the candidate's elector. Its callbacks take notes. `more` has other options; NULL: the

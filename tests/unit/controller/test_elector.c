@@ -307,34 +307,6 @@ static void a_token_does_not_fall_where_the_transitions_are_edited(void **state)
     assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 8);
 }
 
-/* --- deletion ----------------------------------------------------------------------------------------------------------------------- */
-
-static void a_leader_makes_a_deleted_lease_again_with_a_higher_token(void **state) {
-    election *self = *state;
-    election_put(self, "\"leaseTransitions\":7");
-    compete(ME(self), NULL);
-    assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 8);
-    election_delete(self);
-    election_advance(self, KI_RETRY_PERIOD_MS);
-    candidate_expect_requests(ME(self), "get:200 put:200 put:404 get:404 post:201");
-    candidate_expect(ME(self), "leader=me started");
-    assert_true(leads(ME(self)));
-    assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 9);
-}
-
-static void a_candidate_waits_for_a_deleted_lease_as_if_it_were_there(void **state) {
-    election *self = *state;
-    election_put(self, HELD_BY("bing"));
-    compete(ME(self), NULL);
-    election_delete(self);
-    election_advance(self, 14999);
-    assert_null(strstr(ME(self)->requests, "post"));
-    assert_false(leads(ME(self)));
-    election_advance(self, 1 + RETRY_MOST_MS);
-    assert_true(leads(ME(self)));
-    assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 6);
-}
-
 /* --- two ------------------------------------------------------------------------------------------------------------------------------ */
 
 static void of_two_one_leads_and_the_other_follows_when_it_is_gone(void **state) {
@@ -768,8 +740,6 @@ int main(void) {
         cmocka_unit_test(a_write_that_the_server_changed_makes_no_leader),
         TEST(a_leader_whose_lease_was_cleared_takes_it_again_in_a_new_term),
         TEST(a_token_does_not_fall_where_the_transitions_are_edited),
-        TEST(a_leader_makes_a_deleted_lease_again_with_a_higher_token),
-        TEST(a_candidate_waits_for_a_deleted_lease_as_if_it_were_there),
         TEST(of_two_one_leads_and_the_other_follows_when_it_is_gone),
         TEST(a_released_lease_is_taken_at_the_next_try),
         cmocka_unit_test(a_stop_gives_the_lease_up_where_that_is_asked_for),

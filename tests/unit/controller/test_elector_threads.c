@@ -1,4 +1,6 @@
 /* test_elector_threads.c: an elector on a loop of its own, asked and stopped by other threads meanwhile. For the thread sanitizer. */
+#include <kinformer/client.h>
+#include <kinformer/controller.h>
 #include <kinformer/leader.h>
 
 #include "testing/memory/transport.h"
@@ -29,12 +31,20 @@ typedef struct scene {
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t changed;
     int requests, stops;
+    int unanswered; /* requests for ConfigMaps, which get no response */
     _Atomic bool is_over;
     _Atomic int wrong;
 } scene;
 
 static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     scene *self = user;
+    if (strstr(request->target, "configmaps")) {
+        pthread_mutex_lock(&self->lock);
+        self->unanswered++;
+        pthread_cond_broadcast(&self->changed);
+        pthread_mutex_unlock(&self->lock);
+        return;
+    }
     const ki_response_head head = {
         .status =
             rest_send_bytes(&self->server, request->method, request->target, request->content_type, request->body),
@@ -152,10 +162,38 @@ static void an_elector_may_be_freed_while_its_loop_runs(void **state) {
     }
 }
 
+static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    scene *self = user;
+    (void)call, (void)key;
+    return ki_client_get(ki_factory_client(self->factory), KI_CONFIGMAPS, "default", "x",
+                         &KI_REQUEST_OPTIONS(.timeout_ms = -1), NULL, err);
+}
+
+/* Without the term's end the worker would wait for ever. */
+static void a_worker_that_waits_for_a_response_is_released_by_the_end_of_its_term(void **state) {
+    (void)state;
+    scene self;
+    ki_controller *controller = NULL;
+    open_scene(&self);
+    assert_int_equal(ki_controller_new(self.factory,
+                                       &KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = reconcile, .user = &self,
+                                                              .elector = self.elector),
+                                       &controller, NULL),
+                     KI_OK);
+    assert_int_equal(ki_factory_start(self.factory, NULL), KI_OK);
+    assert_int_equal(ki_engine_start(self.engine, NULL), KI_OK);
+    assert_int_equal(ki_workqueue_add(ki_controller_queue(controller), "x"), KI_OK);
+    wait_until(&self, &self.unanswered, 1);
+    ki_elector_stop(self.elector);
+    ki_controller_free(controller); /* waits for the reconcile */
+    close_scene(&self);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_thread_may_ask_and_stop_an_elector),
         cmocka_unit_test(an_elector_may_be_freed_while_its_loop_runs),
+        cmocka_unit_test(a_worker_that_waits_for_a_response_is_released_by_the_end_of_its_term),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
