@@ -8,8 +8,9 @@
  *                    &err);
  *                                                           does not wait; the loop calls on_nodes later
  *
- * Rate limit: the requests of a client and the lists of its factory's informers share one client-side limit, by default
- * 5 requests a second after 10 at once. Requests pass in the order in which they were made.
+ * Rate limit: by default none, since API servers have priority and fairness, and the client obeys their 429 with
+ * Retry-After. With requests_per_second the requests of a client and the lists of its factory's informers share one
+ * client-side limit. Requests pass in the order in which they were made.
  *
  * Retries: a 429 or 5xx response with Retry-After is retried after that time, and a GET whose connection broke before a
  * response after 1 s; at most 10 times. A write is not sent again after a broken connection, because the server may
@@ -54,8 +55,7 @@ typedef struct ki_client_options {
 
 #define KI_CLIENT_OPTIONS(...) ((ki_client_options){ .size = sizeof(ki_client_options), __VA_ARGS__ })
 
-/* Makes a client for the cluster of `config`. `config` is copied; with a transport it may be NULL, and there is no rate
- * limit then unless the options name one. `options` may be NULL.
+/* Makes a client for the cluster of `config`. `config` is copied; with a transport it may be NULL. `options` may be NULL.
  * Ownership: the caller frees the client with ki_client_free. Blocks: no.
  * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
 KI_API KI_MUST_CHECK ki_status ki_client_new(const ki_config *config, const ki_client_options *options,

@@ -54,7 +54,7 @@ typedef struct ki_config_options {
     size_t as_group_count;
     const ki_config_extra *as_user_extra;
     size_t as_user_extra_count;
-    int requests_per_second; /* client-side rate limit; 0: 5; < 0: no limit */
+    int requests_per_second; /* client-side rate limit; 0 or less: none */
     int request_burst;       /* requests at once before the rate limit applies; 0: 10 */
 } ki_config_options;
 

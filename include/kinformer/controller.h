@@ -17,10 +17,6 @@
  * before all watched informers have synced. The concepts are those of controller-runtime: controller, watch, predicate,
  * reconcile, result.
  *
- * Rate limit: the requests of the factory's client share one limit, by default 5 a second after 10 at once (client.h).
- * More workers do not raise the limit. A controller with many objects sets requests_per_second and request_burst in
- * KI_FACTORY_OPTIONS.
- *
  * Leadership: with an elector, the requests of a reconcile belong to the term in which the reconcile began. Once this
  * process no longer leads, none of them is sent any more, and each that waits for the rate limit, for a retry or for a
  * response ends with KI_ERR_CANCELLED; what is on the wire by then can still arrive. This holds for the requests that
@@ -97,8 +93,8 @@ typedef struct ki_controller_options {
     ki_reconcile_function reconcile; /* required */
     void *user;                      /* of `reconcile` */
     int workers;                     /* number of concurrent reconciles, with deferred ones; 0: 1; at most 1024 */
-    /* The delay of failed keys; copied. NULL: exponential from 5 ms to 1000 s for each key, and 10 keys a second after
-     * 100 for all keys. */
+    /* The delay of failed keys; copied. NULL: exponential from 5 ms to 1000 s for each key. To limit all keys together
+     * as well, add KI_RATE_LIMIT_BUCKET. */
     const ki_rate_limit *rate_limits;
     size_t rate_limit_count;
     /* Processes all keys in one order. Otherwise keys of the initial list and of resyncs come after keys that

@@ -77,7 +77,7 @@ struct ki_config {
     ki_secret proxy_url; /* http, https or socks5, perhaps with a password; not set: the environment's proxy */
     bool insecure_skip_tls_verify;
     bool disable_compression;
-    int requests_per_second; /* client-side rate limit; negative: off; 0: 5 */
+    int requests_per_second; /* client-side rate limit; negative or 0: none */
     int request_burst;       /* 0: 10 */
 
     /* For descriptions and messages; src/transport does not read these. */

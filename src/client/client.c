@@ -10,7 +10,6 @@
 #include "src/transport/curl.h"
 
 enum {
-    DEFAULT_PER_SECOND = 5,
     DEFAULT_BURST = 10,
     GRACE_MS = 250 /* extra time for the loop to report the timeout with its cause */
 };
@@ -19,7 +18,7 @@ enum {
 
 void ki_client_limit_of(const ki_config *config, int per_second, int burst, int *ret_per_second, int *ret_burst) {
     if (!per_second)
-        per_second = !config ? -1 : config->requests_per_second ? config->requests_per_second : DEFAULT_PER_SECOND;
+        per_second = config && config->requests_per_second ? config->requests_per_second : -1;
     if (!burst)
         burst = config && config->request_burst ? config->request_burst : DEFAULT_BURST;
     *ret_per_second = per_second;

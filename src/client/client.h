@@ -43,7 +43,7 @@ ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client,
 /* Cancels the client's requests and frees the client with everything that it owns. NULL: does nothing. */
 void ki_client_free_of(ki_client *client);
 
-/* Computes the client's rate limit: the options' numbers, else the configuration's, else the defaults. *ret_per_second < 0: no limit. */
+/* Computes the client's rate limit: the options' numbers, else the configuration's. *ret_per_second < 0: no limit, the default. */
 void ki_client_limit_of(const ki_config *config, int per_second, int burst, int *ret_per_second, int *ret_burst);
 
 /* Ends every request with KI_ERR_CANCELLED. Loop only. */

@@ -308,6 +308,25 @@ static void other_keys_continue_while_one_fails(void **state) {
     stage_expect(&stage, "bad good bad");
 }
 
+/* A bucket of 10 a second after 100, client-go's, would delay the last key for 90 s. */
+static void a_thousand_keys_that_fail_once_are_retried_at_once(void **state) {
+    (void)state;
+    static char script[1001];
+    memset(script, 'f', 1000);
+    stage.script = script;
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
+    for (int i = 0; i < 1000; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%d", i);
+        stage_add(key);
+        stage_settle(&stage);
+        stage.notes[0] = '\0';
+    }
+    stage_advance(&stage, 5);
+    assert_int_equal(
+        (int)stage_metric(&stage, "controller_runtime_reconcile_total{controller=\"c\",result=\"success\"}"), 1000);
+}
+
 static void the_rate_limits_of_the_options_count(void **state) {
     (void)state;
     static const ki_rate_limit limits[] = { KI_RATE_LIMIT_FAST_SLOW(7, 9, 1) };
@@ -589,6 +608,7 @@ int main(void) {
         TEST(an_error_is_logged_with_the_key),
         TEST(an_error_without_a_message_is_logged_by_its_name),
         TEST(other_keys_continue_while_one_fails),
+        TEST(a_thousand_keys_that_fail_once_are_retried_at_once),
         TEST(the_rate_limits_of_the_options_count),
         TEST(changes_come_before_what_was_there),
         TEST(a_key_keeps_its_priority_when_it_is_processed_again),
