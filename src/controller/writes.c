@@ -110,7 +110,13 @@ ki_status ki_client_remove_finalizer(ki_client *client, const ki_resource *resou
         return status;
     if (!ki_object_has_finalizer(obj, finalizer))
         return give_unchanged(obj, ret_obj);
-    return write_finalizers(client, resource, obj, finalizer, NULL, ret_obj, err);
+    ki_error cause = KI_ERROR_INIT;
+    status = write_finalizers(client, resource, obj, finalizer, NULL, ret_obj, &cause);
+    if (status && strcmp(cause.reason, "NotFound") == 0) /* the API server's own response, not a 404 of a proxy */
+        return give_unchanged(obj, ret_obj);
+    if (status && err)
+        *err = cause;
+    return status;
 }
 
 /* --- server-side apply ------------------------------------------------------------------------------------------------------------------- */

@@ -96,6 +96,28 @@ static void the_last_finalizer_lets_the_object_go(void **state) {
     ki_object_unref(obj);
 }
 
+static void a_finalizer_of_an_object_that_is_gone_is_removed(void **state) {
+    (void)state;
+    ki_error err = KI_ERROR_INIT;
+    ki_object *result = NULL;
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\"]");
+    ki_object *cached = read(KI_CONFIGMAPS, "default", "a");
+    stage_delete(&stage, KI_CONFIGMAPS, "default/a");
+    assert_int_equal(ki_client_remove_finalizer(client, KI_CONFIGMAPS, cached, "example.com/x", NULL, NULL), KI_OK);
+    assert_int_equal(ki_client_remove_finalizer(client, KI_CONFIGMAPS, cached, "example.com/x", &result, &err), KI_OK);
+    assert_ptr_equal(result, cached);
+    assert_int_equal(err.code, KI_OK);
+    assert_int_not_equal(ki_client_add_finalizer(client, KI_CONFIGMAPS, cached, "example.com/y", NULL, &err), KI_OK);
+    assert_true(ki_error_is_not_found(&err));
+    err = (ki_error)KI_ERROR_INIT;
+    const ki_resource unknown = { "example.com", "v1", "nothings", "Nothing",
+                                  true }; /* 404 without a Status of an object */
+    assert_int_not_equal(ki_client_remove_finalizer(client, &unknown, cached, "example.com/x", NULL, &err), KI_OK);
+    assert_int_equal(err.http_status, 404);
+    ki_object_unref(result);
+    ki_object_unref(cached);
+}
+
 /* --- apply ---------------------------------------------------------------------------------------------------------------------------- */
 
 static void a_status_is_applied_to_the_very_object(void **state) {
@@ -287,13 +309,10 @@ static void a_reconcile_may_wait_for_its_requests(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(a_finalizer_is_added_and_removed),
-        TEST(finalizers_of_an_object_that_has_changed_are_rejected),
-        TEST(the_last_finalizer_lets_the_object_go),
-        TEST(a_status_is_applied_to_the_very_object),
-        TEST(a_child_belongs_to_its_owner),
-        TEST(a_child_that_cannot_be_is_rejected),
-        TEST(lack_of_memory_is_an_error),
+        TEST(a_finalizer_is_added_and_removed),       TEST(finalizers_of_an_object_that_has_changed_are_rejected),
+        TEST(the_last_finalizer_lets_the_object_go),  TEST(a_finalizer_of_an_object_that_is_gone_is_removed),
+        TEST(a_status_is_applied_to_the_very_object), TEST(a_child_belongs_to_its_owner),
+        TEST(a_child_that_cannot_be_is_rejected),     TEST(lack_of_memory_is_an_error),
         TEST(a_reconcile_may_wait_for_its_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
