@@ -17,8 +17,8 @@
 #include "tests/support/test_engine.h"
 
 enum {
-    EVENT_STAGE_SCRIPT_MAX = 64,
-    EVENT_STAGE_REQUESTS_MAX = 4096,
+    EVENT_STAGE_SCRIPT_MAX = 5 * KI_EVENT_QUEUE,
+    EVENT_STAGE_REQUESTS_MAX = 5 * KI_EVENT_QUEUE,
     EVENT_STAGE_SECONDS = 1767323045, /* 2026-01-02T03:04:05Z: the wall clock at the start */
     EVENT_STAGE_NANOSECONDS = 678901234
 };

@@ -161,6 +161,24 @@ static void a_controller_made_later_starts_with_the_next_start(void **state) {
     stage_expect(&stage, "default/a");
 }
 
+static ki_status note_object(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    (void)call, (void)user, (void)err;
+    ki_object *obj = ki_informer_get(stage.configmaps, key);
+    stage_note(&stage, obj ? ki_object_name(obj) : "none");
+    ki_object_unref(obj);
+    return KI_OK;
+}
+
+static void a_reconcile_gets_its_object_from_the_cache_or_finds_none(void **state) {
+    (void)state;
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = note_object));
+    stage_expect(&stage, "a");
+    stage_delete(&stage, KI_CONFIGMAPS, "default/a");
+    stage_settle(&stage);
+    stage_expect(&stage, "none");
+}
+
 static void a_controller_without_watches_takes_the_keys_of_its_queue(void **state) {
     (void)state;
     assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
@@ -603,6 +621,7 @@ int main(void) {
         TEST(no_reconcile_begins_before_all_watched_informers_have_synced),
         TEST(a_controller_made_later_starts_with_the_next_start),
         TEST(a_controller_without_watches_takes_the_keys_of_its_queue),
+        TEST(a_reconcile_gets_its_object_from_the_cache_or_finds_none),
         TEST(a_result_says_when_a_key_is_processed_again),
         TEST(the_last_of_two_requeues_counts),
         TEST(an_error_is_logged_with_the_key),

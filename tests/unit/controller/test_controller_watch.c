@@ -507,6 +507,32 @@ static void nothing_is_reconciled_while_another_process_leads(void **state) {
     close_leader(elector);
 }
 
+static void a_controller_without_an_elector_works_while_another_process_leads(void **state) {
+    (void)state;
+    ki_controller *always = NULL;
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
+    put_lease(LEASE("other", "3"));
+    ki_elector *elector = elect("me");
+    control_as_leader(elector, NULL); /* of the same factory, with the elector */
+    assert_int_equal(
+        ki_controller_new(stage.factory,
+                          &KI_CONTROLLER_OPTIONS(.name = "always", .reconcile = stage_reconcile, .user = &stage),
+                          &always, NULL),
+        KI_OK);
+    assert_int_equal(ki_controller_watch(always, stage.configmaps, NULL, NULL), KI_OK);
+    stage_start(&stage);
+    stage_advance(&stage, 5000);
+    assert_false(ki_elector_is_leader(elector));
+    stage_expect(&stage, "default/a");
+    assert_int_equal(
+        (int)stage_metric(&stage, "controller_runtime_reconcile_total{controller=\"always\",result=\"success\"}"), 1);
+    stage_put(&stage, KI_CONFIGMAPS, "default/b", "");
+    stage_settle(&stage);
+    stage_expect(&stage, "default/b");
+    ki_controller_free(always);
+    close_leader(elector);
+}
+
 static bool is_not_b(const ki_event *event, void *user) {
     (void)user;
     return strcmp(ki_object_name(event->obj), "b") != 0;
@@ -604,6 +630,7 @@ int main(void) {
         TEST(an_elector_of_another_engine_is_rejected),
         TEST(an_elector_may_be_freed_after_a_controller_that_still_works),
         TEST(nothing_is_reconciled_while_another_process_leads),
+        TEST(a_controller_without_an_elector_works_while_another_process_leads),
         TEST(a_new_term_begins_with_all_keys_that_matter),
         TEST(the_clock_ends_a_term_before_the_loop_does),
         TEST(a_stop_ends_reconciles_before_the_lease_is_given_up),

@@ -341,14 +341,24 @@ static void order_is_kept_while_one_is_tried_again(void **state) {
 
 static void each_of_a_thousand_events_is_tried_until_the_server_takes_it(void **state) {
     (void)state;
+    enum {
+        TRIES = 5, /* of each event; all but the last fail */
+        REQUESTS = TRIES * KI_EVENT_QUEUE
+    };
     event_stage stage;
     event_stage_open(&stage, &CORE);
-    for (int i = 0; i < EVENT_STAGE_SCRIPT_MAX; i++)
-        stage.script[i] = i % 5 < 4 ? EVENT_RESPONSE_CUT : EVENT_RESPONSE_REAL;
-    stage.scripted = EVENT_STAGE_SCRIPT_MAX;
+    for (int i = 0; i < REQUESTS; i++)
+        stage.script[i] = i % TRIES < TRIES - 1 ? EVENT_RESPONSE_CUT : EVENT_RESPONSE_REAL;
+    stage.scripted = REQUESTS;
     for (int i = 0; i < KI_EVENT_QUEUE; i++)
         record_about(&stage, i);
-    event_stage_advance(&stage, MINUTES(60));
+    event_stage_advance(&stage, MINUTES(12 * 60));
+    assert_int_equal(stage.requests, REQUESTS);
+    for (size_t i = 0; i < REQUESTS; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "\"f%zu\"", i / TRIES);
+        assert_non_null(strstr(event_stage_request(&stage, i), name));
+    }
     assert_counts(&stage, COUNTS(.recorded = KI_EVENT_QUEUE, .sent = KI_EVENT_QUEUE));
     assert_int_equal(event_stage_stored(&stage), KI_EVENT_QUEUE);
     event_stage_close(&stage);
