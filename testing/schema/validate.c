@@ -12,6 +12,10 @@ enum {
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start " \
     "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " \
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+#define WILDCARD_MESSAGE \
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of " \
+    "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', " \
+    "regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 #define LABEL_MESSAGE \
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end " \
     "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " \
@@ -101,6 +105,19 @@ const char *kt_validate_dns_label(ki_str name) {
     return is_dns_label(name, false) ? NULL : LABEL_MESSAGE;
 }
 
+const char *kt_validate_subdomain(ki_str name) {
+    if (name.size > SUBDOMAIN_MAX)
+        return TOO_LONG_253;
+    return is_subdomain(name) ? NULL : SUBDOMAIN_MESSAGE;
+}
+
+const char *kt_validate_wildcard(ki_str name) {
+    if (name.size > SUBDOMAIN_MAX)
+        return TOO_LONG_253;
+    bool is_wildcard = ki_str_starts_with(name, KI_STR("*.")) && is_subdomain((ki_str){ name.data + 2, name.size - 2 });
+    return is_wildcard ? NULL : WILDCARD_MESSAGE;
+}
+
 static const char *path_segment_problem(ki_str name) {
     if (ki_str_equals(name, ".") || ki_str_equals(name, ".."))
         return name.size == 1 ? "may not be '.'" : "may not be '..'";
@@ -126,9 +143,7 @@ static const char *validate_name(const ki_resource *resource, ki_str name, bool 
             return TOO_LONG_63_NAME;
         return is_dns_label(name, true) ? NULL : DNS_1035_MESSAGE;
     }
-    if (name.size > SUBDOMAIN_MAX)
-        return TOO_LONG_253;
-    return is_subdomain(name) ? NULL : SUBDOMAIN_MESSAGE;
+    return kt_validate_subdomain(name);
 }
 
 static void validate_map(kt_causes *causes, const char *field, yyjson_val *map, bool values_too) {

@@ -1,10 +1,15 @@
 /* validate_object.c: see validate_object.h. One function for each kind; the table at the end lists them. */
 #include "testing/schema/validate_object.h"
 
+#include "testing/schema/validate_ingress.h"
 #include "testing/schema/validate_pod.h"
 #include "testing/values/arena.h"
+#include "testing/values/base64.h"
+#include "testing/values/cron.h"
 #include "testing/values/equal.h"
+#include "testing/values/go_json.h"
 #include "testing/values/json.h"
+#include "testing/values/quantity.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -197,19 +202,108 @@ static void stateful_set(checked *c) {
                       "'minReadySeconds' are forbidden");
 }
 
+/* Checks the pods of a job. `path` is the place of the pod's spec. */
+static void check_job_pod(checked *c, const char *path, yyjson_val *spec) {
+    yyjson_val *pod = yyjson_obj_get(yyjson_obj_get(spec, "template"), "spec");
+    ki_str policy = kt_json_get_str(pod, "restartPolicy");
+    kt_validate_pod_spec(c->causes, path, pod, true);
+    if (!policy.size || ki_str_equals(policy, "Always"))
+        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "valid values: \"OnFailure\", \"Never\"",
+                        "%s.restartPolicy", path);
+}
+
 static void job(checked *c) {
     static const char *const fixed[] = { "spec.completions", "spec.selector", "spec.template", "spec.completionMode" };
-    check_template(c, true);
-    yyjson_val *pod = yyjson_obj_get(yyjson_obj_get(c->spec, "template"), "spec");
-    ki_str policy = kt_json_get_str(pod, "restartPolicy");
-    if (!policy.size || ki_str_equals(policy, "Always"))
-        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.template.spec.restartPolicy", nothing,
-                      "valid values: \"OnFailure\", \"Never\"");
+    check_job_pod(c, "spec.template.spec", c->spec);
     for (size_t i = 0; c->old && i < sizeof fixed / sizeof fixed[0]; i++) {
         const char *name = fixed[i] + sizeof "spec." - 1;
         yyjson_val *val = yyjson_obj_get(c->spec, name);
         if (!is_same(c, yyjson_obj_get(c->old_spec, name), val))
             add_json(c, fixed[i], val, IMMUTABLE);
+    }
+}
+
+static void check_schedule(checked *c) {
+    static const char no_zone[] = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+    static const char both_zones[] = "cannot use both timeZone field and TZ or CRON_TZ in schedule";
+    ki_str schedule = kt_json_get_str(c->spec, "schedule"), old = kt_json_get_str(c->old_spec, "schedule");
+    bool has_zone = schedule.size && memmem(schedule.data, schedule.size, "TZ", 2);
+    bool had_zone = old.size && memmem(old.data, old.size, "TZ", 2);
+    ki_buffer problem;
+    if (!schedule.size) {
+        add_required(c, "spec.schedule");
+        return;
+    }
+    ki_buffer_init(&problem, c->causes->text.allocator, 0);
+    if (kt_cron_check(schedule, &problem))
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+    else if (problem.size)
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.schedule", schedule, problem.data);
+    ki_buffer_free(&problem);
+    if (has_zone && !had_zone)
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.schedule", schedule, no_zone);
+    else if (has_zone && yyjson_is_str(yyjson_obj_get(c->spec, "timeZone")))
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.schedule", schedule, both_zones);
+}
+
+static void cron_job(checked *c) {
+    static const char *const counts[] = { "successfulJobsHistoryLimit", "failedJobsHistoryLimit" };
+    static const char least[] = "must be greater than or equal to 0";
+    ki_str policy = kt_json_get_str(c->spec, "concurrencyPolicy");
+    check_schedule(c);
+    check_least(c, "spec.startingDeadlineSeconds", yyjson_obj_get(c->spec, "startingDeadlineSeconds"), 0, least);
+    if (policy.size && !ki_str_equals(policy, "Allow") && !ki_str_equals(policy, "Forbid") &&
+        !ki_str_equals(policy, "Replace"))
+        kt_causes_add(c->causes, KT_CAUSE_NOT_SUPPORTED, "spec.concurrencyPolicy", policy,
+                      "supported values: \"Allow\", \"Forbid\", \"Replace\"");
+    check_job_pod(c, "spec.jobTemplate.spec.template.spec",
+                  yyjson_obj_get(yyjson_obj_get(c->spec, "jobTemplate"), "spec"));
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        char field[64];
+        snprintf(field, sizeof field, "spec.%s", counts[i]);
+        check_least(c, field, yyjson_obj_get(c->spec, counts[i]), 0, least);
+    }
+}
+
+static void ingress(checked *c) {
+    kt_validate_ingress_spec(c->causes, c->spec);
+}
+
+static void volume_claim(checked *c) {
+    static const char *const modes[] = { "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod" };
+    static const kt_quantity zero = { 0 };
+    yyjson_val *given = yyjson_obj_get(c->spec, "accessModes"), *mode;
+    yyjson_val *requests = yyjson_obj_get(yyjson_obj_get(c->spec, "resources"), "requests");
+    yyjson_val *storage = yyjson_obj_get(requests, "storage");
+    kt_quantity wanted;
+    bool for_one_pod = false, for_others = false;
+    size_t index, count;
+    if (yyjson_arr_size(given) == 0)
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.accessModes", nothing, "at least 1 access mode is required");
+    yyjson_arr_foreach(given, index, count, mode) {
+        bool is_known = false;
+        for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
+            is_known = is_known || yyjson_equals_str(mode, modes[i]);
+        if (!is_known)
+            kt_validate_add(c->causes, KT_CAUSE_NOT_SUPPORTED, kt_json_str(mode), true,
+                            "supported values: \"ReadOnlyMany\", \"ReadWriteMany\", \"ReadWriteOnce\", "
+                            "\"ReadWriteOncePod\"",
+                            "spec.accessModes");
+        else if (yyjson_equals_str(mode, "ReadWriteOncePod"))
+            for_one_pod = true;
+        else
+            for_others = true;
+    }
+    if (for_one_pod && for_others)
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.accessModes", nothing,
+                      "may not use ReadWriteOncePod with other access modes");
+    if (!storage) {
+        add_required(c, "spec.resources[storage]");
+    } else if (kt_quantity_parse(kt_json_str(storage), &wanted) && kt_quantity_compare(&wanted, &zero) <= 0) {
+        char shown[KT_QUANTITY_SIZE];
+        kt_quantity_write(&wanted, shown);
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.resources[storage]", ki_str_of(shown),
+                      "must be greater than zero");
     }
 }
 
@@ -305,20 +399,43 @@ static void config_map(checked *c) {
     check_marked_immutable(c, members);
 }
 
+/* Checks that the value of a key is a JSON object. Its text is that of stringData, or decoded from data. */
+static void check_json(checked *c, const char *key, yyjson_val *data, yyjson_val *text) {
+    ki_buffer bytes, problem;
+    ki_buffer_init(&bytes, c->causes->text.allocator, 0);
+    ki_buffer_init(&problem, c->causes->text.allocator, 0);
+    ki_status status =
+        text ? ki_buffer_append_view(&bytes, kt_json_str(text)) : kt_base64_decode(&bytes, kt_json_str(data));
+    if (!status)
+        status = kt_go_json_check_map((ki_str){ bytes.data, bytes.size }, &problem);
+    if (status)
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+    else if (problem.size)
+        kt_validate_add(c->causes, KT_CAUSE_INVALID, KI_STR("<secret contents redacted>"), true, problem.data,
+                        "data[%s]", key);
+    ki_buffer_free(&bytes);
+    ki_buffer_free(&problem);
+}
+
 static void secret(checked *c) {
     static const char *const members[] = { "data", NULL };
     static const struct {
         const char *type;
+        bool is_json;
         const char *keys[3];
-    } typed[] = { { "kubernetes.io/tls", { "tls.crt", "tls.key", NULL } },
-                  { "kubernetes.io/dockerconfigjson", { ".dockerconfigjson", NULL, NULL } } };
+    } typed[] = { { "kubernetes.io/tls", false, { "tls.crt", "tls.key", NULL } },
+                  { "kubernetes.io/dockerconfigjson", true, { ".dockerconfigjson", NULL, NULL } },
+                  { "kubernetes.io/dockercfg", true, { ".dockercfg", NULL, NULL } } };
     ki_str type = kt_json_get_str(c->root, "type"), old_type = kt_json_get_str(c->old, "type");
     yyjson_val *data = yyjson_obj_get(c->root, "data"), *text = yyjson_obj_get(c->root, "stringData");
     check_keys(c, "data");
     for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++) {
         for (const char *const *key = typed[i].keys; ki_str_equals(type, typed[i].type) && *key; key++) {
-            if (!yyjson_obj_get(data, *key) && !yyjson_obj_get(text, *key))
+            yyjson_val *bytes = yyjson_obj_get(data, *key), *given = yyjson_obj_get(text, *key);
+            if (!bytes && !given)
                 kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "data[%s]", *key);
+            else if (typed[i].is_json)
+                check_json(c, *key, bytes, given);
         }
     }
     if (old_type.size && type.size && !ki_str_equal(type, old_type))
@@ -373,6 +490,7 @@ static const struct {
     void (*check)(checked *c);
 } kinds[] = {
     { "", "configmaps", "config map", config_map },
+    { "", "persistentvolumeclaims", "persistent volume claim", volume_claim },
     { "", "pods", "pod", pod },
     { "", "secrets", "secret", secret },
     { "", "services", "service", service },
@@ -380,8 +498,10 @@ static const struct {
     { "apps", "deployments", "deployment", deployment },
     { "apps", "replicasets", "replica set", replica_set },
     { "apps", "statefulsets", "statefulset", stateful_set },
+    { "batch", "cronjobs", "cron job", cron_job },
     { "batch", "jobs", "job", job },
     { "coordination.k8s.io", "leases", "lease", lease },
+    { "networking.k8s.io", "ingresses", "ingress", ingress },
     { "rbac.authorization.k8s.io", "clusterrolebindings", "ClusterRoleBinding", role_binding },
     { "rbac.authorization.k8s.io", "rolebindings", "RoleBinding", role_binding },
     { "scheduling.k8s.io", "priorityclasses", "priority class", priority_class },

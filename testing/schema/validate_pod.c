@@ -5,6 +5,7 @@
 #include "testing/values/arena.h"
 #include "testing/values/equal.h"
 #include "testing/values/json.h"
+#include "testing/values/quantity.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -96,6 +97,76 @@ static void check_ports(kt_causes *causes, const char *path, yyjson_val *ports) 
     }
 }
 
+/* ---- resources ---- */
+
+static bool is_huge_pages(ki_str name) {
+    return ki_str_starts_with(name, KI_STR("hugepages-"));
+}
+
+/* Returns true if containers can request less than their limit of this resource. */
+static bool is_overcommitted(ki_str name) {
+    bool is_native = !memchr(name.data, '/', name.size) ||
+                     memmem(name.data, name.size, "kubernetes.io/", sizeof "kubernetes.io/" - 1);
+    return is_native && !is_huge_pages(name);
+}
+
+/* Checks one entry of `path`, such as "spec.containers[0].resources.limits". Returns false if it has no quantity. */
+static bool check_quantity(kt_causes *causes, const char *path, ki_str name, yyjson_val *val,
+                           kt_quantity *ret_quantity) {
+    static const kt_quantity zero = { 0 };
+    bool is_standard = ki_str_equals(name, "cpu") || ki_str_equals(name, "memory") ||
+                       ki_str_equals(name, "ephemeral-storage") || is_huge_pages(name);
+    char shown[KT_QUANTITY_SIZE];
+    if (!memchr(name.data, '/', name.size) && !is_standard)
+        kt_validate_add(causes, KT_CAUSE_INVALID, name, true, "must be a standard resource for containers", "%s[%.*s]",
+                        path, (int)name.size, name.data);
+    if (!kt_quantity_parse(kt_json_str(val), ret_quantity))
+        return false;
+    kt_quantity_write(ret_quantity, shown);
+    if (kt_quantity_compare(ret_quantity, &zero) < 0)
+        kt_validate_add(causes, KT_CAUSE_INVALID, ki_str_of(shown), true, "must be greater than or equal to 0",
+                        "%s[%.*s]", path, (int)name.size, name.data);
+    return true;
+}
+
+static void check_request(kt_causes *causes, const char *path, ki_str name, const kt_quantity *request,
+                          yyjson_val *limit_val) {
+    kt_quantity limit;
+    char shown[KT_QUANTITY_SIZE], most[KT_QUANTITY_SIZE], detail[FIELD_SIZE + KT_QUANTITY_SIZE];
+    if (!limit_val && !is_overcommitted(name))
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "Limit must be set for non overcommitable resources",
+                        "%s.limits", path);
+    if (!limit_val || !kt_quantity_parse(kt_json_str(limit_val), &limit))
+        return;
+    int order = kt_quantity_compare(request, &limit);
+    bool must_equal = !is_overcommitted(name);
+    if (order == 0 || (order < 0 && !must_equal))
+        return;
+    kt_quantity_write(request, shown);
+    kt_quantity_write(&limit, most);
+    snprintf(detail, sizeof detail, "must be %s to %.*s limit of %s", must_equal ? "equal" : "less than or equal",
+             (int)name.size, name.data, most);
+    kt_validate_add(causes, KT_CAUSE_INVALID, ki_str_of(shown), true, detail, "%s.requests", path);
+}
+
+static void check_resources(kt_causes *causes, const char *path, yyjson_val *resources) {
+    yyjson_val *limits = yyjson_obj_get(resources, "limits"), *key, *val;
+    char own[2 * FIELD_SIZE], list[2 * FIELD_SIZE + 16];
+    kt_quantity quantity;
+    size_t index, count;
+    snprintf(own, sizeof own, "%s.resources", path);
+    snprintf(list, sizeof list, "%s.limits", own);
+    yyjson_obj_foreach(limits, index, count, key, val) {
+        (void)check_quantity(causes, list, kt_json_str(key), val, &quantity);
+    }
+    snprintf(list, sizeof list, "%s.requests", own);
+    yyjson_obj_foreach(yyjson_obj_get(resources, "requests"), index, count, key, val) {
+        ki_str name = kt_json_str(key);
+        if (check_quantity(causes, list, name, val, &quantity))
+            check_request(causes, own, name, &quantity, yyjson_obj_getn(limits, name.data, name.size));
+    }
+}
+
 static void check_container(kt_causes *causes, const char *path, yyjson_val *container, yyjson_val *volumes,
                             bool checks_mounts) {
     size_t index, count;
@@ -125,6 +196,7 @@ static void check_container(kt_causes *causes, const char *path, yyjson_val *con
     }
     check_choice(causes, path, "imagePullPolicy", yyjson_obj_get(container, "imagePullPolicy"),
                  "Always,IfNotPresent,Never");
+    check_resources(causes, path, yyjson_obj_get(container, "resources"));
 }
 
 static void check_containers(kt_causes *causes, const char *path, const char *name, yyjson_val *spec, yyjson_val *other,

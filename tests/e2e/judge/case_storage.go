@@ -147,6 +147,19 @@ func validationSteps() []step {
 	pod := func(containers, rest string) step {
 		return object("v1", "Pod", spec(`"containers":[`+containers+`]`+rest))
 	}
+	cron := func(schedule string) step {
+		const once = `"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}`
+		return object("batch/v1", "CronJob", spec(`"schedule":"`+schedule+`","jobTemplate":{"spec":{`+once+`}}`))
+	}
+	ingress := func(text string) step { return object("networking.k8s.io/v1", "Ingress", spec(text)) }
+	path := func(text string) step {
+		return ingress(`"rules":[{"http":{"paths":[{` + text + `,"backend":{"service":{"name":"s","port":{"number":80}}}}]}}]`)
+	}
+	claim := func(text string) step { return object("v1", "PersistentVolumeClaim", spec(text)) }
+	resources := func(text string) step { return pod(`{"name":"r","image":"i","resources":{`+text+`}}`, "") }
+	docker := func(base64 string) step {
+		return object("v1", "Secret", `"type":"kubernetes.io/dockerconfigjson","data":{".dockerconfigjson":"`+base64+`"}`)
+	}
 	return []step{
 		object("v1", "Pod", spec("")),
 		pod(`{"image":"i"}`, ""), pod(`{"name":"c"}`, ""), pod(`{"name":"C_x","image":"i"}`, ""),
@@ -186,5 +199,17 @@ func validationSteps() []step {
 		object("rbac.authorization.k8s.io/v1", "RoleBinding", `"subjects":[]`),
 		object("rbac.authorization.k8s.io/v1", "RoleBinding", `"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"r"}`),
 		patch("rolebinding x", "merge", `{"roleRef":{"name":"s"}}`),
+		cron("x"), cron("* 24 * * *"), cron("* * * * mon-abc"), cron("@every x"), cron("TZ=UTC * * * * *"), cron(""),
+		object("batch/v1", "CronJob", spec(`"schedule":"@daily","concurrencyPolicy":"x","jobTemplate":{"spec":{`+template+`}}`)),
+		ingress(""), ingress(`"rules":[]`), ingress(`"rules":[{"http":{"paths":[]}}]`), ingress(`"defaultBackend":{}`),
+		ingress(`"rules":[{"host":"*.Bad"},{"host":"Bad"}]`), path(`"path":"/"`), path(`"path":"x//y","pathType":"Prefix"`),
+		path(`"path":"/","pathType":"Bad"`), ingress(`"defaultBackend":{"service":{"name":"S","port":{"number":70000}}}`),
+		claim(""), claim(`"accessModes":["RWX"],"resources":{"requests":{"storage":"0"}}`),
+		claim(`"accessModes":["ReadWriteOnce","ReadWriteOncePod"],"resources":{"requests":{"storage":"1Gi"}}`),
+		claim(`"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}`),
+		resources(`"limits":{"cpu":"500m"},"requests":{"cpu":2}`), resources(`"limits":{"memory":"1G"},"requests":{"memory":"1024Mi"}`),
+		resources(`"limits":{"a.b/gpu":"2"},"requests":{"a.b/gpu":"1"}`), resources(`"requests":{"a.b/gpu":"1"}`),
+		resources(`"limits":{"cpu":"-1"}`), resources(`"limits":{"cpus":"1"}`), resources(`"limits":{"memory":"0.5Ki"},"requests":{"memory":"1.5Gi"}`),
+		docker(""), docker("bm90IGpzb24="), docker("W10="), docker("eyJhIjoxLH0="), docker("e30="),
 	}
 }

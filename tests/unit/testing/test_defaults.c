@@ -82,8 +82,8 @@ static void objects_get_what_a_real_server_fills_in(void **state) {
           POD(TEMPLATE),
           { "\"labels\":{\"a\":\"b\"}", "\"selector\":{\"a\":\"b\"}", "\"replicas\":1" } },
         { "/apis/batch/v1/namespaces/default/cronjobs",
-          POD("\"schedule\":\"* * * * *\",\"jobTemplate\":{\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":"
-              "\"Never\"}}}}"),
+          POD("\"schedule\":\"* * * * *\",\"jobTemplate\":{\"spec\":{\"template\":{\"spec\":{\"containers\":[{"
+              "\"name\":\"c\",\"image\":\"i\"}],\"restartPolicy\":\"Never\"}}}}"),
           { "\"restartPolicy\":\"Never\",\"terminationGracePeriodSeconds\":30" } },
         { CORE "services",
           POD("\"ports\":[{\"name\":\"a\",\"port\":80},{\"name\":\"b\",\"port\":81,\"targetPort\":\"http\"}]"),
@@ -95,7 +95,9 @@ static void objects_get_what_a_real_server_fills_in(void **state) {
         { CORE "services",
           POD("\"type\":\"LoadBalancer\",\"ports\":[{\"port\":80}]"),
           { "\"allocateLoadBalancerNodePorts\":true", "\"externalTrafficPolicy\":\"Cluster\"" } },
-        { CORE "persistentvolumeclaims", POD(""), { "\"volumeMode\":\"Filesystem\"", "\"phase\":\"Pending\"" } },
+        { CORE "persistentvolumeclaims",
+          POD("\"accessModes\":[\"ReadWriteOnce\"],\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}"),
+          { "\"volumeMode\":\"Filesystem\"", "\"phase\":\"Pending\"" } },
         { "/apis/storage.k8s.io/v1/storageclasses",
           "{\"metadata\":{\"name\":\"x\"},\"provisioner\":\"p\"}",
           { "\"reclaimPolicy\":\"Delete\"", "\"volumeBindingMode\":\"Immediate\"" } },

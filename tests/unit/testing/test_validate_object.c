@@ -14,6 +14,8 @@
 #define CORE "/api/v1/namespaces/default/"
 #define APPS "/apis/apps/v1/namespaces/default/"
 #define JOBS "/apis/batch/v1/namespaces/default/jobs"
+#define CRON_JOBS "/apis/batch/v1/namespaces/default/cronjobs"
+#define INGRESSES "/apis/networking.k8s.io/v1/namespaces/default/ingresses"
 #define MERGE "application/merge-patch+json"
 #define STRATEGIC "application/strategic-merge-patch+json"
 
@@ -25,6 +27,95 @@
 #define RUNS_ONCE \
     "\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":" \
     "[" CONTAINER "]}}"
+
+#define CRON(schedule) OBJECT("\"schedule\":\"" schedule "\",\"jobTemplate\":{\"spec\":{" RUNS_ONCE "}}")
+#define RULE(path) OBJECT("\"rules\":[{\"http\":{\"paths\":[{" path "}]}}]")
+#define BACKEND "\"backend\":{\"service\":{\"name\":\"s\",\"port\":{\"number\":80}}}"
+#define CLAIM(modes, more) OBJECT("\"accessModes\":[" modes "],\"resources\":{\"requests\":{" more "}}")
+#define RESOURCES(text) OBJECT("\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{" text "}}]")
+#define DOCKER(value) \
+    "{\"metadata\":{\"name\":\"x\"},\"type\":\"kubernetes.io/" \
+    "dockerconfigjson\",\"data\":{\".dockerconfigjson\":\"" value "\"}}"
+#define REDACTED "data[.dockerconfigjson]: Invalid value: \\\"<secret contents redacted>\\\": "
+
+/* Schedules, routes, claims, amounts and credentials: each message is a real server's. */
+static void objects_that_no_controller_could_use_are_rejected(void **state) {
+    (void)state;
+    static const struct {
+        const char *target, *body, *part;
+    } cases[] = {
+        { CRON_JOBS, CRON("x"),
+          "CronJob.batch \\\"x\\\" is invalid: spec.schedule: Invalid value: \\\"x\\\": expected exactly 5 fields, "
+          "found 1: [x]\"" },
+        { CRON_JOBS, CRON("* * * * mon-abc"),
+          "failed to parse int from abc: strconv.Atoi: parsing \\\"abc\\\": invalid" },
+        { CRON_JOBS, CRON("TZ=UTC * * * * *"), "cannot use TZ or CRON_TZ in schedule, use timeZone field instead" },
+        { CRON_JOBS, OBJECT("\"jobTemplate\":{\"spec\":{" RUNS_ONCE "}}"), "spec.schedule: Required value\"" },
+        { CRON_JOBS, OBJECT("\"schedule\":\"@daily\",\"jobTemplate\":{\"spec\":{" TEMPLATE "}}"),
+          "spec.jobTemplate.spec.template.spec.restartPolicy: Required value: valid values: \\\"OnFailure\\\", "
+          "\\\"Never\\\"" },
+        { CRON_JOBS,
+          OBJECT("\"schedule\":\"@daily\",\"concurrencyPolicy\":\"x\",\"jobTemplate\":{\"spec\":{" RUNS_ONCE "}}"),
+          "spec.concurrencyPolicy: Unsupported value: \\\"x\\\": supported values: \\\"Allow\\\", \\\"Forbid\\\", "
+          "\\\"Replace\\\"" },
+        { INGRESSES, OBJECT(""),
+          "Ingress.networking.k8s.io \\\"x\\\" is invalid: spec: Invalid value: null: either `defaultBackend` or "
+          "`rules` must be specified\"" },
+        { INGRESSES, OBJECT("\"rules\":[]"), "spec: Invalid value: []: either `defaultBackend` or `rules`" },
+        { INGRESSES, OBJECT("\"rules\":[{\"http\":{\"paths\":[]}}]"), "spec.rules[0].http.paths: Required value\"" },
+        { INGRESSES, OBJECT("\"defaultBackend\":{}"),
+          "spec.defaultBackend: Invalid value: \\\"\\\": resource or service backend is required" },
+        { INGRESSES, OBJECT("\"rules\":[{\"host\":\"*.Bad\"}]"),
+          "spec.rules[0].host: Invalid value: \\\"*.Bad\\\": a wildcard DNS-1123 subdomain must start with '*.'" },
+        { INGRESSES, RULE("\"path\":\"/\"," BACKEND),
+          "spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified" },
+        { INGRESSES, RULE("\"path\":\"x//y\",\"pathType\":\"Prefix\"," BACKEND),
+          "[spec.rules[0].http.paths[0].path: Invalid value: \\\"x//y\\\": must be an absolute path, "
+          "spec.rules[0].http.paths[0].path: Invalid value: \\\"x//y\\\": must not contain '//']" },
+        { INGRESSES, RULE("\"path\":\"/\",\"pathType\":\"Exact\",\"backend\":{\"service\":{\"port\":{}}}"),
+          "[spec.rules[0].http.paths[0].backend.service.name: Required value, spec.rules[0].http.paths[0].backend: "
+          "Required value: port name or number is required]" },
+        { CORE "persistentvolumeclaims", OBJECT(""),
+          "PersistentVolumeClaim \\\"x\\\" is invalid: [spec.accessModes: Required value: at least 1 access mode is "
+          "required, spec.resources[storage]: Required value]" },
+        { CORE "persistentvolumeclaims", CLAIM("\"RWX\"", "\"storage\":\"0\""),
+          "[spec.accessModes: Unsupported value: \\\"RWX\\\": supported values: \\\"ReadOnlyMany\\\", "
+          "\\\"ReadWriteMany\\\", \\\"ReadWriteOnce\\\", \\\"ReadWriteOncePod\\\", spec.resources[storage]: Invalid "
+          "value: \\\"0\\\": must be greater than zero]" },
+        { CORE "persistentvolumeclaims", CLAIM("\"ReadWriteOnce\",\"ReadWriteOncePod\"", "\"storage\":\"1Gi\""),
+          "spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes" },
+        { CORE "pods", RESOURCES("\"limits\":{\"cpu\":\"500m\"},\"requests\":{\"cpu\":2}"),
+          "Pod \\\"x\\\" is invalid: spec.containers[0].resources.requests: Invalid value: \\\"2\\\": must be less "
+          "than "
+          "or equal to cpu limit of 500m\"" },
+        { CORE "pods", RESOURCES("\"limits\":{\"memory\":\"1G\"},\"requests\":{\"memory\":\"1024Mi\"}"),
+          "Invalid value: \\\"1Gi\\\": must be less than or equal to memory limit of 1G" },
+        { CORE "pods", RESOURCES("\"limits\":{\"a.b/gpu\":\"2\"},\"requests\":{\"a.b/gpu\":\"1\"}"),
+          "Invalid value: \\\"1\\\": must be equal to a.b/gpu limit of 2" },
+        { CORE "pods", RESOURCES("\"requests\":{\"a.b/gpu\":\"1\"}"),
+          "spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources" },
+        { CORE "pods", RESOURCES("\"limits\":{\"cpu\":\"-1\",\"cpus\":\"1\"}"),
+          "[spec.containers[0].resources.limits[cpu]: Invalid value: \\\"-1\\\": must be greater than or equal to 0, "
+          "spec.containers[0].resources.limits[cpus]: Invalid value: \\\"cpus\\\": must be a standard resource for "
+          "containers]" },
+        { CORE "secrets", DOCKER("bm90IGpzb24="), REDACTED "invalid character 'o' in literal null (expecting 'u')\"" },
+        { CORE "secrets", DOCKER(""), REDACTED "unexpected end of JSON input" },
+        { CORE "secrets", DOCKER("W10="),
+          REDACTED "json: cannot unmarshal array into Go value of type map[string]interface {}" },
+        { CORE "secrets",
+          "{\"metadata\":{\"name\":\"x\"},\"type\":\"kubernetes.io/"
+          "dockerconfigjson\",\"stringData\":{\".dockerconfigjson\":"
+          "\"{\"}}",
+          REDACTED "unexpected end of JSON input" },
+        { CORE "secrets", "{\"metadata\":{\"name\":\"x\"},\"type\":\"kubernetes.io/dockercfg\"}",
+          "data[.dockercfg]: Required value" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int status = rest_post(&server, cases[i].target, cases[i].body);
+        if (status != 422 || !strstr(server.text.data, cases[i].part))
+            fail_msg("%s: %d\n%s", cases[i].body, status, server.text.data);
+    }
+}
 
 static void what_is_required_or_wrong_is_rejected(void **state) {
     (void)state;
@@ -129,6 +220,12 @@ static void what_is_right_is_taken(void **state) {
               "\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"volumeMounts\":[{"
               "\"name\":\"v\",\"mountPath\":\"/x\"}]}]}}") },
         { JOBS, OBJECT(RUNS_ONCE) },
+        { CRON_JOBS, CRON("*/5 0-6/2 ? jan,feb MON-FRI") },
+        { INGRESSES, RULE("\"path\":\"/a\",\"pathType\":\"Prefix\"," BACKEND) },
+        { CORE "persistentvolumeclaims", CLAIM("\"ReadWriteOnce\"", "\"storage\":\"1Gi\"") },
+        { CORE "pods?dryRun=All",
+          RESOURCES("\"limits\":{\"cpu\":\"1\",\"a.b/gpu\":1},\"requests\":{\"cpu\":\"1000m\",\"a.b/gpu\":1}") },
+        { CORE "secrets", DOCKER("e30=") },
         { CORE "services", OBJECT("\"clusterIP\":\"None\"") },
         { CORE "pods", POD(",\"volumes\":[{\"name\":\"v\"}],\"restartPolicy\":\"OnFailure\"") },
     };
@@ -245,6 +342,7 @@ static void very_many_wrong_containers_are_rejected_in_time(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         REST_TEST(what_is_required_or_wrong_is_rejected),
+        REST_TEST(objects_that_no_controller_could_use_are_rejected),
         REST_TEST(what_is_right_is_taken),
         REST_TEST(what_may_not_change_stays),
         REST_TEST(an_object_that_came_without_a_request_may_be_changed_as_it_is),

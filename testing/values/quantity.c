@@ -1,0 +1,169 @@
+/* quantity.c: see quantity.h. The canonical form is that of apimachinery's resource.Quantity. */
+#include "testing/values/quantity.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    NANO = 1000000000,
+    NANO_DIGITS = 9,
+    EXPONENT_MAX = 1000 /* every amount is 0 or too large beyond it */
+};
+
+static const char decimal_suffixes[] = "num kMGTPE"; /* 1e-9, 1e-6 … 1e18; a space is 1 */
+static const char binary_suffixes[] = " KMGTPE";
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* Reads a suffix: as a power of 10, or for a binary one as a power of 1024. */
+static bool read_suffix(ki_str suffix, int64_t *ret_power, kt_quantity_format *ret_format) {
+    uint64_t number = 0;
+    *ret_power = 0;
+    *ret_format = KT_QUANTITY_DECIMAL;
+    if (!suffix.size)
+        return true;
+    const char *place = strchr(decimal_suffixes, suffix.data[0]);
+    if (suffix.size == 1 && place && *place != ' ') {
+        *ret_power = 3 * (int64_t)(place - decimal_suffixes) - NANO_DIGITS;
+        return true;
+    }
+    place = strchr(binary_suffixes, suffix.data[0]);
+    if (suffix.size == 2 && suffix.data[1] == 'i' && place && *place != ' ') {
+        *ret_power = place - binary_suffixes;
+        *ret_format = KT_QUANTITY_BINARY;
+        return true;
+    }
+    if (suffix.data[0] != 'e' && suffix.data[0] != 'E')
+        return false;
+    bool has_sign = suffix.size > 1 && (suffix.data[1] == '-' || suffix.data[1] == '+');
+    ki_str digits = { suffix.data + 1 + has_sign, suffix.size - 1 - has_sign };
+    if (!ki_str_to_uint64(digits, EXPONENT_MAX, &number))
+        return false;
+    *ret_power = has_sign && suffix.data[1] == '-' ? -(int64_t)number : (int64_t)number;
+    *ret_format = KT_QUANTITY_EXPONENT;
+    return true;
+}
+
+static void set_max(kt_quantity *quantity) {
+    quantity->whole = INT64_MAX;
+    quantity->nano = 0;
+}
+
+/* Sets the amount from decimal digits, of which `before_point` come before the decimal point. */
+static void set_digits(kt_quantity *quantity, const char *text, size_t size, int64_t before_point) {
+    int64_t place = before_point; /* of the next digit: 1 is the last one before the point */
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '.')
+            continue;
+        uint32_t digit = (uint32_t)(text[i] - '0');
+        if (place > 0) {
+            if (quantity->whole > ((uint64_t)INT64_MAX - digit) / 10) {
+                set_max(quantity);
+                return;
+            }
+            quantity->whole = quantity->whole * 10 + digit;
+        } else if (place > -NANO_DIGITS) {
+            uint32_t scale = 1;
+            for (int64_t p = place; p > -NANO_DIGITS + 1; p--)
+                scale *= 10;
+            quantity->nano += digit * scale;
+        } else if (digit) {
+            quantity->nano++; /* rounded up, once */
+            break;
+        }
+        place--;
+    }
+    for (; place > 0 && quantity->whole; place--) {
+        if (quantity->whole > INT64_MAX / 10) {
+            set_max(quantity);
+            return;
+        }
+        quantity->whole *= 10;
+    }
+    if (quantity->nano == NANO) {
+        quantity->nano = 0;
+        quantity->whole++;
+    }
+}
+
+bool kt_quantity_parse(ki_str text, kt_quantity *ret_quantity) {
+    kt_quantity quantity = { 0 };
+    int64_t power, before_point = 0;
+    size_t digits = 0, points = 0;
+    if (text.size && (text.data[0] == '+' || text.data[0] == '-')) {
+        quantity.is_negative = text.data[0] == '-';
+        text = (ki_str){ text.data + 1, text.size - 1 };
+    }
+    size_t size = 0;
+    for (; size < text.size && (is_digit(text.data[size]) || (text.data[size] == '.' && !points)); size++) {
+        if (text.data[size] == '.') {
+            points++;
+            continue;
+        }
+        digits++;
+        before_point += !points;
+    }
+    if (!digits || !read_suffix((ki_str){ text.data + size, text.size - size }, &power, &quantity.format))
+        return false;
+    bool is_binary = quantity.format == KT_QUANTITY_BINARY;
+    set_digits(&quantity, text.data, size, before_point + (is_binary ? 0 : power));
+    for (int64_t i = 0; is_binary && i < power; i++) {
+        uint64_t parts = (uint64_t)quantity.nano * 1024;
+        if (quantity.whole > ((uint64_t)INT64_MAX - 1024) / 1024) {
+            set_max(&quantity);
+            break;
+        }
+        quantity.whole = quantity.whole * 1024 + parts / NANO;
+        quantity.nano = (uint32_t)(parts % NANO);
+    }
+    *ret_quantity = quantity;
+    return true;
+}
+
+int kt_quantity_compare(const kt_quantity *a, const kt_quantity *b) {
+    bool a_zero = !a->whole && !a->nano, b_zero = !b->whole && !b->nano;
+    bool a_negative = a->is_negative && !a_zero, b_negative = b->is_negative && !b_zero;
+    if (a_negative != b_negative)
+        return a_negative ? -1 : 1;
+    int order = a->whole != b->whole ? (a->whole < b->whole ? -1 : 1) : (a->nano > b->nano) - (a->nano < b->nano);
+    return a_negative ? -order : order;
+}
+
+/* Divides `*amount` by `by` as often as it is a multiple, at most `most` times. Returns how often. */
+static int shorten(uint64_t *amount, uint64_t by, int most) {
+    int times = 0;
+    while (times < most && *amount && *amount % by == 0) {
+        *amount /= by;
+        times++;
+    }
+    return times;
+}
+
+void kt_quantity_write(const kt_quantity *quantity, char ret_text[KT_QUANTITY_SIZE]) {
+    const char *sign = quantity->is_negative ? "-" : "";
+    uint64_t whole = quantity->whole, nano = quantity->nano;
+    if (!whole && !nano) {
+        snprintf(ret_text, KT_QUANTITY_SIZE, "0");
+    } else if (quantity->format == KT_QUANTITY_BINARY && !nano && whole >= 1024) {
+        int power = shorten(&whole, 1024, (int)sizeof binary_suffixes - 2);
+        snprintf(ret_text, KT_QUANTITY_SIZE, "%s%" PRIu64 "%.*s%s", sign, whole, power > 0, &binary_suffixes[power],
+                 power ? "i" : "");
+    } else {
+        int digits = NANO_DIGITS, power; /* of `nano` */
+        for (; nano && nano % 1000 == 0; nano /= 1000)
+            digits -= 3;
+        power = nano ? -digits / 3 : shorten(&whole, 1000, 6);
+        char number[KT_QUANTITY_SIZE];
+        if (nano && whole)
+            snprintf(number, sizeof number, "%s%" PRIu64 "%0*" PRIu64, sign, whole, digits, nano);
+        else
+            snprintf(number, sizeof number, "%s%" PRIu64, sign, nano ? nano : whole);
+        if (quantity->format == KT_QUANTITY_EXPONENT && power)
+            snprintf(ret_text, KT_QUANTITY_SIZE, "%.30se%d", number, 3 * power);
+        else
+            snprintf(ret_text, KT_QUANTITY_SIZE, "%.30s%.*s", number, power != 0, &decimal_suffixes[power + 3]);
+    }
+}

@@ -1,0 +1,84 @@
+/* test_quantity.c: amounts as Kubernetes compares and writes them. The expected texts are those of resource.Quantity. */
+#include "testing/values/quantity.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void quantities_have_one_canonical_form(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        { "0", "0" },
+        { "2", "2" },
+        { "2000", "2k" },
+        { "1500", "1500" },
+        { "0.5", "500m" },
+        { "1.5", "1500m" },
+        { "1000m", "1" },
+        { "1500m", "1500m" },
+        { "100u", "100u" },
+        { "1n", "1n" },
+        { "0.1n", "1n" },
+        { "1024Mi", "1Gi" },
+        { "1000Mi", "1000Mi" },
+        { "1.5Gi", "1536Mi" },
+        { "512", "512" },
+        { "0.5Ki", "512" },
+        { "0.0001Ki", "102400u" },
+        { "1e3", "1e3" },
+        { "12e6", "12e6" },
+        { "1e-3", "1e-3" },
+        { "1E", "1E" },
+        { "-5", "-5" },
+        { "-0", "0" },
+        { "-1.5Gi", "-1536Mi" },
+        { "9223372036854775807", "9223372036854775807" },
+        { "16Ei", "9223372036854775807" },
+    };
+    static const char *const wrong[] = { "", "x", "1x", "1 Gi", "Gi", ".", "1e", "1ee", "1.2.3", "1gi", "--1", "1Ki1" };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        kt_quantity quantity;
+        char text[KT_QUANTITY_SIZE];
+        assert_true(kt_quantity_parse(ki_str_of(rows[i][0]), &quantity));
+        kt_quantity_write(&quantity, text);
+        if (strcmp(text, rows[i][1]) != 0)
+            fail_msg("%s: %s, not %s", rows[i][0], text, rows[i][1]);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        kt_quantity quantity;
+        if (kt_quantity_parse(ki_str_of(wrong[i]), &quantity))
+            fail_msg("'%s' was taken", wrong[i]);
+    }
+}
+
+static void quantities_are_compared_by_their_amount(void **state) {
+    (void)state;
+    static const char *const rising[] = { "-2Gi",  "-1", "-1m", "0",  "1n",  "1m",    "0.5",  "1",
+                                          "1001m", "1k", "1Ki", "1G", "1Gi", "1.1Gi", "1e12", "1Ei" };
+    enum {
+        COUNT = sizeof rising / sizeof rising[0]
+    };
+    for (size_t i = 0; i < COUNT; i++) {
+        for (size_t k = 0; k < COUNT; k++) {
+            kt_quantity a, b;
+            assert_true(kt_quantity_parse(ki_str_of(rising[i]), &a) && kt_quantity_parse(ki_str_of(rising[k]), &b));
+            int order = kt_quantity_compare(&a, &b);
+            if ((order > 0) - (order < 0) != (i > k) - (i < k))
+                fail_msg("%s and %s: %d", rising[i], rising[k], order);
+        }
+    }
+    kt_quantity zero, negative_zero;
+    assert_true(kt_quantity_parse(KI_STR("0"), &zero) && kt_quantity_parse(KI_STR("-0"), &negative_zero));
+    assert_int_equal(kt_quantity_compare(&zero, &negative_zero), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantities_have_one_canonical_form),
+        cmocka_unit_test(quantities_are_compared_by_their_amount),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
