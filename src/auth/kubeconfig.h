@@ -3,7 +3,7 @@
 #define KI_AUTH_KUBECONFIG_H
 
 #include "src/auth/config.h"
-#include "src/auth/yaml_tree.h"
+#include "src/base/yaml_tree.h"
 
 enum {
     KI_KUBECONFIG_FILES_LIMIT = 64,

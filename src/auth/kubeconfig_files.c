@@ -20,7 +20,7 @@ static ki_status load_file(ki_kubeconfig *self, ki_kubeconfig_file *file, ki_err
     ki_status status = ki_secret_read_file(self->allocator, file->path, "kubeconfig", &text, err);
     if (status)
         return status;
-    status = ki_yaml_load(self->allocator, (ki_str){ text.data, text.size }, &file->document, err);
+    status = ki_yaml_load(self->allocator, (ki_str){ text.data, text.size }, NULL, &file->document, err);
     if (status == KI_ERR_PARSE) {
         const ki_error why = *err;
         ki_error_set(err, status, "kubeconfig %s: %s; fix the YAML there", file->path, why.message);

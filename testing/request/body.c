@@ -1,11 +1,12 @@
 /* body.c: see body.h. */
 #include "testing/request/body.h"
 
+#include "src/base/error.h"
+#include "src/base/yaml_tree.h"
 #include "testing/crd/custom.h"
 #include "testing/request/status.h"
 #include "testing/schema/protobuf.h"
 #include "testing/values/json.h"
-#include "testing/values/yaml_json.h"
 
 #include <stdio.h>
 
@@ -123,7 +124,7 @@ static bool looks_like_json(ki_str text) {
 }
 
 ki_status kt_body_yaml(kt_call *call, ki_str *ret_text) {
-    const char *why = NULL;
+    ki_error err = KI_ERROR_INIT;
     yyjson_doc *doc = NULL;
     ki_str body = call->request->body;
     ki_status status = looks_like_json(body) ? kt_json_read(call->allocator, body, &doc, NULL) : KI_ERR_PARSE;
@@ -133,11 +134,12 @@ ki_status kt_body_yaml(kt_call *call, ki_str *ret_text) {
         return status;
     }
     ki_buffer_reset(&call->decoded, SIZE_MAX);
-    status = kt_yaml_to_json(body, &call->decoded, &why);
-    if (status == KI_ERR_PARSE)
-        return kt_fail_bad_request(call, "error decoding YAML: %s", why);
-    if (status == KI_ERR_LIMIT)
+    const ki_yaml_options options = { .keeps_equal_keys = true }; /* strict field validation reports them */
+    status = ki_yaml_to_json(body, &options, &call->decoded, &err);
+    if (call->decoded.failed == KI_ERR_LIMIT)
         return kt_fail_generic(call, 413);
+    if (status && status != KI_ERR_NO_MEMORY)
+        return kt_fail_bad_request(call, "error decoding YAML: %s", ki_error_message(&err));
     *ret_text = (ki_str){ call->decoded.data, call->decoded.size };
     return status;
 }

@@ -601,6 +601,13 @@ static void a_load_without_end_is_rejected(void **state) {
     assert_ends(1);
 }
 
+/* Each list has the one before it 100 times: 10^10 texts. */
+#define TEN(text) text text text text text text text text text text
+#define BOMB \
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" \
+    "a: &a [" TEN(TEN("xxxxxxxxx,")) "]\nb: &b [" TEN(TEN("*a,")) "]\nc: &c [" TEN(TEN("*b,")) "]\nd: &d [" TEN( \
+        TEN("*c,")) "]\ne: [" TEN(TEN("*d,")) "]\n"
+
 static void what_cannot_be_loaded_is_said(void **state) {
     (void)state;
     static const struct {
@@ -610,9 +617,11 @@ static void what_cannot_be_loaded_is_said(void **state) {
         { "a: [1", "line " },
         { "a: 1\n", "object 1 has no kind" },
         { "apiVersion: v1\nkind: ConfigMap\n", "object 1 has no metadata.name" },
-        { "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: x/v1\nkind: Y\nmetadata: {name: a}\n",
-          "object 2: x/v1 Y is not a built-in resource" },
-        { "? [a]\n: b\n", "a key that is not a text" },
+        { "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: x/v1\nkind: Z\nmetadata: {name: a}\n",
+          "object 2: x/v1 Z is not a built-in resource" },
+        { "? [a]\n: b\n", "document 1: line 1, column 3: a key must be a text" },
+        { "apiVersion: v1\n---\na: *x\n", "document 2: line 2, column 4: an alias without its anchor" },
+        { BOMB, "document 1: line 4: larger than 268435456 bytes as JSON" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         load(rows[i].text);
@@ -627,7 +636,7 @@ static void yaml_means_what_it_means_to_kubectl(void **state) {
         "# all kinds of values\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\n"
         "  labels: &labels {a: \"1\", b: 'true'}\n  annotations: *labels\n---\n---\n"
         "apiVersion: v1\nkind: Pod\nmetadata: {name: two, namespace: x}\nspec:\n  mode: 0644\n"
-        "  on: true\n  none: ~\n  ratio: 1.5\n  negative: -7\n  version: 1.2.3\n  text: |\n    a\n    b\n";
+        "  'on': yes\n  none: ~\n  ratio: 1.5\n  negative: -7\n  version: 1.2.3\n  text: |\n    a\n    b\n";
     load(yaml);
     ki_process serving = program;
     assert_non_null(strstr(serving.line, "serving http"));

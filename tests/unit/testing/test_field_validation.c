@@ -11,6 +11,7 @@
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
 #define PODS "/api/v1/namespaces/default/pods"
+#define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 #define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"
 #define NOTED \
     "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nope\":1,\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"image\":" \
@@ -47,6 +48,10 @@ static void strict_requests_are_rejected_with_all_unknown_fields(void **state) {
             "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{"
             "\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}"),
         201);
+    assert_int_equal(rest_send(&server, "POST", CONFIGMAPS "?fieldValidation=Strict", "application/yaml",
+                               "{metadata: {name: a}, data: {a: b}, data: {c: d}}"),
+                     400);
+    assert_true(rest_has(&server, "strict decoding error: duplicate field \\\"data\\\""));
     assert_int_equal(rest_send(&server, "PATCH", DEPLOYMENTS "/d?fieldValidation=Strict",
                                "application/strategic-merge-patch+json", "{\"spec\":{\"nope\":1,\"a\":[true,null]}}"),
                      422);

@@ -1,7 +1,7 @@
-/* yaml_tree.c: builds a tree from libyaml's events, in memory of the program's allocator. Counts depth, anchors and
- * nodes while parsing, because libyaml's time grows with the square of the nesting. Wipes libyaml's copies of the
- * text. */
-#include "src/auth/yaml_tree.h"
+/* yaml_tree.c: builds a tree from libyaml's events, in memory of the program's allocator. Counts directives before and
+ * depth, anchors and nodes while parsing, because libyaml's time grows with the square of directives and nesting. Wipes
+ * libyaml's copies of the text. */
+#include "src/base/yaml_tree.h"
 
 #include "src/base/error.h"
 #include "src/base/map.h"
@@ -23,6 +23,8 @@ typedef struct loader {
     anchor anchors[KI_YAML_ANCHOR_LIMIT];
     size_t anchor_count;
     size_t alias_count;
+    size_t node_limit;
+    bool keeps_equal_keys;
 } loader;
 
 static size_t line_of(const loader *self) {
@@ -66,9 +68,9 @@ static void wipe_and_delete_parser(yaml_parser_t *parser) {
 /* --- nodes -------------------------------------------------------------------------------------------------------- */
 
 static ki_status count_node(loader *self, ki_error *err) {
-    if (self->document.node_count++ < KI_YAML_NODE_LIMIT)
+    if (self->document.node_count++ < self->node_limit)
         return KI_OK;
-    return ki_error_set(err, KI_ERR_LIMIT, "line %zu: more than %d values", line_of(self), KI_YAML_NODE_LIMIT);
+    return ki_error_set(err, KI_ERR_LIMIT, "line %zu: more than %zu values", line_of(self), self->node_limit);
 }
 
 static ki_status new_node(loader *self, ki_yaml_kind kind, ki_yaml **ret_node, ki_error *err) {
@@ -103,6 +105,16 @@ static ki_status append(loader *self, ki_yaml *to, const ki_yaml *node, ki_error
 static bool is_at_key(const loader *self) {
     const ki_yaml *parent = self->depth ? self->open[self->depth - 1] : NULL;
     return parent && parent->kind == KI_YAML_MAP && parent->count % 2 == 0;
+}
+
+static ki_status too_deep(const loader *self, ki_error *err) {
+    return ki_error_set(err, KI_ERR_LIMIT, "line %zu: nested deeper than %d", line_of(self), KI_YAML_DEPTH_LIMIT);
+}
+
+/* Counts the levels of a node's child. */
+static void count_levels(ki_yaml *node, const ki_yaml *child) {
+    if (node->levels <= child->levels)
+        node->levels = child->levels + 1;
 }
 
 /* Adds the node to the innermost open node, or makes it the root. */
@@ -140,6 +152,10 @@ static ki_status add_alias(loader *self, ki_error *err) {
             continue;
         if (self->anchors[i].node->is_open)
             return set_error(self, "an alias to a node that contains it", err);
+        if (self->depth + self->anchors[i].node->levels > KI_YAML_DEPTH_LIMIT)
+            return too_deep(self, err);
+        if (self->depth)
+            count_levels(self->open[self->depth - 1], self->anchors[i].node);
         return place(self, self->anchors[i].node, err);
     }
     return set_error(self, "an alias without its anchor", err);
@@ -222,7 +238,7 @@ static ki_status add_scalar(loader *self, ki_error *err) {
 
 static ki_status open_node(loader *self, ki_yaml_kind kind, const yaml_char_t *name, ki_error *err) {
     if (self->depth == KI_YAML_DEPTH_LIMIT)
-        return ki_error_set(err, KI_ERR_LIMIT, "line %zu: nested deeper than %d", line_of(self), KI_YAML_DEPTH_LIMIT);
+        return too_deep(self, err);
     ki_yaml *node = NULL;
     ki_status status = new_node(self, kind, &node, err);
     if (!status)
@@ -232,6 +248,7 @@ static ki_status open_node(loader *self, ki_yaml_kind kind, const yaml_char_t *n
     if (status)
         return status;
     node->is_open = true;
+    node->levels = 1;
     self->open[self->depth++] = node;
     return KI_OK;
 }
@@ -314,10 +331,12 @@ static ki_status drop_earlier_keys(loader *self, ki_yaml *node, ki_error *err) {
 static ki_status close_node(loader *self, ki_error *err) {
     ki_yaml *node = self->open[--self->depth];
     node->is_open = false;
+    if (self->depth)
+        count_levels(self->open[self->depth - 1], node);
     if (node->kind != KI_YAML_MAP || !node->count)
         return KI_OK;
     ki_status status = merge_keys(self, node, err);
-    if (status || !node->count) /* only an empty merge */
+    if (status || !node->count || self->keeps_equal_keys) /* no count: only an empty merge */
         return status;
     return drop_earlier_keys(self, node, err);
 }
@@ -344,6 +363,40 @@ static ki_status handle_event(loader *self, bool *ret_is_over, ki_error *err) {
     }
 }
 
+/* Checks the directives of the first document: the tokens before it. */
+static ki_status check_directives(ki_str text, ki_error *err) {
+    yaml_parser_t parser;
+    yaml_token_type_t type = YAML_STREAM_START_TOKEN;
+    size_t count = 0, size = 0, line = 0;
+    if (!yaml_parser_initialize(&parser))
+        return ki_error_no_memory(err, "reading YAML");
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
+    while (
+        (type == YAML_STREAM_START_TOKEN || type == YAML_VERSION_DIRECTIVE_TOKEN || type == YAML_TAG_DIRECTIVE_TOKEN) &&
+        count <= KI_YAML_DIRECTIVE_LIMIT && size <= KI_YAML_PREFIX_LIMIT) {
+        yaml_token_t token;
+        if (!yaml_parser_scan(&parser, &token)) /* the load says what is wrong */
+            break;
+        type = token.type;
+        line = token.start_mark.line + 1;
+        if (type == YAML_TAG_DIRECTIVE_TOKEN) {
+            count++;
+            size += strlen((const char *)token.data.tag_directive.handle);
+            size += strlen((const char *)token.data.tag_directive.prefix);
+        }
+        if (type == YAML_SCALAR_TOKEN)
+            ki_wipe(token.data.scalar.value, token.data.scalar.length);
+        yaml_token_delete(&token);
+    }
+    wipe_and_delete_parser(&parser);
+    if (count > KI_YAML_DIRECTIVE_LIMIT)
+        return ki_error_set(err, KI_ERR_LIMIT, "line %zu: more than %d directives", line, KI_YAML_DIRECTIVE_LIMIT);
+    if (size > KI_YAML_PREFIX_LIMIT)
+        return ki_error_set(err, KI_ERR_LIMIT, "line %zu: more than %d bytes of directives", line,
+                            KI_YAML_PREFIX_LIMIT);
+    return KI_OK;
+}
+
 static ki_status load(loader *self, ki_str text, ki_error *err) {
     if (!yaml_parser_initialize(&self->parser))
         return ki_error_no_memory(err, "reading YAML");
@@ -367,12 +420,20 @@ static ki_status load(loader *self, ki_str text, ki_error *err) {
     return status;
 }
 
-ki_status ki_yaml_load(const ki_allocator *allocator, ki_str text, ki_yaml_document *ret_document, ki_error *err) {
+ki_status ki_yaml_load(const ki_allocator *allocator, ki_str text, const ki_yaml_options *options,
+                       ki_yaml_document *ret_document, ki_error *err) {
+    if (!text.data)
+        text = KI_STR("");
+    ki_status status = check_directives(text, err);
+    if (status)
+        return status;
     loader *self = ki_alloc_zero(allocator, sizeof *self); /* too large for a small stack */
     if (!self)
         return ki_error_no_memory(err, "reading YAML");
     self->document.allocator = allocator;
-    ki_status status = load(self, text, err);
+    self->node_limit = options && options->node_limit ? options->node_limit : KI_YAML_NODE_LIMIT;
+    self->keeps_equal_keys = options && options->keeps_equal_keys;
+    status = load(self, text, err);
     for (size_t i = 0; i < self->anchor_count; i++)
         ki_free(allocator, self->anchors[i].name);
     if (status)

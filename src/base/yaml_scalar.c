@@ -1,6 +1,6 @@
 /* yaml_scalar.c: the type of an unquoted YAML 1.1 scalar, as Kubernetes' tools read it, and a tree as JSON. Independent
  * of the locale. */
-#include "src/auth/yaml_tree.h"
+#include "src/base/yaml_tree.h"
 
 #include "src/base/error.h"
 
@@ -207,4 +207,45 @@ ki_status ki_yaml_append_json(ki_buffer *buffer, const ki_yaml *node, ki_error *
     if (buffer->failed == KI_ERR_LIMIT)
         return ki_error_set(err, KI_ERR_LIMIT, "line %zu: larger than %zu bytes as JSON", node->line, buffer->limit);
     return ki_error_no_memory(err, "reading YAML");
+}
+
+ki_status ki_yaml_to_json(ki_str text, const ki_yaml_options *options, ki_buffer *buffer, ki_error *err) {
+    ki_yaml_document document = { 0 };
+    ki_status status = ki_yaml_load(buffer->allocator, text, options, &document, err);
+    if (status)
+        return status;
+    status = ki_yaml_append_json(buffer, document.root, err);
+    ki_yaml_free(&document);
+    return status;
+}
+
+/* Returns true if a line begins a document: --- before the end of the line or a blank. */
+static bool begins_document(ki_str line) {
+    return line.size >= 3 && memcmp(line.data, "---", 3) == 0 && (line.size == 3 || strchr(" \t\r\n", line.data[3]));
+}
+
+/* Returns true for a blank line, a comment and a directive. */
+static bool is_before_documents(ki_str line) {
+    size_t blank = 0;
+    while (blank < line.size && strchr(" \t\r", line.data[blank]))
+        blank++;
+    return blank == line.size || strchr("\n#", line.data[blank]) || line.data[0] == '%';
+}
+
+bool ki_yaml_next_document(ki_str *rest, ki_str *ret_document) {
+    ki_str line = *rest;
+    bool has_begun = false;
+    *ret_document = (ki_str){ rest->data, 0 };
+    while (line.size) {
+        const char *end = memchr(line.data, '\n', line.size);
+        size_t size = end ? (size_t)(end - line.data) + 1 : line.size;
+        if (has_begun && begins_document(line))
+            break;
+        has_begun = has_begun || !is_before_documents((ki_str){ line.data, size });
+        ret_document->size += size;
+        line.data += size;
+        line.size -= size;
+    }
+    *rest = line;
+    return ret_document->size > 0;
 }

@@ -1,7 +1,8 @@
-/* yaml_tree.h: a YAML document as a tree, as Kubernetes' tools read it: the first document only, YAML 1.1's words for
- * true and false, the last of equal keys, `<<` merged in place. Constant once loaded. One thread. */
-#ifndef KI_AUTH_YAML_TREE_H
-#define KI_AUTH_YAML_TREE_H
+/* yaml_tree.h: the one YAML reader: a document as a tree, and as JSON, as Kubernetes' tools read it: YAML 1.1's words
+ * for true and false, the last of equal keys, `<<` merged in place. Kubeconfigs, the bodies of requests and the files of
+ * `serve --load` are read with it. Constant once loaded. One thread. */
+#ifndef KI_BASE_YAML_TREE_H
+#define KI_BASE_YAML_TREE_H
 
 #include <kinformer/allocator.h>
 #include <kinformer/error.h>
@@ -10,9 +11,11 @@
 #include "src/base/string_view.h"
 
 enum {
-    KI_YAML_DEPTH_LIMIT = 64,
+    KI_YAML_DEPTH_LIMIT = 128,     /* also with each alias replaced by its node */
+    KI_YAML_DIRECTIVE_LIMIT = 64,  /* %TAG directives of a document */
+    KI_YAML_PREFIX_LIMIT = 4096,   /* bytes of all %TAG directives */
     KI_YAML_ANCHOR_LIMIT = 1000,   /* anchors and aliases together */
-    KI_YAML_NODE_LIMIT = 250000,   /* nodes of a document; merged members count again */
+    KI_YAML_NODE_LIMIT = 250000,   /* nodes of a kubeconfig or a body; merged members count again */
     KI_YAML_JSON_LIMIT = 64 * 1024 /* bytes of one node as JSON */
 };
 
@@ -34,6 +37,7 @@ struct ki_yaml {
     const ki_yaml **items; /* a list's elements, or a map's key, value, key, value, … */
     size_t count;          /* number of items */
     size_t capacity;
+    size_t levels; /* lists and maps in each other, from this node on; 0: a scalar */
     char *bytes;   /* owned memory of `text` */
     bool is_open;  /* while loading: an alias to it would be circular */
     ki_yaml *next; /* next of all nodes */
@@ -46,8 +50,15 @@ typedef struct ki_yaml_document {
     size_t node_count;
 } ki_yaml_document;
 
-/* Parses a text. Errors: KI_ERR_PARSE with line and column, KI_ERR_LIMIT with the line, KI_ERR_NO_MEMORY. */
-ki_status ki_yaml_load(const ki_allocator *allocator, ki_str text, ki_yaml_document *ret_document, ki_error *err);
+typedef struct ki_yaml_options {
+    size_t node_limit;     /* 0: KI_YAML_NODE_LIMIT */
+    bool keeps_equal_keys; /* all of equal keys, for a reader that reports them */
+} ki_yaml_options;
+
+/* Parses the first document of a text. `options` may be NULL. Errors: KI_ERR_PARSE with line and column, KI_ERR_LIMIT
+ * with the line, KI_ERR_NO_MEMORY. */
+ki_status ki_yaml_load(const ki_allocator *allocator, ki_str text, const ki_yaml_options *options,
+                       ki_yaml_document *ret_document, ki_error *err);
 /* Wipes all scalars, because some are secrets, and frees the document. */
 void ki_yaml_free(ki_yaml_document *document);
 
@@ -67,5 +78,11 @@ bool ki_yaml_is_true(ki_str text); /* the value of a KI_YAML_BOOL */
 /* Appends the node as JSON. Errors: KI_ERR_LIMIT, KI_ERR_UNSUPPORTED (a number that JSON does not have),
  * KI_ERR_NO_MEMORY. */
 ki_status ki_yaml_append_json(ki_buffer *buffer, const ki_yaml *node, ki_error *err);
+
+/* Appends the first document as JSON. Each alias becomes a copy, and the limit of `buffer` counts it. Errors: as
+ * ki_yaml_load and ki_yaml_append_json. */
+ki_status ki_yaml_to_json(ki_str text, const ki_yaml_options *options, ki_buffer *buffer, ki_error *err);
+/* Cuts the text before the next line that begins a document (---). Returns false at the end. */
+bool ki_yaml_next_document(ki_str *rest, ki_str *ret_document);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "src/auth/yaml_tree.h"
 #include "src/base/memory.h"
+#include "src/base/yaml_tree.h"
 #include "tests/support/scarce_memory.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static const char *as_json(const char *text) {
     ki_error err = KI_ERROR_INIT;
     ki_buffer json;
     ki_buffer_init(&json, &ki_allocator_default, KI_YAML_JSON_LIMIT);
-    ki_status status = ki_yaml_load(&ki_allocator_default, ki_str_of(text), &document, &err);
+    ki_status status = ki_yaml_load(&ki_allocator_default, ki_str_of(text), NULL, &document, &err);
     if (!status)
         status = ki_yaml_append_json(&json, document.root, &err);
     snprintf(shown, sizeof shown, "%s", status ? ki_error_message(&err) : json.data);
@@ -149,7 +149,7 @@ static void every_limit_is_an_error_that_names_it(void **state) {
         size_t fits;
         const char *message;
     } cases[] = {
-        { "", "[", "", KI_YAML_DEPTH_LIMIT, "line 1: nested deeper than 64" },
+        { "", "[", "", KI_YAML_DEPTH_LIMIT, "line 1: nested deeper than 128" },
         { "[&a 1", ",*a", "]", KI_YAML_ANCHOR_LIMIT - 1, "line 1: more than 1000 anchors and aliases" },
         { "['", "x", "']", KI_YAML_JSON_LIMIT - 4, "line 1: larger than 65536 bytes as JSON" },
         { "[", "1,", "]", KI_YAML_NODE_LIMIT - 1, "line 1: more than 250000 values" },
@@ -167,17 +167,73 @@ static void every_limit_is_an_error_that_names_it(void **state) {
                                          "{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1}]");
 }
 
+/* The time of libyaml grows with the square of their number, and with the size of a prefix for each node. */
+static void directives_have_limits(void **state) {
+    (void)state;
+    char text[16384], message[64];
+    for (int count = KI_YAML_DIRECTIVE_LIMIT; count <= KI_YAML_DIRECTIVE_LIMIT + 1; count++) {
+        int size = 0;
+        for (int i = 0; i < count; i++)
+            size += snprintf(text + size, sizeof text - (size_t)size, "%%TAG !t%d! tag:yaml.org,2002:\n", i);
+        snprintf(text + size, sizeof text - (size_t)size, "---\n!t0!str 1\n");
+        snprintf(message, sizeof message, "line %d: more than %d directives", count, KI_YAML_DIRECTIVE_LIMIT);
+        assert_string_equal(as_json(text), count == KI_YAML_DIRECTIVE_LIMIT ? "\"1\"" : message);
+    }
+    assert_string_equal(as_json(repeat("%TAG !t! tag:yaml.org,2002:", "x", KI_YAML_PREFIX_LIMIT, "\n---\na")),
+                        "line 1: more than 4096 bytes of directives");
+    repeat("", "", 0, "");
+}
+
+/* Each anchor has a node of 30 levels around the node before it. */
+static void aliases_do_not_make_a_tree_deeper(void **state) {
+    (void)state;
+    static char text[1 << 16], open[31], shut[31];
+    int size = snprintf(text, sizeof text, "- &a0 x\n");
+    memset(open, '[', 30);
+    memset(shut, ']', 30);
+    for (int i = 1; i < 5; i++)
+        size += snprintf(text + size, sizeof text - (size_t)size, "- &a%d %s*a%d%s\n", i, open, i - 1, shut);
+    text[size] = '\0';
+    assert_null(strstr(as_json(text), "deeper"));
+    snprintf(text + size, sizeof text - (size_t)size, "- %s*a4%s\n", open, shut);
+    assert_string_equal(as_json(text), "line 6: nested deeper than 128");
+}
+
+static void documents_are_cut_where_kubectl_cuts_them(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *documents[3];
+    } rows[] = {
+        { "", { NULL } },
+        { "a", { "a" } },
+        { "a: 1\n---\nb: 2\n", { "a: 1\n", "---\nb: 2\n" } },
+        { "---\na\n--- \n---\r\nb", { "---\na\n", "--- \n", "---\r\nb" } },
+        { "%YAML 1.1\n# x\n\n---\na", { "%YAML 1.1\n# x\n\n---\na" } },
+        { "a: |\n  x\n ---\n----\n", { "a: |\n  x\n ---\n----\n" } },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ki_str rest = ki_str_of(rows[i].text), document;
+        for (size_t k = 0; k < 3 && rows[i].documents[k]; k++) {
+            assert_true(ki_yaml_next_document(&rest, &document));
+            if (!ki_str_equals(document, rows[i].documents[k]))
+                fail_msg("row %zu, document %zu: %.*s", i, k, (int)document.size, document.data);
+        }
+        assert_false(ki_yaml_next_document(&rest, &document));
+    }
+}
+
 static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
     (void)state;
     static const char text[] =
         "a: &x {k: v, no: 1}\nb: {<<: *x, k: w}\nc: [1, 2, 3, 4, 5, {}]\nd: \"long \\\n  text\"\n";
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
-        ki_yaml_document document = { 0 };
+        ki_buffer json;
         ki_error err = KI_ERROR_INIT;
-        ki_status status = ki_yaml_load(&memory.allocator, KI_STR(text), &document, &err);
+        ki_buffer_init(&json, &memory.allocator, 0);
+        ki_status status = ki_yaml_to_json(KI_STR(text), NULL, &json, &err);
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
-        ki_yaml_free(&document);
+        ki_buffer_free(&json);
     }
 }
 
@@ -186,6 +242,9 @@ int main(void) {
         cmocka_unit_test(scalars_are_what_yaml_1_1_says),
         cmocka_unit_test(maps_and_aliases_are_as_in_kubernetes_tools),
         cmocka_unit_test(every_limit_is_an_error_that_names_it),
+        cmocka_unit_test(directives_have_limits),
+        cmocka_unit_test(aliases_do_not_make_a_tree_deeper),
+        cmocka_unit_test(documents_are_cut_where_kubectl_cuts_them),
         cmocka_unit_test(every_lack_of_memory_is_an_error_without_a_leak),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
