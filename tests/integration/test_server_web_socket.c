@@ -3,7 +3,7 @@
 #include <kinformer-testing/server.h>
 
 #include "src/base/error.h"
-#include "tests/support/counted_memory.h"
+#include "tests/support/scarce_memory.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -39,10 +39,12 @@ enum {
 };
 
 static ki_testing_server *server;
+static scarce_memory memory;
 
 static void start(void) {
     ki_error err = KI_ERROR_INIT;
-    if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.allocator = &counted_memory), &server, &err))
+    scarce_memory_init(&memory, SIZE_MAX);
+    if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.allocator = &memory.allocator), &server, &err))
         fail_msg("%s", ki_error_message(&err));
 }
 
@@ -50,7 +52,7 @@ static int tear_down(void **state) {
     (void)state;
     ki_testing_server_free(server);
     server = NULL;
-    assert_int_equal(counted_memory_in_use(), 0);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
     return 0;
 }
 
@@ -258,8 +260,8 @@ static void pings_take_no_memory_when_their_pongs_are_read(void **state) {
     start();
     int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
     expect(fd, "\r\n\r\n");
-    counted_memory_restart();
-    size_t before = counted_memory_in_use(), sent = 0, answered = 0;
+    scarce_memory_begin_peak(&memory);
+    size_t sent = 0, answered = 0;
     while (answered < (size_t)PINGS * PONG_SIZE) {
         size_t left = (size_t)PINGS * PING_SIZE - sent;
         struct pollfd ready = { .fd = fd, .events = (short)(POLLIN | (left ? POLLOUT : 0)) };
@@ -271,8 +273,8 @@ static void pings_take_no_memory_when_their_pongs_are_read(void **state) {
         assert_true(got > 0);
         answered += ready.revents & POLLIN ? (size_t)got : 0;
     }
-    if (counted_memory_peak() - before > PONGS_MAX)
-        fail_msg("%zu bytes for %zu bytes of pongs", counted_memory_peak() - before, answered);
+    if (scarce_memory_peak(&memory) > PONGS_MAX)
+        fail_msg("%zu bytes for %zu bytes of pongs", scarce_memory_peak(&memory), answered);
     put("a");
     expect(fd, "\"name\":\"a\"");
     close(fd);
@@ -283,13 +285,12 @@ static void a_client_that_pings_and_does_not_read_is_closed(void **state) {
     start();
     int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
     expect(fd, "\r\n\r\n");
-    counted_memory_restart();
-    size_t before = counted_memory_in_use();
+    scarce_memory_begin_peak(&memory);
     for (ssize_t sent = 0, got = 0; (got = send_pings(fd, (size_t)sent, SIZE_MAX)) >= 0; sent += got) {
         struct pollfd ready = { .fd = fd, .events = POLLOUT };
         assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
     }
-    assert_true(counted_memory_peak() - before <= PONGS_MAX);
+    assert_true(scarce_memory_peak(&memory) <= PONGS_MAX);
     close(fd);
 }
 

@@ -2,7 +2,7 @@
 #include <kinformer-testing/server.h>
 
 #include "src/base/error.h"
-#include "tests/support/counted_memory.h"
+#include "tests/support/scarce_memory.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -68,8 +68,10 @@ static void change(int number) {
 static void watches_that_do_not_read_share_what_they_wait_for(void **state) {
     (void)state;
     int slow[SLOW];
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
     ki_error err = KI_ERROR_INIT;
-    if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.allocator = &counted_memory), &server, &err))
+    if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.allocator = &memory.allocator), &server, &err))
         fail_msg("%s", ki_error_message(&err));
     for (int i = 0; i < SLOW; i++)
         slow[i] = open_watch(4096);
@@ -80,13 +82,13 @@ static void watches_that_do_not_read_share_what_they_wait_for(void **state) {
     }
     for (int i = 0; i < SLOW; i += 10)
         read_events(slow[i], 1); /* what comes late is whole */
-    if (counted_memory_peak() > PEAK_MAX)
-        fail_msg("%zu MiB at the peak", counted_memory_peak() >> 20);
+    if (scarce_memory_peak(&memory) > PEAK_MAX)
+        fail_msg("%zu MiB at the peak", scarce_memory_peak(&memory) >> 20);
     close(fast);
     for (int i = 0; i < SLOW; i++)
         close(slow[i]);
     ki_testing_server_free(server);
-    assert_int_equal(counted_memory_in_use(), 0);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
 int main(void) {

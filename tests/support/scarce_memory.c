@@ -8,7 +8,13 @@
 
 #include <cmocka.h>
 
+#include <malloc.h>
 #include <stdlib.h>
+
+static void note(scarce_memory *memory, size_t size) {
+    size_t now = atomic_fetch_add(&memory->bytes, size) + size, before = atomic_load(&memory->peak);
+    while (now > before && !atomic_compare_exchange_weak(&memory->peak, &before, now)) {}
+}
 
 static bool fails(scarce_memory *memory) {
     size_t number = atomic_fetch_add(&memory->calls, 1);
@@ -18,8 +24,10 @@ static bool fails(scarce_memory *memory) {
 static void *scarce_alloc(size_t size, void *user) {
     scarce_memory *memory = user;
     void *block = fails(memory) ? NULL : malloc(size);
-    if (block)
+    if (block) {
         atomic_fetch_add(&memory->in_use, 1);
+        note(memory, malloc_usable_size(block));
+    }
     return block;
 }
 
@@ -27,13 +35,21 @@ static void *scarce_realloc(void *block, size_t size, void *user) {
     scarce_memory *memory = user;
     if (!block)
         return scarce_alloc(size, user);
-    return fails(memory) ? NULL : realloc(block, size);
+    size_t before = malloc_usable_size(block);
+    void *moved = fails(memory) ? NULL : realloc(block, size);
+    if (moved) {
+        atomic_fetch_sub(&memory->bytes, before);
+        note(memory, malloc_usable_size(moved));
+    }
+    return moved;
 }
 
 static void scarce_free(void *block, void *user) {
     scarce_memory *memory = user;
-    if (block)
+    if (block) {
         atomic_fetch_sub(&memory->in_use, 1);
+        atomic_fetch_sub(&memory->bytes, malloc_usable_size(block));
+    }
     free(block);
 }
 
@@ -42,6 +58,9 @@ void scarce_memory_init(scarce_memory *memory, size_t fail_at) {
     memory->fail_at = fail_at;
     atomic_init(&memory->calls, 0);
     atomic_init(&memory->in_use, 0);
+    atomic_init(&memory->bytes, 0);
+    atomic_init(&memory->peak, 0);
+    memory->before = 0;
     memory->forever = false;
 }
 
@@ -51,6 +70,15 @@ bool scarce_memory_failed(const scarce_memory *memory) {
 
 size_t scarce_memory_in_use(const scarce_memory *memory) {
     return atomic_load(&memory->in_use);
+}
+
+void scarce_memory_begin_peak(scarce_memory *memory) {
+    memory->before = atomic_load(&memory->bytes);
+    atomic_store(&memory->peak, memory->before);
+}
+
+size_t scarce_memory_peak(const scarce_memory *memory) {
+    return atomic_load(&memory->peak) - memory->before;
 }
 
 bool scarce_memory_next(scarce_memory *memory) {

@@ -1,4 +1,4 @@
-/* scarce_memory.h: an allocator that fails at a chosen allocation and counts the blocks in use. Thread-safe.
+/* scarce_memory.h: an allocator that fails at a chosen allocation and counts the blocks and bytes in use. Thread-safe.
  *
  *     scarce_memory memory = SCARCE_MEMORY_FROM(0);
  *     while (scarce_memory_next(&memory)) {  // the first allocation fails; in the next round the second; and so on
@@ -20,7 +20,9 @@ typedef struct scarce_memory {
     bool is_later;
     _Atomic size_t calls;
     _Atomic size_t in_use;
-    bool forever; /* every later allocation fails too */
+    _Atomic size_t bytes, peak;
+    size_t before; /* bytes at scarce_memory_begin_peak */
+    bool forever;  /* every later allocation fails too */
 } scarce_memory;
 
 /* Starts before the round whose first `n` allocations work. */
@@ -39,5 +41,9 @@ void scarce_memory_init(scarce_memory *memory, size_t fail_at);
 bool scarce_memory_failed(const scarce_memory *memory);
 /* Returns the number of blocks that are not freed. */
 size_t scarce_memory_in_use(const scarce_memory *memory);
+/* Makes the bytes in use now the peak. */
+void scarce_memory_begin_peak(scarce_memory *memory);
+/* Returns how many bytes were in use at most, above those of the last scarce_memory_begin_peak. */
+size_t scarce_memory_peak(const scarce_memory *memory);
 
 #endif
