@@ -46,19 +46,36 @@ bool session_ends_at_once(const session *s) {
 
 /* ---- states ---- */
 
-/* Returns how to fix the cause; "" if unknown. */
+static bool is_waiting(const ki_health *health) {
+    return health->state == KI_STATE_BACKING_OFF || health->state == KI_STATE_BLOCKED;
+}
+
+/* Returns how to fix the cause; "" if unknown, or if the message says it (KI_ERR_TLS). */
 static const char *remedy(const ki_error *cause) {
-    if (cause->category == KI_CATEGORY_FATAL)
-        return "";
-    if (cause->category == KI_CATEGORY_CREDENTIALS)
+    if (cause->http_status == 401 || cause->http_status == 403)
         return "; fix the credentials or permissions";
-    if (cause->http_status == 404)
-        return "; check that the resource is installed";
     if (cause->code == KI_ERR_CONNECT)
         return "; check the address, and that the server is running";
-    if (cause->code == KI_ERR_TLS)
-        return "; check --certificate-authority";
     return "";
+}
+
+/* Returns the cause in the health's words. A server's own message about a permission says more: it names the user. */
+static const char *cause_of(const ki_health *health) {
+    return health->cause.http_status == 403 ? ki_error_message(&health->cause) : health->message;
+}
+
+/* Reports a failure once. With -v reports each attempt, and when the next one is. */
+static void say_failure(target *t, const ki_health *health, const char *resource) {
+    const session *s = t->session;
+    char next[64] = "";
+    bool is_new = t->shown != health->state || strcmp(t->shown_message, health->message) != 0;
+    if (!is_new && !s->options->verbose)
+        return;
+    memcpy(t->shown_message, health->message, sizeof t->shown_message);
+    if (s->options->verbose && health->retry_in_ms >= 0)
+        snprintf(next, sizeof next, "; trying again in %.1f s", (double)health->retry_in_ms / 1000);
+    say(s->command, "%s: %s: %s%s%s", resource, ki_state_name(health->state), cause_of(health), remedy(&health->cause),
+        next);
 }
 
 static void say_health(target *t, const ki_health *health) {
@@ -69,7 +86,7 @@ static void say_health(target *t, const ki_health *health) {
         return;
     switch (health->state) {
     case KI_STATE_CONNECTING:
-        if (s->options->verbose)
+        if (s->options->verbose && t->shown != KI_STATE_BACKING_OFF && t->shown != KI_STATE_BLOCKED)
             say(s->command, "%s: connecting to %s", resource, ki_config_server(s->config));
         return;
     case KI_STATE_LISTING:
@@ -83,11 +100,7 @@ static void say_health(target *t, const ki_health *health) {
         break;
     case KI_STATE_BACKING_OFF:
     case KI_STATE_BLOCKED:
-        say(s->command, "%s: %s: %s%s", resource, health->state == KI_STATE_BLOCKED ? "blocked" : "backing off",
-            ki_error_message(&health->cause), remedy(&health->cause));
-        if (s->options->verbose && health->retry_in_ms >= 0) {
-            say(s->command, "%s: trying again in %.1f s", resource, (double)health->retry_in_ms / 1000);
-        }
+        say_failure(t, health, resource);
         if (s->is_once && !session_allowed_ms(s) && !t->session->has_hinted) {
             t->session->has_hinted = true; /* once: the user may ask whether the command ever ends */
             say(s->command,
@@ -130,9 +143,8 @@ static void give_up_target(target *t, const ki_error *cause) {
 
 static void on_state(ki_informer *informer, const ki_health *health, void *user) {
     target *t = user;
-    bool waits = health->state == KI_STATE_BACKING_OFF || health->state == KI_STATE_BLOCKED;
     (void)informer;
-    if (t->synced || !waits || !is_hopeless(t->session, &health->cause))
+    if (t->synced || !is_waiting(health) || !is_hopeless(t->session, &health->cause))
         say_health(t, health);
     else if (!t->failure.code)
         give_up_target(t, &health->cause);
@@ -140,16 +152,17 @@ static void on_state(ki_informer *informer, const ki_health *health, void *user)
 
 static void on_failure(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
     const target *t = user;
-    (void)informer;
+    ki_health health;
     if (t->session->options->quiet)
         return;
+    ki_informer_health(informer, &health);
     if (*key)
         say(t->session->command, "%s: skipped %s: %s", t->resource.plural, key, ki_error_message(cause));
     else if (cause->code == KI_ERR_PARSE) /* the output is incomplete */
         say(t->session->command, "%s: skipped an object without a name: %s", t->resource.plural,
             ki_error_message(cause));
-    else if (t->session->options->verbose)
-        say(t->session->command, "%s: %s", t->resource.plural, ki_error_message(cause));
+    else if (t->session->options->verbose && !is_waiting(&health)) /* otherwise the state has the cause */
+        say(t->session->command, "%s: %s; trying again at once", t->resource.plural, ki_error_message(cause));
 }
 
 /* Prints the progress of the first list that is incomplete: "pods: 12,000 of 20,000 objects, 15,300 a second". */
@@ -179,7 +192,8 @@ static void show_sync(session *s) {
 static void write_log(ki_log_level level, const char *component, const char *message, void *user) {
     const session *s = user;
     (void)level;
-    say(s->command, "%s: %s", component, message);
+    if (strcmp(component, "reflector") != 0 && strcmp(component, "informer") != 0) /* the session reports these */
+        say(s->command, "%s: %s", component, message);
 }
 
 /* ---- connecting ---- */
@@ -328,7 +342,7 @@ static void give_up(session *s) {
         hint_at_plugin(s, &health, hint, sizeof hint);
         say(s->command, "%s did not sync within %.1f s (%s)%s%s%s%s", session_label(&s->targets[i], label),
             (double)session_allowed_ms(s) / 1000, ki_state_name(health.state), health.cause.code ? ": " : "",
-            health.cause.code ? ki_error_message(&health.cause) : "", remedy(&health.cause), hint);
+            cause_of(&health), remedy(&health.cause), hint);
     }
     session_end(s, EXIT_UNREACHED);
 }

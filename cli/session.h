@@ -40,7 +40,8 @@ typedef struct target {
     ki_error failure;  /* why its list failed, if the command does not try again; else KI_OK */
     size_t initial;    /* number of initial objects */
     size_t heartbeats; /* heartbeats since its last printed line */
-    ki_state shown;    /* the last printed state */
+    ki_state shown;    /* the last printed state, with its cause */
+    char shown_message[KI_HEALTH_MESSAGE_MAX];
 } target;
 
 struct session {

@@ -1,5 +1,7 @@
-/* informer_health.c: ki_informer_health and ki_informer_why, from the records of the informer's parts. Any thread. */
+/* informer_health.c: ki_informer_health and ki_informer_why, from the records of the informer's parts, for any thread. The log of the states. */
 #include "src/cache/informer_parts.h"
+
+#include "src/base/log.h"
 
 #include <stdio.h>
 
@@ -22,6 +24,37 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     health.unreadable = ki_unreadable_describe(unreadable, health.unreadable_message, sizeof health.unreadable_message);
     ki_health_describe(&health, failed, &informer->resource, informer->namespace_name);
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
+}
+
+/* Returns true if the state differs from the last logged one. Attempts of a failing informer are no change, except for another failure. */
+static bool is_new(const ki_informer *informer, const ki_health *health, bool has_cause) {
+    const ki_state logged = informer->logged_state;
+    switch (health->state) {
+    case KI_STATE_BACKING_OFF:
+    case KI_STATE_BLOCKED:
+        return logged != health->state || strcmp(informer->logged_message, health->message) != 0;
+    case KI_STATE_CONNECTING: /* with a cause: no response for a while */
+        return has_cause && (logged == KI_STATE_NOT_STARTED || logged == KI_STATE_WATCHING);
+    case KI_STATE_WATCHING:
+        return logged != KI_STATE_WATCHING;
+    case KI_STATE_NOT_STARTED:
+    case KI_STATE_LISTING:
+    case KI_STATE_STOPPED:
+        return false;
+    }
+    return false;
+}
+
+void ki_informer_log_state(ki_informer *informer, bool has_cause) {
+    ki_health health;
+    ki_informer_health(informer, &health);
+    if (!is_new(informer, &health, has_cause))
+        return;
+    informer->logged_state = health.state;
+    memcpy(informer->logged_message, health.message, sizeof informer->logged_message);
+    ki_log_write(ki_engine_log(informer->engine), health.message[0] ? KI_LOG_WARNING : KI_LOG_INFO, "reflector",
+                 "%s: %s%s%s", informer->name, ki_state_name(health.state), health.message[0] ? ": " : "",
+                 health.message);
 }
 
 const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WHY_MAX]) {

@@ -74,6 +74,8 @@ struct ki_informer {
     ki_mutation_detector detector;                   /* used only with `detect_mutations` */
     ki_task report_task;                             /* reports index errors; posted by any thread */
     char store_version[KI_RESOURCE_VERSION_MAX + 1]; /* the store's resource version */
+    ki_state logged_state;                           /* the last state that was logged, with its message */
+    char logged_message[KI_HEALTH_MESSAGE_MAX];
 
     /* Any thread. */
     ki_metrics_record metrics;
@@ -104,6 +106,8 @@ void ki_informer_init_waits(ki_informer *informer);
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas);
 /* Ends all waits of a stopped informer. Loop. */
 void ki_informer_end_waits(ki_informer *informer);
+/* informer_health.c: logs the state if it differs from the last logged one. `has_cause`: a failure or a missing response set the state. Loop. */
+void ki_informer_log_state(ki_informer *informer, bool has_cause);
 /* process.c: the controller's callbacks; `user` is the informer. */
 ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
 ki_status ki_informer_drained(void *user, ki_error *err);

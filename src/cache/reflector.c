@@ -141,7 +141,7 @@ static void report_failure(ki_reflector *reflector, const ki_error *err) {
 }
 
 void ki_reflector_report(ki_reflector *reflector, const ki_error *err) {
-    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector", "%s: %s; retrying at once",
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector", "%s: %s; retrying at once",
                  reflector->options.name, ki_error_message(err));
     report_failure(reflector, err);
 }
@@ -228,8 +228,7 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
         ki_reflector_count_relist(reflector, (int)cause->code);
     reflector->failed_attempt = current_attempt(reflector);
     ki_reflector_schedule_at(reflector, next, now + wait);
-    reflector->has_logged_watching = false;
-    ki_log_write(ki_engine_log(engine), KI_LOG_WARNING, "reflector", "%s: %s; next try in %.1f s",
+    ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s; next try in %.1f s",
                  reflector->options.name, ki_error_message(cause), seconds(wait));
     reflector->options.on_state(needs_a_person(cause) ? KI_STATE_BLOCKED : KI_STATE_BACKING_OFF, cause, now + wait,
                                 reflector->options.user);
@@ -248,11 +247,6 @@ void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err) {
 }
 
 void ki_reflector_set_state(ki_reflector *reflector, ki_state state) {
-    if (state == KI_STATE_WATCHING && !reflector->has_logged_watching) {
-        reflector->has_logged_watching = true; /* a reopened watch is not logged again */
-        ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_INFO, "reflector", "%s: watching",
-                     reflector->options.name);
-    }
     int64_t now = ki_engine_now(reflector->options.engine);
     if (state == KI_STATE_CONNECTING) {
         reflector->connecting_since = now;

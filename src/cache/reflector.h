@@ -137,9 +137,8 @@ typedef struct ki_reflector {
     ki_watch_progress watch;
 
     /* kept from one watch to the next */
-    bool has_logged_watching; /* "watching" was logged, and no list or failure followed */
-    bool has_reopened;        /* the watch was reopened without a backoff, and no good watch followed */
-    bool has_resumed;         /* a watch was resumed from `resumed_version` because the next event was unreadable */
+    bool has_reopened; /* the watch was reopened without a backoff, and no good watch followed */
+    bool has_resumed;  /* a watch was resumed from `resumed_version` because the next event was unreadable */
     char resumed_version[KI_RESOURCE_VERSION_MAX + 1];
     unsigned silent_watches;  /* consecutive accepted watches without an event, since version_known_at */
     int64_t version_known_at; /* time of the last event, list or check */

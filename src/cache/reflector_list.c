@@ -158,7 +158,6 @@ static void begin_list(ki_reflector *reflector, const char *version, ki_list_pro
         begun.version[0] = '\0';
     begun.began_at = ki_engine_now(reflector->options.engine);
     reflector->list = begun;
-    reflector->has_logged_watching = false;
     reflector->options.on_listed(0, -1, reflector->options.user);
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
 }

@@ -297,6 +297,9 @@ static void on_bad_object(const ki_bad_object *bad, void *user) {
 /* --- how a streaming list ends ------------------------------------------------------------------------------------------------ */
 
 static void fall_back(ki_reflector *reflector, const ki_error *err, bool for_good) {
+    if (for_good && !reflector->no_streaming)
+        ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_INFO, "reflector",
+                     "%s: no more streaming lists: %s", reflector->options.name, ki_error_message(err));
     reflector->no_streaming = reflector->no_streaming || for_good;
     ki_reflector_list_instead(reflector, err, KI_REFLECT_LIST);
 }
@@ -492,7 +495,6 @@ void ki_reflector_stream(ki_reflector *reflector) {
     reflector->list = (ki_list_progress){ .began_at = ki_engine_now(reflector->options.engine) };
     ki_metrics_add(reflector->options.metrics, KI_METRIC_LISTS, 1);
     reflector->phase = KI_REFLECTOR_STREAMS;
-    reflector->has_logged_watching = false;
     if (open_watch(reflector, reflector->is_unavailable ? "" : reflector->resource_version, true, &err)) {
         stream_ended(reflector, &err, false);
         return;

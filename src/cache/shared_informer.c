@@ -46,14 +46,18 @@ static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, vo
     if (cause)
         ki_health_set_attempts(&informer->health, informer->reflector.failed_attempt,
                                ki_reflector_next(&informer->reflector));
-    if (ki_health_set_state(&informer->health, state, cause, retry_at, ki_engine_now(informer->engine)))
+    bool is_changed = ki_health_set_state(&informer->health, state, cause, retry_at, ki_engine_now(informer->engine));
+    ki_informer_log_state(informer, cause != NULL);
+    if (is_changed)
         report_state(informer);
 }
 
 static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
     ki_informer *informer = user;
     int64_t now = ki_engine_now(informer->engine);
-    if (ki_health_set_stuck(&informer->health, err, now + retry_ns, now))
+    bool is_changed = ki_health_set_stuck(&informer->health, err, now + retry_ns, now);
+    ki_informer_log_state(informer, err != NULL);
+    if (is_changed)
         report_state(informer);
     if (err)
         report(informer, err, "");

@@ -389,7 +389,7 @@ static void a_cluster_that_is_not_there_is_status_3(void **state) {
 static void who_waits_for_a_list_is_reported_once_that_it_is_tried_again(void **state) {
     (void)state;
     const char *line;
-    run("get pods --wait --server http://127.0.0.1:1");
+    run("get pods -v --wait --server http://127.0.0.1:1");
     assert_says("trying again until the list succeeds; --timeout sets a limit");
     assert_says("backing off"); /* the second time */
     ki_process_signal(&program, SIGINT);

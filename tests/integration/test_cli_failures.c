@@ -153,7 +153,7 @@ static void get_waits_with_wait_or_timeout(void **state) {
     (void)state;
     static const char *const flags[] = { "--wait", "--timeout=1h" };
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-        COMMAND_RUN("get", "pods", "--server", "http://127.0.0.1:1", flags[i]);
+        COMMAND_RUN("get", "pods", "-v", "--server", "http://127.0.0.1:1", flags[i]);
         command_says("backing off");
         command_says("backing off"); /* the second attempt */
         ki_process_signal(&command, SIGINT);
@@ -169,9 +169,32 @@ static void a_server_that_is_busy_is_asked_again_by_get(void **state) {
     command_ends(0);
 }
 
+static void a_failure_is_said_once_until_it_changes(void **state) {
+    (void)state;
+    int blocked = 0;
+    assert_int_equal(ki_testing_server_add_fault(command_server,
+                                                 "status,code=403,reason=Forbidden,message=not for you,count=4", NULL,
+                                                 NULL), /* two attempts: each is a streaming list and a list */
+                     KI_OK);
+    COMMAND_RUN("watch", "pods", "--server", "URL");
+    for (const char *line; (line = ki_process_err_line(&command)) && !strstr(line, "synced");)
+        blocked += strstr(line, "blocked") != NULL;
+    assert_int_equal(blocked, 1);
+    ki_process_signal(&command, SIGINT);
+    command_ends(0);
+}
+
+static void watch_says_what_the_health_says(void **state) {
+    (void)state;
+    COMMAND_RUN("watch", "websites.v1.web.example.com", "--server", "URL");
+    command_says("websites: blocked: the CRD websites.web.example.com is not installed, or not in version v1");
+    ki_process_signal(&command, SIGINT);
+    command_ends(0);
+}
+
 static void watch_continues_trying(void **state) {
     (void)state;
-    COMMAND_RUN("watch", "pods", "--server", "http://127.0.0.1:1");
+    COMMAND_RUN("watch", "pods", "-v", "--server", "http://127.0.0.1:1");
     command_says("backing off");
     command_says("backing off");
     ki_process_signal(&command, SIGINT);
@@ -193,6 +216,8 @@ int main(void) {
                                         command_tear_down),
         cmocka_unit_test_setup_teardown(get_waits_with_wait_or_timeout, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_server_that_is_busy_is_asked_again_by_get, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(a_failure_is_said_once_until_it_changes, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(watch_says_what_the_health_says, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(watch_continues_trying, command_set_up, command_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,8 @@ static ki_error error_of(const char *what) {
     if (err.code)
         return err;
     int status = atoi(what);
-    ki_error_set(&err, status == 410 ? KI_ERR_EXPIRED : KI_ERR_HTTP, "HTTP %s", what);
+    ki_error_set(&err, status == 410 ? KI_ERR_EXPIRED : KI_ERR_HTTP, "HTTP %s%s", what,
+                 status == 404 ? ": 404 page not found" : ""); /* kube-apiserver's response to an unknown path */
     err.http_status = status;
     if (strstr(what, "NotFound"))
         snprintf(err.reason, sizeof err.reason, "NotFound");

@@ -123,9 +123,16 @@ static void on_state(ki_informer *informer, const ki_health *health, void *user)
     snprintf(s->states + used, sizeof s->states - used, "%s%s", used ? ", " : "", ki_state_name(health->state));
 }
 
+static void note_log_line(ki_log_level level, const char *component, const char *message, void *user) {
+    stage *s = user;
+    size_t used = strlen(s->log);
+    snprintf(s->log + used, sizeof s->log - used, "%c %s: %s\n", "-EWID"[level], component, message);
+}
+
 ki_status open_stage_with(stage *s, ki_shared_informer_options options, const ki_allocator *allocator) {
     memset(s, 0, sizeof *s);
-    if (!test_engine_open(&s->engine, allocator, 1))
+    const ki_log log = { .write = note_log_line, .user = s };
+    if (!test_engine_open_logged(&s->engine, allocator, 1, &log))
         return KI_ERR_NO_MEMORY;
     fake_init(&s->source);
     options.engine = s->engine.engine;

@@ -32,6 +32,7 @@ typedef struct stage {
     observer *observers[OBSERVERS]; /* the first ones, for scripts */
     char errors[TEXT];
     char states[TEXT];
+    char log[TEXT]; /* lines up to KI_LOG_INFO, such as "W reflector: pods: blocked: …"; a full buffer takes no more */
 } stage;
 
 /* A handler that notes its calls: "+a=5i" an add of the initial list, "~a=5>6" an update, "~a=6>6r" a resync, "-a=6"

@@ -11,11 +11,15 @@ static int64_t now(void *user) {
 }
 
 bool test_engine_open(test_engine *self, const ki_allocator *allocator, uint64_t seed) {
+    return test_engine_open_logged(self, allocator, seed, NULL);
+}
+
+bool test_engine_open_logged(test_engine *self, const ki_allocator *allocator, uint64_t seed, const ki_log *log) {
     self->engine = NULL;
     self->now = KI_SECONDS(1000);
     const ki_clock clock = { .now = now, .user = self };
-    return ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator, .clock = &clock, .seed = seed), &self->engine,
-                         NULL) == KI_OK;
+    return ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator, .clock = &clock, .seed = seed, .log = log),
+                         &self->engine, NULL) == KI_OK;
 }
 
 void test_engine_close(test_engine *self) {

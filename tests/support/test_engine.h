@@ -11,6 +11,8 @@ typedef struct test_engine {
 
 /* Returns false without memory. `allocator` NULL: malloc. */
 bool test_engine_open(test_engine *self, const ki_allocator *allocator, uint64_t seed);
+/* Does the same with a log; NULL: none. */
+bool test_engine_open_logged(test_engine *self, const ki_allocator *allocator, uint64_t seed, const ki_log *log);
 void test_engine_close(test_engine *self);
 /* Steps until nothing is due. Returns false if that never happens. */
 bool test_engine_settle(test_engine *self);

@@ -1,0 +1,155 @@
+/* test_state_log.c: the log says what the health says, once for each change: one line for a failure however often it is tried again. On a stepped
+ * engine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/object/resource_table.h"
+#include "tests/support/informer_stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const ki_resource websites = { "web.example.com", "v1", "websites", "Website", true };
+
+static void open_of(stage *s, observer *h, const ki_resource *resource, bool streams) {
+    const ki_shared_informer_options options = { .resource = resource, .no_streaming_list = !streams };
+    assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
+    add_observer(h, s, NULL);
+    start_stage(s);
+}
+
+/* Fails each request for so long. Returns how many failed. */
+static int fail_each(stage *s, const char *how, int seconds) {
+    char line[32];
+    int failed = 0;
+    snprintf(line, sizeof line, "fail %s", how);
+    for (int i = 0; i < seconds * 10; i++) {
+        for (; s->source.lists || s->source.watches; failed++)
+            play_each(s, line);
+        play(s, "wait 100");
+    }
+    return failed;
+}
+
+/* Advances to the next request. */
+static void await_request(stage *s) {
+    for (int i = 0; !s->source.lists && !s->source.watches && i < 601; i++)
+        play(s, "wait 100");
+    assert_true(s->source.lists || s->source.watches);
+}
+
+static void expect_log(stage *s, const char *lines) {
+    assert_string_equal(s->log, lines);
+    s->log[0] = '\0';
+}
+
+static void a_failure_is_one_line_however_often_it_is_tried_again(void **state) {
+    (void)state;
+    static const struct {
+        const ki_resource *resource;
+        const char *how, *line;
+    } cases[] = {
+        { &websites, "404",
+          "W reflector: websites: blocked: the CRD websites.web.example.com is not installed, or not in version v1\n" },
+        { &configmaps, "403", "W reflector: configmaps: blocked: forbidden: list configmaps at cluster scope\n" },
+        { &configmaps, "401",
+          "W reflector: configmaps: blocked: unauthorized: the server does not accept the credentials\n" },
+        { &configmaps, "connect", "W reflector: configmaps: backing off: connect\n" },
+        { &configmaps, "429", "W reflector: configmaps: backing off: the server is too busy\n" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int streams = 0; streams < 2; streams++) {
+            stage s;
+            observer h;
+            open_of(&s, &h, cases[i].resource, streams);
+            assert_true(fail_each(&s, cases[i].how, 600) > 10);
+            expect_log(&s, cases[i].line);
+            close_stage(&s);
+        }
+    }
+}
+
+static void each_change_of_the_state_is_a_line(void **state) {
+    (void)state;
+    stage s;
+    observer h;
+    open_of(&s, &h, &configmaps, false);
+    fail_each(&s, "connect", 60);
+    fail_each(&s, "403", 60);
+    expect_log(&s, "W reflector: configmaps: backing off: connect\n"
+                   "W reflector: configmaps: blocked: forbidden: list configmaps at cluster scope\n");
+    await_request(&s);
+    play_each(&s, LISTED);
+    expect_log(&s, "I informer: configmaps: synced, 2 objects\nI reflector: configmaps: watching\n");
+
+    play_each(&s, "wait 2000\nfail expired");
+    expect_log(&s, "W reflector: configmaps: backing off: expired\n");
+    await_request(&s);
+    play_each(&s, LISTED);
+    expect_log(&s, "I reflector: configmaps: watching\n");
+    close_stage(&s);
+}
+
+static void a_watch_that_is_only_opened_again_is_no_line(void **state) {
+    (void)state;
+    stage s;
+    observer h;
+    open_of(&s, &h, &configmaps, false);
+    play_each(&s, LISTED);
+    expect_log(&s, "I informer: configmaps: synced, 2 objects\nI reflector: configmaps: watching\n");
+    for (int i = 0; i < 20; i++) {
+        play_each(&s, i % 2 ? "bookmark 11\nwait 30000\nclose" : "wait 30000\nfail cut");
+        await_request(&s);
+        play_each(&s, "open");
+    }
+    expect_log(&s, "");
+    close_stage(&s);
+}
+
+static void silence_is_one_line(void **state) {
+    (void)state;
+    stage s;
+    observer h;
+    open_of(&s, &h, &configmaps, false);
+    play(&s, "wait 9999");
+    expect_log(&s, "");
+    play(&s, "wait 1");
+    expect_log(&s, "W reflector: configmaps: connecting: no response for 10 s\n");
+    play(&s, "wait 50000");
+    expect_log(&s, "");
+    play_each(&s, "fail timeout");
+    expect_log(&s, "W reflector: configmaps: backing off: timeout\n");
+    await_request(&s);
+    play(&s, "wait 30000");
+    play_each(&s, "fail timeout");
+    expect_log(&s, "");
+    close_stage(&s);
+}
+
+static void the_end_of_streaming_lists_is_a_line(void **state) {
+    (void)state;
+    stage s;
+    observer h;
+    open_of(&s, &h, &configmaps, true);
+    play_each(&s, "open\nwait 30000");
+    expect_log(&s,
+               "I reflector: configmaps: no more streaming lists: the streaming list is incomplete after 30 s; a plain "
+               "list follows\n");
+    play_each(&s, LISTED);
+    expect_log(&s, "I informer: configmaps: synced, 2 objects\nI reflector: configmaps: watching\n");
+    close_stage(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_failure_is_one_line_however_often_it_is_tried_again),
+        cmocka_unit_test(each_change_of_the_state_is_a_line),
+        cmocka_unit_test(a_watch_that_is_only_opened_again_is_no_line),
+        cmocka_unit_test(silence_is_one_line),
+        cmocka_unit_test(the_end_of_streaming_lists_is_a_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
