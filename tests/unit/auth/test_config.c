@@ -215,11 +215,12 @@ static void a_kubeconfig_that_is_made_to_be_slow_is_rejected(void **state) {
         size_t times;
         const char *message;
     } cases[] = {
-        { "", "[", 200000, "line 1: nested deeper than 64" },
-        { "", "{a: ", 50000, "line 1: nested deeper than 64" },
-        { "a: 1\nb: ", "[\n", 200000, "line 65: nested deeper" },
-        { "", "- ", 100000, "line 1: nested deeper than 64" },
+        { "", "[", 200000, "line 1: nested deeper than 128" },
+        { "", "{a: ", 50000, "line 1: nested deeper than 128" },
+        { "a: 1\nb: ", "[\n", 200000, "line 129: nested deeper" },
+        { "", "- ", 100000, "line 1: nested deeper than 128" },
         { "", "- &a# x\n", 300000, "line 1001: more than 1000 anchors and aliases" },
+        { "", "%TAG !a#! b\n", 200000, "line 65: more than 64 directives" },
         { "a: &a x\nb:\n", "- *a\n", 300000, "line 1002: more than 1000 anchors and aliases" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
