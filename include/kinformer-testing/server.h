@@ -8,7 +8,8 @@
  *
  * The server serves HTTP or HTTPS on the loopback interface, on threads of its own, and keeps all data in memory. It
  * has the built-in resources, and custom resources whose CustomResourceDefinition is created. kubectl, client-go and
- * kube-rs work with it unchanged. A process can run any number of servers.
+ * kube-rs work with it unchanged. A process can run any number of servers. Fork: a child may use the server's URL, and
+ * none of the functions below.
  *
  * Threads: any thread may call any function at any time, unless the comment says otherwise. JSON texts have a parameter
  * `size` in bytes; with size 0 the text ends with a zero. `namespace_name` is NULL for cluster-scoped resources. */

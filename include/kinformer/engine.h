@@ -10,6 +10,16 @@
  * With run and start each handler registration has a thread of its own, unless it asks for the loop's
  * (ki_registration_options.on_loop).
  *
+ * Fork: an engine belongs to the process that first drives it. An engine that was made and not yet driven works in a
+ * process that is forked then, with descriptors of its own. After that, a forked process has neither the engine's
+ * threads nor a right to its connections. There, all functions of the engine and of what was made with it (factories,
+ * informers, clients, queues, controllers, electors, …) return KI_ERR_STATE, NULL, false or 0; ki_informer_health says
+ * KI_STATE_STOPPED with the reason; functions that free return and release nothing. Such a process makes a new factory,
+ * or executes a program: all descriptors are closed on exec. A handler that forks must not return in the child.
+ *
+ * Descriptors that the program closes behind the engine's back (closefrom) are an error of the start (KI_ERR_SYSTEM).
+ * If they are closed later, the loop ends within seconds: ki_informer_health says KI_STATE_STOPPED with the reason.
+ *
  * A libcurl that was built without c-ares starts a thread for each lookup of a host name, whichever way drives the
  * engine. */
 #ifndef KINFORMER_ENGINE_H

@@ -1,5 +1,8 @@
 /* factory.h: the informers of a program: one for each resource and selection, shared by all its callers, started and
- * stopped together. The semantics are those of client-go's SharedInformerFactory. */
+ * stopped together. The semantics are those of client-go's SharedInformerFactory.
+ *
+ * Fork: a factory may be made before a fork and started after it. A process that is forked after the start cannot use
+ * the factory (engine.h). */
 #ifndef KINFORMER_FACTORY_H
 #define KINFORMER_FACTORY_H
 

@@ -3,7 +3,9 @@
  *
  * A factory (factory.h) makes and owns informers. Handlers and indexers can be added before or after the start. The
  * transform, the watch error handler and the state handler must be set before the start. lister.h reads the cache. The
- * semantics are those of client-go's SharedIndexInformer. */
+ * semantics are those of client-go's SharedIndexInformer.
+ *
+ * Fork: in a process that was forked after the start, the cache cannot be read and nothing has synced (engine.h). */
 #ifndef KINFORMER_INFORMER_H
 #define KINFORMER_INFORMER_H
 

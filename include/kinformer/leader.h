@@ -31,6 +31,9 @@
  *     Lease at its next try. The old leader notices at its next renewal, so two processes lead for up to
  *     retry_period_ms, or until the old leader's renew deadline if it does not reach the server.
  *
+ * Fork: make electors after a fork. A process that is forked after the start of the factory never leads (engine.h). One
+ * elector that was made before the fork, and started in both processes, has one identity for two.
+ *
  * The program's own threads. The Lease is released only when all reconciles of controllers with this elector have
  * ended; else it expires. The elector
  * does not know about other threads. A program with such workers, for instance of a ki_workqueue, uses

@@ -17,8 +17,8 @@ KI_API ki_object *ki_informer_get(const ki_informer *informer, const char *key);
 
 typedef struct ki_snapshot ki_snapshot;
 
-/* Returns the current state of the cache. Never fails; NULL only if `informer` is NULL. The snapshot may outlive the
- * informer.
+/* Returns the current state of the cache. Never fails; NULL only if `informer` is NULL, or in a process that was forked
+ * after the start (engine.h). The snapshot may outlive the informer.
  * Ownership: the caller frees the snapshot with ki_snapshot_free. Objects and strings that the functions below return
  * are borrowed from the snapshot. Threads: any; several threads may read one snapshot at the same time. Blocks: no. */
 KI_API ki_snapshot *ki_informer_snapshot(const ki_informer *informer);

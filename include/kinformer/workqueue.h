@@ -17,7 +17,7 @@
  *
  * Most programs use a ki_controller (controller.h), which has a queue and workers of its own.
  *
- * Threads: every function may be called on any thread, unless its comment says otherwise. */
+ * Threads: every function may be called on any thread, unless its comment says otherwise. Fork: see engine.h. */
 #ifndef KINFORMER_WORKQUEUE_H
 #define KINFORMER_WORKQUEUE_H
 

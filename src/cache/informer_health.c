@@ -1,9 +1,17 @@
 /* informer_health.c: ki_informer_health and ki_informer_why, from the records of the informer's parts, for any thread. The log of the states. */
 #include "src/cache/informer_parts.h"
 
+#include "src/base/error.h"
 #include "src/base/log.h"
 
 #include <stdio.h>
+
+/* The health in a process that was forked after the start: nothing of the informer may be read there. */
+static void describe_forked(ki_health *health) {
+    *health = (ki_health){ .state = KI_STATE_STOPPED, .retry_in_ms = -1, .list_total = -1, .staleness_ms = -1 };
+    (void)ki_error_set(&health->cause, KI_ERR_STATE, "%s", KI_FORKED);
+    snprintf(health->message, sizeof health->message, "%s", KI_FORKED);
+}
 
 void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health, size_t size) {
     ki_health_record *record;
@@ -12,8 +20,15 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     int64_t now = ki_engine_now(informer->engine);
     ki_health health;
     memset(&health, 0, sizeof health);
+    if (ki_engine_is_forked(informer->engine)) {
+        describe_forked(&health);
+        memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
+        return;
+    }
     memcpy(&record, &constant, sizeof record); /* not const: reading takes the record's lock */
     ki_attempt failed = ki_health_read(record, now, &health);
+    if (health.state == KI_STATE_STOPPED)
+        (void)ki_engine_failure(informer->engine, &health.cause);
     health.objects = ki_store_count(informer->store);
     int64_t staleness = ki_metrics_staleness(metrics, now);
     health.staleness_ms = staleness < 0 ? -1 : staleness / KI_MILLISECONDS(1);

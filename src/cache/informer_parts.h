@@ -93,6 +93,8 @@ struct ki_informer {
 
 /* settings.c: returns KI_ERR_STATE if the informer is stopped. Caller holds change_lock. */
 ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err);
+/* wait_for.c: sets "the informer of … is stopped", and why the loop has ended if it ended by itself. */
+ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status, ki_error *err);
 /* shared_informer.c */
 /* Begins the waiting resync if the previous one is finished. */
 void ki_informer_continue_resync(ki_informer *informer);

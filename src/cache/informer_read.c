@@ -12,6 +12,8 @@ ki_status ki_informer_object_from_json(const ki_informer *informer, const char *
                                        ki_error *err) {
     if (!informer || !json || !ret_obj)
         return ki_error_missing(err, "ki_informer_object_from_json");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
     if (!informer->options.format)
         return ki_error_set(err, KI_ERR_INVALID, "the informer's objects are not made from JSON");
     const ki_resource *resource = &informer->resource;
@@ -30,9 +32,9 @@ const ki_resource *ki_informer_resource(const ki_informer *informer) {
 }
 
 ki_snapshot *ki_informer_snapshot(const ki_informer *informer) {
-    return informer ? ki_store_snapshot(informer->store) : NULL;
+    return informer && !ki_engine_is_forked(informer->engine) ? ki_store_snapshot(informer->store) : NULL;
 }
 
 ki_object *ki_informer_get(const ki_informer *informer, const char *key) {
-    return informer && key ? ki_store_get(informer->store, key) : NULL;
+    return informer && key && !ki_engine_is_forked(informer->engine) ? ki_store_get(informer->store, key) : NULL;
 }

@@ -82,6 +82,8 @@ ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler,
     ki_status status = informer ? check_handler(handler, options, err) : ki_error_missing(err, "ki_informer_register");
     if (status)
         return status;
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
     ki_registration_options given = { .size = sizeof given };
     if (options)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
@@ -124,6 +126,8 @@ ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handl
 ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration registration, ki_error *err) {
     if (!informer)
         return ki_error_missing(err, "ki_informer_remove_handler");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
     bool is_own = registration.informer == informer;
     ki_fair_mutex_lock(&informer->change_lock);
     ki_listener *listener = is_own ? delist(registration) : NULL;
@@ -137,7 +141,7 @@ ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration regi
 }
 
 bool ki_registration_has_synced(ki_registration registration) {
-    if (!registration.informer)
+    if (!registration.informer || ki_engine_is_forked(registration.informer->engine))
         return false;
     ki_mutex_lock(&registration.informer->registry_lock);
     const ki_listener *listener = *find_listed(registration);
@@ -147,7 +151,7 @@ bool ki_registration_has_synced(ki_registration registration) {
 }
 
 size_t ki_registration_pending(ki_registration registration) {
-    if (!registration.informer)
+    if (!registration.informer || ki_engine_is_forked(registration.informer->engine))
         return 0;
     ki_mutex_lock(&registration.informer->registry_lock);
     const ki_listener *listener = *find_listed(registration);

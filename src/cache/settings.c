@@ -21,6 +21,8 @@ static ki_status begin_setting(ki_informer *informer, const char *what, ki_error
 ki_status ki_informer_set_transform(ki_informer *informer, ki_transform transform, void *user, ki_error *err) {
     if (!informer)
         return ki_error_missing(err, "ki_informer_set_transform");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
     ki_status status = begin_setting(informer, "the transform", err);
     if (status)
         return status;
@@ -34,6 +36,8 @@ ki_status ki_informer_set_watch_error_handler(ki_informer *informer, ki_watch_er
                                               ki_error *err) {
     if (!informer)
         return ki_error_missing(err, "ki_informer_set_watch_error_handler");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
     ki_status status = begin_setting(informer, "the watch error handler", err);
     if (status)
         return status;
@@ -46,6 +50,8 @@ ki_status ki_informer_set_watch_error_handler(ki_informer *informer, ki_watch_er
 ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler handler, void *user, ki_error *err) {
     if (!informer)
         return ki_error_missing(err, "ki_informer_set_state_handler");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
     ki_status status = begin_setting(informer, "the state handler", err);
     if (status)
         return status;
@@ -75,6 +81,8 @@ static ki_status build_indexes(ki_informer *informer, ki_index_build *build, ki_
 ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count, ki_error *err) {
     if (!informer || !indexers)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_add_indexers: no informer, or no indexers");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
     ki_index_build build;
     ki_fair_mutex_lock(&informer->change_lock);
     ki_status status = ki_informer_check_runs(informer, err);

@@ -47,6 +47,8 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
 static ki_status check_wait(const ki_informer *informer, const char *key, const char *resource_version, ki_error *err) {
     if (!informer)
         return ki_error_missing(err, "waiting for a resource version");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
     if ((resource_version && resource_version[0]) || (key && key[0]))
         return KI_OK;
     return ki_error_set(err, KI_ERR_INVALID, "waiting without naming a resource version or a key");
@@ -69,6 +71,13 @@ static void add_wait(ki_informer *informer, ki_version_wait *wait) {
     check_now(informer, wait->key);
 }
 
+ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status, ki_error *err) {
+    ki_error cause = KI_ERROR_INIT;
+    if (ki_engine_failure(informer->engine, &cause))
+        return ki_error_set(err, status, "the informer of %s is stopped: %s", informer->name, ki_error_message(&cause));
+    return ki_error_set(err, status, "the informer of %s is stopped", informer->name);
+}
+
 bool ki_informer_has_ended(const ki_informer *informer) {
     return informer->has_ended || ki_engine_has_ended(informer->engine);
 }
@@ -78,7 +87,7 @@ bool ki_informer_has_ended(const ki_informer *informer) {
 static ki_status set_wait_error(const ki_informer *informer, const ki_version_wait *wait, ki_status status,
                                 ki_error *err) {
     if (status == KI_ERR_CANCELLED)
-        return ki_error_set(err, KI_ERR_CANCELLED, "the informer of %s is stopped", informer->name);
+        return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
     if (status == KI_ERR_TIMEOUT && wait->version[0])
         return ki_error_set(err, KI_ERR_TIMEOUT, "%s not at version %s in time", wait->key ? wait->key : informer->name,
                             wait->version);
@@ -237,7 +246,7 @@ ki_status ki_informer_wait_for_version_async(ki_informer *informer, const char *
     wait->user = user;
     ki_mutex_lock(&informer->wait_lock);
     if (informer->has_ended)
-        status = ki_error_set(err, KI_ERR_CANCELLED, "the informer of %s is stopped", informer->name);
+        status = ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
     else
         add_wait(informer, wait);
     if (!status)
@@ -254,6 +263,8 @@ ki_status ki_informer_cancel_version_waits(ki_informer *informer, ki_version_han
                                            ki_error *err) {
     if (!informer)
         return ki_error_missing(err, "ki_informer_cancel_version_waits");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
     ki_mutex_lock(&informer->wait_lock);
     bool found = ki_wait_table_cancel(&informer->waits, handler, user);
     if (found)

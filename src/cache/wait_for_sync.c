@@ -4,7 +4,7 @@
 #include "src/cache/informer_parts.h"
 
 bool ki_informer_has_synced(const ki_informer *informer) {
-    return atomic_load(&informer->synced);
+    return !ki_engine_is_forked(informer->engine) && atomic_load(&informer->synced);
 }
 
 int64_t ki_deadline_of_timeout(int64_t timeout_ms) {
@@ -25,7 +25,7 @@ ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_
     if (synced)
         return KI_OK;
     if (over)
-        return ki_error_set(err, KI_ERR_CANCELLED, "the informer of %s is stopped", name);
+        return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
     char why[KI_INFORMER_WHY_MAX];
     return ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: %s (%s)", name, ki_informer_why(informer, why));
 }
@@ -33,5 +33,7 @@ ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_
 ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, ki_error *err) {
     if (!informer)
         return ki_error_missing(err, "ki_informer_wait_for_sync");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
     return ki_informer_wait_until_synced(informer, ki_deadline_of_timeout(timeout_ms), err);
 }

@@ -70,7 +70,7 @@ void ki_client_free_of(ki_client *client) {
 }
 
 void ki_client_free(ki_client *client) {
-    if (client && !client->is_factorys)
+    if (client && !client->is_factorys && !ki_engine_is_forked(client->engine))
         ki_client_free_of(client);
 }
 
@@ -166,7 +166,7 @@ ki_status ki_client_new(const ki_config *config, const ki_client_options *option
     if (!config && !given.transport)
         return ki_error_set(err, KI_ERR_INVALID, "a client needs a config or a transport");
     ki_engine *engine = given.engine;
-    ki_status status = KI_OK;
+    ki_status status = engine ? ki_engine_check_process(engine, err) : KI_OK;
     if (!engine)
         status = ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = given.allocator, .log = given.log), &engine, err);
     if (status)
@@ -257,6 +257,8 @@ static ki_status wait_for(ki_client *client, const ki_request_options *options, 
 ki_status ki_client_do(ki_client *client, const ki_client_request *request, ki_response **ret_response, ki_error *err) {
     if (!client || !request)
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_do: the client or the request is missing");
+    if (ki_engine_check_process(client->engine, err))
+        return KI_ERR_STATE;
     if (request->size > offsetof(ki_client_request, on_data) && request->on_data)
         return ki_error_set(err, KI_ERR_INVALID, "on_data is for ki_client_send");
     if (ki_engine_on_loop(client->engine))

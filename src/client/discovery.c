@@ -312,6 +312,8 @@ ki_status ki_discovery_new(ki_client *client, const ki_discovery_options *option
     ki_discovery_options given = { .size = sizeof given };
     if (!client || !ret_discovery)
         return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_new: client or ret_discovery is NULL");
+    if (ki_engine_check_process(client->engine, err))
+        return KI_ERR_STATE;
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_options without a size: use KI_DISCOVERY_OPTIONS()");
     if (options)
@@ -351,7 +353,7 @@ static void close_on_loop(void *user) {
 }
 
 void ki_discovery_free(ki_discovery *discovery) {
-    if (!discovery)
+    if (!discovery || ki_engine_is_forked(discovery->client->engine))
         return;
     ki_engine_call(discovery->client->engine, close_on_loop, discovery);
     ki_resource_map_unref(discovery->map);
@@ -362,6 +364,8 @@ void ki_discovery_free(ki_discovery *discovery) {
 ki_status ki_discovery_refresh(ki_discovery *discovery, ki_discovery_function on_map, void *user, ki_error *err) {
     if (!discovery || !on_map)
         return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_refresh: the discovery or the callback is missing");
+    if (ki_engine_check_process(discovery->client->engine, err))
+        return KI_ERR_STATE;
     pending_callback *more = ki_alloc_zero(discovery->allocator, sizeof *more);
     if (!more)
         return ki_error_no_memory(err, "requesting resources");
@@ -455,6 +459,8 @@ static ki_resource_map *cached_map(ki_discovery *discovery, int64_t max_age_ms) 
 ki_status ki_discovery_get(ki_discovery *discovery, ki_resource_map **ret_map, ki_error *err) {
     if (!discovery || !ret_map)
         return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_get: discovery or ret_map is NULL");
+    if (ki_engine_check_process(discovery->client->engine, err))
+        return KI_ERR_STATE;
     ki_resource_map *map = cached_map(discovery, discovery->ttl_ms);
     if (!map)
         return refresh_now(discovery, ret_map, err);

@@ -420,7 +420,7 @@ static void cancel(ki_task *task, void *user) {
 }
 
 void ki_pending_request_cancel(ki_pending_request *pending) {
-    if (!pending)
+    if (!pending || ki_engine_is_forked(pending->client->engine))
         return;
     ki_client *client = pending->client;
     ki_mutex_lock(&client->mutex);
@@ -517,5 +517,7 @@ ki_status ki_client_send(ki_client *client, const ki_client_request *request, ki
                          void *user, ki_pending_request **ret_request, ki_error *err) {
     if (!client || !request || !on_response)
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_send: the client, the request or the callback is missing");
+    if (ki_engine_check_process(client->engine, err))
+        return KI_ERR_STATE;
     return ki_pending_request_start(client, request, false, 0, on_response, user, ret_request, err);
 }

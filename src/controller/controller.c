@@ -145,7 +145,7 @@ static void on_ready(ki_workqueue *queue, void *user) {
 /* --- stop ------------------------------------------------------------------------------------------------------------------------------- */
 
 void ki_controller_stop(ki_controller *controller) {
-    if (!controller)
+    if (!controller || ki_engine_is_forked(controller->engine))
         return;
     ki_mutex_lock(&controller->mutex);
     atomic_store(&controller->is_stopping, true);
@@ -282,6 +282,8 @@ ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *op
     if (status)
         return status;
     ki_engine *engine = ki_factory_engine(factory);
+    if (ki_engine_check_process(engine, err))
+        return KI_ERR_STATE;
     if (given.elector && ki_elector_engine(given.elector) != engine)
         return ki_error_set(err, KI_ERR_INVALID, "controller %s and its elector are of different engines", given.name);
     ki_controller *controller = ki_alloc_zero(ki_engine_allocator(engine), sizeof *controller);
@@ -356,7 +358,7 @@ static void wait_for_end(ki_controller *controller) {
 }
 
 void ki_controller_free(ki_controller *controller) {
-    if (!controller)
+    if (!controller || ki_engine_is_forked(controller->engine))
         return;
     bool is_inside = ki_callback_is_inside(controller);
     ki_controller_stop(controller);
@@ -385,6 +387,8 @@ ki_status ki_controller_watch(ki_controller *controller, ki_informer *informer,
     ki_controller_watch_options given = { .size = sizeof given };
     if (!controller || !informer)
         return ki_error_set(err, KI_ERR_INVALID, "ki_controller_watch without a controller, or without an informer");
+    if (ki_engine_check_process(controller->engine, err))
+        return KI_ERR_STATE;
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID,
                             "ki_controller_watch_options without a size: use KI_CONTROLLER_WATCH()");

@@ -106,6 +106,8 @@ ki_status ki_elector_new(ki_factory *factory, const ki_elector_options *options,
     ki_elector_options given;
     if (!factory || !options || !ret_elector)
         return ki_error_set(err, KI_ERR_INVALID, "ki_elector_new: factory, options or ret_elector is NULL");
+    if (ki_engine_check_process(ki_factory_engine(factory), err))
+        return KI_ERR_STATE;
     ki_status status = ki_elector_take_options(options, &given, err);
     if (status)
         return status;
@@ -127,14 +129,14 @@ ki_status ki_elector_new(ki_factory *factory, const ki_elector_options *options,
 }
 
 void ki_elector_free(ki_elector *elector) {
-    if (!elector)
+    if (!elector || ki_engine_is_forked(elector->engine))
         return;
     ki_component_remove(&elector->component);
     destroy(elector);
 }
 
 void ki_elector_stop(ki_elector *elector) {
-    if (elector)
+    if (elector && !ki_engine_is_forked(elector->engine))
         ki_task_post(&elector->stop_task);
 }
 
@@ -147,6 +149,8 @@ ki_term ki_elector_term(const ki_elector *elector) {
 }
 
 bool ki_elector_is_leader(const ki_elector *elector) {
+    if (ki_engine_is_forked(elector->engine))
+        return false;
     const ki_term term = ki_elector_term(elector);
     return ki_term_lasts(&term);
 }
@@ -167,6 +171,9 @@ void ki_elector_leader(const ki_elector *elector, char *ret_identity, size_t siz
     memcpy(&locked, &elector, sizeof locked); /* locking needs a non-const pointer */
     if (size == 0)
         return;
+    ret_identity[0] = '\0';
+    if (ki_engine_is_forked(elector->engine))
+        return;
     ki_mutex_lock(&locked->mutex);
     ki_str holder = locked->lease.record.holder;
     size_t length = holder.size < size - 1 ? holder.size : size - 1;
@@ -179,6 +186,8 @@ void ki_elector_leader(const ki_elector *elector, char *ret_identity, size_t siz
 ki_status ki_elector_check(const ki_elector *elector, int64_t tolerance_ms, ki_error *err) {
     if (!elector)
         return ki_error_missing(err, "ki_elector_check");
+    if (ki_engine_check_process(elector->engine, err))
+        return KI_ERR_STATE;
     int64_t until = ki_terms_until(elector->terms);
     if (until == KI_TERM_NONE)
         return KI_OK;

@@ -79,6 +79,8 @@ static void count_as_dropped(ki_event_recorder *recorder) {
 
 static void record(ki_event_recorder *recorder, const ki_record *given) {
     ki_event_record *made;
+    if (ki_engine_is_forked(recorder->engine))
+        return;
     if (ki_event_record_new(recorder->allocator, given, ki_engine_wall_now(recorder->engine), &made))
         count_as_dropped(recorder);
     else if (!push(recorder, made))
@@ -109,6 +111,9 @@ void ki_event_recorder_record(ki_event_recorder *recorder, const ki_object *obj,
 void ki_event_recorder_count(const ki_event_recorder *recorder, ki_event_recorder_counts *ret_counts) {
     ki_event_recorder *locked;
     memcpy(&locked, &recorder, sizeof locked); /* locking needs a non-const pointer */
+    *ret_counts = (ki_event_recorder_counts){ 0 };
+    if (ki_engine_is_forked(recorder->engine))
+        return;
     ki_mutex_lock(&locked->mutex);
     *ret_counts = locked->counts;
     ki_mutex_unlock(&locked->mutex);
@@ -459,6 +464,8 @@ ki_status ki_event_recorder_new(ki_factory *factory, const ki_event_recorder_opt
     ki_event_recorder_options given;
     if (!factory || !ret_recorder)
         return ki_error_set(err, KI_ERR_INVALID, "ki_event_recorder_new: factory or ret_recorder is NULL");
+    if (ki_engine_check_process(ki_factory_engine(factory), err))
+        return KI_ERR_STATE;
     ki_status status = take_options(options, &given, err);
     if (status)
         return status;
@@ -485,6 +492,6 @@ ki_status ki_event_recorder_new(ki_factory *factory, const ki_event_recorder_opt
 }
 
 void ki_event_recorder_free(ki_event_recorder *recorder) {
-    if (recorder)
+    if (recorder && !ki_engine_is_forked(recorder->engine))
         destroy(recorder);
 }

@@ -239,6 +239,8 @@ void ki_reconcile_defer(ki_reconcile *call) {
 
 void ki_reconcile_finish(ki_reconcile *call, const ki_error *cause) {
     ki_controller *controller = call->controller;
+    if (ki_engine_is_forked(controller->engine))
+        return;
     ki_mutex_lock(&controller->mutex);
     bool is_first = call->is_deferred && !call->is_finished;
     if (is_first) {

@@ -79,6 +79,8 @@ static ki_status check(const ki_client *client, const ki_resource *resource, con
                        const char *what, ki_error *err) {
     if (!client || !resource || !obj)
         return ki_error_set(err, KI_ERR_INVALID, "%s without a client, a resource, or an object", what);
+    if (ki_engine_check_process(client->engine, err))
+        return KI_ERR_STATE;
     if (!ki_resource_is_complete(resource))
         return ki_error_set(err, KI_ERR_INVALID, "%s needs a resource with group, version, plural and kind", what);
     if (!text || !text[0])

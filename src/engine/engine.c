@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LOOK_FOR_DESCRIPTORS \
+    KI_SECONDS(5) /* how often a loop that waits checks whether its descriptors are still open */
 #define LOOK_FOR_STOP KI_MILLISECONDS(100) /* how often a waiting thread checks whether a stepped engine was stopped */
 
 uintptr_t ki_thread_self(void) {
@@ -108,7 +110,10 @@ ki_status ki_engine_new(const ki_engine_options *options, ki_engine **ret_engine
     if (!engine->clock.wall_now)
         engine->clock.wall_now = realtime;
     engine->epoll_fd = engine->wake_fd = -1;
-    status = open_descriptors(engine, err);
+    engine->failure = (ki_error)KI_ERROR_INIT;
+    status = ki_engine_note_process(engine, err);
+    if (!status)
+        status = open_descriptors(engine, err);
     if (!status)
         status = open_mutexes(engine, err);
     if (status) {
@@ -123,7 +128,7 @@ ki_status ki_engine_new(const ki_engine_options *options, ki_engine **ret_engine
 }
 
 void ki_engine_free(ki_engine *engine) {
-    if (!engine)
+    if (!engine || ki_engine_is_forked(engine))
         return;
     ki_engine_stop(engine);
     if (ki_engine_join(engine, NULL))
@@ -181,6 +186,15 @@ bool ki_engine_has_ended(const ki_engine *engine) {
     return ki_engine_is_stopping(engine) && ki_engine_is_idle(engine);
 }
 
+ki_status ki_engine_failure(ki_engine *engine, ki_error *err) {
+    ki_mutex_lock(&engine->mutex);
+    ki_status status = engine->failure.code;
+    if (status)
+        *err = engine->failure;
+    ki_mutex_unlock(&engine->mutex);
+    return status;
+}
+
 /* ki_engine_stop may run in a signal handler, which cannot signal a condition. Nobody else signals it if the host no
  * longer steps. So this wait ends at intervals. */
 bool ki_engine_wait(const ki_engine *engine, ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns) {
@@ -213,7 +227,10 @@ int ki_engine_fd(const ki_engine *engine) {
 static void write_wake(ki_engine *engine) {
     uint64_t one = 1;
     int saved = errno; /* signal handlers call this */
-    while (write(engine->wake_fd, &one, sizeof one) < 0 && errno == EINTR) {}
+    ssize_t size;
+    while ((size = write(engine->wake_fd, &one, sizeof one)) < 0 && errno == EINTR) {}
+    if (size < 0 && errno != EAGAIN) /* EAGAIN: the loop is woken already */
+        atomic_store(&engine->wake_errno, errno);
     errno = saved;
 }
 
@@ -225,13 +242,15 @@ void ki_engine_wake(ki_engine *engine) {
 }
 
 void ki_engine_stop(ki_engine *engine) {
-    if (!engine)
+    if (!engine || ki_engine_is_forked(engine))
         return;
     atomic_store(&engine->stopping, true);
     write_wake(engine);
 }
 
 int ki_engine_timeout(ki_engine *engine) {
+    if (ki_engine_is_forked(engine))
+        return -1;
     if (atomic_load(&engine->stopping))
         return atomic_load(&engine->ended) ? -1 : 0;
     if (engine->ready_next < engine->ready_count || ki_engine_has_tasks(engine))
@@ -271,8 +290,10 @@ static ki_status claim(ki_engine *engine, ki_drive drive, ki_error *err) {
     if (before != KI_DRIVE_NONE && (before != drive || drive != KI_DRIVE_STEP))
         return ki_error_set(err, KI_ERR_STATE, "%s: the engine is driven by %s already", drive_names[drive],
                             drive_names[before]);
-    atomic_store(&engine->drive, (int)drive);
-    return KI_OK;
+    ki_status status = before == KI_DRIVE_NONE ? ki_engine_use(engine, err) : KI_OK;
+    if (!status)
+        atomic_store(&engine->drive, (int)drive);
+    return status;
 }
 
 void ki_end_hook_set(ki_end_hook *hook, ki_engine *engine, void (*ended)(void *user), void *user) {
@@ -314,8 +335,9 @@ static void finish(ki_engine *engine) {
     ki_mutex_unlock(&engine->mutex);
 }
 
+/* A child that was forked in a callback must do none of the parent's work. */
 static bool can_continue(const ki_engine *engine) {
-    return engine->work_left > 0 && !atomic_load(&engine->stopping);
+    return engine->work_left > 0 && !atomic_load(&engine->stopping) && !ki_engine_is_forked(engine);
 }
 
 static bool (*const kinds[])(ki_engine *engine) = { ki_engine_run_task, ki_engine_fire_timer, ki_engine_dispatch_io };
@@ -359,6 +381,8 @@ static bool in_callback(ki_engine *engine) {
 ki_status ki_engine_step(ki_engine *engine, int max_work, ki_error *err) {
     if (!engine)
         return ki_error_missing(err, "ki_engine_step");
+    if (ki_engine_check_process(engine, err))
+        return KI_ERR_STATE;
     if (in_callback(engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_engine_step from inside a callback of the engine");
     ki_mutex_lock(&engine->mutex);
@@ -374,6 +398,8 @@ ki_status ki_engine_step(ki_engine *engine, int max_work, ki_error *err) {
     ki_mutex_unlock(&engine->mutex);
 
     status = run_once(engine, max_work > 0 ? max_work : KI_ENGINE_DEFAULT_WORK, 0, err);
+    if (ki_engine_is_forked(engine)) /* in a callback */
+        return ki_engine_check_process(engine, err);
     if (!atomic_load(&engine->stopping)) {
         atomic_store(&engine->in_step, false);
         return status;
@@ -384,11 +410,27 @@ ki_status ki_engine_step(ki_engine *engine, int max_work, ki_error *err) {
     return status;
 }
 
+/* Returns how long the loop may wait: it looks from time to time whether its descriptors are still open, since nothing wakes it if they are not. */
+static int bounded_timeout(ki_engine *engine) {
+    int until_due = ki_engine_timeout(engine), most = (int)(LOOK_FOR_DESCRIPTORS / KI_MILLISECONDS(1));
+    return until_due < 0 || until_due > most ? most : until_due;
+}
+
 static ki_status loop(ki_engine *engine, ki_error *err) {
+    ki_error failure = KI_ERROR_INIT;
     ki_status status = KI_OK;
     atomic_store(&engine->loop, ki_thread_self());
-    while (!status && !atomic_load(&engine->stopping))
-        status = run_once(engine, KI_ENGINE_DEFAULT_WORK, ki_engine_timeout(engine), err);
+    while (!status && !atomic_load(&engine->stopping) && !ki_engine_is_forked(engine))
+        status = run_once(engine, KI_ENGINE_DEFAULT_WORK, bounded_timeout(engine), &failure);
+    if (ki_engine_is_forked(engine))
+        return ki_engine_check_process(engine, err);
+    if (status) {
+        ki_mutex_lock(&engine->mutex);
+        engine->failure = failure;
+        ki_mutex_unlock(&engine->mutex);
+        if (err)
+            *err = failure;
+    }
     finish(engine);
     return status;
 }
@@ -396,6 +438,8 @@ static ki_status loop(ki_engine *engine, ki_error *err) {
 ki_status ki_engine_run(ki_engine *engine, unsigned flags, ki_error *err) {
     if (!engine)
         return ki_error_missing(err, "ki_engine_run");
+    if (ki_engine_check_process(engine, err))
+        return KI_ERR_STATE;
     if (flags & ~(unsigned)KI_RUN_UNTIL_SIGNAL)
         return ki_error_set(err, KI_ERR_INVALID, "ki_engine_run: unknown flags 0x%x", flags);
     if (in_callback(engine))
@@ -423,13 +467,15 @@ ki_status ki_engine_run(ki_engine *engine, unsigned flags, ki_error *err) {
 static void thread_main(void *user) {
     ki_engine *engine = user;
     ki_error err = KI_ERROR_INIT;
-    if (loop(engine, &err))
+    if (loop(engine, &err) && !ki_engine_is_forked(engine))
         ki_log_write(&engine->log, KI_LOG_ERROR, "engine", "the loop ended: %s", ki_error_message(&err));
 }
 
 ki_status ki_engine_start(ki_engine *engine, ki_error *err) {
     if (!engine)
         return ki_error_missing(err, "ki_engine_start");
+    if (ki_engine_check_process(engine, err))
+        return KI_ERR_STATE;
     if (in_callback(engine))
         return ki_error_set(err, KI_ERR_STATE, "ki_engine_start from inside a callback of the engine");
     ki_mutex_lock(&engine->mutex);
@@ -446,6 +492,8 @@ ki_status ki_engine_start(ki_engine *engine, ki_error *err) {
 ki_status ki_engine_join(ki_engine *engine, ki_error *err) {
     if (!engine)
         return ki_error_missing(err, "ki_engine_join");
+    if (ki_engine_check_process(engine, err))
+        return KI_ERR_STATE;
     if (atomic_load(&engine->drive) != KI_DRIVE_START)
         return KI_OK;
     if (ki_engine_on_loop(engine) || adopted_by == engine)
@@ -542,14 +590,14 @@ static int milliseconds_left(int64_t deadline) {
 
 /* Drives the loop on this thread until `*done`, the deadline, or another thread's call. Caller holds the mutex. */
 static ki_status drive_for(ki_engine *engine, const bool *done, int64_t deadline, ki_error *err) {
-    ki_status status = KI_OK;
+    ki_status status = ki_engine_use(engine, err);
     atomic_store(&engine->inline_caller, ki_thread_self());
     atomic_store(&engine->loop, ki_thread_self());
     atomic_store(&engine->waiter_drives, true);
     while (!status && !*done && !engine->others && !atomic_load(&engine->stopping)) {
         ki_mutex_unlock(&engine->mutex);
-        int until_due = ki_engine_timeout(engine), left = milliseconds_left(deadline);
-        int timeout = until_due < 0 || (left >= 0 && left < until_due) ? left : until_due;
+        int until_due = bounded_timeout(engine), left = milliseconds_left(deadline);
+        int timeout = left >= 0 && left < until_due ? left : until_due;
         status = run_once(engine, KI_ENGINE_DEFAULT_WORK, timeout, err);
         ki_mutex_lock(&engine->mutex);
         if (left == 0)
@@ -564,7 +612,9 @@ static ki_status drive_for(ki_engine *engine, const bool *done, int64_t deadline
 
 ki_status ki_engine_await(ki_engine *engine, const bool *done, int64_t timeout_ns, bool may_drive, ki_error *err) {
     int64_t deadline = timeout_ns < 0 ? INT64_MAX : ki_time_after(ki_monotonic_now(), timeout_ns);
-    ki_status status = KI_OK;
+    ki_status status = ki_engine_check_process(engine, err);
+    if (status)
+        return status;
     if (ki_engine_on_loop(engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "waiting on the loop's own thread");
     ki_mutex_lock(&engine->mutex);

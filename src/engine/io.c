@@ -10,6 +10,9 @@
 ki_status ki_io_add(ki_io *io, ki_engine *engine, int fd, uint32_t events,
                     void (*ready)(ki_io *io, uint32_t events, void *user), void *user, ki_error *err) {
     *io = (ki_io){ .engine = engine, .fd = fd, .events = events, .ready = ready, .user = user };
+    ki_status status = atomic_load(&engine->is_used) ? KI_OK : ki_engine_use(engine, err);
+    if (status)
+        return status;
     struct epoll_event event = { .events = events, .data.ptr = io };
     if (epoll_ctl(engine->epoll_fd, EPOLL_CTL_ADD, fd, &event))
         return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot watch descriptor %d", fd);
@@ -64,12 +67,16 @@ static void drain_wake(ki_engine *engine) {
 ki_status ki_engine_poll(ki_engine *engine, int timeout_ms, ki_error *err) {
     if (engine->ready_next < engine->ready_count)
         return KI_OK;
+    if (atomic_load(&engine->wake_errno))
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, atomic_load(&engine->wake_errno),
+                                  "cannot write descriptor %d, which wakes the loop", engine->wake_fd);
     engine->ready_next = engine->ready_count = 0;
     int count = epoll_wait(engine->epoll_fd, engine->ready, KI_ENGINE_BATCH, timeout_ms);
     if (count < 0) {
         if (errno == EINTR)
             return KI_OK;
-        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "epoll_wait failed");
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot wait for events with descriptor %d",
+                                  engine->epoll_fd);
     }
     for (int i = 0; i < count; i++) {
         if (engine->ready[i].data.ptr != engine)

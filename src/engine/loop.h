@@ -27,7 +27,8 @@ struct ki_engine {
     ki_log log;
     ki_clock clock;
     int epoll_fd;
-    int wake_fd; /* eventfd: makes epoll_fd readable from any thread */
+    int wake_fd;    /* eventfd: makes epoll_fd readable from any thread */
+    unsigned forks; /* of the process that the engine belongs to (fork.c); constant once the engine is used */
 
     /* atomic: any thread, also signal handlers. All but `stopping`, `woken` and `loop` are written under `mutex` */
     _Atomic bool stopping;
@@ -39,12 +40,15 @@ struct ki_engine {
     _Atomic(uintptr_t) inline_caller; /* ki_thread_self of a caller that works while the engine is idle */
 
     _Atomic bool waiter_drives; /* the inline caller is ki_engine_await */
+    _Atomic bool is_used;       /* was driven, or watches a descriptor: belongs to this process for good */
+    _Atomic int wake_errno;     /* why the eventfd could not be written; 0: it could */
 
     /* under `mutex` */
     ki_mutex mutex;
     ki_cond changed;  /* signalled when a member under this mutex or a waiting call changes */
     int others;       /* threads that wait for an inline caller to end */
     ki_thread thread; /* the thread of ki_engine_start */
+    ki_error failure; /* why the loop has ended; code KI_OK: it was stopped */
 
     /* under `task_mutex` */
     ki_mutex task_mutex;
@@ -82,6 +86,12 @@ bool ki_engine_dispatch_io(ki_engine *engine);
 bool ki_engine_has_tasks(ki_engine *engine);
 /* Calls epoll, waiting up to `timeout_ms`, if the last batch is dispatched. */
 ki_status ki_engine_poll(ki_engine *engine, int timeout_ms, ki_error *err);
+
+/* fork.c. Remembers the present process as the engine's. */
+ki_status ki_engine_note_process(ki_engine *engine, ki_error *err);
+/* Claims the engine for this process, before it is driven and before a descriptor is watched. Caller holds the mutex, or is on the loop.
+ * Errors: KI_ERR_STATE (it is another process's), KI_ERR_SYSTEM (the program has closed the engine's descriptors). */
+ki_status ki_engine_use(ki_engine *engine, ki_error *err);
 
 bool ki_timer_less(const ki_heap_node *a, const ki_heap_node *b);
 void ki_engine_seed(ki_engine *engine, uint64_t seed);

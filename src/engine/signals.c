@@ -58,7 +58,9 @@ ki_status ki_signals_begin(ki_signals *signals, ki_engine *engine, ki_error *err
 }
 
 void ki_signals_end(ki_signals *signals) {
-    ki_io_remove(&signals->io);
-    close(signals->io.fd);
+    if (!ki_engine_is_forked(signals->io.engine)) {
+        ki_io_remove(&signals->io);
+        close(signals->io.fd);
+    }
     pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
 }

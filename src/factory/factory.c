@@ -201,7 +201,7 @@ static void tear_down_on_loop(void *user) {
 static ki_status make_engine(ki_factory *factory, const ki_factory_options *given, ki_error *err) {
     factory->engine = given->engine;
     if (given->engine)
-        return KI_OK;
+        return ki_engine_check_process(given->engine, err);
     factory->owns_engine = true;
     return ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = given->allocator, .log = given->log), &factory->engine, err);
 }
@@ -384,6 +384,9 @@ static ki_status check_resource(const ki_resource *resource, ki_error *err) {
 
 /* Caller holds the mutex. */
 static ki_status check_not_stopped(const ki_factory *factory, ki_error *err) {
+    ki_error cause = KI_ERROR_INIT;
+    if (ki_engine_failure(factory->engine, &cause))
+        return ki_error_set(err, KI_ERR_STATE, "the factory's engine has ended: %s", ki_error_message(&cause));
     if (factory->is_stopped)
         return ki_error_set(err, KI_ERR_STATE, "the factory is stopped");
     if (ki_engine_is_stopping(factory->engine))
@@ -396,6 +399,8 @@ ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, 
     ki_informer_options given = { .size = sizeof given };
     if (!factory || !ret_informer)
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_informer: factory or ret_informer is NULL");
+    if (ki_engine_check_process(factory->engine, err))
+        return KI_ERR_STATE;
     ki_status status = check_resource(resource, err);
     if (status)
         return status;
@@ -452,6 +457,8 @@ static void request_start(ki_factory *factory) {
 ki_status ki_factory_start(ki_factory *factory, ki_error *err) {
     if (!factory)
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_start: no factory");
+    if (ki_engine_check_process(factory->engine, err))
+        return KI_ERR_STATE;
     ki_mutex_lock(&factory->mutex);
     ki_status status = check_not_stopped(factory, err);
     if (!status)
@@ -471,6 +478,8 @@ static void stop_on_signal(void *user) {
 ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
     if (!factory)
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_run: no factory");
+    if (ki_engine_check_process(factory->engine, err))
+        return KI_ERR_STATE;
     if (ki_callback_is_inside(factory))
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_factory_run in a handler");
     ki_mutex_lock(&factory->mutex);
@@ -500,6 +509,8 @@ ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
 /* --- waiting --------------------------------------------------------------------------------------------------------------------------- */
 
 bool ki_factory_has_synced(const ki_factory *factory) {
+    if (ki_engine_is_forked(factory->engine))
+        return false;
     ki_factory *locked;
     memcpy(&locked, &factory, sizeof locked); /* reading takes the lock */
     ki_informer_entry *entry;
@@ -535,6 +546,8 @@ static ki_status timed_out(ki_factory *factory, ki_error *err) {
 ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_error *err) {
     if (!factory)
         return ki_error_missing(err, "ki_factory_wait_for_sync");
+    if (ki_engine_check_process(factory->engine, err))
+        return KI_ERR_STATE;
     if (ki_callback_is_inside(factory) || ki_engine_on_loop(factory->engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for informers on a thread that they need");
     int64_t deadline = ki_deadline_of_timeout(timeout_ms);
@@ -569,6 +582,8 @@ static ki_status write_metrics(ki_factory *factory, ki_buffer *out) {
 ki_status ki_factory_metrics_text(ki_factory *factory, char **ret_text, ki_error *err) {
     if (!factory || !ret_text)
         return ki_error_missing(err, "ki_factory_metrics_text");
+    if (ki_engine_check_process(factory->engine, err))
+        return KI_ERR_STATE;
     const ki_allocator *allocator = ki_engine_allocator(factory->engine);
     ki_buffer out;
     ki_buffer_init(&out, allocator, 0);
@@ -582,6 +597,8 @@ ki_status ki_factory_metrics_text(ki_factory *factory, char **ret_text, ki_error
 ki_status ki_factory_update_gauges(ki_factory *factory, ki_error *err) {
     if (!factory)
         return ki_error_missing(err, "ki_factory_update_gauges");
+    if (ki_engine_check_process(factory->engine, err))
+        return KI_ERR_STATE;
     ki_status status = KI_OK;
     ki_informer_entry *entry;
     for (size_t i = 0; !status && (entry = entry_at(factory, i, NULL)); i++)
@@ -594,7 +611,7 @@ ki_status ki_factory_update_gauges(ki_factory *factory, ki_error *err) {
 /* --- the end ----------------------------------------------------------------------------------------------------------------------------- */
 
 void ki_factory_stop(ki_factory *factory) {
-    if (!factory)
+    if (!factory || ki_engine_is_forked(factory->engine))
         return;
     ki_mutex_lock(&factory->mutex);
     factory->is_stopped = true;
@@ -651,6 +668,8 @@ static void stop_components(ki_factory *factory) {
 ki_status ki_factory_shutdown(ki_factory *factory, ki_error *err) {
     if (!factory)
         return ki_error_missing(err, "ki_factory_shutdown");
+    if (ki_engine_check_process(factory->engine, err))
+        return KI_ERR_STATE;
     bool on_its_loop = ki_engine_on_loop(factory->engine) && ki_engine_is_threaded(factory->engine);
     if (ki_callback_is_inside(factory) || ki_callback_is_inside(&factory->components) || on_its_loop)
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_factory_shutdown on a thread that it would wait for");

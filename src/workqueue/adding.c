@@ -20,6 +20,8 @@ typedef struct addition {
 static ki_status measure(const ki_workqueue *queue, const void *key, size_t *ret_size) {
     if (!queue || !key)
         return KI_ERR_INVALID;
+    if (ki_engine_is_forked(queue->engine))
+        return KI_ERR_STATE;
     if (queue->key_size) {
         *ret_size = queue->key_size;
         return KI_OK;

@@ -90,6 +90,8 @@ ki_status ki_workqueue_metrics_write(const ki_workqueue *queue, size_t index, ki
 ki_status ki_workqueue_metrics_text(const ki_workqueue *queue, char **ret_text, ki_error *err) {
     if (!queue || !ret_text)
         return ki_error_missing(err, "ki_workqueue_metrics_text");
+    if (ki_engine_check_process(queue->engine, err))
+        return KI_ERR_STATE;
     measured now_measured = measure(queue);
     ki_buffer out;
     ki_buffer_init(&out, queue->allocator, 0);
@@ -108,7 +110,7 @@ ki_status ki_workqueue_metrics_text(const ki_workqueue *queue, char **ret_text, 
 /* --- the program's metrics library ------------------------------------------------------------------------------------------------- */
 
 void ki_workqueue_update_gauges(ki_workqueue *queue) {
-    if (!queue->has_library || !queue->library.gauge_set)
+    if (!queue->has_library || !queue->library.gauge_set || ki_engine_is_forked(queue->engine))
         return;
     measured now_measured = measure(queue);
     const ki_label label = { "name", queue->name };

@@ -83,6 +83,8 @@ static ki_status set_no_key_error(ki_status status, ki_error *err) {
 
 const void *ki_workqueue_get(ki_workqueue *queue, int64_t timeout_ms, ki_error *err) {
     ki_status status = KI_OK;
+    if (ki_engine_check_process(queue->engine, err))
+        return NULL;
     ki_work_after after = { 0 };
     int64_t now = ki_work_now(queue);
     ki_work_lock(queue, &after);
@@ -110,6 +112,8 @@ const void *ki_workqueue_get(ki_workqueue *queue, int64_t timeout_ms, ki_error *
 ki_status ki_workqueue_done(ki_workqueue *queue, const void *key) {
     if (!queue)
         return KI_ERR_INVALID;
+    if (ki_engine_is_forked(queue->engine))
+        return KI_ERR_STATE;
     ki_work_after after = { 0 };
     int64_t now = ki_work_now(queue);
     ki_work_lock(queue, &after);
@@ -136,6 +140,8 @@ ki_status ki_workqueue_done(ki_workqueue *queue, const void *key) {
 }
 
 int ki_workqueue_priority(const ki_workqueue *queue, const void *key) {
+    if (ki_engine_is_forked(queue->engine))
+        return 0;
     ki_mutex_lock_short(&queue->self->lock);
     const ki_work_item *item = ki_work_find(queue, key);
     int priority = item && item->is_processing ? item->taken_priority : 0;
@@ -144,6 +150,8 @@ int ki_workqueue_priority(const ki_workqueue *queue, const void *key) {
 }
 
 size_t ki_workqueue_length(const ki_workqueue *queue) {
+    if (ki_engine_is_forked(queue->engine))
+        return 0;
     ki_work_after after = { 0 };
     ki_work_lock(queue->self, &after);
     size_t length = queue->ready_count;
@@ -152,6 +160,8 @@ size_t ki_workqueue_length(const ki_workqueue *queue) {
 }
 
 void ki_workqueue_forget(ki_workqueue *queue, const void *key) {
+    if (ki_engine_is_forked(queue->engine))
+        return;
     ki_work_after after = { 0 };
     ki_mutex_lock_short(&queue->lock);
     ki_work_item *item = ki_work_find(queue, key);
@@ -163,6 +173,8 @@ void ki_workqueue_forget(ki_workqueue *queue, const void *key) {
 }
 
 int ki_workqueue_num_requeues(const ki_workqueue *queue, const void *key) {
+    if (ki_engine_is_forked(queue->engine))
+        return 0;
     ki_mutex_lock_short(&queue->self->lock);
     const ki_work_item *item = ki_work_find(queue, key);
     int failures = item ? item->failures : 0;

@@ -106,6 +106,8 @@ ki_status ki_workqueue_new(ki_engine *engine, const ki_workqueue_options *option
     ki_workqueue_options given = { .size = 0 };
     if (!engine || !ret_queue)
         return ki_error_set(err, KI_ERR_INVALID, "ki_workqueue_new: engine or ret_queue is NULL");
+    if (ki_engine_check_process(engine, err))
+        return KI_ERR_STATE;
     if (options) {
         if (options->size == 0)
             return ki_error_set(err, KI_ERR_INVALID, "ki_workqueue_options without a size: use KI_WORKQUEUE_OPTIONS()");
@@ -138,7 +140,7 @@ ki_status ki_workqueue_new(ki_engine *engine, const ki_workqueue_options *option
 }
 
 void ki_workqueue_free(ki_workqueue *queue) {
-    if (!queue)
+    if (!queue || ki_engine_is_forked(queue->engine))
         return;
     ki_workqueue_shut_down(queue);
     destroy(queue);
@@ -159,6 +161,8 @@ static void close_queue(ki_workqueue *queue, ki_work_after *after) {
 }
 
 void ki_workqueue_shut_down(ki_workqueue *queue) {
+    if (ki_engine_is_forked(queue->engine))
+        return;
     ki_work_after after = { 0 };
     ki_mutex_lock_short(&queue->lock);
     close_queue(queue, &after);
@@ -189,6 +193,8 @@ static ki_status wait_for_drain(ki_workqueue *queue, uint64_t shutdowns, int64_t
 ki_status ki_workqueue_shut_down_with_drain(ki_workqueue *queue, int64_t timeout_ms, ki_error *err) {
     if (!queue)
         return ki_error_missing(err, "ki_workqueue_shut_down_with_drain");
+    if (ki_engine_check_process(queue->engine, err))
+        return KI_ERR_STATE;
     ki_work_after after = { 0 };
     ki_mutex_lock_short(&queue->lock);
     uint64_t shutdowns = queue->shutdowns;
@@ -201,6 +207,8 @@ ki_status ki_workqueue_shut_down_with_drain(ki_workqueue *queue, int64_t timeout
 }
 
 bool ki_workqueue_is_shut_down(const ki_workqueue *queue) {
+    if (ki_engine_is_forked(queue->engine))
+        return true;
     ki_mutex_lock_short(&queue->self->lock);
     bool is_shut_down = queue->is_shut_down;
     ki_mutex_unlock(&queue->self->lock);

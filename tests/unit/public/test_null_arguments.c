@@ -14,7 +14,7 @@
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 
-#include "tests/support/given.h"
+#include "tests/unit/public/given.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -90,6 +90,7 @@ enum {
     NO_STRING = 4    /* a resource has four strings */
 };
 
+static void *freed; /* what a function that frees gets */
 static int missing; /* what is NULL: NOTHING, EVERYTHING, or an index of tests/null_calls.awk */
 
 static void *pointer(int index, const char *type, const char *name) {
@@ -129,7 +130,7 @@ static int result_of(int (*call)(void)) {
     }
 #define FREE(name) \
     static int call_##name(void) { \
-        (name)(NULL); \
+        (name)(freed); \
         return KI_OK; \
     }
 #include "null_calls.h"
@@ -200,11 +201,73 @@ static void every_public_function_takes_one_null_for_invalid(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* --- after a fork ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Returns true if one of the parameters belongs to an engine. */
+static bool has_engine(const char *names) {
+    static const char *const owned[] = { "engine", "factory",   "client",     "informer",
+                                         "queue",  "discovery", "controller", "elector" };
+    for (const char *end = names; *end; end += strcspn(end, " "), end += *end == ' ') {
+        for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {
+            if (strcspn(end, " ") == strlen(owned[i]) && strncmp(end, owned[i], strlen(owned[i])) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+static int calls_that_do_not_say_wrong_state(void) {
+    int wrong = 0, checked = 0;
+    missing = NOTHING;
+    for (size_t i = 0; i < CALLS; i++) {
+        if (!calls[i].names || !has_engine(calls[i].names))
+            continue;
+        checked++;
+        wrong += !ends_with(&calls[i], "its own process", KI_ERR_STATE);
+    }
+    assert_true(checked > 50);
+    return wrong;
+}
+
+static int calls_that_do_not_free(void) {
+    static const char *const owners[] = { "ki_engine",    "ki_factory",        "ki_client",
+                                          "ki_workqueue", "ki_discovery",      "ki_controller",
+                                          "ki_elector",   "ki_event_recorder", "ki_pending_request" };
+    int wrong = 0;
+    size_t checked = 0;
+    for (size_t i = 0; i < CALLS; i++) {
+        for (size_t j = 0; !calls[i].names && j < sizeof owners / sizeof *owners; j++) {
+            char type[64];
+            size_t size = strlen(owners[j]);
+            if (strncmp(calls[i].name, owners[j], size) != 0 || strcmp(calls[i].name + size, "_free") != 0)
+                continue;
+            snprintf(type, sizeof type, "%s *", owners[j]);
+            freed = given(type, "");
+            checked++;
+            wrong += !ends_with(&calls[i], "its own process", KI_OK);
+        }
+    }
+    freed = NULL;
+    assert_int_equal(checked, sizeof owners / sizeof *owners);
+    return wrong;
+}
+
+static void a_process_forked_after_the_start_gets_wrong_state_and_can_free(void **state) {
+    (void)state;
+    ki_error err = KI_ERROR_INIT;
+    if (!given_start(&err))
+        fail_msg("%s", ki_error_message(&err));
+    int wrong = calls_that_do_not_say_wrong_state() + calls_that_do_not_free();
+    given_stop();
+    assert_int_equal(wrong, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_public_function_takes_null_for_invalid),
         cmocka_unit_test(the_given_arguments_are_valid),
         cmocka_unit_test(every_public_function_takes_one_null_for_invalid),
+        cmocka_unit_test(a_process_forked_after_the_start_gets_wrong_state_and_can_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
-/* given.c: see given.h. */
-#include "tests/support/given.h"
+/* given.h: a valid argument for each pointer parameter of the public functions, by the parameter's type and name. For test_null_arguments.c only. */
+#ifndef KI_TESTS_GIVEN_H
+#define KI_TESTS_GIVEN_H
 
 #include "src/base/memory.h"
+#include "tests/support/patience.h"
 
 #include <kinformer-print/columns.h>
 #include <kinformer-print/jsonpath.h>
@@ -12,6 +14,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+/* The JSON of each text parameter that is followed by a size. */
+#define GIVEN_JSON \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":\"u\"}}"
 
 /* --- objects ------------------------------------------------------------------------------------------------------------------------- */
 
@@ -61,17 +67,27 @@ static ki_elector_options elector_options = { .size = sizeof elector_options,
 MAKE(ki_elector, ki_elector *value, ki_elector_new(ki_factory_given(), &elector_options, &value, &problem))
 
 static ki_event_recorder_options recorder_options = { .size = sizeof recorder_options, .component = "a" };
+MAKE(ki_event_recorder, ki_event_recorder *value,
+     ki_event_recorder_new(ki_factory_given(), &recorder_options, &value, &problem))
 
-/* --- plain values -------------------------------------------------------------------------------------------------------------------- */
+static void ignore_response(const ki_response *response, const ki_error *err, void *user) {
+    (void)response;
+    (void)err;
+    (void)user;
+}
 
 static ki_client_request request = {
     .size = sizeof request, .verb = KI_CLIENT_RAW, .method = "GET", .path = "/version"
 };
+MAKE(ki_pending_request, ki_pending_request *value,
+     ki_client_send(ki_client_given(), &request, ignore_response, NULL, &value, &problem))
+
+/* --- plain values -------------------------------------------------------------------------------------------------------------------- */
+
 static ki_config_options config_options = { .size = sizeof config_options, .server = "http://127.0.0.1:1" };
 static ki_factory_options factory_options = { .size = sizeof factory_options };
 static ki_request_options request_options = { .size = sizeof request_options, .field_manager = "a" };
 static ki_handler handler;
-static ki_object *objects[1];
 static ki_allocator allocator;
 
 static ki_status index_nothing(const ki_object *obj, ki_index_values *values, void *user) {
@@ -87,7 +103,8 @@ static long nothing(void) {
     return 0;
 }
 
-const ki_resource *given_resource(int member) {
+/* Returns a valid resource without its string number `member`, in the order of the struct; 4 and more: with all of them. */
+static const ki_resource *given_resource(int member) {
     static ki_resource resource;
     resource = *KI_PODS;
     const char **members[] = { &resource.group, &resource.version, &resource.plural, &resource.kind };
@@ -118,6 +135,8 @@ static const struct {
     { "ki_unstructured *", ki_unstructured_given },
     { "ki_controller *", ki_controller_given },
     { "ki_elector *", ki_elector_given },
+    { "ki_event_recorder *", ki_event_recorder_given },
+    { "ki_pending_request *", ki_pending_request_given },
 };
 
 static const struct {
@@ -132,7 +151,6 @@ static const struct {
     { "ki_event_recorder_options *", &recorder_options },
     { "ki_request_options *", &request_options },
     { "ki_handler *", &handler },
-    { "ki_object **", objects },
     { "ki_allocator *", &allocator },
     { "ki_indexer *", &indexer },
 };
@@ -165,10 +183,43 @@ static const struct {
     { "content_type", "application/json" },
 };
 
+/* Makes every object, starts all engines, and waits until the informer has synced. Returns false after an error. */
+static bool given_start(ki_error *err) {
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        if (!makers[i].make())
+            return ki_error_set(err, KI_ERR_INVALID, "no %s", makers[i].type) == KI_OK;
+    return ki_engine_start(ki_engine_given(), err) == KI_OK &&
+           ki_engine_start(ki_client_engine(ki_client_given()), err) == KI_OK &&
+           ki_factory_start(ki_factory_given(), err) == KI_OK &&
+           ki_factory_wait_for_sync(ki_factory_given(), (int64_t)PATIENCE_S * 1000, err) == KI_OK;
+}
+
+/* Frees every object. */
+static void given_stop(void) {
+    ki_pending_request_free(ki_pending_request_given());
+    ki_discovery_free(ki_discovery_given());
+    ki_controller_free(ki_controller_given());
+    ki_elector_free(ki_elector_given());
+    ki_event_recorder_free(ki_event_recorder_given());
+    ki_object_unref(ki_object_given());
+    ki_response_unref(ki_response_given());
+    ki_unstructured_free(ki_unstructured_given());
+    ki_columns_free(ki_columns_given());
+    ki_jsonpath_free(ki_jsonpath_given());
+    ki_workqueue_free(ki_workqueue_given());
+    ki_factory_free(ki_factory_given());
+    ki_client_free(ki_client_given());
+    ki_engine_free(ki_engine_given());
+    ki_config_free(ki_config_given());
+    ki_testing_server_free(ki_testing_server_given());
+}
+
 /* Parameters that need no value, and those that only a callback gets. */
 static const char *const unneeded[] = { "options", "user", "err", "keys", "values" };
 
-void *given(const char *type, const char *name) {
+/* Returns a valid argument for a parameter such as "ki_client *", "client" (without const). Makes what the argument needs, once in a process, and
+ * never frees it: for processes that make one call and end. NULL, with a line on stderr: there is none. */
+static void *given(const char *type, const char *name) {
     static _Alignas(max_align_t) char results[4][4096]; /* a call may have several */
     static size_t used;
     allocator = ki_allocator_default;
@@ -196,3 +247,5 @@ void *given(const char *type, const char *name) {
     fprintf(stderr, "given: no argument for %s%s\n", type, name);
     return NULL;
 }
+
+#endif

@@ -1,0 +1,247 @@
+/* test_fork.c: what a program does to a process that uses the library: forks, and closes descriptors that are not its own. Over TLS, so that a child that
+ * said anything on its parent's connection would break it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <kinformer-testing/server.h>
+#include <kinformer/kinformer.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/patience.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PATIENCE_MS ((int64_t)PATIENCE_S * 1000)
+
+typedef struct stage {
+    ki_testing_server *server;
+    ki_config *config;
+    ki_factory *factory;
+    ki_informer *pods;
+    sem_t states; /* posted for each state after the first watch */
+} stage;
+
+static stage set;
+
+static void check(ki_status status, const ki_error *err) {
+    if (status)
+        fail_msg("%s", ki_error_message(err));
+}
+
+static void on_state(ki_informer *informer, const ki_health *health, void *user) {
+    (void)informer;
+    (void)health;
+    (void)user;
+    sem_post(&set.states);
+}
+
+static int open_stage(void **state) {
+    folder_open(state);
+    ki_error err = KI_ERROR_INIT;
+    sem_init(&set.states, 0, 0);
+    check(ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.pods = 5, .tls = true), &set.server, &err), &err);
+    const char *path = folder_file("config");
+    check(ki_testing_server_write_kubeconfig(set.server, path, &err), &err);
+    check(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = path), &set.config, &err), &err);
+    check(ki_factory_new(set.config, NULL, &set.factory, &err), &err);
+    check(ki_factory_informer(set.factory, KI_PODS, NULL, &set.pods, &err), &err);
+    return 0;
+}
+
+static int close_stage(void **state) {
+    ki_factory_free(set.factory);
+    ki_config_free(set.config);
+    ki_testing_server_free(set.server);
+    sem_destroy(&set.states);
+    return folder_close(state);
+}
+
+static void start(void) {
+    ki_error err = KI_ERROR_INIT;
+    check(ki_factory_start(set.factory, &err), &err);
+    check(ki_factory_wait_for_sync(set.factory, PATIENCE_MS, &err), &err);
+}
+
+/* Runs `body` in a child, which ends as programs do, with exit handlers. Returns the number that `body` returned. */
+static int in_child(int (*body)(void)) {
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(body());
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* Creates a pod and waits until the informer has it, on the watch that it has had so far. */
+static void the_watch_goes_on(const char *name) {
+    char json[200], key[100];
+    ki_error err = KI_ERROR_INIT;
+    snprintf(json, sizeof json,
+             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"}}", name);
+    snprintf(key, sizeof key, "default/%s", name);
+    check(ki_testing_server_put(set.server, KI_PODS, json, 0, &err), &err);
+    check(ki_informer_wait_for_version(set.pods, key, NULL, PATIENCE_MS, &err), &err);
+}
+
+/* ---- fork ---- */
+
+enum {
+    GOOD = 7 /* what a child returns that found everything as it should be */
+};
+
+static int start_in_child(void) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_factory_start(set.factory, &err) || ki_factory_wait_for_sync(set.factory, PATIENCE_MS, &err)) {
+        fprintf(stderr, "%s\n", ki_error_message(&err));
+        return 1;
+    }
+    ki_factory_free(set.factory);
+    return GOOD;
+}
+
+/* The child begins first: with the parent's descriptors it would take its events. */
+static void a_factory_that_was_made_before_a_fork_starts_in_both_processes(void **state) {
+    (void)state;
+    assert_int_equal(in_child(start_in_child), GOOD);
+    start();
+    the_watch_goes_on("after");
+    assert_int_equal(in_child(start_in_child), 1); /* now it is the parent's */
+}
+
+static int use_in_child(void) {
+    ki_error err = KI_ERROR_INIT;
+    ki_health health;
+    ki_object *obj = NULL;
+    ki_informer_health(set.pods, &health);
+    bool is_good =
+        !ki_factory_has_synced(set.factory) && !ki_informer_has_synced(set.pods) && health.state == KI_STATE_STOPPED &&
+        health.staleness_ms == -1 && strstr(health.message, "forked") && health.cause.code == KI_ERR_STATE &&
+        ki_lister_get(set.pods, "default", "before", &obj, &err) == KI_ERR_STATE &&
+        strstr(ki_error_message(&err), "forked") && !ki_informer_snapshot(set.pods) &&
+        ki_factory_start(set.factory, &err) == KI_ERR_STATE && ki_factory_shutdown(set.factory, &err) == KI_ERR_STATE &&
+        ki_client_get(ki_factory_client(set.factory), KI_PODS, "default", "before", NULL, NULL, &err) == KI_ERR_STATE;
+    ki_factory_stop(set.factory);
+    ki_factory_free(set.factory);
+    return is_good ? GOOD : 1;
+}
+
+/* A factory of the child's own works beside it. */
+static int begin_anew_in_child(void) {
+    ki_error err = KI_ERROR_INIT;
+    ki_factory_free(set.factory);
+    if (ki_factory_new(set.config, NULL, &set.factory, &err) ||
+        ki_factory_informer(set.factory, KI_PODS, NULL, &set.pods, &err)) {
+        fprintf(stderr, "%s\n", ki_error_message(&err));
+        return 1;
+    }
+    return start_in_child();
+}
+
+static void a_child_of_a_started_factory_can_use_nothing_and_disturbs_nothing(void **state) {
+    (void)state;
+    ki_error err = KI_ERROR_INIT;
+    check(ki_informer_set_state_handler(set.pods, on_state, NULL, &err), &err);
+    start();
+    the_watch_goes_on("before");
+    while (sem_trywait(&set.states) == 0) {}
+    assert_int_equal(in_child(use_in_child), GOOD);
+    the_watch_goes_on("between");
+    assert_int_equal(in_child(begin_anew_in_child), GOOD);
+    the_watch_goes_on("after");
+    assert_int_not_equal(sem_trywait(&set.states), 0);
+}
+
+static int fork_and_step(void) {
+    ki_engine *engine = ki_factory_engine(set.factory);
+    ki_error err = KI_ERROR_INIT;
+    return ki_engine_step(engine, 0, &err) == KI_ERR_STATE && ki_engine_timeout(engine) == -1 ? GOOD : 1;
+}
+
+static void a_child_of_a_program_that_steps_cannot_step(void **state) {
+    (void)state;
+    ki_error err = KI_ERROR_INIT;
+    ki_engine *engine = NULL;
+    ki_factory *factory = NULL, *whole = set.factory;
+    check(ki_engine_new(NULL, &engine, &err), &err);
+    check(ki_factory_new(set.config, &KI_FACTORY_OPTIONS(.engine = engine), &factory, &err), &err);
+    check(ki_engine_step(engine, 0, &err), &err);
+    set.factory = factory;
+    assert_int_equal(in_child(fork_and_step), GOOD);
+    set.factory = whole;
+    check(ki_engine_step(engine, 0, &err), &err);
+    ki_factory_free(factory);
+    ki_engine_free(engine);
+}
+
+/* ---- descriptors ---- */
+
+static int close_before_the_start(void) {
+    ki_error err = KI_ERROR_INIT;
+    ki_factory *factory = NULL;
+    check(ki_factory_new(set.config, NULL, &factory, &err), &err);
+    closefrom(3);
+    bool is_named = ki_factory_start(factory, &err) == KI_ERR_SYSTEM && strstr(ki_error_message(&err), "descriptor") &&
+                    strstr(ki_error_message(&err), "Bad file descriptor");
+    ki_factory_free(factory);
+    return is_named ? GOOD : 1;
+}
+
+static void descriptors_closed_before_the_start_are_an_error_of_the_start(void **state) {
+    (void)state;
+    assert_int_equal(in_child(close_before_the_start), GOOD);
+}
+
+static sem_t has_stopped;
+
+static void report_stop(ki_informer *informer, const ki_health *health, void *user) {
+    (void)informer;
+    (void)user;
+    if (health->state == KI_STATE_STOPPED && strstr(health->message, "Bad file descriptor"))
+        sem_post(&has_stopped);
+}
+
+/* The loop waits for events: it looks at its descriptors every few seconds. */
+static int close_in_a_running_loop(void) {
+    ki_error err = KI_ERROR_INIT;
+    ki_health health;
+    sem_init(&has_stopped, 0, 0);
+    check(ki_informer_set_state_handler(set.pods, report_stop, NULL, &err), &err);
+    start();
+    closefrom(3);
+    await_semaphore(&has_stopped);
+    ki_informer_health(set.pods, &health);
+    bool is_named = health.state == KI_STATE_STOPPED && strstr(health.message, "Bad file descriptor") &&
+                    ki_factory_start(set.factory, &err) == KI_ERR_STATE &&
+                    strstr(ki_error_message(&err), "Bad file descriptor");
+    ki_factory_free(set.factory);
+    return is_named ? GOOD : 1;
+}
+
+static void descriptors_closed_after_the_start_stop_the_informer_with_the_reason(void **state) {
+    (void)state;
+    assert_int_equal(in_child(close_in_a_running_loop), GOOD);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_factory_that_was_made_before_a_fork_starts_in_both_processes, open_stage,
+                                        close_stage),
+        cmocka_unit_test_setup_teardown(a_child_of_a_started_factory_can_use_nothing_and_disturbs_nothing, open_stage,
+                                        close_stage),
+        cmocka_unit_test_setup_teardown(a_child_of_a_program_that_steps_cannot_step, open_stage, close_stage),
+        cmocka_unit_test_setup_teardown(descriptors_closed_before_the_start_are_an_error_of_the_start, open_stage,
+                                        close_stage),
+        cmocka_unit_test_setup_teardown(descriptors_closed_after_the_start_stop_the_informer_with_the_reason,
+                                        open_stage, close_stage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
