@@ -37,7 +37,7 @@ typedef struct ki_testing_server_options {
     /* "ADDRESS:PORT", "ADDRESS" or ":PORT", with IPv6 as "[::1]:8080". Port 0: a free port. NULL: 127.0.0.1:0. */
     const char *listen;
     uint64_t seed;               /* of the load, of uids and of generated names */
-    size_t pods;                 /* load: approximate number of pods, with their owners, in several namespaces */
+    size_t pods;                 /* load: approximate number of pods, with their owners and Services, in several namespaces */
     size_t nodes;                /* load: number of nodes; 0 with pods: one for 30 pods */
     int64_t churn;               /* load: changes a second */
     bool managed_fields;         /* load: objects have metadata.managedFields (a pod of 8.5 KB, not 5 KB) */
@@ -160,7 +160,7 @@ KI_API void ki_testing_server_compact(ki_testing_server *server);
  * them. */
 KI_API void ki_testing_server_close_watches(ki_testing_server *server);
 /* Sets the load's number of changes a second. 0 stops the load: after this returns the load changes nothing.
- * Errors: KI_ERR_INVALID, KI_ERR_STATE (a server without `pods` and `nodes`). */
+ * Errors: KI_ERR_INVALID, KI_ERR_STATE (a server without `pods` and `nodes`), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_set_churn(ki_testing_server *server, int64_t changes_per_second,
                                                            ki_error *err);
 

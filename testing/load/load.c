@@ -5,6 +5,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/base/ring.h"
+#include "testing/cluster/storage.h"
 #include "testing/load/template.h"
 #include "testing/load/text.h"
 
@@ -17,6 +18,7 @@ enum {
     PODS_OF_A_NODE = 30,
     PODS_OF_A_WORKLOAD = 20,
     WORKLOADS_MAX = 1000,
+    ENDPOINTS_OF_A_SLICE = 100,
     SUFFIX_SIZE = 5,
     SUFFIX_COUNT = 27 * 27 * 27 * 27 * 27,
     SUFFIX_FACTOR = 7368787, /* prime to SUFFIX_COUNT, so that all suffixes occur in a mixed order */
@@ -29,6 +31,7 @@ enum {
     CHANCE_NODE = 16,
     CHANCE_DELETE = 76,
     CHANCE_UNREADY = 120,
+    CHANCE_SLICE = 128, /* while an EndpointSlice is out of date */
     CHANCES = 1024
 };
 
@@ -57,6 +60,7 @@ typedef struct workload {
     char name[40];
     char hash[11];
     char uid[40]; /* of its ReplicaSet */
+    char service_uid[40];
     uint32_t kind;
 } workload;
 
@@ -80,6 +84,9 @@ struct kt_load {
     size_t node_count;
     char *templates[KT_LOAD_TEMPLATES];
     ki_ring moving; /* of uint32_t: pods between two steps, each once */
+    size_t slices_of_a_workload;
+    bool *outdated;    /* for each EndpointSlice: the ring `outdating` has it */
+    ki_ring outdating; /* of uint32_t: EndpointSlices that differ from their pods */
     ki_buffer text;
     int64_t now_s; /* Unix time of the current change */
 };
@@ -121,7 +128,7 @@ static size_t draw_below(kt_load *load, size_t bound) {
 
 typedef struct texts { /* memory for the values of one object's fields */
     kt_load_fields fields;
-    char name[64], digits[9], pod_address[16], node_address[16], node[16], made[KT_LOAD_TIME_SIZE],
+    char name[64], digits[9], containers[2][9], pod_address[16], node_address[16], node[16], made[KT_LOAD_TIME_SIZE],
         changed[KT_LOAD_TIME_SIZE], count[12], stamp[24];
 } texts;
 
@@ -158,7 +165,11 @@ static void set_numbers(texts *t, uint32_t number, uint32_t count) {
     snprintf(t->pod_address, sizeof t->pod_address, "10.%u.%u.%u", 64 + (mixed >> 16) % 64, mixed >> 8 & 255,
              mixed % 254 + 1);
     snprintf(t->count, sizeof t->count, "%u", count);
+    for (uint32_t i = 0; i < 2; i++) /* a restart makes another first container */
+        snprintf(t->containers[i], sizeof t->containers[i], "%08x", (i ? 1 : 2 * count) * 2654435761u + 0x5bd1e995u);
     kt_load_set(&t->fields, 'x', t->digits);
+    kt_load_set(&t->fields, 'y', t->containers[0]);
+    kt_load_set(&t->fields, 'z', t->containers[1]);
     kt_load_set(&t->fields, 'I', t->pod_address);
     kt_load_set(&t->fields, 'c', t->count);
 }
@@ -225,6 +236,95 @@ static ki_status put(kt_load *load, const ki_resource *resource, int64_t now_ms,
                                err);
 }
 
+/* ---- EndpointSlices ---- */
+
+static size_t slice_of(const kt_load *load, size_t index) {
+    return index % load->workload_count * load->slices_of_a_workload +
+           index / load->workload_count / ENDPOINTS_OF_A_SLICE;
+}
+
+/* Notes that the endpoint of a pod has changed. */
+static ki_status outdate(kt_load *load, size_t index) {
+    uint32_t slice = (uint32_t)slice_of(load, index);
+    if (load->outdated[slice])
+        return KI_OK;
+    ki_status status = ki_ring_push(&load->outdating, &slice);
+    load->outdated[slice] = !status;
+    return status;
+}
+
+/* Appends the endpoint of a pod that has an address. */
+static void append_endpoint(kt_load *load, const pod *p, const texts *of_slice, bool *is_first) {
+    texts t = *of_slice;
+    ki_str ns = of_slice->fields.values['s'];
+    write_pod_name(load, p, t.name, sizeof t.name);
+    const kt_object *obj = kt_storage_get(kt_storage_of(load->cluster, KI_PODS), ns, ki_str_of(t.name));
+    if (!obj || p->step < STEP_RUNNING)
+        return;
+    kt_load_set(&t.fields, 'n', t.name);
+    set_node(&t, p->node);
+    set_numbers(&t, p->number, p->restarts);
+    kt_load_set(&t.fields, 'K', p->ready ? "true" : "false");
+    kt_load_set(&t.fields, 'k', p->step == STEP_DELETING ? "true" : "false");
+    t.fields.values['u'] = obj->uid;
+    ki_buffer_append_string(&load->text, *is_first ? "" : ",");
+    *is_first = false;
+    append(load, KT_LOAD_SLICE_ENDPOINT, &t);
+}
+
+/* Writes an EndpointSlice. Sets `*ret_written` to false if nothing changed: its pods are as before, or a client has
+ * deleted its Service. */
+static ki_status put_slice(kt_load *load, uint32_t slice, int64_t now_ms, bool *ret_written, ki_error *err) {
+    size_t of = slice / load->slices_of_a_workload, first = slice % load->slices_of_a_workload * ENDPOINTS_OF_A_SLICE;
+    const workload *w = &load->workloads[of];
+    char suffix[SUFFIX_SIZE + 1];
+    texts t = { 0 };
+    bool is_first = true;
+    ki_str json;
+    *ret_written = kt_cluster_get(load->cluster, KI_SERVICES, kinds[w->kind].namespace_name, w->name, &json) == KI_OK;
+    if (!*ret_written)
+        return KI_OK;
+    write_suffix(UINT32_MAX - slice, suffix);
+    snprintf(t.name, sizeof t.name, "%s-%s", w->name, suffix);
+    set_workload(&t, w);
+    set_times(&t, load->now_s, load->now_s);
+    kt_load_set(&t.fields, 'n', t.name);
+    kt_load_set(&t.fields, 'u', w->service_uid);
+    ki_buffer_reset(&load->text, TEXT_MAX);
+    append(load, KT_LOAD_SLICE_HEAD, &t);
+    for (size_t i = 0; i < ENDPOINTS_OF_A_SLICE; i++) {
+        size_t index = of + (first + i) * load->workload_count;
+        if (index < load->pod_count)
+            append_endpoint(load, &load->pods[index], &t, &is_first);
+    }
+    ki_buffer_append_string(&load->text, "]}");
+    uint64_t before = kt_cluster_revision(load->cluster);
+    ki_status status = put(load, KI_ENDPOINTSLICES, now_ms, err);
+    *ret_written = kt_cluster_revision(load->cluster) != before;
+    return status;
+}
+
+/* Writes the EndpointSlice that has been out of date for longest. Sets `*ret_written` to true if there was one. */
+static ki_status update_slice(kt_load *load, int64_t now_ms, bool *ret_written, ki_error *err) {
+    uint32_t slice;
+    ki_status status = KI_OK;
+    *ret_written = false;
+    while (!status && !*ret_written && ki_ring_pop(&load->outdating, &slice)) {
+        load->outdated[slice] = false;
+        status = put_slice(load, slice, now_ms, ret_written, err);
+    }
+    return status;
+}
+
+ki_status kt_load_settle(kt_load *load, int64_t now_ms, ki_error *err) {
+    ki_status status = KI_OK;
+    bool written;
+    load->now_s = now_ms / 1000;
+    while (!status && load->outdating.count)
+        status = update_slice(load, now_ms, &written, err);
+    return status;
+}
+
 /* ---- pods ---- */
 
 static ki_status put_pod(kt_load *load, const pod *p, int64_t now_ms, int64_t stamp_ns, ki_error *err) {
@@ -271,6 +371,7 @@ static ki_status advance(kt_load *load, int64_t now_ms, int64_t stamp_ns, ki_err
     if (!ki_ring_pop(&load->moving, &index))
         return KI_OK;
     pod *p = &load->pods[index];
+    bool had_address = p->step >= STEP_RUNNING;
 
     if (p->step == STEP_DELETING) {
         status = delete_pod(load, p, now_ms, err);
@@ -284,7 +385,8 @@ static ki_status advance(kt_load *load, int64_t now_ms, int64_t stamp_ns, ki_err
         p->ready_s = load->now_s;
         status = put_pod(load, p, now_ms, stamp_ns, err);
     }
-    if (p->step != STEP_READY && ki_ring_push(&load->moving, &index))
+    if ((p->step != STEP_READY && ki_ring_push(&load->moving, &index)) ||
+        ((had_address || p->step >= STEP_RUNNING) && outdate(load, index)))
         return ki_error_no_memory(err, "running the load");
     return status;
 }
@@ -293,6 +395,7 @@ static ki_status advance(kt_load *load, int64_t now_ms, int64_t stamp_ns, ki_err
 static ki_status disturb(kt_load *load, uint32_t index, int64_t now_ms, int64_t stamp_ns, ki_error *err) {
     pod *p = &load->pods[index];
     size_t chance = draw_below(load, CHANCES);
+    uint32_t restarts = p->restarts;
 
     if (!is_in_cluster(load, p)) {
         p->step = STEP_GONE;
@@ -306,7 +409,8 @@ static ki_status disturb(kt_load *load, uint32_t index, int64_t now_ms, int64_t 
     } else {
         p->restarts++;
     }
-    if (p->step != STEP_READY && ki_ring_push(&load->moving, &index))
+    if ((p->step != STEP_READY && ki_ring_push(&load->moving, &index)) ||
+        (p->restarts == restarts && outdate(load, index)))
         return ki_error_no_memory(err, "running the load");
     return p->step == STEP_GONE ? advance(load, now_ms, stamp_ns, err) : put_pod(load, p, now_ms, stamp_ns, err);
 }
@@ -327,6 +431,12 @@ static ki_status put_node(kt_load *load, uint32_t index, int64_t now_ms, ki_erro
 ki_status kt_load_change(kt_load *load, int64_t now_ms, int64_t stamp_ns, ki_error *err) {
     size_t chance = draw_below(load, CHANCES);
     load->now_s = now_ms / 1000;
+    if (load->outdating.count && draw_below(load, CHANCES) < CHANCE_SLICE) {
+        bool written;
+        ki_status status = update_slice(load, now_ms, &written, err);
+        if (status || written)
+            return status;
+    }
     if (load->node_count && (!load->pod_count || chance >= CHANCES - CHANCE_NODE)) {
         return put_node(load, (uint32_t)draw_below(load, load->node_count), now_ms, err);
     }
@@ -386,6 +496,20 @@ static ki_status make_workload(kt_load *load, size_t index, size_t replicas, int
     return status ? status : read_uid(load, KI_REPLICASETS, ns, name, w->uid);
 }
 
+static ki_status make_service(kt_load *load, size_t index, int64_t now_ms, ki_error *err) {
+    workload *w = &load->workloads[index];
+    const char *ns = kinds[w->kind].namespace_name;
+    texts t = { 0 };
+    set_workload(&t, w);
+    snprintf(t.pod_address, sizeof t.pod_address, "10.97.%u.%u", (unsigned)index / 250 % 256,
+             (unsigned)index % 250 + 2);
+    kt_load_set(&t.fields, 'I', t.pod_address);
+    ki_buffer_reset(&load->text, TEXT_MAX);
+    append(load, KT_LOAD_SERVICE, &t);
+    ki_status status = put(load, KI_SERVICES, now_ms, err);
+    return status ? status : read_uid(load, KI_SERVICES, ns, w->name, w->service_uid);
+}
+
 static ki_status make_objects(kt_load *load, int64_t now_ms, ki_error *err) {
     ki_status status = KI_OK;
     load->now_s = now_ms / 1000;
@@ -396,6 +520,8 @@ static ki_status make_objects(kt_load *load, int64_t now_ms, ki_error *err) {
     for (size_t i = 0; i < load->workload_count && !status; i++) {
         size_t more = i < load->pod_count % load->workload_count;
         status = make_workload(load, i, load->pod_count / load->workload_count + more, now_ms, err);
+        if (!status)
+            status = make_service(load, i, now_ms, err);
     }
     for (size_t i = 0; i < load->pod_count && !status; i++) {
         pod *p = &load->pods[i];
@@ -404,8 +530,10 @@ static ki_status make_objects(kt_load *load, int64_t now_ms, ki_error *err) {
         p->step = STEP_READY;
         p->ready = true;
         status = put_pod(load, p, now_ms, 0, err);
+        if (!status && outdate(load, i))
+            status = ki_error_no_memory(err, "making the load");
     }
-    return status;
+    return status ? status : kt_load_settle(load, now_ms, err);
 }
 
 static ki_status reserve(kt_load *load, const char *stamp, ki_error *err) {
@@ -415,7 +543,10 @@ static ki_status reserve(kt_load *load, const char *stamp, ki_error *err) {
             load->workload_count = WORKLOADS_MAX;
         load->pods = ki_alloc_array(&load->allocator, load->pod_count, sizeof *load->pods);
         load->workloads = ki_alloc_array(&load->allocator, load->workload_count, sizeof *load->workloads);
-        if (!load->pods || !load->workloads)
+        size_t most = load->pod_count / load->workload_count + 1;
+        load->slices_of_a_workload = (most + ENDPOINTS_OF_A_SLICE - 1) / ENDPOINTS_OF_A_SLICE;
+        load->outdated = ki_alloc_zero(&load->allocator, load->workload_count * load->slices_of_a_workload);
+        if (!load->pods || !load->workloads || !load->outdated)
             return ki_error_no_memory(err, "making the load");
         memset(load->pods, 0, load->pod_count * sizeof *load->pods);
         memset(load->workloads, 0, load->workload_count * sizeof *load->workloads);
@@ -455,6 +586,7 @@ ki_status kt_load_new(const ki_allocator *allocator, kt_cluster *cluster, const 
     if (load->node_count > NODES_MAX)
         load->node_count = NODES_MAX;
     ki_ring_init(&load->moving, &load->allocator, sizeof(uint32_t));
+    ki_ring_init(&load->outdating, &load->allocator, sizeof(uint32_t));
     ki_buffer_init(&load->text, &load->allocator, TEXT_MAX);
 
     ki_status status = reserve(load, options->stamp, err);
@@ -479,6 +611,8 @@ void kt_load_free(kt_load *load) {
     for (size_t i = 0; i < KT_LOAD_TEMPLATES; i++)
         ki_free(&allocator, load->templates[i]);
     ki_ring_free(&load->moving);
+    ki_ring_free(&load->outdating);
+    ki_free(&allocator, load->outdated);
     ki_buffer_free(&load->text);
     ki_free(&allocator, load);
 }

@@ -1,5 +1,5 @@
 /* load.h: a workload that changes a cluster: deployments whose pods are created, scheduled, made ready, updated and
- * replaced on nodes, all from a seed. Time is an argument. One thread at a time, the cluster's. */
+ * replaced on nodes, with Services and their EndpointSlices, all from a seed. Time is an argument. One thread at a time, the cluster's. */
 #ifndef KT_LOAD_LOAD_H
 #define KT_LOAD_LOAD_H
 
@@ -21,5 +21,8 @@ ki_status kt_load_new(const ki_allocator *allocator, kt_cluster *cluster, const 
 void kt_load_free(kt_load *load);
 /* Changes one object. `stamp_ns` is the value of the stamp. Errors: KI_ERR_NO_MEMORY; the next call continues. */
 ki_status kt_load_change(kt_load *load, int64_t now_ms, int64_t stamp_ns, ki_error *err);
+
+/* Brings all EndpointSlices up to date with their pods. */
+ki_status kt_load_settle(kt_load *load, int64_t now_ms, ki_error *err);
 
 #endif

@@ -124,11 +124,11 @@ static const char pod_running[] =
 "{'type':'PodScheduled','status':'True','lastProbeTime':null,'lastTransitionTime':'`t'}],"
 "'hostIP':'`H','podIP':'`I','podIPs':[{'ip':'`I'}],'startTime':'`t','containerStatuses':["
 "{'name':'`a','state':{'running':{'startedAt':'`t'}},'lastState':{},'ready':`K,'restartCount':`c,'image':'`i:`v',"
-"'imageID':'`i@sha256:91c5`h5e6d3372ff08aa41f057d2c6b94f1c`h8be27ad0e3f7','containerID':'containerd://`x`x`x`x`x`x`x`x',"
+"'imageID':'`i@sha256:91c5`h5e6d3372ff08aa41f057d2c6b94f1c`h8be27ad0e3f7','containerID':'containerd://`x`y`x`y`x`y`x`y',"
 "'started':true},"
 "{'name':'proxy','state':{'running':{'startedAt':'`t'}},'lastState':{},'ready':true,'restartCount':0,"
 "'image':'registry.example.com/mesh/proxy:1.24.3','imageID':'registry.example.com/mesh/proxy@sha256:"
-"0c8be27ad09f3b3372ff08aa41f057d2c6b94f1c91c55e6d0c8be27ad09f3b33','containerID':'containerd://`x`x`x`x`x`x`x`x',"
+"0c8be27ad09f3b3372ff08aa41f057d2c6b94f1c91c55e6d0c8be27ad09f3b33','containerID':'containerd://`x`z`x`z`x`z`x`z',"
 "'started':true}],'qosClass':'Burstable'}}";
 
 static const char node[] =
@@ -181,14 +181,44 @@ static const char replica_set[] =
 "'spec':{'containers':[{'name':'`a','image':'`i:`v','resources':{}}],'restartPolicy':'Always'}}},"
 "'status':{'replicas':`c,'fullyLabeledReplicas':`c,'readyReplicas':`c,'availableReplicas':`c,'observedGeneration':1}}";
 
+static const char service[] =
+"{'metadata':{'name':'`w','namespace':'`s','labels':{'app.kubernetes.io/instance':'`w','app.kubernetes.io/managed-by':'Helm',"
+"'app.kubernetes.io/name':'`a','app.kubernetes.io/version':'`v'},'annotations':{'meta.helm.sh/release-name':'`w',"
+"'meta.helm.sh/release-namespace':'`s'}},"
+"'spec':{'type':'ClusterIP','clusterIP':'`I','clusterIPs':['`I'],'ipFamilies':['IPv4'],'ipFamilyPolicy':'SingleStack',"
+"'internalTrafficPolicy':'Cluster','sessionAffinity':'None','ports':[{'name':'http','port':80,'protocol':'TCP','targetPort':'http'}],"
+"'selector':{'app.kubernetes.io/instance':'`w','app.kubernetes.io/name':'`a'}},'status':{'loadBalancer':{}}}";
+
+static const char slice_head[] =
+"{'metadata':{'name':'`n','generateName':'`w-','namespace':'`s','labels':{'app.kubernetes.io/instance':'`w',"
+"'app.kubernetes.io/managed-by':'Helm','app.kubernetes.io/name':'`a','app.kubernetes.io/version':'`v',"
+"'endpointslice.kubernetes.io/managed-by':'endpointslice-controller.k8s.io','kubernetes.io/service-name':'`w'},"
+"'annotations':{'endpoints.kubernetes.io/last-change-trigger-time':'`r'},"
+"'ownerReferences':[{'apiVersion':'v1','kind':'Service','name':'`w','uid':'`u','controller':true,'blockOwnerDeletion':true}]},"
+"'addressType':'IPv4','ports':[{'name':'http','port':`p,'protocol':'TCP'}],'endpoints':[";
+
+static const char slice_endpoint[] =
+"{'addresses':['`I'],'conditions':{'ready':`K,'serving':`K,'terminating':`k},'nodeName':'`o',"
+"'targetRef':{'kind':'Pod','namespace':'`s','name':'`n','uid':'`u'},'zone':'eu-central-1a'}";
+
 /* clang-format on */
 
 const char *const kt_load_templates[KT_LOAD_TEMPLATES] = {
-    [KT_LOAD_POD_HEAD] = pod_head,           [KT_LOAD_POD_STAMP] = pod_stamp,
-    [KT_LOAD_POD_DELETING] = pod_deleting,   [KT_LOAD_POD_MIDDLE] = pod_middle,
-    [KT_LOAD_POD_MANAGED] = pod_managed,     [KT_LOAD_POD_MANAGED_STATUS] = pod_managed_status,
-    [KT_LOAD_POD_NODE] = pod_node,           [KT_LOAD_POD_PENDING] = pod_pending,
-    [KT_LOAD_POD_SCHEDULED] = pod_scheduled, [KT_LOAD_POD_STARTING] = pod_starting,
-    [KT_LOAD_POD_RUNNING] = pod_running,     [KT_LOAD_NODE] = node,
-    [KT_LOAD_DEPLOYMENT] = deployment,       [KT_LOAD_REPLICA_SET] = replica_set,
+    [KT_LOAD_POD_HEAD] = pod_head,
+    [KT_LOAD_POD_STAMP] = pod_stamp,
+    [KT_LOAD_POD_DELETING] = pod_deleting,
+    [KT_LOAD_POD_MIDDLE] = pod_middle,
+    [KT_LOAD_POD_MANAGED] = pod_managed,
+    [KT_LOAD_POD_MANAGED_STATUS] = pod_managed_status,
+    [KT_LOAD_POD_NODE] = pod_node,
+    [KT_LOAD_POD_PENDING] = pod_pending,
+    [KT_LOAD_POD_SCHEDULED] = pod_scheduled,
+    [KT_LOAD_POD_STARTING] = pod_starting,
+    [KT_LOAD_POD_RUNNING] = pod_running,
+    [KT_LOAD_NODE] = node,
+    [KT_LOAD_DEPLOYMENT] = deployment,
+    [KT_LOAD_REPLICA_SET] = replica_set,
+    [KT_LOAD_SERVICE] = service,
+    [KT_LOAD_SLICE_HEAD] = slice_head,
+    [KT_LOAD_SLICE_ENDPOINT] = slice_endpoint,
 };

@@ -4,6 +4,7 @@
  *     n name       s namespace  w workload       a application     h pod-template-hash  u uid of the owner  v version
  *     i image      p port       o node           H node's address  I pod's address      x hexadecimal digits
  *     t created    r changed    k True or False  K true or false   c restarts or a count
+ *     y, z hexadecimal digits of the pod's two containers
  *     S, T the stamp's name and value (T of a node: its heartbeats)
  *     M managedFields after a comma, or nothing; m those of the status */
 #ifndef KT_LOAD_TEMPLATE_H
@@ -26,6 +27,9 @@ typedef enum kt_load_template {
     KT_LOAD_NODE,
     KT_LOAD_DEPLOYMENT,
     KT_LOAD_REPLICA_SET,
+    KT_LOAD_SERVICE,
+    KT_LOAD_SLICE_HEAD,     /* up to the first endpoint */
+    KT_LOAD_SLICE_ENDPOINT, /* k: true while it ends */
     KT_LOAD_TEMPLATES
 } kt_load_template;
 

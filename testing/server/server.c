@@ -119,9 +119,12 @@ static ki_status set_churn(ki_testing_server *server, int64_t changes_per_second
     if (!server->churn)
         server->churn_due_ns = ki_monotonic_now();
     server->churn = changes_per_second;
+    ki_status status = KI_OK;
+    if (!changes_per_second && server->load)
+        status = kt_load_settle(server->load, now_ms(server), err);
     ki_cond_signal(&server->churn_changed);
     unlock(server);
-    return KI_OK;
+    return status;
 }
 
 ki_status ki_testing_server_set_churn(ki_testing_server *server, int64_t changes_per_second, ki_error *err) {

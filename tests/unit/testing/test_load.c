@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 #include <yyjson.h>
@@ -102,6 +103,98 @@ static void a_pod_has_the_size_of_a_real_one_and_an_owner_that_exists(void **sta
         }
         end(&w);
     }
+}
+
+static const char *text_at(yyjson_val *val, const char *path) {
+    const char *text = yyjson_get_str(yyjson_ptr_get(val, path));
+    return text ? text : "";
+}
+
+static void each_container_has_an_id_of_its_own(void **state) {
+    (void)state;
+    enum {
+        IDS_MAX = 4 * PODS
+    };
+    static char ids[IDS_MAX][96];
+    size_t count = 0, cursor = 0, index, size;
+    world w = make(&(kt_load_options){ .pods = PODS, .seed = 3 });
+    ki_str key, json;
+    change(&w, CHANGES); /* some containers have restarted */
+    while (kt_cluster_next(w.cluster, KI_PODS, &cursor, &key, &json)) {
+        yyjson_doc *doc = yyjson_read(json.data, json.size, 0);
+        yyjson_val *container;
+        yyjson_arr_foreach(yyjson_ptr_get(yyjson_doc_get_root(doc), "/status/containerStatuses"), index, size,
+                           container) {
+            const char *id = text_at(container, "/containerID");
+            for (size_t i = 0; i < count && id[0]; i++)
+                assert_string_not_equal(ids[i], id);
+            assert_true(count < IDS_MAX);
+            if (id[0])
+                snprintf(ids[count++], sizeof ids[0], "%s", id);
+        }
+        yyjson_doc_free(doc);
+    }
+    assert_true(count > PODS);
+    end(&w);
+}
+
+/* Asserts that an endpoint is what its pod says. */
+static void check_endpoint(const world *w, yyjson_val *slice, yyjson_val *endpoint) {
+    ki_str json;
+    assert_int_equal(kt_cluster_get(w->cluster, KI_PODS, text_at(slice, "/metadata/namespace"),
+                                    text_at(endpoint, "/targetRef/name"), &json),
+                     KI_OK);
+    yyjson_doc *doc = yyjson_read(json.data, json.size, 0);
+    yyjson_val *pod = yyjson_doc_get_root(doc), *conditions = yyjson_obj_get(endpoint, "conditions");
+    assert_string_equal(text_at(endpoint, "/targetRef/uid"), text_at(pod, "/metadata/uid"));
+    assert_string_equal(text_at(endpoint, "/addresses/0"), text_at(pod, "/status/podIP"));
+    assert_string_equal(text_at(endpoint, "/nodeName"), text_at(pod, "/spec/nodeName"));
+    assert_string_equal(text_at(pod, "/metadata/labels/app.kubernetes.io~1instance"),
+                        text_at(slice, "/metadata/labels/kubernetes.io~1service-name"));
+    assert_string_equal(yyjson_get_bool(yyjson_obj_get(conditions, "ready")) ? "True" : "False",
+                        text_at(pod, "/status/conditions/1/status"));
+    assert_int_equal(yyjson_get_bool(yyjson_obj_get(conditions, "terminating")),
+                     yyjson_ptr_get(pod, "/metadata/deletionTimestamp") != NULL);
+    yyjson_doc_free(doc);
+}
+
+static size_t count_addresses(const world *w) {
+    size_t cursor = 0, count = 0;
+    ki_str key, json;
+    while (kt_cluster_next(w->cluster, KI_PODS, &cursor, &key, &json))
+        count += memmem(json.data, json.size, "\"podIP\"", 7) != NULL;
+    return count;
+}
+
+static void services_and_their_slices_say_what_the_pods_say(void **state) {
+    (void)state;
+    world w = make(&(kt_load_options){ .pods = 300, .seed = 3 });
+    for (int round = 0; round < 3; round++) {
+        size_t cursor = 0, endpoints = 0, index, size;
+        ki_str key, json, service;
+        assert_int_equal(kt_load_settle(w.load, start_ms, NULL), KI_OK);
+        while (kt_cluster_next(w.cluster, KI_ENDPOINTSLICES, &cursor, &key, &json)) {
+            yyjson_doc *doc = yyjson_read(json.data, json.size, 0);
+            yyjson_val *slice = yyjson_doc_get_root(doc), *endpoint;
+            const char *name = text_at(slice, "/metadata/ownerReferences/0/name");
+            assert_int_equal(
+                kt_cluster_get(w.cluster, KI_SERVICES, text_at(slice, "/metadata/namespace"), name, &service), KI_OK);
+            ki_str uid = ki_str_of(text_at(slice, "/metadata/ownerReferences/0/uid"));
+            assert_int_equal(uid.size, 36);
+            assert_non_null(memmem(service.data, service.size, uid.data, uid.size));
+            assert_string_equal(name, text_at(slice, "/metadata/labels/kubernetes.io~1service-name"));
+            yyjson_arr_foreach(yyjson_obj_get(slice, "endpoints"), index, size, endpoint) {
+                check_endpoint(&w, slice, endpoint);
+                endpoints++;
+            }
+            yyjson_doc_free(doc);
+        }
+        assert_int_equal(endpoints, count_addresses(&w));
+        assert_true(endpoints > 100);
+        change(&w, CHANGES);
+    }
+    assert_int_equal(kt_cluster_count(w.cluster, KI_SERVICES), kt_cluster_count(w.cluster, KI_DEPLOYMENTS));
+    end(&w);
 }
 
 static void pods_that_a_client_deletes_are_made_anew(void **state) {
@@ -206,6 +299,8 @@ int main(void) {
         cmocka_unit_test(the_same_seed_gives_the_same_objects),
         cmocka_unit_test(each_change_is_one_event),
         cmocka_unit_test(a_pod_has_the_size_of_a_real_one_and_an_owner_that_exists),
+        cmocka_unit_test(each_container_has_an_id_of_its_own),
+        cmocka_unit_test(services_and_their_slices_say_what_the_pods_say),
         cmocka_unit_test(pods_that_a_client_deletes_are_made_anew),
         cmocka_unit_test(nodes_alone_and_too_many_pods),
         cmocka_unit_test(lack_of_memory_is_a_failure_and_nothing_more),
