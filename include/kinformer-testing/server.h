@@ -74,7 +74,7 @@ KI_API const char *ki_testing_server_url(const ki_testing_server *server);
 
 /* Writes a kubeconfig with the server as its only cluster and current context. The kubeconfig has the CA and the
  * administrator's token, if the server has them; clients send the token only with HTTPS. The file is new and readable
- * by its owner only; an existing file or link is replaced.
+ * by its owner only; an existing file or link is replaced. A pipe, a device and /dev/stdout are written to.
  * Errors: KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_write_kubeconfig(const ki_testing_server *server, const char *path,
                                                                   ki_error *err);

@@ -11,6 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum {
+    DESCRIPTORS_MAX = 256 /* a shell's >(...) has 63 and below */
+};
+
 static ki_status fail(const char *path, int code, ki_error *err) {
     return ki_error_set_errno(err, KI_ERR_SYSTEM, code, "cannot write %s", path);
 }
@@ -32,19 +36,37 @@ static int write_and_close(int fd, ki_str text) {
     return code;
 }
 
-static bool is_no_file(const char *path) {
+/* Returns a copy of the own descriptor that is open for writing to this file; -1 if there is none. */
+static int own_descriptor(const struct stat *file) {
     struct stat is;
-    ki_str name = ki_str_of(path);
-    return ki_str_starts_with(name, KI_STR("/dev/")) || ki_str_starts_with(name, KI_STR("/proc/")) ||
-           (lstat(path, &is) == 0 && !S_ISREG(is.st_mode) && !S_ISLNK(is.st_mode));
+    for (int fd = 0; fd < DESCRIPTORS_MAX; fd++) {
+        bool is_file = fstat(fd, &is) == 0 && is.st_dev == file->st_dev && is.st_ino == file->st_ino;
+        if (is_file && (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY) /* a pipe has two ends */
+            return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    }
+    return -1;
+}
+
+/* Returns a descriptor to write to if `path` is no place for a file: a device, a pipe, or a link to an own descriptor,
+ * such as /dev/stdout. Another user's link is none. -1: it is a place for a file; -2: errno says why it cannot be opened. */
+static int open_stream(const char *path) {
+    struct stat is, target;
+    if (lstat(path, &is) || S_ISREG(is.st_mode))
+        return -1;
+    if (!S_ISLNK(is.st_mode)) {
+        int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+        return fd < 0 ? -2 : fd;
+    }
+    bool is_trusted = is.st_uid == 0 || is.st_uid == geteuid();
+    return is_trusted && stat(path, &target) == 0 ? own_descriptor(&target) : -1;
 }
 
 ki_status kt_private_file_write(const char *path, ki_str text, ki_error *err) {
     char temporary[PATH_MAX];
-    if (is_no_file(path)) {
-        int fd = open(path, O_WRONLY | O_CLOEXEC);
-        int code = fd < 0 ? errno : write_and_close(fd, text);
-        return code ? fail(path, code, err) : KI_OK;
+    int stream = open_stream(path);
+    if (stream != -1) {
+        int failed = stream < 0 ? errno : write_and_close(stream, text);
+        return failed ? fail(path, failed, err) : KI_OK;
     }
     if ((size_t)snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= sizeof temporary)
         return ki_error_set(err, KI_ERR_LIMIT, "cannot write %.100s…: the path is too long", path);

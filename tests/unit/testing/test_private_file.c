@@ -65,6 +65,48 @@ static void a_link_is_replaced_and_not_followed(void **state) {
     assert_string_equal(read, "mine");
 }
 
+/* The file decides, not the beginning of its path. */
+static void a_path_that_begins_with_dev_is_no_exception(void **state) {
+    (void)state;
+    char path[256];
+    folder_write("old", "something longer");
+    assert_int_equal(chmod(folder_file("old"), 0666), 0);
+    snprintf(path, sizeof path, "/dev/..%s", folder_file("old"));
+    assert_int_equal(kt_private_file_write(path, KI_STR("secret"), NULL), KI_OK);
+    check("old", "secret");
+    folder_write("target", "mine");
+    assert_int_equal(symlink(folder_file("target"), folder_file("link")), 0);
+    snprintf(path, sizeof path, "/dev/..%s", folder_file("link"));
+    assert_int_equal(kt_private_file_write(path, KI_STR("secret"), NULL), KI_OK);
+    check("link", "secret");
+    snprintf(path, sizeof path, "/proc/..%s", folder_file("new"));
+    assert_int_equal(kt_private_file_write(path, KI_STR("secret"), NULL), KI_OK);
+    check("new", "secret");
+}
+
+/* As /dev/stdout, and /dev/fd/63 of a shell's >(...), are links to /proc/self/fd. */
+static void a_link_to_an_open_descriptor_is_written_to(void **state) {
+    (void)state;
+    char path[64], text[16] = "";
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", ends[1]);
+    assert_int_equal(kt_private_file_write(path, KI_STR("secret"), NULL), KI_OK);
+    assert_int_equal(symlink(path, folder_file("link")), 0);
+    assert_int_equal(kt_private_file_write(folder_file("link"), KI_STR("more"), NULL), KI_OK);
+    assert_int_equal(read(ends[0], text, sizeof text - 1), 10);
+    assert_string_equal(text, "secretmore");
+    close(ends[0]);
+    close(ends[1]);
+    int file = open(folder_file("output"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, "a ", 2), 2);
+    snprintf(path, sizeof path, "/dev/fd/%d", file);
+    assert_int_equal(kt_private_file_write(path, KI_STR("secret"), NULL), KI_OK);
+    close(file);
+    check("output", "a secret");
+}
+
 static void what_is_no_file_is_written_to(void **state) {
     (void)state;
     assert_int_equal(kt_private_file_write("/dev/null", KI_STR("secret"), NULL), KI_OK);
@@ -93,6 +135,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_new_file_is_for_its_owner_alone, folder_open, folder_close),
         cmocka_unit_test_setup_teardown(a_file_that_others_may_read_is_replaced, folder_open, folder_close),
         cmocka_unit_test_setup_teardown(a_link_is_replaced_and_not_followed, folder_open, folder_close),
+        cmocka_unit_test_setup_teardown(a_path_that_begins_with_dev_is_no_exception, folder_open, folder_close),
+        cmocka_unit_test_setup_teardown(a_link_to_an_open_descriptor_is_written_to, folder_open, folder_close),
         cmocka_unit_test_setup_teardown(what_is_no_file_is_written_to, folder_open, folder_close),
         cmocka_unit_test_setup_teardown(what_cannot_be_written_says_why, folder_open, folder_close),
     };
