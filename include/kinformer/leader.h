@@ -39,7 +39,8 @@
  * does not know about other threads. A program with such workers, for instance of a ki_workqueue, uses
  * ki_factory_start, waits for its signal (sigwait; the library's threads block all signals), ends its workers
  * (ki_workqueue_shut_down_with_drain, then join), and only then calls ki_factory_stop. Each worker checks
- * ki_elector_is_leader, or takes the fencing token, before each job. */
+ * ki_elector_is_leader, or takes the fencing token, before each job. Its requests belong to no term: one that waits for
+ * the rate limit or for Retry-After can be sent after the term; timeout_ms limits that. */
 #ifndef KINFORMER_LEADER_H
 #define KINFORMER_LEADER_H
 
