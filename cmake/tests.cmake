@@ -71,6 +71,13 @@ foreach(source ${programs})
     ki_test_target(${program})
 endforeach()
 
+if(TARGET integration-process AND TARGET kinformer)
+    set_target_properties(plugin_host PROPERTIES ENABLE_EXPORTS ON)
+    target_link_libraries(plugin_host PRIVATE ${CMAKE_DL_LIBS})
+    target_compile_definitions(integration-process PRIVATE KI_TEST_HOST="$<TARGET_FILE:plugin_host>" KI_TEST_LIBRARY="$<TARGET_FILE:kinformer>")
+    add_dependencies(integration-process plugin_host kinformer)
+endif()
+
 # What is installed, as others link it, and what the documents show.
 if(TARGET example-watch-pods)
     separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_FLAGS}")

@@ -90,7 +90,8 @@ KI_API KI_MUST_CHECK ki_status ki_engine_step(ki_engine *engine, int max_work, k
 typedef enum ki_run_flags {
     KI_RUN_DEFAULT = 0,
     /* SIGINT and SIGTERM end the run as ki_engine_stop does. Both signals are blocked in the calling thread, and in the
-     * threads that it starts, until the run ends. Threads that the program has started before do not block them: see
+     * threads that it starts, until the run ends. A signal that arrives until then is consumed with it; a later one has
+     * the program's own effect. Threads that the program has started before do not block them: see
      * ki_block_signals. */
     KI_RUN_UNTIL_SIGNAL = 1
 } ki_run_flags;

@@ -75,7 +75,8 @@ KI_API ki_engine *ki_factory_engine(const ki_factory *factory);
 KI_API KI_MUST_CHECK ki_status ki_factory_start(ki_factory *factory, ki_error *err);
 
 /* Starts the informers and runs the loop on this thread until ki_factory_stop, SIGINT or SIGTERM, then shuts the
- * factory down. The first signal stops the factory as ki_factory_stop does; a second signal ends the loop at once. A
+ * factory down. The first signal stops the factory as ki_factory_stop does; a second signal ends the loop at once,
+ * or is consumed if the loop ends anyway; a signal after the loop has the program's own effect. A
  * program that starts threads before this call must call ki_block_signals first. Returns KI_OK at once if the factory
  * is stopped already.
  * Blocks: yes.

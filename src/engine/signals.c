@@ -57,10 +57,25 @@ ki_status ki_signals_begin(ki_signals *signals, ki_engine *engine, ki_error *err
     return status;
 }
 
+/* Takes the signals that have arrived and that only the run has blocked: a second SIGTERM right after the first. With the mask restored, they would end
+ * the program by default, after the loop has ended in order. */
+static void consume_pending(const ki_signals *signals) {
+    sigset_t own;
+    sigemptyset(&own);
+    const int numbers[] = { SIGINT, SIGTERM };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (!sigismember(&signals->before, numbers[i]))
+            sigaddset(&own, numbers[i]);
+    }
+    const struct timespec no_wait = { 0, 0 };
+    while (sigtimedwait(&own, NULL, &no_wait) > 0 || errno == EINTR) {}
+}
+
 void ki_signals_end(ki_signals *signals) {
     if (!ki_engine_is_forked(signals->io.engine)) {
         ki_io_remove(&signals->io);
         close(signals->io.fd);
+        consume_pending(signals);
     }
     pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
 }

@@ -11,7 +11,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static bool epoll_is_full;
 
@@ -45,9 +48,70 @@ static void signals_that_cannot_be_watched_stay_as_they_were(void **state) {
     ki_engine_free(engine);
 }
 
+static void stop_and_signal_again(void *user) {
+    ki_engine_stop(user);
+    kill(getpid(), SIGTERM);
+}
+
+static void signal_this_process(ki_task *task, void *user) {
+    (void)task;
+    (void)user;
+    kill(getpid(), SIGTERM);
+}
+
+enum {
+    STATUS = 7
+};
+
+/* The second signal comes while the first one ends the loop. The program then goes on. */
+static void a_signal_that_waits_at_the_end_of_a_run_does_not_kill(void **state) {
+    (void)state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        ki_engine *engine = NULL;
+        ki_task task;
+        if (ki_engine_new(NULL, &engine, NULL))
+            _exit(1);
+        ki_task_init(&task, engine, signal_this_process, NULL);
+        ki_task_post(&task);
+        ki_engine_on_signal(engine, stop_and_signal_again, engine);
+        ki_status ended = ki_engine_run(engine, KI_RUN_UNTIL_SIGNAL, NULL);
+        ki_engine_free(engine);
+        _exit(ended ? 1 : STATUS);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), STATUS);
+}
+
+/* A program that has blocked the signal itself wants to read it itself. */
+static void a_signal_that_the_program_has_blocked_is_left_to_it(void **state) {
+    (void)state;
+    ki_engine *engine = NULL;
+    ki_task task;
+    sigset_t wanted, before, waiting;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &wanted, &before);
+    assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
+    ki_task_init(&task, engine, signal_this_process, NULL);
+    ki_task_post(&task);
+    ki_engine_on_signal(engine, stop_and_signal_again, engine);
+    assert_int_equal(ki_engine_run(engine, KI_RUN_UNTIL_SIGNAL, NULL), KI_OK);
+    sigpending(&waiting);
+    assert_true(sigismember(&waiting, SIGTERM));
+    assert_int_equal(sigwaitinfo(&wanted, NULL), SIGTERM);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    ki_engine_free(engine);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signals_that_cannot_be_watched_stay_as_they_were),
+        cmocka_unit_test(a_signal_that_waits_at_the_end_of_a_run_does_not_kill),
+        cmocka_unit_test(a_signal_that_the_program_has_blocked_is_left_to_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

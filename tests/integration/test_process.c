@@ -1,18 +1,21 @@
-/* test_fork.c: what a program does to a process that uses the library: forks, and closes descriptors that are not its own. Over TLS, so that a child that
- * said anything on its parent's connection would break it. */
+/* test_process.c: what a program does to a process that uses the library: forks, closes descriptors, ignores SIGCHLD, sends SIGTERM twice, unloads the
+ * library. Over TLS, so that a child that said anything on its parent's connection would break it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include <kinformer-testing/server.h>
+#include <kinformer-testing/access.h>
 #include <kinformer/kinformer.h>
 
 #include "tests/support/folder.h"
 #include "tests/support/patience.h"
+#include "tests/support/process.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -231,6 +234,122 @@ static void descriptors_closed_after_the_start_stop_the_informer_with_the_reason
     assert_int_equal(in_child(close_in_a_running_loop), GOOD);
 }
 
+/* ---- what a host may have done before ---- */
+
+static int sync_with_a_plugin(void) {
+    signal(SIGCHLD, SIG_IGN);
+    for (int fd = 0; fd < 3; fd++)
+        close(fd);
+    ki_error err = KI_ERROR_INIT;
+    ki_config *config = NULL;
+    ki_factory *factory = NULL;
+    ki_informer *pods = NULL;
+    int result = 1;
+    if (!ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("plugin")), &config, &err) &&
+        !ki_factory_new(config, NULL, &factory, &err) && !ki_factory_informer(factory, KI_PODS, NULL, &pods, &err) &&
+        !ki_factory_start(factory, &err) && !ki_factory_wait_for_sync(factory, PATIENCE_MS, &err))
+        result = GOOD;
+    ki_factory_free(factory);
+    ki_config_free(config);
+    return result;
+}
+
+/* The engine's descriptors and the credential plugin's pipes then have the numbers 0 to 2. */
+static void without_standard_descriptors_and_with_sigchld_ignored_all_works(void **state) {
+    (void)state;
+    char text[2000];
+    ki_testing_text ca;
+    ki_error err = KI_ERROR_INIT;
+    check(ki_testing_server_ca(set.server, &ca, &err), &err);
+    folder_write("ca.pem", ca.data);
+    ki_testing_text_clear(&ca);
+    snprintf(text, sizeof text,
+             "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+             "clusters: [{name: c, cluster: {server: \"%s\", certificate-authority: ca.pem}}]\n"
+             "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
+             "users:\n- name: u\n  user:\n    exec:\n      apiVersion: client.authentication.k8s.io/v1\n"
+             "      command: /bin/sh\n      interactiveMode: Never\n      args:\n      - -c\n"
+             "      - \"echo "
+             "'{\\\"apiVersion\\\":\\\"client.authentication.k8s.io/v1\\\",\\\"kind\\\":\\\"ExecCredential\\\","
+             "\\\"status\\\":{\\\"token\\\":\\\"%s\\\"}}'\"\n",
+             ki_testing_server_url(set.server), ki_testing_server_token(set.server));
+    folder_write("plugin", text);
+    assert_int_equal(in_child(sync_with_a_plugin), GOOD);
+}
+
+static void a_library_that_is_loaded_and_unloaded_leaves_nothing_behind(void **state) {
+    (void)state;
+    ki_testing_server *server = NULL;
+    ki_process host;
+    ki_error err = KI_ERROR_INIT;
+    check(ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.pods = 3), &server, &err), &err);
+    const char *const words[] = { KI_TEST_HOST, KI_TEST_LIBRARY, ki_testing_server_url(server), NULL };
+    size_t pods = ki_testing_server_count(server, KI_PODS);
+    assert_true(ki_process_start(&host, words, NULL, false));
+    for (int i = 0; i < 3; i++) {
+        const char *line = ki_process_line(&host);
+        assert_non_null(line);
+        assert_int_equal(strtoul(line, NULL, 10), pods);
+    }
+    assert_string_equal(ki_process_line(&host), "done");
+    assert_int_equal(ki_process_wait(&host), 0);
+    ki_process_free(&host);
+    ki_testing_server_free(server);
+}
+
+/* ---- signals ---- */
+
+static void say_ready(ki_informer *informer, void *user) {
+    (void)informer;
+    (void)user;
+    ssize_t size = write(1, "r", 1);
+    (void)size;
+}
+
+/* Runs a factory until a signal, then writes what a program would have buffered. */
+static int run_until_signal(void) {
+    ki_error err = KI_ERROR_INIT;
+    const ki_handler handler = { .on_synced = say_ready };
+    if (ki_informer_add_handler(set.pods, &handler, NULL, &err) || ki_factory_run(set.factory, &err))
+        return 1;
+    return write(1, "end", 3) == 3 ? GOOD : 1;
+}
+
+enum {
+    TRIES = 100
+};
+
+/* Both signals wait when the loop goes on: it reads one, which ends it, and the other one is left. */
+static void a_second_signal_right_after_the_first_does_not_kill_the_program(void **state) {
+    (void)state;
+    int killed = 0;
+    for (int i = 0; i < TRIES; i++) {
+        int ends[2], status = 0;
+        char byte, rest[4] = "";
+        assert_int_equal(pipe(ends), 0);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            dup2(ends[1], 1);
+            close(ends[0]);
+            close(ends[1]);
+            _exit(run_until_signal());
+        }
+        close(ends[1]);
+        assert_int_equal(read(ends[0], &byte, 1), 1);
+        kill(child, SIGSTOP);
+        assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+        kill(child, SIGTERM);
+        kill(child, SIGINT);
+        kill(child, SIGCONT);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        bool is_whole = read(ends[0], rest, 3) == 3 && strcmp(rest, "end") == 0;
+        killed += !WIFEXITED(status) || WEXITSTATUS(status) != GOOD || !is_whole;
+        close(ends[0]);
+    }
+    assert_int_equal(killed, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_factory_that_was_made_before_a_fork_starts_in_both_processes, open_stage,
@@ -242,6 +361,12 @@ int main(void) {
                                         close_stage),
         cmocka_unit_test_setup_teardown(descriptors_closed_after_the_start_stop_the_informer_with_the_reason,
                                         open_stage, close_stage),
+        cmocka_unit_test_setup_teardown(without_standard_descriptors_and_with_sigchld_ignored_all_works, open_stage,
+                                        close_stage),
+        cmocka_unit_test_setup_teardown(a_library_that_is_loaded_and_unloaded_leaves_nothing_behind, open_stage,
+                                        close_stage),
+        cmocka_unit_test_setup_teardown(a_second_signal_right_after_the_first_does_not_kill_the_program, open_stage,
+                                        close_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
