@@ -55,6 +55,13 @@ static bool names_owners(const kt_object *obj) {
     return meta_has(obj, key, sizeof key - 1);
 }
 
+/* Returns true for an object that is being deleted in the foreground. */
+static bool waits_for_dependents(const kt_object *obj) {
+    static const char waits[] = "\"" KT_FINALIZER_FOREGROUND "\"";
+    static const char deleted[] = "\"deletionTimestamp\":";
+    return meta_has(obj, waits, sizeof waits - 1) && meta_has(obj, deleted, sizeof deleted - 1);
+}
+
 static bool has_finalizer(yyjson_val *root, const char *name) {
     size_t index, count;
     yyjson_val *one;
@@ -117,10 +124,7 @@ static owner_state find_owner(const kt_cluster *cluster, yyjson_val *ref, ki_str
     if (!owner || !ki_str_equal(owner->uid, kt_json_get_str(ref, "uid")))
         return OWNER_DANGLING;
     *ret_owner = (gc_object){ storage, owner };
-    static const char waits[] = "\"" KT_FINALIZER_FOREGROUND "\"";
-    static const char deleted[] = "\"deletionTimestamp\":";
-    return meta_has(owner, waits, sizeof waits - 1) && meta_has(owner, deleted, sizeof deleted - 1) ? OWNER_WAITING
-                                                                                                    : OWNER_SOLID;
+    return waits_for_dependents(owner) ? OWNER_WAITING : OWNER_SOLID;
 }
 
 static ki_status find_dependents(kt_cluster *cluster, ki_str uid, gc_list *list) {
@@ -151,11 +155,38 @@ static bool is_owned_by(yyjson_val *root, ki_str uid, bool only_blocking) {
 
 /* ---- changes ---- */
 
-/* Updates an object: removes `finalizer` if not NULL, otherwise the owner `uid` if not empty, otherwise all owners
- * that are absent or wait. */
-static ki_status rewrite(kt_cluster *cluster, const gc_object *item, const char *finalizer, ki_str uid,
-                         int64_t now_ms) {
+/* What is changed in an object. */
+typedef enum gc_change {
+    DROP_FINALIZER,    /* this one */
+    DROP_OWNER,        /* the owner with this uid */
+    DROP_OTHER_OWNERS, /* the owners that are absent or wait */
+    UNBLOCK_OWNERS     /* the object blocks the deletion of none */
+} gc_change;
+
+/* Changes a copy's finalizers or owners. `before` has the same elements. */
+static void change_list(const kt_cluster *cluster, const gc_object *item, gc_change change, ki_str what,
+                        yyjson_val *before, yyjson_mut_val *list) {
+    size_t index, count, at = 0;
+    yyjson_val *one;
+    gc_object owner;
+    yyjson_arr_foreach(before, index, count, one) {
+        bool drop = change == DROP_FINALIZER ? ki_str_equal(kt_json_str(one), what)
+                    : change == DROP_OWNER
+                        ? ki_str_equal(kt_json_get_str(one, "uid"), what)
+                        : change == DROP_OTHER_OWNERS && find_owner(cluster, one, item->obj->ns, &owner) != OWNER_SOLID;
+        if (change == UNBLOCK_OWNERS)
+            yyjson_mut_obj_remove_key(yyjson_mut_arr_get(list, at), "blockOwnerDeletion");
+        if (drop)
+            yyjson_mut_arr_remove(list, at);
+        else
+            at++;
+    }
+}
+
+/* Updates an object. `what`: the finalizer or uid of the change. */
+static ki_status rewrite(kt_cluster *cluster, const gc_object *item, gc_change change, ki_str what, int64_t now_ms) {
     const kt_write write = { .storage = item->storage, .now_ms = now_ms, .subresource = "" };
+    const char *name = change == DROP_FINALIZER ? "finalizers" : "ownerReferences";
     yyjson_doc *old = NULL;
     ki_status status = kt_view_read(item->storage, item->obj, &old);
     if (status)
@@ -164,21 +195,8 @@ static ki_status rewrite(kt_cluster *cluster, const gc_object *item, const char 
     yyjson_alc alc = kt_json_alc(&cluster->allocator);
     yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);
     yyjson_mut_val *copy = made ? yyjson_val_mut_copy(made, root) : NULL;
-    yyjson_mut_val *list =
-        yyjson_mut_obj_get(yyjson_mut_obj_get(copy, "metadata"), finalizer ? "finalizers" : "ownerReferences");
-    yyjson_val *before = finalizer ? yyjson_obj_get(yyjson_obj_get(root, "metadata"), "finalizers") : owners_of(root),
-               *one;
-    size_t index, count, at = 0;
-    yyjson_arr_foreach(before, index, count, one) {
-        gc_object owner;
-        bool drop = finalizer  ? ki_str_equals(kt_json_str(one), finalizer)
-                    : uid.size ? ki_str_equal(kt_json_get_str(one, "uid"), uid)
-                               : find_owner(cluster, one, item->obj->ns, &owner) != OWNER_SOLID;
-        if (drop)
-            yyjson_mut_arr_remove(list, at);
-        else
-            at++;
-    }
+    change_list(cluster, item, change, what, yyjson_obj_get(yyjson_obj_get(root, "metadata"), name),
+                yyjson_mut_obj_get(yyjson_mut_obj_get(copy, "metadata"), name));
     ki_buffer text;
     yyjson_doc *doc = NULL;
     kt_object *obj = NULL;
@@ -224,18 +242,26 @@ static ki_status check_dependent(kt_cluster *cluster, const gc_object *item, yyj
     if (!counts[OWNER_DANGLING] && !counts[OWNER_WAITING])
         return KI_OK;
     if (counts[OWNER_SOLID])
-        return rewrite(cluster, item, NULL, (ki_str){ NULL, 0 }, now_ms);
+        return rewrite(cluster, item, DROP_OTHER_OWNERS, KI_STR(""), now_ms);
     gc_list dependents = { .allocator = &cluster->allocator };
     ki_status status = counts[OWNER_WAITING] ? find_dependents(cluster, item->obj->uid, &dependents) : KI_OK;
-    bool has_dependents = dependents.count > 0;
+    bool has_dependents = dependents.count > 0, is_in_cycle = false;
+    for (size_t i = 0; i < dependents.count; i++)
+        is_in_cycle = is_in_cycle || waits_for_dependents(dependents.items[i].obj);
     free_list(&dependents);
-    if (status)
+    if (!status && is_in_cycle) /* its owner can wait for itself, as in the real collector */
+        status = rewrite(cluster, item, UNBLOCK_OWNERS, KI_STR(""), now_ms);
+    kt_object *obj = status ? NULL : current(item);
+    if (!obj)
         return status;
-    return remove_object(item,
-                         has_finalizer(root, KT_FINALIZER_ORPHAN)                         ? KT_PROPAGATE_ORPHAN
-                         : has_dependents || has_finalizer(root, KT_FINALIZER_FOREGROUND) ? KT_PROPAGATE_FOREGROUND
-                                                                                          : KT_PROPAGATE_BACKGROUND,
-                         now_ms);
+    const gc_object now = { item->storage, kt_object_ref(obj) };
+    status = remove_object(&now,
+                           has_finalizer(root, KT_FINALIZER_ORPHAN)                         ? KT_PROPAGATE_ORPHAN
+                           : has_dependents || has_finalizer(root, KT_FINALIZER_FOREGROUND) ? KT_PROPAGATE_FOREGROUND
+                                                                                            : KT_PROPAGATE_BACKGROUND,
+                           now_ms);
+    kt_object_unref(obj);
+    return status;
 }
 
 static ki_status check_object(kt_cluster *cluster, const gc_object *item, int64_t now_ms);
@@ -261,7 +287,7 @@ static ki_status finish_foreground(kt_cluster *cluster, const gc_object *item, i
     for (size_t i = 0; i < dependents.count && !status && !blocked; i++) {
         yyjson_doc *doc = NULL;
         const kt_object *obj = current(&dependents.items[i]);
-        if (!obj)
+        if (!obj || ki_str_equal(obj->uid, item->obj->uid)) /* an object does not wait for itself */
             continue;
         status = read_object(cluster, obj, &doc);
         blocked = !status && is_owned_by(yyjson_doc_get_root(doc), item->obj->uid, true);
@@ -275,7 +301,7 @@ static ki_status finish_foreground(kt_cluster *cluster, const gc_object *item, i
     const gc_object owner = { item->storage, kt_object_ref(obj) };
     status = read_object(cluster, obj, &doc);
     if (!status && has_finalizer(yyjson_doc_get_root(doc), KT_FINALIZER_FOREGROUND))
-        status = rewrite(cluster, &owner, KT_FINALIZER_FOREGROUND, (ki_str){ NULL, 0 }, now_ms);
+        status = rewrite(cluster, &owner, DROP_FINALIZER, KI_STR(KT_FINALIZER_FOREGROUND), now_ms);
     yyjson_doc_free(doc);
     kt_object_unref(obj);
     return status;
@@ -288,11 +314,11 @@ static ki_status orphan_dependents(kt_cluster *cluster, const gc_object *item, i
         yyjson_doc *doc = NULL;
         status = read_object(cluster, dependents.items[i].obj, &doc);
         if (!status && is_owned_by(yyjson_doc_get_root(doc), item->obj->uid, false))
-            status = rewrite(cluster, &dependents.items[i], NULL, item->obj->uid, now_ms);
+            status = rewrite(cluster, &dependents.items[i], DROP_OWNER, item->obj->uid, now_ms);
         yyjson_doc_free(doc);
     }
     free_list(&dependents);
-    return status ? status : rewrite(cluster, item, KT_FINALIZER_ORPHAN, (ki_str){ NULL, 0 }, now_ms);
+    return status ? status : rewrite(cluster, item, DROP_FINALIZER, KI_STR(KT_FINALIZER_ORPHAN), now_ms);
 }
 
 /* Checks the current version of an object that was created or updated. */

@@ -126,6 +126,52 @@ static void an_owner_deleted_in_the_foreground_waits_for_those_that_block_it(voi
     assert_true(rest_has(&server, "deletionTimestamp"));
 }
 
+/* Adds an owner that blocks. */
+static void own_too(const char *name, const char *owner) {
+    char target[128], body[512], uid[64];
+    snprintf(target, sizeof target, MAPS "/%s", owner);
+    assert_int_equal(rest_get(&server, target), 200);
+    uid_of_last(uid);
+    snprintf(target, sizeof target, MAPS "/%s", name);
+    snprintf(body, sizeof body,
+             "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"%s\","
+             "\"uid\":\"%s\",\"blockOwnerDeletion\":true}]}}",
+             owner, uid);
+    assert_int_equal(rest_send(&server, "PATCH", target, MERGE, body), 200);
+}
+
+static void a_cycle_of_owners_goes_as_a_whole(void **state) {
+    (void)state;
+    static const char *const names[] = { "a", "b", "c", "d" };
+    static const char *const queries[] = { "?propagationPolicy=Foreground", "" };
+    for (size_t i = 0; i < 8; i++) {
+        size_t length = 1 + i / 2;
+        create("a", NULL, NULL, "");
+        for (size_t k = 1; k < length; k++)
+            create(names[k], names[k - 1], NULL, ",\"blockOwnerDeletion\":true");
+        own_too("a", names[length - 1]);
+        delete_map("a", queries[i % 2]);
+        for (size_t k = 0; k < length; k++)
+            expect(names[k], 404);
+    }
+}
+
+static void a_cycle_of_owners_waits_for_a_finalizer(void **state) {
+    (void)state;
+    create("a", NULL, NULL, "");
+    create("b", "a", NULL, ",\"blockOwnerDeletion\":true");
+    create("outside", "a", NULL, ",\"blockOwnerDeletion\":true");
+    own_too("a", "b");
+    finalize("outside", "[\"example.com/x\"]");
+    delete_map("a", "?propagationPolicy=Foreground");
+    expect("a", 200);
+    expect("outside", 200);
+    finalize("outside", "null");
+    expect("outside", 404);
+    expect("a", 404);
+    expect("b", 404);
+}
+
 static void an_owner_without_dependents_does_not_wait(void **state) {
     (void)state;
     create("a", NULL, NULL, "");
@@ -173,6 +219,8 @@ int main(void) {
         REST_TEST_WITH(set_up, a_dependent_of_two_owners_goes_with_the_last_one),
         REST_TEST_WITH(set_up, a_dependent_of_nobody_goes_at_once),
         REST_TEST_WITH(set_up, an_owner_deleted_in_the_foreground_waits_for_those_that_block_it),
+        REST_TEST_WITH(set_up, a_cycle_of_owners_goes_as_a_whole),
+        REST_TEST_WITH(set_up, a_cycle_of_owners_waits_for_a_finalizer),
         REST_TEST_WITH(set_up, an_owner_without_dependents_does_not_wait),
         REST_TEST_WITH(set_up, orphans_stay_and_forget_their_owner),
         REST_TEST_WITH(set_up, without_the_collector_dependents_stay),
