@@ -9,6 +9,11 @@
 
 #include <math.h>
 
+enum {
+    HELD_MIN = 1024 * 1024, /* bytes of a document that is not copied */
+    HELD_FACTOR = 4         /* times the bytes of the last copy */
+};
+
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
 bool ki_unstructured_fail(ki_unstructured *object, ki_status code, const char *what, const char *why) {
@@ -26,11 +31,61 @@ static void free_text(ki_unstructured *object) {
     object->json = NULL;
 }
 
-yyjson_mut_doc *ki_unstructured_change(ki_unstructured *object) {
+/* --- memory of the document --------------------------------------------------------------------------------------- */
+
+static void *counted_malloc(void *ctx, size_t size) {
+    ki_unstructured *object = ctx;
+    object->held += size;
+    return ki_alloc(&object->allocator, size);
+}
+
+static void *counted_realloc(void *ctx, void *memory, size_t old_size, size_t size) {
+    ki_unstructured *object = ctx;
+    object->held += size - old_size;
+    return ki_realloc_array(&object->allocator, memory, size, 1);
+}
+
+static void counted_free(void *ctx, void *memory) {
+    ki_unstructured *object = ctx;
+    ki_free(&object->allocator, memory);
+}
+
+static yyjson_alc counting_allocator(ki_unstructured *object) {
+    return (yyjson_alc){ counted_malloc, counted_realloc, counted_free, object };
+}
+
+/* Copies a document whose memory is mostly that of replaced values. Without memory the document stays. */
+static void drop_replaced_values(ki_unstructured *object) {
+    if (object->held < HELD_MIN || object->held < HELD_FACTOR * object->held_by_copy)
+        return;
+    size_t before = object->held;
+    yyjson_alc alc = counting_allocator(object);
+    object->held = 0;
+    yyjson_mut_doc *copy = yyjson_mut_doc_mut_copy(object->doc, &alc);
+    if (!copy) {
+        object->held = before;
+        return;
+    }
+    yyjson_mut_doc_free(object->doc);
+    ki_members_forget(object);
+    object->doc = copy;
+    object->held_by_copy = object->held;
+}
+
+/* Returns the document for changes of members; NULL after a failure. */
+static yyjson_mut_doc *change_members(ki_unstructured *object) {
     if (!object || object->failure.code)
         return NULL;
     free_text(object);
+    drop_replaced_values(object);
     return object->doc;
+}
+
+yyjson_mut_doc *ki_unstructured_change(ki_unstructured *object) {
+    yyjson_mut_doc *doc = change_members(object);
+    if (doc)
+        ki_members_forget(object);
+    return doc;
 }
 
 /* --- new, free ---------------------------------------------------------------------------------------------------- */
@@ -76,12 +131,13 @@ static ki_status read_document(ki_unstructured *object, ki_str json, ki_error *e
     ki_status status = parse(&object->allocator, json, &doc, err);
     if (status)
         return status;
-    yyjson_alc alc = ki_json_allocator(&object->allocator);
+    yyjson_alc alc = counting_allocator(object);
     if (!yyjson_is_obj(yyjson_doc_get_root(doc)))
         status = ki_error_set(err, KI_ERR_PARSE, "the JSON is not a map");
     else if (!(object->doc = yyjson_doc_mut_copy(doc, &alc)))
         status = ki_error_no_memory(err, "copying an object");
     yyjson_doc_free(doc);
+    object->held_by_copy = object->held;
     return status;
 }
 
@@ -90,6 +146,7 @@ ki_unstructured *ki_unstructured_new_of(const ki_allocator *allocator, ki_str js
     if (!object)
         return NULL;
     object->allocator = *allocator;
+    ki_map_init(&object->indexes, &object->allocator, 0);
     ki_error err = KI_ERROR_INIT;
     if (read_document(object, json, &err))
         object->failure = err;
@@ -110,6 +167,8 @@ void ki_unstructured_free(ki_unstructured *object) {
     if (!object)
         return;
     ki_allocator allocator = object->allocator;
+    ki_members_forget(object);
+    ki_map_free(&object->indexes);
     yyjson_mut_doc_free(object->doc);
     ki_free(&allocator, object->json);
     ki_free(&allocator, object);
@@ -124,9 +183,10 @@ static size_t index_of(const ki_path_step *step, yyjson_mut_val *array) {
 }
 
 /* Returns the value at the step, or NULL. */
-static yyjson_mut_val *child(yyjson_mut_val *parent, const ki_path_step *step) {
+static yyjson_mut_val *child(ki_unstructured *object, yyjson_mut_val *parent, const ki_path_step *step,
+                             const char *path) {
     if (step->name)
-        return yyjson_mut_obj_getn(parent, step->name, step->name_size);
+        return ki_members_get(object, parent, (ki_str){ step->name, step->name_size }, path);
     return yyjson_mut_arr_get(parent, index_of(step, parent));
 }
 
@@ -144,10 +204,7 @@ static bool put_child(ki_unstructured *object, yyjson_mut_val *parent, const ki_
         yyjson_mut_set_obj(parent);
     if (!yyjson_mut_is_obj(parent))
         return ki_unstructured_fail(object, KI_ERR_INVALID, path, "the path goes through a value that is not a map");
-    yyjson_mut_val *name = yyjson_mut_strncpy(object->doc, step->name, step->name_size);
-    if (!name)
-        return ki_unstructured_fail_no_memory(object, path);
-    return yyjson_mut_obj_put(parent, name, value);
+    return ki_members_put(object, parent, (ki_str){ step->name, step->name_size }, value, path);
 }
 
 /* Creates the missing maps along the path, then puts `value` there. */
@@ -156,7 +213,7 @@ static void put(ki_unstructured *object, const ki_path *steps, const char *path,
     yyjson_mut_val *parent = yyjson_mut_doc_get_root(object->doc);
     for (size_t i = 0; i < last; i++) {
         const ki_path_step *step = ki_path_step_at(steps, i);
-        yyjson_mut_val *next = child(parent, step);
+        yyjson_mut_val *next = child(object, parent, step, path);
         if (!next) {
             next = yyjson_mut_obj(object->doc);
             if (!put_child(object, parent, step, path, next))
@@ -185,7 +242,7 @@ static void set(ki_unstructured *object, const char *path, yyjson_mut_val *value
 /* --- setting ------------------------------------------------------------------------------------------------------ */
 
 void ki_unstructured_set_string(ki_unstructured *object, const char *path, const char *value) {
-    yyjson_mut_doc *doc = ki_unstructured_change(object);
+    yyjson_mut_doc *doc = change_members(object);
     if (!doc)
         return;
     size_t size = value ? strlen(value) : 0;
@@ -198,13 +255,13 @@ void ki_unstructured_set_string(ki_unstructured *object, const char *path, const
 }
 
 void ki_unstructured_set_int(ki_unstructured *object, const char *path, int64_t value) {
-    yyjson_mut_doc *doc = ki_unstructured_change(object);
+    yyjson_mut_doc *doc = change_members(object);
     if (doc)
         set(object, path, yyjson_mut_sint(doc, value));
 }
 
 void ki_unstructured_set_double(ki_unstructured *object, const char *path, double value) {
-    yyjson_mut_doc *doc = ki_unstructured_change(object);
+    yyjson_mut_doc *doc = change_members(object);
     if (!doc)
         return;
     if (isfinite(value))
@@ -214,7 +271,7 @@ void ki_unstructured_set_double(ki_unstructured *object, const char *path, doubl
 }
 
 void ki_unstructured_set_bool(ki_unstructured *object, const char *path, bool value) {
-    yyjson_mut_doc *doc = ki_unstructured_change(object);
+    yyjson_mut_doc *doc = change_members(object);
     if (doc)
         set(object, path, yyjson_mut_bool(doc, value));
 }
@@ -224,7 +281,7 @@ void ki_unstructured_set_null(ki_unstructured *object, const char *path) {
 }
 
 void ki_unstructured_set_json(ki_unstructured *object, const char *path, const char *json) {
-    if (!ki_unstructured_change(object))
+    if (!change_members(object))
         return;
     yyjson_doc *parsed = NULL;
     ki_error err = KI_ERROR_INIT;
@@ -239,15 +296,15 @@ void ki_unstructured_set_json(ki_unstructured *object, const char *path, const c
 
 void ki_unstructured_remove(ki_unstructured *object, const char *path) {
     ki_path *steps;
-    if (!ki_unstructured_change(object) || !parse_path(object, path, &steps))
+    if (!change_members(object) || !parse_path(object, path, &steps))
         return;
     size_t last = ki_path_step_count(steps) - 1;
     yyjson_mut_val *parent = yyjson_mut_doc_get_root(object->doc);
     for (size_t i = 0; parent && i < last; i++)
-        parent = child(parent, ki_path_step_at(steps, i));
+        parent = child(object, parent, ki_path_step_at(steps, i), path);
     const ki_path_step *step = ki_path_step_at(steps, last);
     if (step->name)
-        yyjson_mut_obj_remove_keyn(parent, step->name, step->name_size);
+        ki_members_remove(object, parent, (ki_str){ step->name, step->name_size }, path);
     else
         yyjson_mut_arr_remove(parent, index_of(step, parent));
     ki_path_free(&object->allocator, steps);

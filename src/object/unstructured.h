@@ -1,13 +1,14 @@
 /* unstructured.h: what the files of ki_unstructured share. Only src/object includes it.
  *
- * The object is a yyjson mutable document with numbers as raw text: they are written as they were read. Memory of a
- * replaced value is freed with the document. */
+ * The object is a yyjson mutable document with numbers as raw text: they are written as they were read. The memory of a
+ * replaced value is freed with the document; a document with much such memory is copied and freed. */
 #ifndef KI_OBJECT_UNSTRUCTURED_H
 #define KI_OBJECT_UNSTRUCTURED_H
 
 #include <kinformer/allocator.h>
 #include <kinformer/unstructured.h>
 
+#include "src/base/map.h"
 #include "src/base/string_view.h"
 
 #include <yyjson.h>
@@ -15,6 +16,9 @@
 struct ki_unstructured {
     ki_allocator allocator;
     yyjson_mut_doc *doc; /* NULL: `failure` has the cause */
+    size_t held;         /* bytes of the document's memory */
+    size_t held_by_copy; /* bytes right after the last copy */
+    ki_map indexes;      /* of maps with many members, by the map's address */
     char *json;          /* the last written text; NULL: changed since */
     ki_error failure;    /* the first failure; code KI_OK: none */
 };
@@ -22,11 +26,19 @@ struct ki_unstructured {
 /* Creates an object from JSON text, with an allocator, which is copied. Returns NULL if out of memory. */
 ki_unstructured *ki_unstructured_new_of(const ki_allocator *allocator, ki_str json);
 
-/* Returns the document for a change, and frees the written text; NULL after a failure. */
+/* Returns the document for a change of any kind, and frees the written text; NULL after a failure. */
 yyjson_mut_doc *ki_unstructured_change(ki_unstructured *object);
 
 /* Keeps the first failure. `what` is the path or member it is about. Returns false. */
 bool ki_unstructured_fail(ki_unstructured *object, ki_status code, const char *what, const char *why);
 bool ki_unstructured_fail_no_memory(ki_unstructured *object, const char *what);
+
+/* The members of a map, in constant time. Lack of memory is kept as a failure about `path`. All other changes of maps
+ * come after ki_members_forget. */
+yyjson_mut_val *ki_members_get(ki_unstructured *object, yyjson_mut_val *map, ki_str name, const char *path);
+/* Adds or replaces a member. Returns false after a failure. */
+bool ki_members_put(ki_unstructured *object, yyjson_mut_val *map, ki_str name, yyjson_mut_val *value, const char *path);
+void ki_members_remove(ki_unstructured *object, yyjson_mut_val *map, ki_str name, const char *path);
+void ki_members_forget(ki_unstructured *object);
 
 #endif

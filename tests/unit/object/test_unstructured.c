@@ -530,6 +530,110 @@ static void a_cached_object_has_its_deletion_and_finalizers(void **state) {
     assert_false(ki_object_has_finalizer(NULL, "a"));
 }
 
+/* --- many changes -------------------------------------------------------------------------------------------------- */
+
+/* If each member cost as much as there are members, this would take an hour: a test that ends is the proof. */
+static void a_map_can_have_many_members(void **state) {
+    (void)state;
+    enum {
+        MEMBERS = 500000
+    };
+    ki_unstructured *object = ki_unstructured_new("{\"data\":{},\"more\":{}}");
+    char path[32];
+    for (int i = 0; i < MEMBERS; i++) {
+        snprintf(path, sizeof path, i % 2 ? "data.m%d" : "more.m%d", i);
+        ki_unstructured_set_int(object, path, i);
+    }
+    for (int i = 0; i < MEMBERS; i++) {
+        snprintf(path, sizeof path, i % 2 ? "data.m%d" : "more.m%d", i);
+        if (i != 7 && i != MEMBERS - 2)
+            ki_unstructured_remove(object, path);
+        else
+            ki_unstructured_set_string(object, path, "left");
+    }
+    assert_json(object, "{\"data\":{\"m7\":\"left\"},\"more\":{\"m499998\":\"left\"}}");
+}
+
+/* Random changes of a map with many members, beside the same changes of a plain list. */
+static void members_are_in_the_order_in_which_they_came(void **state) {
+    (void)state;
+    enum {
+        NAMES = 100,
+        CHANGES = 20000
+    };
+    int names[NAMES], values[NAMES], count = 0;
+    uint32_t random = 1;
+    ki_unstructured *object = ki_unstructured_new("{\"d\":{}}");
+    for (int i = 0; i < CHANGES; i++) {
+        char path[32];
+        random = random * 1664525 + 1013904223;
+        int name = (int)(random >> 16) % NAMES, at = 0;
+        bool removes = (random >> 8) % 3 == 0 || (i / 1000 % 2 && (random >> 8) % 3 == 1);
+        while (at < count && names[at] != name)
+            at++;
+        snprintf(path, sizeof path, "d.n%d", name);
+        if (removes) {
+            ki_unstructured_remove(object, path);
+            if (at < count) {
+                memmove(names + at, names + at + 1, (size_t)(count - at - 1) * sizeof *names);
+                memmove(values + at, values + at + 1, (size_t)(count - at - 1) * sizeof *values);
+                count--;
+            }
+            continue;
+        }
+        ki_unstructured_set_int(object, path, i);
+        names[at] = name;
+        values[at] = i;
+        count += at == count;
+    }
+    ki_buffer wanted;
+    ki_buffer_init(&wanted, &ki_allocator_default, 0);
+    ki_buffer_append_string(&wanted, "{\"d\":{");
+    for (int i = 0; i < count; i++)
+        ki_buffer_printf(&wanted, "%s\"n%d\":%d", i ? "," : "", names[i], values[i]);
+    ki_buffer_append_string(&wanted, "}}");
+    assert_json(object, wanted.data);
+    ki_buffer_free(&wanted);
+}
+
+static void equal_names_that_were_read_are_replaced_and_removed_together(void **state) {
+    (void)state;
+    ki_buffer json;
+    ki_buffer_init(&json, &ki_allocator_default, 0);
+    ki_buffer_append_string(&json, "{\"d\":{\"a\":1,\"b\":1,");
+    for (int i = 0; i < 40; i++)
+        ki_buffer_printf(&json, "\"n%d\":%d,", i, i);
+    ki_buffer_append_string(&json, "\"a\":2,\"b\":2}}");
+    ki_unstructured *object = ki_unstructured_new(json.data);
+    ki_unstructured_set_int(object, "d.a", 3);
+    ki_unstructured_remove(object, "d.b");
+    for (int i = 0; i < 40; i++) {
+        char path[32];
+        snprintf(path, sizeof path, "d.n%d", i);
+        ki_unstructured_remove(object, path);
+    }
+    assert_json(object, "{\"d\":{\"a\":3}}");
+    ki_buffer_free(&json);
+}
+
+static void a_field_that_is_set_often_keeps_no_memory(void **state) {
+    (void)state;
+    enum {
+        SETS = 1000000,
+        PEAK_MAX = 8 * 1024 * 1024
+    };
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    ki_unstructured *object = ki_unstructured_new_of(&memory.allocator, KI_STR("{\"a\":{\"b\":[1]}}"));
+    for (int i = 0; i < SETS; i++)
+        ki_unstructured_set_int(object, "status.observedGeneration", i);
+    ki_unstructured_set_string(object, "a.b[0]", "x");
+    if (scarce_memory_peak(&memory) > PEAK_MAX)
+        fail_msg("%zu bytes", scarce_memory_peak(&memory));
+    assert_json(object, "{\"a\":{\"b\":[\"x\"]},\"status\":{\"observedGeneration\":999999}}");
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
 /* --- lack of memory ------------------------------------------------------------------------------------------------ */
 
 static void change_all(ki_unstructured *object) {
@@ -605,6 +709,10 @@ int main(void) {
         cmocka_unit_test(what_is_not_changed_is_written_as_it_was_read),
         cmocka_unit_test(a_cached_object_comes_with_all_that_its_body_has),
         cmocka_unit_test(an_object_of_a_megabyte_survives),
+        cmocka_unit_test(a_map_can_have_many_members),
+        cmocka_unit_test(members_are_in_the_order_in_which_they_came),
+        cmocka_unit_test(equal_names_that_were_read_are_replaced_and_removed_together),
+        cmocka_unit_test(a_field_that_is_set_often_keeps_no_memory),
         cmocka_unit_test(the_text_stays_until_the_next_change),
         cmocka_unit_test(a_field_is_set_under_its_path),
         cmocka_unit_test(each_type_is_set_as_what_it_is),
