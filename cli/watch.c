@@ -161,10 +161,12 @@ static void on_delete(const ki_event *event, void *user) {
     print_event(user, event, CHANGE_DELETED);
 }
 
-/* Prints SYNCED once for each resource, after its last target has synced. */
+/* Prints SYNCED once for each resource, after its last target has synced. The version is the oldest one of its targets: every change up to it is
+ * printed. */
 static void print_synced(const target *t) {
     session *s = t->session;
     size_t count = 0;
+    const char *version = ki_informer_synced_version(t->informer);
     for (size_t i = 0; i < s->target_count; i++) {
         const target *other = &s->targets[i];
         if (!session_is_same_resource(t, other))
@@ -172,12 +174,12 @@ static void print_synced(const target *t) {
         if (!other->synced)
             return;
         count += other->initial;
+        if (ki_resource_version_compare(ki_informer_synced_version(other->informer), version) == KI_ORDER_OLDER)
+            version = ki_informer_synced_version(other->informer);
     }
-    ki_snapshot *snapshot = ki_informer_snapshot(t->informer);
     printf("{\"type\":\"SYNCED\",\"resource\":\"%s\",\"count\":%zu,\"resourceVersion\":", t->resource.plural, count);
-    print_json_string(stdout, ki_snapshot_resource_version(snapshot));
+    print_json_string(stdout, version);
     printf("}\n");
-    ki_snapshot_free(snapshot);
     flush(s);
 }
 

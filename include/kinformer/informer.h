@@ -248,6 +248,10 @@ KI_API KI_MUST_CHECK ki_status ki_informer_set_state_handler(ki_informer *inform
 
 /* Returns true once the whole first list is in the cache. Threads: any. Blocks: no. */
 KI_API bool ki_informer_has_synced(const ki_informer *informer);
+/* Returns the resource version at which the informer synced; "" before, and for NULL. A handler that was added before
+ * the start has seen every change up to this version when its on_synced is called; every later change has a newer
+ * version. The cache itself may be ahead by then. Ownership: borrowed from the informer. Threads: any. Blocks: no. */
+KI_API const char *ki_informer_synced_version(const ki_informer *informer);
 
 /* Waits until ki_informer_has_synced, for at most `timeout_ms` (< 0: no limit).
  * Threads: any thread of the program, outside handlers. Blocks: yes; with an engine that the program steps, it

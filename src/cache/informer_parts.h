@@ -79,7 +79,8 @@ struct ki_informer {
 
     /* Any thread. */
     ki_metrics_record metrics;
-    _Atomic bool synced; /* set under `wait_lock` and `change_lock` */
+    _Atomic bool synced;                              /* set under `wait_lock` and `change_lock` */
+    char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
     ki_health_record health;
     ki_unreadable unreadable;
     ki_mutex wait_lock;        /* for all waits */

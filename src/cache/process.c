@@ -143,6 +143,7 @@ static void note_synced(ki_informer *informer) {
     if (atomic_load(&informer->synced) || !informer->queue->ops->has_synced(informer->queue))
         return;
     take_list_version(informer);
+    memcpy(informer->synced_version, informer->store_version, sizeof informer->synced_version);
     ki_mutex_lock(&informer->wait_lock);
     atomic_store(&informer->synced, true);
     ki_cond_broadcast(&informer->changed);

@@ -7,6 +7,10 @@ bool ki_informer_has_synced(const ki_informer *informer) {
     return !ki_engine_is_forked(informer->engine) && atomic_load(&informer->synced);
 }
 
+const char *ki_informer_synced_version(const ki_informer *informer) {
+    return informer && ki_informer_has_synced(informer) ? informer->synced_version : "";
+}
+
 int64_t ki_deadline_of_timeout(int64_t timeout_ms) {
     return ki_time_after_ms(ki_monotonic_now(), timeout_ms);
 }

@@ -342,6 +342,37 @@ static void each_line_is_json_whatever_the_servers_version_is(void **state) {
     raw_server_stop(&server);
 }
 
+/* Returns metadata.resourceVersion of a printed line's object. */
+static long version_of(const char *line) {
+    static const char member[] = "\"resourceVersion\":\"";
+    const char *object = strstr(line, ",\"object\":"); /* the last member; "old" comes before it */
+    const char *version = object ? strstr(object, member) : NULL;
+    assert_non_null(version);
+    return strtol(version + sizeof member - 1, NULL, 10);
+}
+
+static void every_change_after_synced_is_newer_than_its_version(void **state) {
+    (void)state;
+    long synced = -1, newer = 0, older = 0;
+    ki_testing_server_free(command_server);
+    command_server = NULL;
+    assert_int_equal(ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.pods = 3000, .churn = 3000, .seed = 5),
+                                           &command_server, NULL),
+                     KI_OK);
+    COMMAND_RUN("watch", "pods", "-A", "-o", "json", "-q", "--count", "1000", "--server", "URL");
+    for (const char *line; (line = ki_process_line(&command));) {
+        const char *version = strstr(line, "\"SYNCED\"") ? strstr(line, "\"resourceVersion\":\"") : NULL;
+        if (version)
+            synced = strtol(version + strlen("\"resourceVersion\":\""), NULL, 10);
+        else if (synced >= 0)
+            *(version_of(line) > synced ? &newer : &older) += 1;
+    }
+    command_ends(0);
+    assert_true(synced > 0);
+    assert_true(newer > 0);
+    assert_int_equal(older, 0);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
     const struct CMUnitTest tests[] = {
@@ -359,6 +390,8 @@ int main(void) {
         TEST(tables_have_the_columns_that_were_asked_for),
         TEST(tables_are_kubectls),
         TEST(a_custom_resources_table_is_its_definitions),
+        cmocka_unit_test_setup_teardown(every_change_after_synced_is_newer_than_its_version, command_set_up,
+                                        command_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,6 +198,18 @@ static void each_event_is_reported_once_however_often_the_watch_is_closed(void *
     }
 }
 
+static void the_synced_version_stays(void **state) {
+    (void)state;
+    stage s;
+    observer h;
+    open_observed_stage(&s, &h, NULL);
+    assert_string_equal(ki_informer_synced_version(s.informer), "");
+    play_each(&s, LISTED "\nmod default/a 20\nat 20\n> +a=5i +b=6i synced ~a=5>20");
+    assert_string_equal(ki_informer_synced_version(s.informer), "10");
+    close_stage(&s);
+    assert_string_equal(ki_informer_synced_version(NULL), "");
+}
+
 static void an_empty_list_is_synced_at_once(void **state) {
     (void)state;
     static const char *const pages[] = { "page 10 -", "page - -" }; /* also where it has no version */
@@ -546,6 +558,7 @@ int main(void) {
         cmocka_unit_test(another_object_under_the_same_name_is_a_delete_and_an_add),
         cmocka_unit_test(repeated_and_older_events_are_dropped),
         cmocka_unit_test(each_event_is_reported_once_however_often_the_watch_is_closed),
+        cmocka_unit_test(the_synced_version_stays),
         cmocka_unit_test(an_empty_list_is_synced_at_once),
         cmocka_unit_test(the_store_knows_where_it_is),
         cmocka_unit_test(an_object_and_its_version_appear_at_the_same_time),
