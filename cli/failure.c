@@ -6,18 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* kube-apiserver's response to an unknown path; it has no Status. */
-static const char no_such_path[] = "404 page not found";
-
-/* Returns true for an error response that no Kubernetes API server sends, such as an HTML page. */
-static bool is_foreign(const ki_error *cause) {
-    int status = cause->http_status;
-    if (cause->code == KI_ERR_PROTOCOL || cause->code == KI_ERR_PARSE)
-        return true;
-    bool is_by_proxy = status == 401 || status == 403 || status == 429 || (status >= 500 && status != 501);
-    return status >= 300 && !is_by_proxy && !cause->reason[0] && !strstr(cause->message, no_such_path);
-}
-
 bool failure_is_final(const ki_error *cause) {
     switch (cause->code) {
     case KI_ERR_CONNECT:
@@ -26,12 +14,12 @@ bool failure_is_final(const ki_error *cause) {
         return true;
     default:
         return cause->category == KI_CATEGORY_CREDENTIALS || cause->category == KI_CATEGORY_REQUEST ||
-               is_foreign(cause);
+               ki_error_is_foreign(cause);
     }
 }
 
 bool failure_is_of_server(const ki_error *cause) {
-    return cause->http_status == 0 || cause->http_status == 401 || is_foreign(cause);
+    return cause->http_status == 0 || cause->http_status == 401 || ki_error_is_foreign(cause);
 }
 
 int failure_status(const ki_error *cause) {
@@ -64,7 +52,7 @@ static void print_cause(const session *s, const ki_resource *resource, const ki_
     const char *server = ki_config_server(s->config);
     char host[256];
     copy_host(server, host, sizeof host);
-    if (is_foreign(cause))
+    if (ki_error_is_foreign(cause))
         snprintf(text, size, "error: %s is not a Kubernetes API server: %s; check --server, or the kubeconfig's server",
                  server, message);
     else if (cause->http_status == 401)

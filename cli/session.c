@@ -16,7 +16,8 @@
 
 enum {
     PROGRESS_AFTER_MS = 1000,
-    PROGRESS_EVERY_MS = 200
+    PROGRESS_EVERY_MS = 200,
+    SILENT_MS = 5000 /* a discovery without a response is reported; an informer does the same */
 };
 
 int64_t session_now_ms(void) {
@@ -78,6 +79,12 @@ static void say_failure(target *t, const ki_health *health, const char *resource
         next);
 }
 
+/* Returns true for a request that has no response for some seconds, unless an earlier failure was reported. */
+static bool is_silent(const target *t, const ki_health *health) {
+    bool was_well = t->shown == KI_STATE_NOT_STARTED || t->shown == KI_STATE_WATCHING;
+    return was_well && health->cause.code == KI_ERR_TIMEOUT;
+}
+
 static void say_health(target *t, const ki_health *health) {
     const session *s = t->session;
     char label[LABEL_MAX];
@@ -86,6 +93,10 @@ static void say_health(target *t, const ki_health *health) {
         return;
     switch (health->state) {
     case KI_STATE_CONNECTING:
+        if (is_silent(t, health)) {
+            say(s->command, "%s: %s from %s", resource, health->message, ki_config_server(s->config));
+            break;
+        }
         if (s->options->verbose && t->shown != KI_STATE_BACKING_OFF && t->shown != KI_STATE_BLOCKED)
             say(s->command, "%s: connecting to %s", resource, ki_config_server(s->config));
         return;
@@ -455,10 +466,20 @@ static void wait_once(session *s, int timeout_ms, bool steps) {
 
 ki_status session_wait(session *s, bool (*is_done)(void *user), void *user, ki_error *err) {
     ki_status status = KI_OK;
+    const int64_t silent_ms = session_now_ms() + SILENT_MS;
+    bool is_silent_said = s->options->quiet;
     while (!is_done(user) && !s->is_interrupted && !status) {
+        int64_t left_ms = silent_ms - session_now_ms();
+        if (left_ms <= 0 && !is_silent_said) {
+            is_silent_said = true;
+            say(s->command, "no response for %d s from %s", SILENT_MS / 1000, ki_config_server(s->config));
+        }
+        int timeout_ms = ki_engine_timeout(s->engine);
+        if (!is_silent_said)
+            timeout_ms = shorter(timeout_ms, left_ms);
         struct pollfd fds[] = { { .fd = ki_engine_fd(s->engine), .events = POLLIN },
                                 { .fd = s->signals, .events = POLLIN } };
-        if (poll(fds, sizeof fds / sizeof fds[0], ki_engine_timeout(s->engine)) < 0 && errno != EINTR)
+        if (poll(fds, sizeof fds / sizeof fds[0], timeout_ms) < 0 && errno != EINTR)
             return KI_ERR_SYSTEM;
         if (fds[1].revents)
             session_take_signals(s);

@@ -298,7 +298,7 @@ KI_API KI_MUST_CHECK ki_status ki_informer_cancel_version_waits(ki_informer *inf
 
 /* Returns true to end the wait of ki_informer_wait_until. `event` is borrowed. A NULL event means that the condition
  * has been called for every object of the initial list; the condition may read the cache then. */
-typedef bool (*ki_wait_condition)(ki_informer *informer, const ki_event *event, void *user);
+typedef bool (*ki_wait_condition)(ki_informer *informer, const ki_event *event, void *user) KI_NOEXCEPT;
 
 /* Waits until `condition` returns true, for at most `timeout_ms` (< 0: no limit). The condition is called for every
  * cached object, as an add with is_in_initial_list; once with NULL when the cache has synced; then for each change. The

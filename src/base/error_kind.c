@@ -42,6 +42,17 @@ static bool is(const ki_error *err, const char *reason, int http_status) {
     return has_reason(err, reason) || (err && err->http_status == http_status && !is_known(err->reason));
 }
 
+bool ki_error_is_foreign(const ki_error *err) {
+    static const char no_such_path[] = "404 page not found"; /* kube-apiserver's response to an unknown path */
+    if (!err)
+        return false;
+    if (err->code == KI_ERR_PROTOCOL || err->code == KI_ERR_PARSE)
+        return true;
+    int status = err->http_status;
+    bool can_be_a_proxy_s = status == 401 || status == 403 || status == 429 || (status >= 500 && status != 501);
+    return status >= 300 && !can_be_a_proxy_s && !err->reason[0] && !strstr(err->message, no_such_path);
+}
+
 bool ki_error_is_not_found(const ki_error *err) {
     return is(err, "NotFound", 404);
 }

@@ -161,12 +161,21 @@ static void describe_missing(ki_health *health, const ki_resource *resource) {
                  resource->group, resource->group[0] ? "/" : "", resource->version);
 }
 
-void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource *resource, const char *namespace_name) {
+/* Returns true if the server is no Kubernetes API server. An unusable response of a server that the informer has listed from is a fault of it. */
+static bool is_no_api_server(const ki_error *cause, bool has_synced) {
+    return ki_error_is_foreign(cause) && (cause->http_status || !has_synced);
+}
+
+void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource *resource, const char *namespace_name,
+                        bool has_synced) {
     const ki_error *cause = &health->cause;
     health->message[0] = '\0';
     if (cause->code == KI_OK)
         return;
-    if (cause->http_status == 401)
+    if (is_no_api_server(cause, has_synced))
+        snprintf(health->message, sizeof health->message, "not a Kubernetes API server: %.*s",
+                 KI_HEALTH_MESSAGE_MAX - 64, ki_error_message(cause));
+    else if (cause->http_status == 401)
         snprintf(health->message, sizeof health->message, "unauthorized: the server does not accept the credentials");
     else if (cause->http_status == 403)
         describe_forbidden(health, failed, resource, namespace_name);

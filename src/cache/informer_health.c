@@ -37,7 +37,8 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     const ki_unreadable *constant_unreadable = &informer->unreadable;
     memcpy(&unreadable, &constant_unreadable, sizeof unreadable); /* not const, as above */
     health.unreadable = ki_unreadable_describe(unreadable, health.unreadable_message, sizeof health.unreadable_message);
-    ki_health_describe(&health, failed, &informer->resource, informer->namespace_name);
+    ki_health_describe(&health, failed, &informer->resource, informer->namespace_name,
+                       ki_informer_has_synced(informer));
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
 }
 

@@ -17,7 +17,7 @@ enum {
 };
 
 #define GONE_AFTER KI_SECONDS(60)
-#define NO_RESPONSE KI_SECONDS(10)
+#define NO_RESPONSE KI_SECONDS(5)
 /* The longest wait after a failure that a person must fix, unless Retry-After is longer. */
 #define BLOCKED_MAX KI_SECONDS(30)
 

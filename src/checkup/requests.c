@@ -84,6 +84,14 @@ static void fail(ki_checkup_state *state, const ki_error *why) {
     state->is_lost = true;
 }
 
+/* Reports a server that is no Kubernetes API server, which ends the checkup. */
+static void fail_foreign(ki_checkup_state *state, const char *why) {
+    ki_checkup_find(state, "not a Kubernetes API server: %s", why);
+    ki_checkup_remedy(state, "check that the address is a Kubernetes API server's, not a proxy's or a login page's");
+    ki_checkup_end(state, KI_CHECK_FAILED);
+    state->is_lost = true;
+}
+
 static void check_credentials(ki_checkup_state *state) {
     static const char review[] = "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}";
     ki_buffer body = { .data = (char *)(uintptr_t)review, .size = sizeof review - 1 };
@@ -93,7 +101,9 @@ static void check_credentials(ki_checkup_state *state) {
 
     ki_checkup_begin(state, KI_CHECK_CREDENTIALS);
     ki_status status = post(state, "/apis/authentication.k8s.io/v1/selfsubjectreviews", &body, &response, &why);
-    if (status && why.http_status == 401) {
+    if (status && ki_error_is_foreign(&why)) {
+        fail_foreign(state, ki_error_message(&why));
+    } else if (status && why.http_status == 401) {
         fail(state, &why);
     } else if (status && is_error_response(&why) && why.http_status < 500) {
         ki_checkup_find(state, "the server does not return the user (%s)", ki_error_message(&why));
@@ -101,12 +111,10 @@ static void check_credentials(ki_checkup_state *state) {
     } else if (status) {
         fail(state, &why);
     } else if (!is_of_kind(response, "SelfSubjectReview")) {
-        ki_checkup_find(state, "the server's response (HTTP %d) is not a SelfSubjectReview",
-                        ki_response_http_status(response));
-        ki_checkup_remedy(state,
-                          "check that the address is a Kubernetes API server's, not a proxy's or a login page's");
-        ki_checkup_end(state, KI_CHECK_FAILED);
-        state->is_lost = true;
+        char text[100];
+        snprintf(text, sizeof text, "the response (HTTP %d) is not a SelfSubjectReview",
+                 ki_response_http_status(response));
+        fail_foreign(state, text);
     } else {
         take_text(response, "status.userInfo.username", name, sizeof state->user_name);
         take_text(response, "status.userInfo.groups", groups, sizeof groups);

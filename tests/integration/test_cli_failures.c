@@ -126,6 +126,40 @@ static void what_is_no_api_server_is_called_that(void **state) {
     }
 }
 
+static void watch_calls_it_that_too(void **state) {
+    (void)state;
+    const raw_response response = {
+        "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>nothing</html>", 0,
+        RAW_CLOSE
+    };
+    raw_server server;
+    char url[64];
+    raw_server_start(&server, &response, 1);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+    COMMAND_RUN("watch", "pods", "--server", url);
+    command_says("pods: blocked: not a Kubernetes API server: list pods in namespace default: HTTP 404: <html>nothing");
+    ki_process_signal(&command, SIGINT);
+    command_ends(0);
+    raw_server_stop(&server);
+}
+
+static void a_silent_server_is_reported(void **state) {
+    (void)state;
+    static const char *const rows[][2] = { { "get", "pods" }, { "watch", "pods" }, { "get", "foos" } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const raw_response response = { "", 0, RAW_SILENT };
+        raw_server server;
+        char url[64];
+        raw_server_start(&server, &response, 1);
+        snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+        COMMAND_RUN(rows[i][0], rows[i][1], "--server", url, "--request-timeout=9s"); /* the bound: it says so before */
+        command_says("no response for 5 s from http://127.0.0.1");
+        ki_process_signal(&command, SIGINT);
+        (void)ki_process_wait(&command);
+        raw_server_stop(&server);
+    }
+}
+
 static void a_token_that_the_server_sends_back_is_not_shown(void **state) {
     (void)state;
     static const char *const commands[] = { "get", "watch", "doctor" };
@@ -212,6 +246,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_may_be_read_is_shown_before_why_the_rest_may_not, command_set_up,
                                         command_tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_api_server_is_called_that, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(watch_calls_it_that_too, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(a_silent_server_is_reported, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_token_that_the_server_sends_back_is_not_shown, command_set_up,
                                         command_tear_down),
         cmocka_unit_test_setup_teardown(get_waits_with_wait_or_timeout, command_set_up, command_tear_down),

@@ -87,12 +87,42 @@ static void no_error_and_errors_without_a_response_are_nothing_of_it(void **stat
     }
 }
 
+static void what_no_api_server_sends_is_foreign(void **state) {
+    (void)state;
+    static const struct {
+        ki_status code;
+        int http_status;
+        const char *reason, *message;
+        bool is_foreign;
+    } rows[] = {
+        { KI_ERR_HTTP, 404, "", "HTTP 404: <html>nothing</html>", true },
+        { KI_ERR_HTTP, 501, "", "HTTP 501: <html>nothing</html>", true },
+        { KI_ERR_HTTP, 302, "", "HTTP 302", true },
+        { KI_ERR_PROTOCOL, 0, "", "expected application/json, got \"text/html\"", true },
+        { KI_ERR_PARSE, 0, "", "expected {", true },
+        { KI_ERR_HTTP, 404, "", "HTTP 404: 404 page not found", false },
+        { KI_ERR_HTTP, 404, "NotFound", "x", false },
+        { KI_ERR_HTTP, 401, "", "HTTP 401: <html>log in</html>", false },
+        { KI_ERR_HTTP, 403, "", "HTTP 403: <html>no</html>", false },
+        { KI_ERR_HTTP, 503, "", "HTTP 503: <html>later</html>", false },
+        { KI_ERR_CONNECT, 0, "", "refused", false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ki_error err = error_response(rows[i].reason, rows[i].http_status);
+        err.code = rows[i].code;
+        snprintf(err.message, sizeof err.message, "%s", rows[i].message);
+        assert_int_equal(ki_error_is_foreign(&err), rows[i].is_foreign);
+    }
+    assert_false(ki_error_is_foreign(NULL));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reason_means_one_thing_whatever_the_status),
         cmocka_unit_test(a_status_decides_where_the_reason_is_unknown),
         cmocka_unit_test(a_known_reason_wins_over_the_status),
         cmocka_unit_test(no_error_and_errors_without_a_response_are_nothing_of_it),
+        cmocka_unit_test(what_no_api_server_sends_is_foreign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,19 +97,40 @@ static void what_is_rejected_is_waited_for_and_said_in_words(void **state) {
     }
 }
 
-static void a_server_that_accepts_and_is_silent_is_reported_within_ten_seconds(void **state) {
+static void what_is_no_api_server_is_called_that(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        { "418", "not a Kubernetes API server: HTTP 418" },
+        { "protocol", "not a Kubernetes API server: protocol" },
+        { "404", "the CRD foos.example.com is not installed, or not in version v1" },
+        { "503", "HTTP 503" }, /* can be a proxy's */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        stage s;
+        observer h;
+        open_of(&s, &h, &foos);
+        refuse(&s, rows[i][0], 10);
+        assert_string_equal(health_of(&s).message, rows[i][1]);
+        await_list(&s);
+        play_each(&s, LISTED "\nwait 2000\nfail protocol"); /* a fault of a server that it has listed from */
+        assert_string_equal(health_of(&s).message, "protocol");
+        close_stage(&s);
+    }
+}
+
+static void a_server_that_accepts_and_is_silent_is_reported_within_five_seconds(void **state) {
     (void)state;
     for (int streams = 0; streams < 2; streams++) {
         stage s;
         observer h;
         open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .no_streaming_list = !streams }, NULL);
-        play(&s, "wait 9999");
+        play(&s, "wait 4999");
         assert_string_equal(health_of(&s).message, "");
         play(&s, "wait 1");
         assert_int_equal(health_of(&s).state, KI_STATE_CONNECTING);
+        assert_string_equal(health_of(&s).message, "no response for 5 s");
+        play(&s, "wait 5000");
         assert_string_equal(health_of(&s).message, "no response for 10 s");
-        play(&s, "wait 10000");
-        assert_string_equal(health_of(&s).message, "no response for 20 s");
         play_each(&s, streams ? "open\ninitial-end 10" : LISTED);
         assert_string_equal(health_of(&s).message, "");
         assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
@@ -318,7 +339,8 @@ static void only_what_can_be_nothing_else_is_custom(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_rejected_is_waited_for_and_said_in_words),
-        cmocka_unit_test(a_server_that_accepts_and_is_silent_is_reported_within_ten_seconds),
+        cmocka_unit_test(what_is_no_api_server_is_called_that),
+        cmocka_unit_test(a_server_that_accepts_and_is_silent_is_reported_within_five_seconds),
         cmocka_unit_test(the_last_failure_is_reported_while_it_is_tried_again),
         cmocka_unit_test(a_list_that_the_server_rejects_as_wrong_blocks),
         cmocka_unit_test(the_objects_of_a_custom_resource_go_with_its_type_and_come_back),

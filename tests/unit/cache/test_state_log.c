@@ -114,10 +114,10 @@ static void silence_is_one_line(void **state) {
     stage s;
     observer h;
     open_of(&s, &h, &configmaps, false);
-    play(&s, "wait 9999");
+    play(&s, "wait 4999");
     expect_log(&s, "");
     play(&s, "wait 1");
-    expect_log(&s, "W reflector: configmaps: connecting: no response for 10 s\n");
+    expect_log(&s, "W reflector: configmaps: connecting: no response for 5 s\n");
     play(&s, "wait 50000");
     expect_log(&s, "");
     play_each(&s, "fail timeout");
