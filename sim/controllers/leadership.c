@@ -138,6 +138,7 @@ static void on_stopped(ki_elector *elector, void *user) {
     if (world->is_quiet && !process->is_freed)
         ctl_fail(world, "process %u: stopped leading without a cause", process->index);
     process->is_leading = false;
+    process->ran_at_stop = process->is_stopping && process->running_count > 0;
     process->disturbed_at = world->now;
 }
 

@@ -70,8 +70,9 @@ struct ctl_process {
     ki_controller *controller;
     ki_event_recorder *recorder;
     char identity[32];
-    uint64_t term;   /* number of the last term in which this process led */
-    bool is_leading; /* on_started_leading was called, and on_stopped_leading was not called after it */
+    uint64_t term;    /* number of the last term in which this process led */
+    bool is_leading;  /* on_started_leading was called, and on_stopped_leading was not called after it */
+    bool ran_at_stop; /* a reconcile ran when the elector was stopped: the Lease must not be released */
     int64_t leading_since;
     int64_t lease_requests_since; /* the process's time, ns */
     unsigned lease_requests;      /* since then */

@@ -9,6 +9,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     /* A silent watch lasts 90 s, a backoff 60 s, a Lease 15 s, a failed key's delay 16 s, a request 15 s; several in a row. */
@@ -211,12 +212,23 @@ static bool are_all_stopped(ctl_world *world) {
     return true;
 }
 
-/* With release_on_stop the Lease must have no holder after all processes have stopped. */
+/* Returns true if the process with this identity had to keep the Lease when it stopped. */
+static bool had_to_keep_lease(const ctl_world *world, const char *identity) {
+    for (unsigned i = 0; i < world->plan.process_count; i++) {
+        const ctl_process *process = &world->processes[i];
+        if (process->ran_at_stop && strcmp(process->identity, identity) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* With release_on_stop the Lease must have no holder after all processes have stopped, unless a reconcile ran at the holder's stop. */
 static void check_release(ctl_world *world) {
     char holder[CTL_IDENTITY_MAX];
     ki_str lease = ctl_server_lease(world);
     ctl_json_text(lease, "\"holderIdentity\":\"", holder, sizeof holder);
-    if (world->plan.has_elector && world->plan.release_on_stop && lease.size && holder[0])
+    if (world->plan.has_elector && world->plan.release_on_stop && lease.size && holder[0] &&
+        !had_to_keep_lease(world, holder))
         ctl_fail(world, "all processes have stopped, but %s still holds the Lease", holder);
 }
 
