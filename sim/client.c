@@ -268,7 +268,7 @@ void sim_client_start(sim_world *world) {
     if (is_made)
         return;
     sim_client_stop(world);
-    sim_after(world, SIM_SECOND, restart, world, 0);
+    sim_after_client(world, SIM_SECOND, restart, world, 0);
 }
 
 void sim_client_stop(sim_world *world) {

@@ -21,9 +21,14 @@ static bool is_current(const sim_exchange *exchange, const char *frame, size_t s
            strtoull(at + sizeof field - 1, NULL, 10) >= exchange->revision;
 }
 
+/* The client has read a complete event. */
+static void note_arrival(sim_exchange *exchange) {
+    if (exchange->informer < exchange->world->client.informer_count)
+        exchange->event_at = exchange->reading_at;
+}
+
 static void on_frame(sim_exchange *exchange, const char *frame, size_t size) {
     sim_arrivals *arrivals = &exchange->arrivals;
-    sim_world *world = exchange->world;
     if (starts_with(frame, size, "{\"type\":\"ERROR\""))
         arrivals->has_error_event = true;
     if (arrivals->has_error_event)
@@ -31,8 +36,10 @@ static void on_frame(sim_exchange *exchange, const char *frame, size_t size) {
     bool is_bookmark = starts_with(frame, size, "{\"type\":\"BOOKMARK\"");
     if (!arrivals->is_past_initial) {
         arrivals->is_past_initial = is_bookmark && contains(frame, size, "k8s.io/initial-events-end");
-        if (arrivals->is_past_initial)
+        if (arrivals->is_past_initial) {
             sim_requester_note_event(exchange);
+            note_arrival(exchange);
+        }
         return;
     }
     arrivals->events++;
@@ -44,8 +51,8 @@ static void on_frame(sim_exchange *exchange, const char *frame, size_t size) {
         sim_requester_note_event(exchange);
     if (!arrivals->has_unreadable)
         exchange->requester->has_unreadable = false;
-    if (!is_unreadable && exchange->informer < world->client.informer_count)
-        sim_witness_note_event(&world->client.informers[exchange->informer].witness);
+    if (!is_unreadable)
+        note_arrival(exchange);
 }
 
 /* Returns true at the last brace of a frame. The line break after it may be missing if the response ends there. */

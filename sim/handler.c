@@ -87,8 +87,7 @@ static void end_call(sim_handler *handler, bool is_resync) {
     sim_random *random = &world->client.random;
     if (handler->slow_percent && !is_resync && sim_chance(random, handler->slow_percent)) {
         int64_t took = sim_between(random, 1, SLOW_MAX_MS) * SIM_MILLISECOND;
-        world->now += took;
-        world->handler_time += took;
+        sim_pass(world, took);
     }
     if (handler->reentry_percent && sim_chance(random, handler->reentry_percent))
         call_back(handler);

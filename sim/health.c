@@ -117,6 +117,28 @@ static void check_state(sim_world *world, unsigned informer, const ki_health *he
                  ki_error_message(&health->cause));
 }
 
+/* Returns the age of the informer's cache in ns; SIM_NEVER if it has no list or the age is not known. Fails the run if the reported staleness is
+ * below it. */
+static int64_t check_least_age(sim_world *world, sim_informer *informer, unsigned index, const ki_health *health) {
+    uint64_t present[SIM_KEYS];
+    sim_witness *witness = &informer->witness;
+    if (witness->is_uncertain)
+        return SIM_NEVER;
+    sim_oracle_read(world, informer, present);
+    int64_t fresh_at = sim_witness_fresh_at(witness, present);
+    if (fresh_at == SIM_NEVER) {
+        if (health->staleness_ms >= 0)
+            sim_fail(world, "informer %u has no list in its cache and reports a staleness of %lld ms", index,
+                     (long long)health->staleness_ms);
+        return SIM_NEVER;
+    }
+    int64_t age = world->now - fresh_at;
+    if (health->staleness_ms >= 0 && health->staleness_ms < age / SIM_MILLISECOND)
+        sim_fail(world, "informer %u reports a staleness of %lld ms, but its cache is %lld ms old", index,
+                 (long long)health->staleness_ms, (long long)(age / SIM_MILLISECOND));
+    return age;
+}
+
 /* Fails the run if the reported staleness is below the age of the cache, or, while the informer watches, above the age by more than
  * DELAY_MAX_S and the time that handlers took. */
 static void check_age(sim_world *world, sim_informer *informer, unsigned index, const ki_health *health,
@@ -124,23 +146,9 @@ static void check_age(sim_world *world, sim_informer *informer, unsigned index, 
     enum {
         DELAY_MAX_S = 5 /* the client counts from before it sends a list; slow handlers can delay the request */
     };
-    uint64_t present[SIM_KEYS];
-    sim_witness *witness = &informer->witness;
-    if (witness->is_uncertain)
+    int64_t age = check_least_age(world, informer, index, health);
+    if (age == SIM_NEVER)
         return;
-    sim_oracle_read(world, informer, present);
-    int64_t fresh_at = sim_witness_fresh_at(witness, present);
-    if (fresh_at == SIM_NEVER) {
-        if (health->staleness_ms >= 0)
-            sim_fail(world, "informer %u has no list in its cache and reports a staleness of %lld ms", index,
-                     (long long)health->staleness_ms);
-        return;
-    }
-    int64_t age = world->now - fresh_at;
-    if (health->staleness_ms >= 0 && health->staleness_ms < age / SIM_MILLISECOND)
-        sim_fail(world, "informer %u reports a staleness of %lld ms, but its cache is %lld ms old", index,
-                 (long long)health->staleness_ms, (long long)(age / SIM_MILLISECOND));
-    /* If slow handlers delay the reading of a response, the client counts all of its bytes from the arrival of the first. */
     int64_t reported_fresh_at_ms =
         health->staleness_ms < 0 ? SIM_NEVER : world->now / SIM_MILLISECOND - health->staleness_ms;
     if (reported_fresh_at_ms < informer->reported_fresh_at_ms ||
@@ -167,5 +175,16 @@ void sim_health_check(sim_world *world) {
         observation observed = observe(world, i);
         check_state(world, i, &health, &observed);
         check_age(world, informer, i, &health, &observed);
+    }
+}
+
+void sim_health_check_age(sim_world *world) {
+    for (unsigned i = 0; i < world->client.informer_count && world->client.factory; i++) {
+        sim_informer *informer = &world->client.informers[i];
+        ki_health health;
+        if (!informer->informer->is_started)
+            continue;
+        ki_informer_health(informer->informer, &health);
+        check_least_age(world, informer, i, &health);
     }
 }

@@ -181,7 +181,7 @@ static void inject_client_fault(sim_world *world, const sim_fault *fault) {
         world->memory.per_mille = 1 + (unsigned)(detail >> 8) % (detail >> 32 & 1 ? 20 : 500);
         for (int64_t at = 0; at < length / 4; at += SIM_SECOND) /* so that there are changes to fail on */
             sim_after(world, at, write_some, world, detail >> 33 & 0xf);
-        sim_after(world, length / 4, end_memory_shortage, world, 0);
+        sim_after_client(world, length / 4, end_memory_shortage, world, 0);
         break;
     case SIM_RESTART_CLIENT:
         restart_client(world, 0);

@@ -25,6 +25,7 @@ static void release(sim_exchange *exchange) {
         exchange->next->previous = exchange->previous;
     ki_buffer_free(&exchange->out);
     ki_buffer_free(&exchange->held_events);
+    free(exchange->socket);
     free(exchange->target);
     free(exchange);
 }
@@ -73,8 +74,10 @@ static void close_stream(sim_exchange *exchange) {
 }
 
 static void fall_silent(sim_exchange *exchange) {
-    if (!exchange->is_silent)
+    if (!exchange->is_silent) {
         exchange->silent_since = exchange->world->now;
+        exchange->handler_time_before = exchange->world->handler_time;
+    }
     exchange->is_silent = true;
 }
 
@@ -91,7 +94,7 @@ void sim_exchange_silence(sim_exchange *exchange) {
 
 /* --- delivering --------------------------------------------------------------------------------------------------- */
 
-static void deliver(void *user, uint64_t argument);
+static void arrive(void *user, uint64_t argument);
 
 static void schedule_delivery(sim_exchange *exchange, int64_t delay) {
     if (exchange->is_delivery_scheduled || !exchange->call)
@@ -101,7 +104,7 @@ static void schedule_delivery(sim_exchange *exchange, int64_t delay) {
         at = exchange->last_delivery_at;
     exchange->last_delivery_at = at;
     exchange->is_delivery_scheduled = true;
-    schedule(exchange, at, deliver);
+    schedule(exchange, at, arrive);
 }
 
 /* The bookmark of the overtaken event has arrived and the event has not: no client can detect this loss. */
@@ -177,7 +180,7 @@ static bool deliver_head(sim_exchange *exchange) {
 }
 
 static size_t next_chunk_size(sim_exchange *exchange) {
-    size_t left = exchange->out.size - exchange->sent;
+    size_t left = exchange->out.size - exchange->arrived;
     if (exchange->chunk && left > exchange->chunk) {
         left = exchange->chunk < 4 ? exchange->chunk
                                    : 1 + (size_t)sim_below(&exchange->world->network.random, exchange->chunk);
@@ -187,66 +190,115 @@ static size_t next_chunk_size(sim_exchange *exchange) {
     return left;
 }
 
-/* Returns false if the client cancelled. */
-static bool deliver_chunk(sim_exchange *exchange) {
-    sim_world *world = exchange->world;
-    size_t size = next_chunk_size(exchange);
-    if (size == 0)
-        return true;
-    const char *data = exchange->out.data + exchange->sent;
-    exchange->sent += size;
-    if (exchange->cut_after >= 0)
-        exchange->cut_after -= (int64_t)size;
-    sim_digest_add(world, ki_hash(data, size, (uint64_t)world->now));
-    if (world->trace)
-        sim_trace(world, "request %llu: %.*s", (unsigned long long)exchange->number, (int)size, data);
-    bool is_open = kt_memory_call_data(exchange->call, data, size);
-    sim_frames_delivered(exchange, exchange->sent - size, exchange->sent);
-    if (world->memory.per_mille && exchange->informer < world->client.informer_count)
-        world->client.informers[exchange->informer].witness.is_uncertain = true;
-    return is_open;
+static void schedule_reading(sim_exchange *exchange);
+
+/* Puts some chunks into the client's socket. */
+static void take_in(sim_exchange *exchange) {
+    for (unsigned i = 0; i < CHUNKS_AT_ONCE && exchange->arrived < exchange->out.size && exchange->cut_after != 0;
+         i++) {
+        if (exchange->chunk_count == exchange->chunk_capacity) {
+            exchange->chunk_capacity = exchange->chunk_capacity ? exchange->chunk_capacity * 2 : CHUNKS_AT_ONCE;
+            exchange->socket = sim_realloc(exchange->socket, exchange->chunk_capacity * sizeof *exchange->socket);
+        }
+        size_t size = next_chunk_size(exchange);
+        exchange->socket[exchange->chunk_count++] = (sim_chunk){ size, exchange->world->now };
+        exchange->arrived += size;
+        if (exchange->cut_after > 0)
+            exchange->cut_after -= (int64_t)size;
+    }
+    exchange->is_cut = exchange->is_cut || (exchange->cut_after == 0 && exchange->arrived < exchange->out.size);
 }
 
-/* Delivers some chunks, and the end after the last one. */
-static void deliver_chunks(sim_exchange *exchange) {
-    if (exchange->is_silent)
-        return;
-    if (!deliver_head(exchange))
-        return;
-    for (unsigned i = 0; i < CHUNKS_AT_ONCE && exchange->sent < exchange->out.size; i++) {
-        if (exchange->cut_after == 0) {
-            end_call(exchange, KI_ERR_UNEXPECTED_EOF);
-            return;
-        }
-        if (!deliver_chunk(exchange))
-            return;
-        if (exchange->is_silent)
-            return;
+static void arrive(void *user, uint64_t argument) {
+    sim_exchange *exchange = user;
+    (void)argument;
+    exchange->is_delivery_scheduled = false;
+    if (exchange->call && !exchange->is_silent) {
+        take_in(exchange);
+        schedule_reading(exchange);
+        if (exchange->arrived < exchange->out.size && !exchange->is_cut)
+            schedule_delivery(exchange, sim_between(&exchange->world->network.random, 0, 20) * SIM_MILLISECOND);
     }
-    if (exchange->sent < exchange->out.size) {
-        schedule_delivery(exchange, sim_between(&exchange->world->network.random, 0, 20) * SIM_MILLISECOND);
+    exchange->pending_actions--;
+    release(exchange);
+}
+
+/* --- the client reads --------------------------------------------------------------------------------------------- */
+
+/* The client has decoded all that it has read. Returns false if the client cancelled. */
+static bool note_decoded(sim_exchange *exchange) {
+    if (exchange->is_paused)
+        return true;
+    if (exchange->event_at != SIM_NEVER)
+        sim_witness_note_event(&exchange->world->client.informers[exchange->informer].witness, exchange->event_at);
+    exchange->event_at = SIM_NEVER;
+    return kt_memory_call_read(exchange->call, exchange->reading_at);
+}
+
+/* Returns false if the client cancelled. */
+static bool read_chunk(sim_exchange *exchange) {
+    sim_world *world = exchange->world;
+    sim_chunk chunk = exchange->socket[0];
+    memmove(exchange->socket, exchange->socket + 1, --exchange->chunk_count * sizeof *exchange->socket);
+    const char *data = exchange->out.data + exchange->sent;
+    exchange->sent += chunk.size;
+    exchange->reading_at = chunk.arrived_at;
+    sim_digest_add(world, ki_hash(data, chunk.size, (uint64_t)world->now));
+    if (world->trace)
+        sim_trace(world, "request %llu: %.*s", (unsigned long long)exchange->number, (int)chunk.size, data);
+    bool is_open = kt_memory_call_late_data(exchange->call, data, chunk.size);
+    sim_frames_delivered(exchange, exchange->sent - chunk.size, exchange->sent);
+    if (world->memory.per_mille && exchange->informer < world->client.informer_count)
+        world->client.informers[exchange->informer].witness.is_uncertain = true;
+    return is_open && note_decoded(exchange);
+}
+
+/* Ends the reading if everything was read. */
+static void end_reading(sim_exchange *exchange) {
+    if (exchange->is_cut) {
+        end_call(exchange, KI_ERR_UNEXPECTED_EOF);
         return;
     }
+    if (exchange->sent < exchange->out.size)
+        return;
     exchange->has_sent_error |= is_error_delivered(exchange); /* `out` is emptied now */
     ki_buffer_reset(&exchange->out, READ_SIZE);
-    exchange->sent = exchange->arrivals.frame_begin = 0;
+    exchange->sent = exchange->arrived = exchange->arrivals.frame_begin = 0;
     if (exchange->overtaken_key) {
         exchange->requester->overtaken_key = exchange->overtaken_key;
         exchange->requester->overtaken_at = exchange->world->now;
     }
     exchange->overtaken_key = 0;
-    if (exchange->is_ended)
+    if (exchange->is_ended && !exchange->is_silent)
         end_call(exchange, exchange->end_status);
 }
 
-static void deliver(void *user, uint64_t argument) {
+static void read_socket(void *user, uint64_t argument) {
     sim_exchange *exchange = user;
     (void)argument;
-    exchange->is_delivery_scheduled = false;
-    if (exchange->call)
-        deliver_chunks(exchange);
+    exchange->is_reading_scheduled = false;
+    bool is_open = exchange->call && !exchange->is_paused && deliver_head(exchange);
+    if (is_open && exchange->reading_at != SIM_NEVER)
+        is_open = note_decoded(exchange);
+    while (is_open && exchange->chunk_count && !exchange->is_paused)
+        is_open = read_chunk(exchange);
+    if (is_open && !exchange->chunk_count && !exchange->is_paused)
+        end_reading(exchange);
     exchange->pending_actions--; /* only now: the exchange must exist while the client is called */
     release(exchange);
+}
+
+static void schedule_reading(sim_exchange *exchange) {
+    if (exchange->is_reading_scheduled || exchange->is_paused)
+        return;
+    exchange->is_reading_scheduled = true;
+    exchange->pending_actions++;
+    sim_at_client(exchange->world, exchange->world->now, read_socket, exchange, 0);
+}
+
+void sim_exchange_pause(sim_exchange *exchange, bool is_paused) {
+    exchange->is_paused = is_paused;
+    schedule_reading(exchange);
 }
 
 void sim_exchange_end(sim_exchange *exchange, ki_status status) {
@@ -419,8 +471,13 @@ static void on_request(kt_memory_call *call, const ki_request *request, void *us
     sim_world *world = user;
     sim_network *network = &world->network;
     sim_exchange *exchange = sim_alloc(sizeof *exchange);
-    *exchange =
-        (sim_exchange){ .world = world, .call = call, .cut_after = NO_CUT, .retry_after_s = -1, .deadline = INT64_MAX };
+    *exchange = (sim_exchange){ .world = world,
+                                .call = call,
+                                .cut_after = NO_CUT,
+                                .retry_after_s = -1,
+                                .deadline = INT64_MAX,
+                                .reading_at = SIM_NEVER,
+                                .event_at = SIM_NEVER };
     exchange->next = network->first;
     if (exchange->next)
         exchange->next->previous = exchange;

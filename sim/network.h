@@ -68,6 +68,12 @@ typedef struct sim_network {
     sim_connection connections[SIM_CONNECTIONS_MAX];
 } sim_network;
 
+/* A chunk in the client's socket. */
+typedef struct sim_chunk {
+    size_t size;
+    int64_t arrived_at; /* ns */
+} sim_chunk;
+
 /* One request and its response. */
 typedef struct sim_exchange {
     sim_world *world;
@@ -95,16 +101,25 @@ typedef struct sim_exchange {
     int status;
     int retry_after_s; /* -1: none */
     ki_buffer out;     /* the body, as the client gets it */
-    size_t sent;       /* bytes of `out` that were delivered */
+    size_t sent;       /* bytes of `out` that the client has read */
+    size_t arrived;    /* bytes of `out` that have arrived at the client's socket */
+    sim_chunk *socket; /* what has arrived and is unread, in order; begins at `sent` */
+    size_t chunk_count, chunk_capacity;
+    bool is_paused;     /* the client reads nothing for now */
+    int64_t reading_at; /* ns: the arrival of the chunk that the client reads, or read last */
+    int64_t event_at;   /* ns: the arrival of the last event that the client read and may not have decoded; SIM_NEVER */
+    bool is_reading_scheduled;
     sim_arrivals arrivals;
     int64_t deadline;         /* ns: the watch's next deadline that is in the agenda; INT64_MAX: none */
-    int64_t last_delivery_at; /* ns: the next delivery is not earlier, so that chunks keep their order */
+    int64_t last_delivery_at; /* ns: the next arrival is not earlier, so that chunks keep their order */
+    bool is_cut;              /* the connection has broken behind what has arrived */
     bool is_read_scheduled, is_delivery_scheduled;
     ki_status end_status;     /* what the client gets after `out`; only with is_ended */
     unsigned pending_actions; /* actions in the agenda that point here */
     /* faults */
     bool is_silent;
     int64_t silent_since;                      /* ns */
+    int64_t handler_time_before;               /* ns: the world's handler_time at silent_since */
     int64_t cut_after;                         /* bytes until the connection breaks; -1: never */
     bool shuffles_initial;                     /* the initial events come in another order, with old states */
     bool omits_end;                            /* the bookmark that ends the initial events never comes */
@@ -133,6 +148,8 @@ bool sim_network_take_fault(sim_world *world, sim_fault_kind kind, uint64_t *ret
 sim_exchange *sim_network_pick(sim_world *world, uint64_t detail, bool watch);
 /* Returns true if a bookmark overtook an event of this key that the informer may not have read yet. */
 bool sim_network_has_overtaken_event(const sim_world *world, unsigned informer, uint32_t key);
+/* The client pauses or resumes reading. */
+void sim_exchange_pause(sim_exchange *exchange, bool is_paused);
 /* Appends text to the response. */
 void sim_exchange_append(sim_exchange *exchange, const char *text);
 /* Silences the exchange and all others on its connection, for good. */

@@ -13,7 +13,8 @@ enum {
     STREAM_CONFIGURATION = 1,
     STREAM_FAULTS,
     STREAM_TRANSFORMS,
-    STREAM_FUTURE
+    STREAM_FUTURE,
+    STREAM_PAUSES
 };
 
 static const char *const selector_texts[SIM_SELECTORS] = { NULL, "app=a", "app in (a,b)", "app!=c" };
@@ -78,6 +79,17 @@ static void make_faults(sim_plan *plan, sim_random *random) {
     qsort(plan->faults, plan->fault_count, sizeof plan->faults[0], compare_times);
 }
 
+static void make_pauses(sim_plan *plan, sim_random *random) {
+    enum {
+        PAUSE_MAX_MS = 3000
+    };
+    plan->pause_count = (size_t)sim_below(random, SIM_PAUSES_MAX + 1);
+    for (size_t i = 0; i < plan->pause_count; i++) {
+        plan->pauses[i].at = sim_between(random, 0, plan->duration);
+        plan->pauses[i].duration = sim_between(random, 1, PAUSE_MAX_MS) * SIM_MILLISECOND;
+    }
+}
+
 void sim_plan_make(sim_plan *plan, uint64_t seed) {
     sim_random random = sim_random_from(seed, STREAM_CONFIGURATION);
     static const uint64_t revisions[] = { 1, 90, 960, 99950, 4294967200 };
@@ -109,6 +121,8 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
                                                    : SIM_FUTURE_BOOKMARK;
     if (sim_chance(&random, 10))
         plan->bookmark_every_ms = NO_BOOKMARKS_MS;
+    random = sim_random_from(seed, STREAM_PAUSES);
+    make_pauses(plan, &random);
 }
 
 bool sim_plan_has(const sim_plan *plan, sim_fault_kind kind) {

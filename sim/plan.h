@@ -13,6 +13,7 @@
 
 enum {
     SIM_FAULTS_MAX = 24,
+    SIM_PAUSES_MAX = 8,
     SIM_SERVERS_MAX = 3,
     SIM_INFORMERS_MAX = 3,
     SIM_NAMESPACES = 3,
@@ -49,6 +50,11 @@ typedef enum sim_future_watch {
     SIM_FUTURE_BOOKMARK   /* 200 and a bookmark with the server's own version */
 } sim_future_watch;
 
+/* A time in which the host does not run the client's engine. */
+typedef struct sim_pause {
+    int64_t at, duration; /* ns */
+} sim_pause;
+
 typedef struct sim_plan {
     uint64_t seed;
     /* the cluster */
@@ -67,6 +73,8 @@ typedef struct sim_plan {
     int max_work;                 /* of one step of the engine; 0: the default */
     unsigned reentry_percent;     /* notifications in which a handler calls the library */
     unsigned reconfigurations;    /* handlers and indexes that are added or removed during the run */
+    sim_pause pauses[SIM_PAUSES_MAX];
+    size_t pause_count;
     /* the workload */
     int64_t duration;       /* ns: the time with faults */
     int64_t write_every;    /* ns: mean */

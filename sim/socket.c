@@ -31,6 +31,12 @@ static ki_status send(ki_transport *base, const ki_request *request, const ki_re
     return ki_transport_send(transport->inner, &marked, sink, ret_exchange, err);
 }
 
+static void pause_exchange(ki_exchange *exchange, bool is_paused) {
+    sim_exchange *served = kt_memory_call_user((kt_memory_call *)(void *)exchange);
+    if (served)
+        sim_exchange_pause(served, is_paused);
+}
+
 static void free_socket(ki_transport *base) {
     socket_transport *transport = (socket_transport *)(void *)base;
     ki_transport_free(transport->inner);
@@ -43,7 +49,8 @@ ki_status sim_socket_new(sim_world *world, ki_transport **ret_transport, ki_erro
     if (status)
         return status;
     socket_transport *transport = sim_alloc(sizeof *transport);
-    transport->ops = (ki_transport_ops){ .send = send, .cancel = inner->ops->cancel, .free = free_socket };
+    transport->ops =
+        (ki_transport_ops){ .send = send, .cancel = inner->ops->cancel, .free = free_socket, .pause = pause_exchange };
     transport->base.ops = &transport->ops;
     transport->inner = inner;
     transport->world = world;

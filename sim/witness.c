@@ -51,8 +51,9 @@ static void mark_pending(sim_witness *witness, uint32_t key) {
     witness->fresh_before[key] = witness->fresh_at;
 }
 
-void sim_witness_note_event(sim_witness *witness) {
-    witness->fresh_at = witness->world->now;
+void sim_witness_note_event(sim_witness *witness, int64_t arrived_at) {
+    if (arrived_at > witness->fresh_at)
+        witness->fresh_at = arrived_at;
 }
 
 int64_t sim_witness_fresh_at(sim_witness *witness, const uint64_t present[SIM_KEYS]) {
@@ -158,7 +159,9 @@ static void expect_list(sim_witness *witness, const ki_listing *list) {
     witness->lists++;
     witness->items += count;
     witness->streaming_lists += source->is_streaming;
-    witness->fresh_at = source->is_streaming ? witness->world->now : source->list_began_at;
+    if (source->list_began_at > witness->fresh_at)
+        witness->fresh_at =
+            source->list_began_at; /* of a streaming list, up to the arrival of its last event (frame.c) */
     witness->is_uncertain = false;
 }
 

@@ -32,8 +32,8 @@ typedef struct sim_witness {
 
 /* Initializes a queue around `inner`, and owns `inner`. */
 void sim_witness_init(sim_witness *witness, sim_world *world, unsigned informer, ki_queue *inner);
-/* Records that a complete event or bookmark arrived. */
-void sim_witness_note_event(sim_witness *witness);
+/* Records that the client has read and decoded everything up to a complete event or bookmark that arrived at this time. */
+void sim_witness_note_event(sim_witness *witness, int64_t arrived_at);
 /* Returns the latest time at which an informer with this store was current, in ns; SIM_NEVER if it has no list. */
 int64_t sim_witness_fresh_at(sim_witness *witness, const uint64_t present[SIM_KEYS]);
 

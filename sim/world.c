@@ -62,13 +62,36 @@ static void step(sim_world *world) {
         sim_fail(world, "a step failed: %s", ki_error_message(&err));
 }
 
+static int64_t next_action_at(const sim_world *world) {
+    int64_t at = sim_agenda_next(&world->agenda), client_at = sim_agenda_next(&world->client_agenda);
+    return client_at < at ? client_at : at;
+}
+
+/* Takes the next action of both agendas if it is due. */
+static bool take_action(sim_world *world, sim_entry *ret_entry) {
+    bool is_client = sim_agenda_next(&world->client_agenda) < sim_agenda_next(&world->agenda);
+    return sim_agenda_take(is_client ? &world->client_agenda : &world->agenda, world->now, ret_entry);
+}
+
+void sim_pass(sim_world *world, int64_t duration) {
+    sim_entry entry;
+    int64_t until = world->now + duration;
+    while (!world->failed && sim_agenda_take(&world->agenda, until, &entry)) {
+        world->now = entry.at > world->now ? entry.at : world->now;
+        entry.action(entry.user, entry.argument);
+    }
+    world->now = until;
+    world->handler_time += duration;
+    sim_health_check_age(world);
+}
+
 /* Runs everything that is due. Actions run between two steps. */
 static void settle(sim_world *world) {
     sim_entry entry;
     int steps = 0;
     for (;;) {
         bool acted = false;
-        while (!world->failed && sim_agenda_take(&world->agenda, world->now, &entry)) {
+        while (!world->failed && take_action(world, &entry)) {
             entry.action(entry.user, entry.argument);
             acted = true;
         }
@@ -96,7 +119,7 @@ static bool run_until(sim_world *world, int64_t until, bool (*is_done)(sim_world
         }
         if (is_done && is_done(world))
             return true;
-        int64_t next = sim_agenda_next(&world->agenda);
+        int64_t next = next_action_at(world);
         int timeout = ki_engine_timeout(world->engine);
         if (timeout >= 0 && world->now + timeout * SIM_MILLISECOND < next)
             next = world->now + timeout * SIM_MILLISECOND;
@@ -115,7 +138,15 @@ static void check_stores(void *user, uint64_t argument) {
     sim_world *world = user;
     (void)argument;
     sim_oracle_check(world);
-    sim_after(world, CHECK_EVERY_S * SIM_SECOND, check_stores, world, 0);
+    sim_after_client(world, CHECK_EVERY_S * SIM_SECOND, check_stores, world, 0);
+}
+
+/* The host does not run the engine for some time. */
+static void pause_host(void *user, uint64_t duration) {
+    sim_world *world = user;
+    SIM_TRACE(world, "the host pauses for %.3f s", (double)duration / 1e9);
+    if (!world->is_fault_free)
+        sim_pass(world, (int64_t)duration);
 }
 
 static void inject(void *user, uint64_t index) {
@@ -139,13 +170,15 @@ static void schedule_plan(sim_world *world) {
     const sim_plan *plan = &world->plan;
     sim_random random = sim_random_from(plan->seed, 41);
     for (size_t i = 0; i < plan->fault_count; i++)
-        sim_at(world, plan->faults[i].at, inject, world, i);
+        sim_at_client(world, plan->faults[i].at, inject, world, i);
     for (unsigned i = 0; i < plan->reconfigurations; i++) {
         uint64_t detail = sim_random_next(&random); /* not in the call: compilers order arguments differently */
-        sim_at(world, sim_between(&random, 0, plan->duration), reconfigure, world, detail);
+        sim_at_client(world, sim_between(&random, 0, plan->duration), reconfigure, world, detail);
     }
-    sim_at(world, CHECK_EVERY_S * SIM_SECOND, check_stores, world, 0);
-    sim_at(world, sim_between(&random, 0, 3) * SIM_SECOND, start_client, world, 0);
+    sim_at_client(world, CHECK_EVERY_S * SIM_SECOND, check_stores, world, 0);
+    sim_at_client(world, sim_between(&random, 0, 3) * SIM_SECOND, start_client, world, 0);
+    for (unsigned i = 0; i < plan->pause_count; i++)
+        sim_at_client(world, plan->pauses[i].at, pause_host, world, (uint64_t)plan->pauses[i].duration);
 }
 
 void sim_world_restart_client(sim_world *world) {
@@ -174,7 +207,7 @@ static void repair(void *user, uint64_t argument) {
     sim_world *world = user;
     world->is_repaired = sim_workload_repair(world);
     if (!world->is_repaired)
-        sim_after(world, SIM_SECOND, repair, world, argument);
+        sim_after_client(world, SIM_SECOND, repair, world, argument);
 }
 
 static bool is_restore_noticed(sim_world *world) {
@@ -229,6 +262,7 @@ static void end(sim_world *world) {
     sim_client_free(world);
     sim_truth_free(&world->truth);
     sim_agenda_free(&world->agenda);
+    sim_agenda_free(&world->client_agenda);
 }
 
 const char *sim_world_run(sim_world *world, const sim_plan *plan, bool trace) {

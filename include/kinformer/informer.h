@@ -209,8 +209,9 @@ typedef struct ki_health {
     int64_t list_total; /* objects that the current list will have; -1: unknown */
     size_t objects;     /* objects in the cache */
     uint64_t skipped;   /* objects skipped since the start */
-    /* Upper bound of the cache's age: the time since the last event, bookmark or list that is completely in the cache.
-     * A list counts from its request. The bound is relative to the API server, which can itself lag. The watch
+    /* Upper bound of the cache's age: the time since the arrival of the last event, bookmark or list that is completely in
+     * the cache, with everything that had arrived before it. It grows while received bytes wait to be read: while the
+     * watch pauses, or while the host does not run the engine. A list counts from its request. The bound is relative to the API server, which can itself lag. The watch
      * of a quiet resource brings a bookmark about once a minute. -1: no list yet. */
     int64_t staleness_ms;
     ki_attempt next;   /* the attempt after `retry_in_ms`; KI_ATTEMPT_NONE: none is planned */

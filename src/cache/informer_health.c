@@ -17,7 +17,7 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     ki_health_record *record;
     const ki_health_record *constant = &informer->health;
     const ki_metrics_record *metrics = &informer->metrics;
-    int64_t now = ki_engine_now(informer->engine);
+    int64_t now = ki_engine_clock(informer->engine); /* inside a slow handler on the loop, later than ki_engine_now */
     ki_health health;
     memset(&health, 0, sizeof health);
     if (ki_engine_is_forked(informer->engine)) {

@@ -63,10 +63,11 @@ typedef struct ki_list_handler {
 typedef struct ki_watch_handler {
     /* Called when the server has accepted the watch (HTTP 200). */
     void (*on_open)(void *user);
-    /* Called when bytes have arrived, before their events. Not called while earlier bytes wait to be decoded. May be NULL. */
+    /* Called when bytes were read, before their events. NULL: not wanted. */
     void (*on_bytes)(void *user);
-    /* Called when all arrived bytes are decoded and delivered. Follows each on_bytes unless the watch ends first. NULL if on_bytes is. */
-    void (*on_read)(void *user);
+    /* Called once everything that had arrived by the time `until` is read, decoded and delivered. A source that calls on_bytes calls this too.
+     * NULL if on_bytes is. */
+    void (*on_read)(int64_t until, void *user);
     void (*on_event)(ki_change kind, ki_object *obj, void *user);
     void (*on_bookmark)(const char *resource_version, bool initial_events_end, void *user);
     void (*on_bad_object)(const ki_bad_object *bad, void *user);

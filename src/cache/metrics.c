@@ -114,7 +114,7 @@ void ki_metrics_failed(ki_metrics_record *record, bool failed) {
 /* --- age of the cache --------------------------------------------------------------------------------------------------------- */
 
 void ki_metrics_set_queued_at(ki_metrics_record *record, int64_t at) {
-    if (record)
+    if (record && at > atomic_load_explicit(&record->queued_at, memory_order_relaxed))
         atomic_store_explicit(&record->queued_at, at, memory_order_relaxed);
 }
 

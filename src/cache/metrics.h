@@ -77,7 +77,7 @@ void ki_metrics_relist(ki_metrics_record *record, int cause); /* a ki_status, or
 const char *ki_relist_cause_name(int cause);
 /* Counts a consecutive failure; `failed` false resets their number. */
 void ki_metrics_failed(ki_metrics_record *record, bool failed);
-/* Records that the queue has all changes that the server made up to `at`. */
+/* Records that the queue has all changes that the server made up to `at`. Ignores a time before the recorded one. */
 void ki_metrics_set_queued_at(ki_metrics_record *record, int64_t at);
 /* Sets the queue's length. At 0 the store has everything that was queued. */
 void ki_metrics_queue(ki_metrics_record *record, size_t depth);

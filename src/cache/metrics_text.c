@@ -103,7 +103,7 @@ static bool gauge(const ki_informer *informer, ki_metric_id id, double *ret_valu
         *ret_value = atomic_load(&informer->synced) ? 1 : 0;
         break;
     case KI_METRIC_STALENESS:
-        staleness = ki_metrics_staleness(record, ki_engine_now(informer->engine));
+        staleness = ki_metrics_staleness(record, ki_engine_clock(informer->engine));
         has_value = staleness >= 0;
         *ret_value = (double)staleness / (double)KI_SECONDS(1);
         break;

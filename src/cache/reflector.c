@@ -288,10 +288,6 @@ ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object 
     return ki_object_ref(obj);
 }
 
-int64_t ki_reflector_event_time(const ki_reflector *reflector) {
-    return reflector->watch.bytes_at == KI_NEVER ? ki_engine_now(reflector->options.engine) : reflector->watch.bytes_at;
-}
-
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
     if (reflector->object_count == reflector->object_capacity) {
         size_t capacity = reflector->object_capacity ? reflector->object_capacity * 2 : FIRST_CAPACITY;
@@ -359,9 +355,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_metrics_observe(metrics, KI_METRIC_ITEMS_PER_LIST, (double)reflector->object_count);
     ki_metrics_observe(metrics, KI_METRIC_LIST_DURATION,
                        (double)(now - reflector->list.began_at) / (double)KI_SECONDS(1));
-    /* A list shows the state at its request or later. A streaming list shows the state at its last event. */
-    ki_metrics_set_queued_at(metrics, reflector->phase == KI_REFLECTOR_STREAMS ? ki_reflector_event_time(reflector)
-                                                                               : reflector->list.began_at);
+    ki_metrics_set_queued_at(metrics, reflector->list.began_at); /* a list shows the state at its request or later */
     ki_metrics_failed(metrics, false);
     reflector->is_unavailable = false;
     ki_reflector_note_version_known(reflector);

@@ -87,9 +87,9 @@ typedef struct ki_list_progress {
 /* A watch in progress. The whole struct is assigned when a watch is opened. */
 typedef struct ki_watch_progress {
     int64_t opened_at;
-    int64_t last_byte_at;   /* time of the last byte, or of the opening */
-    int64_t bytes_at;       /* arrival of the bytes that are being decoded; KI_NEVER: not reported by the source */
-    bool has_queued_events; /* events of these bytes are in the queue, and more may have to be decoded */
+    int64_t last_byte_at;   /* when the last byte was read, or of the opening */
+    bool reports_reading;   /* the source says when everything that had arrived was read */
+    bool has_queued_events; /* events are in the queue, and what arrived with them may not be read yet */
     bool is_accepted;       /* the server accepted the watch */
     bool received_event;    /* the watch delivered an event or bookmark that was neither stale nor unreadable */
     bool holds_version; /* opened at "" or "0": ADDED events do not advance the version until another event arrives */

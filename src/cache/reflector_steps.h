@@ -29,8 +29,6 @@ void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err);
 bool ki_reflector_advance(ki_reflector *reflector, const char *version);
 /* Hands all objects to the queue, then advances to `version`. */
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
-/* Returns the arrival time of the current event's bytes; the present time if the source does not report it. */
-int64_t ki_reflector_event_time(const ki_reflector *reflector);
 /* Adds a reference to `objects`: the known object if it has the same state (an unchanged object is in memory once), else `obj`. */
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj);
 /* Returns a reference to the object that ki_reflector_append would add. */

@@ -28,19 +28,20 @@ static void note_byte(ki_reflector *reflector) {
     reflector->watch.last_byte_at = ki_engine_now(reflector->options.engine);
 }
 
-/* Tells the metrics that the queue has all events up to the arrival of the decoded bytes. Called once all bytes that arrived together are
- * decoded. Partial events do not count. */
-static void record_queued_at(ki_reflector *reflector) {
+/* Tells the metrics that the queue has everything that had arrived by the time `until`. Without an event since the last call nothing shows that
+ * the server still sends. */
+static void on_read(int64_t until, void *user) {
+    ki_reflector *reflector = user;
     if (reflector->watch.has_queued_events && reflector->phase == KI_REFLECTOR_WATCHES)
-        ki_metrics_set_queued_at(reflector->options.metrics, ki_reflector_event_time(reflector));
+        ki_metrics_set_queued_at(reflector->options.metrics, until);
     reflector->watch.has_queued_events = false;
 }
 
 /* Records that the last complete event is in the queue. */
 static void note_queued(ki_reflector *reflector) {
     reflector->watch.has_queued_events = true;
-    if (reflector->watch.bytes_at == KI_NEVER)
-        record_queued_at(reflector);
+    if (!reflector->watch.reports_reading)
+        on_read(ki_engine_now(reflector->options.engine), reflector);
 }
 
 static void count_event(ki_reflector *reflector) {
@@ -53,11 +54,7 @@ static void count_event(ki_reflector *reflector) {
 static void on_bytes(void *user) {
     ki_reflector *reflector = user;
     note_byte(reflector);
-    reflector->watch.bytes_at = reflector->watch.last_byte_at;
-}
-
-static void on_read(void *user) {
-    record_queued_at(user);
+    reflector->watch.reports_reading = true;
 }
 
 static void count_watch(ki_reflector *reflector) {
@@ -258,6 +255,7 @@ static ki_status end_of_initial_events(ki_reflector *reflector, const char *vers
     reflector->watch.holds_version = false;
     memcpy(reflector->watch.version, checked, sizeof checked);
     reflector->watch.before_bookmark[0] = '\0';
+    note_queued(reflector);
     ki_timer_cancel(&reflector->timer);
     count_watch(reflector);
     ki_reflector_set_state(reflector, KI_STATE_WATCHING);
@@ -442,10 +440,8 @@ static void on_end(const ki_error *err, bool opened, bool in_stream, void *user)
         stream_ended(reflector, err, opened);
         return;
     }
-    if (in_stream) {
+    if (in_stream)
         ki_reflector_note_version_known(reflector); /* an ERROR event counts as an event */
-        record_queued_at(reflector);                /* no event follows an ERROR */
-    }
     if (!err || (opened && !in_stream && is_lost_connection(err)))
         watch_closed(reflector, err);
     else
@@ -477,9 +473,7 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
     };
     int64_t now = ki_engine_now(engine);
     bool holds_version = version[0] == '\0' || strcmp(version, "0") == 0;
-    reflector->watch = (ki_watch_progress){
-        .opened_at = now, .last_byte_at = now, .bytes_at = KI_NEVER, .holds_version = holds_version
-    };
+    reflector->watch = (ki_watch_progress){ .opened_at = now, .last_byte_at = now, .holds_version = holds_version };
     memcpy(reflector->watch.opened_version, reflector->resource_version, sizeof reflector->resource_version);
     memcpy(reflector->watch.version, reflector->resource_version, sizeof reflector->resource_version);
     ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s opened at \"%s\", for %lld s",

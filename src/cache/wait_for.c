@@ -226,7 +226,8 @@ static ki_version_wait *new_wait(const ki_allocator *allocator, const char *key,
 }
 
 static int64_t deadline_of(const ki_informer *informer, int64_t timeout_ms) {
-    return ki_time_after_ms(ki_engine_now(informer->engine), timeout_ms);
+    /* The clock, not ki_engine_now: a slow handler on the loop is later than that. */
+    return ki_time_after_ms(ki_engine_clock(informer->engine), timeout_ms);
 }
 
 ki_status ki_informer_wait_for_version_async(ki_informer *informer, const char *key, const char *resource_version,

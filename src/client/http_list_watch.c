@@ -67,10 +67,11 @@ struct http_call {
     size_t rest_at;
     ki_task decode_task; /* decodes `rest` */
     bool is_held;        /* the receiver accepts no more objects for now */
-    bool is_resuming;    /* the transport is delivering bytes that it kept during a pause */
-    bool has_ended;      /* the response has ended; end_call runs after `rest` is decoded */
-    ki_error end_error;  /* code 0: the body is complete */
-    int status;          /* HTTP status; 0 before the response's head */
+    int64_t
+        read_until; /* the transport delivered everything up to this time, but `rest` may lack decoding; -1: reported */
+    bool has_ended; /* the response has ended; end_call runs after `rest` is decoded */
+    ki_error end_error; /* code 0: the body is complete */
+    int status;         /* HTTP status; 0 before the response's head */
     int64_t retry_after_ms;
     ki_buffer error_body;
     ki_error failure; /* error of a decoder's callback; code 0: none */
@@ -366,16 +367,23 @@ static void keep(http_call *call, ki_str chunk) {
 
 static void end_call(http_call *call, const ki_error *err);
 
-static void notify_read(const http_call *call) {
-    if (call->watch && call->watch_handler.on_read && !call->is_closed)
-        call->watch_handler.on_read(call->watch_handler.user);
+/* Reports the time of the last on_read, once everything is decoded. */
+static void report_read(http_call *call) {
+    int64_t until = call->read_until;
+    if (until < 0 || call->rest.size || call->is_closed || !call->watch || !call->watch_handler.on_read)
+        return;
+    call->read_until = -1;
+    call->watch_handler.on_read(until, call->watch_handler.user);
 }
 
-/* Unpauses. Bytes delivered inside arrived at an unknown time during the pause, so on_bytes is not called for them. */
-static void resume(http_call *call) {
-    call->is_resuming = true;
-    ki_transport_pause(call->owner->transport, call->exchange, false);
-    call->is_resuming = false;
+static void on_read(int64_t until, void *user) {
+    http_call *call = user;
+    if (call->status != HTTP_OK)
+        return;
+    call->inside++;
+    call->read_until = until;
+    report_read(call);
+    leave(call);
 }
 
 static void decode_rest(ki_task *task, void *user) {
@@ -390,7 +398,7 @@ static void decode_rest(ki_task *task, void *user) {
     } else if (!call->is_closed) {
         ki_buffer_reset(&call->rest, KI_WIRE_BUFFER_KEEP);
         call->rest_at = 0;
-        notify_read(call);
+        report_read(call);
         if (call->is_closed) {
             leave(call);
             return;
@@ -398,7 +406,7 @@ static void decode_rest(ki_task *task, void *user) {
         if (call->has_ended)
             end_call(call, call->end_error.code ? &call->end_error : NULL);
         else if (call->exchange)
-            resume(call);
+            ki_transport_pause(call->owner->transport, call->exchange, false);
     }
     leave(call);
 }
@@ -411,7 +419,7 @@ static void on_data(const char *data, size_t size, void *user) {
         leave(call);
         return;
     }
-    if (call->watch && call->watch_handler.on_bytes && call->rest.size == 0 && !call->is_resuming)
+    if (call->watch && call->watch_handler.on_bytes)
         call->watch_handler.on_bytes(call->watch_handler.user);
     if (call->is_closed) {
         leave(call);
@@ -422,8 +430,6 @@ static void on_data(const char *data, size_t size, void *user) {
         decode(call, &chunk);
     if (chunk.size && !call->is_closed)
         keep(call, chunk);
-    else
-        notify_read(call);
     leave(call);
 }
 
@@ -538,7 +544,7 @@ static http_call *new_call(http_list_watch *owner, const char *verb) {
         return NULL;
     call->owner = owner;
     call->allocator = owner->allocator;
-    call->retry_after_ms = -1;
+    call->retry_after_ms = call->read_until = -1;
     ki_buffer_init(&call->error_body, owner->allocator, KI_STATUS_BODY_MAX);
     ki_buffer_init(&call->rest, owner->allocator, 0);
     ki_task_init(&call->decode_task, owner->engine, decode_rest, call);
@@ -561,7 +567,9 @@ static ki_status transmit(http_call *call, int64_t total_timeout_ns, ki_error *e
                                  .endless = call->watch != NULL,
                                  .idle_timeout_ns = call->idle_timeout_ns,
                                  .total_timeout_ns = total_timeout_ns };
-    const ki_response_sink sink = { on_head, on_data, on_end, call };
+    const ki_response_sink sink = {
+        .on_head = on_head, .on_data = on_data, .on_read = on_read, .on_end = on_end, .user = call
+    };
     if (call->list) {
         call->last_object_at = ki_engine_now(owner->engine);
         ki_timer_set(&call->silence, call->last_object_at + KI_SECONDS(LIST_SILENCE_S));

@@ -373,7 +373,7 @@ static void transmit(void *user) {
                                      .accept = pending->out.accept,
                                      .content_type = pending->out.content_type,
                                      .body = { pending->out.body.data, pending->out.body.size } };
-        const ki_response_sink sink = { on_head, on_data, on_end, pending };
+        const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = pending };
         if (ki_transport_send(client->transport, &request, &sink, &pending->exchange, &err))
             finish(pending, &err);
     }

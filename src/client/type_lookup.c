@@ -111,7 +111,7 @@ static ki_status send(ki_type_lookup *lookup, bool for_groups, ki_error *err) {
     ki_buffer_free(&lookup->body);
     ki_buffer_init(&lookup->body, lookup->allocator, BODY_MAX);
     const ki_request request = { .method = "GET", .target = target.data, .total_timeout_ns = TIMEOUT };
-    const ki_response_sink sink = { on_head, on_data, on_end, lookup };
+    const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = lookup };
     ki_status status = target.failed ? ki_error_no_memory(err, "making a request")
                                      : ki_transport_send(lookup->transport, &request, &sink, &lookup->exchange, err);
     ki_buffer_free(&target);

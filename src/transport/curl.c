@@ -46,6 +46,7 @@ static void detach(ki_exchange *exchange) {
     transport->queued -= exchange->state == KI_EXCHANGE_QUEUED;
     transport->waiting -= exchange->state == KI_EXCHANGE_WAITING;
     transport->cancelled -= exchange->state == KI_EXCHANGE_CANCELLED;
+    transport->unreported -= exchange->is_unreported;
     exchange->state = KI_EXCHANGE_ENDING;
     ki_timer_close(&exchange->idle);
     ki_timer_close(&exchange->total);
@@ -69,8 +70,56 @@ static void destroy(ki_exchange *exchange) {
 /* Ends an exchange. Its pool may be freed afterwards. */
 void ki_curl_end(ki_exchange *exchange, const ki_error *err) {
     detach(exchange);
-    exchange->sink.on_end(err, exchange->sink.user);
+    if (exchange->is_read && exchange->has_mark)
+        exchange->sink.on_read(exchange->mark.at, exchange->sink.user);
+    if (!exchange->is_cancelled)
+        exchange->sink.on_end(err, exchange->sink.user);
     destroy(exchange);
+}
+
+/* --- what was read ------------------------------------------------------------------------------------------------ */
+
+static void set_mark(ki_exchange *exchange) {
+    if (!exchange->has_mark)
+        exchange->has_mark = ki_curl_pool_arrival(exchange->pool, exchange->local_port, &exchange->mark);
+}
+
+static void note_delivered(ki_exchange *exchange) {
+    if (!exchange->sink.on_read)
+        return;
+    exchange->transport->unreported += !exchange->is_unreported;
+    exchange->is_unreported = true;
+    set_mark(exchange);
+}
+
+static void note_reported(ki_exchange *exchange) {
+    exchange->transport->unreported -= exchange->is_unreported;
+    exchange->is_unreported = exchange->has_mark = false;
+}
+
+/* Returns true if the receiver has everything up to the mark. */
+static bool is_mark_reached(ki_exchange *exchange) {
+    if (!exchange->is_unreported || exchange->state != KI_EXCHANGE_ACTIVE || exchange->is_paused)
+        return false;
+    ki_curl_arrival present;
+    set_mark(exchange);
+    return exchange->has_mark && ki_curl_pool_arrival(exchange->pool, exchange->local_port, &present) &&
+           present.read >= exchange->mark.received && ki_curl_pool_is_idle(exchange->pool);
+}
+
+/* Calls on_read of one exchange. Returns false if there is none to call. */
+static bool report_one_read(ki_curl_transport *transport) {
+    if (transport->unreported == 0)
+        return false;
+    for (ki_exchange *exchange = transport->exchanges; exchange; exchange = exchange->next) {
+        if (!is_mark_reached(exchange))
+            continue;
+        int64_t until = exchange->mark.at;
+        note_reported(exchange);
+        exchange->sink.on_read(until, exchange->sink.user);
+        return true;
+    }
+    return false;
 }
 
 static void touch(ki_exchange *exchange) {
@@ -243,6 +292,7 @@ static size_t on_body(char *data, size_t one, size_t size, void *user) {
         return 0; /* ends the transfer; the exchange was cancelled */
     touch(exchange);
     ki_engine_work(exchange->transport->engine, 1);
+    note_delivered(exchange);
     exchange->sink.on_data(data, size, exchange->sink.user);
     return exchange->state == KI_EXCHANGE_ACTIVE ? size : 0;
 }
@@ -352,6 +402,8 @@ static bool end_one_finished(ki_curl_pool *pool) {
         ki_exchange *exchange = NULL;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
         ki_error err = KI_ERROR_INIT;
+        /* the peer closed the connection or the stream; after a reset bytes can be lost */
+        exchange->is_read = code == CURLE_OK || code == CURLE_PARTIAL_FILE || code == CURLE_HTTP2_STREAM;
         if (code && exchange->own_failure.code)
             err = exchange->own_failure;
         else if (code == CURLE_COULDNT_CONNECT && exchange->no_socket)
@@ -418,7 +470,7 @@ static void service(ki_curl_transport *transport) {
             if (end_one_finished(pool) || (pool->wake && wake_parked(pool)))
                 break;
         }
-        if (!pool)
+        if (!pool && !report_one_read(transport))
             break;
     }
     ki_curl_pools_sweep(&transport->pools);
@@ -548,8 +600,10 @@ ki_status ki_curl_ping(ki_curl_pool *pool, const ki_request *request, const ki_r
 
 static void curl_cancel(ki_exchange *exchange) {
     ki_curl_transport *transport = exchange->transport;
-    if (exchange->state == KI_EXCHANGE_ENDING || exchange->state == KI_EXCHANGE_CANCELLED)
+    if (exchange->state == KI_EXCHANGE_ENDING || exchange->state == KI_EXCHANGE_CANCELLED) {
+        exchange->is_cancelled = true;
         return;
+    }
     if (transport->pools.in_curl) {
         transport->queued -= exchange->state == KI_EXCHANGE_QUEUED;
         transport->waiting -= exchange->state == KI_EXCHANGE_WAITING;

@@ -82,9 +82,14 @@ struct ki_exchange {
     bool head_delivered;
     bool is_endless; /* a watch: can be ended and sent again without loss */
     bool is_ping;
-    bool opened;    /* libcurl opened a socket for it */
-    bool is_safe;   /* GET or HEAD: may be sent twice */
-    bool is_paused; /* the receiver has paused it */
+    bool opened;          /* libcurl opened a socket for it */
+    bool is_safe;         /* GET or HEAD: may be sent twice */
+    bool is_paused;       /* the receiver has paused it */
+    bool is_unreported;   /* bytes were delivered, and no on_read followed */
+    bool has_mark;        /* `mark` is set: on_read follows once libcurl has read up to there */
+    ki_curl_arrival mark; /* what had arrived when the mark was set */
+    bool is_read;         /* the response has ended, and all of it was delivered */
+    bool is_cancelled;    /* cancelled inside on_read while it ends: no on_end */
     unsigned attempts;
     int local_port;                     /* local port of its connection, which identifies the connection; 0: none yet */
     bool suspected;                     /* a timeout has passed; checked again after pending bytes */
@@ -108,6 +113,7 @@ struct ki_curl_transport {
     ki_curl_pools pools;
     ki_exchange *exchanges, *last_exchange; /* in order of sending */
     size_t queued, waiting, cancelled;      /* number of exchanges in that state */
+    size_t unreported;                      /* number of exchanges with is_unreported */
     ki_task service;
 };
 

@@ -3,11 +3,17 @@
 
 #include "src/base/memory.h"
 
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 struct ki_curl_socket {
     ki_io io;
     ki_curl_pool *pool;
+    int local_port;
     struct ki_curl_socket *next, *previous;
 };
 
@@ -61,6 +67,16 @@ static void forget_socket(ki_curl_socket *socket) {
     ki_free(pool->owner->allocator, socket);
 }
 
+static int local_port_of(curl_socket_t fd) {
+    struct sockaddr_storage address = { .ss_family = AF_UNSPEC };
+    socklen_t size = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &size))
+        return 0;
+    if (address.ss_family == AF_INET)
+        return ntohs(((const struct sockaddr_in *)(const void *)&address)->sin_port);
+    return address.ss_family == AF_INET6 ? ntohs(((const struct sockaddr_in6 *)(const void *)&address)->sin6_port) : 0;
+}
+
 static ki_status add_socket(ki_curl_pool *pool, curl_socket_t fd, uint32_t events) {
     ki_curl_socket *socket = ki_alloc_zero(pool->owner->allocator, sizeof *socket);
     if (!socket)
@@ -71,6 +87,7 @@ static ki_status add_socket(ki_curl_pool *pool, curl_socket_t fd, uint32_t event
         return status;
     }
     socket->pool = pool;
+    socket->local_port = local_port_of(fd);
     socket->next = pool->sockets;
     if (socket->next)
         socket->next->previous = socket;
@@ -139,6 +156,31 @@ ki_curl_pool *ki_curl_pools_current(ki_curl_pools *pools) {
             return pool;
     }
     return new_pool(pools);
+}
+
+bool ki_curl_pool_arrival(const ki_curl_pool *pool, int local_port, ki_curl_arrival *ret_arrival) {
+    const ki_curl_socket *socket = pool->sockets;
+    while (socket && socket->local_port != local_port)
+        socket = socket->next;
+    struct tcp_info info = { .tcpi_bytes_received = 0 };
+    socklen_t size = sizeof info;
+    int unread = 0;
+    int64_t now = ki_engine_clock(pool->owner->engine);
+    if (!socket || getsockopt(socket->io.fd, IPPROTO_TCP, TCP_INFO, &info, &size) ||
+        ioctl(socket->io.fd, SIOCINQ, &unread))
+        return false;
+    int64_t received = (int64_t)info.tcpi_bytes_received, silent_ms = info.tcpi_last_data_recv;
+    if (received < unread)
+        return false;
+    *ret_arrival = (ki_curl_arrival){ .received = received,
+                                      .read = received - unread,
+                                      .at = now - KI_MILLISECONDS(silent_ms + KI_CURL_TICK_MS) };
+    return true;
+}
+
+bool ki_curl_pool_is_idle(const ki_curl_pool *pool) {
+    long timeout_ms = -1;
+    return curl_multi_timeout(pool->multi, &timeout_ms) == CURLM_OK && timeout_ms != 0;
 }
 
 void ki_curl_pools_retire_all(ki_curl_pools *pools) {

@@ -14,7 +14,15 @@ enum {
     KI_CURL_POOL_STREAMS = 90,   /* API servers allow 100 streams; the rest is for pings */
     KI_CURL_SILENCE_S = 30,      /* seconds of silence before a ping on an HTTP/2 connection */
     KI_CURL_PING_TIMEOUT_S = 15, /* seconds without a byte after a ping before the connection is dead */
+    KI_CURL_TICK_MS = 10 /* the longest tick of a Linux kernel, which counts the time since the last byte in ticks */
 };
+
+/* What has arrived on a connection. */
+typedef struct ki_curl_arrival {
+    int64_t received; /* bytes since the connection began */
+    int64_t read;     /* those of `received` that libcurl has read */
+    int64_t at;       /* when the last byte arrived; up to KI_CURL_TICK_MS too early */
+} ki_curl_arrival;
 
 typedef struct ki_curl_pools ki_curl_pools;
 typedef struct ki_curl_socket ki_curl_socket;
@@ -50,6 +58,10 @@ struct ki_curl_pools {
 
 /* Returns the pool for a new exchange; NULL if out of memory. */
 ki_curl_pool *ki_curl_pools_current(ki_curl_pools *pools);
+/* Returns true if `*ret_arrival` was set. Returns false for a connection that libcurl does not watch now. */
+bool ki_curl_pool_arrival(const ki_curl_pool *pool, int local_port, ki_curl_arrival *ret_arrival);
+/* Returns true if libcurl has passed on all that it has read. */
+bool ki_curl_pool_is_idle(const ki_curl_pool *pool);
 void ki_curl_pools_retire_all(ki_curl_pools *pools);
 /* Frees the pools that are retired and empty. */
 void ki_curl_pools_sweep(ki_curl_pools *pools);

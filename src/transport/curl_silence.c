@@ -73,7 +73,9 @@ void ki_curl_silence_fired(ki_timer *timer, void *user) {
     const ki_request request = { .method = "GET",
                                  .target = "/version",
                                  .total_timeout_ns = KI_SECONDS(KI_CURL_PING_TIMEOUT_S) };
-    const ki_response_sink sink = { ignore_head, ignore_data, ping_ended, pool };
+    const ki_response_sink sink = {
+        .on_head = ignore_head, .on_data = ignore_data, .on_end = ping_ended, .user = pool
+    };
     pool->ping_sent = now;
     if (ki_curl_ping(pool, &request, &sink, &pool->ping, NULL))
         ki_timer_set(timer, now + KI_SECONDS(1)); /* out of memory: try again later */

@@ -211,7 +211,21 @@ bool kt_memory_call_head(kt_memory_call *call, const ki_response_head *head) {
     return is_alive(call);
 }
 
+bool kt_memory_call_read(kt_memory_call *call, int64_t until) {
+    if (!call->sink.on_read)
+        return true;
+    call->callbacks++;
+    call->sink.on_read(until, call->sink.user);
+    call->callbacks--;
+    return is_alive(call);
+}
+
 bool kt_memory_call_data(kt_memory_call *call, const char *data, size_t size) {
+    return kt_memory_call_late_data(call, data, size) &&
+           kt_memory_call_read(call, ki_engine_now(call->transport->engine));
+}
+
+bool kt_memory_call_late_data(kt_memory_call *call, const char *data, size_t size) {
     touch(call);
     call->callbacks++;
     call->sink.on_data(data, size, call->sink.user);

@@ -24,6 +24,10 @@ ki_status kt_memory_transport_new(ki_engine *engine, const kt_memory_server *ser
 /* Pass the response's head and data to the client. Return false if the client cancelled meanwhile. */
 bool kt_memory_call_head(kt_memory_call *call, const ki_response_head *head);
 bool kt_memory_call_data(kt_memory_call *call, const char *data, size_t size);
+/* As kt_memory_call_data, for bytes that arrived earlier. kt_memory_call_read must follow, unless the client pauses. */
+bool kt_memory_call_late_data(kt_memory_call *call, const char *data, size_t size);
+/* Tells the client that it has everything that had arrived by the time `until`. Returns as above. */
+bool kt_memory_call_read(kt_memory_call *call, int64_t until);
 void kt_memory_call_end(kt_memory_call *call, const ki_error *err); /* ends the call; `err` NULL: a clean end */
 /* Returns when the client sent the request (ki_engine_clock). `serve` is called later, in a task. */
 int64_t kt_memory_call_sent_at(const kt_memory_call *call);

@@ -201,7 +201,7 @@ static void on_end(const ki_error *err, void *user) {
 }
 
 static void send_request(client *self, outcome *one, const ki_request *request) {
-    const ki_response_sink sink = { on_head, on_data, on_end, one };
+    const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = one };
     memset(one, 0, sizeof *one);
     assert_int_equal(ki_transport_send(self->transport, request, &sink, &one->exchange, NULL), KI_OK);
 }
@@ -280,7 +280,7 @@ static void a_name_that_is_no_header_value_is_rejected(void **state) {
     put(&self.config->impersonate_user, "somebody\r\nImpersonate-Group: system:masters");
     open_client(&self);
     outcome one = { 0 };
-    const ki_response_sink sink = { on_head, on_data, on_end, &one };
+    const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = &one };
     assert_int_equal(
         ki_transport_send(self.transport, &(ki_request){ .method = "GET", .target = "/x" }, &sink, &one.exchange, NULL),
         KI_ERR_INVALID);

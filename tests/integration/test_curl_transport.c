@@ -97,7 +97,7 @@ static void on_end(const ki_error *err, void *user) {
 }
 
 static ki_status send_one(client *self, outcome *one, const ki_request *request) {
-    const ki_response_sink sink = { on_head, on_data, on_end, one };
+    const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = one };
     one->of = self;
     return ki_transport_send(self->transport, request, &sink, &one->exchange, NULL);
 }
@@ -730,7 +730,7 @@ static void stop_at_end(const ki_error *err, void *user) {
 
 static void send_and_stop_on_loop(void *user) {
     outcome *one = user;
-    const ki_response_sink sink = { on_head, on_data, stop_at_end, one };
+    const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = stop_at_end, .user = one };
     assert_int_equal(ki_transport_send(one->of->transport, &get_request, &sink, &one->exchange, NULL), KI_OK);
 }
 

@@ -188,13 +188,13 @@ static bool bad(fake_list_watch *fake, const char *what, const char *key, const 
 
 /* Reports bytes, as from a server, before the next item. */
 static void bytes(const fake_list_watch *fake) {
-    if (fake->watches && fake->watch.on_bytes)
+    if (fake->watches && fake->watch.on_bytes && fake->engine)
         fake->watch.on_bytes(fake->watch.user);
 }
 
 static void all_is_read(const fake_list_watch *fake) {
-    if (fake->watches && fake->watch.on_read && !fake->is_part)
-        fake->watch.on_read(fake->watch.user);
+    if (fake->watches && fake->watch.on_read && fake->engine && !fake->is_part)
+        fake->watch.on_read(ki_engine_now(fake->engine) - fake->late_ns, fake->watch.user);
 }
 
 static bool object(fake_list_watch *fake, const char *what, const char *key, const char *version, const char *uid) {
@@ -225,6 +225,10 @@ bool fake_play(fake_list_watch *fake, const char *line) {
         bool is_played = fake_play(fake, strchr(line, ' ') + 1);
         fake->is_part = false;
         return is_played;
+    }
+    if (strcmp(what, "late") == 0) {
+        fake->late_ns = KI_MILLISECONDS(atoi(words[1]));
+        return true;
     }
     if (strcmp(what, "open") == 0) {
         fake->opened = true;

@@ -6,6 +6,7 @@
 #define TESTS_SUPPORT_FAKE_LIST_WATCH_H
 
 #include "src/cache/list_watch.h"
+#include "src/engine/engine.h"
 
 enum {
     FAKE_TRACE_MAX = 4096
@@ -25,6 +26,8 @@ typedef struct fake_list_watch {
     ki_status refuse; /* the next list or watch fails at once with this status */
     bool freed;
     bool is_part;
+    const ki_engine *engine; /* NULL: does not say when everything that had arrived was read */
+    int64_t late_ns;         /* what is read arrived so long before */
     char trace[FAKE_TRACE_MAX];
 } fake_list_watch;
 
@@ -37,6 +40,7 @@ void fake_note(fake_list_watch *fake, const char *text); /* adds to `trace` */
  *     page RV TOKEN|- [REMAINING]     the end of the page
  *     open                            the watch is accepted
  *     byte                            a part of an event arrives
+ *     late MS                         what is read from now on arrived so long before
  *     part LINE                       LINE's event or bookmark, while more bytes wait to be decoded
  *     add|mod|del KEY RV [UID]        an event
  *     bad KEY|- [RV]                  an unreadable object of a list or watch; `bad-del`: a deletion; `foreign`: of another kind;

@@ -135,6 +135,7 @@ ki_status open_stage_with(stage *s, ki_shared_informer_options options, const ki
     if (!test_engine_open_logged(&s->engine, allocator, 1, &log))
         return KI_ERR_NO_MEMORY;
     fake_init(&s->source);
+    s->source.engine = s->engine.engine;
     options.engine = s->engine.engine;
     options.list_watch = &s->source.base;
     options.resource = options.resource ? options.resource : &configmaps;

@@ -141,6 +141,7 @@ void reflector_stage_open(reflector_stage *s, ki_reflector_options options, uint
     memset(s, 0, sizeof *s);
     assert_true(test_engine_open(&s->engine, NULL, seed));
     fake_init(&s->source);
+    s->source.engine = s->engine.engine;
     s->queue.ops = &queue_ops;
     options.engine = s->engine.engine;
     options.list_watch = &s->source.base;

@@ -191,8 +191,22 @@ static void events_that_wait_to_be_decoded_make_the_cache_no_younger(void **stat
     assert_int_equal(health_of(&s).staleness_ms, 5200);
     play_each(&s, "add default/b 12\nwait 100");
     assert_int_equal(health_of(&s).staleness_ms, 100);
-    play_each(&s, "part bookmark 13\nwait 100\nerror 500\nwait 100"); /* nothing follows an ERROR */
-    assert_int_equal(health_of(&s).staleness_ms, 200);
+    play_each(&s, "part bookmark 13\nwait 100\nerror 500\nwait 100"); /* when the ERROR arrived is not known */
+    assert_int_equal(health_of(&s).staleness_ms, 300);
+    close_stage(&s);
+}
+
+/* The transfer was paused, or the host did not run the engine: what is read has waited in the socket. */
+static void what_is_read_late_counts_from_its_arrival(void **state) {
+    (void)state;
+    stage s;
+    open_measured(&s, &configmaps, NULL, false);
+    play_each(&s, "item default/a 5\npage 10 -\nopen\nbookmark 10\nwait 5000\nlate 3000\nadd default/b 11\n");
+    assert_int_equal(health_of(&s).staleness_ms, 3000);
+    play_each(&s, "late 8000\nmod default/b 12\nwait 100"); /* something later was read already */
+    assert_int_equal(health_of(&s).staleness_ms, 3100);
+    play_each(&s, "late 0\nbookmark 13\nwait 100");
+    assert_int_equal(health_of(&s).staleness_ms, 100);
     close_stage(&s);
 }
 
@@ -600,6 +614,7 @@ int main(void) {
         cmocka_unit_test(objects_skipped_and_index_errors_are_counted),
         cmocka_unit_test(bytes_held_are_those_of_the_objects_in_the_store),
         cmocka_unit_test(the_age_is_counted_from_the_last_word_of_the_server),
+        cmocka_unit_test(what_is_read_late_counts_from_its_arrival),
         cmocka_unit_test(events_that_wait_to_be_decoded_make_the_cache_no_younger),
         cmocka_unit_test(a_queued_event_makes_the_cache_no_younger),
         cmocka_unit_test(health_has_the_next_attempt_and_the_number_of_failures),

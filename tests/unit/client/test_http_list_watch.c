@@ -131,9 +131,10 @@ static void on_bytes(void *user) {
     ((fixture *)user)->arrivals++;
 }
 
-static void on_read(void *user) {
+static void on_read(int64_t until, void *user) {
     fixture *self = user;
     self->reads++;
+    assert_true(until <= ki_engine_now(self->engine));
     assert_int_equal(self->reads, self->arrivals);
 }
 

@@ -46,7 +46,8 @@ static void on_bytes(void *user) {
     (void)user;
 }
 
-static void on_read(void *user) {
+static void on_read(int64_t until, void *user) {
+    (void)until;
     (void)user;
 }
 

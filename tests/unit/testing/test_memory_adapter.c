@@ -69,7 +69,7 @@ static int tear_down(void **state) {
 
 static void ask(const char *target) {
     const ki_request request = { .method = "GET", .target = target };
-    const ki_response_sink sink = { on_head, on_data, on_end, NULL };
+    const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = NULL };
     ki_buffer_reset(&c.body, 0);
     assert_int_equal(ki_transport_send(c.transport, &request, &sink, &c.exchange, NULL), KI_OK);
     assert_true(test_engine_settle(&c.engine));

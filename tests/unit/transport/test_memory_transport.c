@@ -118,7 +118,7 @@ static ki_status open_both(both *self, const ki_allocator *allocator) {
 }
 
 static ki_status send_request(both *self, const ki_request *request) {
-    const ki_response_sink sink = { on_head, on_data, on_end, self };
+    const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = self };
     return ki_transport_send(self->transport, request, &sink, &self->exchange, NULL);
 }
 
