@@ -47,15 +47,25 @@ ki_status kt_web_socket_accept(const ki_allocator *allocator, ki_str key, char r
 
 /* ---- to the client ---- */
 
-static ki_status append_frame(ki_buffer *out, unsigned op, const char *payload, size_t size) {
+/* Appends the head of a frame of `size` bytes. */
+static void append_head(ki_buffer *out, unsigned op, size_t size) {
     char head[KT_WEB_SOCKET_HEAD_MAX] = { (char)(IS_FINAL | op) };
     size_t bytes = size < LENGTH_16 ? 0 : size <= UINT16_MAX ? 2 : 8;
     head[1] = (char)(bytes == 0 ? size : bytes == 2 ? LENGTH_16 : LENGTH_64);
     for (size_t i = 0; i < bytes; i++)
         head[2 + i] = (char)(((uint64_t)size >> (8 * (bytes - 1 - i))) & 0xff);
     ki_buffer_append(out, head, 2 + bytes);
+}
+
+static ki_status append_frame(ki_buffer *out, unsigned op, const char *payload, size_t size) {
+    append_head(out, op, size);
     ki_buffer_append(out, payload, size);
     return out->failed;
+}
+
+ki_status kt_web_socket_append_beginning(ki_buffer *out, ki_str text, size_t more) {
+    append_head(out, OP_TEXT, text.size + more);
+    return ki_buffer_append_view(out, text);
 }
 
 ki_status kt_web_socket_append_lines(ki_buffer *out, ki_str lines) {

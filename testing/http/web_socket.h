@@ -31,6 +31,8 @@ typedef struct kt_web_socket_reader {
 ki_status kt_web_socket_accept(const ki_allocator *allocator, ki_str key, char ret_accept[KT_WEB_SOCKET_ACCEPT_SIZE]);
 /* Appends each line with its newline as a text frame. The rest after the last newline is a frame too. */
 ki_status kt_web_socket_append_lines(ki_buffer *out, ki_str lines);
+/* Appends the beginning of a text frame: its head and `text`. The caller sends `more` bytes after it. */
+ki_status kt_web_socket_append_beginning(ki_buffer *out, ki_str text, size_t more);
 /* Appends a close frame. */
 ki_status kt_web_socket_append_close(ki_buffer *out, kt_web_socket_close code);
 /* Processes bytes from the client and appends the responses: pong and close frames. Ignores messages. Returns false

@@ -4,6 +4,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "testing/cluster/object.h"
 #include "testing/faults/stream.h"
 #include "testing/http/web_socket.h"
 
@@ -36,11 +37,13 @@ struct kt_web_socket {
     /* ---- the thread only, after the upgrade ---- */
     kt_web_socket_reader reader;
     ki_buffer pending;
-    size_t sent;        /* bytes sent of `pending` */
-    size_t pongs;       /* bytes of `pending` that respond to the client's frames */
-    int64_t total;      /* bytes before `pending` */
-    int64_t not_before; /* a fault delays sending until then */
-    bool is_ended;      /* the socket is closed after `pending` */
+    size_t sent;       /* bytes sent of `pending` */
+    kt_object *shared; /* a large object to send after `pending`, followed by the end of its frame; NULL: none */
+    size_t shared_sent;
+    ki_buffer responses; /* to the client's frames; sent after the frame that is being sent */
+    int64_t total;       /* bytes before `pending` */
+    int64_t not_before;  /* a fault delays sending until then */
+    bool is_ended;       /* the socket is closed after all of these */
 };
 
 static void wake_thread(kt_web_sockets *sockets) {
@@ -74,26 +77,72 @@ static void limit(kt_web_socket *socket) {
         socket->is_ended = true;
 }
 
+/* Returns true if there are bytes that can be sent now. */
+static bool is_sending(const kt_web_socket *socket) {
+    return socket->sent < socket->pending.size || (socket->shared && socket->shared_sent < socket->shared->json.size);
+}
+
+static bool has_sent(const kt_web_socket *socket) {
+    return !is_sending(socket) && !socket->shared && !socket->responses.size;
+}
+
 /* Forgets the bytes that were sent. All were. */
 static void empty_pending(kt_web_socket *socket) {
     socket->total += (int64_t)socket->pending.size;
-    socket->sent = socket->pongs = 0;
+    socket->sent = 0;
     ki_buffer_reset(&socket->pending, KT_STREAM_KEPT);
+}
+
+/* Begins what comes next once all bytes are sent: the end of a large object's frame, then the responses. */
+static void advance(kt_web_socket *socket) {
+    if (is_sending(socket) || has_sent(socket))
+        return;
+    empty_pending(socket);
+    if (socket->shared) {
+        kt_object_unref(socket->shared);
+        socket->shared = NULL;
+        socket->shared_sent = 0;
+        ki_buffer_append_string(&socket->pending, KT_WATCH_FRAME_END);
+    } else {
+        ki_buffer_append(&socket->pending, socket->responses.data, socket->responses.size);
+        ki_buffer_reset(&socket->responses, KT_STREAM_KEPT);
+    }
+    if (socket->pending.failed)
+        socket->is_cut = true;
+}
+
+/* Reads lines from the watch. A large object is not in them: they end with the beginning of its line. */
+static ki_status read_lines(kt_web_socket *socket, int64_t now_ms, kt_watch_state *ret_state) {
+    ki_buffer *lines = &socket->owner->lines;
+    ki_status status;
+    ki_buffer_reset(lines, KT_STREAM_KEPT);
+    if (!socket->response.faults)
+        return kt_watch_read_shared(socket->response.watch, now_ms, lines, KT_STREAM_BLOCK, &socket->shared, ret_state);
+    do
+        status = kt_fault_read(&socket->response, now_ms, lines, KT_STREAM_BLOCK, ret_state);
+    while (!status && *ret_state == KT_WATCH_MORE && lines->size == 0);
+    return status;
+}
+
+static ki_status append_frames(kt_web_socket *socket) {
+    const ki_buffer *lines = &socket->owner->lines;
+    const char *end = socket->shared ? memrchr(lines->data, '\n', lines->size) : NULL;
+    size_t whole = !socket->shared ? lines->size : end ? (size_t)(end - lines->data) + 1 : 0;
+    ki_status status = kt_web_socket_append_lines(&socket->pending, (ki_str){ lines->data, whole });
+    if (!status && socket->shared)
+        status = kt_web_socket_append_beginning(&socket->pending, (ki_str){ lines->data + whole, lines->size - whole },
+                                                socket->shared->json.size + strlen(KT_WATCH_FRAME_END));
+    return status;
 }
 
 /* Reads a block of frames from the watch. */
 static void fill(kt_web_socket *socket, int64_t now_ms) {
-    kt_web_sockets *sockets = socket->owner;
     kt_watch_state state = KT_WATCH_WAITS;
-    ki_status status;
     empty_pending(socket);
-    ki_buffer_reset(&sockets->lines, KT_STREAM_KEPT);
-    do
-        status = kt_fault_read(&socket->response, now_ms, &sockets->lines, KT_STREAM_BLOCK, &state);
-    while (!status && state == KT_WATCH_MORE && sockets->lines.size == 0);
+    ki_status status = read_lines(socket, now_ms, &state);
     socket->is_readable = state == KT_WATCH_MORE;
     if (!status)
-        status = kt_web_socket_append_lines(&socket->pending, (ki_str){ sockets->lines.data, sockets->lines.size });
+        status = append_frames(socket);
     if (!status && state == KT_WATCH_ENDED) {
         status = kt_web_socket_append_close(&socket->pending, KT_CLOSE_NORMAL);
         socket->is_ended = true;
@@ -104,15 +153,12 @@ static void fill(kt_web_socket *socket, int64_t now_ms) {
         limit(socket);
 }
 
-static bool has_sent(const kt_web_socket *socket) {
-    return socket->sent == socket->pending.size;
-}
-
 /* Reads frames for all sockets that have sent everything. Returns the time at which the next watch has something to
  * do without a change of the cluster. */
 static int64_t fill_all(kt_web_sockets *sockets, int64_t now_ms) {
     int64_t earliest = INT64_MAX;
     for (kt_web_socket *socket = sockets->first; socket; socket = socket->next) {
+        advance(socket);
         if (!has_sent(socket) || socket->is_ended || socket->is_cut)
             continue;
         int64_t due = socket->is_readable ? now_ms : kt_watch_deadline(socket->response.watch);
@@ -131,23 +177,22 @@ static int64_t fill_all(kt_web_sockets *sockets, int64_t now_ms) {
 /* ---- the network ---- */
 
 static void send_some(kt_web_socket *socket) {
-    ssize_t size = send(socket->fd, socket->pending.data + socket->sent, socket->pending.size - socket->sent,
-                        MSG_DONTWAIT | MSG_NOSIGNAL);
+    bool is_pending = socket->sent < socket->pending.size;
+    const char *from = is_pending ? socket->pending.data : socket->shared->json.data;
+    size_t *sent = is_pending ? &socket->sent : &socket->shared_sent;
+    size_t all = is_pending ? socket->pending.size : socket->shared->json.size;
+    ssize_t size = send(socket->fd, from + *sent, all - *sent, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (size > 0)
-        socket->sent += (size_t)size;
+        *sent += (size_t)size;
     else if (size < 0 && errno != EAGAIN && errno != EINTR)
         socket->is_cut = true;
 }
 
 /* Responds to the client's bytes. Cuts a client that sends pings and does not read the pongs. */
 static void take(kt_web_socket *socket, const char *bytes, size_t size) {
-    if (has_sent(socket))
-        empty_pending(socket);
-    size_t before = socket->pending.size;
-    if (!kt_web_socket_read(&socket->reader, bytes, size, &socket->pending))
+    if (!kt_web_socket_read(&socket->reader, bytes, size, &socket->responses))
         socket->is_ended = true;
-    socket->pongs += socket->pending.size - before;
-    if (socket->pongs > PONGS_MAX)
+    if (socket->responses.size > PONGS_MAX)
         socket->is_cut = true;
 }
 
@@ -189,7 +234,7 @@ static nfds_t prepare(kt_web_sockets *sockets) {
             wake_thread(sockets);
             continue;
         }
-        short events = (short)((has_sent(socket) ? 0 : POLLOUT) | (socket->is_ended ? 0 : POLLIN));
+        short events = (short)((is_sending(socket) ? POLLOUT : 0) | (socket->is_ended ? 0 : POLLIN));
         sockets->polled_sockets[count] = socket;
         sockets->polled[count++] = (struct pollfd){ .fd = socket->fd, .events = events };
     }
@@ -207,7 +252,9 @@ static void close_some(kt_web_sockets *sockets) {
         sockets->count--;
         MHD_upgrade_action(socket->handle, MHD_UPGRADE_ACTION_CLOSE);
         kt_response_free(&socket->response);
+        kt_object_unref(socket->shared);
         ki_buffer_free(&socket->pending);
+        ki_buffer_free(&socket->responses);
         ki_free(sockets->streams->allocator, socket);
     }
     if (!sockets->first)
@@ -348,6 +395,7 @@ struct MHD_Response *kt_web_socket_start(kt_web_sockets *sockets, struct MHD_Con
     if (response->faults)
         socket->not_before = kt_streams_now_ms(sockets->streams) + response->faults->injection.delay_ms;
     ki_buffer_init(&socket->pending, allocator, 0);
+    ki_buffer_init(&socket->responses, allocator, 0);
     *place = socket;
     return http_response;
 }

@@ -3,6 +3,7 @@
 #include <kinformer-testing/server.h>
 
 #include "src/base/error.h"
+#include "src/base/string_view.h"
 #include "tests/support/scarce_memory.h"
 
 #include <arpa/inet.h>
@@ -294,6 +295,67 @@ static void a_client_that_pings_and_does_not_read_is_closed(void **state) {
     close(fd);
 }
 
+static void read_bytes(int fd, unsigned char *bytes, size_t size) {
+    for (size_t at = 0; at < size;) {
+        struct pollfd ready = { .fd = fd, .events = POLLIN };
+        assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+        ssize_t got = recv(fd, bytes + at, size - at, 0);
+        assert_true(got > 0);
+        at += (size_t)got;
+    }
+}
+
+/* Reads a frame. Returns its payload, which the next call overwrites, and its first byte. */
+static ki_str read_frame(int fd, unsigned char *ret_first) {
+    static unsigned char payload[RESPONSE_MAX];
+    unsigned char head[10];
+    read_bytes(fd, head, 2);
+    size_t more = head[1] == 126 ? 2 : head[1] == 127 ? 8 : 0, size = more ? 0 : head[1];
+    read_bytes(fd, head + 2, more);
+    for (size_t i = 0; i < more; i++)
+        size = size << 8 | head[2 + i];
+    assert_true(size < sizeof payload);
+    read_bytes(fd, payload, size);
+    *ret_first = head[0];
+    return (ki_str){ (const char *)payload, size };
+}
+
+/* A large object is sent from the place that all watches share. No pong comes into the middle of its frame. */
+static void pongs_come_between_large_frames(void **state) {
+    (void)state;
+    enum {
+        LARGE = 600 * 1000
+    };
+    char *json = malloc(LARGE + 200);
+    assert_non_null(json);
+    start();
+    int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
+    expect(fd, "\r\n\r\n");
+    for (int i = 0; i < 3; i++) {
+        int head = sprintf(json, "{\"metadata\":{\"name\":\"n%d\",\"namespace\":\"default\"},\"data\":{\"k\":\"", i);
+        memset(json + head, 'v', LARGE);
+        strcpy(json + head + LARGE, "\"}}");
+        assert_int_equal(ki_testing_server_put(server, KI_CONFIGMAPS, json, 0, NULL), KI_OK);
+        assert_int_equal(send_pings(fd, 0, PING_SIZE), PING_SIZE);
+    }
+    for (int events = 0, pongs = 0; events < 3 || pongs < 3;) {
+        unsigned char first;
+        ki_str frame = read_frame(fd, &first);
+        if (first == 0x8a) {
+            assert_int_equal(frame.size, 125);
+            pongs++;
+            continue;
+        }
+        assert_int_equal(first, 0x81);
+        assert_true(ki_str_starts_with(frame, KI_STR("{\"type\":\"ADDED\",\"object\":{")));
+        assert_memory_equal(frame.data + frame.size - 8, "vvv\"}}}\n", 8);
+        assert_true(frame.size > LARGE);
+        events++;
+    }
+    close(fd);
+    free(json);
+}
+
 /* The fault's byte is among those of the pongs. */
 static void pongs_before_a_cut_do_no_harm(void **state) {
     (void)state;
@@ -346,6 +408,7 @@ int main(void) {
         cmocka_unit_test_teardown(a_ping_that_is_too_long_ends_only_its_own_connection, tear_down),
         cmocka_unit_test_teardown(pings_take_no_memory_when_their_pongs_are_read, tear_down),
         cmocka_unit_test_teardown(a_client_that_pings_and_does_not_read_is_closed, tear_down),
+        cmocka_unit_test_teardown(pongs_come_between_large_frames, tear_down),
         cmocka_unit_test_teardown(pongs_before_a_cut_do_no_harm, tear_down),
         cmocka_unit_test_teardown(a_client_that_goes_is_forgotten, tear_down),
     };

@@ -28,8 +28,12 @@ enum {
 
 static ki_testing_server *server;
 
-static int open_watch(int received) {
-    static const char request[] = "GET /api/v1/configmaps?watch=true HTTP/1.1\r\nHost: x\r\n\r\n";
+#define WATCH "GET /api/v1/configmaps?watch=true HTTP/1.1\r\nHost: x\r\n"
+static const char http[] = WATCH "\r\n";
+static const char web_socket[] = WATCH "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                                       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: http://x\r\n\r\n";
+
+static int open_watch(const char *request, int received) {
     struct sockaddr_in to = { .sin_family = AF_INET };
     to.sin_port = htons((uint16_t)atoi(strrchr(ki_testing_server_url(server), ':') + 1));
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -37,7 +41,7 @@ static int open_watch(int received) {
     assert_true(fd >= 0);
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &received, sizeof received), 0);
     assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
-    assert_int_equal(send(fd, request, sizeof request - 1, MSG_NOSIGNAL), sizeof request - 1);
+    assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
     return fd;
 }
 
@@ -65,8 +69,7 @@ static void change(int number) {
     free(json);
 }
 
-static void watches_that_do_not_read_share_what_they_wait_for(void **state) {
-    (void)state;
+static void share(const char *request) {
     int slow[SLOW];
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
@@ -74,8 +77,8 @@ static void watches_that_do_not_read_share_what_they_wait_for(void **state) {
     if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.allocator = &memory.allocator), &server, &err))
         fail_msg("%s", ki_error_message(&err));
     for (int i = 0; i < SLOW; i++)
-        slow[i] = open_watch(4096);
-    int fast = open_watch(1 << 20);
+        slow[i] = open_watch(request, 4096);
+    int fast = open_watch(http, 1 << 20);
     for (int i = 0; i < CHANGES; i++) {
         change(i);
         read_events(fast, 1);
@@ -91,9 +94,20 @@ static void watches_that_do_not_read_share_what_they_wait_for(void **state) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
+static void watches_that_do_not_read_share_what_they_wait_for(void **state) {
+    (void)state;
+    share(http);
+}
+
+static void web_sockets_that_do_not_read_share_it_too(void **state) {
+    (void)state;
+    share(web_socket);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(watches_that_do_not_read_share_what_they_wait_for),
+        cmocka_unit_test(web_sockets_that_do_not_read_share_it_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
