@@ -13,8 +13,8 @@ bool failure_is_final(const ki_error *cause) {
     case KI_ERR_CONFIG:
         return true;
     default:
-        return cause->category == KI_CATEGORY_CREDENTIALS || cause->category == KI_CATEGORY_REQUEST ||
-               ki_error_is_foreign(cause);
+        return cause->category == KI_CATEGORY_FATAL || cause->category == KI_CATEGORY_CREDENTIALS ||
+               cause->category == KI_CATEGORY_REQUEST || ki_error_is_foreign(cause);
     }
 }
 

@@ -160,6 +160,28 @@ static void a_silent_server_is_reported(void **state) {
     }
 }
 
+static void run_in_shell(const char *line) {
+    command_start("/bin/sh", (const char *const[]){ "-c", line, "sh", KI_TEST_PROGRAM, "URL", NULL });
+}
+
+static void a_demo_that_nobody_reads_ends(void **state) {
+    (void)state;
+    run_in_shell("{ \"$1\" demo --pods 2000 --seconds 1; echo status $? >&2; } | true");
+    command_says("status 0");
+    (void)ki_process_wait(&command);
+}
+
+static void too_few_descriptors_end_get(void **state) {
+    (void)state;
+    static const char *const lines[] = { "ulimit -n 6; exec \"$1\" get pods --server \"$2\"",
+                                         "ulimit -n 8; exec \"$1\" get pods --server \"$2\"" };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        run_in_shell(lines[i]);
+        command_says("Too many open files");
+        command_ends(3);
+    }
+}
+
 static void a_token_that_the_server_sends_back_is_not_shown(void **state) {
     (void)state;
     static const char *const commands[] = { "get", "watch", "doctor" };
@@ -248,6 +270,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_is_no_api_server_is_called_that, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(watch_calls_it_that_too, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_silent_server_is_reported, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(a_demo_that_nobody_reads_ends, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(too_few_descriptors_end_get, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_token_that_the_server_sends_back_is_not_shown, command_set_up,
                                         command_tear_down),
         cmocka_unit_test_setup_teardown(get_waits_with_wait_or_timeout, command_set_up, command_tear_down),
