@@ -94,6 +94,13 @@ if(TARGET example-watch-pods)
         add_test(NAME integration/docs COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/docs.sh ${PROJECT_BINARY_DIR}
             ${CMAKE_C_COMPILER} ${flags})
         set_tests_properties(integration/docs PROPERTIES LABELS integration TIMEOUT 600)
+        # Debian's package python3-prometheus-client is for the system's Python.
+        find_program(system_python3 python3 PATHS /usr/bin NO_DEFAULT_PATH)
+        if(system_python3)
+            add_test(NAME integration/openmetrics COMMAND ${system_python3}
+                ${PROJECT_SOURCE_DIR}/tests/integration/openmetrics.py $<TARGET_FILE:print_metrics>)
+            set_tests_properties(integration/openmetrics PROPERTIES LABELS integration TIMEOUT 600 SKIP_RETURN_CODE 77)
+        endif()
     endif()
     if(NOT KI_COVERAGE AND NOT KI_SANITIZE MATCHES thread) # it builds the library itself, without them
         add_test(NAME integration/build_options COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/build_options.sh ${CMAKE_COMMAND}

@@ -20,7 +20,7 @@ function argument(text,    type, name, index_) {
         pointer("group"); pointer("version"); pointer("plural"); pointer("kind")
         return "RESOURCE(" index_ ")"
     }
-    if (type ~ /\*|handler$|condition$|transform$|function$/) return "POINTER(" pointer(name) ", \"" type "\", \"" name "\")"
+    if (type ~ /\*|handler$|condition$|transform$|function$|visitor$/) return "POINTER(" pointer(name) ", \"" type "\", \"" name "\")"
     return "0"
 }
 /^KI_API/ { text = ""; reading = 1 }

@@ -133,11 +133,6 @@ KI_API void ki_controller_stop(ki_controller *controller);
  * Ownership: borrowed from the controller. Threads: any. */
 KI_API ki_workqueue *ki_controller_queue(ki_controller *controller);
 
-/* Returns the metric number `index` of a controller, counted from 0; NULL past the last. For registration in the
- * program's metrics library, as ki_workqueue_metric_at for the controller's queue. ki_factory_metrics_text writes both.
- * Ownership: static. Threads: any. */
-KI_API const ki_metric *ki_controller_metric_at(size_t index);
-
 /* ---- watches ---- */
 
 /* The keys that a map function adds (in controller-runtime the requests of EnqueueRequestsFromMapFunc). */

@@ -27,7 +27,6 @@ typedef struct ki_factory_options {
     const char *namespace_name;    /* of informers that name none; copied; NULL: all namespaces */
     int64_t resync_ms; /* of informers that name none; 0: no resync; values from 1 to 999 are raised to 1000 */
     struct ki_transport *transport; /* for this project's tests; programs leave it NULL (libcurl) */
-    const ki_metrics *metrics;      /* the program's metrics library (metrics.h); copied; NULL: none */
     /* For tests: each informer checks every second whether the program has modified a cached object, and reports such
      * an object to the watch error handler. Cached objects must not be modified. A check reads all objects in one step
      * of the loop. The environment variable KUBE_CACHE_MUTATION_DETECTOR=true turns the check on, too. */

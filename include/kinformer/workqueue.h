@@ -86,9 +86,6 @@ typedef struct ki_workqueue_options {
      * 1000000) and KI_RATE_LIMIT_BUCKET(10, 100), as in client-go. An array with a count of 0: no delay. */
     const ki_rate_limit *rate_limits;
     size_t rate_limit_count;
-    /* The program's metrics library; copied; NULL: none. Called under no lock, on the thread that adds, takes or ends a
-     * key. */
-    const ki_metrics *metrics;
     /* For programs that take keys on the loop (ki_workqueue_get with a timeout of 0). Called on the loop when the queue
      * is no longer empty, and once after the shutdown. Must not block. NULL: not called. */
     void (*on_ready)(ki_workqueue *queue, void *user) KI_NOEXCEPT;
@@ -186,19 +183,16 @@ KI_API bool ki_workqueue_is_shut_down(const ki_workqueue *queue);
 
 /* ---- metrics ---- */
 
-/* Returns the metric number `index` of a queue, counted from 0; NULL past the last. For registration in the program's
- * metrics library. Ownership: static. */
-KI_API const ki_metric *ki_workqueue_metric_at(size_t index);
-
-/* Writes the queue's metrics as OpenMetrics text that ends with "# EOF". The names are client-go's: workqueue_depth,
+/* Calls `visit` for each sample of the queue's metrics, under controller-runtime's names: workqueue_depth,
  * workqueue_adds, workqueue_queue_duration_seconds, workqueue_work_duration_seconds, workqueue_unfinished_work_seconds,
- * workqueue_longest_running_processor_seconds, workqueue_retries. ki_factory_metrics_text includes the queues of
+ * workqueue_longest_running_processor_seconds, workqueue_retries. ki_factory_visit_metrics includes the queues of
  * controllers.
+ * Threads: any; `visit` is called on this thread, under no lock. Blocks: no. Errors: KI_ERR_INVALID. */
+KI_API KI_MUST_CHECK ki_status ki_workqueue_visit_metrics(const ki_workqueue *queue, ki_sample_visitor visit,
+                                                          void *user, ki_error *err);
+/* Writes these samples as OpenMetrics text that ends with "# EOF".
  * Ownership: the caller frees `*ret_text` with ki_metrics_text_free. Blocks: no. Errors: KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_workqueue_metrics_text(const ki_workqueue *queue, char **ret_text, ki_error *err);
-
-/* Sets the gauges in the program's metrics library (ki_workqueue_options.metrics). Does nothing without a library. */
-KI_API void ki_workqueue_update_gauges(ki_workqueue *queue);
 
 KI_END_DECLS
 

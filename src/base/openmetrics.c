@@ -1,4 +1,4 @@
-/* openmetrics.c: writes lines of OpenMetrics text; the memory of a text that the program frees. */
+/* openmetrics.c: see openmetrics.h. Each metric's lines are a buffer; the end puts them together. */
 #include "src/base/openmetrics.h"
 
 #include "src/base/memory.h"
@@ -7,19 +7,38 @@
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: doubles are exact for integers below */
 
-void ki_openmetrics_head(ki_buffer *out, const ki_metric *metric) {
-    static const char *const types[] = { "counter", "gauge", "summary" };
-    ki_buffer_printf(out, "# TYPE %s %s\n# HELP %s %s.\n", metric->name, types[metric->type], metric->name,
-                     metric->help);
+enum {
+    FAMILIES = 32 /* room for metrics at first */
+};
+
+typedef struct ki_openmetrics_family {
+    const ki_metric *metric;
+    ki_buffer lines;
+} family;
+
+/* --- a metric's lines --------------------------------------------------------------------------------------------- */
+
+static void append_head(ki_buffer *out, const ki_metric *metric) {
+    static const char *const types[] = { "counter", "gauge", "summary", "histogram" };
+    ki_buffer_printf(out, "# TYPE %s %s\n", metric->name, types[metric->type]);
+    if (metric->unit)
+        ki_buffer_printf(out, "# UNIT %s %s\n", metric->name, metric->unit);
+    ki_buffer_printf(out, "# HELP %s %s.\n", metric->name, metric->help);
 }
 
-/* Writes a number without printf's fractions, which depend on the locale. */
+/* Writes a number to nanoseconds without printf's fractions, which depend on the locale. */
 static void append_number(ki_buffer *out, double value) {
-    double whole = (double)(int64_t)(value < WHOLE_MAX ? value : 0);
-    if (value >= WHOLE_MAX || whole == value)
-        ki_buffer_printf(out, "%.0f", value);
-    else
-        ki_buffer_printf(out, "%" PRId64 ".%09" PRId64, (int64_t)whole, (int64_t)((value - whole) * 1e9));
+    if (value >= WHOLE_MAX) {
+        ki_buffer_printf(out, "%.0f\n", value);
+        return;
+    }
+    int64_t whole = (int64_t)value, nano = (int64_t)((value - (double)whole) * 1e9 + 0.5);
+    whole += nano / 1000000000;
+    nano %= 1000000000;
+    ki_buffer_printf(out, "%" PRId64, whole);
+    if (nano > 0)
+        ki_buffer_printf(out, ".%09" PRId64, nano);
+    ki_buffer_append_char(out, '\n');
 }
 
 static void append_label(ki_buffer *out, const ki_label *label) {
@@ -35,32 +54,97 @@ static void append_label(ki_buffer *out, const ki_label *label) {
     ki_buffer_append_char(out, '"');
 }
 
-void ki_openmetrics_sample(ki_buffer *out, const ki_metric *metric, const char *suffix, const ki_label *labels,
-                           size_t label_count, double value) {
-    ki_buffer_printf(out, "%s%s{", metric->name, suffix);
-    for (size_t i = 0; i < label_count; i++) {
+/* Writes one line: the metric's name and `suffix`, the labels, `le` unless it is NULL, the value. */
+static void append_line(ki_buffer *out, const ki_sample *sample, const char *suffix, const char *le, double value) {
+    ki_buffer_printf(out, "%s%s{", sample->metric->name, suffix);
+    for (size_t i = 0; i < sample->label_count; i++) {
         if (i > 0)
             ki_buffer_append_char(out, ',');
-        append_label(out, &labels[i]);
+        append_label(out, &sample->labels[i]);
     }
+    if (le)
+        ki_buffer_printf(out, ",le=\"%s\"", le);
     ki_buffer_append_string(out, "} ");
     append_number(out, value);
-    ki_buffer_append_char(out, '\n');
 }
 
-/* --- a text's memory ---------------------------------------------------------------------------------------------- */
+static void append_sample(ki_buffer *out, const ki_sample *sample) {
+    const ki_metric *metric = sample->metric;
+    if (metric->type == KI_METRIC_COUNTER || metric->type == KI_METRIC_GAUGE) {
+        append_line(out, sample, metric->type == KI_METRIC_COUNTER ? "_total" : "", NULL, sample->value);
+        return;
+    }
+    for (size_t i = 0; i < metric->bound_count; i++)
+        append_line(out, sample, "_bucket", metric->bounds[i].text, (double)sample->buckets[i]);
+    if (metric->type == KI_METRIC_HISTOGRAM)
+        append_line(out, sample, "_bucket", "+Inf", (double)sample->count);
+    append_line(out, sample, "_count", NULL, (double)sample->count);
+    append_line(out, sample, "_sum", NULL, sample->value);
+}
 
+/* --- the text ----------------------------------------------------------------------------------------------------- */
+
+/* Returns the lines of a metric, with its head at first; NULL without memory. */
+static ki_buffer *lines_of(ki_openmetrics *text, const ki_metric *metric) {
+    for (size_t i = 0; i < text->count; i++)
+        if (text->families[i].metric == metric)
+            return &text->families[i].lines;
+    if (text->count == text->room) {
+        size_t room = text->room ? 2 * text->room : FAMILIES;
+        family *families = ki_realloc_array(text->allocator, text->families, room, sizeof *families);
+        if (!families) {
+            text->failed = KI_ERR_NO_MEMORY;
+            return NULL;
+        }
+        text->families = families;
+        text->room = room;
+    }
+    family *added = &text->families[text->count++];
+    added->metric = metric;
+    ki_buffer_init(&added->lines, text->allocator, 0);
+    append_head(&added->lines, metric);
+    return &added->lines;
+}
+
+void ki_openmetrics_init(ki_openmetrics *text, const ki_allocator *allocator) {
+    *text = (ki_openmetrics){ .allocator = allocator };
+}
+
+void ki_openmetrics_add(const ki_sample *sample, void *text) {
+    ki_buffer *lines = lines_of(text, sample->metric);
+    if (lines)
+        append_sample(lines, sample);
+}
+
+/* A text and what frees it. */
 typedef struct text_block {
     ki_allocator allocator;
     char text[];
 } text_block;
 
-ki_status ki_openmetrics_copy(const ki_allocator *allocator, const ki_buffer *text, char **ret_text) {
-    text_block *block = ki_alloc(allocator, sizeof *block + text->size + 1);
+ki_status ki_openmetrics_end(ki_openmetrics *text, char **ret_text) {
+    static const char end[] = "# EOF\n";
+    size_t size = sizeof end;
+    for (size_t i = 0; i < text->count; i++) {
+        size += text->families[i].lines.size;
+        if (text->families[i].lines.failed)
+            text->failed = text->families[i].lines.failed;
+    }
+    text_block *block = text->failed ? NULL : ki_alloc(text->allocator, sizeof *block + size);
+    char *at = block ? block->text : NULL;
+    for (size_t i = 0; i < text->count; i++) {
+        ki_buffer *lines = &text->families[i].lines;
+        if (block) {
+            memcpy(at, lines->data, lines->size);
+            at += lines->size;
+        }
+        ki_buffer_free(lines);
+    }
+    ki_free(text->allocator, text->families);
     if (!block)
         return KI_ERR_NO_MEMORY;
-    block->allocator = *allocator;
-    memcpy(block->text, text->data, text->size + 1);
+    memcpy(at, end, sizeof end);
+    block->allocator = *text->allocator;
     *ret_text = block->text;
     return KI_OK;
 }

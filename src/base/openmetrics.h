@@ -1,5 +1,4 @@
-/* openmetrics.h: metrics as OpenMetrics 1.0 text, which parsers of Prometheus' text format also accept. The buffer
- * keeps failures. */
+/* openmetrics.h: writes samples as OpenMetrics 1.0 text, which parsers of Prometheus' text format also accept. */
 #ifndef KI_BASE_OPENMETRICS_H
 #define KI_BASE_OPENMETRICS_H
 
@@ -7,12 +6,19 @@
 
 #include "src/base/buffer.h"
 
-/* Writes a metric's TYPE and HELP lines. */
-void ki_openmetrics_head(ki_buffer *out, const ki_metric *metric);
-/* Writes one line: the metric's name and `suffix`, the labels, the value. */
-void ki_openmetrics_sample(ki_buffer *out, const ki_metric *metric, const char *suffix, const ki_label *labels,
-                           size_t label_count, double value);
-/* Copies a text for a caller that frees it with ki_metrics_text_free. */
-ki_status ki_openmetrics_copy(const ki_allocator *allocator, const ki_buffer *text, char **ret_text);
+/* A text in the making. Its metrics stand together, in the order of their first samples. */
+typedef struct ki_openmetrics {
+    const ki_allocator *allocator;
+    struct ki_openmetrics_family *families;
+    size_t count, room;
+    ki_status failed; /* KI_OK, KI_ERR_NO_MEMORY */
+} ki_openmetrics;
+
+void ki_openmetrics_init(ki_openmetrics *text, const ki_allocator *allocator);
+/* Adds a sample. `text` is a ki_openmetrics; a failure is kept for ki_openmetrics_end. */
+void ki_openmetrics_add(const ki_sample *sample, void *text);
+/* Ends the text, and frees everything else. The caller frees `*ret_text` with ki_metrics_text_free.
+ * Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_openmetrics_end(ki_openmetrics *text, char **ret_text);
 
 #endif

@@ -1,11 +1,8 @@
-/* metrics.h: the counters and measurements of one informer. The loop writes atomic fields and any thread reads them. Text and gauges are made on
- * request. Counters and observations go to the program's metrics library at once. */
+/* metrics.h: the counters and measurements of one informer. The loop writes atomic fields and any thread reads them. */
 #ifndef KI_CACHE_METRICS_H
 #define KI_CACHE_METRICS_H
 
-#include <kinformer/metrics.h>
-
-#include "src/base/buffer.h"
+#include "src/base/metrics.h"
 #include "src/engine/engine.h"
 
 #include <stdatomic.h>
@@ -13,7 +10,7 @@
 
 typedef struct ki_informer ki_informer;
 
-/* In the order of the table in metrics.c. */
+/* In the order of the table in metrics_visit.c. */
 typedef enum ki_metric_id {
     KI_METRIC_LISTS,
     KI_METRIC_WATCHES,
@@ -49,10 +46,7 @@ enum {
 
 typedef struct ki_metrics_record {
     /* Constant. */
-    const void *owner; /* of the callbacks */
-    bool has_library;
-    ki_metrics library;
-    ki_label labels[KI_INFORMER_LABELS + 1]; /* the last one is the metric's own; values borrowed from the informer */
+    ki_label labels[KI_INFORMER_LABELS]; /* values borrowed from the informer */
     /* Written on the loop. */
     _Atomic uint64_t counters[KI_METRIC_COUNTERS];
     _Atomic uint64_t relists[KI_RELIST_CAUSES];
@@ -66,8 +60,7 @@ typedef struct ki_metrics_record {
     _Atomic int64_t stored_at; /* the store has everything up to this time; KI_NEVER */
 } ki_metrics_record;
 
-/* `library` may be NULL. */
-void ki_metrics_init(ki_metrics_record *record, const ki_metrics *library, const void *owner);
+void ki_metrics_init(ki_metrics_record *record);
 
 /* On the loop. `record` may be NULL: counts nothing. */
 void ki_metrics_add(ki_metrics_record *record, ki_metric_id id, uint64_t by);
@@ -85,9 +78,7 @@ void ki_metrics_queue(ki_metrics_record *record, size_t depth);
 /* Returns nanoseconds since the last event, bookmark or list that is fully in the cache; KI_NEVER before the first list. Any thread. */
 int64_t ki_metrics_staleness(const ki_metrics_record *record, int64_t now);
 
-/* Writes the samples of one metric of one informer, as lines. Any thread. Errors: the buffer's. */
-ki_status ki_metrics_write(ki_informer *informer, ki_metric_id id, ki_buffer *out);
-/* Passes the gauges to the program's metrics library. */
-ki_status ki_metrics_set_gauges(ki_informer *informer, ki_error *err);
+/* Passes all samples of the informer. Any thread; the caller holds no lock. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_metrics_visit_informer(ki_informer *informer, const ki_metrics_visit *to);
 
 #endif

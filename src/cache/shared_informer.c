@@ -327,7 +327,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     informer->engine = options->engine;
     informer->owner = options->owner ? options->owner : informer;
     ki_mutation_detector_init(&informer->detector, allocator, on_mutation, informer);
-    ki_metrics_init(&informer->metrics, options->metrics, informer->owner);
+    ki_metrics_init(&informer->metrics);
     ki_informer_init_waits(informer);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
     ki_waste_init(&informer->waste, options->engine);
@@ -336,7 +336,6 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     if (status)
         goto no_resource;
     informer->options.resource = &informer->resource;
-    informer->options.metrics = NULL;
     informer->is_custom = ki_resource_is_custom(&informer->resource);
     informer->name = options->name ? options->name : informer->resource.plural;
     status = copy_texts(informer, options, err);

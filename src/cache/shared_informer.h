@@ -4,7 +4,6 @@
 #define KI_CACHE_SHARED_INFORMER_H
 
 #include <kinformer/informer.h>
-#include <kinformer/metrics.h>
 
 #include "src/cache/list_watch.h"
 #include "src/cache/store.h"
@@ -26,7 +25,6 @@ typedef struct ki_shared_informer_options {
     uint64_t seed;         /* of key hashes */
     /* What the source selects, for health and metrics. Copied. NULL: nothing. */
     const char *namespace_name, *label_selector, *field_selector;
-    const ki_metrics *metrics; /* the program's metrics library; copied; NULL: none */
     int64_t internal_error_retry_ns;
     ki_list_watch *check_source; /* a second source, for consistency checks; owned as list_watch; NULL: none */
     int64_t check_interval_ns;   /* 0: no consistency checks */

@@ -244,18 +244,16 @@ static ki_status fill(ki_controller *controller, ki_factory *factory, const ki_c
     controller->reconcile = given->reconcile;
     controller->user = given->user;
     controller->by_priority = !given->no_priority;
-    controller->library = ki_factory_metrics(factory);
     static const ki_rate_limit default_limit = KI_RATE_LIMIT_EXPONENTIAL(5, 1000000);
     const bool has_limits = given->rate_limits != NULL;
     const ki_workqueue_options queue_options =
         KI_WORKQUEUE_OPTIONS(.name = controller->name, .by_priority = controller->by_priority,
                              .rate_limits = has_limits ? given->rate_limits : &default_limit,
                              .rate_limit_count = has_limits ? given->rate_limit_count : 1,
-                             .metrics = controller->library, .on_ready = on_ready, .user = controller);
+                             .on_ready = on_ready, .user = controller);
     status = ki_workqueue_new(controller->engine, &queue_options, &controller->queue, err);
     if (status)
         return status;
-    ki_controller_init_metrics(controller);
     loop_setup setup = { .controller = controller };
     controller->elector = given->elector;
     atomic_store(&controller->leads, !given->elector);
@@ -269,7 +267,7 @@ static ki_status fill(ki_controller *controller, ki_factory *factory, const ki_c
                                             .stop = stop,
                                             .cut_off = stop,
                                             .reap = reap,
-                                            .metrics = &controller->metrics };
+                                            .visit_metrics = ki_controller_visit_metrics };
     return ki_factory_add_component(factory, &controller->component, err);
 }
 

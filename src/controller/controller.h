@@ -102,10 +102,7 @@ struct ki_controller {
     ki_elector *elector; /* NULL: always leads */
     ki_workqueue *queue;
     ki_component component;
-    ki_metric_source metrics, queue_metrics;
-    ki_metric_table queue_table;
-    const ki_metrics *library; /* NULL: none */
-    ki_reconcile *calls;       /* array of `workers` */
+    ki_reconcile *calls; /* array of `workers` */
 
     /* Any thread. */
     _Atomic bool is_stopping; /* set under `mutex` */
@@ -124,8 +121,7 @@ struct ki_controller {
     size_t live_threads;
     size_t waiting; /* threads that wait for `changed` */
     uint64_t counts[KI_COUNTS];
-    uint64_t time_count;
-    double time_sum; /* seconds */
+    ki_histogram times;
 
     /* Loop. */
     ki_source *sources;
@@ -175,7 +171,7 @@ bool ki_reconcile_any_waits(ki_controller *controller);
 void ki_reconcile_retry(ki_controller *controller);
 
 /* controller_metrics.c */
-void ki_controller_init_metrics(ki_controller *controller);
+void ki_controller_visit_metrics(const ki_component *component, const ki_metrics_visit *to);
 /* Counts a reconcile that has ended; `result` is one of reconcile_total's. */
 void ki_controller_count_end(ki_controller *controller, ki_controller_count result, bool is_terminal,
                              int64_t duration_ns);

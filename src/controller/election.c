@@ -226,7 +226,7 @@ static void on_read(ki_elector *elector, const ki_response *response) {
     }
     observe(elector, &lease);
     if (is_own(elector, &elector->lease)) {
-        ki_elector_count_slow_path(elector);
+        atomic_fetch_add(&elector->slow_paths, 1);
         send_write(elector, KI_ELECTOR_UPDATES);
     } else if (is_free(elector, KI_SECONDS(elector->lease.record.duration_s))) {
         send_write(elector, KI_ELECTOR_UPDATES);

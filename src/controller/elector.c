@@ -83,14 +83,13 @@ static ki_elector *make(ki_factory *factory, const ki_elector_options *given) {
     elector->user = given->user;
     elector->most_transitions = -1;
     ki_task_init(&elector->stop_task, engine, stop_task, elector);
-    ki_elector_init_metrics(elector);
     elector->component = (ki_component){
         .order = KI_COMPONENT_SERVICE,
         .stop_timeout_ns = given->release_on_stop ? elector->renew_ns : STOP_TIMEOUT,
         .start = ki_election_start,
         .stop = ki_election_stop,
         .cut_off = ki_election_cut_off,
-        .metrics = &elector->metrics,
+        .visit_metrics = ki_elector_visit_metrics,
     };
     return elector;
 }

@@ -43,7 +43,6 @@ struct ki_elector {
     bool is_releasing_on_stop;
     ki_elector_callbacks callbacks;
     void *user;
-    ki_metric_source metrics;
     ki_terms *terms; /* lasting: this process leads; until `renew_ns` after the last successful renewal was sent */
     /* atomic: written on the loop, read by any thread */
     _Atomic int64_t token; /* of the last term */
@@ -84,9 +83,7 @@ void ki_elector_release(ki_elector *elector);
 void ki_election_try(ki_timer *timer, void *user);
 void ki_election_expire(ki_timer *timer, void *user);
 
-/* Sets up the elector's metric source. */
-void ki_elector_init_metrics(ki_elector *elector);
-/* Counts a renewal that had to read the Lease. Loop only. */
-void ki_elector_count_slow_path(ki_elector *elector);
+/* elector_metrics.c */
+void ki_elector_visit_metrics(const ki_component *component, const ki_metrics_visit *to);
 
 #endif

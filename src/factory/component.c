@@ -2,7 +2,6 @@
 #include "src/factory/component.h"
 
 #include "src/base/error.h"
-#include "src/base/openmetrics.h"
 
 #include <string.h>
 
@@ -249,82 +248,16 @@ void ki_component_list_reap(ki_component_list *list) {
 
 /* --- metrics ---------------------------------------------------------------------------------------------------------------------- */
 
-/* A position in the walk over all components' sources. */
-typedef struct source_walk {
-    ki_component_list *list;
-    const ki_component *component;
-    const ki_metric_source *source;
-} source_walk;
-
-/* Returns the next source; NULL after the last. The list may grow meanwhile. */
-static const ki_metric_source *next_source(source_walk *walk) {
-    if (walk->source && walk->source->next) {
-        walk->source = walk->source->next;
-        return walk->source;
-    }
-    ki_mutex_lock(walk->list->mutex);
-    do
-        walk->component = walk->component ? walk->component->next : walk->list->first;
-    while (walk->component && !walk->component->metrics);
-    ki_mutex_unlock(walk->list->mutex);
-    walk->source = walk->component ? walk->component->metrics : NULL;
-    return walk->source;
-}
-
-static void begin_reading(ki_component_list *list) {
+void ki_component_list_visit_metrics(ki_component_list *list, const ki_metrics_visit *to) {
     ki_mutex_lock(list->mutex);
     list->readers++;
-    ki_mutex_unlock(list->mutex);
-}
-
-static void end_reading(ki_component_list *list) {
-    ki_mutex_lock(list->mutex);
+    for (const ki_component *component = list->first; component; component = component->next) {
+        ki_mutex_unlock(list->mutex);
+        if (component->visit_metrics)
+            component->visit_metrics(component, to);
+        ki_mutex_lock(list->mutex);
+    }
     if (--list->readers == 0)
         ki_cond_broadcast(list->changed);
     ki_mutex_unlock(list->mutex);
-}
-
-static ki_status write_metric(ki_component_list *list, const ki_metric_table *table, size_t index, ki_buffer *out) {
-    source_walk walk = { .list = list };
-    const ki_metric_source *source;
-    ki_status status = KI_OK;
-    ki_openmetrics_head(out, &table->metrics[index]);
-    while (!status && (source = next_source(&walk)))
-        if (source->table->metrics == table->metrics)
-            status = source->write(source, index, out);
-    return status ? status : out->failed;
-}
-
-/* Returns true if no source before `source` has its table. */
-static bool is_first_of_table(ki_component_list *list, const ki_metric_source *source) {
-    source_walk walk = { .list = list };
-    const ki_metric_source *at = next_source(&walk);
-    while (at && at != source && at->table->metrics != source->table->metrics)
-        at = next_source(&walk);
-    return at == source;
-}
-
-ki_status ki_component_list_write_metrics(ki_component_list *list, ki_buffer *out) {
-    source_walk walk = { .list = list };
-    const ki_metric_source *source;
-    ki_status status = KI_OK;
-    begin_reading(list);
-    while (!status && (source = next_source(&walk))) {
-        if (!is_first_of_table(list, source))
-            continue;
-        for (size_t i = 0; !status && i < source->table->count; i++)
-            status = write_metric(list, source->table, i, out);
-    }
-    end_reading(list);
-    return status;
-}
-
-void ki_component_list_set_gauges(ki_component_list *list) {
-    source_walk walk = { .list = list };
-    const ki_metric_source *source;
-    begin_reading(list);
-    while ((source = next_source(&walk)))
-        if (source->set_gauges)
-            source->set_gauges(source);
-    end_reading(list);
 }

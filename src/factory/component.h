@@ -7,9 +7,8 @@
 #define KI_FACTORY_COMPONENT_H
 
 #include <kinformer/factory.h>
-#include <kinformer/metrics.h>
 
-#include "src/base/buffer.h"
+#include "src/base/metrics.h"
 #include "src/engine/engine.h"
 
 typedef enum ki_component_order {
@@ -25,25 +24,9 @@ typedef enum ki_component_state {
     KI_COMPONENT_STOPPED
 } ki_component_state;
 
-/* Metrics that several components share. `metrics` is static, and identifies the table. */
-typedef struct ki_metric_table {
-    const ki_metric *metrics;
-    size_t count;
-} ki_metric_table;
-
-/* A source of one table's metrics. Any thread calls its functions. They do not wait for the loop. */
-typedef struct ki_metric_source {
-    struct ki_metric_source *next; /* of the same component */
-    const ki_metric_table *table;
-    /* Writes the samples of metric number `index` of the table, without its head. */
-    ki_status (*write)(const struct ki_metric_source *source, size_t index, ki_buffer *out);
-    /* Passes the gauges to the program's metrics library. NULL: no gauges. */
-    void (*set_gauges)(const struct ki_metric_source *source);
-} ki_metric_source;
-
 typedef struct ki_component_list ki_component_list;
 
-/* Embedded in the component's own struct. The loop calls all functions except those of `metrics`. */
+/* Embedded in the component's own struct. The loop calls all functions except `visit_metrics`. */
 typedef struct ki_component {
     ki_component_order order;
     const char *name; /* of its metrics: unique in its order; NULL: no metrics */
@@ -55,7 +38,8 @@ typedef struct ki_component {
     void (*cut_off)(struct ki_component *self);
     /* Frees what ki_component_leave left to the loop, if it has ended. NULL: the component never calls ki_component_leave. */
     void (*reap)(struct ki_component *self);
-    ki_metric_source *metrics;
+    /* Passes the component's samples. Any thread, also before the start. Does not wait for the loop. NULL: no metrics. */
+    void (*visit_metrics)(const struct ki_component *self, const ki_metrics_visit *to);
     /* private */
     struct ki_component *next;
     ki_component_list *list;
@@ -81,9 +65,6 @@ void ki_component_note_end(ki_component *component);
 
 /* Returns the owner of the component's callbacks (cache/callback.h): ki_factory_shutdown inside one is KI_ERR_DEADLOCK. */
 const void *ki_component_owner(const ki_component *component);
-
-/* Returns the program's metrics library; NULL: none. Borrowed. */
-const ki_metrics *ki_factory_metrics(const ki_factory *factory);
 
 /* ---- for the factory ---- */
 
@@ -115,8 +96,7 @@ void ki_component_list_stop(ki_component_list *list);  /* loop: calls `stopped` 
 void ki_component_list_cut_off(ki_component_list *list); /* loop: cuts all off, now */
 /* Waits until all left components are freed. Any thread but the loop of a threaded engine. */
 void ki_component_list_reap(ki_component_list *list);
-/* Writes the samples of all components' metrics, those of each metric together after its head; sets their gauges. Any thread. */
-ki_status ki_component_list_write_metrics(ki_component_list *list, ki_buffer *out);
-void ki_component_list_set_gauges(ki_component_list *list);
+/* Passes all components' samples, under no lock. Any thread. */
+void ki_component_list_visit_metrics(ki_component_list *list, const ki_metrics_visit *to);
 
 #endif

@@ -32,7 +32,6 @@ struct ki_factory {
     bool owns_transport;
     ki_client *client;    /* for the program's own requests */
     char *namespace_name; /* NULL: all */
-    ki_metrics metrics;   /* the program's library */
     ki_informer_maker maker;
     /* Under `mutex`. */
     ki_mutex mutex;
@@ -260,8 +259,6 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     status = ki_client_new_of(&parts, &factory->client, err);
     if (status)
         return status;
-    if (given->metrics)
-        factory->metrics = *given->metrics;
     factory->maker = (ki_informer_maker){
         .engine = factory->engine,
         .transport = factory->transport,
@@ -269,7 +266,6 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         .owner = factory,
         .namespace_name = factory->namespace_name,
         .resync_ms = given->resync_ms,
-        .metrics = given->metrics ? &factory->metrics : NULL,
         .detect_mutations = given->detect_mutations || is_true(getenv("KUBE_CACHE_MUTATION_DETECTOR")),
         .seed = setup.seed,
     };
@@ -436,10 +432,6 @@ ki_status ki_factory_add_component(ki_factory *factory, ki_component *component,
     return status;
 }
 
-const ki_metrics *ki_factory_metrics(const ki_factory *factory) {
-    return factory->maker.metrics;
-}
-
 /* --- start, run ---------------------------------------------------------------------------------------------------------------------- */
 
 /* Requests the start of all informers and components. Caller holds the mutex. */
@@ -565,18 +557,27 @@ ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_e
 
 /* --- metrics ------------------------------------------------------------------------------------------------------------------------------ */
 
-/* Writes the samples of each metric together, over all informers. */
-static ki_status write_metrics(ki_factory *factory, ki_buffer *out) {
+static ki_status visit_metrics(ki_factory *factory, const ki_metrics_visit *to) {
     ki_status status = KI_OK;
-    for (ki_metric_id id = 0; !status && id < KI_METRIC_COUNT; id++) {
-        ki_informer_entry *entry;
-        ki_openmetrics_head(out, ki_metric_at(id));
-        for (size_t i = 0; !status && (entry = entry_at(factory, i, NULL)); i++)
-            status = ki_metrics_write(entry->informer, id, out);
-    }
+    ki_informer_entry *entry;
+    for (size_t i = 0; !status && (entry = entry_at(factory, i, NULL)); i++)
+        status = ki_metrics_visit_informer(entry->informer, to);
     if (!status)
-        status = ki_component_list_write_metrics(&factory->components, out);
-    return status ? status : ki_buffer_append_string(out, "# EOF\n");
+        ki_component_list_visit_metrics(&factory->components, to);
+    return status;
+}
+
+ki_status ki_factory_visit_metrics(ki_factory *factory, ki_sample_visitor visit, void *user, ki_error *err) {
+    if (!factory || !visit)
+        return ki_error_missing(err, "ki_factory_visit_metrics");
+    if (ki_engine_check_process(factory->engine, err))
+        return KI_ERR_STATE;
+    const ki_metrics_visit to = { visit, user };
+    ki_callback callback;
+    ki_callback_enter(&callback, factory);
+    ki_status status = visit_metrics(factory, &to);
+    ki_callback_leave(&callback);
+    return status ? ki_error_no_memory(err, "visiting metrics") : KI_OK;
 }
 
 ki_status ki_factory_metrics_text(ki_factory *factory, char **ret_text, ki_error *err) {
@@ -584,28 +585,13 @@ ki_status ki_factory_metrics_text(ki_factory *factory, char **ret_text, ki_error
         return ki_error_missing(err, "ki_factory_metrics_text");
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
-    const ki_allocator *allocator = ki_engine_allocator(factory->engine);
-    ki_buffer out;
-    ki_buffer_init(&out, allocator, 0);
-    ki_status status = write_metrics(factory, &out);
-    if (!status)
-        status = ki_openmetrics_copy(allocator, &out, ret_text);
-    ki_buffer_free(&out);
-    return status ? ki_error_no_memory(err, "writing metrics") : KI_OK;
-}
-
-ki_status ki_factory_update_gauges(ki_factory *factory, ki_error *err) {
-    if (!factory)
-        return ki_error_missing(err, "ki_factory_update_gauges");
-    if (ki_engine_check_process(factory->engine, err))
-        return KI_ERR_STATE;
-    ki_status status = KI_OK;
-    ki_informer_entry *entry;
-    for (size_t i = 0; !status && (entry = entry_at(factory, i, NULL)); i++)
-        status = ki_metrics_set_gauges(entry->informer, err);
-    if (!status)
-        ki_component_list_set_gauges(&factory->components);
-    return status;
+    ki_openmetrics text;
+    ki_openmetrics_init(&text, ki_engine_allocator(factory->engine));
+    const ki_metrics_visit to = { ki_openmetrics_add, &text };
+    ki_status status = visit_metrics(factory, &to);
+    if (status)
+        text.failed = status;
+    return ki_openmetrics_end(&text, ret_text) ? ki_error_no_memory(err, "writing metrics") : KI_OK;
 }
 
 /* --- the end ----------------------------------------------------------------------------------------------------------------------------- */

@@ -142,7 +142,6 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_resource
         .namespace_name = namespace_name,
         .label_selector = options->label_selector,
         .field_selector = options->field_selector,
-        .metrics = maker->metrics,
         .internal_error_retry_ns = ki_period_ns(options->internal_error_retry_ms, 0),
         .owner = maker->owner,
         .seed = maker->seed,

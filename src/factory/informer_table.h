@@ -4,7 +4,6 @@
 #define KI_FACTORY_INFORMER_TABLE_H
 
 #include <kinformer/informer.h>
-#include <kinformer/metrics.h>
 
 #include "src/base/map.h"
 #include "src/client/throttle.h"
@@ -36,7 +35,6 @@ typedef struct ki_informer_maker {
     const void *owner;
     const char *namespace_name; /* of informers that name no namespace; NULL: all */
     int64_t resync_ms;          /* of informers without a period of their own; 0: none */
-    const ki_metrics *metrics;  /* NULL: none */
     bool detect_mutations;
     uint64_t seed;
 } ki_informer_maker;

@@ -78,7 +78,7 @@ static void wait_until(ki_workqueue *queue, ki_work_item *item, int64_t ready_at
 static void put_in_order(ki_workqueue *queue, ki_work_item *item, const addition *add, int64_t now,
                          ki_work_after *after) {
     if (add->is_delayed || add->is_rate_limited)
-        after->retries++;
+        queue->retries++;
     if (add->delay_ns <= 0) {
         ki_work_mark_dirty(queue, item, now, after);
         return;
@@ -92,8 +92,12 @@ static void put_by_priority(ki_workqueue *queue, ki_work_item *item, const addit
                             ki_work_after *after) {
     bool is_new = !item->is_dirty && !item->is_waiting;
     if (add->delay_ns > 0)
-        after->retries++;
+        queue->retries++;
     if (is_new || add->priority > item->priority) {
+        if (item->is_dirty) {
+            --*ki_work_depth_of(queue, item->priority);
+            ++*ki_work_depth_of(queue, add->priority);
+        }
         item->priority = add->priority;
         item->sequence = queue->next_sequence++;
         if (item->is_dirty && !item->is_processing)
@@ -138,7 +142,6 @@ static ki_status add_locked(ki_workqueue *queue, addition *add, uint32_t hash, i
         put_by_priority(queue, item, add, now, after);
     else
         put_in_order(queue, item, add, now, after);
-    queue->retries += after->retries;
     return KI_OK;
 }
 

@@ -1,90 +1,149 @@
-/* metrics.c: a work queue's metrics under client-go's names: as OpenMetrics text, or for the program's metrics library. */
+/* metrics.c: a work queue's metrics. The names, labels and buckets are controller-runtime's (pkg/internal/metrics): those
+ * of client-go with two more buckets, the controller and the depth of each priority. */
 #include "src/workqueue/workqueue.h"
 
 #include "src/base/error.h"
 #include "src/base/openmetrics.h"
 #include "src/workqueue/parts.h"
 
-#define NANOSECONDS_PER_SECOND 1e9
+#include <stdio.h>
+#include <string.h>
 
-static const ki_metric table[KI_WORK_METRIC_COUNT] = {
-    [KI_WORK_METRIC_DEPTH] = { "workqueue_depth",
-                               "Keys that have to be processed, also those that were added while they are processed",
-                               KI_METRIC_GAUGE, NULL },
-    [KI_WORK_METRIC_ADDS] = { "workqueue_adds", "Keys queued", KI_METRIC_COUNTER, NULL },
-    [KI_WORK_METRIC_QUEUE_DURATION] = { "workqueue_queue_duration_seconds",
-                                        "How long a key is queued before a worker takes it", KI_METRIC_SUMMARY, NULL },
-    [KI_WORK_METRIC_WORK_DURATION] = { "workqueue_work_duration_seconds", "How long processing a key takes",
-                                       KI_METRIC_SUMMARY, NULL },
-    [KI_WORK_METRIC_UNFINISHED] = { "workqueue_unfinished_work_seconds",
-                                    "Age of all keys that are being processed, added up: grows if workers are stuck",
-                                    KI_METRIC_GAUGE, NULL },
-    [KI_WORK_METRIC_LONGEST_RUNNING] = { "workqueue_longest_running_processor_seconds",
-                                         "Age of the key that has been processed for the longest time", KI_METRIC_GAUGE,
-                                         NULL },
-    [KI_WORK_METRIC_RETRIES] = { "workqueue_retries", "Keys added with a delay", KI_METRIC_COUNTER, NULL },
+/* ExponentialBuckets(10e-9, 10, 12), with Go's rounding. */
+static const ki_metric_bound bounds[] = {
+    KI_METRIC_BOUND(1e-08),
+    KI_METRIC_BOUND(1e-07),
+    KI_METRIC_BOUND(1e-06),
+    KI_METRIC_BOUND(9.999999999999999e-06),
+    KI_METRIC_BOUND(9.999999999999999e-05),
+    KI_METRIC_BOUND(0.001),
+    KI_METRIC_BOUND(0.01),
+    KI_METRIC_BOUND(0.1),
+    KI_METRIC_BOUND(1.0),
+    KI_METRIC_BOUND(10.0),
+    KI_METRIC_BOUND(100.0),
+    KI_METRIC_BOUND(1000.0),
 };
 
-const ki_metric *ki_workqueue_metric_at(size_t index) {
-    return index < KI_WORK_METRIC_COUNT ? &table[index] : NULL;
+static const ki_metric depth = {
+    .name = "workqueue_depth",
+    .help = "Keys that have to be processed, also those that were added while they are processed",
+    .type = KI_METRIC_GAUGE
+};
+static const ki_metric adds = { .name = "workqueue_adds", .help = "Keys queued", .type = KI_METRIC_COUNTER };
+static const ki_metric queue_duration = { .name = "workqueue_queue_duration_seconds",
+                                          .help = "How long a key is queued before a worker takes it",
+                                          .type = KI_METRIC_HISTOGRAM,
+                                          .unit = "seconds",
+                                          KI_METRIC_BOUNDS(bounds) };
+static const ki_metric work_duration = { .name = "workqueue_work_duration_seconds",
+                                         .help = "How long processing a key takes",
+                                         .type = KI_METRIC_HISTOGRAM,
+                                         .unit = "seconds",
+                                         KI_METRIC_BOUNDS(bounds) };
+static const ki_metric unfinished = {
+    .name = "workqueue_unfinished_work_seconds",
+    .help = "Age of all keys that are being processed, added up: grows if workers are stuck",
+    .type = KI_METRIC_GAUGE,
+    .unit = "seconds"
+};
+static const ki_metric longest = { .name = "workqueue_longest_running_processor_seconds",
+                                   .help = "Age of the key that has been processed for the longest time",
+                                   .type = KI_METRIC_GAUGE,
+                                   .unit = "seconds" };
+static const ki_metric retries = { .name = "workqueue_retries",
+                                   .help = "Keys added with a delay",
+                                   .type = KI_METRIC_COUNTER };
+
+/* --- counting (caller holds the lock) -------------------------------------------------------------------------------- */
+
+void ki_work_observe(ki_histogram *durations, int64_t duration_ns) {
+    ki_histogram_observe(durations, &work_duration, duration_ns);
 }
 
-/* Returns false for durations of a queue that does not measure them. */
-static bool is_measured(const ki_workqueue *queue, size_t index) {
-    return queue->is_measured || index == KI_WORK_METRIC_DEPTH || index == KI_WORK_METRIC_ADDS ||
-           index == KI_WORK_METRIC_RETRIES;
+size_t *ki_work_depth_of(ki_workqueue *queue, int priority) {
+    size_t at = 0;
+    while (at < queue->depth_count && at < KI_WORK_PRIORITIES && queue->depths[at].priority != priority)
+        at++;
+    if (at == queue->depth_count) {
+        queue->depths[at].priority = priority;
+        queue->depth_count++;
+    }
+    return &queue->depths[at].count;
 }
+
+/* --- samples --------------------------------------------------------------------------------------------------------- */
 
 /* All values, read under one lock. */
 typedef struct measured {
-    double values[KI_WORK_METRIC_COUNT]; /* a summary's sum */
-    double counts[KI_WORK_METRIC_COUNT]; /* of summaries only */
+    size_t depth;
+    ki_work_depth depths[KI_WORK_PRIORITIES + 1];
+    size_t depth_count;
+    uint64_t adds, retries;
+    ki_histogram queue_duration, work_duration;
+    int64_t unfinished_ns, longest_ns; /* negative if a key was taken after the clock was read */
 } measured;
 
 static measured measure(const ki_workqueue *queue) {
-    measured now_measured = { .values = { 0 } };
-    double *values = now_measured.values, *counts = now_measured.counts;
     int64_t now = ki_engine_now(queue->engine);
     ki_work_after after = { 0 };
     ki_work_lock(queue->self, &after);
     const ki_work_item *oldest = queue->processing.first;
-    /* Both terms wrap around; their difference is correct. */
-    uint64_t unfinished = (uint64_t)now * queue->processing.count - (uint64_t)queue->started_sum;
-    values[KI_WORK_METRIC_DEPTH] = (double)queue->dirty_count;
-    values[KI_WORK_METRIC_ADDS] = (double)queue->adds;
-    values[KI_WORK_METRIC_QUEUE_DURATION] = (double)queue->queue_duration.sum_ns / NANOSECONDS_PER_SECOND;
-    counts[KI_WORK_METRIC_QUEUE_DURATION] = (double)queue->queue_duration.count;
-    values[KI_WORK_METRIC_WORK_DURATION] = (double)queue->work_duration.sum_ns / NANOSECONDS_PER_SECOND;
-    counts[KI_WORK_METRIC_WORK_DURATION] = (double)queue->work_duration.count;
-    /* Negative if a key was taken after the clock was read. */
-    values[KI_WORK_METRIC_UNFINISHED] = (int64_t)unfinished > 0 ? (double)unfinished / NANOSECONDS_PER_SECOND : 0;
-    values[KI_WORK_METRIC_LONGEST_RUNNING] =
-        oldest && now > oldest->started_at ? (double)(now - oldest->started_at) / NANOSECONDS_PER_SECOND : 0;
-    values[KI_WORK_METRIC_RETRIES] = (double)queue->retries;
+    measured all = {
+        .depth = queue->dirty_count,
+        .depth_count = queue->depth_count,
+        .adds = queue->adds,
+        .retries = queue->retries,
+        .queue_duration = queue->queue_duration,
+        .work_duration = queue->work_duration,
+        /* Both terms wrap around; their difference is correct. */
+        .unfinished_ns = (int64_t)((uint64_t)now * queue->processing.count - (uint64_t)queue->started_sum),
+        .longest_ns = oldest ? now - oldest->started_at : 0,
+    };
+    memcpy(all.depths, queue->depths, sizeof all.depths);
     ki_work_unlock(queue->self, &after);
-    return now_measured;
+    return all;
 }
 
-/* --- text ------------------------------------------------------------------------------------------------------------------------ */
+static double age(int64_t ns) {
+    return ns > 0 ? (double)ns / KI_METRIC_NANOSECONDS : 0;
+}
 
-static void write_metric(const ki_workqueue *queue, const measured *from, size_t index, ki_buffer *out) {
-    const ki_metric *metric = &table[index];
-    const ki_label label = { "name", queue->name };
-    if (!is_measured(queue, index))
-        return;
-    if (metric->type == KI_METRIC_SUMMARY) {
-        ki_openmetrics_sample(out, metric, "_count", &label, 1, from->counts[index]);
-        ki_openmetrics_sample(out, metric, "_sum", &label, 1, from->values[index]);
-    } else {
-        ki_openmetrics_sample(out, metric, metric->type == KI_METRIC_COUNTER ? "_total" : "", &label, 1,
-                              from->values[index]);
+/* As in controller-runtime, a priority has a sample once it had a key. `labels` has room for one more. */
+static void pass_depths(const measured *all, const ki_metrics_visit *to, ki_label *labels, size_t count) {
+    for (size_t i = 0; i < all->depth_count; i++) {
+        char priority[16];
+        snprintf(priority, sizeof priority, "%d", all->depths[i].priority);
+        labels[count] = (ki_label){ "priority", i < KI_WORK_PRIORITIES ? priority : "exceeded_cardinality_limit" };
+        ki_metrics_pass(to, &depth, labels, count + 1, (double)all->depths[i].count);
     }
 }
 
-ki_status ki_workqueue_metrics_write(const ki_workqueue *queue, size_t index, ki_buffer *out) {
-    measured now_measured = measure(queue);
-    write_metric(queue, &now_measured, index, out);
-    return out->failed;
+void ki_workqueue_pass_metrics(const ki_workqueue *queue, const char *controller, const ki_metrics_visit *to) {
+    const measured all = measure(queue);
+    ki_label labels[3] = { { "name", queue->name }, { "controller", controller } };
+    size_t count = controller ? 2 : 1;
+    if (queue->by_priority)
+        pass_depths(&all, to, labels, count);
+    else
+        ki_metrics_pass(to, &depth, labels, count, (double)all.depth);
+    ki_metrics_pass(to, &adds, labels, count, (double)all.adds);
+    if (queue->is_measured) {
+        ki_metrics_pass_histogram(to, &queue_duration, labels, count, &all.queue_duration);
+        ki_metrics_pass_histogram(to, &work_duration, labels, count, &all.work_duration);
+        ki_metrics_pass(to, &unfinished, labels, count, age(all.unfinished_ns));
+        ki_metrics_pass(to, &longest, labels, count, age(all.longest_ns));
+    }
+    ki_metrics_pass(to, &retries, labels, count, (double)all.retries);
+}
+
+ki_status ki_workqueue_visit_metrics(const ki_workqueue *queue, ki_sample_visitor visit, void *user, ki_error *err) {
+    if (!queue || !visit)
+        return ki_error_missing(err, "ki_workqueue_visit_metrics");
+    if (ki_engine_check_process(queue->engine, err))
+        return KI_ERR_STATE;
+    ki_workqueue_pass_metrics(queue, NULL, &(ki_metrics_visit){ visit, user });
+    return KI_OK;
 }
 
 ki_status ki_workqueue_metrics_text(const ki_workqueue *queue, char **ret_text, ki_error *err) {
@@ -92,44 +151,8 @@ ki_status ki_workqueue_metrics_text(const ki_workqueue *queue, char **ret_text, 
         return ki_error_missing(err, "ki_workqueue_metrics_text");
     if (ki_engine_check_process(queue->engine, err))
         return KI_ERR_STATE;
-    measured now_measured = measure(queue);
-    ki_buffer out;
-    ki_buffer_init(&out, queue->allocator, 0);
-    for (size_t i = 0; i < KI_WORK_METRIC_COUNT; i++) {
-        ki_openmetrics_head(&out, &table[i]);
-        write_metric(queue, &now_measured, i, &out);
-    }
-    ki_buffer_append_string(&out, "# EOF\n");
-    ki_status status = out.failed;
-    if (!status)
-        status = ki_openmetrics_copy(queue->allocator, &out, ret_text);
-    ki_buffer_free(&out);
-    return status ? ki_error_no_memory(err, "writing metrics") : KI_OK;
-}
-
-/* --- the program's metrics library ------------------------------------------------------------------------------------------------- */
-
-void ki_workqueue_update_gauges(ki_workqueue *queue) {
-    if (!queue->has_library || !queue->library.gauge_set || ki_engine_is_forked(queue->engine))
-        return;
-    measured now_measured = measure(queue);
-    const ki_label label = { "name", queue->name };
-    for (size_t i = 0; i < KI_WORK_METRIC_COUNT; i++)
-        if (table[i].type == KI_METRIC_GAUGE)
-            queue->library.gauge_set(&table[i], &label, 1, now_measured.values[i], queue->library.user);
-}
-
-void ki_work_report_to_library(const ki_workqueue *queue, const ki_work_after *after) {
-    const ki_metrics *library = &queue->library;
-    const ki_label label = { "name", queue->name };
-    if (library->counter_add && after->adds)
-        library->counter_add(&table[KI_WORK_METRIC_ADDS], &label, 1, after->adds, library->user);
-    if (library->counter_add && after->retries)
-        library->counter_add(&table[KI_WORK_METRIC_RETRIES], &label, 1, after->retries, library->user);
-    if (library->observe && after->has_queue_duration)
-        library->observe(&table[KI_WORK_METRIC_QUEUE_DURATION], &label, 1,
-                         (double)after->queue_duration / NANOSECONDS_PER_SECOND, library->user);
-    if (library->observe && after->has_work_duration)
-        library->observe(&table[KI_WORK_METRIC_WORK_DURATION], &label, 1,
-                         (double)after->work_duration / NANOSECONDS_PER_SECOND, library->user);
+    ki_openmetrics text;
+    ki_openmetrics_init(&text, queue->allocator);
+    ki_workqueue_pass_metrics(queue, NULL, &(ki_metrics_visit){ ki_openmetrics_add, &text });
+    return ki_openmetrics_end(&text, ret_text) ? ki_error_no_memory(err, "writing metrics") : KI_OK;
 }

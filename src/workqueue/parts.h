@@ -4,6 +4,7 @@
 
 #include <kinformer/workqueue.h>
 
+#include "src/base/metrics.h"
 #include "src/engine/engine.h"
 #include "src/engine/thread.h"
 #include "src/workqueue/inbox.h"
@@ -16,25 +17,15 @@
 #define KI_WORK_NEVER INT64_MAX
 
 enum {
-    KI_WORK_TAKEN = 64 /* size of `taken`; a power of two */
+    KI_WORK_TAKEN = 64,     /* size of `taken`; a power of two */
+    KI_WORK_PRIORITIES = 25 /* as in controller-runtime: priorities whose depths are counted one by one */
 };
 
-/* Indexes of the table in metrics.c. */
-typedef enum ki_work_metric {
-    KI_WORK_METRIC_DEPTH,
-    KI_WORK_METRIC_ADDS,
-    KI_WORK_METRIC_QUEUE_DURATION,
-    KI_WORK_METRIC_WORK_DURATION,
-    KI_WORK_METRIC_UNFINISHED,
-    KI_WORK_METRIC_LONGEST_RUNNING,
-    KI_WORK_METRIC_RETRIES,
-    KI_WORK_METRIC_COUNT
-} ki_work_metric;
-
-typedef struct ki_work_summary {
-    uint64_t count;
-    uint64_t sum_ns;
-} ki_work_summary;
+/* The queued keys of one priority. */
+typedef struct ki_work_depth {
+    int priority;
+    size_t count;
+} ki_work_depth;
 
 typedef struct ki_work_list {
     ki_work_item *first, *last;
@@ -49,10 +40,8 @@ struct ki_workqueue {
     char *name;
     size_t key_size; /* 0: strings */
     bool by_priority;
-    bool is_measured; /* durations are measured: the queue has a name or a metrics library */
+    bool is_measured; /* durations are measured: the queue has a name */
     bool has_inbox;
-    bool has_library;
-    ki_metrics library;
     void (*on_ready)(ki_workqueue *queue, void *user);
     void (*on_drained)(ki_workqueue *queue, void *user);
     void *user;
@@ -91,8 +80,11 @@ struct ki_workqueue {
     uint64_t shutdowns; /* calls of ki_workqueue_shut_down; each ends all drains */
 
     uint64_t adds, retries;
-    ki_work_summary queue_duration, work_duration;
+    ki_histogram queue_duration, work_duration;
     int64_t started_sum; /* sum of started_at of all keys being processed; wraps around */
+    /* With by_priority: `dirty_count` by priority. Priorities that once had a key stay; the last place has all that came too late for a place. */
+    ki_work_depth depths[KI_WORK_PRIORITIES + 1];
+    size_t depth_count;
 };
 
 /* Actions of a function that follow the unlock. Zero at first. */
@@ -101,10 +93,6 @@ typedef struct ki_work_after {
     bool wake_drained;
     bool post_task;
     ki_work_item *freed; /* linked by `chain` */
-    /* For the program's metrics library. */
-    unsigned adds, retries;
-    bool has_queue_duration, has_work_duration;
-    int64_t queue_duration, work_duration;
 } ki_work_after;
 
 /* Returns the engine's time if the queue is measured; else 0, since the clock costs as much as the rest of the operation. */
@@ -151,7 +139,11 @@ void ki_work_on_timer(ki_timer *timer, void *user);
 /* Returns the time `timeout_ms` from now on CLOCK_MONOTONIC; INT64_MAX if `timeout_ms` is negative. */
 int64_t ki_work_deadline(int64_t timeout_ms);
 
-/* Reports to the program's metrics library. Called without the lock. */
-void ki_work_report_to_library(const ki_workqueue *queue, const ki_work_after *after);
+/* metrics.c. The caller holds the lock. */
+
+/* Adds a duration to `queue_duration` or `work_duration`. */
+void ki_work_observe(ki_histogram *durations, int64_t duration_ns);
+/* Returns the place of `depths` that counts the keys of a priority. */
+size_t *ki_work_depth_of(ki_workqueue *queue, int priority);
 
 #endif

@@ -9,19 +9,19 @@ enum {
 };
 
 /* Hands out a popped item. The caller holds the lock. */
-static void take(ki_workqueue *queue, ki_work_item *item, int64_t now, ki_work_after *after) {
+static void take(ki_workqueue *queue, ki_work_item *item, int64_t now) {
     item->is_dirty = false;
     queue->dirty_count--;
+    if (queue->by_priority)
+        --*ki_work_depth_of(queue, item->priority);
     item->is_processing = true;
     item->taken_priority = item->priority;
     item->started_at = now;
     queue->started_sum = (int64_t)((uint64_t)queue->started_sum + (uint64_t)now);
     ki_work_list_append(&queue->processing, item);
     ki_work_note_taken(queue, item);
-    after->has_queue_duration = true;
-    after->queue_duration = now > item->added_at ? now - item->added_at : 0;
-    queue->queue_duration.count++;
-    queue->queue_duration.sum_ns += (uint64_t)after->queue_duration;
+    if (queue->is_measured)
+        ki_work_observe(&queue->queue_duration, now - item->added_at);
     ki_work_trim(queue);
 }
 
@@ -99,7 +99,7 @@ const void *ki_workqueue_get(ki_workqueue *queue, int64_t timeout_ms, ki_error *
     }
     ki_work_item *item = status ? NULL : ki_work_pop_ready(queue);
     if (item)
-        take(queue, item, now, &after);
+        take(queue, item, now);
     else if (!status)
         status = KI_ERR_CLOSED;
     ki_work_unlock(queue, &after);
@@ -126,10 +126,8 @@ ki_status ki_workqueue_done(ki_workqueue *queue, const void *key) {
     ki_work_list_remove(&queue->processing, item);
     ki_work_note_done(queue, item);
     queue->started_sum = (int64_t)((uint64_t)queue->started_sum - (uint64_t)item->started_at);
-    after.has_work_duration = true;
-    after.work_duration = now > item->started_at ? now - item->started_at : 0;
-    queue->work_duration.count++;
-    queue->work_duration.sum_ns += (uint64_t)after.work_duration;
+    if (queue->is_measured)
+        ki_work_observe(&queue->work_duration, now - item->started_at);
     if (item->is_dirty)
         ki_work_push_ready(queue, item, &after);
     else

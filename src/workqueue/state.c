@@ -59,8 +59,6 @@ void ki_work_unlock(ki_workqueue *queue, ki_work_after *after) {
         ki_cond_broadcast(&queue->drained_cond);
     if (after->post_task)
         ki_task_post(&queue->task);
-    if (queue->has_library)
-        ki_work_report_to_library(queue, after);
     while (after->freed) {
         ki_work_item *item = after->freed;
         after->freed = item->chain;
@@ -148,7 +146,8 @@ void ki_work_mark_dirty(ki_workqueue *queue, ki_work_item *item, int64_t now, ki
     item->added_at = now;
     queue->dirty_count++;
     queue->adds++;
-    after->adds++;
+    if (queue->by_priority)
+        ++*ki_work_depth_of(queue, item->priority);
     if (!item->is_processing)
         ki_work_push_ready(queue, item, after);
 }

@@ -59,16 +59,13 @@ static ki_status read_options(ki_workqueue *queue, const ki_workqueue_options *g
         return ki_error_set(err, KI_ERR_INVALID, "a work queue whose name is not UTF-8");
     queue->key_size = given->key_size;
     queue->by_priority = given->by_priority;
-    queue->has_library = given->metrics != NULL;
-    if (given->metrics)
-        queue->library = *given->metrics;
-    queue->is_measured = given->metrics || (given->name && given->name[0]);
+    queue->is_measured = given->name && given->name[0];
     queue->on_ready = given->on_ready;
     queue->on_drained = given->on_drained;
     queue->user = given->user;
-    /* The inbox bypasses the lock. by_priority must reserve room in the heap; on_ready and metrics are reported at the
-     * time of the add. Both need the lock. */
-    queue->has_inbox = !given->by_priority && !given->on_ready && !given->metrics;
+    /* The inbox bypasses the lock. by_priority must reserve room in the heap, and on_ready is reported at the time of
+     * the add: both need the lock. */
+    queue->has_inbox = !given->by_priority && !given->on_ready;
     queue->name = ki_strdup(queue->allocator, given->name ? given->name : "");
     if (!queue->name)
         return ki_error_no_memory(err, "making a work queue");

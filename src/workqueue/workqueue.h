@@ -4,10 +4,10 @@
 
 #include <kinformer/workqueue.h>
 
-#include "src/base/buffer.h"
+#include "src/base/metrics.h"
 
-/* Writes the samples, without the head, of the metric that ki_workqueue_metric_at(index) returns. For texts of several
- * queues, in which one metric's samples stand together. Any thread. Errors: the buffer's. */
-ki_status ki_workqueue_metrics_write(const ki_workqueue *queue, size_t index, ki_buffer *out);
+/* Passes the queue's samples, under no lock. `controller` is the name of the controller that the queue belongs to;
+ * NULL: none. Any thread. */
+void ki_workqueue_pass_metrics(const ki_workqueue *queue, const char *controller, const ki_metrics_visit *to);
 
 #endif

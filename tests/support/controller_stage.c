@@ -28,20 +28,19 @@ static void note_line(ki_log_level level, const char *component, const char *mes
         snprintf(s->logged + used, sizeof s->logged - used, "%s\n", message);
 }
 
-static bool connect_stage(controller_stage *s, const ki_metrics *metrics) {
+static bool connect_stage(controller_stage *s) {
     const kt_cluster_options options = { .seed = 1, .start_ms = start_ms };
     const ki_informer_options plain = KI_INFORMER_OPTIONS(.no_streaming_list = true);
     ki_engine *engine = s->engine.engine;
     assert_int_equal(kt_cluster_new(&ki_allocator_default, &options, &s->cluster, NULL), KI_OK);
     return !kt_memory_adapter_new(engine, s->cluster, start_ms, &s->adapter, NULL) &&
            !kt_memory_transport_new(engine, kt_memory_adapter_server(s->adapter), &s->transport, NULL) &&
-           !ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = engine, .transport = s->transport, .metrics = metrics),
-                           &s->factory, NULL) &&
+           !ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = engine, .transport = s->transport), &s->factory, NULL) &&
            !ki_factory_informer(s->factory, KI_CONFIGMAPS, &plain, &s->configmaps, NULL) &&
            !ki_factory_informer(s->factory, KI_SECRETS, &plain, &s->secrets, NULL);
 }
 
-bool stage_open(controller_stage *s, const ki_allocator *allocator, const ki_metrics *metrics) {
+bool stage_open(controller_stage *s, const ki_allocator *allocator) {
     memset(s, 0, sizeof *s);
     s->engine.now = KI_SECONDS(1000);
     const ki_clock clock = { .now = clock_now, .user = &s->engine };
@@ -49,14 +48,14 @@ bool stage_open(controller_stage *s, const ki_allocator *allocator, const ki_met
     if (ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator, .clock = &clock, .log = &log, .seed = 1),
                       &s->engine.engine, NULL))
         return false;
-    return connect_stage(s, metrics);
+    return connect_stage(s);
 }
 
 void stage_open_threaded(controller_stage *s, const ki_allocator *allocator) {
     memset(s, 0, sizeof *s);
     s->is_threaded = true;
     assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator), &s->engine.engine, NULL), KI_OK);
-    assert_true(connect_stage(s, NULL));
+    assert_true(connect_stage(s));
 }
 
 static void free_transport(void *user) {
@@ -269,7 +268,7 @@ controller_stage stage;
 
 int stage_set_up(void **state) {
     (void)state;
-    return !stage_open(&stage, NULL, NULL);
+    return !stage_open(&stage, NULL);
 }
 
 int stage_tear_down(void **state) {

@@ -44,7 +44,7 @@ void stage_run(ki_controller_options options);
 void stage_add(const char *key);
 
 /* `allocator` is the engine's; NULL: malloc. Returns false without memory; then only stage_close can follow. */
-bool stage_open(controller_stage *s, const ki_allocator *allocator, const ki_metrics *metrics);
+bool stage_open(controller_stage *s, const ki_allocator *allocator);
 void stage_open_threaded(controller_stage *s, const ki_allocator *allocator);
 /* Frees everything, also the controller if the test has not freed it. */
 void stage_close(controller_stage *s);

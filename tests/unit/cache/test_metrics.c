@@ -29,10 +29,10 @@ typedef struct inside {
     ki_status status;
 } inside;
 
-static void check_labels(const ki_metric *metric, const ki_label *labels, size_t count, void *user) {
+static void check_labels(const ki_sample *sample, void *user) {
     inside *self = user;
-    assert_int_equal(count, KI_INFORMER_LABELS + (metric->label ? 1 : 0));
-    assert_string_equal(labels[2].name, "resource");
+    assert_true(sample->label_count == KI_INFORMER_LABELS || sample->label_count == KI_INFORMER_LABELS + 1);
+    assert_string_equal(sample->labels[2].name, "resource");
     if (self->factory)
         self->status = ki_factory_wait_for_sync(self->factory, 0, NULL);
 }
@@ -43,30 +43,36 @@ static inside no_factory;
 static metrics_library library;
 
 static void open_measured(stage *s, const ki_resource *resource, const char *namespace_name, bool streams) {
-    library = (metrics_library){ .on_note = check_labels, .user = &no_factory };
-    const ki_metrics metrics = metrics_library_functions(&library);
-    const ki_shared_informer_options options = {
-        .resource = resource, .no_streaming_list = !streams, .namespace_name = namespace_name, .metrics = &metrics
-    };
+    library = (metrics_library){ .common_labels = KI_INFORMER_LABELS, .on_sample = check_labels, .user = &no_factory };
+    const ki_shared_informer_options options = { .resource = resource,
+                                                 .no_streaming_list = !streams,
+                                                 .namespace_name = namespace_name };
     assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
     start_stage(s);
+}
+
+/* Collects the samples and asserts the notes. */
+static void expect_samples(const stage *s, const char *notes) {
+    assert_int_equal(ki_metrics_visit_informer(s->informer, &(ki_metrics_visit){ metrics_library_visit, &library }),
+                     KI_OK);
+    metrics_library_expect(&library, notes);
 }
 
 static void a_list_and_a_watch_are_counted_as_client_go_does(void **state) {
     (void)state;
     stage s;
     open_measured(&s, &configmaps, NULL, false);
-    metrics_library_expect(&library, "reflector_lists+1");
+    expect_samples(&s, "reflector_lists+1");
     play_each(&s, "item default/a 5\nwait 1500\npage 10 t\nitem default/b 6\npage 10 -");
-    metrics_library_expect(&library, "reflector_items_per_list~2 reflector_list_duration_seconds~1.5");
+    expect_samples(&s, "reflector_list_duration_seconds~1.5 reflector_items_per_list~2");
     play_each(&s, "open");
-    metrics_library_expect(&library, "reflector_watches+1");
+    expect_samples(&s, "reflector_watches+1");
     play_each(&s, "add default/c 11\nbookmark 12\nwait 2000\nclose");
-    metrics_library_expect(&library, "reflector_watch_duration_seconds~2 reflector_items_per_watch~2");
+    expect_samples(&s, "reflector_watch_duration_seconds~2 reflector_items_per_watch~2");
     play_each(&s, "open\nclose");
-    metrics_library_expect(&library,
-                           "reflector_watches+1 reflector_watch_duration_seconds~0 reflector_items_per_watch~0 "
-                           "reflector_short_watches+1 informer_relists/protocol violation+1 informer_failures+1");
+    expect_samples(
+        &s, "reflector_watches+1 reflector_short_watches+1 informer_failures+1 "
+            "informer_relists/protocol violation+1 reflector_watch_duration_seconds~0 reflector_items_per_watch~0");
     close_stage(&s);
 }
 
@@ -74,14 +80,12 @@ static void a_streaming_list_is_a_list_and_then_a_watch(void **state) {
     (void)state;
     stage s;
     open_measured(&s, &configmaps, NULL, true);
-    metrics_library_expect(&library, "reflector_lists+1");
+    expect_samples(&s, "reflector_lists+1");
     play_each(&s, "open\nadd default/a 5\nadd default/b 6\nwait 3000\ninitial-end 10");
-    metrics_library_expect(&library,
-                           "reflector_items_per_list~2 reflector_list_duration_seconds~3 reflector_watches+1");
+    expect_samples(&s, "reflector_watches+1 reflector_list_duration_seconds~3 reflector_items_per_list~2");
     play_each(&s, "mod default/a 11\nwait 1000\nerror 410");
-    metrics_library_expect(&library,
-                           "reflector_watch_duration_seconds~1 reflector_items_per_watch~1 informer_relists/expired+1 "
-                           "informer_failures+1");
+    expect_samples(&s, "informer_failures+1 informer_relists/expired+1 reflector_watch_duration_seconds~1 "
+                       "reflector_items_per_watch~1");
     close_stage(&s);
 }
 
@@ -130,23 +134,22 @@ static void objects_skipped_and_index_errors_are_counted(void **state) {
 static void bytes_held_are_those_of_the_objects_in_the_store(void **state) {
     (void)state;
     stage s;
-    double value;
+    char notes[512];
     open_measured(&s, &configmaps, NULL, false);
     play_each(&s, "item default/a 5\nitem default/b 6\npage 10 -\nopen\nmod default/a 1100\ndel default/b 1101");
     ki_object *a = ki_informer_get(s.informer, "default/a");
     size_t memory = ki_object_memory(a);
     ki_object_unref(a);
-    library.notes[0] = '\0';
-    assert_int_equal(ki_metrics_set_gauges(s.informer, NULL), KI_OK);
-    const char *at = strstr(library.notes, "informer_object_bytes=");
-    assert_non_null(at);
-    value = strtod(strchr(at, '=') + 1, NULL);
-    assert_int_equal((size_t)value, memory);
+    library.has_gauges = true;
+    snprintf(notes, sizeof notes,
+             "reflector_lists+1 reflector_watches+1 reflector_list_duration_seconds~0 reflector_items_per_list~2 "
+             "reflector_last_resource_version=1101 informer_objects=1 informer_object_bytes=%zu "
+             "informer_queue_depth=0 informer_synced=1 informer_staleness_seconds=0",
+             memory);
+    expect_samples(&s, notes);
     play_each(&s, "del default/a 1102");
-    library.notes[0] = '\0';
-    assert_int_equal(ki_metrics_set_gauges(s.informer, NULL), KI_OK);
-    metrics_library_expect(&library, "reflector_last_resource_version=1102 informer_objects=0 informer_object_bytes=0 "
-                                     "informer_queue_depth=0 informer_synced=1 informer_staleness_seconds=0");
+    expect_samples(&s, "reflector_last_resource_version=1102 informer_objects=0 informer_object_bytes=0 "
+                       "informer_queue_depth=0 informer_synced=1 informer_staleness_seconds=0");
     close_stage(&s);
 }
 
@@ -321,7 +324,7 @@ static void take_name(reader *r, char *to, size_t size) {
 }
 
 static void take_family(reader *r) {
-    char line[256];
+    char line[256], unit[32];
     take(r, "# TYPE ");
     take_name(r, r->family, sizeof r->family);
     take(r, " ");
@@ -331,6 +334,14 @@ static void take_family(reader *r) {
     need(r, !strstr(r->families, line), "a family once");
     strncat(r->families, line, sizeof r->families - strlen(r->families) - 1);
     need(r, !strstr(r->family, "_total"), "a counter's family has no _total");
+    if (strncmp(r->at, "\n# UNIT ", 8) == 0) {
+        take(r, "\n# UNIT ");
+        take(r, r->family);
+        take(r, " ");
+        take_name(r, unit, sizeof unit);
+        const char *end = strstr(r->family, unit);
+        need(r, end && end[-1] == '_' && !end[strlen(unit)], "a name that ends with its unit");
+    }
     take(r, "\n# HELP ");
     take(r, r->family);
     take(r, " ");
@@ -434,13 +445,12 @@ static ki_status open_host(host *h, const ki_allocator *allocator) {
     if (!test_engine_open(&h->engine, allocator, 1))
         return KI_ERR_NO_MEMORY;
     const kt_memory_server server = { serve, abandoned, &h->exact };
-    h->library = (metrics_library){ .on_note = check_labels, .user = &h->inside };
-    const ki_metrics metrics = metrics_library_functions(&h->library);
+    h->library =
+        (metrics_library){ .common_labels = KI_INFORMER_LABELS, .on_sample = check_labels, .user = &h->inside };
     ki_status status = kt_memory_transport_new(h->engine.engine, &server, &h->transport, NULL);
     if (!status)
-        status = ki_factory_new(
-            NULL, &KI_FACTORY_OPTIONS(.engine = h->engine.engine, .transport = h->transport, .metrics = &metrics),
-            &h->factory, NULL);
+        status = ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = h->engine.engine, .transport = h->transport),
+                                &h->factory, NULL);
     return status;
 }
 
@@ -502,7 +512,6 @@ static void the_text_is_strict_and_complete(void **state) {
             fail_msg("no %s in\n%s", lines[i], text);
     ki_metrics_text_free(text);
     ki_metrics_text_free(NULL);
-    assert_null(ki_metric_at(KI_METRIC_COUNT));
     close_host(&h);
 }
 
@@ -511,13 +520,12 @@ static void the_metrics_library_is_called_from_within_a_callback(void **state) {
     host h;
     assert_int_equal(open_host(&h, NULL), KI_OK);
     h.inside.factory = h.factory;
+    h.library.has_gauges = true;
     assert_int_equal(add_informers(&h), KI_OK);
     assert_true(test_engine_advance(&h.engine, 0));
-    assert_non_null(strstr(h.library.notes, "reflector_lists+1"));
+    assert_int_equal(ki_factory_visit_metrics(h.factory, metrics_library_visit, &h.library, NULL), KI_OK);
     assert_int_equal(h.inside.status, KI_ERR_DEADLOCK);
-    h.inside.factory = NULL;
-    h.library.notes[0] = '\0';
-    assert_int_equal(ki_factory_update_gauges(h.factory, NULL), KI_OK);
+    assert_non_null(strstr(h.library.notes, "reflector_lists+1"));
     assert_non_null(strstr(h.library.notes, "informer_pending_notifications/same=0"));
     assert_non_null(strstr(h.library.notes, "informer_objects=1"));
     close_host(&h);
@@ -593,7 +601,7 @@ static void lack_of_memory_is_an_error(void **state) {
             status = ki_factory_metrics_text(h.factory, &text, NULL);
             assert_true(status ? text == NULL : text != NULL);
             ki_metrics_text_free(text);
-            status = ki_factory_update_gauges(h.factory, NULL);
+            status = ki_factory_visit_metrics(h.factory, metrics_library_visit, &h.library, NULL);
         }
         assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
         if (h.factory)

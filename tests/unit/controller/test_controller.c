@@ -2,6 +2,7 @@
 #include "src/base/error.h"
 #include "src/controller/controller.h"
 #include "tests/support/controller_stage.h"
+#include "tests/support/metrics_library.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +54,7 @@ static void an_elector_of_another_engine_is_rejected(void **state) {
     (void)state;
     static controller_stage other;
     ki_elector *elector = NULL;
-    assert_true(stage_open(&other, NULL, NULL));
+    assert_true(stage_open(&other, NULL));
     assert_int_equal(
         ki_elector_new(other.factory, &KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "lock"), &elector, NULL),
         KI_OK);
@@ -98,7 +99,7 @@ static void a_watch_that_cannot_be_is_rejected(void **state) {
     assert_int_equal(ki_controller_watch(stage.controller, NULL, NULL, NULL), KI_ERR_INVALID);
 
     controller_stage other;
-    assert_true(stage_open(&other, NULL, NULL));
+    assert_true(stage_open(&other, NULL));
     assert_int_equal(ki_controller_watch(stage.controller, other.secrets, NULL, NULL), KI_ERR_INVALID);
     stage_close(&other);
 
@@ -227,7 +228,7 @@ static void a_result_says_when_a_key_is_processed_again(void **state) {
     stage_tear_down(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char sample[128];
-        assert_true(stage_open(&stage, NULL, NULL));
+        assert_true(stage_open(&stage, NULL));
         stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
         stage.script = cases[i].script;
         stage.requeue_after = cases[i].after;
@@ -244,7 +245,7 @@ static void a_result_says_when_a_key_is_processed_again(void **state) {
         assert_int_equal((int)stage_metric(&stage, sample), cases[i].times);
         stage_close(&stage);
     }
-    assert_true(stage_open(&stage, NULL, NULL));
+    assert_true(stage_open(&stage, NULL));
 }
 
 static ki_status call_twice(ki_reconcile *call, const char *key, void *user, ki_error *err) {
@@ -270,7 +271,7 @@ static void the_last_of_two_requeues_counts(void **state) {
     } cases[] = { { "ra", 1000 }, { "ar", 5 } };
     stage_tear_down(NULL);
     for (size_t i = 0; i < 2; i++) {
-        assert_true(stage_open(&stage, NULL, NULL));
+        assert_true(stage_open(&stage, NULL));
         char order[4];
         snprintf(order, sizeof order, "%s", cases[i].order);
         stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = call_twice, .user = order));
@@ -282,7 +283,7 @@ static void the_last_of_two_requeues_counts(void **state) {
         stage_expect(&stage, "0123 k");
         stage_close(&stage);
     }
-    assert_true(stage_open(&stage, NULL, NULL));
+    assert_true(stage_open(&stage, NULL));
 }
 
 static ki_status fail_without_words(ki_reconcile *call, const char *key, void *user, ki_error *err) {
@@ -368,7 +369,7 @@ static void changes_come_before_what_was_there(void **state) {
     (void)state;
     stage_tear_down(NULL);
     for (int no_priority = 0; no_priority < 2; no_priority++) {
-        assert_true(stage_open(&stage, NULL, NULL));
+        assert_true(stage_open(&stage, NULL));
         stage_put(&stage, KI_CONFIGMAPS, "default/old", "");
         stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .no_priority = no_priority != 0));
         stage_expect(&stage, "default/old");
@@ -386,7 +387,7 @@ static void changes_come_before_what_was_there(void **state) {
         stage_expect(&stage, no_priority ? "low default/new" : "default/new low");
         stage_close(&stage);
     }
-    assert_true(stage_open(&stage, NULL, NULL));
+    assert_true(stage_open(&stage, NULL));
 }
 
 static int priorities[8];
@@ -403,7 +404,7 @@ static void a_key_keeps_its_priority_when_it_is_processed_again(void **state) {
     static const char *const scripts[] = { "f", "r", "a", "F" };
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         stage_tear_down(NULL);
-        assert_true(stage_open(&stage, NULL, NULL));
+        assert_true(stage_open(&stage, NULL));
         priority_count = 0;
         stage.script = scripts[i];
         stage.requeue_after = 5;
@@ -434,7 +435,7 @@ static void a_deferred_key_is_processed_until_it_is_finished(void **state) {
     assert_int_equal((int)stage_metric(&stage, "controller_runtime_active_workers{controller=\"c\"}"), 1);
     assert_false(ki_reconcile_is_cancelled(stage.deferred[0]));
     stage.engine.now += KI_SECONDS(3);
-    assert_true(stage_metric(&stage, "workqueue_longest_running_processor_seconds{name=\"c\"}") >= 3);
+    assert_true(stage_metric(&stage, "workqueue_longest_running_processor_seconds{name=\"c\"") >= 3);
     ki_reconcile_finish(stage.deferred[0], NULL);
     stage_settle(&stage);
     stage_expect(&stage, "k");
@@ -474,7 +475,7 @@ static void a_deferred_reconcile_ends_as_it_is_finished(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage_tear_down(NULL);
-        assert_true(stage_open(&stage, NULL, NULL));
+        assert_true(stage_open(&stage, NULL));
         stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
         stage.script = "d";
         stage_add("k");
@@ -528,65 +529,66 @@ static void the_factory_s_text_has_all_controllers_metrics_together(void **state
                                    "controller_runtime_max_concurrent_reconciles{controller=\"one\"} 3\n"
                                    "controller_runtime_max_concurrent_reconciles{controller=\"two\"} 1\n";
     assert_non_null(strstr(text, expected));
-    assert_non_null(strstr(text, "\nworkqueue_depth{name=\"one\"} 0\nworkqueue_depth{name=\"two\"} 0\n"));
-    for (size_t i = 0; ki_controller_metric_at(i); i++) {
-        char head[128];
-        snprintf(head, sizeof head, "# TYPE %s ", ki_controller_metric_at(i)->name);
-        const char *first = strstr(text, head);
-        assert_non_null(first);
-        assert_null(strstr(first + 1, head));
-    }
+    assert_non_null(strstr(text, "\nworkqueue_adds_total{name=\"one\",controller=\"one\"} 0\n"
+                                 "workqueue_adds_total{name=\"two\",controller=\"two\"} 0\n"));
     const char *end = strstr(text, "# EOF\n");
     assert_non_null(end);
     assert_string_equal(end, "# EOF\n");
     ki_metrics_text_free(text);
     ki_controller_free(second);
-    assert_int_equal((int)stage_metric(&stage, "workqueue_depth{name=\"two\"}"), -1);
+    assert_int_equal((int)stage_metric(&stage, "workqueue_adds_total{name=\"two\""), -1);
 }
 
-static char told[STAGE_TEXT];
-
-static void tell(const char *what, const ki_metric *metric, const ki_label *labels, size_t count, double value) {
-    size_t used = strlen(told);
-    if (strncmp(metric->name, "controller_runtime", 18) != 0)
+static void check_labels(const ki_sample *sample, void *user) {
+    (void)user;
+    bool is_queue = strncmp(sample->metric->name, "workqueue_", 10) == 0;
+    if (strncmp(sample->metric->name, "controller_runtime_", 19) != 0 && !is_queue)
         return;
-    used += (size_t)snprintf(told + used, sizeof told - used, "%s %s", what, metric->name + 19);
-    for (size_t i = 0; i < count; i++)
-        used += (size_t)snprintf(told + used, sizeof told - used, " %s=%s", labels[i].name, labels[i].value);
-    snprintf(told + used, sizeof told - used, " %g\n", value);
+    assert_string_equal(sample->labels[0].name, is_queue ? "name" : "controller");
+    assert_string_equal(sample->labels[0].value, "c");
+    if (!is_queue)
+        return;
+    assert_string_equal(sample->labels[1].name, "controller");
+    assert_string_equal(sample->labels[1].value, "c");
 }
 
-static void tell_count(const ki_metric *metric, const ki_label *labels, size_t count, double by, void *user) {
-    (void)user;
-    tell("add", metric, labels, count, by);
-}
-
-static void tell_value(const ki_metric *metric, const ki_label *labels, size_t count, double value, void *user) {
-    (void)user;
-    tell("observe", metric, labels, count, value);
-}
-
-static void tell_gauge(const ki_metric *metric, const ki_label *labels, size_t count, double value, void *user) {
-    (void)user;
-    tell("set", metric, labels, count, value);
-}
-
-static void the_program_s_metrics_library_is_called(void **state) {
+static void the_program_s_metrics_library_gets_every_sample(void **state) {
     (void)state;
-    const ki_metrics library = { tell_count, tell_value, tell_gauge, NULL };
-    stage_tear_down(NULL);
-    assert_true(stage_open(&stage, NULL, &library));
+    metrics_library library = { .on_sample = check_labels };
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
+    assert_int_equal(ki_factory_visit_metrics(stage.factory, metrics_library_visit, &library, NULL), KI_OK);
+    library.notes[0] = '\0';
     stage.script = "t";
     stage_add("k");
-    told[0] = '\0';
     stage_settle(&stage);
-    assert_string_equal(told, "add reconcile controller=c result=error 1\nadd reconcile_errors controller=c 1\n"
-                              "add terminal_reconcile_errors controller=c 1\n"
-                              "observe reconcile_time_seconds controller=c 0\n");
-    told[0] = '\0';
-    assert_int_equal(ki_factory_update_gauges(stage.factory, NULL), KI_OK);
-    assert_string_equal(told, "set max_concurrent_reconciles controller=c 1\nset active_workers controller=c 0\n");
+    assert_int_equal(ki_factory_visit_metrics(stage.factory, metrics_library_visit, &library, NULL), KI_OK);
+    metrics_library_expect(&library, "controller_runtime_reconcile/error+1 controller_runtime_reconcile_errors/c+1 "
+                                     "controller_runtime_terminal_reconcile_errors/c+1 "
+                                     "controller_runtime_reconcile_time_seconds/c~0 workqueue_adds/c+1 "
+                                     "workqueue_queue_duration_seconds/c~0 workqueue_work_duration_seconds/c~0");
+}
+
+/* A dashboard's query is histogram_quantile(0.99, sum by (le, controller) (rate(…_bucket[5m]))). */
+static void the_time_of_reconciles_is_a_histogram_with_controller_runtime_s_buckets(void **state) {
+    (void)state;
+    static const char *const les[] = {
+        "0.005", "0.01", "0.025", "0.05", "0.1",  "0.15", "0.2",  "0.25", "0.3",  "0.35", "0.4",  "0.45", "0.5",  "0.6",
+        "0.7",   "0.8",  "0.9",   "1.0",  "1.25", "1.5",  "1.75", "2.0",  "2.5",  "3.0",  "3.5",  "4.0",  "4.5",  "5.0",
+        "6.0",   "7.0",  "8.0",   "9.0",  "10.0", "15.0", "20.0", "25.0", "30.0", "40.0", "50.0", "60.0", "+Inf",
+    };
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
+    stage_add("k");
+    stage_settle(&stage);
+    for (size_t i = 0; i < sizeof les / sizeof *les; i++) {
+        char sample[128];
+        snprintf(sample, sizeof sample, "controller_runtime_reconcile_time_seconds_bucket{controller=\"c\",le=\"%s\"}",
+                 les[i]);
+        assert_int_equal((int)stage_metric(&stage, sample), 1);
+    }
+    assert_int_equal((int)stage_metric(&stage, "workqueue_depth{name=\"c\",controller=\"c\",priority=\"0\"}"), 0);
+    assert_int_equal(
+        (int)stage_metric(&stage, "workqueue_work_duration_seconds_bucket{name=\"c\",controller=\"c\",le=\"1000.0\"}"),
+        1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
@@ -636,7 +638,8 @@ int main(void) {
         TEST(a_deferred_reconcile_ends_as_it_is_finished),
         TEST(an_error_that_is_returned_ends_a_deferred_reconcile),
         TEST(the_factory_s_text_has_all_controllers_metrics_together),
-        TEST(the_program_s_metrics_library_is_called),
+        TEST(the_program_s_metrics_library_gets_every_sample),
+        TEST(the_time_of_reconciles_is_a_histogram_with_controller_runtime_s_buckets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

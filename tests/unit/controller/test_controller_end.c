@@ -48,7 +48,7 @@ static void a_controller_may_be_freed_at_any_time(void **state) {
     static const char *const times[] = { "new", "watching", "started", "working", "stopped", "factory stopped" };
     stage_tear_down(NULL);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        assert_true(stage_open(&stage, NULL, NULL));
+        assert_true(stage_open(&stage, NULL));
         stage_put(&stage, KI_CONFIGMAPS, "default/x", "");
         assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
         if (i > 0)
@@ -69,7 +69,7 @@ static void a_controller_may_be_freed_at_any_time(void **state) {
         stage_expect(&stage, i > 2 ? "default/x" : "");
         stage_close(&stage);
     }
-    assert_true(stage_open(&stage, NULL, NULL));
+    assert_true(stage_open(&stage, NULL));
 }
 
 static void freed_in_a_reconcile_it_goes_when_that_has_returned(void **state) {
@@ -80,7 +80,7 @@ static void freed_in_a_reconcile_it_goes_when_that_has_returned(void **state) {
     stage_add("b");
     stage_settle(&stage);
     stage_expect(&stage, "a");
-    assert_int_equal((int)stage_metric(&stage, "workqueue_depth{name=\"c\"}"), -1); /* it is gone */
+    assert_int_equal((int)stage_metric(&stage, "workqueue_adds_total{name=\"c\""), -1); /* it is gone */
 }
 
 static void free_controller(const ki_object *obj, ki_reconcile_keys *requests, void *user) {
@@ -103,7 +103,7 @@ static void freed_in_a_function_of_its_watch_it_goes_afterwards(void **state) {
                                                     KI_CONTROLLER_WATCH(.predicate = free_in_predicate) };
     stage_tear_down(NULL);
     for (size_t i = 0; i < 2; i++) {
-        assert_true(stage_open(&stage, NULL, NULL));
+        assert_true(stage_open(&stage, NULL));
         assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
         assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, &watches[i], NULL), KI_OK);
         stage_put(&stage, KI_CONFIGMAPS, "default/x", "");
@@ -111,10 +111,10 @@ static void freed_in_a_function_of_its_watch_it_goes_afterwards(void **state) {
         stage_start(&stage);
         stage_expect(&stage, "");
         assert_null(stage.controller);
-        assert_int_equal((int)stage_metric(&stage, "workqueue_depth{name=\"c\"}"), -1);
+        assert_int_equal((int)stage_metric(&stage, "workqueue_adds_total{name=\"c\""), -1);
         stage_close(&stage);
     }
-    assert_true(stage_open(&stage, NULL, NULL));
+    assert_true(stage_open(&stage, NULL));
 }
 
 static void a_stop_cancels_a_deferred_reconcile_and_waits_for_it(void **state) {
@@ -145,7 +145,7 @@ static void a_stop_waits_no_longer_than_it_may(void **state) {
     stage_tear_down(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_health health;
-        assert_true(stage_open(&stage, NULL, NULL));
+        assert_true(stage_open(&stage, NULL));
         stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .stop_timeout_ms = cases[i].option));
         stage.script = "d";
         stage_add("a");
@@ -162,7 +162,7 @@ static void a_stop_waits_no_longer_than_it_may(void **state) {
         ki_reconcile_finish(stage.deferred[0], NULL);
         stage_close(&stage);
     }
-    assert_true(stage_open(&stage, NULL, NULL));
+    assert_true(stage_open(&stage, NULL));
 }
 
 /* A free on the loop does not wait: the end of the last reconcile frees it. */
@@ -224,7 +224,7 @@ static void the_factory_cancels_the_requests_of_deferred_reconciles(void **state
                      KI_OK);
     stage_close(&stage);
     assert_int_equal(code, KI_ERR_CANCELLED);
-    assert_true(stage_open(&stage, NULL, NULL));
+    assert_true(stage_open(&stage, NULL));
 }
 
 static void a_second_finish_does_nothing(void **state) {
@@ -394,7 +394,7 @@ static void a_shutdown_does_not_wait_for_ever_for_a_worker(void **state) {
     await_calls(1);
     assert_int_equal(ki_factory_shutdown(stage.factory, NULL), KI_OK);
     assert_int_equal(g.inside, 1);
-    assert_true(stage_metric(&stage, "workqueue_longest_running_processor_seconds{name=\"c\"}") > 0);
+    assert_true(stage_metric(&stage, "workqueue_longest_running_processor_seconds{name=\"c\"") > 0);
     open_gate();
     ki_controller_free(stage.controller);
     stage.controller = NULL;

@@ -100,7 +100,7 @@ static void an_event_queues_the_keys_that_its_watch_names(void **state) {
     };
     stage_tear_down(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_true(stage_open(&stage, NULL, NULL));
+        assert_true(stage_open(&stage, NULL));
         control(stage.secrets, &cases[i].watch);
         stage_put(&stage, KI_SECRETS, "team/s", cases[i].before);
         stage_settle(&stage);
@@ -113,7 +113,7 @@ static void an_event_queues_the_keys_that_its_watch_names(void **state) {
         stage_expect_any_order(&stage, cases[i].gone);
         stage_close(&stage);
     }
-    assert_true(stage_open(&stage, NULL, NULL));
+    assert_true(stage_open(&stage, NULL));
 }
 
 static void map_to_odd_keys(const ki_object *obj, ki_reconcile_keys *requests, void *user) {
@@ -177,7 +177,7 @@ static void a_resync_comes_after_changes(void **state) {
     stage_tear_down(NULL);
     for (int no_priority = 0; no_priority < 2; no_priority++) {
         ki_informer *nodes = NULL;
-        assert_true(stage_open(&stage, NULL, NULL));
+        assert_true(stage_open(&stage, NULL));
         assert_int_equal(
             ki_factory_informer(stage.factory, KI_NODES, &KI_INFORMER_OPTIONS(.resync_ms = 10000), &nodes, NULL),
             KI_OK);
@@ -196,7 +196,7 @@ static void a_resync_comes_after_changes(void **state) {
         stage_expect(&stage, no_priority ? "busy n changed" : "busy changed n");
         stage_close(&stage);
     }
-    assert_true(stage_open(&stage, NULL, NULL));
+    assert_true(stage_open(&stage, NULL));
 }
 
 /* --- bounds -------------------------------------------------------------------------------------------------------------------------- */
@@ -246,7 +246,7 @@ static void no_step_does_more_than_its_work_units(void **state) {
 /* What a controller goes through; every object is reconciled by its end. */
 static bool play_all(const ki_allocator *allocator) {
     bool has_begun = false;
-    if (!stage_open(&stage, allocator, NULL))
+    if (!stage_open(&stage, allocator))
         goto out;
     if (stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2)))
         goto out;
@@ -327,7 +327,7 @@ static bool run_dry(const ki_event *event, void *user) {
 static void open_with_tap(void) {
     memory_tap = (tap){ .allocator = { tap_alloc, tap_realloc, tap_free, &memory_tap } };
     stage_tear_down(NULL);
-    assert_true(stage_open(&stage, &memory_tap.allocator, NULL));
+    assert_true(stage_open(&stage, &memory_tap.allocator));
 }
 
 /* Returns with memory again; while there is none nothing is reconciled. */
@@ -458,7 +458,7 @@ static void close_leader(ki_elector *elector) {
 static void an_elector_of_another_engine_is_rejected(void **state) {
     (void)state;
     controller_stage other;
-    assert_true(stage_open(&other, NULL, NULL));
+    assert_true(stage_open(&other, NULL));
     ki_elector *elector = elect("me");
     assert_int_equal(stage_control(&other, KI_CONTROLLER_OPTIONS(.name = "c", .elector = elector)), KI_ERR_INVALID);
     assert_null(other.controller);

@@ -33,7 +33,6 @@ typedef struct part {
     struct part *start_removes, *stop_removes, *cut_removes;
     bool start_stops_factory, start_kills, stop_kills, ends_in_time;
     ki_timer timer;
-    ki_metric_source source, more;
 } part;
 
 struct stage {
@@ -417,52 +416,34 @@ static void a_run_ends_when_a_component_stops_the_factory(void **state) {
 
 /* --- metrics ------------------------------------------------------------------------------------------------------------------------------ */
 
-static const ki_metric own_metrics[] = { { "own_a", "A", KI_METRIC_GAUGE, NULL },
-                                         { "own_b", "B", KI_METRIC_COUNTER, NULL } };
-static const ki_metric_table own_table = { own_metrics, 2 };
-static const ki_metric more_metrics[] = { { "more", "C", KI_METRIC_GAUGE, NULL } };
-static const ki_metric_table more_table = { more_metrics, 1 };
+static const ki_metric own_a = { .name = "own_a", .help = "A", .type = KI_METRIC_GAUGE };
+static const ki_metric own_b = { .name = "own_b", .help = "B", .type = KI_METRIC_COUNTER };
 
-static ki_status write_own(const ki_metric_source *source, size_t index, ki_buffer *out) {
-    const part *self = (const part *)(const void *)((const char *)source - offsetof(part, source));
-    return ki_buffer_printf(out, "%s %c\n", own_metrics[index].name, self->name);
-}
-
-static ki_status write_more(const ki_metric_source *source, size_t index, ki_buffer *out) {
-    const part *self = (const part *)(const void *)((const char *)source - offsetof(part, more));
-    return ki_buffer_printf(out, "%s %c\n", more_metrics[index].name, self->name);
-}
-
-static void set_own(const ki_metric_source *source) {
-    const part *self = (const part *)(const void *)((const char *)source - offsetof(part, source));
-    note('#', self->name);
-}
-
-static void give_metrics(part *self) {
-    self->source = (ki_metric_source){ &self->more, &own_table, write_own, set_own };
-    self->more = (ki_metric_source){ NULL, &more_table, write_more, NULL };
-    self->component.metrics = &self->source;
+static void visit_own(const ki_component *component, const ki_metrics_visit *to) {
+    const part *self = (const part *)(const void *)component;
+    const ki_label label = { "part", (char[]){ self->name, '\0' } };
+    ki_metrics_pass(to, &own_a, &label, 1, 1);
+    ki_metrics_pass(to, &own_b, &label, 1, 2);
 }
 
 static void samples_of_one_metric_stand_together(void **state) {
     (void)state;
     part *a = part_of(0, 'a', KI_COMPONENT_WORKER), *b = part_of(2, 'b', KI_COMPONENT_SERVICE);
-    give_metrics(a);
-    give_metrics(b);
+    a->component.visit_metrics = b->component.visit_metrics = visit_own;
     add(a);
     add(part_of(1, 'x', KI_COMPONENT_WORKER)); /* has none */
     add(b);
     char *text = NULL;
     assert_int_equal(ki_factory_metrics_text(s.factory, &text, NULL), KI_OK);
-    assert_non_null(strstr(text, "# TYPE own_a gauge\n# HELP own_a A.\nown_a a\nown_a b\n"
-                                 "# TYPE own_b counter\n# HELP own_b B.\nown_b a\nown_b b\n"
-                                 "# TYPE more gauge\n# HELP more C.\nmore a\nmore b\n# EOF\n"));
+    assert_string_equal(text, "# TYPE own_a gauge\n# HELP own_a A.\nown_a{part=\"a\"} 1\nown_a{part=\"b\"} 1\n"
+                              "# TYPE own_b counter\n# HELP own_b B.\n"
+                              "own_b_total{part=\"a\"} 2\nown_b_total{part=\"b\"} 2\n# EOF\n");
     ki_metrics_text_free(text);
-    assert_int_equal(ki_factory_update_gauges(s.factory, NULL), KI_OK);
-    expect("#a #b");
     ki_component_remove(&a->component);
-    assert_int_equal(ki_factory_update_gauges(s.factory, NULL), KI_OK);
-    expect("#b");
+    assert_int_equal(ki_factory_metrics_text(s.factory, &text, NULL), KI_OK);
+    assert_string_equal(text, "# TYPE own_a gauge\n# HELP own_a A.\nown_a{part=\"b\"} 1\n"
+                              "# TYPE own_b counter\n# HELP own_b B.\nown_b_total{part=\"b\"} 2\n# EOF\n");
+    ki_metrics_text_free(text);
 }
 
 /* A thread reads metrics all the time while components come and go. */
@@ -491,7 +472,7 @@ static void no_component_goes_while_its_metrics_are_read(void **state) {
         part *parts[2];
         for (size_t k = 0; k < 2; k++) {
             parts[k] = part_of(k, 'A', KI_COMPONENT_WORKER);
-            give_metrics(parts[k]);
+            parts[k]->component.visit_metrics = visit_own;
             add(parts[k]);
         }
         for (size_t k = 0; k < 2; k++) {

@@ -1,4 +1,4 @@
-/* test_workqueue_metrics.c: what a work queue counts and measures, as text and as told to a program's metrics library. Time is the test's own. */
+/* test_workqueue_metrics.c: what a work queue counts and measures, as text and as samples. Time is the test's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,14 +21,14 @@ enum {
 
 /* --- text ------------------------------------------------------------------------------------------------------------------------ */
 
-/* The samples of a text, without heads and labels: "depth 1 adds 2 …". */
+/* The samples of a text, without heads, labels and buckets: "depth 1 adds 2 …". */
 static void read_samples(const ki_workqueue *queue, char *ret_samples) {
     char *text = NULL;
     assert_int_equal(ki_workqueue_metrics_text(queue, &text, NULL), KI_OK);
     size_t used = 0;
     char *rest = text;
     for (char *line; (line = strsep(&rest, "\n")) && *line;) {
-        if (line[0] == '#')
+        if (line[0] == '#' || strstr(line, "_bucket{"))
             continue;
         const char *labels = strchr(line, '{'), *value = strstr(line, "} ");
         assert_true(strncmp(line, "workqueue_", 10) == 0 && labels && value);
@@ -59,20 +59,50 @@ static void the_text_is_complete_and_names_the_queue(void **state) {
         "# TYPE workqueue_adds counter\n"
         "# HELP workqueue_adds Keys queued.\n"
         "workqueue_adds_total{name=\"a \\\"name\\\"\"} 1\n"
-        "# TYPE workqueue_queue_duration_seconds summary\n"
+        "# TYPE workqueue_queue_duration_seconds histogram\n"
+        "# UNIT workqueue_queue_duration_seconds seconds\n"
         "# HELP workqueue_queue_duration_seconds How long a key is queued before a worker takes it.\n"
+        "workqueue_queue_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"1e-08\"} 0\n"
+        "workqueue_queue_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"1e-07\"} 0\n"
+        "workqueue_queue_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"1e-06\"} 0\n"
+        "workqueue_queue_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"9.999999999999999e-06\"} 0\n"
+        "workqueue_queue_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"9.999999999999999e-05\"} 0\n"
+        "workqueue_queue_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"0.001\"} 0\n"
+        "workqueue_queue_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"0.01\"} 0\n"
+        "workqueue_queue_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"0.1\"} 0\n"
+        "workqueue_queue_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"1.0\"} 0\n"
+        "workqueue_queue_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"10.0\"} 0\n"
+        "workqueue_queue_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"100.0\"} 0\n"
+        "workqueue_queue_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"1000.0\"} 0\n"
+        "workqueue_queue_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"+Inf\"} 0\n"
         "workqueue_queue_duration_seconds_count{name=\"a \\\"name\\\"\"} 0\n"
         "workqueue_queue_duration_seconds_sum{name=\"a \\\"name\\\"\"} 0\n"
-        "# TYPE workqueue_work_duration_seconds summary\n"
+        "# TYPE workqueue_work_duration_seconds histogram\n"
+        "# UNIT workqueue_work_duration_seconds seconds\n"
         "# HELP workqueue_work_duration_seconds How long processing a key takes.\n"
+        "workqueue_work_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"1e-08\"} 0\n"
+        "workqueue_work_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"1e-07\"} 0\n"
+        "workqueue_work_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"1e-06\"} 0\n"
+        "workqueue_work_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"9.999999999999999e-06\"} 0\n"
+        "workqueue_work_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"9.999999999999999e-05\"} 0\n"
+        "workqueue_work_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"0.001\"} 0\n"
+        "workqueue_work_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"0.01\"} 0\n"
+        "workqueue_work_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"0.1\"} 0\n"
+        "workqueue_work_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"1.0\"} 0\n"
+        "workqueue_work_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"10.0\"} 0\n"
+        "workqueue_work_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"100.0\"} 0\n"
+        "workqueue_work_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"1000.0\"} 0\n"
+        "workqueue_work_duration_seconds_bucket{name=\"a \\\"name\\\"\",le=\"+Inf\"} 0\n"
         "workqueue_work_duration_seconds_count{name=\"a \\\"name\\\"\"} 0\n"
         "workqueue_work_duration_seconds_sum{name=\"a \\\"name\\\"\"} 0\n"
         "# TYPE workqueue_unfinished_work_seconds gauge\n"
+        "# UNIT workqueue_unfinished_work_seconds seconds\n"
         "# HELP workqueue_unfinished_work_seconds Age of all keys that are being processed, added up: grows if "
         "workers "
         "are stuck.\n"
         "workqueue_unfinished_work_seconds{name=\"a \\\"name\\\"\"} 0\n"
         "# TYPE workqueue_longest_running_processor_seconds gauge\n"
+        "# UNIT workqueue_longest_running_processor_seconds seconds\n"
         "# HELP workqueue_longest_running_processor_seconds Age of the key that has been processed for the longest "
         "time.\n"
         "workqueue_longest_running_processor_seconds{name=\"a \\\"name\\\"\"} 0\n"
@@ -147,7 +177,7 @@ static void retries_are_counted_as_by_the_one_it_is_like(void **state) {
         const char *play, *want;
     } cases[] = {
         { false, "+a@5 +a@0 +b! +c^1@7 +c", "depth 2 adds_total 2 retries_total 4" },
-        { true, "+a@5 +a@0 +b! +c^1@7 +c", "depth 2 adds_total 2 retries_total 3" },
+        { true, "+a@5 +a@0 +b! +c^1@7 +c", "depth 1 depth 1 adds_total 2 retries_total 3" },
         { true, "+a +a@5 =a", "depth 0 adds_total 1 retries_total 1" },
         { true, "+a@5 +a +a ~10 =a -a", "depth 0 adds_total 1 retries_total 1" },
         { true, "+a =a +a +b =b", "depth 1 adds_total 3 retries_total 0" },
@@ -166,19 +196,124 @@ static void the_samples_of_several_queues_may_stand_together(void **state) {
     (void)state;
     queue_stage stage;
     ki_workqueue *other = NULL;
+    char *text = NULL;
+    ki_openmetrics both;
     queue_stage_open(&stage, &KI_WORKQUEUE_OPTIONS(.name = "one"));
     assert_int_equal(ki_workqueue_new(stage.engine.engine, &KI_WORKQUEUE_OPTIONS(.name = "two"), &other, NULL), KI_OK);
     queue_play(&stage, "+a");
-    ki_buffer out;
-    ki_buffer_init(&out, ki_engine_allocator(stage.engine.engine), 0);
-    ki_openmetrics_head(&out, ki_workqueue_metric_at(1));
-    assert_int_equal(ki_workqueue_metrics_write(stage.queue, 1, &out), KI_OK);
-    assert_int_equal(ki_workqueue_metrics_write(other, 1, &out), KI_OK);
-    assert_string_equal(out.data, "# TYPE workqueue_adds counter\n# HELP workqueue_adds Keys queued.\n"
-                                  "workqueue_adds_total{name=\"one\"} 1\nworkqueue_adds_total{name=\"two\"} 0\n");
-    ki_buffer_free(&out);
+    ki_openmetrics_init(&both, ki_engine_allocator(stage.engine.engine));
+    assert_int_equal(ki_workqueue_visit_metrics(stage.queue, ki_openmetrics_add, &both, NULL), KI_OK);
+    assert_int_equal(ki_workqueue_visit_metrics(other, ki_openmetrics_add, &both, NULL), KI_OK);
+    assert_int_equal(ki_openmetrics_end(&both, &text), KI_OK);
+    assert_non_null(strstr(text, "# TYPE workqueue_adds counter\n# HELP workqueue_adds Keys queued.\n"
+                                 "workqueue_adds_total{name=\"one\"} 1\nworkqueue_adds_total{name=\"two\"} 0\n"));
+    ki_metrics_text_free(text);
     ki_workqueue_free(other);
-    assert_null(ki_workqueue_metric_at(7));
+    queue_stage_close(&stage);
+}
+
+/* Returns the first bound that holds the first key's time in the queue; NULL: infinity. */
+static void note_bucket(const ki_sample *sample, void *user) {
+    const char **ret_bound = user;
+    if (strcmp(sample->metric->name, "workqueue_queue_duration_seconds") != 0)
+        return;
+    assert_int_equal(sample->count, 1);
+    size_t at = 0;
+    while (at < sample->metric->bound_count && sample->buckets[at] == 0)
+        at++;
+    *ret_bound = at < sample->metric->bound_count ? sample->metric->bounds[at].text : "+Inf";
+    for (; at < sample->metric->bound_count; at++)
+        assert_int_equal(sample->buckets[at], 1);
+}
+
+static void a_duration_is_in_the_first_bucket_that_holds_it_and_all_above(void **state) {
+    (void)state;
+    static const struct {
+        int64_t ns;
+        const char *bound;
+    } cases[] = {
+        { 0, "1e-08" },
+        { 10, "1e-08" },
+        { 11, "1e-07" },
+        { 1000, "1e-06" },
+        { 1001, "9.999999999999999e-06" }, /* Go's bound is a little less than 10 microseconds */
+        { 9999, "9.999999999999999e-06" },
+        { 10000, "9.999999999999999e-05" },
+        { 1000000, "0.001" },
+        { 1000001, "0.01" },
+        { 999999999, "1.0" },
+        { INT64_C(1000000000000), "1000.0" },
+        { INT64_C(1000000000001), "+Inf" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *bound = NULL;
+        queue_stage stage;
+        queue_stage_open(&stage, &KI_WORKQUEUE_OPTIONS(.name = "test"));
+        queue_play(&stage, "+a");
+        stage.engine.now += cases[i].ns;
+        queue_play(&stage, "=a");
+        assert_int_equal(ki_workqueue_visit_metrics(stage.queue, note_bucket, &bound, NULL), KI_OK);
+        assert_string_equal(bound, cases[i].bound);
+        queue_stage_close(&stage);
+    }
+}
+
+/* The depths of a queue by priority: "3:1 0:2". */
+static void note_depth(const ki_sample *sample, void *user) {
+    char *depths = user;
+    size_t used = strlen(depths);
+    if (strcmp(sample->metric->name, "workqueue_depth") != 0)
+        return;
+    assert_int_equal(sample->label_count, 2);
+    assert_string_equal(sample->labels[1].name, "priority");
+    snprintf(depths + used, TEXT - used, "%s%s:%g", used ? " " : "", sample->labels[1].value, sample->value);
+}
+
+static void a_queue_by_priority_has_the_depth_of_each(void **state) {
+    (void)state;
+    static const struct {
+        const char *play, *want;
+    } cases[] = {
+        { "", "" },
+        { "+a", "0:1" },
+        { "+a +b^3 +c", "0:2 3:1" },
+        { "+a +b^3 =b", "0:1 3:0" },
+        { "+a +b +a^5", "0:1 5:1" },              /* a queued key that is raised */
+        { "+a^2 =a +a^-1 +a^4", "2:0 -1:0 4:1" }, /* while it is processed */
+        { "+a^2 =a +a^-1 -a =a", "2:0 -1:0" },
+        { "+a^7@5", "" }, /* it waits */
+        { "+a^7@5 ~10", "7:1" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char depths[TEXT] = "";
+        queue_stage stage;
+        queue_stage_open(&stage, &KI_WORKQUEUE_OPTIONS(.name = "test", .by_priority = true));
+        queue_play(&stage, cases[i].play);
+        assert_int_equal(ki_workqueue_visit_metrics(stage.queue, note_depth, depths, NULL), KI_OK);
+        assert_string_equal(depths, cases[i].want);
+        queue_stage_close(&stage);
+    }
+}
+
+static void priorities_beyond_the_25th_share_a_depth(void **state) {
+    (void)state;
+    enum {
+        PRIORITIES = 30
+    };
+    char depths[TEXT] = "", play[32];
+    queue_stage stage;
+    queue_stage_open(&stage, &KI_WORKQUEUE_OPTIONS(.name = "test", .by_priority = true));
+    for (int i = 0; i < PRIORITIES; i++) {
+        snprintf(play, sizeof play, "+k%02d^%d", i, i);
+        queue_play(&stage, play);
+    }
+    assert_int_equal(ki_workqueue_visit_metrics(stage.queue, note_depth, depths, NULL), KI_OK);
+    assert_non_null(strstr(depths, "0:1 1:1 2:1 "));
+    assert_non_null(strstr(depths, " 24:1 exceeded_cardinality_limit:5"));
+    depths[0] = '\0';
+    queue_play(&stage, "=k29 =k28 =k27 =k26 =k25 =k24 =k23");
+    assert_int_equal(ki_workqueue_visit_metrics(stage.queue, note_depth, depths, NULL), KI_OK);
+    assert_non_null(strstr(depths, " 22:1 23:0 24:0 exceeded_cardinality_limit:0"));
     queue_stage_close(&stage);
 }
 
@@ -202,43 +337,29 @@ static void a_text_without_memory_fails_and_leaks_nothing(void **state) {
 
 /* --- a program's library ------------------------------------------------------------------------------------------------------------- */
 
-static void check_labels(const ki_metric *metric, const ki_label *labels, size_t count, void *user) {
+static void check_labels(const ki_sample *sample, void *user) {
     ki_workqueue *const *queue = user;
-    (void)metric;
-    assert_int_equal(count, 1);
-    assert_string_equal(labels[0].name, "name");
-    assert_string_equal(labels[0].value, "test");
+    assert_int_equal(sample->label_count, 1);
+    assert_string_equal(sample->labels[0].name, "name");
+    assert_string_equal(sample->labels[0].value, "test");
     (void)ki_workqueue_length(*queue); /* no lock is held */
 }
 
-static void a_program_s_library_is_notified_of_everything(void **state) {
+static void a_program_s_library_gets_every_sample(void **state) {
     (void)state;
     queue_stage stage;
-    metrics_library library = { .on_note = check_labels, .user = &stage.queue };
-    const ki_metrics metrics = metrics_library_functions(&library);
-    queue_stage_open(&stage, &KI_WORKQUEUE_OPTIONS(.name = "test", .metrics = &metrics));
+    metrics_library library = { .common_labels = 1, .on_sample = check_labels, .user = &stage.queue };
+    queue_stage_open(&stage, &KI_WORKQUEUE_OPTIONS(.name = "test"));
     queue_play(&stage, "+a +a +b@500 ~1000 =a ~2000 -a");
-    metrics_library_expect(&library,
-                           "workqueue_adds+1 workqueue_retries+1 workqueue_adds+1 workqueue_queue_duration_seconds~1 "
-                           "workqueue_work_duration_seconds~2");
+    assert_int_equal(ki_workqueue_visit_metrics(stage.queue, metrics_library_visit, &library, NULL), KI_OK);
+    metrics_library_expect(&library, "workqueue_adds+2 workqueue_queue_duration_seconds~1 "
+                                     "workqueue_work_duration_seconds~2 workqueue_retries+1");
     queue_play(&stage, "=b ~3000");
-    library.notes[0] = '\0';
-    ki_workqueue_update_gauges(stage.queue);
-    metrics_library_expect(&library, "workqueue_depth=0 workqueue_unfinished_work_seconds=3 "
+    library.has_gauges = true;
+    assert_int_equal(ki_workqueue_visit_metrics(stage.queue, metrics_library_visit, &library, NULL), KI_OK);
+    metrics_library_expect(&library, "workqueue_depth=0 workqueue_queue_duration_seconds~2.5 "
+                                     "workqueue_unfinished_work_seconds=3 "
                                      "workqueue_longest_running_processor_seconds=3");
-    queue_stage_close(&stage);
-}
-
-static void a_library_may_lack_functions(void **state) {
-    (void)state;
-    static const ki_metrics metrics;
-    queue_stage stage;
-    queue_stage_open(&stage, &KI_WORKQUEUE_OPTIONS(.name = "test", .metrics = &metrics));
-    queue_play(&stage, "+a +b@5 =a -a ~5 =b");
-    ki_workqueue_update_gauges(stage.queue);
-    queue_stage_close(&stage);
-    queue_stage_open(&stage, NULL);
-    ki_workqueue_update_gauges(stage.queue);
     queue_stage_close(&stage);
 }
 
@@ -251,8 +372,10 @@ int main(void) {
         cmocka_unit_test(retries_are_counted_as_by_the_one_it_is_like),
         cmocka_unit_test(the_samples_of_several_queues_may_stand_together),
         cmocka_unit_test(a_text_without_memory_fails_and_leaks_nothing),
-        cmocka_unit_test(a_program_s_library_is_notified_of_everything),
-        cmocka_unit_test(a_library_may_lack_functions),
+        cmocka_unit_test(a_duration_is_in_the_first_bucket_that_holds_it_and_all_above),
+        cmocka_unit_test(a_queue_by_priority_has_the_depth_of_each),
+        cmocka_unit_test(priorities_beyond_the_25th_share_a_depth),
+        cmocka_unit_test(a_program_s_library_gets_every_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ static void priorities_hold_over_many_keys(void **state) {
     };
     for (int after = -1; after <= 1; after++) {
         queue_stage stage;
-        char key[32];
+        char key[64];
         queue_stage_open(&stage, &by_priority);
         for (int i = 0; i < EACH; i++) {
             for (int p = 0; p < PRIORITIES; p++) {
@@ -126,7 +126,10 @@ static void priorities_hold_over_many_keys(void **state) {
         queue_play(&stage, "=.");
         char *text = NULL;
         assert_int_equal(ki_workqueue_metrics_text(stage.queue, &text, NULL), KI_OK);
-        assert_non_null(strstr(text, "workqueue_depth{name=\"\"} 0\n"));
+        for (int priority = -10; priority <= 10; priority += 5) {
+            snprintf(key, sizeof key, "workqueue_depth{name=\"\",priority=\"%d\"} 0\n", priority);
+            assert_non_null(strstr(text, key));
+        }
         assert_non_null(strstr(text, "workqueue_adds_total{name=\"\"} 5000\n"));
         assert_non_null(strstr(text, after > 0 ? "workqueue_retries_total{name=\"\"} 5000\n"
                                                : "workqueue_retries_total{name=\"\"} 0\n"));
