@@ -2,7 +2,6 @@
 #include "printer.h"
 
 #include "output.h"
-#include "yaml_write.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -278,6 +277,16 @@ static ki_status add_row(printer *p, const char *json, size_t size, ki_error *er
 
 /* ---- printing ---- */
 
+static bool write_out(const char *text, size_t size, void *user) {
+    (void)user;
+    return fwrite(text, 1, size, stdout) == size;
+}
+
+static ki_status print_yaml(const char *json, size_t size, ki_error *err) {
+    ki_status status = ki_yaml_write(NULL, json, size, write_out, NULL, err);
+    return status == KI_ERR_CLOSED ? KI_OK : status; /* the stream keeps the error; output_flush reports it */
+}
+
 ki_status printer_print(printer *p, const char *json, size_t size, ki_error *err) {
     ki_status status = KI_OK;
     ki_jsonpath_text text = KI_JSONPATH_TEXT_INIT;
@@ -285,7 +294,7 @@ ki_status printer_print(printer *p, const char *json, size_t size, ki_error *err
     case FORMAT_YAML:
         if (p->count)
             printf("---\n");
-        status = yaml_write(stdout, json, size, p->value, err);
+        status = print_yaml(json, size, err);
         break;
     case FORMAT_JSONPATH:
         status = ki_jsonpath_print(p->path, json, size, &text, err);

@@ -7,6 +7,7 @@
 #include "table.h"
 
 #include <kinformer-print/jsonpath.h>
+#include <kinformer-print/yaml.h>
 #include <kinformer/kinformer.h>
 
 typedef enum format {

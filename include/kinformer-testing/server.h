@@ -36,15 +36,15 @@ typedef struct ki_testing_server_options {
     const ki_allocator *allocator; /* copied; NULL: malloc. libmicrohttpd always uses malloc */
     /* "ADDRESS:PORT", "ADDRESS" or ":PORT", with IPv6 as "[::1]:8080". Port 0: a free port. NULL: 127.0.0.1:0. */
     const char *listen;
-    uint64_t seed;               /* of the load, of uids and of generated names */
-    size_t pods;                 /* load: approximate number of pods, with their owners and Services, in several namespaces */
-    size_t nodes;                /* load: number of nodes; 0 with pods: one for 30 pods */
-    int64_t churn;               /* load: changes a second */
-    bool managed_fields;         /* load: objects have metadata.managedFields (a pod of 8.5 KB, not 5 KB) */
-    bool stamp_changes;          /* load: changed objects have the annotation KI_TESTING_CHANGED_AT */
-    size_t compact_after;        /* number of events in the history; 0: 100,000 */
-    bool no_watch_list;          /* the server does not support streaming lists */
-    bool tls;                    /* HTTPS with a generated CA and certificate; requires authentication (access.h) */
+    uint64_t seed;        /* of the load, of uids and of generated names */
+    size_t pods;          /* load: approximate number of pods, with their owners and Services, in several namespaces */
+    size_t nodes;         /* load: number of nodes; 0 with pods: one for 30 pods */
+    int64_t churn;        /* load: changes a second */
+    bool managed_fields;  /* load: objects have metadata.managedFields (a pod of 8.5 KB, not 5 KB) */
+    bool stamp_changes;   /* load: changed objects have the annotation KI_TESTING_CHANGED_AT */
+    size_t compact_after; /* number of events in the history; 0: 100,000 */
+    bool no_watch_list;   /* the server does not support streaming lists */
+    bool tls;             /* HTTPS with a generated CA and certificate; requires authentication (access.h) */
     const char *tls_certificate; /* PEM file: HTTPS with this certificate, and `tls_key` */
     const char *tls_key;         /* PEM file */
     /* PEM file: the CA of client certificates, also in kubeconfigs, for `tls_certificate`. NULL: the certificate

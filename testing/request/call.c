@@ -1,11 +1,15 @@
 /* call.c: see call.h. */
 #include "testing/request/call.h"
 
+#include <kinformer-print/yaml.h>
+
 #include "src/base/memory.h"
 #include "testing/request/form.h"
 #include "testing/request/status.h"
 
 #include <strings.h>
+
+#define YAML_TYPE "application/yaml"
 
 static int hex_digit(char c) {
     if (c >= '0' && c <= '9')
@@ -152,11 +156,15 @@ static ki_str trim(ki_str text) {
     return text;
 }
 
+static bool is_json(ki_str type) {
+    return ki_str_equals(type, "application/json") || ki_str_equals(type, "*/*") ||
+           ki_str_equals(type, "application/*");
+}
+
 /* Returns true if the server can serve one clause of the header, and sets the form. */
 static bool accept_clause(kt_call *call, ki_str clause, bool may_be_table) {
     ki_str rest, type = trim(ki_str_split(clause, ';', &rest));
-    if (!ki_str_equals(type, "application/json") && !ki_str_equals(type, "*/*") &&
-        !ki_str_equals(type, "application/*"))
+    if (!is_json(type) && (!ki_str_equals(type, YAML_TYPE) || kt_call_is_watch(call)))
         return false;
     ki_str as = { NULL, 0 }, version = { NULL, 0 }, group = { NULL, 0 };
     while (rest.size) {
@@ -192,7 +200,40 @@ ki_status kt_call_negotiate(kt_call *call, bool may_be_table) {
         if (accept_clause(call, ki_str_split(rest, ',', &rest), may_be_table))
             return KI_OK;
     }
-    return kt_fail(call, 406, "NotAcceptable", NULL, "only the following media types are accepted: application/json");
+    return kt_fail(call, 406, "NotAcceptable", NULL, "only the following media types are accepted: application/json%s",
+                   kt_call_is_watch(call) ? "" : ", " YAML_TYPE);
+}
+
+static bool prefers_yaml(const kt_call *call) {
+    ki_str rest = ki_str_of(call->request->accept), parameters;
+    while (rest.size) {
+        ki_str clause = ki_str_split(rest, ',', &rest), type = trim(ki_str_split(clause, ';', &parameters));
+        if (is_json(type) || ki_str_equals(type, YAML_TYPE))
+            return ki_str_equals(type, YAML_TYPE);
+    }
+    return false;
+}
+
+static bool append_text(const char *text, size_t size, void *user) {
+    return ki_buffer_append(user, text, size) == KI_OK;
+}
+
+ki_status kt_call_write_yaml(kt_call *call) {
+    kt_response *response = call->response;
+    if (response->watch || strcmp(response->content_type, "application/json") != 0 || !prefers_yaml(call))
+        return KI_OK;
+    ki_buffer text;
+    ki_buffer_init(&text, call->allocator, 0);
+    ki_status status =
+        ki_yaml_write(call->allocator, response->body.data, response->body.size, append_text, &text, NULL);
+    if (status) { /* a fault's invalid JSON stays as it is */
+        ki_buffer_free(&text);
+        return status == KI_ERR_PARSE ? KI_OK : KI_ERR_NO_MEMORY;
+    }
+    ki_buffer_free(&response->body);
+    response->body = text;
+    response->content_type = YAML_TYPE;
+    return KI_OK;
 }
 
 /* ---- the response ---- */

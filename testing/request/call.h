@@ -78,6 +78,9 @@ ki_str kt_call_manager(const kt_call *call);
 /* Selects the form by the Accept header. Responds 406 if no accepted type is available. */
 ki_status kt_call_negotiate(kt_call *call, bool may_be_table);
 
+/* Converts a complete JSON response to YAML if the Accept header prefers it. */
+ki_status kt_call_write_yaml(kt_call *call);
+
 /* Completes the response: with the JSON in its body, or with an object in the selected form. Returns KI_ERR_HTTP. */
 ki_status kt_call_done(kt_call *call, int status);
 ki_status kt_call_done_object(kt_call *call, int status, kt_object *obj);

@@ -185,6 +185,8 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         response.faults = kt_fault_stream_new(&cluster->allocator, &call.injection);
         status = response.faults ? status : KI_ERR_NO_MEMORY;
     }
+    if (status == KI_ERR_HTTP && !kt_openapi_is(&call) && kt_call_write_yaml(&call))
+        status = KI_ERR_NO_MEMORY;
     kt_injection_free(&call.injection, &cluster->allocator);
     kt_call_free(&call);
     if (status != KI_ERR_HTTP) { /* every complete response has KI_ERR_HTTP; other failures are lack of memory */

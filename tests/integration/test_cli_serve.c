@@ -225,7 +225,7 @@ static void yaml_that_is_nested_without_end_is_rejected_at_once(void **state) {
     ki_process_close_in(&process);
     const char *line = ki_process_err_line(&process);
     assert_non_null(line);
-    if (!strstr(line, "line 1: too deep"))
+    if (!strstr(line, "line 1: nested deeper than"))
         fail_msg("%s", line);
     assert_int_equal(ki_process_wait(&process), 1);
 }

@@ -9,6 +9,7 @@
 
 #include <kinformer-print/columns.h>
 #include <kinformer-print/jsonpath.h>
+#include <kinformer-print/yaml.h>
 #include <kinformer-testing/access.h>
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
@@ -40,6 +41,7 @@ static const struct {
     { "ki_workqueue_done", "key", KI_ERR_NOT_FOUND },
     { "ki_columns_new", "definition", KI_OK },
     { "ki_columns_new", "allocator", KI_OK },
+    { "ki_yaml_write", "allocator", KI_ERR_CLOSED }, /* malloc; the callback of these tests takes nothing */
     { "ki_informer_register", "ret_registration", KI_OK },
     { "ki_informer_set_transform", "transform", KI_OK },
     { "ki_informer_set_watch_error_handler", "handler", KI_OK },

@@ -224,11 +224,19 @@ static void forms_follow_the_accept_header(void **state) {
         { "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", 200, "PartialObjectMetadataList" },
         { "application/json;as=Odd;v=v1;g=meta.k8s.io, application/json", 200, "PodList" },
         { "text/plain", 406, "\"reason\":\"NotAcceptable\"" },
+        { "application/yaml", 200, "apiVersion: v1\nitems:\n- metadata:\n    creationTimestamp: \"" },
+        { "application/vnd.kubernetes.protobuf, application/yaml;q=0.9, application/json", 200, "kind: PodList\n" },
+        { "application/yaml;as=Table;v=v1;g=meta.k8s.io", 200, "\n  - p1\n  - 0/1\n  - Pending\n" },
+        { "application/json,application/yaml", 200, "{\"kind\":\"PodList\"" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(rest_get_as(&server, PODS, cases[i].accept), cases[i].status);
         assert_true(rest_has(&server, cases[i].part));
     }
+    assert_int_equal(rest_get_as(&server, PODS "/none", "application/yaml"), 404);
+    assert_true(rest_has(&server, "apiVersion: v1\ncode: 404\ndetails:\n  kind: pods\n  name: none\nkind: Status\n"));
+    assert_string_equal(server.response.content_type, "application/yaml");
+    assert_int_equal(rest_get_as(&server, PODS "?watch=1&timeoutSeconds=1", "application/yaml"), 406);
     rest_get_as(&server, PODS, "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io");
     assert_int_equal(count_of("\"spec\":"), 0);
     assert_int_equal(count_of("\"kind\":\"PartialObjectMetadata\""), 5);

@@ -1,5 +1,8 @@
-/* yaml_text.c: texts that need quotes in YAML 1.1, and the order of names; see yaml_write.h. */
-#include "yaml_write.h"
+/* yaml_text.c: texts that need quotes in YAML 1.1, and the order of names; see yaml_text.h. */
+#include "src/print/yaml_text.h"
+
+#include "src/base/memory.h"
+#include "src/object/json.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -101,7 +104,7 @@ static bool is_integer(const char *text) {
 
 /* Returns true for a finite decimal number: sign, digits, point and exponent. `json` is a work buffer, ROOM_FOR_FLOAT
  * bytes longer than the text. */
-static bool is_float(const char *text, char *json) {
+static bool is_float(const ki_allocator *allocator, const char *text, char *json) {
     const char *at = text + (*text == '-' || *text == '+');
     size_t whole = strspn(at, "0123456789");
     const char *point = at + whole;
@@ -124,7 +127,8 @@ static bool is_float(const char *text, char *json) {
         zeros--;
     snprintf(json, strlen(text) + ROOM_FOR_FLOAT, "%s%.*s.%.*s%s", whole ? "" : "0", (int)(whole - zeros), at + zeros,
              fraction ? (int)fraction : 1, fraction ? point + 1 : "0", exponent);
-    yyjson_doc *doc = yyjson_read(json, strlen(json), 0); /* independent of the locale; rejects infinity */
+    const yyjson_alc alc = ki_json_allocator(allocator);
+    yyjson_doc *doc = yyjson_read_opts(json, strlen(json), 0, &alc, NULL); /* ignores the locale, rejects infinity */
     yyjson_doc_free(doc);
     return doc != NULL;
 }
@@ -161,7 +165,7 @@ static bool drop_underscores(const char *text, char *plain) {
     return true;
 }
 
-bool yaml_is_ambiguous(const char *text, size_t size) {
+bool ki_yaml_is_ambiguous(const ki_allocator *allocator, const char *text, size_t size) {
     if (memchr(text, 0, size))
         return false; /* always quoted */
     if (is_word(text))
@@ -170,12 +174,12 @@ bool yaml_is_ambiguous(const char *text, size_t size) {
         return false;
     if (is_time(text) || is_base_60(text))
         return true;
-    char *plain = malloc(size + 1), *json = malloc(size + ROOM_FOR_FLOAT);
+    char *plain = ki_alloc(allocator, size + 1), *json = ki_alloc(allocator, size + ROOM_FOR_FLOAT);
     bool is_number = !plain || !json; /* out of memory: quotes are always valid */
     if (!is_number && drop_underscores(text, plain))
-        is_number = (*text != '.' && is_integer(plain)) || is_float(plain, json);
-    free(plain);
-    free(json);
+        is_number = (*text != '.' && is_integer(plain)) || is_float(allocator, plain, json);
+    ki_free(allocator, plain);
+    ki_free(allocator, json);
     return is_number;
 }
 
@@ -204,7 +208,7 @@ static uint64_t run_of_digits(const char *text, size_t size, size_t at, uint64_t
     return before;
 }
 
-int yaml_compare_names(const char *a, size_t a_size, const char *b, size_t b_size) {
+int ki_yaml_compare_names(const char *a, size_t a_size, const char *b, size_t b_size) {
     size_t i = 0;
     while (i < a_size && i < b_size) {
         size_t a_length, b_length;

@@ -1,5 +1,12 @@
-/* yaml_write.c: see yaml_write.h. Uses libyaml's emitter with kubectl's settings; kubectl's emitter is a port of it. */
-#include "yaml_write.h"
+/* yaml_write.c: writes JSON as YAML; see kinformer-print/yaml.h. Uses libyaml's emitter with kubectl's settings;
+ * kubectl's emitter is a port of it. */
+#include <kinformer-print/yaml.h>
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/object/json.h"
+#include "src/print/jsonpath.h"
+#include "src/print/yaml_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +14,10 @@
 #include <yyjson.h>
 
 typedef struct writer {
+    const ki_allocator *allocator;
     yaml_emitter_t emitter;
-    const ki_jsonpath *number;
+    bool (*write)(const char *text, size_t size, void *user) KI_NOEXCEPT;
+    void *user;
     ki_status status;
 } writer;
 
@@ -44,7 +53,7 @@ static void write_text(writer *w, yyjson_val *value) {
     }
     if (memchr(text, '\n', size))
         style = YAML_LITERAL_SCALAR_STYLE;
-    else if (yaml_is_ambiguous(text, size))
+    else if (ki_yaml_is_ambiguous(w->allocator, text, size))
         style = YAML_DOUBLE_QUOTED_SCALAR_STYLE;
     write_scalar(w, text, size, style);
 }
@@ -66,16 +75,17 @@ static void write_number(writer *w, yyjson_val *value) {
         snprintf(text, sizeof text, "%llu", (unsigned long long)yyjson_get_uint(value));
     } else {
         double number = yyjson_get_num(value);
-        char *json = yyjson_val_write(value, 0, NULL);
-        ki_jsonpath_text printed = KI_JSONPATH_TEXT_INIT;
+        ki_buffer printed;
+        ki_buffer_init(&printed, w->allocator, 0);
         if (number > -1e15 && number < 1e15 && number == (double)(long long)number)
-            snprintf(text, sizeof text, "%lld", (long long)number);
-        else if (json && ki_jsonpath_print(w->number, json, strlen(json), &printed, NULL) == KI_OK)
-            snprintf(text, sizeof text, "%s", printed.data);
+            ki_buffer_printf(&printed, "%lld", (long long)number);
         else
+            ki_append_go_double(&printed, number);
+        if (printed.failed)
             fail(w, KI_ERR_NO_MEMORY);
-        ki_jsonpath_text_clear(&printed);
-        free(json);
+        else
+            snprintf(text, sizeof text, "%.*s", (int)printed.size, printed.data);
+        ki_buffer_free(&printed);
     }
     write_scalar(w, text, strlen(text), YAML_PLAIN_SCALAR_STYLE);
 }
@@ -85,8 +95,8 @@ static void write_value(writer *w, yyjson_val *value, int depth);
 static int by_name(const void *a, const void *b) {
     const member *left = a;
     const member *right = b;
-    int order = yaml_compare_names(yyjson_get_str(left->name), yyjson_get_len(left->name), yyjson_get_str(right->name),
-                                   yyjson_get_len(right->name));
+    int order = ki_yaml_compare_names(yyjson_get_str(left->name), yyjson_get_len(left->name),
+                                      yyjson_get_str(right->name), yyjson_get_len(right->name));
     return order ? order : (left->name > right->name) - (left->name < right->name);
 }
 
@@ -101,7 +111,7 @@ static void write_object(writer *w, yyjson_val *object, int depth) {
     size_t used = 0;
     yyjson_obj_iter names;
     yyjson_val *name;
-    member *members = calloc(count + 1, sizeof *members);
+    member *members = ki_alloc_array(w->allocator, count + 1, sizeof *members);
     if (!members) {
         fail(w, KI_ERR_NO_MEMORY);
         return;
@@ -117,7 +127,7 @@ static void write_object(writer *w, yyjson_val *object, int depth) {
         write_name(w, members[i].name);
         write_value(w, members[i].value, depth + 1);
     }
-    free(members);
+    ki_free(w->allocator, members);
     if (!w->status)
         emit(w, yaml_mapping_end_event_initialize(&event), &event);
 }
@@ -137,7 +147,7 @@ static void write_array(writer *w, yyjson_val *array, int depth) {
 static void write_value(writer *w, yyjson_val *value, int depth) {
     if (w->status)
         return;
-    if (depth > KI_JSONPATH_MAX_NESTING) {
+    if (depth > KI_YAML_MAX_NESTING) {
         fail(w, KI_ERR_LIMIT);
         return;
     }
@@ -157,42 +167,42 @@ static void write_value(writer *w, yyjson_val *value, int depth) {
 }
 
 static int write_bytes(void *user, unsigned char *bytes, size_t size) {
-    return fwrite(bytes, 1, size, user) == size;
+    writer *w = user;
+    return w->write((const char *)bytes, size, w->user);
 }
 
-static ki_status set_error(ki_status status, ki_error *err) {
-    if (err) {
-        err->code = status;
-        snprintf(err->message, sizeof err->message, "cannot write YAML: %s", ki_status_name(status));
-    }
-    return status;
-}
-
-ki_status yaml_write(FILE *out, const char *json, size_t size, const ki_jsonpath *number, ki_error *err) {
-    writer w = { .number = number };
+static void write_document(writer *w, yyjson_val *value) {
     yaml_event_t event;
+    yaml_emitter_set_output(&w->emitter, write_bytes, w);
+    yaml_emitter_set_unicode(&w->emitter, 1);
+    emit(w, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING), &event);
+    if (!w->status)
+        emit(w, yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1), &event);
+    write_value(w, value, 1);
+    if (!w->status)
+        emit(w, yaml_document_end_event_initialize(&event, 1), &event);
+    if (!w->status && !yaml_emitter_flush(&w->emitter))
+        fail(w, KI_ERR_CLOSED);
+}
+
+ki_status ki_yaml_write(const ki_allocator *allocator, const char *json, size_t size,
+                        bool (*write)(const char *text, size_t size, void *user) KI_NOEXCEPT, void *user,
+                        ki_error *err) {
+    writer w = { .allocator = allocator ? allocator : &ki_allocator_default, .write = write, .user = user };
     yyjson_read_err why;
+    if (!json || !write)
+        return ki_error_set(err, KI_ERR_INVALID, "YAML needs JSON, and a function that takes the text");
     /* yyjson does not change the text without YYJSON_READ_INSITU */
-    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, size, 0, NULL, &why);
+    const yyjson_alc alc = ki_json_allocator(w.allocator);
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, size, 0, &alc, &why);
     if (!doc)
-        return set_error(why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION ? KI_ERR_NO_MEMORY : KI_ERR_PARSE, err);
-    if (!yaml_emitter_initialize(&w.emitter)) {
-        yyjson_doc_free(doc);
-        return set_error(KI_ERR_NO_MEMORY, err);
+        w.status = why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION ? KI_ERR_NO_MEMORY : KI_ERR_PARSE;
+    else if (!yaml_emitter_initialize(&w.emitter))
+        w.status = KI_ERR_NO_MEMORY;
+    if (!w.status) {
+        write_document(&w, yyjson_doc_get_root(doc));
+        yaml_emitter_delete(&w.emitter);
     }
-    yaml_emitter_set_output(&w.emitter, write_bytes, out);
-    yaml_emitter_set_unicode(&w.emitter, 1);
-    emit(&w, yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING), &event);
-    if (!w.status)
-        emit(&w, yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1), &event);
-    write_value(&w, yyjson_doc_get_root(doc), 1);
-    if (!w.status)
-        emit(&w, yaml_document_end_event_initialize(&event, 1), &event);
-    if (!w.status && !yaml_emitter_flush(&w.emitter))
-        fail(&w, KI_ERR_CLOSED);
-    yaml_emitter_delete(&w.emitter);
     yyjson_doc_free(doc);
-    if (w.status == KI_ERR_CLOSED) /* the stream keeps the error; output_flush reports it */
-        return KI_OK;
-    return w.status ? set_error(w.status, err) : KI_OK;
+    return w.status ? ki_error_set(err, w.status, "cannot write YAML: %s", ki_status_name(w.status)) : KI_OK;
 }
