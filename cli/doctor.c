@@ -152,7 +152,9 @@ const cli_command command_doctor = {
         "\n"
         "Checks each step from the kubeconfig to a list and a watch of RESOURCE (default: pods), and prints its time\n"
         "and how to fix a failure. Changes nothing in the cluster. Exit status: 0 all steps succeeded; 1 a permission\n"
-        "or the resource is missing; 3 the cluster cannot be reached or rejects the credentials.\n",
+        "or the resource is missing; 3 the configuration cannot be used, or the cluster cannot be reached or rejects "
+        "the\n"
+        "credentials.\n",
     .max_arguments = 1,
     .flags = tables,
     .run = run,

@@ -167,9 +167,9 @@ static int set_format(printer *p, const options *o) {
         say(p->command, "-o go-template is not supported; use -o jsonpath=... or -o custom-columns=...");
     else
         say(p->command,
-            "-o %s is not a format; use line, wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, "
+            "-o %s is not a format; use %swide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, "
             "custom-columns=HEADER:PATH,... or custom-columns-file=FILE",
-            text);
+            text, strcmp(p->command, "watch") == 0 ? "line, " : "");
     return EXIT_USAGE;
 }
 

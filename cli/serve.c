@@ -171,8 +171,6 @@ static int run(const options *o) {
     int status = prepare(server, o);
     if (status == EXIT_OK) {
         sigprocmask(SIG_BLOCK, &ends, NULL);
-        say("serve",
-            "stored but not enforced: webhooks, admission policies, CEL rules, quotas, limit ranges, API services");
         printf("serving %s\n", ki_testing_server_url(server));
         if (!output_flush())
             status = output_status();

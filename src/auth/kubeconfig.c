@@ -13,6 +13,10 @@
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
+enum {
+    CONTEXTS_SHOWN = 200 /* bytes of the names in a message */
+};
+
 /* Finds a named entry. `list` is "clusters", whose elements are {name: …, cluster: {…}}, and `member` is "cluster". */
 static ki_kubeconfig_entry find_entry(const ki_kubeconfig *self, const char *list, const char *member, ki_str name) {
     for (size_t i = 0; i < self->count; i++) {
@@ -176,6 +180,27 @@ static ki_status no_file(ki_error *err) {
                         "no kubeconfig: KUBECONFIG is not set, ~/.kube/config does not exist, and no server is set");
 }
 
+/* Writes the names of the contexts, as many as fit: "dev, staging". */
+static void list_contexts(const ki_kubeconfig *self, char *text, size_t size) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < self->count; i++) {
+        const ki_yaml *all = ki_yaml_get(self->files[i].document.root, "contexts"), *one;
+        for (size_t n = 0; (one = ki_yaml_at(all, n)); n++) {
+            const ki_yaml *name = ki_yaml_get(one, "name");
+            if (!name || !name->text.size)
+                continue;
+            int added =
+                snprintf(text + used, size - used, "%s%.*s", used ? ", " : "", (int)name->text.size, name->text.data);
+            if (added < 0 || (size_t)added >= size - used) {
+                text[used] = '\0'; /* drops an incomplete name */
+                return;
+            }
+            used += (size_t)added;
+        }
+    }
+}
+
 static ki_status find_context(const ki_kubeconfig *self, const ki_config_options *options, ki_kubeconfig_entry *ret,
                               ki_error *err) {
     ki_str name = options->context ? ki_str_of(options->context) : current_context(self);
@@ -191,10 +216,12 @@ static ki_status find_context(const ki_kubeconfig *self, const ki_config_options
     *ret = find_entry(self, "contexts", "context", name);
     if (ret->file)
         return KI_OK;
+    char names[CONTEXTS_SHOWN];
+    list_contexts(self, names, sizeof names);
     return ki_error_set(err, options->context ? KI_ERR_NOT_FOUND : KI_ERR_CONFIG,
-                        "%s%s: there is no context \"%.*s\"; kubectl config get-contexts lists them",
-                        self->count ? "kubeconfig " : "no kubeconfig", self->count ? self->files[0].path : "",
-                        (int)name.size, name.data);
+                        "%s%.150s: there is no context \"%.*s\"%s%s", self->count ? "kubeconfig " : "no kubeconfig",
+                        self->count ? self->files[0].path : "", (int)(name.size < 100 ? name.size : 100), name.data,
+                        names[0] ? "; there are: " : "", names);
 }
 
 static ki_status set_names(ki_config *config, const selection *of, ki_error *err) {

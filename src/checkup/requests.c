@@ -382,6 +382,22 @@ static void say_list_failed(ki_checkup_state *state, const ki_error *why) {
     ki_checkup_end(state, KI_CHECK_FAILED);
 }
 
+/* Warns of a namespace that does not exist: its lists are empty and succeed. Returns true if it warned. */
+static bool warn_of_namespace(ki_checkup_state *state) {
+    const ki_request_options call = KI_REQUEST_OPTIONS(.timeout_ms = state->timeout_ms);
+    ki_error why = KI_ERROR_INIT;
+    ki_object *found = NULL;
+    if (!state->resource->namespaced || !state->namespace_name[0])
+        return false;
+    ki_status status = ki_client_get(state->client, KI_NAMESPACES, NULL, state->namespace_name, &call, &found, &why);
+    ki_object_unref(found);
+    if (!status || !ki_error_is_not_found(&why))
+        return false; /* it exists, or the user may not read it */
+    ki_checkup_remedy(state, "there is no namespace %.100s: check -n, or use -A for all namespaces",
+                      state->namespace_name);
+    return true;
+}
+
 static ki_status check_list(ki_checkup_state *state, ki_error *err) {
     const ki_request_options call =
         KI_REQUEST_OPTIONS(.timeout_ms = state->timeout_ms, .limit = FIRST_PAGE,
@@ -409,7 +425,8 @@ static ki_status check_list(ki_checkup_state *state, ki_error *err) {
     ki_checkup_find(state, "%lld %s, %s%s; first byte after %lld.%lld ms", (long long)count + (long long)more,
                     state->place, more ? "about " : "", size, (long long)(first_us / 1000),
                     (long long)(first_us % 1000 / 100));
-    ki_checkup_end(state, KI_CHECK_OK);
+    bool is_misnamed = count == 0 && warn_of_namespace(state);
+    ki_checkup_end(state, is_misnamed ? KI_CHECK_WARNING : KI_CHECK_OK);
     ki_response_unref(response);
     return KI_OK;
 }

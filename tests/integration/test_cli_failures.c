@@ -126,6 +126,19 @@ static void what_is_no_api_server_is_called_that(void **state) {
     }
 }
 
+static void a_broken_kubeconfig_has_its_status(void **state) {
+    (void)state;
+    static const struct {
+        const char *command;
+        int status;
+    } rows[] = { { "get", 1 }, { "watch", 1 }, { "doctor", 3 } }; /* docs/command.md */
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        COMMAND_RUN(rows[i].command, "pods", "--kubeconfig", "/nonexistent/kubeconfig");
+        (void)command_output();
+        command_ends(rows[i].status);
+    }
+}
+
 static void watch_calls_it_that_too(void **state) {
     (void)state;
     const raw_response response = {
@@ -268,6 +281,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_may_be_read_is_shown_before_why_the_rest_may_not, command_set_up,
                                         command_tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_api_server_is_called_that, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(a_broken_kubeconfig_has_its_status, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(watch_calls_it_that_too, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_silent_server_is_reported, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_demo_that_nobody_reads_ends, command_set_up, command_tear_down),

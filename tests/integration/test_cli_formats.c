@@ -148,7 +148,7 @@ static void what_is_wrong_with_a_format_is_said(void **state) {
     (void)state;
     static const format_row rows[] = {
         { "go-template={{.x}}", "go-template is not supported" },
-        { "toml", "use line, wide, json, yaml" },
+        { "toml", "use wide, json, yaml" },
         { "jsonpath", "needs a template" },
         { "jsonpath={.a", "unclosed action at position 2" },
         { "custom-columns", "no custom columns given" },
@@ -373,6 +373,16 @@ static void every_change_after_synced_is_newer_than_its_version(void **state) {
     assert_int_equal(older, 0);
 }
 
+static void an_unknown_format_suggests_what_the_help_lists(void **state) {
+    (void)state;
+    COMMAND_RUN("get", "pods", "-o", "jsn", "--server", "URL");
+    command_says("-o jsn is not a format; use wide, json, yaml");
+    command_ends(2);
+    COMMAND_RUN("watch", "pods", "-o", "jsn", "--server", "URL");
+    command_says("-o jsn is not a format; use line, wide, json, yaml");
+    command_ends(2);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
     const struct CMUnitTest tests[] = {
@@ -390,6 +400,8 @@ int main(void) {
         TEST(tables_have_the_columns_that_were_asked_for),
         TEST(tables_are_kubectls),
         TEST(a_custom_resources_table_is_its_definitions),
+        cmocka_unit_test_setup_teardown(an_unknown_format_suggests_what_the_help_lists, command_set_up,
+                                        command_tear_down),
         cmocka_unit_test_setup_teardown(every_change_after_synced_is_newer_than_its_version, command_set_up,
                                         command_tear_down),
     };

@@ -124,6 +124,17 @@ static void what_an_informer_would_be_asked_for_is_looked_at(void **state) {
     assert_prints("field label not supported: spec.nowhere");
 }
 
+static void a_namespace_that_does_not_exist_is_a_warning(void **state) {
+    (void)state;
+    serve(&KI_TESTING_SERVER_OPTIONS(.pods = 10));
+    assert_int_equal(ask("pods -n nosuch", ki_testing_server_url(server)), 0);
+    assert_step("!", "list");
+    assert_prints("there is no namespace nosuch: check -n, or use -A for all namespaces");
+    assert_prints("with 1 warning");
+    assert_int_equal(ask("configmaps -n default", ki_testing_server_url(server)), 0);
+    assert_null(strstr(output, "there is no namespace"));
+}
+
 static void a_closed_port_is_reported_at_tcp_and_all_after_it_is_left_out(void **state) {
     (void)state;
     int status = ask("", "http://127.0.0.1:1");
@@ -448,6 +459,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_good_way_has_a_tick_at_each_step, tear_down),
         cmocka_unit_test_teardown(what_an_informer_would_be_asked_for_is_looked_at, tear_down),
+        cmocka_unit_test_teardown(a_namespace_that_does_not_exist_is_a_warning, tear_down),
         cmocka_unit_test_teardown(a_closed_port_is_reported_at_tcp_and_all_after_it_is_left_out, tear_down),
         cmocka_unit_test_teardown(a_name_that_does_not_exist_is_reported_at_name_resolution, tear_down),
         cmocka_unit_test_teardown(a_wrong_token_is_reported_at_credentials_and_never_printed, tear_down),

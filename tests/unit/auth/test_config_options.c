@@ -87,7 +87,7 @@ static void context_cluster_and_user_are_chosen_by_name(void **state) {
         const char *context, *cluster, *user, *message;
         ki_status want;
     } bad[] = {
-        { "none", NULL, NULL, "there is no context \"none\"", KI_ERR_NOT_FOUND },
+        { "none", NULL, NULL, "there is no context \"none\"; there are: ", KI_ERR_NOT_FOUND },
         { NULL, "none", NULL, "there is no cluster \"none\"", KI_ERR_NOT_FOUND },
         { NULL, NULL, "none", "there is no user \"none\"", KI_ERR_NOT_FOUND },
         { "broken", NULL, NULL, "contexts[broken].cluster: there is no cluster \"gone\"", KI_ERR_CONFIG },
