@@ -249,8 +249,8 @@ static ki_status fill(ki_controller *controller, ki_factory *factory, const ki_c
     const ki_workqueue_options queue_options =
         KI_WORKQUEUE_OPTIONS(.name = controller->name, .by_priority = controller->by_priority,
                              .rate_limits = has_limits ? given->rate_limits : &default_limit,
-                             .rate_limit_count = has_limits ? given->rate_limit_count : 1,
-                             .on_ready = on_ready, .user = controller);
+                             .rate_limit_count = has_limits ? given->rate_limit_count : 1, .on_ready = on_ready,
+                             .user = controller);
     status = ki_workqueue_new(controller->engine, &queue_options, &controller->queue, err);
     if (status)
         return status;
