@@ -22,9 +22,10 @@ case $(cd "$work/component/runtime" && find . -name 'lib*') in
     *.a* | *.pc* | *testing*) echo "the component runtime has more than shared libraries"; exit 1 ;;
 esac
 readme=$(find "$work/usr" -name README.md -path '*/doc/*' | awk '{ print length, $0 }' | sort -n | sed -n '1s/^[0-9]* //p')
-for link in $(grep -oE '\]\([^)#:]+[)#]' "$readme" | sed 's/^](//; s/[)#]$//' | sort -u); do
+grep -oE '\]\([^)#:]+[)#]' "$readme" | sed 's/^](//; s/[)#]$//' | sort -u >"$work/links"
+while read -r link; do
     [ -e "${readme%/*}/$link" ] || { echo "the installed README links to $link, which is not installed"; exit 1; }
-done
+done <"$work/links"
 pc=$(find "$work/usr" -name pkgconfig -type d)
 libraries=$(dirname "$pc")
 PKG_CONFIG_PATH=$pc
