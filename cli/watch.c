@@ -161,8 +161,8 @@ static void on_delete(const ki_event *event, void *user) {
     print_event(user, event, CHANGE_DELETED);
 }
 
-/* Prints SYNCED once for each resource, after its last target has synced. The version is the oldest one of its targets: every change up to it is
- * printed. */
+/* Prints SYNCED once for each resource, after its last target has synced. The version is the oldest one of its targets:
+ * every change up to it is printed. */
 static void print_synced(const target *t) {
     session *s = t->session;
     size_t count = 0;

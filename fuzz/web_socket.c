@@ -1,4 +1,5 @@
-/* web_socket.c: the frames of a WebSocket's client. The first byte is the size of the pieces. Goes on after an error. */
+/* web_socket.c: the frames of a WebSocket's client. The first byte is the size of the pieces. Goes on after an
+ * error. */
 #include "fuzz/fuzz.h"
 
 #include "src/base/memory.h"

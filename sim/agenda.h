@@ -1,4 +1,5 @@
-/* agenda.h: the future actions of a simulation, by virtual time. Actions of the same time run in the order in which they were added. */
+/* agenda.h: the future actions of a simulation, by virtual time. Actions of the same time run in the order in which
+ * they were added. */
 #ifndef SIM_AGENDA_H
 #define SIM_AGENDA_H
 

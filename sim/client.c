@@ -68,7 +68,8 @@ static void note_replay(sim_world *world, sim_handler *handler) {
     ki_snapshot_free(snapshot);
 }
 
-/* Before the start, the shortest period of a handler becomes the interval of the resync timer (ki_registration_options). */
+/* Before the start, the shortest period of a handler becomes the interval of the resync timer
+ * (ki_registration_options). */
 static void note_resync_period(sim_world *world, sim_handler *handler) {
     sim_informer *informer = &world->client.informers[handler->informer];
     if (!informer->informer->is_started && handler->resync_ms > 0 &&

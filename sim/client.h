@@ -1,4 +1,5 @@
-/* client.h: the program under test: a factory on a stepped engine, with informers and handlers. It can be stopped and started again. */
+/* client.h: the program under test: a factory on a stepped engine, with informers and handlers. It can be stopped and
+ * started again. */
 #ifndef SIM_CLIENT_H
 #define SIM_CLIENT_H
 
@@ -26,8 +27,8 @@ typedef struct sim_informer {
     ki_informer *informer;
     sim_selection selection;
     int64_t resync_ms;
-    int64_t
-        resync_timer_ms; /* the shortest resync period of the informer and the handlers added before its start; 0: none */
+    /* the shortest resync period of the informer and the handlers added before its start; 0: none */
+    int64_t resync_timer_ms;
     sim_witness witness;
     sim_source source, check_source; /* check_source: of the consistency check */
     uint64_t version_before_restore; /* the resource version at a restore to an older one; 0: none, or it was noticed */
@@ -68,8 +69,9 @@ void sim_client_free(sim_world *world);
 void sim_client_add_handler(sim_world *world, unsigned informer);
 /* Records which informers have a version that the restored cluster does not have. */
 void sim_client_note_restore(sim_world *world);
-/* Returns the version that no write may reach yet; UINT64_MAX if there is none. After a restore the cluster uses the lost versions again, and
- * a client that has reached one of them cannot distinguish the two. The limit ends when the client has noticed the restore. */
+/* Returns the version that no write may reach yet; UINT64_MAX if there is none. After a restore the cluster uses the
+ * lost versions again, and a client that has reached one of them cannot distinguish the two. The limit ends when the
+ * client has noticed the restore. */
 uint64_t sim_client_version_limit(sim_world *world);
 /* Adds or removes a handler, or adds an index; `detail` selects which. */
 void sim_client_reconfigure(sim_world *world, uint64_t detail);

@@ -1,4 +1,5 @@
-/* clock.h: the process's clocks while a world runs: virtual time, and a wall clock that jumps. The client must not read the wall clock. */
+/* clock.h: the process's clocks while a world runs: virtual time, and a wall clock that jumps. The client must not read
+ * the wall clock. */
 #ifndef SIM_CLOCK_H
 #define SIM_CLOCK_H
 

@@ -12,8 +12,8 @@ static bool starts_with(const char *frame, size_t size, const char *text) {
     return size > strlen(text) && memcmp(frame, text, strlen(text)) == 0;
 }
 
-/* Returns true if the event is not older than the version that the watch started from. A deletion always counts: some servers send it with the
- * version of the object's last state. */
+/* Returns true if the event is not older than the version that the watch started from. A deletion always counts: some
+ * servers send it with the version of the object's last state. */
 static bool is_current(const sim_exchange *exchange, const char *frame, size_t size) {
     static const char field[] = "\"resourceVersion\":\"";
     const char *at = memmem(frame, size, field, sizeof field - 1);

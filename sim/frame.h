@@ -1,4 +1,5 @@
-/* frame.h: counts the complete frames that a response has delivered to the client. A frame is one event of a watch, a bookmark included. */
+/* frame.h: counts the complete frames that a response has delivered to the client. A frame is one event of a watch, a
+ * bookmark included. */
 #ifndef SIM_FRAME_H
 #define SIM_FRAME_H
 
@@ -8,7 +9,8 @@
 
 typedef struct sim_exchange sim_exchange;
 
-/* What has arrived of one response. An event is current if it is not older than the version that the watch started from. */
+/* What has arrived of one response. An event is current if it is not older than the version that the watch started
+ * from. */
 typedef struct sim_arrivals {
     size_t frame_begin;          /* where the incomplete frame begins in the exchange's `out` */
     uint64_t events;             /* events and bookmarks after the initial events */

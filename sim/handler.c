@@ -1,4 +1,5 @@
-/* handler.c: the functions of a handler. Each notification is compared with the writes (truth.h) and with the earlier notifications. */
+/* handler.c: the functions of a handler. Each notification is compared with the writes (truth.h) and with the earlier
+ * notifications. */
 #include "sim/world.h"
 
 #include <string.h>
@@ -78,7 +79,8 @@ static void begin_call(sim_handler *handler, const ki_event *event, const char *
         FAIL(handler, "%u: notified of an event of another informer", handler->number);
 }
 
-/* Takes time and calls the library, as the handler's options say. Resyncs take no time: slow ones could fill the whole run. */
+/* Takes time and calls the library, as the handler's options say. Resyncs take no time: slow ones could fill the whole
+ * run. */
 static void end_call(sim_handler *handler, bool is_resync) {
     enum {
         SLOW_MAX_MS = 1500
@@ -114,8 +116,8 @@ static void check_state(sim_handler *handler, uint32_t key, uint64_t n, bool may
     note_notification(handler, key);
 }
 
-/* Fails the run if is_in_initial_list is wrong. It is true for the states of the first list and for the store's states when the handler was
- * added, once for each object. With KI_DELIVER_LATEST a later state can replace them. */
+/* Fails the run if is_in_initial_list is wrong. It is true for the states of the first list and for the store's states
+ * when the handler was added, once for each object. With KI_DELIVER_LATEST a later state can replace them. */
 static void check_initial(sim_handler *handler, uint32_t key, uint64_t n, bool is_initial) {
     const sim_world *world = handler->world;
     const sim_witness *witness = &informer_of(handler)->witness;
@@ -173,7 +175,8 @@ static void on_update(const ki_event *event, void *user) {
     end_call(handler, event->is_resync);
 }
 
-/* Returns true if the object has a later state that the handler's filter rejects: the handler then gets a delete with a known final state. */
+/* Returns true if the object has a later state that the handler's filter rejects: the handler then gets a delete with a
+ * known final state. */
 static bool may_leave_filter(const sim_handler *handler, uint64_t n) {
     const sim_truth *truth = &handler->world->truth;
     uint64_t first = truth->restores ? truth->writes[n].creation : n + 1; /* after a restore, an earlier one too */
@@ -185,7 +188,8 @@ static bool may_leave_filter(const sim_handler *handler, uint64_t n) {
     return false;
 }
 
-/* Returns true if KI_DELIVER_LATEST can merge the deletion with the add of the next object of this name: its final state is not kept. */
+/* Returns true if KI_DELIVER_LATEST can merge the deletion with the add of the next object of this name: its final
+ * state is not kept. */
 static bool may_be_merged(const sim_handler *handler, uint32_t key, uint64_t n) {
     const sim_truth *truth = &handler->world->truth;
     for (uint64_t later = n + 1; handler->delivery == KI_DELIVER_LATEST && later < truth->write_count; later++) {
@@ -196,8 +200,8 @@ static bool may_be_merged(const sim_handler *handler, uint32_t key, uint64_t n) 
     return false;
 }
 
-/* Fails the run if final_state_unknown is wrong. It is true exactly if no deletion event was queued: a list did not have the object, or had
- * another one of its name. */
+/* Fails the run if final_state_unknown is wrong. It is true exactly if no deletion event was queued: a list did not
+ * have the object, or had another one of its name. */
 static void check_final_state(sim_handler *handler, uint32_t key, uint64_t n, uint64_t known, bool is_unknown) {
     const sim_world *world = handler->world;
     const sim_witness *witness = &informer_of(handler)->witness;
@@ -212,7 +216,8 @@ static void check_final_state(sim_handler *handler, uint32_t key, uint64_t n, ui
              sim_key_text(key));
 }
 
-/* Returns true if the object has existed at all times since write `known`. An unreadable state is no reason for a delete. A removed type is. */
+/* Returns true if the object has existed at all times since write `known`. An unreadable state is no reason for a
+ * delete. A removed type is. */
 static bool is_deletion_wrong(const sim_handler *handler, uint32_t key, uint64_t known) {
     const sim_world *world = handler->world;
     const sim_truth *truth = &world->truth;

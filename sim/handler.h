@@ -1,4 +1,5 @@
-/* handler.h: one registered handler and its oracle. It keeps a replica of the cache from its notifications, and fails the run for a wrong one. */
+/* handler.h: one registered handler and its oracle. It keeps a replica of the cache from its notifications, and fails
+ * the run for a wrong one. */
 #ifndef SIM_HANDLER_H
 #define SIM_HANDLER_H
 

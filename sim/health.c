@@ -1,4 +1,5 @@
-/* health.c: see health.h. Compares the health with the running exchange (network.h), and with the queued and stored changes (witness.h). */
+/* health.c: see health.h. Compares the health with the running exchange (network.h), and with the queued and stored
+ * changes (witness.h). */
 #include "sim/health.h"
 
 #include "sim/oracle.h"
@@ -36,7 +37,8 @@ static bool is_either(ki_state state, ki_state a, ki_state b) {
     return state == a || state == b;
 }
 
-/* Fails the run if a backoff after consecutive failures is not at least twice as long as the one before, up to LIMIT_MS. */
+/* Fails the run if a backoff after consecutive failures is not at least twice as long as the one before, up to
+ * LIMIT_MS. */
 static void check_backoff(sim_world *world, unsigned index, const ki_health *health) {
     enum {
         FIRST_MS = 800,
@@ -117,8 +119,8 @@ static void check_state(sim_world *world, unsigned informer, const ki_health *he
                  ki_error_message(&health->cause));
 }
 
-/* Returns the age of the informer's cache in ns; SIM_NEVER if it has no list or the age is not known. Fails the run if the reported staleness is
- * below it. */
+/* Returns the age of the informer's cache in ns; SIM_NEVER if it has no list or the age is not known. Fails the run if
+ * the reported staleness is below it. */
 static int64_t check_least_age(sim_world *world, sim_informer *informer, unsigned index, const ki_health *health) {
     uint64_t present[SIM_KEYS];
     sim_witness *witness = &informer->witness;
@@ -139,8 +141,8 @@ static int64_t check_least_age(sim_world *world, sim_informer *informer, unsigne
     return age;
 }
 
-/* Fails the run if the reported staleness is below the age of the cache, or, while the informer watches, above the age by more than
- * DELAY_MAX_S and the time that handlers took. */
+/* Fails the run if the reported staleness is below the age of the cache, or, while the informer watches, above the age
+ * by more than DELAY_MAX_S and the time that handlers took. */
 static void check_age(sim_world *world, sim_informer *informer, unsigned index, const ki_health *health,
                       const observation *observed) {
     enum {

@@ -1,4 +1,5 @@
-/* inject.c: injects each kind of fault. Faults of requests wait for a request (network.h); the others happen at once. */
+/* inject.c: injects each kind of fault. Faults of requests wait for a request (network.h); the others happen at
+ * once. */
 #include "sim/inject.h"
 
 #include "sim/workload.h"

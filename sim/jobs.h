@@ -11,8 +11,9 @@ typedef struct sim_totals {
     double core_seconds, seconds;
 } sim_totals;
 
-/* Runs `count` seeds of a scenario from `first`, which must be at least 1. Sets `*ret_failed` to the first seed that fails; 0: none. Later seeds
- * are not started then. Returns false if a process died; `*ret_failed` is at most the seed that it was running. */
+/* Runs `count` seeds of a scenario from `first`, which must be at least 1. Sets `*ret_failed` to the first seed that
+ * fails; 0: none. Later seeds are not started then. Returns false if a process died; `*ret_failed` is at most the seed
+ * that it was running. */
 bool sim_jobs_run(const sim_scenario *scenario, uint64_t first, uint64_t count, uint32_t without, unsigned jobs,
                   uint64_t *ret_failed, sim_totals *ret_totals);
 

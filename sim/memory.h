@@ -1,4 +1,5 @@
-/* memory.h: the simulation's own memory, and the client's allocator, which counts blocks and fails at random if a fault requires it. */
+/* memory.h: the simulation's own memory, and the client's allocator, which counts blocks and fails at random if a fault
+ * requires it. */
 #ifndef SIM_MEMORY_H
 #define SIM_MEMORY_H
 

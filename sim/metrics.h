@@ -1,4 +1,5 @@
-/* metrics.h: the oracle of the informers' metrics. It compares them with the counts of the network, the sources and the witnesses. */
+/* metrics.h: the oracle of the informers' metrics. It compares them with the counts of the network, the sources and the
+ * witnesses. */
 #ifndef SIM_METRICS_H
 #define SIM_METRICS_H
 

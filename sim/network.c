@@ -115,7 +115,8 @@ static void lose_overtaken_event(sim_exchange *exchange) {
     key->is_poisoned = key->has_undetectable_loss = true;
 }
 
-/* Returns true if all of `out` was delivered and holds an ERROR event. Its line break may be missing: the client can cancel before it. */
+/* Returns true if all of `out` was delivered and holds an ERROR event. Its line break may be missing: the client can
+ * cancel before it. */
 static bool is_error_delivered(const sim_exchange *exchange) {
     static const char error[] = "{\"type\":\"ERROR\"";
     const ki_buffer *out = &exchange->out;
@@ -149,8 +150,8 @@ static void end_call(sim_exchange *exchange, ki_status status) {
     kt_memory_call_end(call, status ? &err : NULL);
 }
 
-/* In every other response Retry-After is a date (RFC 9110 §10.2.3). The transport converts it to seconds with the wall clock, which is off by
- * wall_jump when the head arrives. */
+/* In every other response Retry-After is a date (RFC 9110 §10.2.3). The transport converts it to seconds with the wall
+ * clock, which is off by wall_jump when the head arrives. */
 static void convert_retry_date(sim_exchange *exchange) {
     enum {
         RETRY_AFTER_MAX_S = 60 /* so that the client is in time for the check after the faults */

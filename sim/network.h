@@ -1,4 +1,5 @@
-/* network.h: the network between the client's transport and the servers: latency, chunks, cuts, silence, and responses that no server sent. */
+/* network.h: the network between the client's transport and the servers: latency, chunks, cuts, silence, and responses
+ * that no server sent. */
 #ifndef SIM_NETWORK_H
 #define SIM_NETWORK_H
 
@@ -134,7 +135,8 @@ typedef struct sim_exchange {
 void sim_network_make(sim_world *world);
 /* Frees all exchanges without calling the client. The client's transport must be freed already. */
 void sim_network_free(sim_world *world);
-/* Ends a response after the bytes that are in `out`: with a clean end if `status` is KI_OK, otherwise with this error. */
+/* Ends a response after the bytes that are in `out`: with a clean end if `status` is KI_OK, otherwise with this
+ * error. */
 void sim_exchange_end(sim_exchange *exchange, ki_status status);
 /* Ends all responses with KI_ERR_UNEXPECTED_EOF: their clusters are about to be freed. */
 void sim_network_end_all(sim_world *world);
@@ -166,7 +168,8 @@ void sim_requester_note_end(sim_exchange *exchange, bool is_cancelled);
 /* Resets all requesters: a new client starts. */
 void sim_requesters_reset(sim_world *world);
 
-/* response.c: responds in place of the server if a fault is pending for the request. Returns false if the server must respond. */
+/* response.c: responds in place of the server if a fault is pending for the request. Returns false if the server must
+ * respond. */
 bool sim_respond(sim_exchange *exchange);
 /* tamper.c: appends the frames of a server's watch to `out`, changed as the faults require. */
 void sim_tamper_frames(sim_exchange *exchange, ki_buffer *frames);

@@ -10,7 +10,8 @@ typedef struct sim_world sim_world;
 
 /* Reads the states in an informer's store, as numbers of writes. */
 void sim_oracle_read(sim_world *world, const sim_informer *informer, uint64_t present[SIM_KEYS]);
-/* Fails the run if a store has a wrong or older state, an index is wrong or a snapshot changed. Must be called between two steps. */
+/* Fails the run if a store has a wrong or older state, an index is wrong or a snapshot changed. Must be called between
+ * two steps. */
 void sim_oracle_check(sim_world *world);
 /* Returns true if all stores equal the cluster and no notification is pending. */
 bool sim_oracle_agrees(sim_world *world);

@@ -1,4 +1,5 @@
-/* plan.h: what a seed determines: the servers, the client, the workload and the faults. Removing faults (--shrink) changes nothing else. */
+/* plan.h: what a seed determines: the servers, the client, the workload and the faults. Removing faults (--shrink)
+ * changes nothing else. */
 #ifndef SIM_PLAN_H
 #define SIM_PLAN_H
 

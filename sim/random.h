@@ -1,4 +1,5 @@
-/* random.h: random numbers from a seed (splitmix64). Each part of a simulation has its own generator: removing a fault changes nothing else. */
+/* random.h: random numbers from a seed (splitmix64). Each part of a simulation has its own generator: removing a fault
+ * changes nothing else. */
 #ifndef SIM_RANDOM_H
 #define SIM_RANDOM_H
 

@@ -1,4 +1,5 @@
-/* requester.c: the oracles of when a client sends which request. network.c calls them for each request, each event and each end. */
+/* requester.c: the oracles of when a client sends which request. network.c calls them for each request, each event and
+ * each end. */
 #include "sim/world.h"
 
 #include <stdio.h>
@@ -45,7 +46,8 @@ static void check_rate(sim_exchange *exchange) {
         sim_fail(world, "%s sent %d requests within %d s", requester_name(exchange), SIM_RATE_WINDOW, WINDOW_S);
 }
 
-/* Fails the run if a request comes before the Retry-After of the last error response. A consistency check also obeys its informer's. */
+/* Fails the run if a request comes before the Retry-After of the last error response. A consistency check also obeys
+ * its informer's. */
 static void check_retry_after(const sim_exchange *exchange) {
     sim_world *world = exchange->world;
     const sim_requester *informer = &world->network.requesters[sim_requester_number(exchange->informer, false)];
@@ -64,8 +66,8 @@ static void check_resume(sim_exchange *exchange) {
     requester->must_resume = false;
 }
 
-/* Fails the run if the client does not notice a restored server: after two accepted watches without an event it must send a version check
- * or a list. Also fails the run for an earlier version check. */
+/* Fails the run if the client does not notice a restored server: after two accepted watches without an event it must
+ * send a version check or a list. Also fails the run for an earlier version check. */
 static void check_version_check(sim_exchange *exchange) {
     sim_requester *requester = exchange->requester;
     sim_world *world = exchange->world;
@@ -144,7 +146,8 @@ static void note_version(const sim_exchange *exchange) {
     }
 }
 
-/* Returns true if the client may list after a silent watch: memory was short, or a consistency check found a difference. */
+/* Returns true if the client may list after a silent watch: memory was short, or a consistency check found a
+ * difference. */
 static bool may_list(const sim_world *world) {
     for (unsigned i = 0; i < world->plan.informer_count; i++) {
         if (world->plan.informers[i].check_streaming_list)

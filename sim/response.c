@@ -1,4 +1,5 @@
-/* response.c: responds in place of the server if a fault is pending for the request. network.c calls it when the request reaches the server. */
+/* response.c: responds in place of the server if a fault is pending for the request. network.c calls it when the
+ * request reaches the server. */
 #include "sim/workload.h"
 #include "sim/world.h"
 
@@ -36,7 +37,8 @@ static void respond_with_status(sim_exchange *exchange, int code, int retry_afte
     respond(exchange, code, retry_after_s, text);
 }
 
-/* Responds that the resource version is too large: with an older or a newer Status, as the response or as an ERROR event. */
+/* Responds that the resource version is too large: with an older or a newer Status, as the response or as an ERROR
+ * event. */
 static void respond_too_large(sim_exchange *exchange, uint64_t detail) {
     static const char message[] = "Too large resource version: 5000000000, current: 1";
     static const char causes[] =
@@ -57,7 +59,8 @@ static void respond_garbage(sim_exchange *exchange, uint64_t detail) {
     respond(exchange, 200, -1, kt_fault_garbage((size_t)detail));
 }
 
-/* Moves the version that the watch starts from back by some writes: the server repeats events. The server itself responds. */
+/* Moves the version that the watch starts from back by some writes: the server repeats events. The server itself
+ * responds. */
 static void repeat_events(sim_exchange *exchange, uint64_t detail) {
     const sim_truth *truth = &exchange->world->truth;
     size_t at = truth->log_count, back = 2 + (size_t)(detail % 8);
@@ -113,8 +116,8 @@ static void respond_with_end(sim_exchange *exchange, uint64_t detail) {
     respond(exchange, 200, -1, text);
 }
 
-/* Responds to a watch from a version that the server has not reached. Otherwise the server responds: with silence, to a streaming list with an
- * error. */
+/* Responds to a watch from a version that the server has not reached. Otherwise the server responds: with silence, to a
+ * streaming list with an error. */
 static bool respond_to_future_watch(sim_exchange *exchange) {
     const sim_world *world = exchange->world;
     if (world->plan.future_watch == SIM_FUTURE_TOO_LARGE) {

@@ -1,5 +1,5 @@
-/* shrink.c: removes one fault after the other as long as the seed still fails, until no more can be removed. Any failure counts: the message can
- * change when other faults are removed. */
+/* shrink.c: removes one fault after the other as long as the seed still fails, until no more can be removed. Any
+ * failure counts: the message can change when other faults are removed. */
 #include "sim/shrink.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-/* socket.c: see socket.h. The content type of a request carries the requester's number: lists and watches have no body. */
+/* socket.c: see socket.h. The content type of a request carries the requester's number: lists and watches have no
+ * body. */
 #include "sim/world.h"
 
 #include "src/base/error.h"

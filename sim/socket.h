@@ -1,4 +1,5 @@
-/* socket.h: the client's transport: the transport of testing/memory, with the requester in each request. It fails while no descriptor is left. */
+/* socket.h: the client's transport: the transport of testing/memory, with the requester in each request. It fails while
+ * no descriptor is left. */
 #ifndef SIM_SOCKET_H
 #define SIM_SOCKET_H
 

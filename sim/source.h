@@ -1,5 +1,5 @@
-/* source.h: a list and watch source around that of an informer or of its consistency check. It counts the lists, and marks each request with its
- * requester. */
+/* source.h: a list and watch source around that of an informer or of its consistency check. It counts the lists, and
+ * marks each request with its requester. */
 #ifndef SIM_SOURCE_H
 #define SIM_SOURCE_H
 

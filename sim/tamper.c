@@ -1,5 +1,5 @@
-/* tamper.c: changes a server's response as the faults of the exchange require: events in another order, unusable objects, empty pages, initial
- * events without an end. */
+/* tamper.c: changes a server's response as the faults of the exchange require: events in another order, unusable
+ * objects, empty pages, initial events without an end. */
 #include "sim/world.h"
 
 #include "src/base/error.h"
@@ -66,7 +66,8 @@ static bool append_damaged(sim_exchange *exchange, ki_str frame) {
     return true;
 }
 
-/* Appends the event with an unusable object; in every other exchange an invalid event without a key, whose loss no client can detect. */
+/* Appends the event with an unusable object; in every other exchange an invalid event without a key, whose loss no
+ * client can detect. */
 static void append_bad_event(sim_exchange *exchange, ki_str frame) {
     uint32_t key;
     poison_object(exchange->world, frame);

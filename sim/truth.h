@@ -27,7 +27,8 @@ typedef struct sim_write {
     int64_t wall_ms;   /* Unix time by the servers' wall clock, which jumps */
     char uid[SIM_UID_SIZE];
     uint64_t creation; /* the write that created the object */
-    /* only in that write: the incarnation of the client whose informer queued the deletion, with or without the final state (witness.h) */
+    /* only in that write: the incarnation of the client whose informer queued the deletion, with or without the final
+     * state (witness.h) */
     uint64_t deletion_seen_in[SIM_INFORMERS_MAX], deletion_inferred_in[SIM_INFORMERS_MAX];
 } sim_write;
 
@@ -64,7 +65,8 @@ uint64_t sim_truth_read(sim_world *world, const ki_object *obj, uint32_t *ret_ke
 bool sim_truth_is_selected(const sim_truth *truth, const sim_selection *selection, uint64_t n);
 /* Returns true if the object has existed and matched the selection at all times since write `n`. */
 bool sim_truth_exists_since(const sim_truth *truth, const sim_selection *selection, uint64_t n);
-/* Returns true if the state `after` can follow the state `before` (0: none): it is newer, or the cluster was restored. */
+/* Returns true if the state `after` can follow the state `before` (0: none): it is newer, or the cluster was
+ * restored. */
 bool sim_truth_may_follow(const sim_truth *truth, uint64_t before, uint64_t after);
 
 #endif

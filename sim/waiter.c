@@ -14,8 +14,8 @@ static uint64_t version_of_cache(const sim_wait *wait) {
     return version;
 }
 
-/* Fails the run if a wait ended with KI_OK and the cache lacks the write. Ignores deleted and unselected objects, and events that a bookmark
- * overtook. */
+/* Fails the run if a wait ended with KI_OK and the cache lacks the write. Ignores deleted and unselected objects, and
+ * events that a bookmark overtook. */
 static void check_cache(const sim_wait *wait) {
     sim_world *world = wait->world;
     const sim_truth *truth = &world->truth;
@@ -34,8 +34,8 @@ static void check_cache(const sim_wait *wait) {
     }
 }
 
-/* Returns true if an event can have been unreadable. A wait for it ends when the object is readable, replaced or deleted, or after the next
- * list. */
+/* Returns true if an event can have been unreadable. A wait for it ends when the object is readable, replaced or
+ * deleted, or after the next list. */
 static bool may_be_unreadable(const sim_world *world) {
     if (sim_plan_has(&world->plan, SIM_RESPONSE_GARBAGE))
         return true;

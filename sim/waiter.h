@@ -1,4 +1,5 @@
-/* waiter.h: a program that waits after some writes until an informer's cache has them, and the oracle of these waits. */
+/* waiter.h: a program that waits after some writes until an informer's cache has them, and the oracle of these
+ * waits. */
 #ifndef SIM_WAITER_H
 #define SIM_WAITER_H
 
@@ -18,8 +19,8 @@ typedef struct sim_wait {
     uint64_t version, restores;
     int64_t deadline; /* INT64_MAX: none */
     bool is_called;
-    bool
-        is_version_reused; /* when the version was written, the cache already had it or a later one, from before a restore */
+    /* when the version was written, the cache already had it or a later one, from before a restore */
+    bool is_version_reused;
 } sim_wait;
 
 typedef struct sim_waiter {

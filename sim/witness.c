@@ -79,7 +79,8 @@ static bool is_same_object(const sim_witness *witness, uint64_t a, uint64_t b) {
     return strcmp(witness->world->truth.writes[a].uid, witness->world->truth.writes[b].uid) == 0;
 }
 
-/* Sets the expected state. Another object of the same name means that the earlier one was deleted, with an unknown final state. */
+/* Sets the expected state. Another object of the same name means that the earlier one was deleted, with an unknown
+ * final state. */
 static void set_expected(sim_witness *witness, uint32_t key, uint64_t n, uint64_t version) {
     if (witness->expected[key] && !is_same_object(witness, witness->expected[key], n))
         infer_deletion(witness, key);

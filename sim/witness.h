@@ -1,5 +1,6 @@
-/* witness.h: a queue around an informer's queue. It records each change that the reflector queues, and from these what the handlers and the
- * store must show: the initial list, deletions with and without a final state, the age of the cache. */
+/* witness.h: a queue around an informer's queue. It records each change that the reflector queues, and from these what
+ * the handlers and the store must show: the initial list, deletions with and without a final state, the age of the
+ * cache. */
 #ifndef SIM_WITNESS_H
 #define SIM_WITNESS_H
 
@@ -32,7 +33,8 @@ typedef struct sim_witness {
 
 /* Initializes a queue around `inner`, and owns `inner`. */
 void sim_witness_init(sim_witness *witness, sim_world *world, unsigned informer, ki_queue *inner);
-/* Records that the client has read and decoded everything up to a complete event or bookmark that arrived at this time. */
+/* Records that the client has read and decoded everything up to a complete event or bookmark that arrived at this
+ * time. */
 void sim_witness_note_event(sim_witness *witness, int64_t arrived_at);
 /* Returns the latest time at which an informer with this store was current, in ns; SIM_NEVER if it has no list. */
 int64_t sim_witness_fresh_at(sim_witness *witness, const uint64_t present[SIM_KEYS]);

@@ -1,5 +1,5 @@
-/* world.c: one run: a time with faults, then one without. The client must agree with the cluster within a bounded time, and again after more
- * writes. */
+/* world.c: one run: a time with faults, then one without. The client must agree with the cluster within a bounded time,
+ * and again after more writes. */
 #include "sim/world.h"
 
 #include "sim/health.h"

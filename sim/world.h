@@ -51,7 +51,8 @@ struct sim_world {
 /* Runs a plan to its end. Returns the first failure, valid until the next run, or NULL. */
 const char *sim_world_run(sim_world *world, const sim_plan *plan, bool trace);
 
-/* Lets time pass in which the client reads nothing and runs no step, as in a slow handler. The cluster and the network continue. */
+/* Lets time pass in which the client reads nothing and runs no step, as in a slow handler. The cluster and the network
+ * continue. */
 void sim_pass(sim_world *world, int64_t duration);
 
 /* Stops the client and starts it again. Must be called between two steps. */

@@ -1,4 +1,5 @@
-/* yaml.h: YAML as `kubectl get -o yaml` and the API server write it: names sorted, quotes only where they are needed. */
+/* yaml.h: YAML as `kubectl get -o yaml` and the API server write it: names sorted, quotes only where they are
+ * needed. */
 #ifndef KINFORMER_PRINT_YAML_H
 #define KINFORMER_PRINT_YAML_H
 

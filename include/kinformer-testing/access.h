@@ -32,7 +32,8 @@ KI_API KI_MUST_CHECK ki_status ki_testing_server_remove_token(ki_testing_server 
 /* Adds a rule: "user=jane,verb=get+list+watch,resource=pods+deployments.apps,namespace=default,name=web". group=NAME
  * can replace user, and path=/metrics can replace resource. A missing part matches everything. A star at the end of a
  * value matches any rest. A resource without a group is of the core group.
- * Errors: KI_ERR_INVALID (also for a rule that can match no request, with the nearest right word), KI_ERR_LIMIT (more than 1,024 rules), KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_INVALID (also for a rule that can match no request, with the nearest right word), KI_ERR_LIMIT (more
+ * than 1,024 rules), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_allow(ki_testing_server *server, const char *rule, ki_error *err);
 
 /* Removes all rules. Without `rbac` every authenticated user may do everything then. To deny everything to one user,

@@ -57,7 +57,8 @@ typedef struct ki_client_options {
 
 #define KI_CLIENT_OPTIONS(...) ((ki_client_options){ .size = sizeof(ki_client_options), __VA_ARGS__ })
 
-/* Makes a client for the cluster of `config`. `config` is copied; with a transport it may be NULL. `options` may be NULL.
+/* Makes a client for the cluster of `config`. `config` is copied; with a transport it may be NULL. `options` may be
+ * NULL.
  * Ownership: the caller frees the client with ki_client_free. Blocks: no.
  * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
 KI_API KI_MUST_CHECK ki_status ki_client_new(const ki_config *config, const ki_client_options *options,

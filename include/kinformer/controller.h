@@ -190,7 +190,8 @@ KI_API KI_MUST_CHECK ki_status ki_client_add_finalizer(ki_client *client, const 
                                                        const ki_object *obj, const char *finalizer, ki_object **ret_obj,
                                                        ki_error *err);
 /* Removes a finalizer from an object. Writes nothing if the object does not have the finalizer. Succeeds if the object
- * no longer exists (an old cache still has it); `*ret_obj` is then `obj`. Everything else as ki_client_add_finalizer. */
+ * no longer exists (an old cache still has it); `*ret_obj` is then `obj`. Everything else as
+ * ki_client_add_finalizer. */
 KI_API KI_MUST_CHECK ki_status ki_client_remove_finalizer(ki_client *client, const ki_resource *resource,
                                                           const ki_object *obj, const char *finalizer,
                                                           ki_object **ret_obj, ki_error *err);

@@ -127,9 +127,9 @@ KI_API bool ki_error_is_server_timeout(const ki_error *err);
 KI_API bool ki_error_is_service_unavailable(const ki_error *err);
 /* Returns true for an internal error of the server (500). */
 KI_API bool ki_error_is_internal(const ki_error *err);
-/* Returns true for a response that no Kubernetes API server sends, such as an HTML page: another content type, malformed
- * JSON, or an error response without a Status. An error response with 401, 403, 429 or 5xx (except 501) can be a
- * proxy's, and is none. */
+/* Returns true for a response that no Kubernetes API server sends, such as an HTML page: another content type,
+ * malformed JSON, or an error response without a Status. An error response with 401, 403, 429 or 5xx (except 501) can
+ * be a proxy's, and is none. */
 KI_API bool ki_error_is_foreign(const ki_error *err);
 
 KI_END_DECLS

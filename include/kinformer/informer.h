@@ -161,8 +161,8 @@ KI_API KI_MUST_CHECK ki_status ki_informer_set_transform(ki_informer *informer, 
 
 /* Called for each failed list, watch and consistency check, each change that waits for memory, each skipped object,
  * each failure of an index function, each object that was modified in the cache (`detect_mutations`), and each
- * difference that a consistency check finds. `key` is "" if no object is concerned or its key is unknown. Above 100 skipped
- * objects a second, one call reports the rest.
+ * difference that a consistency check finds. `key` is "" if no object is concerned or its key is unknown. Above 100
+ * skipped objects a second, one call reports the rest.
  * Threads: called on the loop; must not block. */
 typedef void (*ki_watch_error_handler)(ki_informer *informer, const ki_error *cause, const char *key,
                                        void *user) KI_NOEXCEPT;
@@ -209,10 +209,11 @@ typedef struct ki_health {
     int64_t list_total; /* objects that the current list will have; -1: unknown */
     size_t objects;     /* objects in the cache */
     uint64_t skipped;   /* objects skipped since the start */
-    /* Upper bound of the cache's age: the time since the arrival of the last event, bookmark or list that is completely in
-     * the cache, with everything that had arrived before it. It grows while received bytes wait to be read: while the
-     * watch pauses, or while the host does not run the engine. A list counts from its request. The bound is relative to the API server, which can itself lag. The watch
-     * of a quiet resource brings a bookmark about once a minute. -1: no list yet. */
+    /* Upper bound of the cache's age: the time since the arrival of the last event, bookmark or list that is completely
+     * in the cache, with everything that had arrived before it. It grows while received bytes wait to be read: while
+     * the watch pauses, or while the host does not run the engine. A list counts from its request. The bound is
+     * relative to the API server, which can itself lag. The watch of a quiet resource brings a bookmark about once a
+     * minute. -1: no list yet. */
     int64_t staleness_ms;
     ki_attempt next;   /* the attempt after `retry_in_ms`; KI_ATTEMPT_NONE: none is planned */
     uint64_t failures; /* consecutive failed attempts since the last list, event or bookmark */

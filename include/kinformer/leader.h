@@ -26,9 +26,9 @@
  *     time for which the hypervisor paused the machine.
  *   - If somebody deletes the Lease while a process leads, a candidate that has not seen the Lease before creates it at
  *     once, as each candidate of client-go does. A candidate of kinformer that has seen it waits until its
- *     leaseDurationSeconds have passed since the last change that it saw (but its own lease_duration_ms if they are more
- *     than an hour). If somebody clears holderIdentity, or shortens leaseDurationSeconds, any candidate can take the
- *     Lease at its next try. The old leader notices at its next renewal, so two processes lead for up to
+ *     leaseDurationSeconds have passed since the last change that it saw (but its own lease_duration_ms if they are
+ *     more than an hour). If somebody clears holderIdentity, or shortens leaseDurationSeconds, any candidate can take
+ *     the Lease at its next try. The old leader notices at its next renewal, so two processes lead for up to
  *     retry_period_ms, or until the old leader's renew deadline if it does not reach the server.
  *
  * Fork: make electors after a fork. A process that is forked after the start of the factory never leads (engine.h). One
@@ -80,7 +80,8 @@ typedef struct ki_elector_options {
     int64_t lease_duration_ms;  /* 0: KI_LEASE_DURATION_MS; rounded up to seconds in the Lease */
     int64_t renew_deadline_ms;  /* 0: KI_RENEW_DEADLINE_MS; must be less than lease_duration_ms */
     int64_t retry_period_ms;    /* 0: KI_RETRY_PERIOD_MS; 1.2 times this must be less than renew_deadline_ms */
-    /* Release the Lease at a stop, so that another process can lead at once; not while a reconcile of a controller runs. */
+    /* Release the Lease at a stop, so that another process can lead at once; not while a reconcile of a controller
+     * runs. */
     bool release_on_stop;
     const char *labels; /* labels that the elector sets on the Lease, as a JSON map of strings; NULL: none */
     ki_elector_callbacks callbacks;
@@ -114,10 +115,10 @@ KI_API void ki_elector_stop(ki_elector *elector);
 KI_API bool ki_elector_is_leader(const ki_elector *elector);
 
 /* Returns the fencing token of this process's leadership, the leaseTransitions of the Lease when this process acquired
- * it; -1 if this process does not lead. A later leader has a higher token. A leader that creates its deleted Lease again
- * raises its token within the term. If the Lease is deleted, or its
- * leaseTransitions is lowered, a process that has seen the higher number continues from the higher number. Other
- * processes start from the number in the Lease, or from 0. Threads: any. Blocks: no. */
+ * it; -1 if this process does not lead. A later leader has a higher token. A leader that creates its deleted Lease
+ * again raises its token within the term. If the Lease is deleted, or its leaseTransitions is lowered, a process that
+ * has seen the higher number continues from the higher number. Other processes start from the number in the Lease, or
+ * from 0. Threads: any. Blocks: no. */
 KI_API int64_t ki_elector_fencing_token(const ki_elector *elector);
 
 /* Writes the identity of the Lease's holder, as last seen by this process; "" if the Lease has no holder. Truncates to

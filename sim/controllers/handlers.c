@@ -1,5 +1,6 @@
-/* handlers.c: the program's own handlers, which count the causes of reconciles, and the predicates of the controller's watches, which record when an
- * event queues a key. The program's handlers can be called later than the controller's, and even after the reconcile. */
+/* handlers.c: the program's own handlers, which count the causes of reconciles, and the predicates of the controller's
+ * watches, which record when an event queues a key. The program's handlers can be called later than the controller's,
+ * and even after the reconcile. */
 #include "sim/controllers/world.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ static void on_synced(ki_informer *informer, void *user) {
     process->disturbed_at = process->world->now;
 }
 
-/* --- parents ------------------------------------------------------------------------------------------------------------- */
+/* --- parents ------------------------------------------------------------------------------------------------------ */
 
 static void parent_added_or_deleted(const ki_event *event, void *user) {
     add_cause(running_process(user), ki_object_key(event->obj));
@@ -48,7 +49,7 @@ static void parent_changed(const ki_event *event, void *user) {
         add_cause(process, ki_object_key(event->obj));
 }
 
-/* --- children ------------------------------------------------------------------------------------------------------------ */
+/* --- children ----------------------------------------------------------------------------------------------------- */
 
 /* Calls `function` for the parents whose keys an event of this child queues. */
 static void for_owners(ctl_process *process, const ki_object *obj, key_function *function) {
@@ -105,7 +106,7 @@ ki_status ctl_handlers_add(ctl_process *process, ki_error *err) {
     return status ? status : ki_informer_register(process->children, &of_children, process, &options, NULL, err);
 }
 
-/* --- the controller's watches ----------------------------------------------------------------------------------------------- */
+/* --- the controller's watches ------------------------------------------------------------------------------------- */
 
 static void map_child(const ki_object *obj, ki_reconcile_keys *requests, void *user) {
     char key[64];

@@ -67,7 +67,7 @@ static void inject_into_process(ctl_world *world, const ctl_fault *fault) {
     }
 }
 
-/* --- the Lease ------------------------------------------------------------------------------------------------------------ */
+/* --- the Lease ---------------------------------------------------------------------------------------------------- */
 
 #define LEASE_TARGET "/apis/coordination.k8s.io/v1/namespaces/" CTL_LEASE_NAMESPACE "/leases/" CTL_LEASE_NAME
 
@@ -85,7 +85,7 @@ static void delete_lease(ctl_world *world) {
     (void)ctl_server_request(world, "DELETE", LEASE_TARGET, NULL);
 }
 
-/* --- all faults ----------------------------------------------------------------------------------------------------------- */
+/* --- all faults --------------------------------------------------------------------------------------------------- */
 
 /* Returns how many requests an armed fault hits: 1 to 13. */
 static unsigned request_count(const ctl_fault *fault) {

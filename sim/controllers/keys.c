@@ -1,5 +1,5 @@
-/* keys.c: the oracle of keys.h. Causes come from the program's own handlers. The controller's handler can be called before them, so causes are
- * checked only once the process has nothing to do and both were called. */
+/* keys.c: the oracle of keys.h. Causes come from the program's own handlers. The controller's handler can be called
+ * before them, so causes are checked only once the process has nothing to do and both were called. */
 #include "sim/controllers/world.h"
 
 #include <stdio.h>
@@ -83,8 +83,8 @@ static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
     }
 }
 
-/* Returns the longest time between the calls of the two handlers for one event, ns. Small and late steps put other work between the calls, and
- * pauses add to it. `paused`: paused_total at the first call. */
+/* Returns the longest time between the calls of the two handlers for one event, ns. Small and late steps put other work
+ * between the calls, and pauses add to it. `paused`: paused_total at the first call. */
 static int64_t max_handler_gap(const ctl_process *process, int64_t paused) {
     if (!process->world->plan.max_work && !process->plan->jitter)
         return 0;
@@ -110,7 +110,8 @@ void ctl_key_start(ctl_process *process, unsigned number) {
         ctl_fail(world, "process %u: two workers reconcile key %u", process->index, number);
     if (are_all_workers_busy(process))
         ctl_fail(world, "process %u: more running reconciles than workers", process->index);
-    /* If an event began the previous reconcile, a delay that had passed by then queued the key once more: no early retry. */
+    /* If an event began the previous reconcile, a delay that had passed by then queued the key once more: no early
+     * retry. */
     bool delay_passed = remove_passed_delays(key, ctl_process_now(process));
     key->delay_passed |= delay_passed;
     if (key->has_retry)
@@ -180,7 +181,8 @@ void ctl_keys_check(ctl_process *process) {
     }
 }
 
-/* Returns false for an object that was deleted before the term: a term begins with the keys of the objects in the cache. */
+/* Returns false for an object that was deleted before the term: a term begins with the keys of the objects in the
+ * cache. */
 static bool must_be_reconciled(ctl_process *process, unsigned number) {
     char text[64];
     ctl_key_format(number, text, sizeof text);

@@ -1,5 +1,5 @@
-/* keys.h: the oracle of the work queue and the controller, for each key in each process: one worker at a time, no reconcile without a cause, no
- * retry before its delay or long after it, no change without a reconcile. */
+/* keys.h: the oracle of the work queue and the controller, for each key in each process: one worker at a time, no
+ * reconcile without a cause, no retry before its delay or long after it, no change without a reconcile. */
 #ifndef CTL_KEYS_H
 #define CTL_KEYS_H
 
@@ -42,7 +42,8 @@ typedef struct ctl_key {
     int64_t wait_since; /* the process's time, ns */
 } ctl_key;
 
-/* Returns the number of the parent in the key of a parent or child ("default/p4", "default/p4-1"); -1 for other keys. */
+/* Returns the number of the parent in the key of a parent or child ("default/p4", "default/p4-1"); -1 for other
+ * keys. */
 int ctl_key_parse(const char *key);
 /* Writes the key of a parent. */
 void ctl_key_format(unsigned number, char *ret_text, size_t size);
@@ -56,7 +57,8 @@ void ctl_key_add_delay(ctl_process *process, unsigned number, int64_t delay_ms);
 /* Record that a reconcile begins, and ends. `after_ms`: the delay of CTL_REQUEUE_AFTER. */
 void ctl_key_start(ctl_process *process, unsigned number);
 void ctl_key_finish(ctl_process *process, unsigned number, ctl_result result, int64_t after_ms);
-/* Checks causes and early retries once no step of the process is due: both handlers have then been called for all events. */
+/* Checks causes and early retries once no step of the process is due: both handlers have then been called for all
+ * events. */
 void ctl_keys_check(ctl_process *process);
 /* Fails the run if a key was not reconciled after its last cause. Called at the end of a run. */
 void ctl_keys_check_final(ctl_process *process);

@@ -1,4 +1,5 @@
-/* leadership.c: the oracle of leader election: never two leaders, callbacks in pairs and in order, fencing tokens that grow. */
+/* leadership.c: the oracle of leader election: never two leaders, callbacks in pairs and in order, fencing tokens that
+ * grow. */
 #include "sim/controllers/world.h"
 
 #include <inttypes.h>
@@ -6,13 +7,15 @@
 #include <string.h>
 
 void ctl_leadership_allow_two(ctl_world *world) {
-    /* Without a successful renewal the old leader stops leading at its renew deadline. The slowest clock is 10 % slow. */
+    /* Without a successful renewal the old leader stops leading at its renew deadline. The slowest clock is 10 %
+     * slow. */
     int64_t longest_ns = (world->plan.renew_ms + world->plan.retry_ms) * SIM_MILLISECOND * 10 / 9;
     world->leadership.two_leaders_until = world->now + longest_ns;
     world->leadership.last_token = -1;
 }
 
-/* Called after each step and each action. Only these can make a process the leader; time alone only ends a leadership. */
+/* Called after each step and each action. Only these can make a process the leader; time alone only ends a
+ * leadership. */
 void ctl_leadership_check(ctl_world *world) {
     const ctl_process *leader = NULL;
     if (!world->plan.has_elector)

@@ -1,5 +1,5 @@
-/* network.c: the way of a request to the server, and of the response back. Both can be lost. An armed fault can respond in place of the server. A
- * request can arrive after its sender has timed out or crashed. */
+/* network.c: the way of a request to the server, and of the response back. Both can be lost. An armed fault can respond
+ * in place of the server. A request can arrive after its sender has timed out or crashed. */
 #include "sim/controllers/world.h"
 
 #include "src/base/error.h"
@@ -67,7 +67,7 @@ static void schedule(ctl_request *request, int64_t at, sim_action action) {
     ctl_at(request->world, at, action, request, 0);
 }
 
-/* --- delivery of the response --------------------------------------------------------------------------------------------- */
+/* --- delivery of the response ------------------------------------------------------------------------------------- */
 
 static void deliver(void *user, uint64_t argument);
 
@@ -148,7 +148,7 @@ static void end_response(ctl_request *request, ki_status status) {
     schedule_delivery(request, request->latency);
 }
 
-/* --- a watch's events ---------------------------------------------------------------------------------------------------- */
+/* --- a watch's events --------------------------------------------------------------------------------------------- */
 
 static void on_read_time(void *user, uint64_t argument);
 
@@ -209,7 +209,7 @@ static void on_ready(void *user) {
     schedule_read(request, ctl_server_lag(request->world));
 }
 
-/* --- the response ----------------------------------------------------------------------------------------------------------- */
+/* --- the response ------------------------------------------------------------------------------------------------- */
 
 /* Returns true if the fault hits requests of this kind: only for the Lease, only writes, or all. */
 static bool is_target(const ctl_armed *armed, const ctl_request *request) {
@@ -223,8 +223,8 @@ static bool is_target(const ctl_armed *armed, const ctl_request *request) {
     }
 }
 
-/* Takes one hit from the first armed fault that matches the request. `in_transit`: only faults on the way to the server, else only others.
- * Returns NULL if none matches. The result is valid until the next call. */
+/* Takes one hit from the first armed fault that matches the request. `in_transit`: only faults on the way to the
+ * server, else only others. Returns NULL if none matches. The result is valid until the next call. */
 static const ctl_armed *take_armed(ctl_world *world, const ctl_request *request, bool in_transit) {
     ctl_network *network = &world->network;
     static ctl_armed found;
@@ -340,7 +340,7 @@ static void arrive(void *user, uint64_t argument) {
     release(request);
 }
 
-/* --- the request ---------------------------------------------------------------------------------------------------------- */
+/* --- the request -------------------------------------------------------------------------------------------------- */
 
 static char *strdup_or_null(const char *text) {
     return text ? sim_strdup(text) : NULL;
@@ -434,7 +434,7 @@ kt_memory_server ctl_network_server(ctl_process *process) {
     return (kt_memory_server){ .serve = serve, .abandoned = abandoned, .user = process };
 }
 
-/* --- the network -------------------------------------------------------------------------------------------------------- */
+/* --- the network -------------------------------------------------------------------------------------------------- */
 
 void ctl_network_make(ctl_world *world) {
     world->network = (ctl_network){ .random = sim_random_from(world->plan.seed, 121) };

@@ -1,5 +1,5 @@
-/* network.h: the network between the processes and the server: latency, lost requests and responses, requests that arrive after their sender has
- * timed out or crashed, and error responses that the server never sent. */
+/* network.h: the network between the processes and the server: latency, lost requests and responses, requests that
+ * arrive after their sender has timed out or crashed, and error responses that the server never sent. */
 #ifndef CTL_NETWORK_H
 #define CTL_NETWORK_H
 

@@ -1,5 +1,5 @@
-/* plan.h: what a seed of this scenario determines: the processes, their clocks, the cluster, the users and the faults. Removing faults from a plan
- * (--shrink) changes nothing else in it. */
+/* plan.h: what a seed of this scenario determines: the processes, their clocks, the cluster, the users and the faults.
+ * Removing faults from a plan (--shrink) changes nothing else in it. */
 #ifndef CTL_PLAN_H
 #define CTL_PLAN_H
 

@@ -12,7 +12,7 @@ enum {
     RESTART_S = 1       /* after a start without memory */
 };
 
-/* --- clocks -------------------------------------------------------------------------------------------------------------- */
+/* --- clocks ------------------------------------------------------------------------------------------------------- */
 
 int64_t ctl_process_now(const ctl_process *process) {
     int64_t now = process->world->now;
@@ -40,7 +40,7 @@ static void log_line(ki_log_level level, const char *component, const char *mess
     ctl_print_trace(process->world, "process %u: %s: %s", process->index, component, message);
 }
 
-/* --- start --------------------------------------------------------------------------------------------------------------- */
+/* --- start -------------------------------------------------------------------------------------------------------- */
 
 static ki_status make_engine(ctl_process *process, ki_error *err) {
     ctl_world *world = process->world;
@@ -173,7 +173,7 @@ void ctl_process_start(ctl_process *process) {
     ctl_process_crash(process, RESTART_S * SIM_SECOND);
 }
 
-/* --- end ----------------------------------------------------------------------------------------------------------------- */
+/* --- end ---------------------------------------------------------------------------------------------------------- */
 
 /* Frees everything. Fails the run if memory, a reconcile or the leadership remains. */
 static void free_all(ctl_process *process) {
@@ -257,7 +257,7 @@ static void check_stop(ctl_process *process) {
     }
 }
 
-/* --- steps --------------------------------------------------------------------------------------------------------------- */
+/* --- steps -------------------------------------------------------------------------------------------------------- */
 
 void ctl_process_pause(ctl_process *process, int64_t length) {
     ctl_world *world = process->world;

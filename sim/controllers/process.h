@@ -1,5 +1,6 @@
-/* process.h: one process of the scenario: a factory on a stepped engine with its own clock and allocator, two informers, a controller, and mostly an
- * elector and an event recorder. It is started, paused, stopped and crashed any number of times. */
+/* process.h: one process of the scenario: a factory on a stepped engine with its own clock and allocator, two
+ * informers, a controller, and mostly an elector and an event recorder. It is started, paused, stopped and crashed any
+ * number of times. */
 #ifndef CTL_PROCESS_H
 #define CTL_PROCESS_H
 
@@ -49,7 +50,8 @@ struct ctl_process {
     int64_t stop_began_at; /* the process's time, ns */
     int64_t restart_delay; /* ns from the end of the stop to the next start; < 0: no restart */
     int64_t busy_until;    /* no step begins before */
-    /* When reconciles last had a reason to be late: a pause, no memory, a new or lost leadership, all workers busy, a sync. */
+    /* When reconciles last had a reason to be late: a pause, no memory, a new or lost leadership, all workers busy, a
+     * sync. */
     int64_t disturbed_at;
     int64_t paused_total; /* ns: the length of all pauses since the start */
     int64_t wall_jump;    /* ns */
@@ -124,7 +126,8 @@ void ctl_recorder_check(ctl_process *process);
 extern const ki_elector_callbacks ctl_elector_callbacks;
 /* Counts a request for the Lease. Fails the run if there are too many. */
 void ctl_leadership_count_request(ctl_process *process);
-/* Checks a write of a reconcile that began in this term. `sent_at`: the process's time, ns. Called when the write leaves the process. */
+/* Checks a write of a reconcile that began in this term. `sent_at`: the process's time, ns. Called when the write
+ * leaves the process. */
 void ctl_leadership_check_write(ctl_process *process, uint64_t term, int64_t sent_at);
 /* Checks a write that releases the Lease. Called when the write leaves the process. */
 void ctl_leadership_check_release(ctl_process *process);

@@ -1,6 +1,7 @@
-/* reconcile.c: the program's reconcile function. It gives each parent the children that its spec asks for, all with the spec's value, and a status
- * with that value. It compares one child after the other in the cache with the spec, and sends the write that the child needs. The first write that
- * fails ends the reconcile. Every update and delete names the resource version that it was based on. */
+/* reconcile.c: the program's reconcile function. It gives each parent the children that its spec asks for, all with the
+ * spec's value, and a status with that value. It compares one child after the other in the cache with the spec, and
+ * sends the write that the child needs. The first write that fails ends the reconcile. Every update and delete names
+ * the resource version that it was based on. */
 #include "sim/controllers/world.h"
 
 #include "src/base/error.h"
@@ -46,7 +47,7 @@ struct ctl_op {
     ki_error cause;   /* of CTL_FAILED and CTL_TERMINAL */
 };
 
-/* --- the end of an op ------------------------------------------------------------------------------------------------------- */
+/* --- the end of an op --------------------------------------------------------------------------------------------- */
 
 /* Frees the op once its reconcile and its request have ended. */
 static void release_op(ctl_op *op) {
@@ -97,7 +98,8 @@ static void finish_when_callable(void *user, uint64_t number) {
         finish_op(op);
 }
 
-/* Ends the work with a result. A deferred reconcile ends now, or by chance up to 4 s later. Otherwise ctl_reconcile ends it. */
+/* Ends the work with a result. A deferred reconcile ends now, or by chance up to 4 s later. Otherwise ctl_reconcile
+ * ends it. */
 static void end_op(ctl_op *op, ctl_result result, int64_t after_ms, const ki_error *cause) {
     ctl_process *process = op->process;
     op->result = result;
@@ -132,7 +134,7 @@ void ctl_reconcile_abort(ctl_process *process) {
     }
 }
 
-/* --- writes ------------------------------------------------------------------------------------------------------------------ */
+/* --- writes ------------------------------------------------------------------------------------------------------- */
 
 static void continue_op(ctl_op *op);
 
@@ -237,7 +239,7 @@ static void update_status(ctl_op *op, bool is_ready) {
     send_object(op, KI_CLIENT_UPDATE, &ctl_foos, ki_object_name(op->parent), "status", parent);
 }
 
-/* --- decisions ----------------------------------------------------------------------------------------------------------------- */
+/* --- decisions ---------------------------------------------------------------------------------------------------- */
 
 /* Sends the write that the child with this number needs. Returns false if it needs none. */
 static bool write_child(ctl_op *op, unsigned number) {
@@ -286,8 +288,9 @@ static bool is_status_current(const ctl_parent *spec) {
     return spec->observed && strcmp(spec->observed, spec->value) == 0;
 }
 
-/* Returns the milliseconds until the value becomes ready (spec.waitSeconds); 0: it is ready. A value that was ready once stays ready: a status that
- * goes back to not ready would not change the generation, and a controller with the generation predicate would not see it. */
+/* Returns the milliseconds until the value becomes ready (spec.waitSeconds); 0: it is ready. A value that was ready
+ * once stays ready: a status that goes back to not ready would not change the generation, and a controller with the
+ * generation predicate would not see it. */
 static int64_t remaining_wait_ms(const ctl_op *op) {
     ctl_process *process = op->process;
     ctl_key *key = &process->keys[op->key];
@@ -336,7 +339,7 @@ static void continue_op(ctl_op *op) {
     continue_after_children(op);
 }
 
-/* --- the reconcile function ------------------------------------------------------------------------------------------------------ */
+/* --- the reconcile function --------------------------------------------------------------------------------------- */
 
 static void check_begin(ctl_process *process, const char *key) {
     ctl_world *world = process->world;
@@ -366,7 +369,8 @@ static ctl_op *new_op(ctl_process *process, ki_reconcile *call, unsigned key, ki
     return op;
 }
 
-/* Ends a reconcile whose work has ended before the function returns: by the function's result, or by defer and finish at once. */
+/* Ends a reconcile whose work has ended before the function returns: by the function's result, or by defer and finish
+ * at once. */
 static ki_status return_result(ctl_op *op, ki_error *err) {
     ki_reconcile *call = op->call;
     if (sim_chance(&op->process->random, 30)) {

@@ -1,5 +1,5 @@
-/* recorder.c: the oracle of the event recorder: each recorded event is sent, filtered, dropped or failed, and the cluster does not count more events
- * than were recorded. */
+/* recorder.c: the oracle of the event recorder: each recorded event is sent, filtered, dropped or failed, and the
+ * cluster does not count more events than were recorded. */
 #include "sim/controllers/world.h"
 
 #include <inttypes.h>

@@ -1,7 +1,8 @@
-/* server.c: the API server: a cluster with one custom resource. A list with resourceVersion=0 returns the state of ctl_server_lag ago.
+/* server.c: the API server: a cluster with one custom resource. A list with resourceVersion=0 returns the state of
+ * ctl_server_lag ago.
  *
- * The oracle of writes: an update that the server accepts must be based on the version that it replaces, and the Lease's transitions must count its
- * holders. */
+ * The oracle of writes: an update that the server accepts must be based on the version that it replaces, and the
+ * Lease's transitions must count its holders. */
 #include "sim/controllers/world.h"
 
 #include "testing/values/json.h"
@@ -37,7 +38,7 @@ int64_t ctl_server_lag(const ctl_world *world) {
     return world->plan.read_lag;
 }
 
-/* --- JSON without spaces, as kt_cluster writes it ---------------------------------------------------------------------------- */
+/* --- JSON without spaces, as kt_cluster writes it ----------------------------------------------------------------- */
 
 static const char *find_after(ki_str json, const char *field) {
     size_t size = strlen(field);
@@ -68,7 +69,7 @@ ki_str ctl_server_lease(const ctl_world *world) {
     return json;
 }
 
-/* --- requests ---------------------------------------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 /* Records the time of a write, if the last request was one. */
 static void note_revision(ctl_world *world) {
@@ -113,8 +114,8 @@ int ctl_server_request(ctl_world *world, const char *method, const char *target,
     return status;
 }
 
-/* Returns the request's target with the lagging revision in place of "resourceVersion=0" (any version), owned by the caller. Returns NULL for other
- * requests, and if the newest revision is to be served. */
+/* Returns the request's target with the lagging revision in place of "resourceVersion=0" (any version), owned by the
+ * caller. Returns NULL for other requests, and if the newest revision is to be served. */
 static char *lagging_target(const ctl_world *world, const kt_request *request) {
     static const char any[] = "resourceVersion=0", exact[] = "resourceVersion=%" PRIu64 "&resourceVersionMatch=Exact";
     const char *at =
@@ -222,7 +223,7 @@ bool ctl_server_handle(ctl_world *world, unsigned process, const kt_request *req
     return true;
 }
 
-/* --- the state ---------------------------------------------------------------------------------------------------------------- */
+/* --- the state ---------------------------------------------------------------------------------------------------- */
 
 static void copy_string(yyjson_val *value, char *ret_text, size_t size) {
     snprintf(ret_text, size, "%s", yyjson_is_str(value) ? yyjson_get_str(value) : "");
@@ -289,7 +290,7 @@ const ctl_state *ctl_server_state(ctl_world *world) {
     return state;
 }
 
-/* --- begin and end -------------------------------------------------------------------------------------------------------------- */
+/* --- begin and end ------------------------------------------------------------------------------------------------ */
 
 void ctl_server_make(ctl_world *world) {
     const ctl_plan *plan = &world->plan;

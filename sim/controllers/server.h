@@ -1,4 +1,5 @@
-/* server.h: the API server of this scenario: one kt_cluster, whose lists and watches are served late, and the oracle of writes. */
+/* server.h: the API server of this scenario: one kt_cluster, whose lists and watches are served late, and the oracle of
+ * writes. */
 #ifndef CTL_SERVER_H
 #define CTL_SERVER_H
 

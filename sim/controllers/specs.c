@@ -1,4 +1,5 @@
-/* specs.c: the oracle of the specs: each parent has the children and the status that its spec asks for, and no other child exists. */
+/* specs.c: the oracle of the specs: each parent has the children and the status that its spec asks for, and no other
+ * child exists. */
 #include "sim/controllers/world.h"
 
 #include <stdio.h>

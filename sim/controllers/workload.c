@@ -1,5 +1,6 @@
-/* workload.c: all changes that controllers do not make. Users write parents, and change and delete children by hand. Other parts of a program add
- * keys to the work queue. The garbage collector deletes the children of deleted parents. */
+/* workload.c: all changes that controllers do not make. Users write parents, and change and delete children by hand.
+ * Other parts of a program add keys to the work queue. The garbage collector deletes the children of deleted
+ * parents. */
 #include "sim/controllers/world.h"
 
 #include <inttypes.h>
@@ -21,7 +22,7 @@ static void child_target(unsigned parent, unsigned child, char *ret_target, size
     snprintf(ret_target, size, "/api/v1/namespaces/%s/configmaps/p%u-%u", ctl_namespace(parent), parent, child);
 }
 
-/* --- users ---------------------------------------------------------------------------------------------------------------- */
+/* --- users -------------------------------------------------------------------------------------------------------- */
 
 /* Returns the replicas of a new spec. Before the last fault 5 % are invalid (-1). */
 static int draw_replicas(ctl_world *world) {
@@ -85,7 +86,7 @@ static void write_parent(ctl_world *world, unsigned parent) {
         change_parent(world, parent);
 }
 
-/* --- manual changes of children -------------------------------------------------------------------------------------------- */
+/* --- manual changes of children ----------------------------------------------------------------------------------- */
 
 /* Removes the owner of a child that exists, or creates a child without an owner. */
 static void make_ownerless_child(ctl_world *world, unsigned parent, unsigned child, bool exists) {
@@ -102,8 +103,9 @@ static void make_ownerless_child(ctl_world *world, unsigned parent, unsigned chi
     (void)ctl_server_request(world, "POST", target, body);
 }
 
-/* Returns true if all running processes have this child in their caches. Only such children are changed: a child that is created and deleted between
- * two watches causes no event, and no reconcile creates it again before the parent's next event. client-go has the same limit. */
+/* Returns true if all running processes have this child in their caches. Only such children are changed: a child that
+ * is created and deleted between two watches causes no event, and no reconcile creates it again before the parent's
+ * next event. client-go has the same limit. */
 static bool is_in_all_caches(ctl_world *world, unsigned parent, unsigned child) {
     const ctl_child_state *state = &ctl_server_state(world)->parents[parent].children[child];
     char key[64];
@@ -138,7 +140,7 @@ static void write_child_by_hand(ctl_world *world, unsigned parent) {
         (void)ctl_server_request(world, "PATCH", target, "{\"data\":{\"value\":\"v0\"}}");
 }
 
-/* --- keys that the program adds itself ---------------------------------------------------------------------------------------- */
+/* --- keys that the program adds itself ---------------------------------------------------------------------------- */
 
 static void add_external_key(ctl_world *world) {
     char key[64];
@@ -161,7 +163,7 @@ static void add_external_key(ctl_world *world) {
         ctl_key_add_cause(process, parent);
 }
 
-/* --- the garbage collector ------------------------------------------------------------------------------------------------------ */
+/* --- the garbage collector ---------------------------------------------------------------------------------------- */
 
 static void collect_child(ctl_world *world, unsigned parent, unsigned child) {
     char target[160];
@@ -193,7 +195,7 @@ static void collect(void *user, uint64_t argument) {
         world->server.collected_revision = state.revision;
 }
 
-/* --- schedule -------------------------------------------------------------------------------------------------------------------- */
+/* --- schedule ----------------------------------------------------------------------------------------------------- */
 
 void ctl_workload_write(ctl_world *world) {
     unsigned parent = (unsigned)sim_below(&world->user_random, world->plan.parent_count);

@@ -1,5 +1,5 @@
-/* world.c: one run. Faults and writes come first. After the last fault the cluster must converge within a bounded time, twice. Then all processes
- * stop or crash.
+/* world.c: one run. Faults and writes come first. After the last fault the cluster must converge within a bounded time,
+ * twice. Then all processes stop or crash.
  *
  * The cluster has converged if it matches the specs, and a process whose informers have synced leads. */
 #include "sim/controllers/world.h"
@@ -12,7 +12,8 @@
 #include <string.h>
 
 enum {
-    /* A silent watch lasts 90 s, a backoff 60 s, a Lease 15 s, a failed key's delay 16 s, a request 15 s; several in a row. */
+    /* A silent watch lasts 90 s, a backoff 60 s, a Lease 15 s, a failed key's delay 16 s, a request 15 s; several in a
+     * row. */
     CONVERGE_WITHIN_S = 300,
     CONVERGE_AGAIN_WITHIN_S = 120,
     STAYS_CONVERGED_S = 5, /* the garbage collector runs at least twice */
@@ -43,7 +44,7 @@ void ctl_print_trace(const ctl_world *world, const char *format, ...) {
     putchar('\n');
 }
 
-/* --- time ---------------------------------------------------------------------------------------------------------------- */
+/* --- time --------------------------------------------------------------------------------------------------------- */
 
 static int64_t forbidden_clock(void *user) {
     ctl_world *world = user;
@@ -126,7 +127,7 @@ void ctl_world_pause_mid_step(ctl_world *world, ctl_process *process, int64_t le
     CTL_TRACE(world, "process %u: continues", process->index);
 }
 
-/* --- begin and end --------------------------------------------------------------------------------------------------------- */
+/* --- begin and end ------------------------------------------------------------------------------------------------ */
 
 static void inject(void *user, uint64_t index) {
     ctl_world *world = user;
@@ -155,7 +156,7 @@ static void set_up(ctl_world *world) {
     ctl_workload_start(world);
 }
 
-/* --- the run ----------------------------------------------------------------------------------------------------------------- */
+/* --- the run ------------------------------------------------------------------------------------------------------ */
 
 /* Returns the first process that leads; NULL: none. Without an elector a running process leads. */
 static ctl_process *find_leader(ctl_world *world) {
@@ -182,7 +183,8 @@ static bool has_converged(ctl_world *world) {
     return check_converged(world, why, sizeof why);
 }
 
-/* Returns true after STAYS_CONVERGED_S: a controller with an old cache can create again what the garbage collector deletes. */
+/* Returns true after STAYS_CONVERGED_S: a controller with an old cache can create again what the garbage collector
+ * deletes. */
 static bool has_stayed_converged(ctl_world *world) {
     if (!has_converged(world))
         world->converged_since = 0;
@@ -222,7 +224,8 @@ static bool had_to_keep_lease(const ctl_world *world, const char *identity) {
     return false;
 }
 
-/* With release_on_stop the Lease must have no holder after all processes have stopped, unless a reconcile ran at the holder's stop. */
+/* With release_on_stop the Lease must have no holder after all processes have stopped, unless a reconcile ran at the
+ * holder's stop. */
 static void check_release(ctl_world *world) {
     char holder[CTL_IDENTITY_MAX];
     ki_str lease = ctl_server_lease(world);
@@ -300,7 +303,7 @@ const char *ctl_world_run(ctl_world *world, const ctl_plan *plan, bool trace) {
     return world->failed ? world->message : NULL;
 }
 
-/* --- the scenario ------------------------------------------------------------------------------------------------------------ */
+/* --- the scenario ------------------------------------------------------------------------------------------------- */
 
 static void make_plan(ctl_plan *plan, uint64_t seed, uint32_t without) {
     ctl_plan_make(plan, seed);

@@ -1,6 +1,6 @@
 /* yaml_tree.h: the one YAML reader: a document as a tree, and as JSON, as Kubernetes' tools read it: YAML 1.1's words
- * for true and false, the last of equal keys, `<<` merged in place. Kubeconfigs, the bodies of requests and the files of
- * `serve --load` are read with it. Constant once loaded. One thread. */
+ * for true and false, the last of equal keys, `<<` merged in place. Kubeconfigs, the bodies of requests and the files
+ * of `serve --load` are read with it. Constant once loaded. One thread. */
 #ifndef KI_BASE_YAML_TREE_H
 #define KI_BASE_YAML_TREE_H
 

@@ -1,5 +1,5 @@
-/* backoff.h: the wait after a failure: 0.8 s, 1.6 s, 3.2 s, … up to 30 s, each times U[1,2). Two minutes without a failure reset the backoff.
- * One thread. */
+/* backoff.h: the wait after a failure: 0.8 s, 1.6 s, 3.2 s, … up to 30 s, each times U[1,2). Two minutes without a
+ * failure reset the backoff. One thread. */
 #ifndef KI_CACHE_BACKOFF_H
 #define KI_CACHE_BACKOFF_H
 

@@ -1,5 +1,5 @@
-/* consistency_check.c: lists in pages, compares each object with a snapshot from the beginning of the list, then searches the snapshot for
- * objects that were not listed. See consistency_check.h. */
+/* consistency_check.c: lists in pages, compares each object with a snapshot from the beginning of the list, then
+ * searches the snapshot for objects that were not listed. See consistency_check.h. */
 #include "src/cache/consistency_check.h"
 
 #include "src/base/error.h"
@@ -15,7 +15,7 @@ enum {
 #define COMPARE_AGAIN KI_SECONDS(2)   /* between two comparisons */
 #define COMPARE_TOTAL KI_SECONDS(120) /* a quiet watch has a bookmark each minute */
 
-/* --- ending ---------------------------------------------------------------------------------------------------------------------- */
+/* --- ending ------------------------------------------------------------------------------------------------------- */
 
 static void drop_differences(ki_differences *differences) {
     for (size_t i = 0; i < differences->count; i++)
@@ -76,7 +76,7 @@ static void give_up(ki_consistency_check *check) {
     fail(check, &err);
 }
 
-/* --- listed keys ------------------------------------------------------------------------------------------------------------- */
+/* --- listed keys -------------------------------------------------------------------------------------------------- */
 
 static uint64_t hash_of(const char *text, uint64_t seed) {
     return ki_hash(text, strlen(text), seed);
@@ -140,7 +140,7 @@ static void add_difference(ki_consistency_check *check, const ki_object *obj, bo
         differences->items[differences->count++] = (ki_difference){ ki_object_ref(obj), is_unlisted };
 }
 
-/* --- comparing --------------------------------------------------------------------------------------------------------------------- */
+/* --- comparing ---------------------------------------------------------------------------------------------------- */
 
 /* Returns true if the store's object has the listed version or a later one, also if the versions cannot be compared. */
 static bool is_as_new(const ki_object *known, const ki_object *obj) {
@@ -168,7 +168,8 @@ static void drop_settled(ki_consistency_check *check, const ki_snapshot *now) {
     differences->count = kept;
 }
 
-/* Returns the first difference that both lists have, with the number and the digest of all such differences; NULL: none. */
+/* Returns the first difference that both lists have, with the number and the digest of all such differences; NULL:
+ * none. */
 static const ki_difference *first_confirmed(const ki_consistency_check *check, size_t *ret_count,
                                             uint64_t *ret_digest) {
     const ki_difference *first = NULL;
@@ -188,8 +189,8 @@ static const ki_difference *first_confirmed(const ki_consistency_check *check, s
     return first;
 }
 
-/* Reports the confirmed differences. Requests a relist unless the last relist left the same differences, for example an object whose transform
- * fails. */
+/* Reports the confirmed differences. Requests a relist unless the last relist left the same differences, for example an
+ * object whose transform fails. */
 static void conclude(ki_consistency_check *check) {
     size_t count;
     uint64_t digest;
@@ -273,7 +274,7 @@ static void conclude_stream(ki_consistency_check *check) {
     check->options.on_difference(&err, "", true, check->options.user);
 }
 
-/* --- the list ---------------------------------------------------------------------------------------------------------------------- */
+/* --- the list ----------------------------------------------------------------------------------------------------- */
 
 static void on_object(ki_object *obj, void *user) {
     ki_consistency_check *check = user;
@@ -365,8 +366,8 @@ static void take_step(ki_timer *timer, void *user) {
     switch (check->next) {
     case KI_CONSISTENCY_BEGIN:
     case KI_CONSISTENCY_PAGE:
-        /* Without a watch the store cannot catch up with the list. A reflector that backs off must not be overtaken by the requests of a check:
-         * the server may have sent a Retry-After. */
+        /* Without a watch the store cannot catch up with the list. A reflector that backs off must not be overtaken by
+         * the requests of a check: the server may have sent a Retry-After. */
         if (check->options.is_watching(check->options.user))
             list(check);
         else
@@ -381,7 +382,7 @@ static void take_step(ki_timer *timer, void *user) {
     }
 }
 
-/* --- open, check, close ------------------------------------------------------------------------------------------------------------ */
+/* --- open, check, close ------------------------------------------------------------------------------------------- */
 
 ki_status ki_consistency_check_open(ki_consistency_check *check, const ki_consistency_check_options *options,
                                     ki_error *err) {

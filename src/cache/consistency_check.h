@@ -1,11 +1,11 @@
 /* consistency_check.h: compares the cache with a list that a second source makes beside the watch. On the loop.
  *
- * A periodic check compares the list with the store, since a server may lose an event. A stream check compares the objects of a streaming list
- * with a plain list at the same version.
+ * A periodic check compares the list with the store, since a server may lose an event. A stream check compares the
+ * objects of a streaming list with a plain list at the same version.
  *
- * A periodic check uses memory for one page of objects, eight bytes for each listed key, and one snapshot of the store. An object also differs
- * while its change is on the way to the store. The check therefore compares differing objects again once the watch has reached the list's
- * version. It reports a difference only if a second list confirms it. */
+ * A periodic check uses memory for one page of objects, eight bytes for each listed key, and one snapshot of the store.
+ * An object also differs while its change is on the way to the store. The check therefore compares differing objects
+ * again once the watch has reached the list's version. It reports a difference only if a second list confirms it. */
 #ifndef KI_CACHE_CONSISTENCY_CHECK_H
 #define KI_CACHE_CONSISTENCY_CHECK_H
 
@@ -28,7 +28,8 @@ typedef struct ki_consistency_check_options {
     ki_metrics_record *metrics;
     uint64_t seed;
     bool (*is_watching)(void *user); /* returns true while the store is expected to catch up with the server */
-    /* Called when the cache differs from the server. `key`: the first differing object's, "" if unknown. `relist`: a relist may help. */
+    /* Called when the cache differs from the server. `key`: the first differing object's, "" if unknown. `relist`: a
+     * relist may help. */
     void (*on_difference)(const ki_error *err, const char *key, bool relist, void *user);
     void (*on_failure)(const ki_error *err, void *user);  /* a list failed, and the check ended */
     void (*on_wasted)(ki_snapshot *snapshot, void *user); /* takes the reference over, to release it in slices */
@@ -92,7 +93,8 @@ ki_status ki_consistency_check_open(ki_consistency_check *check, const ki_consis
 void ki_consistency_check_start(ki_consistency_check *check);
 /* Returns the object's part of a list's digest. */
 uint64_t ki_consistency_check_digest(const ki_consistency_check *check, const ki_object *obj);
-/* Checks a streaming list of `count` objects at `version`; `digest` is the sum of their digests. Ends a running check. */
+/* Checks a streaming list of `count` objects at `version`; `digest` is the sum of their digests. Ends a running
+ * check. */
 void ki_consistency_check_stream(ki_consistency_check *check, const char *version, uint64_t digest, size_t count);
 /* Cancels the list and frees everything. Also accepts a zeroed or closed check. */
 void ki_consistency_check_close(ki_consistency_check *check);

@@ -1,5 +1,6 @@
-/* controller.h: the process loop: pops items from the queue and processes them, as many as a step of the loop allows. On the loop.
- * After a failure the controller backs off and then retries the same item. It pops nothing meanwhile, so the order does not change. */
+/* controller.h: the process loop: pops items from the queue and processes them, as many as a step of the loop allows.
+ * On the loop. After a failure the controller backs off and then retries the same item. It pops nothing meanwhile, so
+ * the order does not change. */
 #ifndef KI_CACHE_CONTROLLER_H
 #define KI_CACHE_CONTROLLER_H
 

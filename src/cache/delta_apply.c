@@ -8,7 +8,8 @@ static ki_order order_of(const ki_object *obj, const ki_object *known) {
     return version[0] ? ki_resource_version_compare(version, ki_object_resource_version(known)) : KI_ORDER_UNKNOWN;
 }
 
-/* Returns true for an event that a resumed watch repeats: at the known version, or an older one. Never true for a list's objects. */
+/* Returns true for an event that a resumed watch repeats: at the known version, or an older one. Never true for a
+ * list's objects. */
 static bool is_repeated(const ki_delta *delta, const ki_object *known, ki_unreadable *unreadable) {
     ki_order order = delta->obj ? order_of(delta->obj, known) : KI_ORDER_UNKNOWN;
     if (order == KI_ORDER_OLDER && unreadable &&

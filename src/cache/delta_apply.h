@@ -1,4 +1,5 @@
-/* delta_apply.h: applies one delta to one object and notifies the listeners. For the process step. Caller holds change_lock. */
+/* delta_apply.h: applies one delta to one object and notifies the listeners. For the process step. Caller holds
+ * change_lock. */
 #ifndef KI_CACHE_DELTA_APPLY_H
 #define KI_CACHE_DELTA_APPLY_H
 
@@ -14,13 +15,13 @@ typedef struct ki_notifier {
     size_t changes;            /* changes of the store */
 } ki_notifier;
 
-/* Applies `delta` to `known` (NULL: no known object) and notifies. Returns the object to store, borrowed from `delta` or `known`; NULL: the object is
- * deleted. */
+/* Applies `delta` to `known` (NULL: no known object) and notifies. Returns the object to store, borrowed from `delta`
+ * or `known`; NULL: the object is deleted. */
 ki_object *ki_delta_apply(const ki_delta *delta, ki_object *known, ki_notifier *to);
 /* Notifies of a deletion; `obj` is the last state, `known` the state that the listeners know. */
 void ki_notify_deleted(ki_notifier *to, ki_object *obj, ki_object *known, bool final_state_unknown);
-/* Notifies of an update. A resync notifies only the listeners that are due. An unchanged object of a list notifies only the listeners with a
- * resync period. */
+/* Notifies of an update. A resync notifies only the listeners that are due. An unchanged object of a list notifies only
+ * the listeners with a resync period. */
 void ki_notify_updated(ki_notifier *to, const ki_delta *delta, ki_object *known);
 
 #endif

@@ -1,10 +1,11 @@
 /* delta_fifo.c: see delta_fifo.h.
  *
- * Each key with queued deltas has one entry. A map finds the entry by key; a linked list has the entries in the order of their first delta.
- * A change allocates all memory first, so the queue takes a change whole or not at all.
+ * Each key with queued deltas has one entry. A map finds the entry by key; a linked list has the entries in the order
+ * of their first delta. A change allocates all memory first, so the queue takes a change whole or not at all.
  *
- * A list or resync can have very many objects. The queue stores it as one arrival, and each pop works off a slice of it. Until all of it is
- * worked off, pop hands out no key, and later changes wait behind it as arrivals. All slices thus see the same keys and known objects. */
+ * A list or resync can have very many objects. The queue stores it as one arrival, and each pop works off a slice of
+ * it. Until all of it is worked off, pop hands out no key, and later changes wait behind it as arrivals. All slices
+ * thus see the same keys and known objects. */
 #include "src/cache/delta_fifo.h"
 
 #include "src/base/error.h"
@@ -204,9 +205,10 @@ static bool is_older(const ki_delta *delta, const ki_delta *than) {
                KI_ORDER_OLDER;
 }
 
-/* client-go's dedupDeltas. Merges two consecutive Deleted deltas of one object into the one with the later version: a watch may repeat a
- * deletion from before the known state, and the store skips that deletion. If neither version is later, keeps the older delta, or the newer if
- * the older is a tombstone. Never merges deletions of two objects with one key. */
+/* client-go's dedupDeltas. Merges two consecutive Deleted deltas of one object into the one with the later version: a
+ * watch may repeat a deletion from before the known state, and the store skips that deletion. If neither version is
+ * later, keeps the older delta, or the newer if the older is a tombstone. Never merges deletions of two objects with
+ * one key. */
 static void merge_deletions(entry *e) {
     if (e->count < 2)
         return;
@@ -424,8 +426,8 @@ static ki_status queue_tombstone(delta_fifo *fifo, const list *from, ki_object *
     return status;
 }
 
-/* Returns a reference to a queued object's last state: the newest delta's object. If the newest delta is a deletion from before the known state,
- * returns the known object. */
+/* Returns a reference to a queued object's last state: the newest delta's object. If the newest delta is a deletion
+ * from before the known state, returns the known object. */
 static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
     const ki_delta *newest = &e->deltas[e->count - 1];
     if (newest->type != KI_DELTA_DELETED || newest->tombstone)

@@ -1,4 +1,5 @@
-/* delta_fifo.h: the default queue, as client-go's DeltaFIFO: a list of deltas for each key, keys in the order of their first delta. See queue.h. */
+/* delta_fifo.h: the default queue, as client-go's DeltaFIFO: a list of deltas for each key, keys in the order of their
+ * first delta. See queue.h. */
 #ifndef KI_CACHE_DELTA_FIFO_H
 #define KI_CACHE_DELTA_FIFO_H
 

@@ -151,7 +151,8 @@ static void describe_forbidden(ki_health *health, ki_attempt failed, const ki_re
              one_namespace ? namespace_name : "");
 }
 
-/* A group with a dot may be a CRD's. Built-in groups have no dot or end with "k8s.io", but so do groups of the Kubernetes project's CRDs. */
+/* A group with a dot may be a CRD's. Built-in groups have no dot or end with "k8s.io", but so do groups of the
+ * Kubernetes project's CRDs. */
 static void describe_missing(ki_health *health, const ki_resource *resource) {
     if (strchr(resource->group, '.'))
         snprintf(health->message, sizeof health->message, "the CRD %s.%s is not installed, or not in version %s",
@@ -161,7 +162,8 @@ static void describe_missing(ki_health *health, const ki_resource *resource) {
                  resource->group, resource->group[0] ? "/" : "", resource->version);
 }
 
-/* Returns true if the server is no Kubernetes API server. An unusable response of a server that the informer has listed from is a fault of it. */
+/* Returns true if the server is no Kubernetes API server. An unusable response of a server that the informer has listed
+ * from is a fault of it. */
 static bool is_no_api_server(const ki_error *cause, bool has_synced) {
     return ki_error_is_foreign(cause) && (cause->http_status || !has_synced);
 }

@@ -37,10 +37,12 @@ void ki_health_set_attempts(ki_health_record *record, ki_attempt failed, ki_atte
 void ki_health_set_listed(ki_health_record *record, size_t listed, int64_t total);
 void ki_health_count_skipped(ki_health_record *record);
 
-/* Fills `*ret_health` from the record. Returns the failed attempt. The other members are the caller's: ki_informer_health_sized. */
+/* Fills `*ret_health` from the record. Returns the failed attempt. The other members are the caller's:
+ * ki_informer_health_sized. */
 ki_attempt ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_health);
 
-/* Sets the message, the cause for a person: "forbidden: list pods at cluster scope". `namespace_name` "": all namespaces. */
+/* Sets the message, the cause for a person: "forbidden: list pods at cluster scope". `namespace_name` "": all
+ * namespaces. */
 void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource *resource, const char *namespace_name,
                         bool has_synced);
 

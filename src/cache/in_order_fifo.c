@@ -1,6 +1,7 @@
 /* in_order_fifo.c: see in_order_fifo.h.
  *
- * A ring of items. An item that pop hands over stays at the front of the ring until it is processed. After a failure the order is thus unchanged. */
+ * A ring of items. An item that pop hands over stays at the front of the ring until it is processed. After a failure
+ * the order is thus unchanged. */
 #include "src/cache/in_order_fifo.h"
 
 #include "src/base/error.h"

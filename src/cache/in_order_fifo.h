@@ -1,4 +1,5 @@
-/* in_order_fifo.h: the optional queue: all events in the order of their arrival, none merged. A list or resync is one item. See queue.h. */
+/* in_order_fifo.h: the optional queue: all events in the order of their arrival, none merged. A list or resync is one
+ * item. See queue.h. */
 #ifndef KI_CACHE_IN_ORDER_FIFO_H
 #define KI_CACHE_IN_ORDER_FIFO_H
 

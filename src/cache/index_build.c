@@ -1,4 +1,5 @@
-/* index_build.c: see index_build.h. Two snapshots share all unchanged nodes, so the walk over the changes skips the unchanged objects (tree.h). */
+/* index_build.c: see index_build.h. Two snapshots share all unchanged nodes, so the walk over the changes skips the
+ * unchanged objects (tree.h). */
 #include "src/cache/index_build.h"
 
 #include "src/base/error.h"

@@ -67,8 +67,8 @@ ki_status ki_index_values_add(ki_index_values *values, const char *value) {
     return status;
 }
 
-/* Calls the index function and reads the values of `obj`; on failure there are none. After KI_ERR_NO_MEMORY the caller fails:
- * only other failures omit an object from an index. */
+/* Calls the index function and reads the values of `obj`; on failure there are none. After KI_ERR_NO_MEMORY the caller
+ * fails: only other failures omit an object from an index. */
 static ki_status read_values(ki_index_values *values, const ki_indexer *indexer, const ki_object *obj) {
     ki_buffer_reset(&values->text, KI_INDEX_MAX_VALUE_SIZE);
     values->count = 0;
@@ -145,7 +145,8 @@ static ki_index_set *get_unshared(const ki_schema *schema, const ki_tree *index,
     return set && ki_refcount_is_one(&set->refs) ? set : NULL;
 }
 
-/* Adds an object or replaces the one with its key. On failure, here and below, `index` may have half of the change: the caller drops it. */
+/* Adds an object or replaces the one with its key. On failure, here and below, `index` may have half of the change: the
+ * caller drops it. */
 static ki_status add_to_index(const ki_schema *schema, ki_tree *index, ki_str value, ki_object *obj) {
     ki_index_set *set = get_unshared(schema, index, value);
     if (set)
@@ -192,7 +193,8 @@ void ki_index_update_free(ki_index_update *update) {
     free_values(&update->new_values);
 }
 
-/* Reads the new object's values. Reports a failed index function; the object then has no values. Fails only with KI_ERR_NO_MEMORY. */
+/* Reads the new object's values. Reports a failed index function; the object then has no values. Fails only with
+ * KI_ERR_NO_MEMORY. */
 static ki_status values_of_new(ki_index_update *update, const ki_indexer *indexer, const ki_object *obj) {
     ki_status status = read_values(&update->new_values, indexer, obj);
     if (status && status != KI_ERR_NO_MEMORY)
@@ -200,7 +202,8 @@ static ki_status values_of_new(ki_index_update *update, const ki_indexer *indexe
     return status == KI_ERR_NO_MEMORY ? status : KI_OK;
 }
 
-/* Computes the old object's values again: an index function returns the same values for the same object. After a failure the index has none. */
+/* Computes the old object's values again: an index function returns the same values for the same object. After a
+ * failure the index has none. */
 static ki_status values_of_old(ki_index_update *update, const ki_indexer *indexer, const ki_object *obj) {
     ki_status status = read_values(&update->old_values, indexer, obj);
     return status == KI_ERR_NO_MEMORY ? status : KI_OK;

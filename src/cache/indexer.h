@@ -1,7 +1,8 @@
 /* indexer.h: a store's indexes: their functions, the values of an object, and the set of objects for each value.
  *
- * An index is a tree of sets by value. A set is a tree of objects by key. Empty sets are removed. The schema lists the indexes, with the data that
- * all snapshots share; it is immutable and reference-counted. Guards: one writer at a time; readers see only published snapshots. */
+ * An index is a tree of sets by value. A set is a tree of objects by key. Empty sets are removed. The schema lists the
+ * indexes, with the data that all snapshots share; it is immutable and reference-counted. Guards: one writer at a time;
+ * readers see only published snapshots. */
 #ifndef KI_CACHE_INDEXER_H
 #define KI_CACHE_INDEXER_H
 
@@ -62,7 +63,8 @@ typedef struct ki_index_set {
 
 /* Returns the set of a value, borrowed; NULL: no object has the value. */
 const ki_index_set *ki_index_get(const ki_schema *schema, const ki_tree *index, ki_str value);
-/* Releases a reference to `set`. After the last reference `drain` takes over the set's objects; it must be at its end. */
+/* Releases a reference to `set`. After the last reference `drain` takes over the set's objects; it must be at its
+ * end. */
 void ki_index_set_drain(const ki_schema *schema, ki_index_set *set, ki_tree_drain *drain);
 
 /* ---- one index and one object ---- */
@@ -76,8 +78,8 @@ typedef struct ki_index_update {
 } ki_index_update;
 void ki_index_update_init(ki_index_update *update, const ki_allocator *allocator);
 void ki_index_update_free(ki_index_update *update);
-/* Replaces `old` by `obj` in `index`, number `at` of the schema. Either may be NULL. On failure `index` may have half of the change: the caller
- * drops it. Errors: KI_ERR_NO_MEMORY. */
+/* Replaces `old` by `obj` in `index`, number `at` of the schema. Either may be NULL. On failure `index` may have half
+ * of the change: the caller drops it. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_tree *index,
                               const ki_object *old, ki_object *obj);
 

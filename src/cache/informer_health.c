@@ -1,4 +1,5 @@
-/* informer_health.c: ki_informer_health and ki_informer_why, from the records of the informer's parts, for any thread. The log of the states. */
+/* informer_health.c: ki_informer_health and ki_informer_why, from the records of the informer's parts, for any thread.
+ * The log of the states. */
 #include "src/cache/informer_parts.h"
 
 #include "src/base/error.h"
@@ -42,7 +43,8 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
 }
 
-/* Returns true if the state differs from the last logged one. Attempts of a failing informer are no change, except for another failure. */
+/* Returns true if the state differs from the last logged one. Attempts of a failing informer are no change, except for
+ * another failure. */
 static bool is_new(const ki_informer *informer, const ki_health *health, bool has_cause) {
     const ki_state logged = informer->logged_state;
     switch (health->state) {

@@ -1,6 +1,6 @@
-/* informer_parts.h: the struct of an informer, for the files that implement it: shared_informer.c (creation, start, stop), process.c (processes one
- * change), process_list.c (the in-order queue's lists and resyncs), registration.c (handlers), settings.c, informer_health.c, informer_read.c,
- * wait_for_sync.c and wait_for.c. */
+/* informer_parts.h: the struct of an informer, for the files that implement it: shared_informer.c (creation, start,
+ * stop), process.c (processes one change), process_list.c (the in-order queue's lists and resyncs), registration.c
+ * (handlers), settings.c, informer_health.c, informer_read.c, wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
@@ -42,7 +42,8 @@ struct ki_informer {
     ki_state_handler state_handler;
     void *state_user;
 
-    /* Under `change_lock`. Held while one change passes through store and processor, and while a handler is added or removed. */
+    /* Under `change_lock`. Held while one change passes through store and processor, and while a handler is added or
+     * removed. */
     ki_fair_mutex change_lock;
     ki_processor processor;
     bool is_frozen, is_started, is_stopped;
@@ -99,8 +100,8 @@ ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status,
 /* shared_informer.c */
 /* Begins the waiting resync if the previous one is finished. */
 void ki_informer_continue_resync(ki_informer *informer);
-/* Pauses the watch while too many changes are queued or wait for handlers on the loop; resumes it afterwards. `waiting`: notifications for
- * handlers on the loop. Loop; not under change_lock. */
+/* Pauses the watch while too many changes are queued or wait for handlers on the loop; resumes it afterwards.
+ * `waiting`: notifications for handlers on the loop. Loop; not under change_lock. */
 void ki_informer_regulate(ki_informer *informer, size_t waiting);
 /* wait_for.c: returns true if the informer is stopped or its engine has ended. Caller holds wait_lock. */
 bool ki_informer_has_ended(const ki_informer *informer);
@@ -109,12 +110,14 @@ void ki_informer_init_waits(ki_informer *informer);
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas);
 /* Ends all waits of a stopped informer. Loop. */
 void ki_informer_end_waits(ki_informer *informer);
-/* informer_health.c: logs the state if it differs from the last logged one. `has_cause`: a failure or a missing response set the state. Loop. */
+/* informer_health.c: logs the state if it differs from the last logged one. `has_cause`: a failure or a missing
+ * response set the state. Loop. */
 void ki_informer_log_state(ki_informer *informer, bool has_cause);
 /* process.c: the controller's callbacks; `user` is the informer. */
 ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
 ki_status ki_informer_drained(void *user, ki_error *err);
-/* process_list.c: processes a slice of a list or resync of the in-order queue. Caller holds change_lock. `*ret_done` false: slices remain. */
+/* process_list.c: processes a slice of a list or resync of the in-order queue. Caller holds change_lock. `*ret_done`
+ * false: slices remain. */
 ki_status ki_informer_process_list(ki_informer *informer, const ki_deltas *deltas, bool *ret_done, ki_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* list_watch.h: the source of a reflector's objects: lists and watches of one resource. src/client/http_list_watch.c implements the interface for
- * an API server. All on the loop. */
+/* list_watch.h: the source of a reflector's objects: lists and watches of one resource. src/client/http_list_watch.c
+ * implements the interface for an API server. All on the loop. */
 #ifndef KI_CACHE_LIST_WATCH_H
 #define KI_CACHE_LIST_WATCH_H
 
@@ -49,8 +49,8 @@ typedef struct ki_bad_object {
     bool is_bookmark; /* no object has changed */
 } ki_bad_object;
 
-/* The callbacks of a list. Objects are borrowed: ref to keep. on_end is called exactly once, last, never from inside list or watch, and not after
- * cancel. Any callback may cancel. */
+/* The callbacks of a list. Objects are borrowed: ref to keep. on_end is called exactly once, last, never from inside
+ * list or watch, and not after cancel. Any callback may cancel. */
 typedef struct ki_list_handler {
     void (*on_object)(ki_object *obj, void *user);
     /* Called for an unusable object. The list continues. */
@@ -65,13 +65,14 @@ typedef struct ki_watch_handler {
     void (*on_open)(void *user);
     /* Called when bytes were read, before their events. NULL: not wanted. */
     void (*on_bytes)(void *user);
-    /* Called once everything that had arrived by the time `until` is read, decoded and delivered. A source that calls on_bytes calls this too.
-     * NULL if on_bytes is. */
+    /* Called once everything that had arrived by the time `until` is read, decoded and delivered. A source that calls
+     * on_bytes calls this too. NULL if on_bytes is. */
     void (*on_read)(int64_t until, void *user);
     void (*on_event)(ki_change kind, ki_object *obj, void *user);
     void (*on_bookmark)(const char *resource_version, bool initial_events_end, void *user);
     void (*on_bad_object)(const ki_bad_object *bad, void *user);
-    /* err NULL: the server closed the watch cleanly. `opened`: the error came after on_open. `in_stream`: the error was an ERROR event. */
+    /* err NULL: the server closed the watch cleanly. `opened`: the error came after on_open. `in_stream`: the error was
+     * an ERROR event. */
     void (*on_end)(const ki_error *err, bool opened, bool in_stream, void *user);
     void *user;
 } ki_watch_handler;
@@ -83,7 +84,8 @@ typedef enum ki_type_found {
     KI_TYPE_MISSING
 } ki_type_found;
 
-/* Called once, never from inside find_type, and not after cancel. `err`: no response, or an error response; else NULL. */
+/* Called once, never from inside find_type, and not after cancel. `err`: no response, or an error response; else
+ * NULL. */
 typedef void (*ki_on_type_found)(ki_type_found found, const ki_error *err, void *user);
 
 /* list, watch and find_type return an error if they cannot begin; their callbacks are then not called. */

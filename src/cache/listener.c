@@ -1,11 +1,12 @@
-/* listener.c: delivers one notification at a time: first the objects of the replay, then the pending changes, with on_synced at its place. */
+/* listener.c: delivers one notification at a time: first the objects of the replay, then the pending changes, with
+ * on_synced at its place. */
 #include "src/cache/listener.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/callback.h"
 
-/* --- new, free ------------------------------------------------------------------------------------------------------------ */
+/* --- new, free ---------------------------------------------------------------------------------------------------- */
 
 static void run_turn(ki_task *task, void *user);
 
@@ -90,10 +91,11 @@ void ki_listener_free(ki_listener *listener) {
     ki_free(allocator, listener);
 }
 
-/* --- delivering ----------------------------------------------------------------------------------------------------------- */
+/* --- delivering --------------------------------------------------------------------------------------------------- */
 
-/* Applies the handler's filter to a change: for the handler, an object that does not match does not exist. Returns false if the handler is not
- * called. A deletion is delivered if the previous state matched, whether or not the last state does. */
+/* Applies the handler's filter to a change: for the handler, an object that does not match does not exist. Returns
+ * false if the handler is not called. A deletion is delivered if the previous state matched, whether or not the last
+ * state does. */
 static bool filter(const ki_listener *listener, ki_notification *change) {
     bool (*matches)(const ki_object *obj, void *user) = listener->handler.filter;
     if (!matches)
@@ -109,7 +111,8 @@ static bool filter(const ki_listener *listener, ki_notification *change) {
     return change->type == KI_NOTIFY_DELETE ? was : is;
 }
 
-/* Returns true if the listener ended while its filter ran (a filter can remove its own handler): no callback may start. */
+/* Returns true if the listener ended while its filter ran (a filter can remove its own handler): no callback may
+ * start. */
 static bool has_ended_in_filter(ki_listener *listener) {
     if (!listener->handler.filter)
         return false;
@@ -257,7 +260,8 @@ static void thread_main(void *user) {
     ki_mutex_unlock(&listener->mutex);
 }
 
-/* Ends a removed listener on the loop. Cancels the task, which another thread may have posted, since on_end frees the listener. */
+/* Ends a removed listener on the loop. Cancels the task, which another thread may have posted, since on_end frees the
+ * listener. */
 static void end_on_loop(ki_listener *listener) {
     close_listener(listener, true);
     ki_task_cancel(&listener->task);
@@ -303,7 +307,7 @@ static void run_turn(ki_task *task, void *user) {
     }
 }
 
-/* --- starting and pushing --------------------------------------------------------------------------------------------------- */
+/* --- starting and pushing ----------------------------------------------------------------------------------------- */
 
 void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool marked) {
     listener->replay = replay;
@@ -366,10 +370,10 @@ void ki_listener_mark_synced(ki_listener *listener) {
     wake(listener);
 }
 
-/* --- ending ----------------------------------------------------------------------------------------------------------------- */
+/* --- ending ------------------------------------------------------------------------------------------------------- */
 
-/* The caller drops the pending notifications, outside the mutex. On the loop dropping them could take too long: the listener's thread drops them
- * instead, or the loop in slices. */
+/* The caller drops the pending notifications, outside the mutex. On the loop dropping them could take too long: the
+ * listener's thread drops them instead, or the loop in slices. */
 void ki_listener_remove(ki_listener *listener) {
     ki_pending dropped;
     bool drops = !ki_engine_on_loop(listener->engine);

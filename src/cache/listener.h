@@ -1,7 +1,7 @@
 /* listener.h: one registration: its pending notifications, and the thread or the loop task that delivers them.
  *
- * The holder of the change lock pushes. The listener's thread, or its task on the loop, delivers. Any thread removes. Handlers are called under no
- * lock. */
+ * The holder of the change lock pushes. The listener's thread, or its task on the loop, delivers. Any thread removes.
+ * Handlers are called under no lock. */
 #ifndef KI_CACHE_LISTENER_H
 #define KI_CACHE_LISTENER_H
 
@@ -17,7 +17,8 @@ typedef struct ki_listener_options {
     void *user;
     const ki_registration_options *registration;
     uint64_t seed;
-    /* Called on the loop when a removed listener may be freed: on_removed was called and the thread is joined. Not called after stop. */
+    /* Called on the loop when a removed listener may be freed: on_removed was called and the thread is joined. Not
+     * called after stop. */
     void (*on_end)(ki_listener *listener, void *end_user);
     void *end_user;
 } ki_listener_options;
@@ -78,7 +79,8 @@ void ki_listener_free(ki_listener *listener);
 /* Frees a listener whose registration failed, without on_removed. */
 void ki_listener_discard(ki_listener *listener);
 
-/* Sets the objects that are delivered first. Called before start. Takes the reference over. `marked`: the initial population is complete. */
+/* Sets the objects that are delivered first. Called before start. Takes the reference over. `marked`: the initial
+ * population is complete. */
 void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool marked);
 /* Starts delivering. `threaded`: on a thread of its own unless the registration chose the loop. */
 ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err);
@@ -96,7 +98,8 @@ void ki_listener_push(ki_listener *listener, const ki_notification *notification
 void ki_listener_mark_synced(ki_listener *listener);
 
 /* After remove and stop, no new callback starts except on_removed. Pending notifications are dropped.
- * Remove: any thread, after the listener has left the processor's list. Stop: loop; ends the thread, and ki_listener_free calls on_removed. */
+ * Remove: any thread, after the listener has left the processor's list. Stop: loop; ends the thread, and
+ * ki_listener_free calls on_removed. */
 void ki_listener_remove(ki_listener *listener);
 void ki_listener_stop(ki_listener *listener);
 /* Waits until the thread of a stopped listener has ended. Any thread but that one. */

@@ -41,7 +41,7 @@ void ki_metrics_failed(ki_metrics_record *record, bool failed) {
         atomic_store_explicit(&record->failures_in_row, 0, memory_order_relaxed);
 }
 
-/* --- age of the cache --------------------------------------------------------------------------------------------------------- */
+/* --- age of the cache --------------------------------------------------------------------------------------------- */
 
 void ki_metrics_set_queued_at(ki_metrics_record *record, int64_t at) {
     if (record && at > atomic_load_explicit(&record->queued_at, memory_order_relaxed))

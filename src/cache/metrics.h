@@ -75,7 +75,8 @@ void ki_metrics_set_queued_at(ki_metrics_record *record, int64_t at);
 /* Sets the queue's length. At 0 the store has everything that was queued. */
 void ki_metrics_queue(ki_metrics_record *record, size_t depth);
 
-/* Returns nanoseconds since the last event, bookmark or list that is fully in the cache; KI_NEVER before the first list. Any thread. */
+/* Returns nanoseconds since the last event, bookmark or list that is fully in the cache; KI_NEVER before the first
+ * list. Any thread. */
 int64_t ki_metrics_staleness(const ki_metrics_record *record, int64_t now);
 
 /* Passes all samples of the informer. Any thread; the caller holds no lock. Errors: KI_ERR_NO_MEMORY. */

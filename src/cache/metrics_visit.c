@@ -69,9 +69,10 @@ static const ki_metric table[KI_METRIC_COUNT] = {
                             .type = KI_METRIC_GAUGE },
 };
 
-/* --- pending notifications ----------------------------------------------------------------------------------------------------- */
+/* --- pending notifications ---------------------------------------------------------------------------------------- */
 
-/* The sum over all registrations of one name. Separate series would add one more for each handler that is added and removed. */
+/* The sum over all registrations of one name. Separate series would add one more for each handler that is added and
+ * removed. */
 typedef struct handler_pending {
     char *name;
     size_t pending;
@@ -118,7 +119,7 @@ static ki_status pending_of(ki_informer *informer, handler_pending **ret_handler
     return status;
 }
 
-/* --- samples -------------------------------------------------------------------------------------------------------------------- */
+/* --- samples ------------------------------------------------------------------------------------------------------ */
 
 /* Passes a sample with the informer's labels and, unless it is NULL, the metric's own. */
 static void pass(const ki_metrics_record *record, const ki_metrics_visit *to, ki_metric_id id, const ki_label *own,

@@ -1,5 +1,5 @@
-/* mutation_detector.c: see mutation_detector.h. One list has the objects added since the last rotation, another those from before. A rotation
- * drops the older list, so each object is checked for one to two times KI_MUTATION_RETAIN. */
+/* mutation_detector.c: see mutation_detector.h. One list has the objects added since the last rotation, another those
+ * from before. A rotation drops the older list, so each object is checked for one to two times KI_MUTATION_RETAIN. */
 #include "src/cache/mutation_detector.h"
 
 #include "src/base/error.h"

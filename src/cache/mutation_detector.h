@@ -1,5 +1,5 @@
-/* mutation_detector.h: finds objects of the cache that were changed in place, which is not allowed. Compares a hash of each object's memory, taken
- * when it was stored, with its present hash. A tool for tests, off by default. Loop. */
+/* mutation_detector.h: finds objects of the cache that were changed in place, which is not allowed. Compares a hash of
+ * each object's memory, taken when it was stored, with its present hash. A tool for tests, off by default. Loop. */
 #ifndef KI_CACHE_MUTATION_DETECTOR_H
 #define KI_CACHE_MUTATION_DETECTOR_H
 
@@ -17,7 +17,8 @@ typedef struct ki_mutation_detector {
     int64_t rotate_at;                   /* 0: not known yet */
 } ki_mutation_detector;
 
-/* The period of the checks, and the minimum time for which an object is checked, in nanoseconds. The cache may drop the object earlier. */
+/* The period of the checks, and the minimum time for which an object is checked, in nanoseconds. The cache may drop the
+ * object earlier. */
 #define KI_MUTATION_PERIOD INT64_C(1000000000)
 #define KI_MUTATION_RETAIN INT64_C(120000000000)
 

@@ -1,11 +1,13 @@
-/* pending.c: see pending.h. KI_DELIVER_ALL uses a chain of fixed blocks: a long queue is never copied, and an empty one keeps a single block.
- * KI_DELIVER_LATEST uses a linked list of entries, one for each key that changed since the listener's last notification of it. */
+/* pending.c: see pending.h. KI_DELIVER_ALL uses a chain of fixed blocks: a long queue is never copied, and an empty one
+ * keeps a single block. KI_DELIVER_LATEST uses a linked list of entries, one for each key that changed since the
+ * listener's last notification of it. */
 #include "src/cache/pending.h"
 
 #include "src/base/memory.h"
 #include "src/object/object.h"
 
-/* Notifications in one block. A block is smaller than 1 KB: for larger blocks glibc's malloc first merges all free memory, which can take long. */
+/* Notifications in one block. A block is smaller than 1 KB: for larger blocks glibc's malloc first merges all free
+ * memory, which can take long. */
 enum {
     CHUNK_SIZE = 40
 };
@@ -28,7 +30,7 @@ void ki_pending_init(ki_pending *pending, const ki_allocator *allocator, ki_deli
     ki_pending_table_init(&pending->by_key, allocator, seed);
 }
 
-/* --- all ------------------------------------------------------------------------------------------------------------------ */
+/* --- all ---------------------------------------------------------------------------------------------------------- */
 
 static void free_chunks(ki_pending *pending, ki_pending_chunk *chunk) {
     while (chunk) {
@@ -114,7 +116,7 @@ static bool pop_all(ki_pending *pending, ki_notification *ret_notification) {
     return true;
 }
 
-/* --- latest --------------------------------------------------------------------------------------------------------------- */
+/* --- latest ------------------------------------------------------------------------------------------------------- */
 
 static ki_status reserve_entries(ki_pending *pending, size_t keys) {
     ki_status status = ki_pending_table_reserve(&pending->by_key, keys);
@@ -200,8 +202,8 @@ static bool pop_latest(ki_pending *pending, ki_notification *ret_notification) {
         return false;
     *ret_notification = (ki_notification){ .is_in_initial_list = entry->is_in_initial_list };
     if (entry->known && !ki_object_is_same(entry->known, entry->obj)) {
-        /* Another object under the same name. First a delete of the object that the listener knows, then an add of the new one unless it is
-         * deleted too. */
+        /* Another object under the same name. First a delete of the object that the listener knows, then an add of the
+         * new one unless it is deleted too. */
         ret_notification->type = KI_NOTIFY_DELETE;
         ret_notification->obj = ki_object_ref(entry->known);
         ret_notification->old = ki_object_ref(entry->known);
@@ -224,7 +226,7 @@ static bool pop_latest(ki_pending *pending, ki_notification *ret_notification) {
     return true;
 }
 
-/* --- both ----------------------------------------------------------------------------------------------------------------- */
+/* --- both --------------------------------------------------------------------------------------------------------- */
 
 ki_status ki_pending_reserve(ki_pending *pending, size_t changes, size_t keys) {
     return pending->delivery == KI_DELIVER_ALL ? reserve_chunks(pending, changes) : reserve_entries(pending, keys);

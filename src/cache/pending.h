@@ -1,6 +1,8 @@
-/* pending.h: the notifications that wait for one listener: all of them in order, or the latest for each key. Under the listener's lock.
+/* pending.h: the notifications that wait for one listener: all of them in order, or the latest for each key. Under the
+ * listener's lock.
  *
- * Room is reserved before a change is stored, so that a push cannot fail afterwards. Popping never reduces reserved room. */
+ * Room is reserved before a change is stored, so that a push cannot fail afterwards. Popping never reduces reserved
+ * room. */
 #ifndef KI_CACHE_PENDING_H
 #define KI_CACHE_PENDING_H
 

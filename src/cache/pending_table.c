@@ -1,5 +1,5 @@
-/* pending_table.c: open addressing with linear probing. A removal moves later entries back, so there are no tombstones. The first bits of a hash
- * select the part, the last bits the slot. */
+/* pending_table.c: open addressing with linear probing. A removal moves later entries back, so there are no tombstones.
+ * The first bits of a hash select the part, the last bits the slot. */
 #include "src/cache/pending_table.h"
 
 #include "src/base/memory.h"

@@ -1,7 +1,9 @@
-/* pending_table.h: the waiting entries of a listener by key: a hash table with eight bytes for each entry, since there can be one for each object.
- * Under the listener's lock. The key's text belongs to the entry's object, which can change.
+/* pending_table.h: the waiting entries of a listener by key: a hash table with eight bytes for each entry, since there
+ * can be one for each object. Under the listener's lock. The key's text belongs to the entry's object, which can
+ * change.
  *
- * A table with many keys is divided into parts. Each part grows alone, so that no single call moves more than a few thousand entries. */
+ * A table with many keys is divided into parts. Each part grows alone, so that no single call moves more than a few
+ * thousand entries. */
 #ifndef KI_CACHE_PENDING_TABLE_H
 #define KI_CACHE_PENDING_TABLE_H
 

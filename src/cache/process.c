@@ -1,8 +1,9 @@
-/* process.c: the process step. Under the change lock, one item of the queue goes to the store, then to the listeners. process_list.c does the
- * in-order queue's lists and resyncs, which need slices. delta_apply.c decides what a delta does to an object.
+/* process.c: the process step. Under the change lock, one item of the queue goes to the store, then to the listeners.
+ * process_list.c does the in-order queue's lists and resyncs, which need slices. delta_apply.c decides what a delta
+ * does to an object.
  *
- * All changes of an item are stored in one step. The step first reserves room in the listeners. Only the reservation and the storing can fail.
- * After a failure nothing has changed, and the whole item goes back to the queue. */
+ * All changes of an item are stored in one step. The step first reserves room in the listeners. Only the reservation
+ * and the storing can fail. After a failure nothing has changed, and the whole item goes back to the queue. */
 #include "src/cache/informer_parts.h"
 
 #include "src/base/error.h"
@@ -12,7 +13,7 @@
 
 #include <limits.h>
 
-/* --- items ------------------------------------------------------------------------------------------------------------------ */
+/* --- items -------------------------------------------------------------------------------------------------------- */
 
 /* One item in process, with the snapshots of the store before and after its changes. */
 typedef struct step {
@@ -63,7 +64,8 @@ static ki_status stage_events(const step *at) {
     return status;
 }
 
-/* Returns the resource version to store with this change. Returns NULL, which keeps the old one, while more changes are queued. */
+/* Returns the resource version to store with this change. Returns NULL, which keeps the old one, while more changes are
+ * queued. */
 static const char *version_after(const ki_informer *informer) {
     const char *version = informer->reflector.resource_version;
     bool is_last = informer->queue->ops->length(informer->queue) == 0;
@@ -128,8 +130,8 @@ static ki_status apply(step *at, ki_error *err) {
     return KI_OK;
 }
 
-/* Sets the first list's version if the store has none. While changes arrive without a pause the queue is never empty, and no other step sets a
- * version. If memory runs out, the store has no version until the next change. */
+/* Sets the first list's version if the store has none. While changes arrive without a pause the queue is never empty,
+ * and no other step sets a version. If memory runs out, the store has no version until the next change. */
 static void take_list_version(ki_informer *informer) {
     const char *version = informer->reflector.initial_version;
     if (informer->store_version[0] || !version[0] || ki_store_set_resource_version(informer->store, version, NULL))

@@ -1,9 +1,10 @@
 /* process_list.c: the process step for a whole list or resync of the in-order queue, a slice at a time.
  *
- * The first slices stage the next snapshot. One step publishes it, so readers see the whole list or nothing of it. Further slices notify the
- * listeners of the differences between the list and the snapshot before it. If staging fails, because memory runs out or an index
- * was added meanwhile, the staged state is dropped and the list starts over; the old snapshot stays. If notifying fails, it resumes at the same
- * place. A handler that is added in between replays the published snapshot and gets no other notification of this list. */
+ * The first slices stage the next snapshot. One step publishes it, so readers see the whole list or nothing of it.
+ * Further slices notify the listeners of the differences between the list and the snapshot before it. If staging fails,
+ * because memory runs out or an index was added meanwhile, the staged state is dropped and the list starts over; the
+ * old snapshot stays. If notifying fails, it resumes at the same place. A handler that is added in between replays the
+ * published snapshot and gets no other notification of this list. */
 #include "src/base/error.h"
 #include "src/cache/delta_apply.h"
 #include "src/cache/informer_parts.h"
@@ -39,7 +40,7 @@ static void begin_phase(slice *s, ki_list_phase phase) {
     s->work->cursor = (ki_cursor)KI_CURSOR_INIT;
 }
 
-/* --- staging ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- staging ------------------------------------------------------------------------------------------------------ */
 
 static ki_status begin(slice *s) {
     ki_informer *informer = s->informer;
@@ -130,7 +131,7 @@ static ki_status publish(slice *s) {
     return KI_OK;
 }
 
-/* --- notifying -------------------------------------------------------------------------------------------------------------------------- */
+/* --- notifying ---------------------------------------------------------------------------------------------------- */
 
 /* Ends the list or resync. The next slices release the snapshot before it. */
 static void end(slice *s) {
@@ -151,7 +152,8 @@ static void notify_next_deleted(slice *s) {
         begin_phase(s, KI_LIST_NOTIFIES);
 }
 
-/* Checks the waits against one object of the list. Also called for an object that a later one of the same key replaces. */
+/* Checks the waits against one object of the list. Also called for an object that a later one of the same key
+ * replaces. */
 static void check_wait(const slice *s, const ki_delta *delta) {
     if (atomic_load(&s->informer->wait_count) > 0)
         ki_informer_check_waits(s->informer, &(ki_deltas){ .items = delta, .count = 1 });
@@ -185,7 +187,7 @@ static void resync_next(slice *s) {
         end(s);
 }
 
-/* --- slices ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- slices ------------------------------------------------------------------------------------------------------- */
 
 static bool is_staging(const ki_list_work *work) {
     return work->phase > KI_LIST_BEGINS && work->phase <= KI_LIST_PUBLISHES;
@@ -223,7 +225,8 @@ static ki_status do_unit(slice *s) {
     return KI_OK;
 }
 
-/* Works until the slice ends, or until staging changes to notifying. Reserves room in the listeners before notifying. */
+/* Works until the slice ends, or until staging changes to notifying. Reserves room in the listeners before
+ * notifying. */
 static ki_status run_phase(slice *s) {
     bool notifies = is_notifying(s->work);
     ki_status status = KI_OK;

@@ -1,5 +1,5 @@
-/* process_list.h: the progress of a list or resync of the in-order queue. It goes to store and listeners in slices. Loop; caller holds
- * change_lock. */
+/* process_list.h: the progress of a list or resync of the in-order queue. It goes to store and listeners in slices.
+ * Loop; caller holds change_lock. */
 #ifndef KI_CACHE_PROCESS_LIST_H
 #define KI_CACHE_PROCESS_LIST_H
 

@@ -8,7 +8,7 @@ void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, i
     *processor = (ki_processor){ .allocator = allocator, .resync_ns = resync_ns };
 }
 
-/* --- resync --------------------------------------------------------------------------------------------------------------- */
+/* --- resync ------------------------------------------------------------------------------------------------------- */
 
 /* Sets the listener's period: never shorter than the informer's, and none if the informer has none. */
 static void settle_period(const ki_processor *processor, ki_listener *listener, int64_t now) {
@@ -41,7 +41,7 @@ void ki_processor_resync_begun(ki_processor *processor, int64_t now) {
             listener->next_resync = now + listener->resync_ns;
 }
 
-/* --- adding and removing ---------------------------------------------------------------------------------------------------- */
+/* --- adding and removing ------------------------------------------------------------------------------------------ */
 
 void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t desired_ns, int64_t now) {
     ki_listener **last = &processor->first;
@@ -112,7 +112,7 @@ void ki_processor_stop(ki_processor *processor) {
         ki_listener_stop(listener);
 }
 
-/* --- notifying ---------------------------------------------------------------------------------------------------------------- */
+/* --- notifying ---------------------------------------------------------------------------------------------------- */
 
 ki_status ki_processor_reserve(ki_processor *processor, size_t changes, size_t keys) {
     for (ki_listener *listener = processor->first; listener; listener = listener->next)

@@ -1,5 +1,5 @@
-/* processor.h: the registrations of one informer. Distributes each change to the listeners that it is for. Has no lock: the caller holds the
- * informer's change_lock unless a comment says otherwise. */
+/* processor.h: the registrations of one informer. Distributes each change to the listeners that it is for. Has no lock:
+ * the caller holds the informer's change_lock unless a comment says otherwise. */
 #ifndef KI_CACHE_PROCESSOR_H
 #define KI_CACHE_PROCESSOR_H
 
@@ -54,13 +54,15 @@ size_t ki_processor_waiting_on_loop(const ki_processor *processor);
 /* Starts each listener, on a thread of its own or on the loop. After a failure, call it again or stop. */
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err);
 
-/* Reserves room in each listener for `changes` more notifications of at most `keys` keys. Distributing as many cannot fail afterwards. */
+/* Reserves room in each listener for `changes` more notifications of at most `keys` keys. Distributing as many cannot
+ * fail afterwards. */
 ki_status ki_processor_reserve(ki_processor *processor, size_t changes, size_t keys);
 /* Releases unused reserved room, after a step with many keys. */
 void ki_processor_trim(ki_processor *processor);
 /* Queues a notification at each listener that it is for. Cannot fail: the caller has reserved room. */
 void ki_processor_distribute(ki_processor *processor, const ki_notification *notification, ki_audience audience);
-/* Until end_list, distributes only to the present listeners: the store already holds the list, so later listeners replay it. */
+/* Until end_list, distributes only to the present listeners: the store already holds the list, so later listeners
+ * replay it. */
 void ki_processor_begin_list(ki_processor *processor);
 void ki_processor_end_list(ki_processor *processor);
 /* The first list is complete: queues on_synced behind everything distributed so far. */

@@ -1,7 +1,8 @@
-/* queue.h: the interface of the queue between reflector and controller. delta_fifo.h and in_order_fifo.h implement it. Loop only, no locks.
+/* queue.h: the interface of the queue between reflector and controller. delta_fifo.h and in_order_fifo.h implement it.
+ * Loop only, no locks.
  *
- * A queue takes a list or resync of many objects at once and processes it in slices. One pop does one slice, so that each step of the loop stays
- * short. Later changes wait behind the list or resync. */
+ * A queue takes a list or resync of many objects at once and processes it in slices. One pop does one slice, so that
+ * each step of the loop stays short. Later changes wait behind the list or resync. */
 #ifndef KI_CACHE_QUEUE_H
 #define KI_CACHE_QUEUE_H
 
@@ -21,8 +22,8 @@ typedef enum ki_delta_type {
     KI_DELTA_SYNC      /* from a resync: no change */
 } ki_delta_type;
 
-/* One change of one key. A tombstone is a Deleted delta whose object is the last known one and may lack the last state (client-go's
- * DeletedFinalStateUnknown). Its object is NULL if none was ever known. */
+/* One change of one key. A tombstone is a Deleted delta whose object is the last known one and may lack the last state
+ * (client-go's DeletedFinalStateUnknown). Its object is NULL if none was ever known. */
 typedef struct ki_delta {
     ki_delta_type type;
     bool tombstone;
@@ -31,11 +32,13 @@ typedef struct ki_delta {
 } ki_delta;
 
 enum {
-    /* Maximum units (objects) of one pop. `process` can do less: KI_INFORMER_SLICE bounds how long the change lock is held. */
+    /* Maximum units (objects) of one pop. `process` can do less: KI_INFORMER_SLICE bounds how long the change lock is
+     * held. */
     KI_QUEUE_SLICE = 100
 };
 
-/* A whole list. Borrowed during the call, except `objects`. Known objects that are neither in the list nor kept are deleted. */
+/* A whole list. Borrowed during the call, except `objects`. Known objects that are neither in the list nor kept are
+ * deleted. */
 typedef struct ki_listing {
     ki_object **objects; /* references, in a block of the queue's allocator; may be NULL if there are none */
     size_t count;
@@ -68,9 +71,9 @@ typedef struct ki_deltas {
     const char *resource_version; /* with KI_DELTAS_REPLACE: the list's version; else NULL */
 } ki_deltas;
 
-/* Processes an item. KI_OK with `*ret_requeue` false: the item is done. KI_OK with `*ret_requeue` true (lists and resyncs only): a part is done,
- * and the queue passes the item again. Any other status: the item was not processed; with `*ret_requeue` true it stays first in the queue. Must
- * not change the queue or pop from it. */
+/* Processes an item. KI_OK with `*ret_requeue` false: the item is done. KI_OK with `*ret_requeue` true (lists and
+ * resyncs only): a part is done, and the queue passes the item again. Any other status: the item was not processed;
+ * with `*ret_requeue` true it stays first in the queue. Must not change the queue or pop from it. */
 typedef ki_status (*ki_process)(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
 
 /* A walk over the known objects. All zero before it begins. */
@@ -79,7 +82,8 @@ typedef struct ki_known_walk {
     ki_cursor cursor;
 } ki_known_walk;
 
-/* The known objects (the store's), for Replace, Delete and Resync. They do not change while a list or resync is processed. */
+/* The known objects (the store's), for Replace, Delete and Resync. They do not change while a list or resync is
+ * processed. */
 typedef struct ki_known_objects {
     ki_object *(*get)(const char *key, void *user);      /* a reference, or NULL */
     ki_object *(*next)(ki_known_walk *walk, void *user); /* borrowed until the walk ends; NULL after the last */
@@ -87,7 +91,8 @@ typedef struct ki_known_objects {
     void *user;
 } ki_known_objects;
 
-/* add, update, remove, replace and resync can fail with KI_ERR_NO_MEMORY, which leaves the queue unchanged, and with KI_ERR_CLOSED. */
+/* add, update, remove, replace and resync can fail with KI_ERR_NO_MEMORY, which leaves the queue unchanged, and with
+ * KI_ERR_CLOSED. */
 typedef struct ki_queue_ops {
     ki_status (*add)(ki_queue *queue, ki_object *obj, ki_error *err);
     ki_status (*update)(ki_queue *queue, ki_object *obj, ki_error *err);
@@ -98,9 +103,10 @@ typedef struct ki_queue_ops {
     ki_status (*resync)(ki_queue *queue, ki_error *err);
     /* Returns true if a resync, or a part of one, is queued. */
     bool (*is_resyncing)(const ki_queue *queue);
-    /* Does a slice of a queued list or resync, or passes one item to `process`. Never blocks: `ready` wakes the controller (client-go's Pop
-     * blocks). Returns KI_OK after a slice, KI_ERR_NO_MEMORY if the slice must be retried, KI_ERR_NOT_FOUND if the queue is empty, KI_ERR_CLOSED
-     * if it is empty and closed, KI_ERR_STATE inside `process`, else the status of `process`. */
+    /* Does a slice of a queued list or resync, or passes one item to `process`. Never blocks: `ready` wakes the
+     * controller (client-go's Pop blocks). Returns KI_OK after a slice, KI_ERR_NO_MEMORY if the slice must be retried,
+     * KI_ERR_NOT_FOUND if the queue is empty, KI_ERR_CLOSED if it is empty and closed, KI_ERR_STATE inside `process`,
+     * else the status of `process`. */
     ki_status (*pop)(ki_queue *queue, ki_process process, void *user, ki_error *err);
     /* Rejects further changes. Queued items are still passed on. */
     void (*close)(ki_queue *queue);

@@ -1,6 +1,6 @@
 /* reflector.c: the outer loop of the reflector: the next step, the wait before it, the state between steps.
- * The steps are in reflector_list.c (lists), reflector_watch.c (watches and streaming lists), reflector_check.c (checks after silent watches)
- * and reflector_unreadable.c (unreadable objects). */
+ * The steps are in reflector_list.c (lists), reflector_watch.c (watches and streaming lists), reflector_check.c (checks
+ * after silent watches) and reflector_unreadable.c (unreadable objects). */
 #include "src/cache/reflector.h"
 
 #include "src/base/error.h"
@@ -84,7 +84,7 @@ static void take_step(ki_timer *timer, void *user) {
     }
 }
 
-/* --- failures --------------------------------------------------------------------------------------------------------------- */
+/* --- failures ----------------------------------------------------------------------------------------------------- */
 
 static bool needs_a_person(const ki_error *err) {
     return err->http_status == 400 || err->http_status == 401 || err->http_status == 403 || err->http_status == 404 ||
@@ -165,8 +165,9 @@ static void delete_all(ki_reflector *reflector) {
     reflector->options.on_progress(reflector->options.user);
 }
 
-/* Counts a 404. Deletes all objects if the type is certainly gone. Returns true if find_type must decide: only a Status is proof, while a
- * 404 without a Status can come from a proxy, or from a kube-apiserver whose CustomResourceDefinition was deleted. */
+/* Counts a 404. Deletes all objects if the type is certainly gone. Returns true if find_type must decide: only a Status
+ * is proof, while a 404 without a Status can come from a proxy, or from a kube-apiserver whose CustomResourceDefinition
+ * was deleted. */
 static bool note_missing(ki_reflector *reflector, const ki_error *cause) {
     int64_t now = ki_engine_now(reflector->options.engine);
     if (cause->http_status != HTTP_NOT_FOUND) {
@@ -257,7 +258,7 @@ void ki_reflector_set_state(ki_reflector *reflector, ki_state state) {
     reflector->options.on_state(state, NULL, -1, reflector->options.user);
 }
 
-/* --- resource versions and objects ---------------------------------------------------------------------------------------- */
+/* --- resource versions and objects -------------------------------------------------------------------------------- */
 
 ki_status ki_reflector_copy_version(char *to, const char *version, ki_error *err) {
     size_t size = strlen(version);
@@ -371,7 +372,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     return KI_OK;
 }
 
-/* --- open, start, close --------------------------------------------------------------------------------------------------- */
+/* --- open, start, close ------------------------------------------------------------------------------------------- */
 
 ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(options->engine);

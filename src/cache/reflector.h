@@ -1,6 +1,8 @@
-/* reflector.h: lists one resource, then watches it, and puts the objects and events into a queue. Recovers from every failure. On the loop.
+/* reflector.h: lists one resource, then watches it, and puts the objects and events into a queue. Recovers from every
+ * failure. On the loop.
  *
- * The reflector is a state machine. Either one request (list, watch or check) is running, or the timer is set for the next step. */
+ * The reflector is a state machine. Either one request (list, watch or check) is running, or the timer is set for the
+ * next step. */
 #ifndef KI_CACHE_REFLECTOR_H
 #define KI_CACHE_REFLECTOR_H
 
@@ -160,8 +162,8 @@ void ki_reflector_close(ki_reflector *reflector);
 /* Returns the attempt that follows the wait. */
 ki_attempt ki_reflector_next(const ki_reflector *reflector);
 
-/* Copies a resource version to `to`, which has KI_RESOURCE_VERSION_MAX + 1 bytes. Returns KI_ERR_PROTOCOL for a longer version and then
- * leaves `to` unchanged. */
+/* Copies a resource version to `to`, which has KI_RESOURCE_VERSION_MAX + 1 bytes. Returns KI_ERR_PROTOCOL for a longer
+ * version and then leaves `to` unchanged. */
 ki_status ki_reflector_copy_version(char *to, const char *version, ki_error *err);
 
 #endif

@@ -1,11 +1,13 @@
 /* reflector_check.c: checks whether the server still knows the resource version that the cache watches from.
  *
- * A server that was restored from a backup may be at an older version. Such a server accepts a watch from the newer version and sends nothing
- * until its own versions have caught up. The cache would keep objects that the restore deleted.
+ * A server that was restored from a backup may be at an older version. Such a server accepts a watch from the newer
+ * version and sends nothing until its own versions have caught up. The cache would keep objects that the restore
+ * deleted.
  *
- * A healthy server sends a bookmark about once a minute. A check precedes the next watch if two consecutive accepted watches had no event, and
- * the last event, list or check is longer ago than the idle deadline. The check is a list of one object at the version. Success: the watch
- * continues (the server sends no bookmarks). "Too large" or an older version in the response: the reflector relists. */
+ * A healthy server sends a bookmark about once a minute. A check precedes the next watch if two consecutive accepted
+ * watches had no event, and the last event, list or check is longer ago than the idle deadline. The check is a list of
+ * one object at the version. Success: the watch continues (the server sends no bookmarks). "Too large" or an older
+ * version in the response: the reflector relists. */
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cache/reflector_steps.h"

@@ -1,4 +1,5 @@
-/* reflector_list.c: the plain list. Requests all objects, in pages or in one response, then replaces the queue's view with them. */
+/* reflector_list.c: the plain list. Requests all objects, in pages or in one response, then replaces the queue's view
+ * with them. */
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cache/reflector_steps.h"
@@ -56,8 +57,9 @@ static void on_failure(ki_reflector *reflector, const ki_error *err) {
     ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
 }
 
-/* Returns the limit; 0: none. A watch cache ignores the limit of a list at "0". At another version a limit makes the server bypass its watch cache,
- * so there is one only if the server pages lists at "0": then it has no watch cache (as client-go's paginatedResult). */
+/* Returns the limit; 0: none. A watch cache ignores the limit of a list at "0". At another version a limit makes the
+ * server bypass its watch cache, so there is one only if the server pages lists at "0": then it has no watch cache (as
+ * client-go's paginatedResult). */
 static int64_t page_size(const ki_reflector *reflector) {
     const char *version = reflector->list.version;
     if (reflector->list.is_full)
@@ -74,8 +76,8 @@ static bool is_same_token(const ki_reflector *reflector, const char *token) {
     return reflector->list.pages > 1 && ki_str_equals((ki_str){ sent->data, sent->size }, token);
 }
 
-/* Fails for a list that does not progress: a repeated token, or too many empty or thin pages. An endless list would otherwise send requests
- * without a pause. Pages below the limit are legal, even with a tenth of it. */
+/* Fails for a list that does not progress: a repeated token, or too many empty or thin pages. An endless list would
+ * otherwise send requests without a pause. Pages below the limit are legal, even with a tenth of it. */
 static ki_status check_progress(ki_reflector *reflector, const char *token, ki_error *err) {
     if (is_same_token(reflector, token))
         return ki_error_set(err, KI_ERR_PROTOCOL, "a page of the list repeats its continue token");

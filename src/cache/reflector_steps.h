@@ -29,7 +29,8 @@ void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err);
 bool ki_reflector_advance(ki_reflector *reflector, const char *version);
 /* Hands all objects to the queue, then advances to `version`. */
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
-/* Adds a reference to `objects`: the known object if it has the same state (an unchanged object is in memory once), else `obj`. */
+/* Adds a reference to `objects`: the known object if it has the same state (an unchanged object is in memory once),
+ * else `obj`. */
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj);
 /* Returns a reference to the object that ki_reflector_append would add. */
 ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object *obj);
@@ -63,8 +64,8 @@ void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter);
 void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad);
 /* Handles an unusable event of a watch. */
 void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad);
-/* Stores a reference to the transformed object in `*ret_obj`. Returns false if the transform failed. The failure is then handled, except
- * that the caller still queues a watch's deletion. */
+/* Stores a reference to the transformed object in `*ret_obj`. Returns false if the transform failed. The failure is
+ * then handled, except that the caller still queues a watch's deletion. */
 bool ki_reflector_transform(ki_reflector *reflector, ki_object *obj, bool is_deleted, ki_object **ret_obj);
 /* reflector_check.c */
 /* Records that the server knows the cache's version: it sent an event, or a list or check succeeded. */

@@ -1,12 +1,13 @@
 /* reflector_unreadable.c: handles objects whose state cannot be read.
  *
- * In a list or streaming list: the key counts as listed, and the cache keeps the known object. If the key is unreadable too, the list deletes
- * nothing.
+ * In a list or streaming list: the key counts as listed, and the cache keeps the known object. If the key is unreadable
+ * too, the list deletes nothing.
  *
- * In a watch: the reflector ends the watch and resumes once from the last good version, since bytes may have been damaged on their way
- * (client-go does so on invalid JSON). If the event is unreadable again, the reflector skips it and marks the key until the object is
- * readable, replaced or deleted. An unreadable deletion deletes the known object. Without a known object the reflector relists. An event of
- * another kind (a Table, say) stands for a change of an object whose key is not known. */
+ * In a watch: the reflector ends the watch and resumes once from the last good version, since bytes may have been
+ * damaged on their way (client-go does so on invalid JSON). If the event is unreadable again, the reflector skips it
+ * and marks the key until the object is readable, replaced or deleted. An unreadable deletion deletes the known object.
+ * Without a known object the reflector relists. An event of another kind (a Table, say) stands for a change of an
+ * object whose key is not known. */
 #include "src/base/error.h"
 #include "src/cache/reflector_steps.h"
 
@@ -29,7 +30,7 @@ static const char *version_of(const ki_bad_object *bad) {
     return bad->is_foreign ? "" : bad->resource_version;
 }
 
-/* --- lists ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- lists -------------------------------------------------------------------------------------------------------- */
 
 void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad) {
     if (bad->err->code == KI_ERR_NO_MEMORY) { /* the object itself may be readable */
@@ -50,10 +51,11 @@ void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad)
     report(reflector, bad->err, bad->key);
 }
 
-/* --- watches -------------------------------------------------------------------------------------------------------------------------- */
+/* --- watches ------------------------------------------------------------------------------------------------------ */
 
-/* Ends the watch and resumes from the last synced version. If the last event was a bookmark, resumes from the version before the bookmark: some
- * servers send a bookmark before the event of the same version (etcd#15220), and would not repeat that event. */
+/* Ends the watch and resumes from the last synced version. If the last event was a bookmark, resumes from the version
+ * before the bookmark: some servers send a bookmark before the event of the same version (etcd#15220), and would not
+ * repeat that event. */
 static void resume(ki_reflector *reflector, const ki_error *cause) {
     ki_error err = *cause;
     ki_error_prefix(&err, "unreadable event; the watch resumes");
@@ -68,7 +70,8 @@ static void resume(ki_reflector *reflector, const ki_error *cause) {
     ki_reflector_reopen(reflector, true);
 }
 
-/* Returns true if another resume would not help: the watch has already been resumed from this version, or the object is known to be unreadable. */
+/* Returns true if another resume would not help: the watch has already been resumed from this version, or the object is
+ * known to be unreadable. */
 static bool is_read_again(const ki_reflector *reflector, const ki_bad_object *bad) {
     if (key_of(bad)[0] && ki_unreadable_has(reflector->options.unreadable, key_of(bad)))
         return true;
@@ -121,7 +124,7 @@ void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad) {
         resume(reflector, bad->err);
 }
 
-/* --- transforms ----------------------------------------------------------------------------------------------------------------------- */
+/* --- transforms --------------------------------------------------------------------------------------------------- */
 
 bool ki_reflector_transform(ki_reflector *reflector, ki_object *obj, bool is_deleted, ki_object **ret_obj) {
     ki_error err = KI_ERROR_INIT;

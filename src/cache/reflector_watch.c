@@ -1,4 +1,5 @@
-/* reflector_watch.c: the watch, and the streaming list: a watch that begins with an event for every object (KEP-3157). */
+/* reflector_watch.c: the watch, and the streaming list: a watch that begins with an event for every object
+ * (KEP-3157). */
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cache/reflector_steps.h"
@@ -22,14 +23,14 @@ static bool is_retriable(const ki_error *err, bool opened) {
     return err->http_status == 429 || (!opened && is_unreached);
 }
 
-/* --- events ------------------------------------------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------------------------------- */
 
 static void note_byte(ki_reflector *reflector) {
     reflector->watch.last_byte_at = ki_engine_now(reflector->options.engine);
 }
 
-/* Tells the metrics that the queue has everything that had arrived by the time `until`. Without an event since the last call nothing shows that
- * the server still sends. */
+/* Tells the metrics that the queue has everything that had arrived by the time `until`. Without an event since the last
+ * call nothing shows that the server still sends. */
 static void on_read(int64_t until, void *user) {
     ki_reflector *reflector = user;
     if (reflector->watch.has_queued_events && reflector->phase == KI_REFLECTOR_WATCHES)
@@ -115,7 +116,8 @@ static ki_status stage_first(ki_reflector *reflector, ki_object *obj) {
                            (void *)(uintptr_t)place, NULL);
 }
 
-/* Replaces a staged object. The map borrows the key of the old object: the entry is put again before that object is released. */
+/* Replaces a staged object. The map borrows the key of the old object: the entry is put again before that object is
+ * released. */
 static ki_status stage_newer(ki_reflector *reflector, ki_object **place, ki_object *obj) {
     ki_object *before = *place;
     *place = ki_reflector_known_instance(reflector, obj);
@@ -160,7 +162,8 @@ static void settle(ki_reflector *reflector, ki_change kind, const ki_object *obj
     ki_unreadable_settle(reflector->options.unreadable, ki_object_key(obj), version);
 }
 
-/* Transforms the object and queues the event. If the transform fails, skips the event; a deletion is queued as a tombstone. */
+/* Transforms the object and queues the event. If the transform fails, skips the event; a deletion is queued as a
+ * tombstone. */
 static ki_status take(ki_reflector *reflector, ki_change kind, ki_object *obj, ki_error *err) {
     ki_object *kept;
     ki_queue *queue = reflector->options.queue;
@@ -177,14 +180,15 @@ static ki_status take(ki_reflector *reflector, ki_change kind, ki_object *obj, k
     return status;
 }
 
-/* Returns true for an event older than the version this watch started from: servers repeat events after a resume. Deletions are exempt: some
- * servers send them with the object's last version. */
+/* Returns true for an event older than the version this watch started from: servers repeat events after a resume.
+ * Deletions are exempt: some servers send them with the object's last version. */
 static bool is_stale(const ki_reflector *reflector, ki_change kind, const ki_object *obj) {
     return kind != KI_CHANGE_DELETED &&
            ki_reflector_is_older(ki_object_resource_version(obj), reflector->watch.version);
 }
 
-/* Advances the resource version. Never moves it back within a watch: a resume from there would resurrect deleted objects. */
+/* Advances the resource version. Never moves it back within a watch: a resume from there would resurrect deleted
+ * objects. */
 static bool advance_to(ki_reflector *reflector, const char *version) {
     reflector->watch.holds_version = false;
     return !ki_reflector_is_older(version, reflector->resource_version) && ki_reflector_advance(reflector, version);
@@ -292,7 +296,7 @@ static void on_bad_object(const ki_bad_object *bad, void *user) {
         ki_reflector_bad_event(reflector, bad);
 }
 
-/* --- how a streaming list ends ------------------------------------------------------------------------------------------------ */
+/* --- how a streaming list ends ------------------------------------------------------------------------------------ */
 
 static void fall_back(ki_reflector *reflector, const ki_error *err, bool for_good) {
     if (for_good && !reflector->no_streaming)
@@ -344,14 +348,15 @@ void ki_reflector_stream_deadline(ki_reflector *reflector) {
               reflector->watch.is_accepted); /* a watch that was never accepted shows nothing about streaming */
 }
 
-/* --- how a watch ends ------------------------------------------------------------------------------------------------------- */
+/* --- how a watch ends --------------------------------------------------------------------------------------------- */
 
 /* Returns the watch, or the check that must precede it. */
 static ki_reflector_step next_watch(const ki_reflector *reflector) {
     return ki_reflector_needs_check(reflector) ? KI_REFLECT_CHECK : KI_REFLECT_WATCH;
 }
 
-/* The jitter spreads the clients of a restarted server. It also limits the requests to a server that closes each watch after one event. */
+/* The jitter spreads the clients of a restarted server. It also limits the requests to a server that closes each watch
+ * after one event. */
 void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter) {
     ki_engine *engine = reflector->options.engine;
     int64_t delay = with_jitter ? (int64_t)(ki_engine_random(engine) * (double)REOPEN_JITTER) : 0;
@@ -359,15 +364,17 @@ void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter) {
     ki_reflector_schedule_at(reflector, next_watch(reflector), ki_engine_now(engine) + delay);
 }
 
-/* Returns true if the watch lasted long for its end (`err`; NULL: a clean one) or delivered an event or bookmark. A bookmark that repeats the version does not count if the watch ended
- * within a second: such a server would otherwise receive requests without a pause. */
+/* Returns true if the watch lasted long for its end (`err`; NULL: a clean one) or delivered an event or bookmark. A
+ * bookmark that repeats the version does not count if the watch ended within a second: such a server would otherwise
+ * receive requests without a pause. */
 static bool was_good(const ki_reflector *reflector, int64_t lasted, const ki_error *err) {
     bool has_advanced = strcmp(reflector->resource_version, reflector->watch.opened_version) != 0;
     int64_t long_enough = err ? GOOD_LOST_WATCH : GOOD_WATCH;
     return lasted >= long_enough || (reflector->watch.received_event && (has_advanced || lasted >= VERY_SHORT_WATCH));
 }
 
-/* Handles a clean close or a lost connection. The received events stay valid, and the next watch resumes from the last version. */
+/* Handles a clean close or a lost connection. The received events stay valid, and the next watch resumes from the last
+ * version. */
 static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
     int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watch.opened_at;
@@ -450,7 +457,7 @@ static void on_end(const ki_error *err, bool opened, bool in_stream, void *user)
                                                                               : KI_REFLECT_BEGIN);
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------------------ */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 static ki_status open_watch(ki_reflector *reflector, const char *version, bool initial_events, ki_error *err) {
     ki_engine *engine = reflector->options.engine;

@@ -1,6 +1,6 @@
-/* report_limit.h: limits the reports of unusable objects. The first KI_REPORT_LIMIT_MAX of a second are reported one by one. At the end of the
- * second one report has the number of the others. A server that sends only unusable objects thus cannot flood the log and the error handler.
- * On the loop. */
+/* report_limit.h: limits the reports of unusable objects. The first KI_REPORT_LIMIT_MAX of a second are reported one by
+ * one. At the end of the second one report has the number of the others. A server that sends only unusable objects thus
+ * cannot flood the log and the error handler. On the loop. */
 #ifndef KI_CACHE_REPORT_LIMIT_H
 #define KI_CACHE_REPORT_LIMIT_H
 

@@ -1,4 +1,5 @@
-/* settings.c: the settings of an informer: the transform and the error and state handlers before the start, indexers at any time. */
+/* settings.c: the settings of an informer: the transform and the error and state handlers before the start, indexers at
+ * any time. */
 #include "src/base/error.h"
 #include "src/cache/index_build.h"
 #include "src/cache/informer_parts.h"

@@ -1,4 +1,5 @@
-/* shared_informer.c: connects source, queue, controller, store and listeners. Makes, starts, stops and frees an informer. */
+/* shared_informer.c: connects source, queue, controller, store and listeners. Makes, starts, stops and frees an
+ * informer. */
 #include "src/cache/shared_informer.h"
 
 #include "src/base/error.h"
@@ -19,7 +20,7 @@ enum {
 };
 #define RESYNC_RETRY KI_SECONDS(1) /* after a resync that failed; no period is shorter */
 
-/* --- callbacks from the parts ------------------------------------------------------------------------------------------------- */
+/* --- callbacks from the parts ------------------------------------------------------------------------------------- */
 
 static void report(ki_informer *informer, const ki_error *err, const char *key) {
     if (!informer->error_handler)
@@ -149,7 +150,7 @@ static void report_index_errors(ki_task *task, void *user) {
         report(informer, &err, key);
 }
 
-/* --- callbacks for the parts ---------------------------------------------------------------------------------------------------- */
+/* --- callbacks for the parts -------------------------------------------------------------------------------------- */
 
 static ki_object *known_get(const char *key, void *user) {
     const ki_informer *informer = user;
@@ -179,7 +180,7 @@ static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
     return status;
 }
 
-/* --- new ------------------------------------------------------------------------------------------------------------------------ */
+/* --- new ---------------------------------------------------------------------------------------------------------- */
 
 static void free_texts(ki_informer *informer) {
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
@@ -360,7 +361,7 @@ no_resource:
     return status;
 }
 
-/* --- start ---------------------------------------------------------------------------------------------------------------------- */
+/* --- start -------------------------------------------------------------------------------------------------------- */
 
 void ki_informer_freeze(ki_informer *informer) {
     ki_fair_mutex_lock(&informer->change_lock);
@@ -411,7 +412,8 @@ static void check_for_mutations(ki_timer *timer, void *user) {
     ki_timer_set(timer, now + KI_MUTATION_PERIOD);
 }
 
-/* Returns false while the watch is paused or many changes wait: the store is then older than the server, and a difference proves nothing. */
+/* Returns false while the watch is paused or many changes wait: the store is then older than the server, and a
+ * difference proves nothing. */
 static bool is_watching(void *user) {
     const ki_informer *informer = user;
     return informer->reflector.phase == KI_REFLECTOR_WATCHES && informer->reflector.watch.is_accepted &&
@@ -556,7 +558,7 @@ ki_status ki_informer_start(ki_informer *informer, ki_error *err) {
     return status;
 }
 
-/* --- stop ------------------------------------------------------------------------------------------------------------------------- */
+/* --- stop --------------------------------------------------------------------------------------------------------- */
 
 void ki_informer_stop(ki_informer *informer) {
     close_parts(informer);
@@ -575,7 +577,8 @@ void ki_informer_stop(ki_informer *informer) {
         on_state(KI_STATE_STOPPED, NULL, -1, informer);
 }
 
-/* Returns a listener whose thread is not joined yet, or NULL. The caller joins without the lock: an ending handler may need it. */
+/* Returns a listener whose thread is not joined yet, or NULL. The caller joins without the lock: an ending handler may
+ * need it. */
 static ki_listener *next_to_join(ki_informer *informer) {
     ki_listener *lists[] = { informer->processor.first, informer->processor.leaving };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {

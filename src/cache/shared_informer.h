@@ -1,5 +1,5 @@
-/* shared_informer.h: makes, starts and stops an informer, for the factory and for tests. A program uses <kinformer/informer.h>. "Loop" is meant as
- * in engine.h: the caller of an idle engine counts as the loop. */
+/* shared_informer.h: makes, starts and stops an informer, for the factory and for tests. A program uses
+ * <kinformer/informer.h>. "Loop" is meant as in engine.h: the caller of an idle engine counts as the loop. */
 #ifndef KI_CACHE_SHARED_INFORMER_H
 #define KI_CACHE_SHARED_INFORMER_H
 
@@ -34,7 +34,8 @@ typedef struct ki_shared_informer_options {
 #define KI_RESYNC_MIN_MS INT64_C(1000)
 #define KI_PERIOD_MAX_MS (INT64_C(366) * 24 * 3600 * 1000)
 
-/* Converts a period to nanoseconds, raised to `minimum_ms`, lowered to KI_PERIOD_MAX_MS. Returns 0 for 0 and below: none. */
+/* Converts a period to nanoseconds, raised to `minimum_ms`, lowered to KI_PERIOD_MAX_MS. Returns 0 for 0 and below:
+ * none. */
 static inline int64_t ki_period_ns(int64_t period_ms, int64_t minimum_ms) {
     if (period_ms <= 0)
         return 0;
@@ -48,8 +49,8 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
 
 /* From now on rejects settings that are allowed only before the start. Any thread. */
 void ki_informer_freeze(ki_informer *informer);
-/* Starts to list and watch, and starts the listeners. Loop. KI_ERR_NO_MEMORY, KI_ERR_SYSTEM: nothing has started, and the caller may retry.
- * KI_ERR_STATE: started or stopped before. */
+/* Starts to list and watch, and starts the listeners. Loop. KI_ERR_NO_MEMORY, KI_ERR_SYSTEM: nothing has started, and
+ * the caller may retry. KI_ERR_STATE: started or stopped before. */
 ki_status ki_informer_start(ki_informer *informer, ki_error *err);
 /* Ends reflector and controller, then asks the listeners to end. Loop. Repeatable. */
 void ki_informer_stop(ki_informer *informer);
@@ -61,7 +62,8 @@ void ki_informer_free(ki_informer *informer);
 enum {
     KI_INFORMER_WHY_MAX = KI_HEALTH_MESSAGE_MAX + 32 /* bytes with the closing zero */
 };
-/* Writes the state and its cause, for example "blocked: forbidden: list pods at cluster scope". Returns `why`. Any thread. */
+/* Writes the state and its cause, for example "blocked: forbidden: list pods at cluster scope". Returns `why`. Any
+ * thread. */
 const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WHY_MAX]);
 
 /* Returns the monotonic time `timeout_ms` from now; INT64_MAX for a negative or very long timeout. */

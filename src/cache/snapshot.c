@@ -56,7 +56,8 @@ void ki_snapshot_drain_begin(ki_snapshot_drain *drain, ki_snapshot *snapshot) {
         drain->snapshot = snapshot;
 }
 
-/* Releases the next object or set. Releases the last reference to a set object by object. Returns false once nothing is left. */
+/* Releases the next object or set. Releases the last reference to a set object by object. Returns false once nothing is
+ * left. */
 static bool release_next(ki_snapshot_drain *drain) {
     ki_snapshot *snapshot = drain->snapshot;
     ki_schema *schema = snapshot->schema;

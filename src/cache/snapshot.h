@@ -1,5 +1,6 @@
-/* snapshot.h: one immutable state of a store: all objects, all indexes, the resource version. store.c makes snapshots; programs read them through
- * lister.h. The store and all readers share a snapshot. The last one to release it frees it. Any thread. */
+/* snapshot.h: one immutable state of a store: all objects, all indexes, the resource version. store.c makes snapshots;
+ * programs read them through lister.h. The store and all readers share a snapshot. The last one to release it frees it.
+ * Any thread. */
 #ifndef KI_CACHE_SNAPSHOT_H
 #define KI_CACHE_SNAPSHOT_H
 
@@ -17,7 +18,8 @@ struct ki_snapshot {
 
 /* Returns a snapshot without objects. */
 ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version);
-/* Returns a snapshot with the objects and indexes of `before`. The first indexes of `schema` must be those of `before`. */
+/* Returns a snapshot with the objects and indexes of `before`. The first indexes of `schema` must be those of
+ * `before`. */
 ki_snapshot *ki_snapshot_new_from(const ki_snapshot *before, ki_schema *schema, ki_str resource_version);
 ki_snapshot *ki_snapshot_ref(ki_snapshot *snapshot);
 

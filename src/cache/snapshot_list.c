@@ -5,7 +5,8 @@
 #include "src/cache/snapshot.h"
 #include "src/object/selector.h"
 
-/* A walk over one namespace, by the namespace index. Without that index, or for all namespaces, it walks all objects and skips other namespaces. */
+/* A walk over one namespace, by the namespace index. Without that index, or for all namespaces, it walks all objects
+ * and skips other namespaces. */
 typedef struct scope {
     const ki_snapshot *snapshot;
     const char *namespace_name; /* NULL: all */

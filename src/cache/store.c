@@ -1,4 +1,5 @@
-/* store.c: see store.h. A change is made on a new snapshot, which is published when it is complete. A failure before that drops the new snapshot. */
+/* store.c: see store.h. A change is made on a new snapshot, which is published when it is complete. A failure before
+ * that drops the new snapshot. */
 #include "src/cache/store.h"
 
 #include "src/base/error.h"

@@ -9,8 +9,8 @@ typedef struct ki_transform_step {
     void *user;
 } ki_transform_step;
 
-/* Returns the transformed object, as a reference. Fails with the transform's status, or with KI_ERR_INVALID if the result is NULL or has another
- * key. */
+/* Returns the transformed object, as a reference. Fails with the transform's status, or with KI_ERR_INVALID if the
+ * result is NULL or has another key. */
 ki_status ki_transform_object(const ki_transform_step *step, ki_object *obj, ki_object **ret_obj, ki_error *err);
 
 #endif

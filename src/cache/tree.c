@@ -1,8 +1,9 @@
-/* tree.c: see tree.h. A node holds its values first, then its child nodes, both in the order of the hash's bits at its level. One bitmap
- * says which values are present, another which child nodes. A child node never holds a single value alone: its parent holds that value instead.
+/* tree.c: see tree.h. A node holds its values first, then its child nodes, both in the order of the hash's bits at its
+ * level. One bitmap says which values are present, another which child nodes. A child node never holds a single value
+ * alone: its parent holds that value instead.
  *
- * A node may be changed in place if all reference counts from the root down to it are one. Other threads cannot change that: a thread must reach a
- * node to share it, and a thread that reaches it is counted on the path. */
+ * A node may be changed in place if all reference counts from the root down to it are one. Other threads cannot change
+ * that: a thread must reach a node to share it, and a thread that reaches it is counted on the path. */
 #include "src/cache/tree.h"
 
 #include "src/base/memory.h"
@@ -79,8 +80,8 @@ static void node_unref(const ki_tree_kind *kind, node *n) {
     ki_free(kind->allocator, n);
 }
 
-/* References all slots of a node. Prefetches the counts first: they are scattered in memory, and each atomic instruction waits for the one before
- * it. */
+/* References all slots of a node. Prefetches the counts first: they are scattered in memory, and each atomic
+ * instruction waits for the one before it. */
 static void ref_slots(const ki_tree_kind *kind, const node *n) {
     unsigned count = slot_count(n);
     for (unsigned i = 0; i < count; i++)
@@ -91,7 +92,8 @@ static void ref_slots(const ki_tree_kind *kind, const node *n) {
         ki_refcount_inc(&n->slots[i].node->refs);
 }
 
-/* Makes the node at `slot` exclusive to this tree, with `extra` free slots at `gap`. `slot` itself must be in an exclusive node. */
+/* Makes the node at `slot` exclusive to this tree, with `extra` free slots at `gap`. `slot` itself must be in an
+ * exclusive node. */
 static node *take(const ki_tree_kind *kind, node **slot, unsigned gap, unsigned extra) {
     node *old = *slot;
     bool shared = !ki_refcount_is_one(&old->refs);

@@ -1,10 +1,12 @@
 /* tree.h: a persistent map from keys to values: a hash array mapped trie (Bagwell, 2001). Its versions share nodes.
  *
- * A version is a ki_tree: a root and a count. ki_tree_ref copies the struct and so makes another version at once. A change copies the nodes on its
- * path that another version shares, and changes nothing in the other version. A node that only this version reaches is changed in place, so
- * filling a new tree copies few nodes. A value knows its own key, so a leaf costs one pointer.
+ * A version is a ki_tree: a root and a count. ki_tree_ref copies the struct and so makes another version at once. A
+ * change copies the nodes on its path that another version shares, and changes nothing in the other version. A node
+ * that only this version reaches is changed in place, so filling a new tree copies few nodes. A value knows its own
+ * key, so a leaf costs one pointer.
  *
- * Guards: one thread changes a version. Any number of threads may read a version that no thread changes. Any thread may release a version. */
+ * Guards: one thread changes a version. Any number of threads may read a version that no thread changes. Any thread may
+ * release a version. */
 #ifndef KI_CACHE_TREE_H
 #define KI_CACHE_TREE_H
 
@@ -46,10 +48,11 @@ void ki_tree_unref(const ki_tree_kind *kind, ki_tree *tree);
 
 /* Returns the value, borrowed; NULL if there is none. */
 void *ki_tree_get(const ki_tree_kind *kind, const ki_tree *tree, ki_str key);
-/* Returns the value only if no other version reaches it, else NULL. The caller may change such a value in place if it holds the only reference. */
+/* Returns the value only if no other version reaches it, else NULL. The caller may change such a value in place if it
+ * holds the only reference. */
 void *ki_tree_get_unshared(const ki_tree_kind *kind, const ki_tree *tree, ki_str key);
-/* Adds a value, with a reference. The replaced value goes to `*ret_old` with its reference, or NULL; without `ret_old` it is released.
- * KI_ERR_NO_MEMORY and KI_ERR_LIMIT leave the content unchanged. */
+/* Adds a value, with a reference. The replaced value goes to `*ret_old` with its reference, or NULL; without `ret_old`
+ * it is released. KI_ERR_NO_MEMORY and KI_ERR_LIMIT leave the content unchanged. */
 ki_status ki_tree_put(const ki_tree_kind *kind, ki_tree *tree, void *value, void **ret_old);
 /* Removes a value. `ret_old` and failures as in put. A missing key is not an error. */
 ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree *tree, ki_str key, void **ret_old);
@@ -64,7 +67,8 @@ typedef struct ki_tree_changes {
     int depth;
 } ki_tree_changes;
 void ki_tree_changes_begin(ki_tree_changes *changes, const ki_tree *tree, const ki_tree *other);
-/* Returns each value that the other version does not reach by the same node: at least those that it lacks. NULL at the end. */
+/* Returns each value that the other version does not reach by the same node: at least those that it lacks. NULL at the
+ * end. */
 void *ki_tree_changes_next(ki_tree_changes *changes);
 
 /* Releases a version value by value: the release of a whole version can take long. */
@@ -75,8 +79,8 @@ typedef struct ki_tree_drain {
 } ki_tree_drain;
 /* Takes the version over. */
 void ki_tree_drain_begin(ki_tree_drain *drain, ki_tree *tree);
-/* Returns the next value that no other version reaches by the same node. The caller releases its reference. NULL at the end: everything is
- * released. Must be called until then. */
+/* Returns the next value that no other version reaches by the same node. The caller releases its reference. NULL at the
+ * end: everything is released. Must be called until then. */
 void *ki_tree_drain_next(const ki_tree_kind *kind, ki_tree_drain *drain);
 
 #endif

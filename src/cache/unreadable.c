@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* --- marks ------------------------------------------------------------------------------------------------------------------------ */
+/* --- marks -------------------------------------------------------------------------------------------------------- */
 
 void ki_unreadable_marks_init(ki_unreadable_marks *marks, const ki_allocator *allocator, uint64_t seed) {
     ki_map_init(&marks->by_key, allocator, seed);
@@ -117,7 +117,7 @@ ki_status ki_unreadable_marks_keys(const ki_unreadable_marks *marks, const char 
     return KI_OK;
 }
 
-/* --- an informer's marks ------------------------------------------------------------------------------------------------------------ */
+/* --- an informer's marks ------------------------------------------------------------------------------------------ */
 
 ki_status ki_unreadable_init(ki_unreadable *unreadable, const ki_allocator *allocator, uint64_t seed, ki_error *err) {
     *unreadable = (ki_unreadable){ .allocator = allocator };
@@ -220,7 +220,8 @@ static void raise_past(ki_unreadable_mark *mark, const char *version) {
         copy_version(mark->past, version);
 }
 
-/* Raises `past` to the list's version, and to the cache's version before the list (`since`), which is newer after a restore. */
+/* Raises `past` to the list's version, and to the cache's version before the list (`since`), which is newer after a
+ * restore. */
 static void note_past(ki_unreadable_mark *mark, const char *since, const char *version) {
     raise_past(mark, since);
     raise_past(mark, version);
@@ -261,8 +262,8 @@ void ki_unreadable_catch_up(ki_unreadable *unreadable) {
     ki_mutex_lock(&unreadable->mutex);
     ki_map *marks = &unreadable->marks.by_key;
     ki_unreadable_marks_init(&kept, unreadable->allocator, marks->seed);
-    /* The map does not allow removing during a walk, so the other marks move to a new map. If memory runs out, the settled marks stay until the
-     * next time. */
+    /* The map does not allow removing during a walk, so the other marks move to a new map. If memory runs out, the
+     * settled marks stay until the next time. */
     if (!ki_map_reserve(&kept.by_key, unreadable->shown)) {
         size_t cursor = 0;
         void *value;
@@ -278,7 +279,7 @@ void ki_unreadable_catch_up(ki_unreadable *unreadable) {
     ki_mutex_unlock(&unreadable->mutex);
 }
 
-/* --- any thread ----------------------------------------------------------------------------------------------------------------------- */
+/* --- any thread --------------------------------------------------------------------------------------------------- */
 
 /* Returns true if the mark can stand for `version`. Versions that cannot be compared can be anything. */
 static bool may_hold(const ki_unreadable_mark *mark, const char *version) {

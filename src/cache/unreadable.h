@@ -1,11 +1,11 @@
-/* unreadable.h: the objects of one informer whose present state could not be read (malformed, over the limit, transform failed). A mark holds the
- * reason, from the event that was skipped until the object is readable, replaced or deleted.
+/* unreadable.h: the objects of one informer whose present state could not be read (malformed, over the limit, transform
+ * failed). A mark holds the reason, from the event that was skipped until the object is readable, replaced or deleted.
  *
- * The cache keeps the last state that it could read. So it may lack the versions of a mark: those newer than `since` and not newer than `until`. A
- * wait for such a version is held (wait_for.c).
+ * The cache keeps the last state that it could read. So it may lack the versions of a mark: those newer than `since`
+ * and not newer than `until`. A wait for such a version is held (wait_for.c).
  *
- * ki_unreadable_marks is plain data on the loop: the marks of the list in progress. ki_unreadable belongs to the informer: the loop writes it, any
- * thread reads it. It has its own lock and takes no other under it. */
+ * ki_unreadable_marks is plain data on the loop: the marks of the list in progress. ki_unreadable belongs to the
+ * informer: the loop writes it, any thread reads it. It has its own lock and takes no other under it. */
 #ifndef KI_CACHE_UNREADABLE_H
 #define KI_CACHE_UNREADABLE_H
 
@@ -44,13 +44,16 @@ typedef struct ki_unreadable {
 
 void ki_unreadable_marks_init(ki_unreadable_marks *marks, const ki_allocator *allocator, uint64_t seed);
 void ki_unreadable_marks_clear(ki_unreadable_marks *marks);
-/* Adds a mark, or changes the mark of `key`. `version`: of the unreadable state; "": not known. Errors: KI_ERR_NO_MEMORY. */
+/* Adds a mark, or changes the mark of `key`. `version`: of the unreadable state; "": not known. Errors:
+ * KI_ERR_NO_MEMORY. */
 ki_status ki_unreadable_marks_put(ki_unreadable_marks *marks, const char *key, const char *version,
                                   const ki_error *reason);
-/* Removes the mark of `key`, if any, unless `version` is older than the unreadable state. `version` "": the object was deleted. */
+/* Removes the mark of `key`, if any, unless `version` is older than the unreadable state. `version` "": the object was
+ * deleted. */
 void ki_unreadable_marks_remove(ki_unreadable_marks *marks, const char *key, const char *version);
 bool ki_unreadable_marks_has(const ki_unreadable_marks *marks, const char *key);
-/* Returns the keys of all marks that have one, in an array that the caller frees. NULL: there is no mark. Valid until the marks change. */
+/* Returns the keys of all marks that have one, in an array that the caller frees. NULL: there is no mark. Valid until
+ * the marks change. */
 ki_status ki_unreadable_marks_keys(const ki_unreadable_marks *marks, const char ***ret_keys, size_t *ret_count);
 
 ki_status ki_unreadable_init(ki_unreadable *unreadable, const ki_allocator *allocator, uint64_t seed, ki_error *err);
@@ -58,17 +61,20 @@ void ki_unreadable_destroy(ki_unreadable *unreadable);
 
 /* --- on the loop --- */
 
-/* Marks the object of a watch event that could not be read. `since`: the version of the last good event. Errors: KI_ERR_NO_MEMORY. */
+/* Marks the object of a watch event that could not be read. `since`: the version of the last good event. Errors:
+ * KI_ERR_NO_MEMORY. */
 ki_status ki_unreadable_add(ki_unreadable *unreadable, const char *key, const char *version, const char *since,
                             const ki_error *reason);
 bool ki_unreadable_has(ki_unreadable *unreadable, const char *key);
-/* Settles the mark of `key`: the object was read at `version`, or deleted (""). No effect if `version` is older than the unreadable state. */
+/* Settles the mark of `key`: the object was read at `version`, or deleted (""). No effect if `version` is older than
+ * the unreadable state. */
 void ki_unreadable_settle(ki_unreadable *unreadable, const char *key, const char *version);
 /* Sets `until` of marks without a known version: the watch has reached `version`. */
 void ki_unreadable_advance(ki_unreadable *unreadable, const char *version);
 /* Reserves room for the marks of a list, so that taking them cannot fail. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_unreadable_reserve(ki_unreadable *unreadable, const ki_unreadable_marks *listed);
-/* Takes the marks of a list at `version`, and empties `listed`. Settles all other marks. `since`: the version before the list. */
+/* Takes the marks of a list at `version`, and empties `listed`. Settles all other marks. `since`: the version before
+ * the list. */
 void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *listed, const char *since,
                              const char *version);
 /* Removes the settled marks, once the store has everything that was read. */
@@ -76,12 +82,15 @@ void ki_unreadable_catch_up(ki_unreadable *unreadable);
 
 /* --- any thread --- */
 
-/* Returns true if a cache at `version` or later can lack the state of that version: of `key`, or of any object (NULL). */
+/* Returns true if a cache at `version` or later can lack the state of that version: of `key`, or of any object
+ * (NULL). */
 bool ki_unreadable_may_lack(ki_unreadable *unreadable, const char *key, const char *version);
-/* Returns true if a list kept the known state of `key`, at `version`, although that version is newer than the unreadable state of the list. The
- * server was restored from a backup: the next state counts as newer even with an older version. */
+/* Returns true if a list kept the known state of `key`, at `version`, although that version is newer than the
+ * unreadable state of the list. The server was restored from a backup: the next state counts as newer even with an
+ * older version. */
 bool ki_unreadable_is_past(ki_unreadable *unreadable, const char *key, const char *version);
-/* Returns the number of unreadable objects. Writes the first of them with its reason to `message`, or "" if there is none. */
+/* Returns the number of unreadable objects. Writes the first of them with its reason to `message`, or "" if there is
+ * none. */
 size_t ki_unreadable_describe(ki_unreadable *unreadable, char *message, size_t size);
 
 #endif

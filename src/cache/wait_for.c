@@ -1,7 +1,9 @@
-/* wait_for.c: reading one's own writes: waits until an informer's cache has reached a resource version or an object. Blocks, or calls a handler.
+/* wait_for.c: reading one's own writes: waits until an informer's cache has reached a resource version or an object.
+ * Blocks, or calls a handler.
  *
- * All waits are in the wait table, under the wait lock. The loop checks the table after each change of the store if there are waits; otherwise the
- * check costs one atomic load. A wait enters the table before it reads the store, so it cannot miss a change in between. */
+ * All waits are in the wait table, under the wait lock. The loop checks the table after each change of the store if
+ * there are waits; otherwise the check costs one atomic load. A wait enters the table before it reads the store, so it
+ * cannot miss a change in between. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/callback.h"
@@ -9,9 +11,10 @@
 
 #include <string.h>
 
-/* --- checking the waits ------------------------------------------------------------------------------------------------------ */
+/* --- checking the waits ------------------------------------------------------------------------------------------- */
 
-/* Checks the objects of each delta: an object added and deleted within one change appears in no snapshot of the store. */
+/* Checks the objects of each delta: an object added and deleted within one change appears in no snapshot of the
+ * store. */
 static void check_deltas(ki_wait_table *waits, const ki_deltas *deltas) {
     for (size_t i = 0; i < deltas->count && waits->keyed > 0; i++) {
         const ki_delta *delta = &deltas->items[i];
@@ -42,7 +45,7 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
     ki_snapshot_free(now);
 }
 
-/* --- adding a wait -------------------------------------------------------------------------------------------------------------- */
+/* --- adding a wait ------------------------------------------------------------------------------------------------ */
 
 static ki_status check_wait(const ki_informer *informer, const char *key, const char *resource_version, ki_error *err) {
     if (!informer)
@@ -82,7 +85,7 @@ bool ki_informer_has_ended(const ki_informer *informer) {
     return informer->has_ended || ki_engine_has_ended(informer->engine);
 }
 
-/* --- waiting --------------------------------------------------------------------------------------------------------------------- */
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 static ki_status set_wait_error(const ki_informer *informer, const ki_version_wait *wait, ki_status status,
                                 ki_error *err) {
@@ -134,7 +137,7 @@ ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key, c
     return set_wait_error(informer, &wait, status, err);
 }
 
-/* --- calling back ---------------------------------------------------------------------------------------------------------------- */
+/* --- calling back ------------------------------------------------------------------------------------------------- */
 
 static ki_version_wait *next_call(ki_informer *informer) {
     ki_mutex_lock(&informer->wait_lock);
@@ -165,8 +168,8 @@ static void expire(ki_timer *timer, void *user) {
     ki_task_post(&informer->wait_task); /* sets the timer for the next deadline */
 }
 
-/* Sets the timer to the earliest deadline. Loop. If memory runs out, the next run of the task retries: after the next wait, or the next change
- * that decides one. */
+/* Sets the timer to the earliest deadline. Loop. If memory runs out, the next run of the task retries: after the next
+ * wait, or the next change that decides one. */
 static void set_timer(ki_informer *informer) {
     ki_mutex_lock(&informer->wait_lock);
     int64_t next = ki_wait_table_next_deadline(&informer->waits);
@@ -187,7 +190,8 @@ static void run(ki_task *task, void *user) {
         ki_task_post(task);
 }
 
-/* Returns true if the wait's state can be unreadable. The wait then ends only when the object is readable, replaced or deleted. */
+/* Returns true if the wait's state can be unreadable. The wait then ends only when the object is readable, replaced or
+ * deleted. */
 static bool may_lack(const ki_version_wait *wait, void *user) {
     ki_informer *informer = user;
     return ki_unreadable_may_lack(&informer->unreadable, wait->key, wait->version);

@@ -1,8 +1,8 @@
-/* wait_table.h: the waits for a resource version, of the whole cache or of one key's object, each with a deadline. Under the caller's lock. Calls
- * no handler.
+/* wait_table.h: the waits for a resource version, of the whole cache or of one key's object, each with a deadline.
+ * Under the caller's lock. Calls no handler.
  *
- * The table is a list in order of arrival, and each change walks it: with a thousand waits a change takes some microseconds longer (`./dev bench
- * waits`). Adding a wait allocates nothing. */
+ * The table is a list in order of arrival, and each change walks it: with a thousand waits a change takes some
+ * microseconds longer (`./dev bench waits`). Adding a wait allocates nothing. */
 #ifndef KI_CACHE_WAIT_TABLE_H
 #define KI_CACHE_WAIT_TABLE_H
 
@@ -53,8 +53,8 @@ void ki_wait_table_add(ki_wait_table *table, ki_version_wait *wait);
 /* Removes a wait, decided or not. */
 void ki_wait_table_remove(ki_wait_table *table, ki_version_wait *wait);
 
-/* Decides the waits that a version ends. `key` NULL: the cache is at `version`. Else the key's object was at `version`, and `is_deleted` says
- * whether it was deleted then. */
+/* Decides the waits that a version ends. `key` NULL: the cache is at `version`. Else the key's object was at `version`,
+ * and `is_deleted` says whether it was deleted then. */
 void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *version, bool is_deleted);
 /* Decides the held waits whose state the cache can no longer lack. */
 void ki_wait_table_check_held(ki_wait_table *table);

@@ -1,5 +1,5 @@
-/* wait_until.c: ki_informer_wait_until: waits for a condition over events (client-go's UntilWithSync). A handler on the loop calls the caller's
- * condition. After the wait the condition is never called again. */
+/* wait_until.c: ki_informer_wait_until: waits for a condition over events (client-go's UntilWithSync). A handler on the
+ * loop calls the caller's condition. After the wait the condition is never called again. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/callback.h"

@@ -1,4 +1,5 @@
-/* waste.c: see waste.h. An array of objects becomes a block of a linked list: its first places hold the block's head. */
+/* waste.c: see waste.h. An array of objects becomes a block of a linked list: its first places hold the block's
+ * head. */
 #include "src/cache/waste.h"
 
 #include "src/base/memory.h"

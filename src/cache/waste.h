@@ -1,4 +1,5 @@
-/* waste.h: releases large arrays of objects and snapshots on the loop, a part in each step. Allocates nothing. Loop only. */
+/* waste.h: releases large arrays of objects and snapshots on the loop, a part in each step. Allocates nothing. Loop
+ * only. */
 #ifndef KI_CACHE_WASTE_H
 #define KI_CACHE_WASTE_H
 
@@ -16,7 +17,8 @@ typedef struct ki_waste {
 } ki_waste;
 
 void ki_waste_init(ki_waste *waste, ki_engine *engine);
-/* Takes the array over, with a reference to each object in it. NULL elements are accepted. The array must come from the engine's allocator. */
+/* Takes the array over, with a reference to each object in it. NULL elements are accepted. The array must come from the
+ * engine's allocator. */
 void ki_waste_add_objects(ki_waste *waste, ki_object **objects, size_t count);
 /* Takes the reference over. NULL is accepted. */
 void ki_waste_add_snapshot(ki_waste *waste, ki_snapshot *snapshot);

@@ -1,4 +1,5 @@
-/* checkup.c: the checkup's steps for the configuration and the connection. requests.c has the steps that send requests. */
+/* checkup.c: the checkup's steps for the configuration and the connection. requests.c has the steps that send
+ * requests. */
 #include "src/checkup/state.h"
 
 #include "src/base/error.h"

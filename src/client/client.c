@@ -14,7 +14,7 @@ enum {
     GRACE_MS = 250 /* extra time for the loop to report the timeout with its cause */
 };
 
-/* --- new, free ---------------------------------------------------------------------------------------------------------------- */
+/* --- new, free ---------------------------------------------------------------------------------------------------- */
 
 void ki_client_limit_of(const ki_config *config, int per_second, int burst, int *ret_per_second, int *ret_burst) {
     if (!per_second)
@@ -187,7 +187,7 @@ ki_engine *ki_client_engine(const ki_client *client) {
     return client->engine;
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------------------- */
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 /* Shared by the waiting function and the request's callback: the function may time out before the callback runs. */
 typedef struct waiter {

@@ -1,4 +1,5 @@
-/* client.h: a client's members, shared by client.c (new, free, waiting requests), pending_request.c (sending) and discovery.c. */
+/* client.h: a client's members, shared by client.c (new, free, waiting requests), pending_request.c (sending) and
+ * discovery.c. */
 #ifndef KI_CLIENT_CLIENT_H
 #define KI_CLIENT_CLIENT_H
 
@@ -43,15 +44,16 @@ ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client,
 /* Cancels the client's requests and frees the client with everything that it owns. NULL: does nothing. */
 void ki_client_free_of(ki_client *client);
 
-/* Computes the client's rate limit: the options' numbers, else the configuration's. *ret_per_second < 0: no limit, the default. */
+/* Computes the client's rate limit: the options' numbers, else the configuration's. *ret_per_second < 0: no limit, the
+ * default. */
 void ki_client_limit_of(const ki_config *config, int per_second, int burst, int *ret_per_second, int *ret_burst);
 
 /* Ends every request with KI_ERR_CANCELLED. Loop only. */
 void ki_client_cancel_all(ki_client *client);
 
-/* Works as ki_client_send. `is_internal`: the request bypasses the client's rate limit, and belongs to no term (discovery,
- * Leases).
- * `response_max`: the limit of the response in bytes if it is lower than the client's; 0: the client's. */
+/* Works as ki_client_send. `is_internal`: the request bypasses the client's rate limit, and belongs to no term
+ * (discovery, Leases). `response_max`: the limit of the response in bytes if it is lower than the client's; 0: the
+ * client's. */
 ki_status ki_pending_request_start(ki_client *client, const ki_client_request *given, bool is_internal,
                                    size_t response_max, ki_response_handler on_response, void *user,
                                    ki_pending_request **ret_request, ki_error *err);

@@ -1,7 +1,8 @@
 /* discovery.c: requests a server's resources and keeps the result.
  *
  *     /api and /apis at once ──► both aggregated: read them
- *                            └─► else /api/V and /apis/G/V for each version, AT_ONCE at a time; a failed version is recorded
+ *                            └─► else /api/V and /apis/G/V for each version, AT_ONCE at a time;
+ *                                a failed version is recorded
  *
  * A fetch (one round of requests) is used on the loop only. It lives until its last request has ended, also after the
  * discovery was freed. */
@@ -69,7 +70,7 @@ struct fetch {
     size_t pending; /* requests under way */
 };
 
-/* --- the end of a fetch -------------------------------------------------------------------------------------------------------- */
+/* --- the end of a fetch ------------------------------------------------------------------------------------------- */
 
 static void free_fetch(fetch *self) {
     for (int i = 0; i < ROOTS; i++)
@@ -99,7 +100,8 @@ static void run_callbacks(const ki_allocator *allocator, pending_callback *list,
     }
 }
 
-/* Ends the fetch: keeps the map (takes the reference; NULL: failure) and runs the waiting callbacks. A callback may free the discovery. */
+/* Ends the fetch: keeps the map (takes the reference; NULL: failure) and runs the waiting callbacks. A callback may
+ * free the discovery. */
 static void finish(fetch *self, ki_resource_map *map, const ki_error *err) {
     ki_discovery *discovery = self->discovery;
     const ki_allocator *allocator = self->allocator;
@@ -178,7 +180,7 @@ static void conclude(fetch *self) {
     finish(self, map, status ? &err : NULL);
 }
 
-/* --- groups and versions one by one ---------------------------------------------------------------------------------------------- */
+/* --- groups and versions one by one ------------------------------------------------------------------------------- */
 
 static void send_next(fetch *self);
 
@@ -226,7 +228,7 @@ static void send_next(fetch *self) {
         conclude(self);
 }
 
-/* --- the two roots ---------------------------------------------------------------------------------------------------------------- */
+/* --- the two roots ------------------------------------------------------------------------------------------------ */
 
 /* Runs when both roots have ended. */
 static void roots_done(fetch *self) {
@@ -305,7 +307,7 @@ static void begin_fetch(ki_task *task, void *user) {
         finish(self, NULL, &err);
 }
 
-/* --- new, free ------------------------------------------------------------------------------------------------------------------- */
+/* --- new, free ---------------------------------------------------------------------------------------------------- */
 
 ki_status ki_discovery_new(ki_client *client, const ki_discovery_options *options, ki_discovery **ret_discovery,
                            ki_error *err) {
@@ -387,7 +389,7 @@ ki_status ki_discovery_refresh(ki_discovery *discovery, ki_discovery_function on
     return ki_error_set(err, KI_ERR_STATE, "the client's engine has ended");
 }
 
-/* --- waiting ---------------------------------------------------------------------------------------------------------------------- */
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 typedef struct waiter {
     ki_refcount refs;

@@ -1,4 +1,5 @@
-/* error_response.c: a server's Status in one block of memory: the allocator that frees it, the struct, its causes, their strings. */
+/* error_response.c: a server's Status in one block of memory: the allocator that frees it, the struct, its causes,
+ * their strings. */
 #include "src/client/response.h"
 
 #include "src/base/memory.h"

@@ -83,7 +83,8 @@ static walk walk_through(ki_str text) {
     return at;
 }
 
-/* Returns true if `text` has no escapes and no white space or control characters: valid names and versions have none. */
+/* Returns true if `text` has no escapes and no white space or control characters: valid names and versions have
+ * none. */
 static bool is_plain(ki_str text) {
     for (size_t i = 0; i < text.size; i++) {
         if ((unsigned char)text.data[i] <= ' ' || text.data[i] == '\\')

@@ -79,7 +79,7 @@ struct http_call {
     char what[WHAT_MAX]; /* "watch pods in all namespaces"; begins every message */
 };
 
-/* --- new, closed, freed ------------------------------------------------------------------------------------------------------- */
+/* --- new, closed, freed ------------------------------------------------------------------------------------------- */
 
 static void leave(http_call *call) {
     if (--call->inside > 0 || !call->is_closed)
@@ -139,7 +139,7 @@ static void silence_timer_fired(ki_timer *timer, void *user) {
     leave(call);
 }
 
-/* --- objects ---------------------------------------------------------------------------------------------------------------- */
+/* --- objects ------------------------------------------------------------------------------------------------------ */
 
 /* Counts one object as one unit of the step's work: a buffer may hold thousands of small objects. */
 static ki_status count_object(http_call *call) {
@@ -160,7 +160,8 @@ typedef enum bad_kind {
     COMPLETE_EVENT  /* a complete event: its type is in the text */
 } bad_kind;
 
-/* Adds the namespace to a key without one. Clears the key if the namespace is unknown: a name alone is another object's key. */
+/* Adds the namespace to a key without one. Clears the key if the namespace is unknown: a name alone is another object's
+ * key. */
 static void complete_key(const http_list_watch *owner, ki_guess *guess) {
     if (guess->has_namespace || !owner->resource.namespaced || !guess->key[0])
         return;
@@ -287,7 +288,7 @@ static ki_status on_event(ki_watch_type type, ki_str object, void *user) {
     return count_object(call);
 }
 
-/* --- the response ----------------------------------------------------------------------------------------------------------- */
+/* --- the response ------------------------------------------------------------------------------------------------- */
 
 static bool is_json(const char *content_type) {
     static const char json[] = "application/json";
@@ -508,7 +509,7 @@ static void on_end(const ki_error *err, void *user) {
     leave(call);
 }
 
-/* --- the request ------------------------------------------------------------------------------------------------------------ */
+/* --- the request -------------------------------------------------------------------------------------------------- */
 
 static void parameter(ki_buffer *target, const char *name, const char *value) {
     if (!value || !value[0])
@@ -712,7 +713,7 @@ static void http_free(ki_list_watch *base) {
 
 static const ki_list_watch_ops http_ops = { http_list, http_watch, http_find_type, http_cancel, http_hold, http_free };
 
-/* --- new -------------------------------------------------------------------------------------------------------------------- */
+/* --- new ---------------------------------------------------------------------------------------------------------- */
 
 /* Copies `text`; "" counts as NULL. Returns false on lack of memory. */
 static bool copy(http_list_watch *self, char **to, const char *text) {

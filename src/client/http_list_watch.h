@@ -28,7 +28,8 @@ ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_
  * made of RFC 1123 labels, or a name that would change the path. The message names the text. NULL and "" are accepted
  * for `namespace_name` and `name`, and "" for the group. */
 ki_status ki_resource_check(const ki_resource *resource, const char *namespace_name, const char *name, ki_error *err);
-/* Returns KI_ERR_INVALID if `text` would change the path (".", "/", "%", control characters). NULL and "" are accepted. */
+/* Returns KI_ERR_INVALID if `text` would change the path (".", "/", "%", control characters). NULL and "" are
+ * accepted. */
 ki_status ki_path_segment_check(const char *what, const char *text, ki_error *err);
 
 /* Appends the path of a resource's collection (`name` NULL) or of one object, below the server's URL. */

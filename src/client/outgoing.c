@@ -48,7 +48,7 @@ static const char *const propagations[] = {
     [KI_PROPAGATION_FOREGROUND] = "Foreground",
 };
 
-/* --- checks ----------------------------------------------------------------------------------------------------------------- */
+/* --- checks ------------------------------------------------------------------------------------------------------- */
 
 /* Rejects bytes that are not allowed in the request line or in a header. */
 static ki_status check_line(const char *what, const char *text, bool spaces, ki_error *err) {
@@ -137,7 +137,7 @@ static ki_status check(const ki_client_request *request, const ki_request_option
     return status ? status : check_line("the parameters", options->parameters, false, err);
 }
 
-/* --- the target -------------------------------------------------------------------------------------------------------------- */
+/* --- the target --------------------------------------------------------------------------------------------------- */
 
 static void separate(ki_buffer *target) {
     ki_buffer_append_char(target, target->data && memchr(target->data, '?', target->size) ? '&' : '?');
@@ -182,7 +182,7 @@ static void write_target(const ki_client_request *request, const ki_request_opti
     }
 }
 
-/* --- the body ---------------------------------------------------------------------------------------------------------------- */
+/* --- the body ----------------------------------------------------------------------------------------------------- */
 
 static void member(ki_buffer *body, const char *name, const char *value) {
     if (!is_set(value))
@@ -221,7 +221,7 @@ static const char *content_type_of(const ki_client_request *request) {
     return request->verb == KI_CLIENT_PATCH ? patch_types[request->patch] : "application/json";
 }
 
-/* --- all of it ---------------------------------------------------------------------------------------------------------------- */
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 static void describe(const ki_client_request *request, const ki_request_options *options, char *what) {
     const ki_resource *resource = request->resource;

@@ -57,7 +57,7 @@ struct ki_pending_request {
 
 static void attempt(ki_pending_request *pending);
 
-/* --- new, ended, freed ------------------------------------------------------------------------------------------------------- */
+/* --- new, ended, freed -------------------------------------------------------------------------------------------- */
 
 static void ref(ki_pending_request *pending) {
     ki_refcount_inc(&pending->refs);
@@ -149,7 +149,7 @@ static void term_ended(void *user) {
     fail_with(user, KI_ERR_CANCELLED, "the term of leadership has ended");
 }
 
-/* --- retries ---------------------------------------------------------------------------------------------------------------- */
+/* --- retries ------------------------------------------------------------------------------------------------------ */
 
 static bool is_before_deadline(const ki_pending_request *pending, int64_t delay_ns, int64_t *ret_when) {
     *ret_when = ki_time_after(ki_engine_now(pending->client->engine), delay_ns);
@@ -186,13 +186,14 @@ static void deadline_passed(ki_timer *timer, void *user) {
     fail_with(pending, KI_ERR_TIMEOUT, message);
 }
 
-/* --- the response ----------------------------------------------------------------------------------------------------------- */
+/* --- the response ------------------------------------------------------------------------------------------------- */
 
 static bool is_good(const ki_pending_request *pending) {
     return pending->response->http_status >= 200 && pending->response->http_status < 300;
 }
 
-/* Sets the reason AlreadyExists for a 409 to a POST without a reason (from a proxy). For other methods such a 409 is a conflict. */
+/* Sets the reason AlreadyExists for a 409 to a POST without a reason (from a proxy). For other methods such a 409 is a
+ * conflict. */
 static void name_conflict(const ki_pending_request *pending, ki_error *err) {
     if (err->http_status != 409 || err->reason[0] || strcmp(pending->out.method, "POST") != 0)
         return;
@@ -328,7 +329,8 @@ static void succeeded(ki_pending_request *pending) {
     finish(pending, status ? &err : NULL);
 }
 
-/* Returns true for a GET whose connection was cut before the response. A write is never sent again: the server may have done it. */
+/* Returns true for a GET whose connection was cut before the response. A write is never sent again: the server may have
+ * done it. */
 static bool is_lost_read(const ki_pending_request *pending, const ki_error *err) {
     return err->code == KI_ERR_UNEXPECTED_EOF && !pending->response->http_status &&
            strcmp(pending->out.method, "GET") == 0;
@@ -350,7 +352,7 @@ static void on_end(const ki_error *err, void *user) {
     unref(pending);
 }
 
-/* --- sending ---------------------------------------------------------------------------------------------------------------- */
+/* --- sending ------------------------------------------------------------------------------------------------------ */
 
 static void transmit(void *user) {
     ki_pending_request *pending = user;

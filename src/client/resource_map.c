@@ -21,7 +21,7 @@ struct ki_map_chunk {
     _Alignas(max_align_t) char bytes[];
 };
 
-/* --- new, reference, free ----------------------------------------------------------------------------------------------------- */
+/* --- new, reference, free ----------------------------------------------------------------------------------------- */
 
 ki_resource_map *ki_resource_map_new(const ki_allocator *allocator, uint64_t seed) {
     ki_resource_map *map = ki_alloc_zero(allocator, sizeof *map);
@@ -59,7 +59,7 @@ void ki_resource_map_unref(const ki_resource_map *borrowed) {
     ki_free(&allocator, map);
 }
 
-/* --- adding ------------------------------------------------------------------------------------------------------------------- */
+/* --- adding ------------------------------------------------------------------------------------------------------- */
 
 static void *take(ki_resource_map *map, size_t size) {
     size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -225,7 +225,7 @@ ki_status ki_resource_map_add_failed(ki_resource_map *map, const char *group, co
     return KI_OK;
 }
 
-/* --- lookup ------------------------------------------------------------------------------------------------------------------- */
+/* --- lookup ------------------------------------------------------------------------------------------------------- */
 
 const ki_discovered *ki_resource_map_at(const ki_resource_map *map, size_t index) {
     return index < map->count ? &map->entries[index].found : NULL;

@@ -70,7 +70,8 @@ typedef struct ki_found {
     bool namespaced, preferred;
     ki_found_names short_names, categories, verbs, subresources;
 } ki_found;
-/* Adds a resource; skips one that the map has already, or whose names are not usable. Errors: KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+/* Adds a resource; skips one that the map has already, or whose names are not usable. Errors: KI_ERR_LIMIT,
+ * KI_ERR_NO_MEMORY. */
 ki_status ki_resource_map_add(ki_resource_map *map, const ki_found *found, ki_error *err);
 /* Returns true if `text` is usable as a name: not empty, not too long, only characters of names. */
 bool ki_discovery_is_name(ki_str text);

@@ -56,7 +56,7 @@ static ki_status parse(const ki_allocator *allocator, ki_str body, const char *k
     return KI_OK;
 }
 
-/* --- aggregated documents ------------------------------------------------------------------------------------------------------ */
+/* --- aggregated documents ----------------------------------------------------------------------------------------- */
 
 static ki_status add_aggregated_resource(ki_resource_map *map, yyjson_val *resource, ki_found *found, ki_error *err) {
     size_t index, count;
@@ -130,9 +130,10 @@ ki_status ki_resource_map_add_aggregated(ki_resource_map *map, ki_str body, ki_e
     return status;
 }
 
-/* --- unaggregated documents ----------------------------------------------------------------------------------------------------- */
+/* --- unaggregated documents --------------------------------------------------------------------------------------- */
 
-/* Adds the resources of an APIResourceList. A subresource is an entry of its own ("pods/status") right behind its resource. */
+/* Adds the resources of an APIResourceList. A subresource is an entry of its own ("pods/status") right behind its
+ * resource. */
 static ki_status add_unaggregated_resources(ki_resource_map *map, yyjson_val *list, ki_found *found, ki_error *err) {
     size_t index, count;
     yyjson_val *resource;

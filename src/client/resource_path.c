@@ -1,4 +1,5 @@
-/* resource_path.c: the API server's path of a resource, and the checks of each path segment, for informers and requests. */
+/* resource_path.c: the API server's path of a resource, and the checks of each path segment, for informers and
+ * requests. */
 #include "src/client/http_list_watch.h"
 
 #include "src/base/error.h"
@@ -8,7 +9,7 @@ enum {
     SUBDOMAIN_MAX = 253 /* bytes of a group or a plural: RFC 1123 subdomain */
 };
 
-/* --- checks --------------------------------------------------------------------------------------------------------------------------- */
+/* --- checks ------------------------------------------------------------------------------------------------------- */
 
 ki_status ki_path_segment_check(const char *what, const char *text, ki_error *err) {
     if (!text)
@@ -57,7 +58,7 @@ ki_status ki_resource_check(const ki_resource *resource, const char *namespace_n
     return status ? status : ki_path_segment_check("the name", name, err);
 }
 
-/* --- paths ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- paths -------------------------------------------------------------------------------------------------------- */
 
 static void append_segment(ki_buffer *out, const char *segment) {
     ki_buffer_append_char(out, '/');

@@ -49,7 +49,7 @@ void ki_response_unref(const ki_response *borrowed) {
     ki_free(&allocator, response);
 }
 
-/* --- filling ---------------------------------------------------------------------------------------------------------------- */
+/* --- filling ------------------------------------------------------------------------------------------------------ */
 
 ki_status ki_response_add_item(ki_response *response, ki_object *obj) {
     if (response->item_count == response->item_capacity) {
@@ -98,7 +98,7 @@ ki_status ki_response_make_error(ki_response *response, int64_t retry_after_ms) 
     return response->error_response ? KI_OK : KI_ERR_NO_MEMORY;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 int ki_response_http_status(const ki_response *response) {
     return response->http_status;

@@ -7,7 +7,7 @@
 
 static _Thread_local const ki_term *of_thread;
 
-/* --- terms ------------------------------------------------------------------------------------------------------------ */
+/* --- terms -------------------------------------------------------------------------------------------------------- */
 
 static void unlist(ki_term_place *place) {
     ki_terms *terms = place->term.terms;
@@ -71,7 +71,7 @@ ki_term ki_terms_current(ki_terms *terms) {
     return (ki_term){ .terms = terms, .number = atomic_load(&terms->ended) };
 }
 
-/* --- one term ----------------------------------------------------------------------------------------------------------- */
+/* --- one term ----------------------------------------------------------------------------------------------------- */
 
 bool ki_term_lasts(const ki_term *term) {
     if (!term || !term->terms)
@@ -95,7 +95,7 @@ const ki_term *ki_term_of_thread(const ki_engine *engine) {
     return of_thread && ki_term_fits(of_thread, engine) ? of_thread : NULL;
 }
 
-/* --- a request's place ----------------------------------------------------------------------------------------------------- */
+/* --- a request's place -------------------------------------------------------------------------------------------- */
 
 void ki_term_join(ki_term_place *place, const ki_term *term) {
     if (!term || !term->terms)

@@ -1,5 +1,6 @@
-/* term.h: terms of leadership, as requests see them. A request that belongs to a term is sent only while the term lasts, and ends with the term. An
- * elector begins, extends and ends its terms; a controller names the term of its reconciles. */
+/* term.h: terms of leadership, as requests see them. A request that belongs to a term is sent only while the term
+ * lasts, and ends with the term. An elector begins, extends and ends its terms; a controller names the term of its
+ * reconciles. */
 #ifndef KI_CLIENT_TERM_H
 #define KI_CLIENT_TERM_H
 
@@ -40,8 +41,8 @@ struct ki_term_place {
 
 /* NULL: no memory. */
 ki_terms *ki_terms_new(ki_engine *engine);
-/* Ends the current term. Requests end from now on when they would be sent. The caller's reference is released. NULL: does nothing.
- * Loop only. */
+/* Ends the current term. Requests end from now on when they would be sent. The caller's reference is released. NULL:
+ * does nothing. Loop only. */
 void ki_terms_close(ki_terms *terms);
 /* Begins a term, or extends the current one, until `until` of ki_engine_clock. Loop only. */
 void ki_terms_extend(ki_terms *terms, int64_t until);

@@ -13,7 +13,7 @@ enum {
 
 #define TIMEOUT KI_SECONDS(30)
 
-/* --- responses ------------------------------------------------------------------------------------------------------------------------ */
+/* --- responses ---------------------------------------------------------------------------------------------------- */
 
 /* Returns true if an object of `array` has `name` as its member `member`. `array` may be of any type. */
 static bool has_named(yyjson_val *array, const char *member, const char *name) {
@@ -60,7 +60,7 @@ static ki_type_found read_response(const ki_type_lookup *lookup) {
     return found;
 }
 
-/* --- requests ------------------------------------------------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 static ki_status send(ki_type_lookup *lookup, bool for_groups, ki_error *err);
 

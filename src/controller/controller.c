@@ -17,7 +17,7 @@ static ki_controller *of_component(ki_component *component) {
     return (ki_controller *)(void *)((char *)component - offsetof(ki_controller, component));
 }
 
-/* --- start ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- start -------------------------------------------------------------------------------------------------------- */
 
 void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns) {
     int64_t at = ki_engine_now(controller->engine) + delay_ns;
@@ -71,7 +71,7 @@ static bool is_busy(void *user) {
     return busy;
 }
 
-/* --- work on the loop ------------------------------------------------------------------------------------------------------------------- */
+/* --- work on the loop --------------------------------------------------------------------------------------------- */
 
 static bool has_ended(const ki_controller *controller) {
     return atomic_load(&controller->is_stopping) && controller->running == 0 && controller->live_threads == 0;
@@ -89,7 +89,8 @@ void ki_controller_note_change(ki_controller *controller) {
 
 static void destroy(ki_controller *controller);
 
-/* Destroys a controller that its program has freed, once all work has ended. Returns true if the controller was destroyed. */
+/* Destroys a controller that its program has freed, once all work has ended. Returns true if the controller was
+ * destroyed. */
 static bool reap_if_ended(ki_controller *controller, bool *ret_has_ended) {
     ki_mutex_lock(&controller->mutex);
     *ret_has_ended = has_ended(controller);
@@ -142,7 +143,7 @@ static void on_ready(ki_workqueue *queue, void *user) {
         ki_task_post(&controller->work_task);
 }
 
-/* --- stop ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- stop --------------------------------------------------------------------------------------------------------- */
 
 void ki_controller_stop(ki_controller *controller) {
     if (!controller || ki_engine_is_forked(controller->engine))
@@ -165,7 +166,7 @@ static void reap(ki_component *component) {
     (void)reap_if_ended(of_component(component), &has_ended);
 }
 
-/* --- new -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- new ---------------------------------------------------------------------------------------------------------- */
 
 static ki_status read_options(const ki_controller_options *options, ki_controller_options *ret_given, ki_error *err) {
     *ret_given = (ki_controller_options){ .size = sizeof *ret_given };
@@ -306,7 +307,7 @@ ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *op
     return status;
 }
 
-/* --- free ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- free --------------------------------------------------------------------------------------------------------- */
 
 /* Removes the elector's hook and the sources with their handlers. */
 static void detach_on_loop(void *user) {
@@ -328,7 +329,8 @@ static void tear_down_on_loop(void *user) {
     ki_timer_close(&controller->retry_timer);
 }
 
-/* Frees a controller whose work has ended. Once the component is removed, the factory and the informers may be freed. */
+/* Frees a controller whose work has ended. Once the component is removed, the factory and the informers may be
+ * freed. */
 static void destroy(ki_controller *controller) {
     const ki_allocator *allocator = controller->allocator;
     ki_engine_call(controller->engine, detach_on_loop, controller);
@@ -374,7 +376,7 @@ void ki_controller_free(ki_controller *controller) {
     ki_task_post(&controller->task);
 }
 
-/* --- public functions --------------------------------------------------------------------------------------------------------------------- */
+/* --- public functions --------------------------------------------------------------------------------------------- */
 
 ki_workqueue *ki_controller_queue(ki_controller *controller) {
     return controller->queue;

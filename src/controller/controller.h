@@ -134,7 +134,8 @@ struct ki_controller {
     size_t thread_count;
 };
 
-/* controller.c. Starts the workers if the component has started, all sources have synced and this process leads. Loop only. */
+/* controller.c. Starts the workers if the component has started, all sources have synced and this process leads. Loop
+ * only. */
 void ki_controller_try_to_begin(ki_controller *controller);
 /* Sets the retry timer to `delay_ns` from now, or keeps an earlier time. Loop only. */
 void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns);
@@ -147,10 +148,12 @@ void ki_controller_note_change(ki_controller *controller);
 ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const ki_controller_watch_options *options,
                         ki_source **ret_source, ki_error *err);
 void ki_source_free(ki_source *source); /* loop only */
-/* The first marks all objects of the informer to be queued in later steps; the second drops everything still to be queued. Loop only. */
+/* The first marks all objects of the informer to be queued in later steps; the second drops everything still to be
+ * queued. Loop only. */
 void ki_source_queue_all(ki_source *source);
 void ki_source_forget(ki_source *source);
-/* Queues missed keys while the step has work left. *ret_more: keys are left. Loop only. Errors: KI_ERR_NO_MEMORY: retry later. */
+/* Queues missed keys while the step has work left. *ret_more: keys are left. Loop only. Errors: KI_ERR_NO_MEMORY: retry
+ * later. */
 ki_status ki_source_catch_up(ki_source *source, bool *ret_more);
 
 /* workers.c. Loop only. */

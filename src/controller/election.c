@@ -43,7 +43,7 @@ static bool is_own(const ki_elector *elector, const ki_lease *lease) {
     return ki_str_equals(lease->record.holder, elector->identity);
 }
 
-/* --- callbacks and hooks ------------------------------------------------------------------------------------------------------- */
+/* --- callbacks and hooks ------------------------------------------------------------------------------------------ */
 
 void ki_elector_add_hook(ki_elector *elector, ki_elector_hook *hook) {
     hook->next = elector->hooks;
@@ -133,7 +133,8 @@ static void stop_leading(ki_elector *elector, ki_elector_phase next, const char 
     call_stopped(elector);
 }
 
-/* Replaces the last seen Lease by `lease`. Ends the term if another process holds it, and calls on_new_leader for a new holder. */
+/* Replaces the last seen Lease by `lease`. Ends the term if another process holds it, and calls on_new_leader for a new
+ * holder. */
 static void observe(ki_elector *elector, const ki_lease *lease) {
     ki_lease before = elector->lease;
     bool has_new_holder = !ki_str_equal(before.record.holder, lease->record.holder);
@@ -151,7 +152,7 @@ static void observe(ki_elector *elector, const ki_lease *lease) {
         call_new_leader(elector);
 }
 
-/* --- the end of an attempt ------------------------------------------------------------------------------------------------------ */
+/* --- the end of an attempt ---------------------------------------------------------------------------------------- */
 
 static void try_again(ki_elector *elector) {
     int64_t delay = elector->retry_ns;
@@ -176,7 +177,7 @@ static void release_failed(ki_elector *elector, const ki_error *err) {
     finish(elector);
 }
 
-/* --- responses ------------------------------------------------------------------------------------------------------------------- */
+/* --- responses ---------------------------------------------------------------------------------------------------- */
 
 /* Reads the Lease of a response. */
 static ki_status lease_of(const ki_elector *elector, const ki_response *response, ki_lease *ret_lease, ki_error *err) {
@@ -348,7 +349,7 @@ static void abandon_request(ki_elector *elector) {
     ki_pending_request_free(pending);
 }
 
-/* --- requests ---------------------------------------------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 /* Returns a request's time limit: the time left, at most half of the renew deadline, so that a hanging request leaves
  * time for another one. */
@@ -448,7 +449,7 @@ static void send_write(ki_elector *elector, ki_elector_step step) {
         not_sent(elector, &err);
 }
 
-/* --- start, stop ----------------------------------------------------------------------------------------------------------------------- */
+/* --- start, stop -------------------------------------------------------------------------------------------------- */
 
 void ki_election_try(ki_timer *timer, void *user) {
     (void)timer;
@@ -488,8 +489,8 @@ static void end(ki_elector *elector, ki_elector_phase next) {
         call_stopped(elector);
 }
 
-/* Stops the elector. May release the Lease even as a candidate: a cancelled create or update may have reached the server. Never releases it while
- * work runs that began as the leader: the Lease then runs out. */
+/* Stops the elector. May release the Lease even as a candidate: a cancelled create or update may have reached the
+ * server. Never releases it while work runs that began as the leader: the Lease then runs out. */
 void ki_election_stop(ki_component *component) {
     ki_elector *elector = (ki_elector *)(void *)component;
     bool may_hold =

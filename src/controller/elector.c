@@ -8,7 +8,7 @@
 
 #define STOP_TIMEOUT KI_SECONDS(1) /* for an elector that does not release its Lease: its stop waits for nothing */
 
-/* --- new, free ------------------------------------------------------------------------------------------------------------------- */
+/* --- new, free ---------------------------------------------------------------------------------------------------- */
 
 static void stop_task(ki_task *task, void *user) {
     (void)task;
@@ -154,7 +154,8 @@ bool ki_elector_is_leader(const ki_elector *elector) {
     return ki_term_lasts(&term);
 }
 
-/* Reads again if the token changes meanwhile. A new term's token is stored before ki_elector_is_leader returns true for the term. */
+/* Reads again if the token changes meanwhile. A new term's token is stored before ki_elector_is_leader returns true for
+ * the term. */
 int64_t ki_elector_fencing_token(const ki_elector *elector) {
     int64_t token;
     bool leads;

@@ -1,4 +1,5 @@
-/* elector_hook.h: notifies a controller when its elector starts and stops leading. Implemented in election.c and elector.c. */
+/* elector_hook.h: notifies a controller when its elector starts and stops leading. Implemented in election.c and
+ * elector.c. */
 #ifndef KI_CONTROLLER_ELECTOR_HOOK_H
 #define KI_CONTROLLER_ELECTOR_HOOK_H
 

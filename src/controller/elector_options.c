@@ -19,7 +19,7 @@ enum {
 #define JITTER_NUMERATOR 12
 #define JITTER_DENOMINATOR 10
 
-/* --- checks -------------------------------------------------------------------------------------------------------------------- */
+/* --- checks ------------------------------------------------------------------------------------------------------- */
 
 /* Accepts lower case letters, digits, '-' and, with `may_have_dots`, '.': safe in a path and in a metric's label. */
 static ki_status check_name(const char *option, const char *text, size_t size_max, bool may_have_dots, ki_error *err) {
@@ -89,7 +89,7 @@ ki_status ki_elector_take_options(const ki_elector_options *options, ki_elector_
     return status;
 }
 
-/* --- names --------------------------------------------------------------------------------------------------------------------- */
+/* --- names -------------------------------------------------------------------------------------------------------- */
 
 typedef struct draw {
     ki_engine *engine;

@@ -70,7 +70,8 @@ struct ki_elector {
 
 /* Copies the options, fills in defaults and checks them. Errors: KI_ERR_INVALID, KI_ERR_LIMIT. */
 ki_status ki_elector_take_options(const ki_elector_options *options, ki_elector_options *ret_given, ki_error *err);
-/* Sets the names, the identity and the labels. On failure the caller frees what was set. Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
+/* Sets the names, the identity and the labels. On failure the caller frees what was set. Errors: KI_ERR_INVALID,
+ * KI_ERR_NO_MEMORY. */
 ki_status ki_elector_set_names(ki_elector *elector, const ki_elector_options *given, ki_error *err);
 
 /* The component's functions. Loop only. */

@@ -37,7 +37,8 @@ void ki_event_correlator_free(ki_event_correlator *correlator) {
     ki_event_lru_free(&correlator->spam);
 }
 
-/* Reporter and resource version are in no key: a recorder has one reporter, and the version changes while the object stays the same. */
+/* Reporter and resource version are in no key: a recorder has one reporter, and the version changes while the object
+ * stays the same. */
 #define OBJECT_AND_TYPE(record) \
     (record)->regarding.kind, (record)->regarding.namespace_name, (record)->regarding.name, (record)->regarding.uid, \
         (record)->regarding.api_version, (record)->type

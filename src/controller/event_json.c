@@ -6,13 +6,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* --- names ---------------------------------------------------------------------------------------------------------- */
+/* --- names -------------------------------------------------------------------------------------------------------- */
 
 static bool is_lower_alphanumeric(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Returns true for a DNS subdomain (RFC 1123): labels of a-z, 0-9 and '-', separated by dots, none with '-' at an end. */
+/* Returns true for a DNS subdomain (RFC 1123): labels of a-z, 0-9 and '-', separated by dots, none with '-' at an
+ * end. */
 static bool is_dns_subdomain(const char *name) {
     size_t size = strlen(name);
     if (size == 0 || size > KI_EVENT_NAME_MAX)
@@ -49,7 +50,7 @@ const char *ki_event_namespace(const ki_event_record *record) {
     return *record->regarding.namespace_name ? record->regarding.namespace_name : "default";
 }
 
-/* --- JSON: a buffer keeps its first failure; the caller checks it once, at the end ------------------------------------ */
+/* --- JSON: a buffer keeps its first failure; the caller checks it once, at the end -------------------------------- */
 
 static void append(ki_buffer *out, const char *json) {
     ki_buffer_append_string(out, json);

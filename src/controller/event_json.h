@@ -1,4 +1,5 @@
-/* event_json.h: an Event for the API server: its name, the body that creates it, the patch that raises its count. No state, no clock. */
+/* event_json.h: an Event for the API server: its name, the body that creates it, the patch that raises its count. No
+ * state, no clock. */
 #ifndef KI_CONTROLLER_EVENT_JSON_H
 #define KI_CONTROLLER_EVENT_JSON_H
 

@@ -10,7 +10,8 @@ typedef struct ki_event_key {
     uint64_t halves[2];
 } ki_event_key;
 
-/* Returns the key of a sequence of texts, none of them NULL. Without knowing `seed` a client cannot choose texts whose keys collide. */
+/* Returns the key of a sequence of texts, none of them NULL. Without knowing `seed` a client cannot choose texts whose
+ * keys collide. */
 ki_event_key ki_event_key_of(uint64_t seed, const char *const *texts, size_t count);
 bool ki_event_key_equal(const ki_event_key *a, const ki_event_key *b);
 

@@ -10,7 +10,8 @@ enum {
     KI_EVENT_RECORD_BYTES_MAX = 64 << 10 /* of a record with all its strings */
 };
 
-/* An object that an Event names: an ObjectReference without fieldPath. Strings are never NULL; "" if the object has none. */
+/* An object that an Event names: an ObjectReference without fieldPath. Strings are never NULL; "" if the object has
+ * none. */
 typedef struct ki_event_reference {
     const char *api_version, *kind, *namespace_name, *name, *uid, *resource_version;
 } ki_event_reference;

@@ -49,7 +49,7 @@ static ki_event_recorder *of(ki_component *component) {
     return (ki_event_recorder *)component;
 }
 
-/* --- recording: any thread ------------------------------------------------------------------------------------------------ */
+/* --- recording: any thread ---------------------------------------------------------------------------------------- */
 
 /* Queues a record. Returns false if the queue is full or closed. */
 static bool push(ki_event_recorder *recorder, ki_event_record *record) {
@@ -119,7 +119,7 @@ void ki_event_recorder_count(const ki_event_recorder *recorder, ki_event_recorde
     ki_mutex_unlock(&locked->mutex);
 }
 
-/* --- the queue on the loop ------------------------------------------------------------------------------------------------- */
+/* --- the queue on the loop ---------------------------------------------------------------------------------------- */
 
 /* Removes and returns the oldest record, which counts as queued until `settle`; NULL: the queue is empty. `closes`:
  * closes the queue if it is empty. */
@@ -177,7 +177,7 @@ static void end(ki_event_recorder *recorder) {
     drop_queue(recorder);
 }
 
-/* --- the next write ----------------------------------------------------------------------------------------------------------- */
+/* --- the next write ----------------------------------------------------------------------------------------------- */
 
 static int tries_of(const ki_event_recorder *recorder) {
     return recorder->is_stopping ? 1 : KI_EVENT_TRIES;
@@ -200,7 +200,8 @@ static void take_core(ki_event_recorder *recorder, ki_event_record *record) {
     ki_free(recorder->allocator, record);
 }
 
-/* Writes a record as an events.k8s.io/v1 Event: the first creates it, the second makes it a series, later ones are only counted. */
+/* Writes a record as an events.k8s.io/v1 Event: the first creates it, the second makes it a series, later ones are only
+ * counted. */
 static void take_v1(ki_event_recorder *recorder, ki_event_record *record) {
     ki_event_entry *entry = ki_event_series_note(&recorder->series, record, ki_engine_now(recorder->engine),
                                                  ki_engine_wall_now(recorder->engine));
@@ -316,7 +317,7 @@ static void finish_due(ki_timer *timer, void *user) {
     ki_task_post(&recorder->task);
 }
 
-/* --- start and stop (on the loop) ---------------------------------------------------------------------------------------------- */
+/* --- start and stop (on the loop) --------------------------------------------------------------------------------- */
 
 static void start(ki_component *self) {
     ki_event_recorder *recorder = of(self);
@@ -345,7 +346,7 @@ static void stop(ki_component *self) {
     ki_task_post(&recorder->task);
 }
 
-/* --- new, free ------------------------------------------------------------------------------------------------------------------ */
+/* --- new, free ---------------------------------------------------------------------------------------------------- */
 
 static ki_status take_options(const ki_event_recorder_options *options, ki_event_recorder_options *ret_given,
                               ki_error *err) {

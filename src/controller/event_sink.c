@@ -14,7 +14,7 @@
 
 static void send(ki_event_sink *sink);
 
-/* --- the end of a write ----------------------------------------------------------------------------------------------- */
+/* --- the end of a write ------------------------------------------------------------------------------------------- */
 
 static void forget_write(ki_event_sink *sink) {
     sink->record = NULL;
@@ -42,7 +42,7 @@ static bool is_namespace_terminating(const ki_error_response *error_response) {
     return false;
 }
 
-/* --- tries -------------------------------------------------------------------------------------------------------------- */
+/* --- tries -------------------------------------------------------------------------------------------------------- */
 
 /* Returns the delay after a failed try: random in part, so that many clients do not retry at once. */
 static int64_t delay_of(ki_event_sink *sink) {
@@ -70,7 +70,7 @@ static void retry_due(ki_timer *timer, void *user) {
     send(user);
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 static void handle_error_response(ki_event_sink *sink, const ki_error_response *error_response, const ki_error *err) {
     bool is_patch = sink->patch.size > 0;
@@ -149,7 +149,7 @@ ki_status ki_event_sink_write(ki_event_sink *sink, const ki_event_write *write) 
     return KI_OK;
 }
 
-/* --- init, close -------------------------------------------------------------------------------------------------------- */
+/* --- init, close -------------------------------------------------------------------------------------------------- */
 
 ki_status ki_event_sink_init(ki_event_sink *sink, ki_client *client, ki_engine *engine, const ki_event_source *source,
                              void (*done)(ki_event_result result, void *user), void *user) {

@@ -4,7 +4,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
-/* --- reading ------------------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static bool take_string(yyjson_val *object, const char *name, ki_str *ret_text) {
     *ret_text = ki_json_string(object, name);
@@ -63,7 +63,7 @@ bool ki_lease_is_same(const ki_lease *a, const ki_lease *b) {
            ki_str_equal(one->acquire_time, other->acquire_time) && ki_str_equal(one->renew_time, other->renew_time);
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static yyjson_mut_val *text_of(yyjson_mut_doc *doc, ki_str text) {
     return text.size ? yyjson_mut_strn(doc, text.data, text.size) : yyjson_mut_str(doc, "");

@@ -17,7 +17,7 @@ bool ki_predicate_resource_version_changed(const ki_event *event, void *user) {
            strcmp(ki_object_resource_version(event->old), ki_object_resource_version(event->obj)) != 0;
 }
 
-/* --- generation ---------------------------------------------------------------------------------------------------------------------- */
+/* --- generation --------------------------------------------------------------------------------------------------- */
 
 /* Reads metadata.generation; 0 if there is none. Errors: KI_ERR_NO_MEMORY. */
 static ki_status read_generation(const ki_object *obj, int64_t *ret_generation) {
@@ -38,7 +38,7 @@ bool ki_predicate_generation_changed(const ki_event *event, void *user) {
     return read_generation(event->old, &before) || read_generation(event->obj, &now) || before != now;
 }
 
-/* --- labels -------------------------------------------------------------------------------------------------------------------------- */
+/* --- labels ------------------------------------------------------------------------------------------------------- */
 
 bool ki_predicate_labels_changed(const ki_event *event, void *user) {
     (void)user;
@@ -55,7 +55,7 @@ bool ki_predicate_labels_changed(const ki_event *event, void *user) {
     return false;
 }
 
-/* --- annotations --------------------------------------------------------------------------------------------------------------------- */
+/* --- annotations -------------------------------------------------------------------------------------------------- */
 
 static bool is_same_json(const ki_value *a, const ki_value *b) {
     yyjson_doc *left = NULL, *right = NULL;

@@ -10,7 +10,7 @@
 #include "src/base/log.h"
 #include "src/cache/callback.h"
 
-/* --- free structs ---------------------------------------------------------------------------------------------------------------- */
+/* --- free structs ------------------------------------------------------------------------------------------------- */
 
 ki_reconcile *ki_reconcile_take(ki_controller *controller) {
     ki_reconcile *call = controller->unused;
@@ -42,7 +42,7 @@ void ki_reconcile_give_back(ki_reconcile *call) {
     ki_mutex_unlock(&controller->mutex);
 }
 
-/* --- the end ------------------------------------------------------------------------------------------------------------------------ */
+/* --- the end ------------------------------------------------------------------------------------------------------ */
 
 /* Ends the processing of the key and frees the struct. The controller may be freed afterwards. */
 static void release(ki_reconcile *call) {
@@ -147,7 +147,7 @@ static void end(ki_reconcile *call) {
     queue_and_release(call);
 }
 
-/* --- the function ------------------------------------------------------------------------------------------------------------------- */
+/* --- the function ------------------------------------------------------------------------------------------------- */
 
 /* Counts the reconcile. Returns false if this process leads no more. */
 static bool begin(ki_reconcile *call, const char *key) {
@@ -216,7 +216,7 @@ void ki_reconcile_put_back(ki_reconcile *call, const char *key) {
     put_back(call);
 }
 
-/* --- public functions ------------------------------------------------------------------------------------------------------------- */
+/* --- public functions --------------------------------------------------------------------------------------------- */
 
 void ki_reconcile_requeue(ki_reconcile *call) {
     call->result = KI_RECONCILE_REQUEUE;

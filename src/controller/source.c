@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- keys of an object ---------------------------------------------------------------------------------------------------------------- */
+/* --- keys of an object -------------------------------------------------------------------------------------------- */
 
 struct ki_reconcile_keys {
     ki_workqueue *queue;
@@ -48,7 +48,8 @@ static void add_owner(const ki_source *source, const ki_object *obj, const char 
         (void)ki_reconcile_keys_add(requests, key); /* `requests` keeps the failure */
 }
 
-/* Adds the keys of owners of the source's kind. Without `any_owner` only the first reference with controller: true counts. */
+/* Adds the keys of owners of the source's kind. Without `any_owner` only the first reference with controller: true
+ * counts. */
 static void add_owners(const ki_source *source, const ki_object *obj, ki_reconcile_keys *requests) {
     ki_owner_reference *references = NULL;
     size_t count = 0;
@@ -82,7 +83,7 @@ static ki_status queue_keys(const ki_source *source, const ki_object *obj, int p
     return requests.status;
 }
 
-/* --- missed objects ------------------------------------------------------------------------------------------------------------------- */
+/* --- missed objects ----------------------------------------------------------------------------------------------- */
 
 static bool make_room(ki_source *source) {
     if (source->missed_count < source->missed_room)
@@ -97,7 +98,8 @@ static bool make_room(ki_source *source) {
     return true;
 }
 
-/* Keeps an object whose keys could not be queued. `is_there`: the informer's cache has the object, so a walk finds it. */
+/* Keeps an object whose keys could not be queued. `is_there`: the informer's cache has the object, so a walk finds
+ * it. */
 static void remember(ki_source *source, const ki_object *obj, bool is_there) {
     ki_controller *controller = source->controller;
     ki_controller_retry_in(controller, KI_CONTROLLER_RETRY);
@@ -183,7 +185,7 @@ ki_status ki_source_catch_up(ki_source *source, bool *ret_more) {
     return status;
 }
 
-/* --- events --------------------------------------------------------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------------------------------- */
 
 static int priority_of(const ki_event *event) {
     bool is_unchanged = event->is_resync || (event->old && strcmp(ki_object_resource_version(event->old),
@@ -223,7 +225,7 @@ static void on_synced(ki_informer *informer, void *user) {
     ki_controller_try_to_begin(controller);
 }
 
-/* --- new, free ------------------------------------------------------------------------------------------------------------------------- */
+/* --- new, free ---------------------------------------------------------------------------------------------------- */
 
 static const ki_handler handler = {
     .on_add = on_event, .on_update = on_event, .on_delete = on_event, .on_synced = on_synced

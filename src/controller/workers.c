@@ -12,7 +12,7 @@ static bool is_leader(const ki_controller *controller) {
     return !controller->elector || (atomic_load(&controller->leads) && ki_elector_is_leader(controller->elector));
 }
 
-/* --- threads ------------------------------------------------------------------------------------------------------------------------ */
+/* --- threads ------------------------------------------------------------------------------------------------------ */
 
 /* Waits until a reconcile may start, and takes a free one; NULL if the controller stops. */
 static ki_reconcile *wait_for_call(ki_controller *controller) {
@@ -101,7 +101,7 @@ void ki_controller_start_threads(ki_controller *controller) {
     }
 }
 
-/* --- turns on the loop -------------------------------------------------------------------------------------------------------------- */
+/* --- turns on the loop -------------------------------------------------------------------------------------------- */
 
 void ki_controller_take_turn(ki_task *task, void *user) {
     ki_controller *controller = user;

@@ -1,4 +1,5 @@
-/* writes.c: frequent writes of reconcilers: finalizers, status, children. All wait for the response, as ki_client_do. */
+/* writes.c: frequent writes of reconcilers: finalizers, status, children. All wait for the response, as
+ * ki_client_do. */
 #include <kinformer/controller.h>
 
 #include "src/base/buffer.h"
@@ -10,7 +11,7 @@
 
 #include <string.h>
 
-/* --- finalizers ------------------------------------------------------------------------------------------------------------------------ */
+/* --- finalizers --------------------------------------------------------------------------------------------------- */
 
 static void append_text(ki_buffer *out, const char *text) {
     ki_buffer_append_json_string(out, (ki_str){ text, strlen(text) });
@@ -121,7 +122,7 @@ ki_status ki_client_remove_finalizer(ki_client *client, const ki_resource *resou
     return status;
 }
 
-/* --- server-side apply ------------------------------------------------------------------------------------------------------------------- */
+/* --- server-side apply -------------------------------------------------------------------------------------------- */
 
 static void append_identity(ki_buffer *out, const ki_resource *resource, const ki_object *obj) {
     ki_buffer_append_string(out, "{\"apiVersion\":\"");

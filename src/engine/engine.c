@@ -410,7 +410,8 @@ ki_status ki_engine_step(ki_engine *engine, int max_work, ki_error *err) {
     return status;
 }
 
-/* Returns how long the loop may wait: it looks from time to time whether its descriptors are still open, since nothing wakes it if they are not. */
+/* Returns how long the loop may wait: it looks from time to time whether its descriptors are still open, since nothing
+ * wakes it if they are not. */
 static int bounded_timeout(ki_engine *engine) {
     int until_due = ki_engine_timeout(engine), most = (int)(LOOK_FOR_DESCRIPTORS / KI_MILLISECONDS(1));
     return until_due < 0 || until_due > most ? most : until_due;

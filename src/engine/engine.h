@@ -22,7 +22,8 @@ int64_t ki_engine_now(const ki_engine *engine);
 int64_t ki_engine_clock(const ki_engine *engine);
 #define KI_MILLISECONDS(n) ((int64_t)(n)*1000000)
 
-/* Returns the time `delay` nanoseconds (0 or more) after `now`, which may be negative; INT64_MAX if that is too late. */
+/* Returns the time `delay` nanoseconds (0 or more) after `now`, which may be negative; INT64_MAX if that is too
+ * late. */
 static inline int64_t ki_time_after(int64_t now, int64_t delay) {
     return now > 0 && delay > INT64_MAX - now ? INT64_MAX : now + delay;
 }
@@ -93,14 +94,16 @@ ki_status ki_io_add(ki_io *io, ki_engine *engine, int fd, uint32_t events,
 ki_status ki_io_modify(ki_io *io, uint32_t events, ki_error *err);
 void ki_io_remove(ki_io *io);
 
-/* Returns true in a process that was forked after the engine was first used: the engine is the parent's, and nothing of it may be touched here.
- * Every public function checks this first. Costs no system call. Any thread, also signal handlers. */
+/* Returns true in a process that was forked after the engine was first used: the engine is the parent's, and nothing of
+ * it may be touched here. Every public function checks this first. Costs no system call. Any thread, also signal
+ * handlers. */
 bool ki_engine_is_forked(const ki_engine *engine);
 #define KI_FORKED \
     "this process was forked after the engine was started, which remains the parent's: make a new factory or client"
 /* Returns KI_ERR_STATE there, else KI_OK. Any thread. */
 ki_status ki_engine_check_process(const ki_engine *engine, ki_error *err);
-/* Sets `err` to the reason for which the loop has ended by itself, and returns its code; KI_OK: it has not. Any thread. */
+/* Sets `err` to the reason for which the loop has ended by itself, and returns its code; KI_OK: it has not. Any
+ * thread. */
 ki_status ki_engine_failure(ki_engine *engine, ki_error *err);
 
 /* Returns true on the loop's thread. False before the engine is driven. Any thread. */

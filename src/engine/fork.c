@@ -1,6 +1,7 @@
-/* fork.c: the engine after fork(2). A child has none of the engine's threads, and shares its descriptors with the parent: a call could hang, or speak on
- * the parent's connections. An engine that was used before the fork therefore stays the parent's, and every public function of the child checks
- * that first, before it takes a lock or reads what a thread may have left half written. An engine that was not used yet gets descriptors of its own. */
+/* fork.c: the engine after fork(2). A child has none of the engine's threads, and shares its descriptors with the
+ * parent: a call could hang, or speak on the parent's connections. An engine that was used before the fork therefore
+ * stays the parent's, and every public function of the child checks that first, before it takes a lock or reads what a
+ * thread may have left half written. An engine that was not used yet gets descriptors of its own. */
 #include "src/engine/loop.h"
 
 #include "src/base/error.h"
@@ -42,7 +43,8 @@ ki_status ki_engine_check_process(const ki_engine *engine, ki_error *err) {
     return ki_error_set(err, KI_ERR_STATE, "%s", KI_FORKED);
 }
 
-/* Puts descriptors of this process's own in the place of the inherited ones, under the same numbers: the host may have them. */
+/* Puts descriptors of this process's own in the place of the inherited ones, under the same numbers: the host may have
+ * them. */
 static ki_status replace_descriptors(ki_engine *engine, ki_error *err) {
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC), wake_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = engine };

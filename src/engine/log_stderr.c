@@ -1,4 +1,5 @@
-/* log_stderr.c: the log callback that writes to stderr. The only place where the library prints, and only for a program that asked for it. */
+/* log_stderr.c: the log callback that writes to stderr. The only place where the library prints, and only for a program
+ * that asked for it. */
 #include <kinformer/log.h>
 
 #include "src/base/log.h"

@@ -89,7 +89,8 @@ ki_status ki_engine_poll(ki_engine *engine, int timeout_ms, ki_error *err);
 
 /* fork.c. Remembers the present process as the engine's. */
 ki_status ki_engine_note_process(ki_engine *engine, ki_error *err);
-/* Claims the engine for this process, before it is driven and before a descriptor is watched. Caller holds the mutex, or is on the loop.
+/* Claims the engine for this process, before it is driven and before a descriptor is watched. Caller holds the mutex,
+ * or is on the loop.
  * Errors: KI_ERR_STATE (it is another process's), KI_ERR_SYSTEM (the program has closed the engine's descriptors). */
 ki_status ki_engine_use(ki_engine *engine, ki_error *err);
 

@@ -57,8 +57,8 @@ ki_status ki_signals_begin(ki_signals *signals, ki_engine *engine, ki_error *err
     return status;
 }
 
-/* Takes the signals that have arrived and that only the run has blocked: a second SIGTERM right after the first. With the mask restored, they would end
- * the program by default, after the loop has ended in order. */
+/* Takes the signals that have arrived and that only the run has blocked: a second SIGTERM right after the first. With
+ * the mask restored, they would end the program by default, after the loop has ended in order. */
 static void consume_pending(const ki_signals *signals) {
     sigset_t own;
     sigemptyset(&own);

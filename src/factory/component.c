@@ -5,9 +5,10 @@
 
 #include <string.h>
 
-/* --- starting and stopping --------------------------------------------------------------------------------------------------------- */
+/* --- starting and stopping ---------------------------------------------------------------------------------------- */
 
-/* Returns a component of an order in a state, or NULL. Callers search again after each call of a component: the call may have removed others. */
+/* Returns a component of an order in a state, or NULL. Callers search again after each call of a component: the call
+ * may have removed others. */
 static ki_component *find(ki_component_list *list, ki_component_order order, ki_component_state state) {
     ki_mutex_lock(list->mutex);
     ki_component *component = list->first;
@@ -84,7 +85,8 @@ static void ask_to_stop(ki_component_list *list, ki_component_state state) {
     }
 }
 
-/* Stops the orders one after the other. Returns while components of an order are stopping. Called again when a component has stopped. */
+/* Stops the orders one after the other. Returns while components of an order are stopping. Called again when a
+ * component has stopped. */
 static void stop_next_order(ki_component_list *list) {
     while (!list->has_stopped && list->stopping < KI_COMPONENT_ORDERS) {
         ask_to_stop(list, KI_COMPONENT_NEW);
@@ -164,7 +166,7 @@ void ki_component_stopped(ki_component *component) {
     ki_task_post(&component->list->task);
 }
 
-/* --- removing ----------------------------------------------------------------------------------------------------------------------- */
+/* --- removing ----------------------------------------------------------------------------------------------------- */
 
 static void remove_on_loop(void *user) {
     ki_component *component = user;
@@ -246,7 +248,7 @@ void ki_component_list_reap(ki_component_list *list) {
     ki_mutex_unlock(list->mutex);
 }
 
-/* --- metrics ---------------------------------------------------------------------------------------------------------------------- */
+/* --- metrics ------------------------------------------------------------------------------------------------------ */
 
 void ki_component_list_visit_metrics(ki_component_list *list, const ki_metrics_visit *to) {
     ki_mutex_lock(list->mutex);

@@ -1,8 +1,9 @@
-/* component.h: the parts that start and stop with a factory beside its informers: controllers, electors, event recorders.
+/* component.h: the parts that start and stop with a factory beside its informers: controllers, electors, event
+ * recorders.
  *
- * The factory stops in steps, so that running work can end while the client still works. The factory asks every component of the first order to
- * stop, and waits until all of them have stopped. Then it stops the second order, then informers and engine. A component that exceeds its stop
- * timeout is cut off. */
+ * The factory stops in steps, so that running work can end while the client still works. The factory asks every
+ * component of the first order to stop, and waits until all of them have stopped. Then it stops the second order, then
+ * informers and engine. A component that exceeds its stop timeout is cut off. */
 #ifndef KI_FACTORY_COMPONENT_H
 #define KI_FACTORY_COMPONENT_H
 
@@ -32,13 +33,16 @@ typedef struct ki_component {
     const char *name; /* of its metrics: unique in its order; NULL: no metrics */
     int64_t stop_timeout_ns;
     void (*start)(struct ki_component *self);
-    /* Begins to stop. Calls ki_component_stopped at the end, from inside or later. Also called if the component never started. */
+    /* Begins to stop. Calls ki_component_stopped at the end, from inside or later. Also called if the component never
+     * started. */
     void (*stop)(struct ki_component *self);
     /* Stops at once, because no response or event will arrive. Called at most once, with or without `stop` before. */
     void (*cut_off)(struct ki_component *self);
-    /* Frees what ki_component_leave left to the loop, if it has ended. NULL: the component never calls ki_component_leave. */
+    /* Frees what ki_component_leave left to the loop, if it has ended. NULL: the component never calls
+     * ki_component_leave. */
     void (*reap)(struct ki_component *self);
-    /* Passes the component's samples. Any thread, also before the start. Does not wait for the loop. NULL: no metrics. */
+    /* Passes the component's samples. Any thread, also before the start. Does not wait for the loop. NULL: no
+     * metrics. */
     void (*visit_metrics)(const struct ki_component *self, const ki_metrics_visit *to);
     /* private */
     struct ki_component *next;
@@ -48,22 +52,25 @@ typedef struct ki_component {
     bool is_left;
 } ki_component;
 
-/* Adds a component. Components of the order KI_COMPONENT_WORKER start with the next ki_factory_start or ki_factory_run, as informers do. Other
- * components also start at once if the factory has started. Any thread. Errors: KI_ERR_STATE after the factory's stop, KI_ERR_EXISTS (the name). */
+/* Adds a component. Components of the order KI_COMPONENT_WORKER start with the next ki_factory_start or ki_factory_run,
+ * as informers do. Other components also start at once if the factory has started. Any thread. Errors: KI_ERR_STATE
+ * after the factory's stop, KI_ERR_EXISTS (the name). */
 ki_status ki_factory_add_component(ki_factory *factory, ki_component *component, ki_error *err);
-/* Removes the component. None of its functions is called afterwards. No effect if it was not added. Waits for the loop and for readers of its
- * metrics: the caller must hold no locks. */
+/* Removes the component. None of its functions is called afterwards. No effect if it was not added. Waits for the loop
+ * and for readers of its metrics: the caller must hold no locks. */
 void ki_component_remove(ki_component *component);
 /* Marks the component stopped. Loop only. No effect if it has stopped already. */
 void ki_component_stopped(ki_component *component);
 
-/* Marks a component whose owner freed it while it worked. `reap` frees it once it has ended. The component calls `reap` itself on the loop. The
- * factory also calls `reap` before it is freed, since the loop may have ended by then. Any thread. */
+/* Marks a component whose owner freed it while it worked. `reap` frees it once it has ended. The component calls `reap`
+ * itself on the loop. The factory also calls `reap` before it is freed, since the loop may have ended by then. Any
+ * thread. */
 void ki_component_leave(ki_component *component);
 /* Wakes the factory if it waits for left components, so that it calls `reap` again. Any thread. */
 void ki_component_note_end(ki_component *component);
 
-/* Returns the owner of the component's callbacks (cache/callback.h): ki_factory_shutdown inside one is KI_ERR_DEADLOCK. */
+/* Returns the owner of the component's callbacks (cache/callback.h): ki_factory_shutdown inside one is
+ * KI_ERR_DEADLOCK. */
 const void *ki_component_owner(const ki_component *component);
 
 /* ---- for the factory ---- */

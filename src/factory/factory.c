@@ -1,8 +1,9 @@
-/* factory.c: makes, starts, runs, stops and frees a factory. Informers start and stop on the loop. Any thread posts the two tasks that do so.
+/* factory.c: makes, starts, runs, stops and frees a factory. Informers start and stop on the loop. Any thread posts the
+ * two tasks that do so.
  *
- * A stop asks the components to stop in their order (component.h). Then the loop stops the informers. It also stops the engine if the factory owns
- * the engine or runs it. Shutdown waits for that, and joins the listeners' threads on the calling thread, so that a slow handler never blocks the
- * loop. */
+ * A stop asks the components to stop in their order (component.h). Then the loop stops the informers. It also stops the
+ * engine if the factory owns the engine or runs it. Shutdown waits for that, and joins the listeners' threads on the
+ * calling thread, so that a slow handler never blocks the loop. */
 #include <kinformer/factory.h>
 
 #include "src/base/error.h"
@@ -52,7 +53,7 @@ struct ki_factory {
     int limit_per_second, limit_burst;
 };
 
-/* --- start and stop on the loop -------------------------------------------------------------------------------------------------- */
+/* --- start and stop on the loop ----------------------------------------------------------------------------------- */
 
 /* Returns entry number `index`; NULL after the last. The table may grow meanwhile. */
 static ki_informer_entry *entry_at(ki_factory *factory, size_t index, bool *ret_is_requested) {
@@ -71,7 +72,8 @@ static bool is_stopped(ki_factory *factory) {
     return stopped;
 }
 
-/* Starts all requested informers, then the components. An informer that fails to start does not delay the others; a timer retries it. */
+/* Starts all requested informers, then the components. An informer that fails to start does not delay the others; a
+ * timer retries it. */
 static void start_all(ki_factory *factory) {
     ki_informer_entry *entry;
     bool is_requested, again = false;
@@ -130,7 +132,8 @@ static void stop_task(ki_task *task, void *user) {
     ki_component_list_stop(&factory->components);
 }
 
-/* The engine was stopped without the factory, by a signal or its host. Stops everything at once: no response can arrive. */
+/* The engine was stopped without the factory, by a signal or its host. Stops everything at once: no response can
+ * arrive. */
 static void engine_ended(void *user) {
     ki_factory *factory = user;
     ki_mutex_lock(&factory->mutex);
@@ -140,7 +143,7 @@ static void engine_ended(void *user) {
     stop_all(factory);
 }
 
-/* --- new, free --------------------------------------------------------------------------------------------------------------------- */
+/* --- new, free ---------------------------------------------------------------------------------------------------- */
 
 static ki_status take_options(const ki_config *config, const ki_factory_options *options, ki_factory_options *ret_given,
                               ki_error *err) {
@@ -163,8 +166,8 @@ typedef struct loop_setup {
     ki_status status;
 } loop_setup;
 
-/* Draws the seed of key hashes, which makes collisions unpredictable. The seed comes from the engine's random numbers, never from a memory
- * address: an engine with a given seed has the same order of everything each time. */
+/* Draws the seed of key hashes, which makes collisions unpredictable. The seed comes from the engine's random numbers,
+ * never from a memory address: an engine with a given seed has the same order of everything each time. */
 static void draw_seed(void *user) {
     loop_setup *setup = user;
     ki_engine *engine = setup->factory->engine;
@@ -278,8 +281,8 @@ static void cancel_requests(void *user) {
         ki_client_cancel_all(factory->client);
 }
 
-/* Frees a factory that has ended. Cancels the requests of deferred reconciles first: a controller that was left to the factory waits for these
- * reconciles, and no thread steps the loop. */
+/* Frees a factory that has ended. Cancels the requests of deferred reconciles first: a controller that was left to the
+ * factory waits for these reconciles, and no thread steps the loop. */
 static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *allocator) {
     if (has_locks) {
         ki_engine_call(factory->engine, cancel_requests, factory);
@@ -354,7 +357,7 @@ void ki_factory_free(ki_factory *factory) {
     destroy(factory, true, ki_engine_allocator(factory->engine));
 }
 
-/* --- informers --------------------------------------------------------------------------------------------------------------------- */
+/* --- informers ---------------------------------------------------------------------------------------------------- */
 
 ki_engine *ki_factory_engine(const ki_factory *factory) {
     return factory->engine;
@@ -417,7 +420,7 @@ ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, 
     return status;
 }
 
-/* --- components ---------------------------------------------------------------------------------------------------------------------- */
+/* --- components --------------------------------------------------------------------------------------------------- */
 
 ki_status ki_factory_add_component(ki_factory *factory, ki_component *component, ki_error *err) {
     ki_mutex_lock(&factory->mutex);
@@ -432,7 +435,7 @@ ki_status ki_factory_add_component(ki_factory *factory, ki_component *component,
     return status;
 }
 
-/* --- start, run ---------------------------------------------------------------------------------------------------------------------- */
+/* --- start, run --------------------------------------------------------------------------------------------------- */
 
 /* Requests the start of all informers and components. Caller holds the mutex. */
 static void request_start(ki_factory *factory) {
@@ -498,7 +501,7 @@ ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
     return status ? status : ended;
 }
 
-/* --- waiting --------------------------------------------------------------------------------------------------------------------------- */
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 bool ki_factory_has_synced(const ki_factory *factory) {
     if (ki_engine_is_forked(factory->engine))
@@ -555,7 +558,7 @@ ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_e
     return KI_OK;
 }
 
-/* --- metrics ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- metrics ------------------------------------------------------------------------------------------------------ */
 
 static ki_status visit_metrics(ki_factory *factory, const ki_metrics_visit *to) {
     ki_status status = KI_OK;
@@ -594,7 +597,7 @@ ki_status ki_factory_metrics_text(ki_factory *factory, char **ret_text, ki_error
     return ki_openmetrics_end(&text, ret_text) ? ki_error_no_memory(err, "writing metrics") : KI_OK;
 }
 
-/* --- the end ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- the end ------------------------------------------------------------------------------------------------------ */
 
 void ki_factory_stop(ki_factory *factory) {
     if (!factory || ki_engine_is_forked(factory->engine))

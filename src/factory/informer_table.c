@@ -1,5 +1,5 @@
-/* informer_table.c: see informer_table.h. An informer's key is its resource, namespace and selectors. Options that do not change the selection are
- * not part of it. */
+/* informer_table.c: see informer_table.h. An informer's key is its resource, namespace and selectors. Options that do
+ * not change the selection are not part of it. */
 #include "src/factory/informer_table.h"
 
 #include "src/base/buffer.h"
@@ -194,7 +194,8 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, c
     return KI_OK;
 }
 
-/* Checks that a request's view fits the informer's. All handlers share a view's memory, and reading it as another struct would read out of bounds. */
+/* Checks that a request's view fits the informer's. All handlers share a view's memory, and reading it as another
+ * struct would read out of bounds. */
 static ki_status check_view(const ki_informer_entry *entry, const ki_informer_maker *maker, const ki_resource *resource,
                             const ki_informer_options *options, ki_error *err) {
     ki_object_format *format = NULL;

@@ -1,5 +1,5 @@
-/* informer_table.h: a factory's informers by their selection. The first request makes an informer; later ones share it. No lock of its own: the
- * caller holds the factory's. An entry stays at its address until the table is freed. */
+/* informer_table.h: a factory's informers by their selection. The first request makes an informer; later ones share it.
+ * No lock of its own: the caller holds the factory's. An entry stays at its address until the table is freed. */
 #ifndef KI_FACTORY_INFORMER_TABLE_H
 #define KI_FACTORY_INFORMER_TABLE_H
 
@@ -42,8 +42,8 @@ typedef struct ki_informer_maker {
 void ki_informer_table_init(ki_informer_table *table, const ki_allocator *allocator, uint64_t seed);
 /* Frees the table and its informers. The informers must have ended. */
 void ki_informer_table_free(ki_informer_table *table);
-/* Returns the informer of a selection, and makes it if necessary. `options` must be complete: the caller has checked its size. Errors:
- * KI_ERR_EXISTS if the informer has another view. */
+/* Returns the informer of a selection, and makes it if necessary. `options` must be complete: the caller has checked
+ * its size. Errors: KI_ERR_EXISTS if the informer has another view. */
 ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_maker *maker, const ki_resource *resource,
                                 const ki_informer_options *options, ki_informer **ret_informer, ki_error *err);
 

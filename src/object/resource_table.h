@@ -52,7 +52,8 @@ typedef struct ki_resource_info {
 const ki_resource_info *ki_resource_info_at(unsigned index);
 /* Returns the built-in resource of this group, version and plural; NULL if there is none. */
 const ki_resource_info *ki_resource_info_find(const char *group, const char *version, const char *plural);
-/* Returns true if a resource of the program has all its strings: version, plural and kind are not empty, and the group is "" for the core. */
+/* Returns true if a resource of the program has all its strings: version, plural and kind are not empty, and the group
+ * is "" for the core. */
 bool ki_resource_is_complete(const ki_resource *resource);
 /* Returns true if the resource can only be a custom resource, whose type comes and goes with its definition. Returns
  * false for every resource that may be one of Kubernetes' own, also of a later version: their groups have no dot, or

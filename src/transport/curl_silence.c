@@ -1,7 +1,7 @@
 /* curl_silence.c: detects dead HTTP/2 connections. Loop only.
  *
- * A dead connection stops all its watches, and a TCP proxy acknowledges keepalive probes. libcurl's multi interface has no
- * HTTP/2 PING (RFC 9113 §6.7). So a GET of /version, called ping here, goes out on the same connection. Any response
+ * A dead connection stops all its watches, and a TCP proxy acknowledges keepalive probes. libcurl's multi interface has
+ * no HTTP/2 PING (RFC 9113 §6.7). So a GET of /version, called ping here, goes out on the same connection. Any response
  * counts. */
 #include "src/transport/curl_internal.h"
 

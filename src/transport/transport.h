@@ -36,9 +36,9 @@ typedef struct ki_response_head {
 typedef struct ki_response_sink {
     void (*on_head)(const ki_response_head *head, void *user);
     void (*on_data)(const char *data, size_t size, void *user);
-    /* Called after on_data once everything that had arrived by the time `until` was delivered. Reading can be late: bytes
-     * wait in the socket while the transfer is paused, or while the host does not run the engine. Not called during a
-     * pause. NULL: not wanted. */
+    /* Called after on_data once everything that had arrived by the time `until` was delivered. Reading can be late:
+     * bytes wait in the socket while the transfer is paused, or while the host does not run the engine. Not called
+     * during a pause. NULL: not wanted. */
     void (*on_read)(int64_t until, void *user);
     void (*on_end)(const ki_error *err, void *user);
     void *user;

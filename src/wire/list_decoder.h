@@ -31,12 +31,12 @@ typedef struct ki_list_decoder ki_list_decoder;
 ki_status ki_list_decoder_new(const ki_allocator *allocator, size_t object_limit, const ki_list_sink *sink,
                               ki_list_decoder **ret_decoder, ki_error *err);
 void ki_list_decoder_free(ki_list_decoder *decoder);
-/* Consumes bytes from the front of `chunk`: all, unless the sink's may_continue returns false; the caller feeds the rest
- * later. Errors: KI_ERR_PROTOCOL (not a JSON object, items not an array, malformed), KI_ERR_NO_MEMORY, KI_ERR_LIMIT, or
- * what the sink returned. */
+/* Consumes bytes from the front of `chunk`: all, unless the sink's may_continue returns false; the caller feeds the
+ * rest later. Errors: KI_ERR_PROTOCOL (not a JSON object, items not an array, malformed), KI_ERR_NO_MEMORY,
+ * KI_ERR_LIMIT, or what the sink returned. */
 ki_status ki_list_decoder_feed(ki_list_decoder *decoder, ki_str *chunk, ki_error *err);
-/* Ends the list. Errors: KI_ERR_UNEXPECTED_EOF if the list is incomplete; KI_ERR_PROTOCOL if it has no metadata.resourceVersion or
- * if its kind does not end in List (a Table, a Status; the message has the kind). */
+/* Ends the list. Errors: KI_ERR_UNEXPECTED_EOF if the list is incomplete; KI_ERR_PROTOCOL if it has no
+ * metadata.resourceVersion or if its kind does not end in List (a Table, a Status; the message has the kind). */
 ki_status ki_list_decoder_finish(ki_list_decoder *decoder, ki_error *err);
 const ki_list_meta *ki_list_decoder_meta(const ki_list_decoder *decoder);
 

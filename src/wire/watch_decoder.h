@@ -30,9 +30,9 @@ typedef struct ki_watch_decoder ki_watch_decoder;
 ki_status ki_watch_decoder_new(const ki_allocator *allocator, size_t object_limit, const ki_watch_sink *sink,
                                ki_watch_decoder **ret_decoder, ki_error *err);
 void ki_watch_decoder_free(ki_watch_decoder *decoder);
-/* Consumes bytes from the front of `chunk`: all, unless the sink's may_continue returns false; the caller feeds the rest
- * later. Errors: KI_ERR_PROTOCOL (not a sequence of JSON values: the stream cannot be read further), KI_ERR_NO_MEMORY,
- * or what a sink returned. */
+/* Consumes bytes from the front of `chunk`: all, unless the sink's may_continue returns false; the caller feeds the
+ * rest later. Errors: KI_ERR_PROTOCOL (not a sequence of JSON values: the stream cannot be read further),
+ * KI_ERR_NO_MEMORY, or what a sink returned. */
 ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, ki_str *chunk, ki_error *err);
 /* Returns true between two events. The caller discards an incomplete event. */
 bool ki_watch_decoder_is_clean(const ki_watch_decoder *decoder);

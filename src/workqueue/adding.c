@@ -35,7 +35,7 @@ static ki_status measure(const ki_workqueue *queue, const void *key, size_t *ret
     return KI_OK;
 }
 
-/* --- memory (caller holds the lock) ------------------------------------------------------------------------------------------------ */
+/* --- memory (caller holds the lock) ------------------------------------------------------------------------------- */
 
 /* Reserves room in the heaps for one more key. */
 static ki_status reserve(ki_workqueue *queue, const addition *add) {
@@ -57,7 +57,7 @@ static ki_work_item *make_item(const ki_workqueue *queue, const addition *add, u
     return item;
 }
 
-/* --- states (caller holds the lock) ------------------------------------------------------------------------------------------------ */
+/* --- states (caller holds the lock) ------------------------------------------------------------------------------- */
 
 static void wait_until(ki_workqueue *queue, ki_work_item *item, int64_t ready_at, ki_work_after *after) {
     if (!item->is_waiting) {
@@ -87,7 +87,8 @@ static void put_in_order(ki_workqueue *queue, ki_work_item *item, const addition
     wait_until(queue, item, ki_time_after(now, add->delay_ns), after);
 }
 
-/* As in controller-runtime, a key is either queued or waits. Adding it again keeps the earliest time and the highest priority. */
+/* As in controller-runtime, a key is either queued or waits. Adding it again keeps the earliest time and the highest
+ * priority. */
 static void put_by_priority(ki_workqueue *queue, ki_work_item *item, const addition *add, int64_t now,
                             ki_work_after *after) {
     bool is_new = !item->is_dirty && !item->is_waiting;
@@ -145,7 +146,7 @@ static ki_status add_locked(ki_workqueue *queue, addition *add, uint32_t hash, i
     return KI_OK;
 }
 
-/* --- public functions ---------------------------------------------------------------------------------------------------------------- */
+/* --- public functions --------------------------------------------------------------------------------------------- */
 
 /* Adds a key that is ready at once. Takes the lock only to wake a thread that found the queue empty. */
 static ki_status add_to_inbox(ki_workqueue *queue, const addition *add, uint32_t hash) {

@@ -1,4 +1,5 @@
-/* delays.c: a work queue's work on the loop: makes due keys ready, sets the timer to the next time, calls the program's callbacks. */
+/* delays.c: a work queue's work on the loop: makes due keys ready, sets the timer to the next time, calls the program's
+ * callbacks. */
 #include "src/workqueue/parts.h"
 
 enum {

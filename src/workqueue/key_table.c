@@ -1,4 +1,5 @@
-/* key_table.c: linear hashing over segments of fixed size. A bucket b ≥ level holds items that bucket b - level held before its split. */
+/* key_table.c: linear hashing over segments of fixed size. A bucket b ≥ level holds items that bucket b - level held
+ * before its split. */
 #include "src/workqueue/key_table.h"
 
 #include "src/base/memory.h"
@@ -50,7 +51,7 @@ uint32_t ki_key_table_hash(const ki_key_table *table, const void *key, size_t si
     return (uint32_t)ki_hash(key, size, table->seed);
 }
 
-/* --- one bucket ------------------------------------------------------------------------------------------------------------------ */
+/* --- one bucket --------------------------------------------------------------------------------------------------- */
 
 static bool is_item(const ki_work_item *item, const void *key, size_t size) {
     return item->key_size == size && memcmp(item->key, key, size) == 0;
@@ -104,7 +105,7 @@ static void take_out(ki_key_bucket *bucket, const ki_work_item *item) {
     bucket->count--;
 }
 
-/* --- the table ------------------------------------------------------------------------------------------------------------------- */
+/* --- the table ---------------------------------------------------------------------------------------------------- */
 
 static ki_key_bucket *bucket_at(const ki_key_table *table, size_t index) {
     char *segment = table->segments[index / SEGMENT];

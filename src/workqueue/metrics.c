@@ -1,5 +1,5 @@
-/* metrics.c: a work queue's metrics. The names, labels and buckets are controller-runtime's (pkg/internal/metrics): those
- * of client-go with two more buckets, the controller and the depth of each priority. */
+/* metrics.c: a work queue's metrics. The names, labels and buckets are controller-runtime's (pkg/internal/metrics):
+ * those of client-go with two more buckets, the controller and the depth of each priority. */
 #include "src/workqueue/workqueue.h"
 
 #include "src/base/error.h"
@@ -55,7 +55,7 @@ static const ki_metric retries = { .name = "workqueue_retries",
                                    .help = "Keys added with a delay",
                                    .type = KI_METRIC_COUNTER };
 
-/* --- counting (caller holds the lock) -------------------------------------------------------------------------------- */
+/* --- counting (caller holds the lock) ----------------------------------------------------------------------------- */
 
 void ki_work_observe(ki_histogram *durations, int64_t duration_ns) {
     ki_histogram_observe(durations, &work_duration, duration_ns);
@@ -72,7 +72,7 @@ size_t *ki_work_depth_of(ki_workqueue *queue, int priority) {
     return &queue->depths[at].count;
 }
 
-/* --- samples --------------------------------------------------------------------------------------------------------- */
+/* --- samples ------------------------------------------------------------------------------------------------------ */
 
 /* All values, read under one lock. */
 typedef struct measured {

@@ -82,7 +82,8 @@ struct ki_workqueue {
     uint64_t adds, retries;
     ki_histogram queue_duration, work_duration;
     int64_t started_sum; /* sum of started_at of all keys being processed; wraps around */
-    /* With by_priority: `dirty_count` by priority. Priorities that once had a key stay; the last place has all that came too late for a place. */
+    /* With by_priority: `dirty_count` by priority. Priorities that once had a key stay; the last place has all that
+     * came too late for a place. */
     ki_work_depth depths[KI_WORK_PRIORITIES + 1];
     size_t depth_count;
 };
@@ -95,7 +96,8 @@ typedef struct ki_work_after {
     ki_work_item *freed; /* linked by `chain` */
 } ki_work_after;
 
-/* Returns the engine's time if the queue is measured; else 0, since the clock costs as much as the rest of the operation. */
+/* Returns the engine's time if the queue is measured; else 0, since the clock costs as much as the rest of the
+ * operation. */
 int64_t ki_work_now(const ki_workqueue *queue);
 /* Locks the queue and empties its inbox. */
 void ki_work_lock(ki_workqueue *queue, ki_work_after *after);
@@ -110,7 +112,8 @@ void ki_work_move_inbox(ki_workqueue *queue, ki_work_item *added, ki_work_after 
 void ki_work_request_wake(ki_workqueue *queue, ki_work_after *after);
 /* Returns the item of a key; NULL if there is none. */
 ki_work_item *ki_work_find(const ki_workqueue *queue, const void *key);
-/* Records that a worker has an item, or has returned the item. ki_work_find then finds the item by the address of its key. */
+/* Records that a worker has an item, or has returned the item. ki_work_find then finds the item by the address of its
+ * key. */
 void ki_work_note_taken(ki_workqueue *queue, ki_work_item *item);
 void ki_work_note_done(ki_workqueue *queue, const ki_work_item *item);
 /* Marks an item dirty; does nothing if it is dirty. The item becomes ready at once unless it is being processed. The

@@ -62,7 +62,8 @@ static ki_status wait_for_key(ki_workqueue *queue, int64_t deadline, ki_work_aft
         if (has_to_wait(queue))
             in_time = ki_cond_wait_until(&queue->ready_cond, &queue->lock, deadline);
         queue->sleeping--;
-        /* A thread that leaves counts as woken, also after its deadline: at worst a thread is signalled without need. */
+        /* A thread that leaves counts as woken, also after its deadline: at worst a thread is signalled without
+         * need. */
         if (queue->woken > 0)
             queue->woken--;
         ki_work_move_inbox(queue, ki_inbox_take(&queue->inbox), after);

@@ -39,7 +39,8 @@ void ki_work_request_wake(ki_workqueue *queue, ki_work_after *after) {
         ki_work_move_inbox(queue, ki_inbox_take(&queue->inbox), after);
 }
 
-/* Returns true if a sleeping thread must be woken. One at a time: a woken thread takes a key and wakes the next if more keys are ready. */
+/* Returns true if a sleeping thread must be woken. One at a time: a woken thread takes a key and wakes the next if more
+ * keys are ready. */
 static bool must_wake(const ki_workqueue *queue) {
     return queue->sleeping > 0 && queue->woken == 0 && queue->ready_count > (queue->is_spinning ? 1 : 0);
 }
@@ -70,7 +71,7 @@ int64_t ki_work_deadline(int64_t timeout_ms) {
     return ki_time_after_ms(ki_monotonic_now(), timeout_ms);
 }
 
-/* --- lists ----------------------------------------------------------------------------------------------------------------------- */
+/* --- lists -------------------------------------------------------------------------------------------------------- */
 
 void ki_work_list_append(ki_work_list *list, ki_work_item *item) {
     item->next = NULL;
@@ -95,7 +96,7 @@ void ki_work_list_remove(ki_work_list *list, ki_work_item *item) {
     list->count--;
 }
 
-/* --- ready keys ------------------------------------------------------------------------------------------------------------------ */
+/* --- ready keys --------------------------------------------------------------------------------------------------- */
 
 static void set_ready_count(ki_workqueue *queue, size_t count) {
     atomic_store_explicit(&queue->ready_count, count, memory_order_relaxed);
@@ -152,7 +153,7 @@ void ki_work_mark_dirty(ki_workqueue *queue, ki_work_item *item, int64_t now, ki
         ki_work_push_ready(queue, item, after);
 }
 
-/* --- items ----------------------------------------------------------------------------------------------------------------------- */
+/* --- items -------------------------------------------------------------------------------------------------------- */
 
 static size_t taken_place(const void *key) {
     return (uintptr_t)key / sizeof(ki_work_item) % KI_WORK_TAKEN;
@@ -195,7 +196,7 @@ void ki_work_trim(ki_workqueue *queue) {
         ki_item_heap_trim(&queue->ready_heap, queue->dirty_count + waiting);
 }
 
-/* --- drained ----------------------------------------------------------------------------------------------------------------------- */
+/* --- drained ------------------------------------------------------------------------------------------------------ */
 
 bool ki_work_is_drained(const ki_workqueue *queue) {
     return queue->is_shut_down && queue->processing.count == 0 && queue->dirty_count == 0;

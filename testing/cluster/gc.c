@@ -391,7 +391,8 @@ static ki_status handle_change(kt_cluster *cluster, kt_storage *storage, kt_even
     return status;
 }
 
-/* Processes every change since the last call. Returns KI_OK at once if the collector is off. Errors: KI_ERR_NO_MEMORY; the caller calls it again. */
+/* Processes every change since the last call. Returns KI_OK at once if the collector is off. Errors: KI_ERR_NO_MEMORY;
+ * the caller calls it again. */
 static ki_status collect(kt_cluster *cluster, int64_t now_ms) {
     if (!cluster->options.collects_garbage)
         return KI_OK;

@@ -12,7 +12,8 @@ enum {
 
 typedef enum kt_fault_kind {
     KT_FAULT_STATUS, /* code=503 [reason= message= retry-after=]: an error response */
-    KT_FAULT_ERROR_EVENT, /* code=410 [reason= message=] event=N: an ERROR event in place of the watch's N-th event, then its end */
+    /* code=410 [reason= message=] event=N: an ERROR event in place of the watch's N-th event, then its end */
+    KT_FAULT_ERROR_EVENT,
     KT_FAULT_TOO_LARGE,   /* shape=new|old [as=event event=N]: the error "resource version too large" */
     KT_FAULT_GARBAGE,     /* which=N: 200 with an invalid body */
     KT_FAULT_CLOSE,       /* closes the connection without a response */

@@ -1,5 +1,6 @@
 /* load.h: a workload that changes a cluster: deployments whose pods are created, scheduled, made ready, updated and
- * replaced on nodes, with Services and their EndpointSlices, all from a seed. Time is an argument. One thread at a time, the cluster's. */
+ * replaced on nodes, with Services and their EndpointSlices, all from a seed. Time is an argument. One thread at a
+ * time, the cluster's. */
 #ifndef KT_LOAD_LOAD_H
 #define KT_LOAD_LOAD_H
 

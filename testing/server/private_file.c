@@ -48,7 +48,8 @@ static int own_descriptor(const struct stat *file) {
 }
 
 /* Returns a descriptor to write to if `path` is no place for a file: a device, a pipe, or a link to an own descriptor,
- * such as /dev/stdout. Another user's link is none. -1: it is a place for a file; -2: errno says why it cannot be opened. */
+ * such as /dev/stdout. Another user's link is none. -1: it is a place for a file; -2: errno says why it cannot be
+ * opened. */
 static int open_stream(const char *path) {
     struct stat is, target;
     if (lstat(path, &is) || S_ISREG(is.st_mode))

@@ -1,4 +1,5 @@
-/* Mistakes in a kubeconfig and what it names, as somebody sees them who calls the command: one line with file, field and remedy. */
+/* Mistakes in a kubeconfig and what it names, as somebody sees them who calls the command: one line with file, field
+ * and remedy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -34,7 +34,8 @@ static int tear_down(void **state) {
     return system(line); /* NOLINT(cert-env33-c): our own directory */
 }
 
-/* What the shell prints for the script, with the completions' directory as its first argument; NULL where there is no such shell. */
+/* What the shell prints for the script, with the completions' directory as its first argument; NULL where there is no
+ * such shell. */
 static const char *shell(const char *name, const char *script) {
     char path[64];
     snprintf(path, sizeof path, "/usr/bin/%s", name);
@@ -98,7 +99,8 @@ static void zsh_understands_it(void **state) {
     command_ends(0);
 }
 
-/* What a shell is offered for a line, whose words have blanks between them: the candidates without their descriptions, with commas between them. */
+/* What a shell is offered for a line, whose words have blanks between them: the candidates without their descriptions,
+ * with commas between them. */
 static const char *offered(const char *typed) {
     static char text[4096];
     char words[512];

@@ -27,7 +27,8 @@ static void put(const char *name, const char *value, size_t size) {
     free(json);
 }
 
-/* Does it end within reason? One that has ended and was not reaped has ended, too: a machine's first process may reap nobody. */
+/* Does it end within reason? One that has ended and was not reaped has ended, too: a machine's first process may reap
+ * nobody. */
 static bool is_gone(pid_t pid) {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0)

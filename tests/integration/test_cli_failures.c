@@ -1,4 +1,5 @@
-/* test_cli_failures.c: what get does about a list that will not come: it ends at once, in kubectl's words, unless it was told to wait. */
+/* test_cli_failures.c: what get does about a list that will not come: it ends at once, in kubectl's words, unless it
+ * was told to wait. */
 #include "tests/support/command.h"
 #include "tests/support/raw_server.h"
 

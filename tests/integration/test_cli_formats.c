@@ -266,7 +266,8 @@ static void a_custom_resources_table_is_its_definitions(void **state) {
     expect_lines((const char *const[]){ "a     3     m", NULL });
 }
 
-/* What is printed is more than a pipe holds, in large pieces and in small ones; its reader goes after the first line. */
+/* What is printed is more than a pipe holds, in large pieces and in small ones; its reader goes after the first
+ * line. */
 static void a_reader_that_goes_away_ends_every_format_quietly(void **state) {
     (void)state;
     static const char *const formats[] = { "yaml", "json", "jsonpath={range .items[*]}{.data.a}{\"\\n\"}{end}",

@@ -35,7 +35,7 @@ static void a_name_that_yaml_takes_for_a_merge_is_quoted(void **state) {
     command_ends(0);
 }
 
-/* --- a change of very many members -------------------------------------------------------------------------------------------- */
+/* --- a change of very many members -------------------------------------------------------------------------------- */
 
 enum {
     MEMBERS = 100000,

@@ -182,7 +182,8 @@ static void wait_until_it_sleeps(void) {
     }
 }
 
-/* As many as it takes at once, who say nothing and go: then it listens again, though nothing else happens in the cluster. */
+/* As many as it takes at once, who say nothing and go: then it listens again, though nothing else happens in the
+ * cluster. */
 static void a_crowd_that_has_gone_keeps_nobody_out(void **state) {
     (void)state;
     enum {

@@ -1,5 +1,5 @@
-/* test_client.c: a client against the embedded server, over real sockets: every verb, waiting on any thread, with an engine that nobody drives,
- * one that is started meanwhile, and a factory's. */
+/* test_client.c: a client against the embedded server, over real sockets: every verb, waiting on any thread, with an
+ * engine that nobody drives, one that is started meanwhile, and a factory's. */
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
@@ -171,7 +171,7 @@ static void any_path_can_be_asked_for(void **state) {
     ki_client_free(client);
 }
 
-/* --- threads ------------------------------------------------------------------------------------------------------------------- */
+/* --- threads ------------------------------------------------------------------------------------------------------ */
 
 typedef struct asker {
     ki_client *client;
@@ -242,7 +242,7 @@ static void waiting_inside_a_callback_would_deadlock(void **state) {
     ki_client_free(client);
 }
 
-/* --- a factory's client ---------------------------------------------------------------------------------------------------------- */
+/* --- a factory's client ------------------------------------------------------------------------------------------- */
 
 static _Atomic int added;
 

@@ -1,4 +1,5 @@
-/* test_client_messages.c: the command's words that only the server knows: custom resources by each of their names, categories, and what is nobody's. */
+/* test_client_messages.c: the command's words that only the server knows: custom resources by each of their names,
+ * categories, and what is nobody's. */
 #include <kinformer-testing/access.h>
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
@@ -152,7 +153,8 @@ static void a_server_that_does_not_respond_yet_is_asked_again(void **state) {
     assert_int_equal(ki_process_wait(&program), 0);
     ki_testing_server_clear_faults(server);
 
-    /* One that is not there is told as that, and asked again, for as long as was said: how often that is, the machine decides. */
+    /* One that is not there is told as that, and asked again, for as long as was said: how often that is, the machine
+     * decides. */
     const char *const patient[] = { KI_TEST_PROGRAM, "get", "foos", "--wait", "--server", "http://127.0.0.1:1", NULL };
     ki_process_free(&program);
     assert_true(ki_process_start(&program, patient, environment, true));

@@ -1,4 +1,5 @@
-/* test_connecting.c: who the transport says we are, by which way, and what it does when that changes: over real sockets and TLS. */
+/* test_connecting.c: who the transport says we are, by which way, and what it does when that changes: over real sockets
+ * and TLS. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,7 @@
 
 #define TLS_FILE(name) KI_TEST_DATA_DIR "/tls/" name
 
-/* --- a server that sends scripted responses --------------------------------------------------------------------------------- */
+/* --- a server that sends scripted responses ----------------------------------------------------------------------- */
 
 typedef struct tls_server {
     struct MHD_Daemon *daemon;
@@ -75,8 +76,9 @@ static enum MHD_Result respond(void *user, struct MHD_Connection *connection, co
     return result;
 }
 
-/* Verifies the client's certificate. On failure the daemon closes the connection without an alert, so this sends the alert, and waits until the
- * client has closed: a connection that is closed with an unread request in it is reset, and the alert lost. */
+/* Verifies the client's certificate. On failure the daemon closes the connection without an alert, so this sends the
+ * alert, and waits until the client has closed: a connection that is closed with an unread request in it is reset, and
+ * the alert lost. */
 static int verify_client(gnutls_session_t session) {
     unsigned problems = 0;
     if (gnutls_certificate_verify_peers2(session, &problems) == GNUTLS_E_SUCCESS && problems == 0)
@@ -120,7 +122,7 @@ static void stop(tls_server *server) {
     free(server->client_ca);
 }
 
-/* --- the client ------------------------------------------------------------------------------------------------------------- */
+/* --- the client --------------------------------------------------------------------------------------------------- */
 
 typedef struct client {
     ki_engine *engine;
@@ -223,7 +225,7 @@ static void must_say(const outcome *one, const char *line) {
         fail_msg("%d %s\nwithout %s: %s", one->status, one->end.message, line, one->body);
 }
 
-/* --- who we are ------------------------------------------------------------------------------------------------------------- */
+/* --- who we are --------------------------------------------------------------------------------------------------- */
 
 static void whom_to_act_as_is_said_with_every_request(void **state) {
     (void)state;
@@ -379,7 +381,7 @@ static void a_plugin_that_fails_is_what_the_request_ends_with(void **state) {
     close_client(&self); /* with one that waits */
 }
 
-/* --- certificates ----------------------------------------------------------------------------------------------------------- */
+/* --- certificates ------------------------------------------------------------------------------------------------- */
 
 static void another_name_is_verified_where_it_is_asked_for(void **state) {
     (void)state;
@@ -454,7 +456,8 @@ static void a_key_of_no_use_is_reported_in_words_and_no_password_is_asked_for(vo
     stop(&server);
 }
 
-/* The authority's file is another one: after a failed handshake it is looked at, and its connections, if any, are not used on. */
+/* The authority's file is another one: after a failed handshake it is looked at, and its connections, if any, are not
+ * used on. */
 static void a_new_authority_is_found_after_a_failed_handshake(void **state) {
     (void)state;
     tls_server server = { 0 };
@@ -477,7 +480,8 @@ static void a_new_authority_is_found_after_a_failed_handshake(void **state) {
     stop(&server);
 }
 
-/* With TLS 1.3 the server refuses the certificate after the handshake is complete for the client (RFC 8446 §2, figure 1). */
+/* With TLS 1.3 the server refuses the certificate after the handshake is complete for the client (RFC 8446 §2, figure
+ * 1). */
 static void a_new_certificate_is_found_after_the_server_refused_the_old_one(void **state) {
     (void)state;
     tls_server server = { .client_ca = fixture_read(TLS_FILE("ca.pem"), NULL) };
@@ -559,7 +563,7 @@ static void a_request_that_hangs_does_not_hold_up_the_next_one(void **state) {
     stop(&server);
 }
 
-/* --- proxies ---------------------------------------------------------------------------------------------------------------- */
+/* --- proxies ------------------------------------------------------------------------------------------------------ */
 
 static void a_proxy_gets_its_own_credentials_and_not_the_servers(void **state) {
     (void)state;
@@ -675,8 +679,9 @@ static int make_folder(void **state) {
     return folder_open(state);
 }
 
-/* What a refused stream carried was not looked at: it may be sent again. libcurl alone does so five times more, each on a new connection and at once;
- * the rest is for the caller's backoff. After another code the server may have carried the request out. */
+/* What a refused stream carried was not looked at: it may be sent again. libcurl alone does so five times more, each on
+ * a new connection and at once; the rest is for the caller's backoff. After another code the server may have carried
+ * the request out. */
 static void a_stream_that_was_reset_is_sent_again_only_where_it_was_rejected_and_a_write_never(void **state) {
     (void)state;
     static const struct {

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* --- the client ------------------------------------------------------------------------------------------------------------- */
+/* --- the client --------------------------------------------------------------------------------------------------- */
 
 typedef struct client {
     ki_engine *engine;
@@ -147,7 +147,7 @@ static void exchange_once(const raw_response *response, const ki_request *reques
     raw_server_stop(server);
 }
 
-/* --- responses -------------------------------------------------------------------------------------------------------------- */
+/* --- responses ---------------------------------------------------------------------------------------------------- */
 
 #define OK_HEAD "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 #define CLOSED "closed the connection"
@@ -446,7 +446,7 @@ static void a_refused_connection_says_where_and_why(void **state) {
     close_client(&self);
 }
 
-/* --- cancelling, timeouts --------------------------------------------------------------------------------------------------- */
+/* --- cancelling, timeouts ----------------------------------------------------------------------------------------- */
 
 static void an_endless_response_can_be_cancelled_anywhere(void **state) {
     (void)state;
@@ -573,7 +573,7 @@ static void a_callback_may_cancel_another_exchange_too(void **state) {
     raw_server_stop(&servers[0]);
 }
 
-/* --- TLS -------------------------------------------------------------------------------------------------------------------- */
+/* --- TLS ---------------------------------------------------------------------------------------------------------- */
 
 #define TLS_FILE(name) KI_TEST_DATA_DIR "/tls/" name
 
@@ -691,7 +691,7 @@ static void a_server_without_tls_is_no_https_server(void **state) {
     assert_null(strstr(server.last_request, "secret-token"));
 }
 
-/* --- memory, threads -------------------------------------------------------------------------------------------------------- */
+/* --- memory, threads ---------------------------------------------------------------------------------------------- */
 
 static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
     (void)state;

@@ -1,4 +1,5 @@
-/* test_examples_controllers.c: the controllers of examples/, run as a user would, against an embedded server that the test changes. */
+/* test_examples_controllers.c: the controllers of examples/, run as a user would, against an embedded server that the
+ * test changes. */
 #include "tests/support/folder.h"
 #include "tests/support/process.h"
 
@@ -219,7 +220,8 @@ static int count_of(uint64_t id) {
 
 /* ---- what holds ---- */
 
-/* All objects of a resource as the server has them now: the test's own caches may be behind what the test has just changed. */
+/* All objects of a resource as the server has them now: the test's own caches may be behind what the test has just
+ * changed. */
 typedef struct objects {
     const ki_informer *informer;
     ki_object *items[OBJECTS_MAX];

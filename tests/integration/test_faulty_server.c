@@ -1,5 +1,5 @@
-/* test_faulty_server.c: an informer with threads over real sockets, against the embedded server and those of its faults that a whole informer has
- * to meet: whatever the server does wrong, the copy ends equal to what the server has. */
+/* test_faulty_server.c: an informer with threads over real sockets, against the embedded server and those of its faults
+ * that a whole informer has to meet: whatever the server does wrong, the copy ends equal to what the server has. */
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
@@ -88,8 +88,8 @@ static bool is_in_copy(const char *key, size_t key_size, const char *json, size_
     return true;
 }
 
-/* Once the copy has the very last object, it equals what the server has. The first of two may come with a list, which is taken key by key; the
- * second comes after all of that. */
+/* Once the copy has the very last object, it equals what the server has. The first of two may come with a list, which
+ * is taken key by key; the second comes after all of that. */
 static void assert_equal_in_the_end(int round) {
     ki_error err = KI_ERROR_INIT;
     char last[2][40], key[60];

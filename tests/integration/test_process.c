@@ -1,5 +1,6 @@
-/* test_process.c: what a program does to a process that uses the library: forks, closes descriptors, ignores SIGCHLD, sends SIGTERM twice, unloads the
- * library. Over TLS, so that a child that said anything on its parent's connection would break it. */
+/* test_process.c: what a program does to a process that uses the library: forks, closes descriptors, ignores SIGCHLD,
+ * sends SIGTERM twice, unloads the library. Over TLS, so that a child that said anything on its parent's connection
+ * would break it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

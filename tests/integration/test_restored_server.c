@@ -1,6 +1,6 @@
-/* test_restored_server.c: a server goes back to an older state, as from a backup, under an informer with all defaults, over real sockets: what the
- * restore undid is undone in the copy, with no audit. The engine is stepped; its clock is the machine's, put forward where the informer would
- * only wait for silence. */
+/* test_restored_server.c: a server goes back to an older state, as from a backup, under an informer with all defaults,
+ * over real sockets: what the restore undid is undone in the copy, with no audit. The engine is stepped; its clock is
+ * the machine's, put forward where the informer would only wait for silence. */
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
@@ -29,7 +29,7 @@ static int64_t put_forward; /* ns */
 static int watches;         /* times that it has begun to watch */
 static char notes[400];
 
-/* --- the clock and the loop ------------------------------------------------------------------------------------------------------ */
+/* --- the clock and the loop --------------------------------------------------------------------------------------- */
 
 static int64_t machine_now(void) {
     struct timespec now;
@@ -60,7 +60,7 @@ static void run_until(bool (*is_so)(const void *user), const void *user, const c
     }
 }
 
-/* --- its notes --------------------------------------------------------------------------------------------------------------- */
+/* --- its notes ---------------------------------------------------------------------------------------------------- */
 
 static void add_note(const char *sign, const ki_event *e) {
     size_t used = strlen(notes);
@@ -89,7 +89,7 @@ static void on_state(ki_informer *informer, const ki_health *health, void *user)
     watches += health->state == KI_STATE_WATCHING;
 }
 
-/* --- conditions ------------------------------------------------------------------------------------------------------------------ */
+/* --- conditions --------------------------------------------------------------------------------------------------- */
 
 static bool has_watched(const void *user) {
     const int *times = user;
@@ -140,7 +140,7 @@ static unsigned long relists(void) {
     return sum;
 }
 
-/* --- the stage ------------------------------------------------------------------------------------------------------------------- */
+/* --- the stage ---------------------------------------------------------------------------------------------------- */
 
 static void put(const char *name) {
     char json[200];
@@ -187,7 +187,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* --- plays ----------------------------------------------------------------------------------------------------------------------- */
+/* --- plays -------------------------------------------------------------------------------------------------------- */
 
 static void the_cache_follows_a_restored_server(void **state) {
     (void)state;

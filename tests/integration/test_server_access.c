@@ -1,5 +1,5 @@
-/* test_server_access.c: the embedded server over TLS: its certificates, clients' certificates, tokens, and all of them renewed while it
- * runs. The client is libcurl. */
+/* test_server_access.c: the embedded server over TLS: its certificates, clients' certificates, tokens, and all of them
+ * renewed while it runs. The client is libcurl. */
 #include <kinformer-testing/access.h>
 
 #include <curl/curl.h>

@@ -1,4 +1,5 @@
-/* test_slow_watches.c: watches that do not read cost the embedded server little, however large the objects are that change. */
+/* test_slow_watches.c: watches that do not read cost the embedded server little, however large the objects are that
+ * change. */
 #include <kinformer-testing/server.h>
 
 #include "src/base/error.h"

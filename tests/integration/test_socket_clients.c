@@ -1,5 +1,6 @@
-/* test_socket_clients.c: what many informers, and slow handlers, may not do to one another or to the server: a stuck handler delays neither the copy
- * nor other handlers, a server that restarts is not stormed with lists, and an informer that is stopped in the middle of a list leaves nothing. */
+/* test_socket_clients.c: what many informers, and slow handlers, may not do to one another or to the server: a stuck
+ * handler delays neither the copy nor other handlers, a server that restarts is not stormed with lists, and an informer
+ * that is stopped in the middle of a list leaves nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

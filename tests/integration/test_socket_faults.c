@@ -1,6 +1,7 @@
-/* test_socket_faults.c: informers with threads, real sockets, and a proxy between them and the embedded server that does what a
- * network does. After each fault the server goes on; then the informer's copy, and what its handler was told, must add up to what the
- * server has, and few requests must have been made. Each test begins anew: waits after failures grow within an informer. */
+/* test_socket_faults.c: informers with threads, real sockets, and a proxy between them and the embedded server that
+ * does what a network does. After each fault the server goes on; then the informer's copy, and what its handler was
+ * told, must add up to what the server has, and few requests must have been made. Each test begins anew: waits after
+ * failures grow within an informer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

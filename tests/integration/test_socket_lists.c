@@ -1,6 +1,7 @@
-/* test_socket_lists.c: lists over real sockets when something happens in the middle of them: pages that are empty, a continue token that has
- * expired, changes between page and page and between list and watch, a server that was restored from a backup. What the handler is told
- * is one state of the server and what follows from it, and which requests were made is known to the last. */
+/* test_socket_lists.c: lists over real sockets when something happens in the middle of them: pages that are empty, a
+ * continue token that has expired, changes between page and page and between list and watch, a server that was restored
+ * from a backup. What the handler is told is one state of the server and what follows from it, and which requests were
+ * made is known to the last. */
 #include <kinformer-testing/faults.h>
 
 #include <setjmp.h>
@@ -37,8 +38,8 @@ static void fill(void) {
     world_read_expected();
 }
 
-/* As a word: S a streaming list, W a watch, C a page that goes on, L a list in pages, F one without a limit; behind it the version that
- * was asked for: 0, = for another one, nothing for none. */
+/* As a word: S a streaming list, W a watch, C a page that goes on, L a list in pages, F one without a limit; behind it
+ * the version that was asked for: 0, = for another one, nothing for none. */
 static void word_of(const char *target, char *ret_word) {
     const char *version = strstr(target, "resourceVersion=");
     bool is_watch = strstr(target, "watch=true") != NULL;

@@ -1,5 +1,6 @@
-/* test_socket_time.c: what an informer notices by the time that passes: a watch on which nothing comes any more, a streaming list whose end
- * does not come, an event that the server has lost. Over real sockets with threads; only the informer's own clock leaps. */
+/* test_socket_time.c: what an informer notices by the time that passes: a watch on which nothing comes any more, a
+ * streaming list whose end does not come, an event that the server has lost. Over real sockets with threads; only the
+ * informer's own clock leaps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +39,8 @@ static int64_t staleness_ms(const world *self) {
 
 /* ---- a watch that is silent ---- */
 
-/* The server acknowledges on the TCP level and sends nothing: only a timeout ends the connection. One is silent before its first byte, one in the middle. */
+/* The server acknowledges on the TCP level and sends nothing: only a timeout ends the connection. One is silent before
+ * its first byte, one in the middle. */
 static void a_silent_watch_is_cut_and_continues_where_it_was_with_no_list(void **state) {
     (void)state;
     const world_plan plan = { .has_own_time = true };

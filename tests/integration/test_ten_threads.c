@@ -1,5 +1,6 @@
-/* test_ten_threads.c: ten threads call every function of an informer that any thread may call, while its objects change, its connection is cut
- * and, in the second test, its factory stops. TSan and ASan judge memory; the threads check what each call returns. */
+/* test_ten_threads.c: ten threads call every function of an informer that any thread may call, while its objects
+ * change, its connection is cut and, in the second test, its factory stops. TSan and ASan judge memory; the threads
+ * check what each call returns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,11 +1,12 @@
-/* client_script.c: requests of a ki_client from standard input, one a line, responses as lines of JSON. For tests of other programs' view of
- * what a client does.
+/* client_script.c: requests of a ki_client from standard input, one a line, responses as lines of JSON. For tests of
+ * other programs' view of what a client does.
  *
  *     client_script KUBECONFIG
  *     VERB<tab>RESOURCE<tab>NAMESPACE<tab>NAME<tab>SUBRESOURCE<tab>OPTIONS<tab>BODY
  *
- * RESOURCE is any word that discovery knows; OPTIONS are NAME=VALUE with blanks between; what is empty is not said. The verb `resources` prints
- * what the server has, one "WORD PLURAL.VERSION.GROUP KIND SCOPE" for each word of RESOURCE, which is a list with blanks between. */
+ * RESOURCE is any word that discovery knows; OPTIONS are NAME=VALUE with blanks between; what is empty is not said. The
+ * verb `resources` prints what the server has, one "WORD PLURAL.VERSION.GROUP KIND SCOPE" for each word of RESOURCE,
+ * which is a list with blanks between. */
 #include <kinformer/kinformer.h>
 
 #include <stdio.h>

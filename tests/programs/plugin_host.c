@@ -1,5 +1,6 @@
-/* plugin_host.c: a program that has a yyjson of its own and knows libkinformer only as a plugin: it loads the library, lists pods, unloads the library, and
- * does so again; then it forks. usage: plugin_host LIBRARY URL. Prints the number of pods of each round, and "done". */
+/* plugin_host.c: a program that has a yyjson of its own and knows libkinformer only as a plugin: it loads the library,
+ * lists pods, unloads the library, and does so again; then it forks. usage: plugin_host LIBRARY URL. Prints the number
+ * of pods of each round, and "done". */
 #include <kinformer/kinformer.h>
 
 #include <dlfcn.h>
@@ -17,7 +18,8 @@ enum {
 
 static void *plugin;
 
-/* The host's own, which the plugin gets too: the program exports its symbols, and they come first. It calls the one of the plugin's dependencies. */
+/* The host's own, which the plugin gets too: the program exports its symbols, and they come first. It calls the one of
+ * the plugin's dependencies. */
 yyjson_doc *yyjson_read_opts(char *text, size_t size, yyjson_read_flag flags, const yyjson_alc *allocator,
                              yyjson_read_err *err) {
     yyjson_doc *(*next)(char *, size_t, yyjson_read_flag, const yyjson_alc *, yyjson_read_err *);

@@ -1,5 +1,5 @@
-/* show_config.c: what a ki_config makes of kubectl's connection flags and of the environment, as a line of JSON: {"server": …} or
- * {"error": …}. Secrets are printed as hashes (FNV-1a). For tests: it looks into the library. */
+/* show_config.c: what a ki_config makes of kubectl's connection flags and of the environment, as a line of JSON:
+ * {"server": …} or {"error": …}. Secrets are printed as hashes (FNV-1a). For tests: it looks into the library. */
 #include "src/auth/config.h"
 #include "src/base/buffer.h"
 #include "src/base/memory.h"

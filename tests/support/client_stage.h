@@ -39,7 +39,8 @@ typedef struct client_stage {
 
 /* Opens a stage whose only response is 200 with "{}". `more` has options besides engine and transport, or is NULL. */
 void client_stage_open(client_stage *self, const ki_client_options *more);
-/* Opens a stage with an allocator and the script in `self`, which is zero otherwise. client_stage_close follows in any case. */
+/* Opens a stage with an allocator and the script in `self`, which is zero otherwise. client_stage_close follows in any
+ * case. */
 ki_status client_stage_try(client_stage *self, const ki_allocator *allocator, const ki_client_options *more);
 void client_stage_close(client_stage *self);
 

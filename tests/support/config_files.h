@@ -8,10 +8,11 @@
 /* What passes for PEM until a connection is made. */
 #define PEM(name) "-----BEGIN " name "-----\nAAAA\n-----END " name "-----\n"
 
-/* cmocka's setup; folder_close is the teardown. Writes pki/ca.pem, pki/cert.pem, pki/key.pem and token (" file-token\n"),
- * makes the folder HOME, and removes the variables that name a kubeconfig or a cluster. */
+/* cmocka's setup; folder_close is the teardown. Writes pki/ca.pem, pki/cert.pem, pki/key.pem and token ("
+ * file-token\n"), makes the folder HOME, and removes the variables that name a kubeconfig or a cluster. */
 int config_files_open(void **state);
-/* Writes a whole kubeconfig around one cluster and one user, as the file "config". Returns its path, as folder_file does. */
+/* Writes a whole kubeconfig around one cluster and one user, as the file "config". Returns its path, as folder_file
+ * does. */
 const char *config_files_write(const char *cluster, const char *user);
 /* Reads a configuration. Fails the test on an error. */
 ki_config *config_files_read(const ki_config_options *options);

@@ -14,7 +14,7 @@
 
 static const int64_t start_ms = 1750000000000;
 
-/* --- opening and closing ---------------------------------------------------------------------------------------------------------- */
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
 
 static int64_t clock_now(void *user) {
     return ((test_engine *)user)->now;
@@ -97,7 +97,7 @@ void stage_advance(controller_stage *s, int64_t ms) {
     assert_true(test_engine_advance(&s->engine, ms));
 }
 
-/* --- the cluster --------------------------------------------------------------------------------------------------------------------- */
+/* --- the cluster -------------------------------------------------------------------------------------------------- */
 
 typedef struct change {
     controller_stage *stage;
@@ -143,7 +143,7 @@ void stage_delete(controller_stage *s, const ki_resource *resource, const char *
     assert_int_equal(self.status, KI_OK);
 }
 
-/* --- the reconcile function ------------------------------------------------------------------------------------------------------- */
+/* --- the reconcile function --------------------------------------------------------------------------------------- */
 
 void stage_note(controller_stage *s, const char *word) {
     size_t used = strlen(s->notes);
@@ -262,7 +262,7 @@ double stage_metric(controller_stage *s, const char *name) {
     return value;
 }
 
-/* --- the stage of the test that runs ---------------------------------------------------------------------------------- */
+/* --- the stage of the test that runs ------------------------------------------------------------------------------ */
 
 controller_stage stage;
 

@@ -15,7 +15,7 @@
 #define SUSPENDED_MS 20000
 #define RETRY_AFTER_MS 30000
 
-/* --- the server ------------------------------------------------------------------------------------------------------------------- */
+/* --- the server --------------------------------------------------------------------------------------------------- */
 
 static void note(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -99,7 +99,7 @@ static void abandoned(kt_memory_call *call, void *user) {
         self->open = NULL;
 }
 
-/* --- candidates --------------------------------------------------------------------------------------------------------------------- */
+/* --- candidates --------------------------------------------------------------------------------------------------- */
 
 static void on_started(ki_elector *elector, void *user) {
     candidate *self = user;
@@ -188,7 +188,7 @@ ki_status candidate_compete(candidate *self, const ki_elector_options *more) {
     return status;
 }
 
-/* --- time ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- time --------------------------------------------------------------------------------------------------------- */
 
 static int64_t settle_all(election *self) {
     int64_t wait = INT64_MAX;
@@ -216,7 +216,7 @@ void election_advance(election *self, int64_t ms) {
     }
 }
 
-/* --- the Lease -------------------------------------------------------------------------------------------------------------------------- */
+/* --- the Lease ---------------------------------------------------------------------------------------------------- */
 
 void election_put(election *self, const char *spec) {
     char body[ELECTION_TEXT];
@@ -239,7 +239,7 @@ bool election_has(election *self, const char *part) {
     return rest_has(&self->server, part);
 }
 
-/* --- expectations ------------------------------------------------------------------------------------------------------------------------ */
+/* --- expectations ------------------------------------------------------------------------------------------------- */
 
 void candidate_expect_requests(candidate *self, const char *requests) {
     assert_string_equal(self->requests, requests);

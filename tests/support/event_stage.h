@@ -1,5 +1,5 @@
-/* event_stage.h: a factory with an event recorder, over the embedded server or scripted responses, and a clock that only the test moves. One
- * thread. Anything of its own that fails ends the test.
+/* event_stage.h: a factory with an event recorder, over the embedded server or scripted responses, and a clock that
+ * only the test moves. One thread. Anything of its own that fails ends the test.
  *
  *     event_stage stage;
  *     event_stage_open(&stage, &KI_EVENT_RECORDER_OPTIONS(.component = "robot"));

@@ -43,12 +43,13 @@ void fake_note(fake_list_watch *fake, const char *text); /* adds to `trace` */
  *     late MS                         what is read from now on arrived so long before
  *     part LINE                       LINE's event or bookmark, while more bytes wait to be decoded
  *     add|mod|del KEY RV [UID]        an event
- *     bad KEY|- [RV]                  an unreadable object of a list or watch; `bad-del`: a deletion; `foreign`: of another kind;
- *                                     `bad-bookmark`: a bookmark
+ *     bad KEY|- [RV]                  an unreadable object of a list or watch; `bad-del`: a deletion;
+ *                                     `foreign`: of another kind; `bad-bookmark`: a bookmark
  *     bookmark RV, initial-end RV|-   bookmarks
  *     close                           the watch ends cleanly
- *     fail WHAT                       the list or watch fails; `error WHAT`: by an ERROR event. WHAT is an HTTP status (410 is "expired"), or
- *                                     connect, cut, timeout, toolarge, nomemory, "429+5000" with Retry-After in ms */
+ *     fail WHAT                       the list or watch fails; `error WHAT`: by an ERROR event. WHAT is an HTTP
+ *                                     status (410 is "expired"), or connect, cut, timeout, toolarge, nomemory,
+ *                                     "429+5000" with Retry-After in ms */
 bool fake_play(fake_list_watch *fake, const char *line);
 /* Returns an object of the scripts: a ConfigMap with the uid "KEY-uid" unless `uid` is given. Ownership: a
  * reference. */

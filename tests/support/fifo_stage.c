@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the queue --------------------------------------------------------------------------------------------------------------- */
+/* --- the queue ---------------------------------------------------------------------------------------------------- */
 
 static fifo_objects objects_of(const char *text) {
     fifo_objects list = { .count = 0 };
@@ -88,7 +88,7 @@ void fifo_close(fifo_stage *f) {
     objects_free(&f->known);
 }
 
-/* --- changes ----------------------------------------------------------------------------------------------------------------- */
+/* --- changes ------------------------------------------------------------------------------------------------------ */
 
 static ki_status replace(const fifo_stage *f, const fifo_objects *list, const char *version, ki_error *err) {
     ki_object **good = ki_alloc_array(f->allocator, FIFO_OBJECTS, sizeof(ki_object *));
@@ -165,7 +165,7 @@ void fifo_play_scarce(fifo_stage *f, const char *script) {
     play(f, script, true);
 }
 
-/* --- what comes out ---------------------------------------------------------------------------------------------------------- */
+/* --- what comes out ----------------------------------------------------------------------------------------------- */
 
 static void note_key(const ki_deltas *deltas, char *at) {
     static const char *const names[] = { "Added", "Updated", "Deleted", "Replaced", "Sync" };

@@ -1,9 +1,9 @@
-/* fifo_stage.h: one of the cache's two queues, with changes as scripts and what the queue hands out as text. An unexpected
- * failure fails the test.
+/* fifo_stage.h: one of the cache's two queues, with changes as scripts and what the queue hands out as text. An
+ * unexpected failure fails the test.
  *
  * A script has changes, separated by ";": `add KEY=VERSION`, `update`, `delete`, `lose` (a deletion with an unreadable
- * state), `replace KEY=VERSION …` (a list at version 9, or `replace@20` at 20), `resync`. In a list `KEY=!` is an object
- * with an unreadable state, and `?=!` one with an unreadable key too. */
+ * state), `replace KEY=VERSION …` (a list at version 9, or `replace@20` at 20), `resync`. In a list `KEY=!` is an
+ * object with an unreadable state, and `?=!` one with an unreadable key too. */
 #ifndef TESTS_SUPPORT_FIFO_STAGE_H
 #define TESTS_SUPPORT_FIFO_STAGE_H
 

@@ -1,5 +1,5 @@
-/* http_source_stage.h: a list/watch source that decodes the bytes of a server in the same process, with a virtual clock; counts
- * what the source hands out. An unexpected failure fails the test. */
+/* http_source_stage.h: a list/watch source that decodes the bytes of a server in the same process, with a virtual
+ * clock; counts what the source hands out. An unexpected failure fails the test. */
 #ifndef TESTS_SUPPORT_HTTP_SOURCE_STAGE_H
 #define TESTS_SUPPORT_HTTP_SOURCE_STAGE_H
 

@@ -103,7 +103,7 @@ const ki_handler observing = {
     .on_add = on_add, .on_update = on_update, .on_delete = on_delete, .on_synced = on_synced, .on_removed = on_removed
 };
 
-/* --- stage --------------------------------------------------------------------------------------------------------------------------- */
+/* --- stage -------------------------------------------------------------------------------------------------------- */
 
 bool in_order;
 
@@ -191,7 +191,7 @@ void close_stage(stage *s) {
     test_engine_close(&s->engine);
 }
 
-/* --- scripts -------------------------------------------------------------------------------------------------------------------------- */
+/* --- scripts ------------------------------------------------------------------------------------------------------ */
 
 static const char *after(const char *line, const char *word) {
     size_t size = strlen(word);
@@ -301,7 +301,7 @@ void play_informer(const char *script) {
     close_stage(&s);
 }
 
-/* --- observers ------------------------------------------------------------------------------------------------------------------------ */
+/* --- observers ---------------------------------------------------------------------------------------------------- */
 
 void add_observer_of(observer *h, stage *s, const ki_handler *handler, const ki_registration_options *options) {
     memset(h, 0, sizeof *h);

@@ -1,5 +1,5 @@
-/* informer_stage.h: an informer on a stepped engine with a virtual clock and a scripted source, and handlers that note their
- * calls. An unexpected failure fails the test.
+/* informer_stage.h: an informer on a stepped engine with a virtual clock and a scripted source, and handlers that note
+ * their calls. An unexpected failure fails the test.
  *
  * A script has lines of the source (fake_list_watch.h) and these:
  *     wait MS      advances the clock
@@ -56,8 +56,8 @@ extern bool in_order; /* queue order of all stages that follow */
 /* The first lines of most scripts. */
 #define LISTED "item default/a 5\nitem default/b 6\npage 10 -\nopen"
 
-/* Opens a stage. Sets the options' engine, source and queue order, and the resource if there is none. Returns KI_ERR_NO_MEMORY,
- * then nothing is open. */
+/* Opens a stage. Sets the options' engine, source and queue order, and the resource if there is none. Returns
+ * KI_ERR_NO_MEMORY, then nothing is open. */
 ki_status open_stage_with(stage *s, ki_shared_informer_options options, const ki_allocator *allocator);
 void open_stage(stage *s, int64_t resync_ms); /* an informer that does not stream its list */
 void open_streaming_stage(stage *s);

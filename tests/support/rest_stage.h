@@ -30,7 +30,8 @@ typedef struct rest_call {
     const char *type, *body; /* or NULL */
 } rest_call;
 
-/* Sends the requests in turn to a new cluster, again and again: in each round one allocation fails, and nothing may leak. */
+/* Sends the requests in turn to a new cluster, again and again: in each round one allocation fails, and nothing may
+ * leak. */
 void rest_run_short_of_memory(const rest_call *calls, size_t count);
 
 #endif

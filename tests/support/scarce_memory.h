@@ -32,8 +32,8 @@ typedef struct scarce_memory {
 #define SCARCE_MEMORY_LATER \
     { .round = SIZE_MAX, .is_later = true }
 
-/* Begins a round: initializes the allocator so that one allocation more works than in the round before. Returns false after a
- * round in which no allocation failed. Fails the test if a round leaves a block in use. */
+/* Begins a round: initializes the allocator so that one allocation more works than in the round before. Returns false
+ * after a round in which no allocation failed. Fails the test if a round leaves a block in use. */
 bool scarce_memory_next(scarce_memory *memory);
 void scarce_memory_begin(scarce_memory *memory);
 void scarce_memory_init(scarce_memory *memory, size_t fail_at);

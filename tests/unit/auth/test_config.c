@@ -21,7 +21,7 @@ static int set_up(void **state) {
     return 0;
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------------- */
+/* ------------------------------------------------------------------------------------------------------------------ */
 
 static void a_kubeconfig_gives_what_it_says(void **state) {
     (void)state;
@@ -336,7 +336,8 @@ static void options_win_over_the_file(void **state) {
     assert_secret(&config->client_key, PEM("KEY-FILE"));
     ki_config_free(config);
 
-    /* To a plain-text server of the program's choice no credentials of the file go, and an unusable user does not matter. */
+    /* To a plain-text server of the program's choice no credentials of the file go, and an unusable user does not
+     * matter. */
     config_files_write("server: 'https://a'", "exec: {command: x}");
     config = NULL;
     assert_int_equal(

@@ -1,4 +1,5 @@
-/* test_config_options.c: the program's options over a kubeconfig or a pod's files, and what a config tells of itself. */
+/* test_config_options.c: the program's options over a kubeconfig or a pod's files, and what a config tells of
+ * itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +55,7 @@ static void assert_text(const ki_secret *secret, const char *want) {
 
 #define WITH(...) config_files_read(&KI_CONFIG_OPTIONS(__VA_ARGS__))
 
-/* ---------------------------------------------------------------------------------------------------------------------------- */
+/* ------------------------------------------------------------------------------------------------------------------ */
 
 static void context_cluster_and_user_are_chosen_by_name(void **state) {
     (void)state;

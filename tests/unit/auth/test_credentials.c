@@ -1,5 +1,5 @@
-/* test_credentials.c: the current credentials: files that change, plugins that succeed, fail, hang. The clock is the test's own, but
- * for plugins, which are real programs. */
+/* test_credentials.c: the current credentials: files that change, plugins that succeed, fail, hang. The clock is the
+ * test's own, but for plugins, which are real programs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static size_t lines_of(const char *name) {
     return lines;
 }
 
-/* --- a config and what comes of it ------------------------------------------------------------------------------------------ */
+/* --- a config and what comes of it -------------------------------------------------------------------------------- */
 
 typedef struct stage {
     test_engine clock;
@@ -116,7 +116,7 @@ static void pass(stage *self, int64_t s) {
     assert_true(test_engine_advance(&self->clock, s * 1000));
 }
 
-/* --- what the config says --------------------------------------------------------------------------------------------------- */
+/* --- what the config says ----------------------------------------------------------------------------------------- */
 
 static void a_token_that_comes_back_is_hidden(void **state) {
     (void)state;
@@ -195,7 +195,7 @@ static void nothing_of_it_goes_to_a_server_that_is_not_https(void **state) {
     }
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------------------ */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 static void a_token_file_is_read_again_and_the_last_good_token_kept(void **state) {
     (void)state;
@@ -355,7 +355,7 @@ static void a_pair_of_files_is_taken_once_both_are_the_new_ones(void **state) {
     remove_file("key");
 }
 
-/* --- plugins ---------------------------------------------------------------------------------------------------------------- */
+/* --- plugins ------------------------------------------------------------------------------------------------------ */
 
 #define RESPONSE(status) \
     "printf '%s\\n' " \
@@ -413,7 +413,8 @@ static void a_plugin_is_run_once_for_all_and_again_when_its_response_expires_or_
     ki_credentials_rejected(self.credentials, old);
     ki_credential_set_unref(old);
     assert_int_equal(lines_of("runs"), 1);
-    /* what it gave has expired already: who waited for it gets it, and it is asked for anew a little later, not at once */
+    /* what it gave has expired already: who waited for it gets it, and it is asked for anew a little later, not at
+     * once */
     assert_string_equal(header(&self), "Authorization: Bearer two");
     assert_string_equal(header(&self), "Authorization: Bearer two");
     assert_int_equal(lines_of("runs"), 1);

@@ -1,4 +1,5 @@
-/* test_key_pair.c: a key that does not fit its certificate is found before anybody connects, whatever form the two have. */
+/* test_key_pair.c: a key that does not fit its certificate is found before anybody connects, whatever form the two
+ * have. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -23,7 +23,7 @@ static void assert_in_folder(const ki_secret *path, const char *name) {
 #define HTTPS "server: 'https://a'"
 #define V1 "apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, "
 
-/* ---------------------------------------------------------------------------------------------------------------------------- */
+/* ------------------------------------------------------------------------------------------------------------------ */
 
 static void every_field_of_a_cluster_is_read(void **state) {
     (void)state;

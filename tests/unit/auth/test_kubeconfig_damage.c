@@ -1,5 +1,5 @@
-/* test_kubeconfig_damage.c: a full kubeconfig cut anywhere and changed in any byte, memory that fails anywhere, and what is left in memory:
- * it is read or refused in one clean line, nothing leaks, and no secret stays behind. */
+/* test_kubeconfig_damage.c: a full kubeconfig cut anywhere and changed in any byte, memory that fails anywhere, and
+ * what is left in memory: it is read or refused in one clean line, nothing leaks, and no secret stays behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -124,7 +124,7 @@ static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
     }
 }
 
-/* --- what is left in memory ------------------------------------------------------------------------------------------------- */
+/* --- what is left in memory --------------------------------------------------------------------------------------- */
 
 static size_t found;
 

@@ -1,5 +1,6 @@
-/* test_bad_input.c: what a server may send that nobody should: as bytes into a watch, all the way to handlers, reports and health. Each is
- * counted and reported, with the key where there is one; what is well formed before and after it arrives. */
+/* test_bad_input.c: what a server may send that nobody should: as bytes into a watch, all the way to handlers, reports
+ * and health. Each is counted and reported, with the key where there is one; what is well formed before and after it
+ * arrives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -249,7 +250,7 @@ static void events_that_do_not_fit_what_is_there_end_with_the_servers_state(void
     }
 }
 
-/* --- misuse -------------------------------------------------------------------------------------------------------------------------- */
+/* --- misuse ------------------------------------------------------------------------------------------------------- */
 
 static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user) {
     (void)user;

@@ -1,4 +1,5 @@
-/* test_error_kind.c: what an error response means, by reason and by HTTP status, as other clients of Kubernetes decide it. */
+/* test_error_kind.c: what an error response means, by reason and by HTTP status, as other clients of Kubernetes decide
+ * it. */
 #include "src/base/error.h"
 
 #include <setjmp.h>

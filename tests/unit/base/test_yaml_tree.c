@@ -1,4 +1,5 @@
-/* test_yaml_tree.c: YAML as Kubernetes' tools read it: kinds of scalars, merge keys, equal keys, aliases, tags, limits, JSON. */
+/* test_yaml_tree.c: YAML as Kubernetes' tools read it: kinds of scalars, merge keys, equal keys, aliases, tags, limits,
+ * JSON. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* test_burst.c: a server that sends as fast as it can, and handlers on the loop: what was read and waits for them is bounded, and all of it is told. */
+/* test_burst.c: a server that sends as fast as it can, and handlers on the loop: what was read and waits for them is
+ * bounded, and all of it is told. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* test_controller.c: the process loop over a real queue: pops while a step allows it, and what cannot be processed comes again. */
+/* test_controller.c: the process loop over a real queue: pops while a step allows it, and what cannot be processed
+ * comes again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* test_consistency_check.c: an informer that lists a second time beside its watch, on a stepped engine: what it asks for, what it finds, what it does
- * about it. Scripts: informer_stage.h; lines for the watch's source begin with "w ", for the second source with "a ", and `w? TEXT` and `a? TEXT`
- * assert their requests. */
+/* test_consistency_check.c: an informer that lists a second time beside its watch, on a stepped engine: what it asks
+ * for, what it finds, what it does about it. Scripts: informer_stage.h; lines for the watch's source begin with "w ",
+ * for the second source with "a ", and `w? TEXT` and `a? TEXT` assert their requests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* test_delta_fifo.c: what the queue makes of adds, updates, deletions, lists and resyncs, as scripts; then its edges. */
+/* test_delta_fifo.c: what the queue makes of adds, updates, deletions, lists and resyncs, as scripts; then its
+ * edges. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what comes out --------------------------------------------------------------------------------------------------------- */
+/* --- what comes out ----------------------------------------------------------------------------------------------- */
 
 static void changes_come_out_by_key_in_order_of_first_arrival(void **state) {
     (void)state;
@@ -61,7 +62,8 @@ static void changes_come_out_by_key_in_order_of_first_arrival(void **state) {
           "foo: Added 10 Updated 12 Deleted 15; bar: Added 11 Tombstone 11 Added 16 Tombstone 16; " },
         { "foo=5", "replace; replace", "foo: Tombstone 5; " },
         { "foo=5", "replace; replace foo=6", "foo: Tombstone 5 Replaced 6; " },
-        /* After a restore from a backup versions are lower, and a watch may repeat the deletion: it is of a time before the tombstone's. */
+        /* After a restore from a backup versions are lower, and a watch may repeat the deletion: it is of a time before
+         * the tombstone's. */
         { "foo=5", "replace; delete foo=7", "foo: Deleted 7; " },
         { "foo=5", "replace; delete foo=3", "foo: Tombstone 5; " },
         /* A watch that repeats older deletions: the cache skips those, and the object's end must remain. */
@@ -138,7 +140,7 @@ static void many_keys_come_out_as_they_went_in(void **state) {
     fifo_close(&f);
 }
 
-/* --- the initial population ------------------------------------------------------------------------------------------------- */
+/* --- the initial population --------------------------------------------------------------------------------------- */
 
 typedef struct watcher {
     fifo_stage *f;
@@ -247,7 +249,7 @@ static void a_failure_without_requeue_counts_as_processed(void **state) {
     fifo_close(&f);
 }
 
-/* --- failures and calls from inside ----------------------------------------------------------------------------------------- */
+/* --- failures and calls from inside ------------------------------------------------------------------------------- */
 
 static void a_key_whose_processing_failed_stays_first_and_is_still_awaited(void **state) {
     (void)state;
@@ -312,7 +314,7 @@ static void a_closed_queue_hands_out_the_rest_and_takes_nothing(void **state) {
     fifo_close(&f);
 }
 
-/* --- what could not be read --------------------------------------------------------------------------------------------------- */
+/* --- what could not be read --------------------------------------------------------------------------------------- */
 
 static void a_listed_object_that_cannot_be_read_is_not_deleted(void **state) {
     static const struct {
@@ -345,7 +347,7 @@ static void a_deletion_that_cannot_be_read_is_a_tombstone(void **state) {
     fifo_close(&f);
 }
 
-/* --- random changes --------------------------------------------------------------------------------------------------------- */
+/* --- random changes ----------------------------------------------------------------------------------------------- */
 
 static unsigned next_random(uint64_t *state) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -426,7 +428,7 @@ static void what_is_known_ends_as_what_the_source_has(void **state) {
     }
 }
 
-/* --- memory ----------------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 static void lack_of_memory_leaves_the_queue_as_it_was(void **state) {
     (void)state;

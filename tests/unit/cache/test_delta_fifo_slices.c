@@ -1,4 +1,5 @@
-/* test_delta_fifo_slices.c: lists and resyncs that the DeltaFIFO works off a unit at a time: what comes out, and when. */
+/* test_delta_fifo_slices.c: lists and resyncs that the DeltaFIFO works off a unit at a time: what comes out, and
+ * when. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

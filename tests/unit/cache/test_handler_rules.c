@@ -1,5 +1,5 @@
-/* test_handler_rules.c: how a handler with a filter is notified of deletions, which adds are of the initial list, and objects without
- * a uid. On a stepped engine; other notifications: test_shared_informer.c. */
+/* test_handler_rules.c: how a handler with a filter is notified of deletions, which adds are of the initial list, and
+ * objects without a uid. On a stepped engine; other notifications: test_shared_informer.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

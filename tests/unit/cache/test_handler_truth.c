@@ -1,5 +1,6 @@
-/* test_handler_truth.c: a handler is notified of exactly what the store has, transformed once, and synced only when it is; handlers that are
- * registered twice or removed elsewhere; a lost deletion. On a stepped engine, with both queues. */
+/* test_handler_truth.c: a handler is notified of exactly what the store has, transformed once, and synced only when it
+ * is; handlers that are registered twice or removed elsewhere; a lost deletion. On a stepped engine, with both
+ * queues. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- transforms ---------------------------------------------------------------------------------------------------------------------- */
+/* --- transforms --------------------------------------------------------------------------------------------------- */
 
 /* An object that it has seen before would fail. */
 static ki_status mark(ki_object *obj, ki_object **ret_obj, void *user) {
@@ -78,7 +79,7 @@ static void each_state_of_a_streaming_list_is_transformed_once_as_it_arrives(voi
     close_stage(&s);
 }
 
-/* --- the store --------------------------------------------------------------------------------------------------------------------------- */
+/* --- the store ---------------------------------------------------------------------------------------------------- */
 
 static void a_handler_finds_in_the_store_what_it_is_notified_of(void **state) {
     (void)state;
@@ -149,7 +150,7 @@ static void an_index_follows_the_source_and_may_come_late(void **state) {
     close_stage(&s);
 }
 
-/* --- synced ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- synced ------------------------------------------------------------------------------------------------------- */
 
 static void a_registration_has_synced_after_the_informer_and_its_own_last_add(void **state) {
     (void)state;
@@ -179,7 +180,7 @@ static void a_registration_has_synced_after_the_informer_and_its_own_last_add(vo
     close_stage(&s);
 }
 
-/* --- registrations ------------------------------------------------------------------------------------------------------------------------- */
+/* --- registrations ------------------------------------------------------------------------------------------------ */
 
 static void one_handler_may_be_registered_twice_and_removed_once(void **state) {
     (void)state;
@@ -271,7 +272,7 @@ static void to_remove_it_from_another_informer_changes_nothing(void **state) {
     close_stage(&other);
 }
 
-/* --- lists after a loss -------------------------------------------------------------------------------------------------------------------- */
+/* --- lists after a loss ------------------------------------------------------------------------------------------- */
 
 static void after_a_lost_watch_only_who_wants_resyncs_is_notified_of_what_stayed(void **state) {
     (void)state;

@@ -1,4 +1,5 @@
-/* test_health.c: what an informer's record shows of it: the reflector's state, unless a change cannot be stored; and the names of it all. */
+/* test_health.c: what an informer's record shows of it: the reflector's state, unless a change cannot be stored; and
+ * the names of it all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* test_in_order_fifo.c: what the in-order queue hands out, as scripts; then its edges. What an informer does with it: test_in_order_informer.c. */
+/* test_in_order_fifo.c: what the in-order queue hands out, as scripts; then its edges. What an informer does with it:
+ * test_in_order_informer.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what comes out --------------------------------------------------------------------------------------------------------- */
+/* --- what comes out ----------------------------------------------------------------------------------------------- */
 
 static void events_come_out_in_batches_in_the_order_of_their_arrival(void **state) {
     (void)state;
@@ -79,7 +80,7 @@ static void a_key_does_not_jump_the_line(void **state) {
     fifo_close(&f);
 }
 
-/* --- the initial population ------------------------------------------------------------------------------------------------- */
+/* --- the initial population --------------------------------------------------------------------------------------- */
 
 static void it_has_synced_once_the_first_list_is_processed(void **state) {
     (void)state;
@@ -116,7 +117,7 @@ static void it_has_synced_once_the_first_list_is_processed(void **state) {
     }
 }
 
-/* --- processing ------------------------------------------------------------------------------------------------------------- */
+/* --- processing --------------------------------------------------------------------------------------------------- */
 
 typedef struct watcher {
     fifo_stage *f;
@@ -255,7 +256,7 @@ static void a_closed_queue_hands_out_the_rest_and_takes_nothing(void **state) {
     fifo_close(&f);
 }
 
-/* --- what could not be read --------------------------------------------------------------------------------------------------- */
+/* --- what could not be read --------------------------------------------------------------------------------------- */
 
 static void what_could_not_be_read_is_handed_over_by_its_key(void **state) {
     fifo_stage f;
@@ -266,7 +267,7 @@ static void what_could_not_be_read_is_handed_over_by_its_key(void **state) {
     fifo_close(&f);
 }
 
-/* --- memory ----------------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 static void lack_of_memory_leaves_the_queue_as_it_was(void **state) {
     (void)state;

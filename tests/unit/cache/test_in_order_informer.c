@@ -1,5 +1,6 @@
-/* test_in_order_informer.c: what an informer with the in-order queue makes of a list: one step, seen whole or not at all. What it has in
- * common with the other queue: test_shared_informer.c and test_informer_story.c, which run with both. */
+/* test_in_order_informer.c: what an informer with the in-order queue makes of a list: one step, seen whole or not at
+ * all. What it has in common with the other queue: test_shared_informer.c and test_informer_story.c, which run with
+ * both. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@ static const char three[] = "item default/c 5\nitem default/a 6\nitem default/b 
 
 #define RELIST "error 410\nwait 60000\n"
 
-/* --- lists ------------------------------------------------------------------------------------------------------------------- */
+/* --- lists -------------------------------------------------------------------------------------------------------- */
 
 static void a_list_is_reported_in_its_order_what_is_gone_first(void **state) {
     (void)state;
@@ -124,7 +125,7 @@ static void a_resync_reminds_of_everything_once(void **state) {
     close_stage(&s);
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 /* The source's list or watch, as far as a failed allocation leaves one open. */
 static void serve(stage *s) {

@@ -24,7 +24,7 @@ enum {
     AT_ONCE = 10
 };
 
-/* --- help ------------------------------------------------------------------------------------------------------------------------- */
+/* --- help --------------------------------------------------------------------------------------------------------- */
 
 /* By the last digit of the version; `user` counts the calls. */
 static ki_status index_digit(const ki_object *obj, ki_index_values *values, void *user) {
@@ -84,7 +84,7 @@ static void check_index(ki_store *store, const char *name) {
     ki_snapshot_free(now);
 }
 
-/* --- the parts -------------------------------------------------------------------------------------------------------------------- */
+/* --- the parts ---------------------------------------------------------------------------------------------------- */
 
 static void an_index_follows_what_changes_while_it_is_built(void **state) {
     (void)state;
@@ -199,7 +199,7 @@ static void lack_of_memory_leaves_a_store_without_the_index(void **state) {
     }
 }
 
-/* --- an informer ------------------------------------------------------------------------------------------------------------------ */
+/* --- an informer -------------------------------------------------------------------------------------------------- */
 
 /* Stops in the first call of its index function until it is let go. */
 typedef struct adder {

@@ -1,5 +1,6 @@
-/* test_informer_registration.c: handlers that come late, go, resync by their own clock, want the latest only or what a filter lets through; on a
- * stepped engine. Their notifications: test_shared_informer.c. With threads: test_listener.c. */
+/* test_informer_registration.c: handlers that come late, go, resync by their own clock, want the latest only or what a
+ * filter lets through; on a stepped engine. Their notifications: test_shared_informer.c. With threads:
+ * test_listener.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- late handlers --------------------------------------------------------------------------------------------------------------------- */
+/* --- late handlers ------------------------------------------------------------------------------------------------ */
 
 static void a_late_handler_is_notified_of_what_is_there_then_of_changes(void **state) {
     (void)state;
@@ -55,7 +56,7 @@ static void a_handler_added_while_the_list_is_applied_misses_nothing(void **stat
     }
 }
 
-/* --- removal ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- removal ------------------------------------------------------------------------------------------------------ */
 
 static void a_removed_handler_is_notified_no_more(void **state) {
     (void)state;
@@ -185,7 +186,7 @@ static void a_registration_that_makes_no_sense_is_rejected(void **state) {
     close_stage(&s);
 }
 
-/* --- resync ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- resync ------------------------------------------------------------------------------------------------------- */
 
 static void each_listener_has_its_own_resync_period(void **state) {
     (void)state;
@@ -247,7 +248,7 @@ static void resync_periods_are_lowered_before_the_start_and_raised_after(void **
     }
 }
 
-/* --- latest, filter, transform ------------------------------------------------------------------------------------------------------------ */
+/* --- latest, filter, transform ------------------------------------------------------------------------------------ */
 
 static void latest_keeps_one_change_for_each_key(void **state) {
     (void)state;

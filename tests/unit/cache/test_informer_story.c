@@ -1,5 +1,6 @@
-/* test_informer_story.c: random stories of a small server, its failures, and handlers that come and go, from seeds. Whatever happens: what a
- * handler is notified of is true (old is the previous notification), and in the end it and the store know what the server has. */
+/* test_informer_story.c: random stories of a small server, its failures, and handlers that come and go, from seeds.
+ * Whatever happens: what a handler is notified of is true (old is the previous notification), and in the end it and the
+ * store know what the server has. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,7 @@ enum {
     SEEDS = 300
 };
 
-/* --- the server -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the server --------------------------------------------------------------------------------------------------- */
 
 typedef struct event {
     char what[4]; /* "add", "mod", "del" */
@@ -145,7 +146,7 @@ static void serve(story *s) {
         serve_watch(s);
 }
 
-/* --- handlers -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- handlers ----------------------------------------------------------------------------------------------------- */
 
 typedef struct observer {
     story *story;
@@ -222,7 +223,7 @@ static void go(story *s, observer *h) {
     h->is_in = false;
 }
 
-/* --- stories -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- stories ------------------------------------------------------------------------------------------------------ */
 
 static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 

@@ -1,5 +1,5 @@
-/* test_internal_error.c: internal errors (500) within a watch: for how long it is only watched again, and what then. On a stepped engine;
- * plays: fake_list_watch.h. */
+/* test_internal_error.c: internal errors (500) within a watch: for how long it is only watched again, and what then. On
+ * a stepped engine; plays: fake_list_watch.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

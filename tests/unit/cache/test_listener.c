@@ -1,5 +1,6 @@
-/* test_listener.c: listeners with threads of their own, on an engine that was started: who calls whom, who waits for whom. Nothing here
- * waits for time: semaphores tell when something has happened. Worth running under the thread sanitizer. */
+/* test_listener.c: listeners with threads of their own, on an engine that was started: who calls whom, who waits for
+ * whom. Nothing here waits for time: semaphores tell when something has happened. Worth running under the thread
+ * sanitizer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +38,7 @@ typedef struct stage {
 
 static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 
-/* --- the source, played on the loop ------------------------------------------------------------------------------------------------------- */
+/* --- the source, played on the loop ------------------------------------------------------------------------------- */
 
 typedef struct played {
     stage *stage;
@@ -125,7 +126,7 @@ static void close_stage(stage *s) {
     ki_engine_free(s->engine);
 }
 
-/* --- handlers -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- handlers ----------------------------------------------------------------------------------------------------- */
 
 typedef struct observer {
     stage *stage;
@@ -219,7 +220,7 @@ static void await_times(sem_t *semaphore, int times) {
         await_semaphore(semaphore);
 }
 
-/* --- tests -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- tests -------------------------------------------------------------------------------------------------------- */
 
 static void each_handler_has_its_thread_or_the_loop_s(void **state) {
     (void)state;
@@ -391,7 +392,7 @@ static void waiting_ends_with_sync_with_stop_and_in_time(void **state) {
     }
 }
 
-/* --- waits for a condition -------------------------------------------------------------------------------------------------------- */
+/* --- waits for a condition ---------------------------------------------------------------------------------------- */
 
 typedef struct goal {
     stage *stage;
@@ -468,7 +469,8 @@ static void a_wait_for_a_condition_ends_with_the_informer(void **state) {
     close_stage(&s);
 }
 
-/* What a program waits for: one event after the other, each by its key, type and version; "!" is an error of its own. */
+/* What a program waits for: one event after the other, each by its key, type and version; "!" is an error of its
+ * own. */
 typedef struct course {
     stage *stage;
     const char *wanted[4]; /* "add default/k9 901"; NULL: the end */

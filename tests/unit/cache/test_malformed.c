@@ -1,6 +1,7 @@
-/* test_malformed.c: everything malformed that a server may send, by kind, in every place where it may stand: an item of a list, an event of a
- * watch (added, modified, deleted), an event of a streaming list; a bookmark in both; an error event in both; what a list says of itself. Of each: it is counted, it
- * is reported with the key where there is one, what is well formed on both sides of it arrives, and the version to go on from is the last good one. */
+/* test_malformed.c: everything malformed that a server may send, by kind, in every place where it may stand: an item of
+ * a list, an event of a watch (added, modified, deleted), an event of a streaming list; a bookmark in both; an error
+ * event in both; what a list says of itself. Of each: it is counted, it is reported with the key where there is one,
+ * what is well formed on both sides of it arrives, and the version to go on from is the last good one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -326,7 +327,8 @@ static void a_bad_event_of_a_streaming_list(void **state) {
 
 /* ---- objects that are odd and yet objects ---- */
 
-/* Versions are opaque, and what is not looked at may be anything: these are stored as they are. `version`: to go on from. */
+/* Versions are opaque, and what is not looked at may be anything: these are stored as they are. `version`: to go on
+ * from. */
 static void an_odd_object_is_taken_as_it_is(void **state) {
     static const struct {
         const char *text, *key, *version;
@@ -605,7 +607,8 @@ static void a_bad_error_event_ends_the_watch_and_is_listed_after(void **state) {
     }
 }
 
-/* What came of the streaming list is forgotten. Expired, it is begun anew after a wait; else the list follows at once. */
+/* What came of the streaming list is forgotten. Expired, it is begun anew after a wait; else the list follows at
+ * once. */
 static void a_bad_error_event_ends_a_streaming_list_too(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof bad_statuses / sizeof *bad_statuses; i++) {

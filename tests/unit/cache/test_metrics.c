@@ -1,5 +1,6 @@
-/* test_metrics.c: what informers count and how old they say they are; the text of a factory, read by a strict little parser; a program's own
- * metrics library. Informers have a source played by hand (fake_list_watch.h), factories a server within the process. */
+/* test_metrics.c: what informers count and how old they say they are; the text of a factory, read by a strict little
+ * parser; a program's own metrics library. Informers have a source played by hand (fake_list_watch.h), factories a
+ * server within the process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +38,7 @@ static void check_labels(const ki_sample *sample, void *user) {
         self->status = ki_factory_wait_for_sync(self->factory, 0, NULL);
 }
 
-/* --- an informer -------------------------------------------------------------------------------------------------------------------- */
+/* --- an informer -------------------------------------------------------------------------------------------------- */
 
 static inside no_factory;
 static metrics_library library;
@@ -153,7 +154,7 @@ static void bytes_held_are_those_of_the_objects_in_the_store(void **state) {
     close_stage(&s);
 }
 
-/* --- health ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- health ------------------------------------------------------------------------------------------------------- */
 
 static void the_age_is_counted_from_the_last_word_of_the_server(void **state) {
     (void)state;
@@ -182,7 +183,8 @@ static void the_age_is_counted_from_the_last_word_of_the_server(void **state) {
     close_stage(&s);
 }
 
-/* An event that the watch repeats changes nothing: the queue stays empty. What arrived behind it is not in the store all the same. */
+/* An event that the watch repeats changes nothing: the queue stays empty. What arrived behind it is not in the store
+ * all the same. */
 static void events_that_wait_to_be_decoded_make_the_cache_no_younger(void **state) {
     (void)state;
     stage s;
@@ -295,7 +297,7 @@ static void a_smaller_health_of_an_older_program_is_filled_so_far(void **state) 
     close_stage(&s);
 }
 
-/* --- a strict reader of OpenMetrics ------------------------------------------------------------------------------------------------------ */
+/* --- a strict reader of OpenMetrics ------------------------------------------------------------------------------- */
 
 typedef struct reader {
     const char *at;
@@ -410,7 +412,7 @@ static void read_strictly(const char *text) {
     free(r);
 }
 
-/* --- a factory ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- a factory ---------------------------------------------------------------------------------------------------- */
 
 static const ki_response_head ok = { 200, -1, "application/json" };
 static const char list_text[] =

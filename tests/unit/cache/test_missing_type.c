@@ -1,5 +1,5 @@
-/* test_missing_type.c: resources that come and go, and permissions: an informer waits, says why in words, and goes on by itself; the objects of a
- * custom resource go with its type. On a stepped engine. */
+/* test_missing_type.c: resources that come and go, and permissions: an informer waits, says why in words, and goes on
+ * by itself; the objects of a custom resource go with its type. On a stepped engine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void await_list(stage *s) {
     assert_true(s->source.lists); /* within 30 s */
 }
 
-/* --- before the first list ------------------------------------------------------------------------------------------------------ */
+/* --- before the first list ---------------------------------------------------------------------------------------- */
 
 static void what_is_rejected_is_waited_for_and_said_in_words(void **state) {
     (void)state;
@@ -164,7 +164,7 @@ static void a_list_that_the_server_rejects_as_wrong_blocks(void **state) {
     close_stage(&s);
 }
 
-/* --- after it ------------------------------------------------------------------------------------------------------------------- */
+/* --- after it ----------------------------------------------------------------------------------------------------- */
 
 static void the_objects_of_a_custom_resource_go_with_its_type_and_come_back(void **state) {
     (void)state;

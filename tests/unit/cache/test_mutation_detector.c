@@ -103,7 +103,7 @@ static void without_memory_an_object_is_not_looked_after(void **state) {
     ki_mutation_detector_close(&detector);
 }
 
-/* --- in an informer ---------------------------------------------------------------------------------------------------------- */
+/* --- in an informer ----------------------------------------------------------------------------------------------- */
 
 static void on_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
     (void)informer;

@@ -1,4 +1,5 @@
-/* test_pending.c: the notifications that wait for one listener, against a model: order, latest by key, the mark, memory. */
+/* test_pending.c: the notifications that wait for one listener, against a model: order, latest by key, the mark,
+ * memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

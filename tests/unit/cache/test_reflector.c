@@ -18,7 +18,7 @@ static const ki_reflector_options streaming = { .no_streaming_list = false };
 #define WATCHING LISTED "open\n"
 #define STREAMED "? stream\nopen\nadd default/a 5\ninitial-end 10\n? replace 10: default/a=5\n"
 
-/* --- lists ------------------------------------------------------------------------------------------------------------------------- */
+/* --- lists -------------------------------------------------------------------------------------------------------- */
 
 static void a_list_is_replaced_then_watched(void **state) {
     (void)state;
@@ -195,7 +195,7 @@ static void health_counts_the_listed_objects(void **state) {
     reflector_stage_close(&s);
 }
 
-/* --- watches ----------------------------------------------------------------------------------------------------------------------- */
+/* --- watches ------------------------------------------------------------------------------------------------------ */
 
 static void a_watch_that_brought_an_event_is_opened_again_at_once_after_a_clean_close(void **state) {
     (void)state;
@@ -252,7 +252,8 @@ static void only_watches_without_an_event_wait(void **state) {
                    by_pages);
 }
 
-/* A proxy that ends each stream after a time, with events or without: the view is never blind for longer than the reopening takes. */
+/* A proxy that ends each stream after a time, with events or without: the view is never blind for longer than the
+ * reopening takes. */
 static void a_proxy_that_ends_streams_never_makes_it_blind(void **state) {
     static const char *const streams[] = { "open\nmod default/a 11\nwait 25000\nfail cut", "open\nwait 25000\nclose",
                                            "open\nwait 5000\nclose" };
@@ -474,7 +475,7 @@ static void requests_have_a_deadline(void **state) {
     }
 }
 
-/* --- streaming lists --------------------------------------------------------------------------------------------------------------- */
+/* --- streaming lists ---------------------------------------------------------------------------------------------- */
 
 static void a_streaming_list_continues_as_the_watch(void **state) {
     (void)state;
@@ -592,7 +593,7 @@ static void a_stream_that_runs_out_of_memory_waits(void **state) {
         streaming);
 }
 
-/* --- backoff ------------------------------------------------------------------------------------------------------------------------- */
+/* --- backoff ------------------------------------------------------------------------------------------------------ */
 
 static void waits_grow_to_thirty_seconds(void **state) {
     (void)state;

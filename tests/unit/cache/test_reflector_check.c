@@ -1,4 +1,5 @@
-/* test_reflector_check.c: a server that was restored from a backup: how an informer finds out, and what it does not take for one. Scripts: informer_stage.h. */
+/* test_reflector_check.c: a server that was restored from a backup: how an informer finds out, and what it does not
+ * take for one. Scripts: informer_stage.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Plays a script after the first list; in the end, `words` is the informer's health message, and `notes` its calls since that list. */
+/* Plays a script after the first list; in the end, `words` is the informer's health message, and `notes` its calls
+ * since that list. */
 static void tell(const char *script, const char *words, const char *notes) {
     stage s;
     observer h;

@@ -1,5 +1,5 @@
-/* test_shared_informer.c: the notifications that handlers get from a scripted source, on a stepped engine: everything on one thread, time moved by hand. With
- * threads: test_listener.c. */
+/* test_shared_informer.c: the notifications that handlers get from a scripted source, on a stepped engine: everything
+ * on one thread, time moved by hand. With threads: test_listener.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- notifications ---------------------------------------------------------------------------------------------------------------- */
+/* --- notifications ------------------------------------------------------------------------------------------------ */
 
 static void a_handler_is_notified_of_the_list_then_of_changes(void **state) {
     (void)state;
@@ -160,7 +160,8 @@ static void repeated_and_older_events_are_dropped(void **state) {
                   "del default/nobody 70\ndel default/a 51\n> -a=51");
 }
 
-/* A server that closes each watch after so many events; with `repeats` it sends those up to the version that was asked for again, too. */
+/* A server that closes each watch after so many events; with `repeats` it sends those up to the version that was asked
+ * for again, too. */
 static void each_event_is_reported_once_however_often_the_watch_is_closed(void **state) {
     (void)state;
     static const int versions[] = { 1, 2, 5, 6, 7, 11 };
@@ -273,7 +274,7 @@ static void a_bookmark_does_not_overtake_what_is_queued(void **state) {
     close_stage(&s);
 }
 
-/* --- transform, index --------------------------------------------------------------------------------------------------------------------- */
+/* --- transform, index --------------------------------------------------------------------------------------------- */
 
 static ki_status note_version(ki_object *obj, ki_object **ret_obj, void *user) {
     int *calls = user;
@@ -356,7 +357,7 @@ static void an_index_function_that_fails_is_reported(void **state) {
     close_stage(&s);
 }
 
-/* --- life and health ------------------------------------------------------------------------------------------------------------------------ */
+/* --- life and health ---------------------------------------------------------------------------------------------- */
 
 static void what_must_be_set_before_the_start_is_rejected_afterwards(void **state) {
     (void)state;
@@ -435,7 +436,7 @@ static void an_informer_can_be_stopped_at_every_point(void **state) {
     }
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 /* The engine's memory fails at one allocation, or from there on until a minute is over. The objects are malloc's. */
 typedef struct memory_case {

@@ -1,5 +1,5 @@
-/* test_state_log.c: the log says what the health says, once for each change: one line for a failure however often it is tried again. On a stepped
- * engine. */
+/* test_state_log.c: the log says what the health says, once for each change: one line for a failure however often it is
+ * tried again. On a stepped engine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

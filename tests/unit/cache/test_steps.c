@@ -1,5 +1,5 @@
-/* test_steps.c: lists and resyncs of any size go through in small steps: what one step does is counted in allocations and calls, and what may come in
- * between two of them comes out right. With both queues. */
+/* test_steps.c: lists and resyncs of any size go through in small steps: what one step does is counted in allocations
+ * and calls, and what may come in between two of them comes out right. With both queues. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ enum {
     STEP_LIMIT = 100000
 };
 
-/* --- memory whose calls are counted --------------------------------------------------------------------------------------------- */
+/* --- memory whose calls are counted ------------------------------------------------------------------------------- */
 
 typedef struct counted_memory {
     ki_allocator allocator;
@@ -52,7 +52,7 @@ static void count_free(void *block, void *user) {
     free(block);
 }
 
-/* --- the stage -------------------------------------------------------------------------------------------------------------------- */
+/* --- the stage ---------------------------------------------------------------------------------------------------- */
 
 static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 
@@ -218,8 +218,8 @@ static void give_up_list(stage *s, unsigned first, unsigned count) {
     settle(s);
 }
 
-/* Replaces all objects once a list is asked for, in steps that are long beside the calls of the handler, of which there is one in a turn. Ends once only
- * the handler is left with something to do. */
+/* Replaces all objects once a list is asked for, in steps that are long beside the calls of the handler, of which there
+ * is one in a turn. Ends once only the handler is left with something to do. */
 static void outrun(stage *s, unsigned count, const char *version) {
     size_t calls;
     add_items(s, 0, count, version);
@@ -258,7 +258,8 @@ static void outrun_late_handler(stage *s, unsigned count, const char *version) {
     outrun(s, count, version);
 }
 
-/* What waits for a handler, or is there for its replay, is the only reference to very many objects that the cache has replaced. */
+/* What waits for a handler, or is there for its replay, is the only reference to very many objects that the cache has
+ * replaced. */
 static void replay_and_remove(stage *s, unsigned count) {
     remove_on_loop(s, s->other_registration);
     expire(s);
@@ -270,7 +271,7 @@ static void replay_and_remove(stage *s, unsigned count) {
     settle(s); /* the replay ends */
 }
 
-/* --- how much a step does ------------------------------------------------------------------------------------------------------------ */
+/* --- how much a step does ----------------------------------------------------------------------------------------- */
 
 static size_t most_of_all_scenes(bool in_order, bool streams, unsigned count) {
     stage s;
@@ -311,7 +312,7 @@ static void a_step_does_no_more_where_there_are_more_objects(void **state) {
     }
 }
 
-/* --- what comes in between ---------------------------------------------------------------------------------------------------------- */
+/* --- what comes in between ---------------------------------------------------------------------------------------- */
 
 static void a_reader_sees_an_atomic_list_whole_or_not_at_all(void **state) {
     (void)state;

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- help ------------------------------------------------------------------------------------------------------------------- */
+/* --- help --------------------------------------------------------------------------------------------------------- */
 
 /* The labels' values; an object labelled "fail" fails, with "rot" it says so only to the values. */
 static ki_status index_labels(const ki_object *obj, ki_index_values *values, void *user) {
@@ -133,7 +133,7 @@ static void assert_version(const ki_store *store, const char *version) {
     ki_snapshot_free(now);
 }
 
-/* --- objects ---------------------------------------------------------------------------------------------------------------- */
+/* --- objects ------------------------------------------------------------------------------------------------------ */
 
 static void objects_are_put_got_replaced_and_taken_out(void **state) {
     (void)state;
@@ -226,7 +226,7 @@ static void a_snapshot_does_not_change_and_outlives_the_store(void **state) {
     ki_snapshot_free(NULL);
 }
 
-/* --- indexes ---------------------------------------------------------------------------------------------------------------- */
+/* --- indexes ------------------------------------------------------------------------------------------------------ */
 
 static void namespaced_stores_have_a_namespace_index_and_others_none(void **state) {
     (void)state;
@@ -456,7 +456,7 @@ static void a_list_with_a_key_twice_is_indexed_as_the_last_of_them(void **state)
     ki_store_free(store);
 }
 
-/* --- random changes --------------------------------------------------------------------------------------------------------- */
+/* --- random changes ----------------------------------------------------------------------------------------------- */
 
 static unsigned next_random(uint64_t *state) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -578,7 +578,7 @@ static void objects_and_indexes_agree_with_a_model_under_random_changes(void **s
     }
 }
 
-/* --- readers on other threads ----------------------------------------------------------------------------------------------- */
+/* --- readers on other threads ------------------------------------------------------------------------------------- */
 
 typedef struct reading {
     ki_store *store;
@@ -657,7 +657,7 @@ static void readers_never_see_half_of_a_change(void **state) {
     ki_store_free(r.store);
 }
 
-/* --- memory ----------------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 /* Does one step of a fixed row of changes; the same step again is harmless. */
 static ki_status step(ki_store *store, int number, ki_error *err) {

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- help ------------------------------------------------------------------------------------------------------------------- */
+/* --- help --------------------------------------------------------------------------------------------------------- */
 
 typedef struct item {
     ki_refcount refs;
@@ -120,7 +120,7 @@ static void assert_like(const ki_tree_kind *kind, const ki_tree *tree, const uns
     free(seen);
 }
 
-/* --- tests ------------------------------------------------------------------------------------------------------------------ */
+/* --- tests -------------------------------------------------------------------------------------------------------- */
 
 static void an_empty_tree_has_nothing_and_needs_nothing(void **state) {
     (void)state;
@@ -370,7 +370,8 @@ static void a_version_that_is_drained_leaves_the_others_whole(void **state) {
     }
 }
 
-/* Gives how many values a walk over what `tree` does not share with `other` has; each that `other` does not have is among them, once. */
+/* Gives how many values a walk over what `tree` does not share with `other` has; each that `other` does not have is
+ * among them, once. */
 static size_t check_changes(const ki_tree_kind *kind, const ki_tree *tree, const ki_tree *other) {
     ki_tree_changes changes;
     ki_tree_changes_begin(&changes, tree, other);

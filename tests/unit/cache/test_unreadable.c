@@ -1,5 +1,5 @@
-/* test_unreadable.c: an object whose state cannot be read, from the source to handlers, health and waits: never a deletion, a ghost or a claim that is
- * not true. With both queues. */
+/* test_unreadable.c: an object whose state cannot be read, from the source to handlers, health and waits: never a
+ * deletion, a ghost or a claim that is not true. With both queues. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 #define BAD_B "unreadable 1 default/b: bad object\n"
 #define BAD_UNKNOWN "unreadable 1 an object without a known key: bad object\n"
 
-/* --- lists ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- lists -------------------------------------------------------------------------------------------------------- */
 
 static void a_listed_object_that_cannot_be_read_keeps_its_state(void **state) {
     (void)state;
@@ -108,7 +108,8 @@ static void what_two_lists_kept_from_before_a_restore_is_replaced_by_what_comes(
     }
 }
 
-/* After the restore the server has given out more versions than before it. Some servers send a deletion with the version of the last state. */
+/* After the restore the server has given out more versions than before it. Some servers send a deletion with the
+ * version of the last state. */
 static void what_was_kept_from_before_a_restore_is_deleted_at_an_older_version(void **state) {
     (void)state;
     play_informer(BEGIN "mod default/b 90\n> ~b=6>90\n" RELIST
@@ -137,7 +138,7 @@ static void a_version_that_is_given_twice_does_not_hide_the_later_state(void **s
     close_stage(&s);
 }
 
-/* --- watches -------------------------------------------------------------------------------------------------------------------------- */
+/* --- watches ------------------------------------------------------------------------------------------------------ */
 
 static void an_event_that_cannot_be_read_is_asked_for_once_more(void **state) {
     (void)state;
@@ -146,7 +147,8 @@ static void an_event_that_cannot_be_read_is_asked_for_once_more(void **state) {
                         "open\nmod default/b 12\n> ~b=6>12\n" READABLE); /* its bytes had been damaged on their way */
 }
 
-/* Some servers send a bookmark ahead of the event of its version (etcd#15220): from there the event would not come again. */
+/* Some servers send a bookmark ahead of the event of its version (etcd#15220): from there the event would not come
+ * again. */
 static void an_event_that_cannot_be_read_after_its_own_bookmark_is_asked_for_once_more(void **state) {
     (void)state;
     stage s;
@@ -190,7 +192,7 @@ static void a_deletion_of_an_unknown_key_is_followed_by_a_list(void **state) {
         play_informer(scripts[i]);
 }
 
-/* --- transforms ----------------------------------------------------------------------------------------------------------------------- */
+/* --- transforms --------------------------------------------------------------------------------------------------- */
 
 static void a_transform_that_fails_on_a_deletion_leaves_no_ghost(void **state) {
     (void)state;
@@ -205,7 +207,7 @@ static void a_transform_that_fails_on_a_deletion_leaves_no_ghost(void **state) {
     close_stage(&s);
 }
 
-/* --- waits ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- waits -------------------------------------------------------------------------------------------------------- */
 
 typedef struct waiter {
     int calls;
@@ -303,7 +305,7 @@ static void a_version_that_has_no_room_is_not_known(void **state) {
     ki_unreadable_marks_clear(&marks);
 }
 
-/* --- instances ------------------------------------------------------------------------------------------------------------------------ */
+/* --- instances ---------------------------------------------------------------------------------------------------- */
 
 static void a_list_in_which_nothing_changed_keeps_the_objects_that_are_there(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_wait_for.c: reading one's own writes: who waits for a version goes on once the copy has seen it, and not before. The test steps the
- * engine; waits that block are on a thread of their own. */
+/* test_wait_for.c: reading one's own writes: who waits for a version goes on once the copy has seen it, and not before.
+ * The test steps the engine; waits that block are on a thread of their own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ static void begin_to_wait(waiter *ret, const stage *s, const char *key, const ch
         sched_yield();
 }
 
-/* --- what counts as seen ----------------------------------------------------------------------------------------------------- */
+/* --- what counts as seen ------------------------------------------------------------------------------------------ */
 
 static void a_wait_ends_with_the_change_it_waits_for(void **state) {
     (void)state;
@@ -184,7 +184,7 @@ static void the_version_of_a_list_that_is_not_processed_has_not_been_seen(void *
     close_stage(&s);
 }
 
-/* --- how it ends otherwise ----------------------------------------------------------------------------------------------------- */
+/* --- how it ends otherwise ---------------------------------------------------------------------------------------- */
 
 static void a_stop_ends_every_wait(void **state) {
     (void)state;
@@ -218,7 +218,7 @@ static void waiting_on_the_loop_would_be_a_deadlock(void **state) {
     close_stage(&s);
 }
 
-/* --- callbacks ------------------------------------------------------------------------------------------------------------------- */
+/* --- callbacks ---------------------------------------------------------------------------------------------------- */
 
 static void callbacks_come_once_on_the_loop_in_the_order_of_asking(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_client.c: a client's requests as they are written, and how they end: good, refused, tried again, too late, cancelled. The server is in
- * the process and the clock moves by hand. */
+/* test_client.c: a client's requests as they are written, and how they end: good, refused, tried again, too late,
+ * cancelled. The server is in the process and the clock moves by hand. */
 #include "src/auth/config.h"
 #include "src/client/client.h"
 #include "tests/support/client_stage.h"
@@ -27,7 +27,7 @@ static void send_request(client_stage *self, const ki_client_request *request) {
 #define GET_POD .verb = KI_CLIENT_GET, .resource = KI_PODS, .namespace_name = "ns", .name = "a"
 #define BODY(text) .body = (text), .body_size = sizeof(text) - 1
 
-/* --- what is sent -------------------------------------------------------------------------------------------------------------- */
+/* --- what is sent ------------------------------------------------------------------------------------------------- */
 
 static const ki_resource foos = { "example.com", "v1beta1", "foos", "Foo", true };
 
@@ -112,7 +112,8 @@ static void each_verb_is_the_request_that_the_api_defines(void **state) {
     client_stage_close(&self);
 }
 
-/* Each verb of each scope, with a subresource and without, for a resource that the library does not know; and the object that comes back. */
+/* Each verb of each scope, with a subresource and without, for a resource that the library does not know; and the
+ * object that comes back. */
 static void every_verb_reaches_the_objects_of_any_resource(void **state) {
     (void)state;
     static const ki_resource resources[] = { { "gtest", "vtest", "rtests", "rTest", false },
@@ -242,7 +243,7 @@ static void a_target_or_body_over_its_limit_is_rejected(void **state) {
     assert_int_equal(self.err.code, KI_ERR_CANCELLED);
 }
 
-/* --- responses ---------------------------------------------------------------------------------------------------------------- */
+/* --- responses ---------------------------------------------------------------------------------------------------- */
 
 static void a_list_comes_as_objects_with_its_place(void **state) {
     (void)state;
@@ -368,7 +369,7 @@ static void responses_cut_anywhere_are_errors(void **state) {
     client_stage_close(&self);
 }
 
-/* --- trying again ------------------------------------------------------------------------------------------------------------ */
+/* --- trying again ------------------------------------------------------------------------------------------------- */
 
 typedef struct retry_case {
     const char *what;
@@ -460,7 +461,7 @@ static void a_retry_that_would_be_too_late_is_not_waited_for(void **state) {
     }
 }
 
-/* --- deadlines, cancelling, the limit ------------------------------------------------------------------------------------------ */
+/* --- deadlines, cancelling, the limit ----------------------------------------------------------------------------- */
 
 static void silence_ends_at_the_deadline(void **state) {
     (void)state;
@@ -596,7 +597,7 @@ static void a_stream_is_passed_on_as_it_arrives_until_the_callback_ends_it(void 
     client_stage_close(&self);
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------------------- */
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 static void waiting_for_a_response_on_the_loop_would_deadlock(void **state) {
     (void)state;
@@ -630,7 +631,7 @@ static void waiting_on_a_hosts_engine_that_nobody_drives_is_rejected(void **stat
     ki_engine_free(engine);
 }
 
-/* --- memory --------------------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 static void whatever_allocation_fails_a_request_ends_once_and_nothing_leaks(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
-/* test_client_responses.c: a client's responses by HTTP status: good ones, error responses with a Status, with half of one and with none, and what of
- * them a stream is told. The server is in the process and the clock moves by hand. */
+/* test_client_responses.c: a client's responses by HTTP status: good ones, error responses with a Status, with half of
+ * one and with none, and what of them a stream is told. The server is in the process and the clock moves by hand. */
 #include "src/client/client.h"
 #include "tests/support/client_stage.h"
 
@@ -40,7 +40,7 @@ static void ask_once(client_stage *self, int status, const char *body, const ki_
 #define POD .resource = KI_PODS, .namespace_name = "ns", .name = "a"
 #define BODY .body = "{}", .body_size = 2
 
-/* --- statuses ------------------------------------------------------------------------------------------------------------------- */
+/* --- statuses ----------------------------------------------------------------------------------------------------- */
 
 static void any_status_from_200_to_299_is_good_and_the_response_has_it(void **state) {
     (void)state;
@@ -195,7 +195,7 @@ static void each_try_has_the_whole_body_until_one_succeeds(void **state) {
     client_stage_close(&self);
 }
 
-/* --- what is never sent --------------------------------------------------------------------------------------------------------- */
+/* --- what is never sent ------------------------------------------------------------------------------------------- */
 
 static void no_segment_of_the_path_may_lead_elsewhere(void **state) {
     (void)state;
@@ -273,7 +273,7 @@ static void a_namespaced_object_without_its_namespace_is_not_asked_for(void **st
     client_stage_close(&self);
 }
 
-/* --- streams -------------------------------------------------------------------------------------------------------------------- */
+/* --- streams ------------------------------------------------------------------------------------------------------ */
 
 static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
     (void)state;

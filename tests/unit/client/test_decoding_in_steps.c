@@ -1,5 +1,5 @@
-/* test_decoding_in_steps.c: one buffer may hold thousands of items. No step of the engine decodes more of them than it has work for; what is left waits,
- * and so does the end that came behind it. */
+/* test_decoding_in_steps.c: one buffer may hold thousands of items. No step of the engine decodes more of them than it
+ * has work for; what is left waits, and so does the end that came behind it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

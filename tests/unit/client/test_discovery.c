@@ -1,4 +1,5 @@
-/* test_discovery.c: what a server has, in both forms, whole and broken; what a resource name means; what is asked again and when. */
+/* test_discovery.c: what a server has, in both forms, whole and broken; what a resource name means; what is asked again
+ * and when. */
 #include <kinformer/discovery.h>
 
 #include "src/base/buffer.h"
@@ -102,7 +103,7 @@ static void ask(fixture *self) {
     assert_true(test_engine_settle(&self->engine));
 }
 
-/* --- documents ------------------------------------------------------------------------------------------------------------------ */
+/* --- documents ---------------------------------------------------------------------------------------------------- */
 
 #define AGGREGATED(items) \
     "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\",\"metadata\":{},\"items\":[" items \
@@ -333,7 +334,7 @@ static void of_a_group_whose_first_version_is_down_the_next_is_preferred(void **
     close_fixture(&self);
 }
 
-/* --- the old form ---------------------------------------------------------------------------------------------------------------- */
+/* --- the old form ------------------------------------------------------------------------------------------------- */
 
 #define LIST(resources) "{\"kind\":\"APIResourceList\",\"groupVersion\":\"x\",\"resources\":[" resources "]}"
 #define OLD(name, singular, kind, more) \
@@ -458,7 +459,7 @@ static void the_embedded_servers_resources_are_the_built_in_ones(void **state) {
     close_fixture(&self);
 }
 
-/* --- when it asks ---------------------------------------------------------------------------------------------------------------- */
+/* --- when it asks ------------------------------------------------------------------------------------------------- */
 
 static void those_who_ask_at_once_share_one_asking(void **state) {
     (void)state;
@@ -574,7 +575,7 @@ static void the_core_groups_first_version_is_its_preferred_one(void **state) {
     ki_group_versions_free(&ki_allocator_default, &versions);
 }
 
-/* --- hostile documents ------------------------------------------------------------------------------------------------------------ */
+/* --- hostile documents -------------------------------------------------------------------------------------------- */
 
 static ki_status read_both(const char *text, size_t size, size_t *ret_count) {
     ki_resource_map *map = ki_resource_map_new(&ki_allocator_default, 1);

@@ -1,4 +1,5 @@
-/* test_endless_response.c: a server that keeps sending, but not what was asked for: no list and no watch lives for ever. The clock is the test's. */
+/* test_endless_response.c: a server that keeps sending, but not what was asked for: no list and no watch lives for
+ * ever. The clock is the test's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* test_http_list_watch.c: requests as they are sent, responses as they arrive: complete, bad, cut anywhere, in any chunks, cancelled anywhere. */
+/* test_http_list_watch.c: requests as they are sent, responses as they arrive: complete, bad, cut anywhere, in any
+ * chunks, cancelled anywhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +43,7 @@ typedef struct fixture {
     ki_error end, bad;
 } fixture;
 
-/* --- the server ------------------------------------------------------------------------------------------------------------- */
+/* --- the server --------------------------------------------------------------------------------------------------- */
 
 static bool send_body(kt_memory_call *call, const response *what) {
     size_t size = what->size ? what->size : what->body ? strlen(what->body) : 0;
@@ -77,7 +78,7 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     kt_memory_call_end(call, what.ended ? &err : NULL);
 }
 
-/* --- the handler ------------------------------------------------------------------------------------------------------------ */
+/* --- the handler -------------------------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static void note(fixture *self, const char *format, ...) {
     size_t used = strlen(self->trace);
@@ -158,7 +159,7 @@ static void on_watch_end(const ki_error *err, bool opened, bool in_stream, void 
          in_stream ? ",in stream" : "");
 }
 
-/* --- set-up ----------------------------------------------------------------------------------------------------------------- */
+/* --- set-up ------------------------------------------------------------------------------------------------------- */
 
 static const ki_http_list_watch_options pods = { .resource = { "", "v1", "pods", "Pod", true }, .object_limit = 400 };
 
@@ -218,7 +219,7 @@ static void step(fixture *self) {
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"words of the server\"," \
     "\"reason\":\"" reason "\",\"code\":" code "}"
 
-/* --- requests --------------------------------------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 static void paths_follow_group_and_scope(void **state) {
     (void)state;
@@ -302,7 +303,7 @@ static void a_watchs_options_are_its_query(void **state) {
     }
 }
 
-/* --- responses -------------------------------------------------------------------------------------------------------------- */
+/* --- responses ---------------------------------------------------------------------------------------------------- */
 
 typedef struct exchange_case {
     const char *name;
@@ -596,7 +597,8 @@ static void retry_after_of_the_head_is_in_the_error(void **state) {
     close_fixture(&self);
 }
 
-/* Whatever the byte after which the stream ends, the whole events before it were delivered, and the end is told once. */
+/* Whatever the byte after which the stream ends, the whole events before it were delivered, and the end is told
+ * once. */
 static void a_stream_cut_at_any_byte_delivers_what_was_whole(void **state) {
     (void)state;
     static const char body[] = EVENT("ADDED", POD("a", "2")) EVENT("MODIFIED", POD("\xc3\xa4", "3"));

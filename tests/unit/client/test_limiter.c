@@ -87,7 +87,7 @@ static void the_largest_numbers_do_not_overflow(void **state) {
     assert_int_equal(ki_limiter_wait(&limiter, INT64_MAX, 9), 10 * SECOND);
 }
 
-/* --- the queue ---------------------------------------------------------------------------------------------------------------- */
+/* --- the queue ---------------------------------------------------------------------------------------------------- */
 
 enum {
     WAITERS = 5

@@ -1,5 +1,5 @@
-/* test_watched_resource.c: a watch of any resource, of a namespace, of all or of none: its path, and its events as objects, over the memory
- * transport. */
+/* test_watched_resource.c: a watch of any resource, of a namespace, of all or of none: its path, and its events as
+ * objects, over the memory transport. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* test_controller.c: what a controller does with its keys, on one thread in virtual time: results, retries, deferral, order, rejections, metrics. */
+/* test_controller.c: what a controller does with its keys, on one thread in virtual time: results, retries, deferral,
+ * order, rejections, metrics. */
 #include "src/base/error.h"
 #include "src/controller/controller.h"
 #include "tests/support/controller_stage.h"
@@ -15,7 +16,7 @@ static int failures_of(const char *key) {
     return ki_workqueue_num_requeues(ki_controller_queue(stage.controller), key);
 }
 
-/* --- errors of new ------------------------------------------------------------------------------------------------------------------- */
+/* --- errors of new ------------------------------------------------------------------------------------------------ */
 
 static void what_cannot_be_is_rejected(void **state) {
     (void)state;
@@ -109,7 +110,7 @@ static void a_watch_that_cannot_be_is_rejected(void **state) {
     assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, NULL, NULL), KI_ERR_STATE);
 }
 
-/* --- the beginning ------------------------------------------------------------------------------------------------------------------ */
+/* --- the beginning ------------------------------------------------------------------------------------------------ */
 
 static void a_key_is_reconciled_once_its_informer_has_synced(void **state) {
     (void)state;
@@ -190,7 +191,7 @@ static void a_controller_without_watches_takes_the_keys_of_its_queue(void **stat
     stage_expect(&stage, "tick");
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------------------------ */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 /* The reconciles of key "k" by their script. `notes` has those within `advance_ms` after the first. */
 static void a_result_says_when_a_key_is_processed_again(void **state) {
@@ -362,7 +363,7 @@ static void the_rate_limits_of_the_options_count(void **state) {
     stage_expect(&stage, "k");
 }
 
-/* --- priorities ---------------------------------------------------------------------------------------------------------------------- */
+/* --- priorities --------------------------------------------------------------------------------------------------- */
 
 /* All that is queued before the work begins comes out by priority, then in the order of its arrival. */
 static void changes_come_before_what_was_there(void **state) {
@@ -420,7 +421,7 @@ static void a_key_keeps_its_priority_when_it_is_processed_again(void **state) {
     }
 }
 
-/* --- deferral ------------------------------------------------------------------------------------------------------------------------ */
+/* --- deferral ----------------------------------------------------------------------------------------------------- */
 
 static void a_deferred_key_is_processed_until_it_is_finished(void **state) {
     (void)state;
@@ -512,7 +513,7 @@ static void an_error_that_is_returned_ends_a_deferred_reconcile(void **state) {
     stage_expect(&stage, "k k");
 }
 
-/* --- metrics --------------------------------------------------------------------------------------------------------------------------- */
+/* --- metrics ------------------------------------------------------------------------------------------------------ */
 
 static void the_factory_s_text_has_all_controllers_metrics_together(void **state) {
     (void)state;

@@ -16,7 +16,7 @@ enum {
     PATIENCE_S = 60
 };
 
-/* --- stepped ------------------------------------------------------------------------------------------------------------------------ */
+/* --- stepped ------------------------------------------------------------------------------------------------------ */
 
 static void a_stop_drops_what_is_queued(void **state) {
     (void)state;
@@ -240,7 +240,7 @@ static void a_second_finish_does_nothing(void **state) {
         (int)stage_metric(&stage, "controller_runtime_reconcile_total{controller=\"c\",result=\"success\"}"), 1);
 }
 
-/* --- threads ------------------------------------------------------------------------------------------------------------------------ */
+/* --- threads ------------------------------------------------------------------------------------------------------ */
 
 /* A reconcile function that stays until it may go, and notes how many are inside. */
 typedef struct gate {
@@ -453,7 +453,7 @@ static void a_deferred_reconcile_frees_its_thread_but_not_its_place(void **state
     }
 }
 
-/* --- a storm -------------------------------------------------------------------------------------------------------------------------- */
+/* --- a storm ------------------------------------------------------------------------------------------------------ */
 
 enum {
     STORM_KEYS = 40,

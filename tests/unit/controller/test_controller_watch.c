@@ -1,4 +1,5 @@
-/* test_controller_watch.c: which events queue which keys, also where memory lacks, and while another process leads; on one thread in virtual time. */
+/* test_controller_watch.c: which events queue which keys, also where memory lacks, and while another process leads; on
+ * one thread in virtual time. */
 #include "src/base/error.h"
 #include "tests/support/controller_stage.h"
 #include "tests/support/scarce_memory.h"
@@ -21,7 +22,7 @@ static void control(ki_informer *informer, const ki_controller_watch_options *wa
     stage_start(&stage);
 }
 
-/* --- keys ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- keys --------------------------------------------------------------------------------------------------------- */
 
 #define OWNER(version, kind, name, controller) \
     "{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\",\"name\":\"" name "\",\"uid\":\"u-" name \
@@ -199,7 +200,7 @@ static void a_resync_comes_after_changes(void **state) {
     assert_true(stage_open(&stage, NULL));
 }
 
-/* --- bounds -------------------------------------------------------------------------------------------------------------------------- */
+/* --- bounds ------------------------------------------------------------------------------------------------------- */
 
 static size_t events, reconciles, events_at_first_reconcile;
 
@@ -241,7 +242,7 @@ static void no_step_does_more_than_its_work_units(void **state) {
     assert_int_equal(events_at_first_reconcile, MANY);
 }
 
-/* --- memory -------------------------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 /* What a controller goes through; every object is reconciled by its end. */
 static bool play_all(const ki_allocator *allocator) {
@@ -421,7 +422,7 @@ static void a_stop_does_not_wait_for_memory(void **state) {
     memory_tap.is_empty = false;
 }
 
-/* --- leading ------------------------------------------------------------------------------------------------------------------------- */
+/* --- leading ------------------------------------------------------------------------------------------------------ */
 
 #define LEASE(holder, transitions) \
     "{\"metadata\":{\"name\":\"lock\",\"namespace\":\"default\"},\"spec\":{\"holderIdentity\":\"" holder \
@@ -571,7 +572,8 @@ static void a_new_term_begins_with_all_keys_that_matter(void **state) {
     close_leader(elector);
 }
 
-/* The loop stands still until the lease has expired: by the clock this process leads no more, though nobody has told it yet. */
+/* The loop stands still until the lease has expired: by the clock this process leads no more, though nobody has told it
+ * yet. */
 static void the_clock_ends_a_term_before_the_loop_does(void **state) {
     (void)state;
     ki_elector *elector = elect("me");

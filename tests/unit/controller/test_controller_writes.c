@@ -1,4 +1,5 @@
-/* test_controller_writes.c: finalizers, status and children, written to the embedded API server from a thread that waits. */
+/* test_controller_writes.c: finalizers, status and children, written to the embedded API server from a thread that
+ * waits. */
 #include "src/base/error.h"
 #include "tests/support/controller_stage.h"
 #include "tests/support/scarce_memory.h"
@@ -33,7 +34,7 @@ static void expect_field(const ki_object *obj, const char *path, const char *exp
     ki_value_clear(&value);
 }
 
-/* --- finalizers --------------------------------------------------------------------------------------------------------------------- */
+/* --- finalizers --------------------------------------------------------------------------------------------------- */
 
 static void a_finalizer_is_added_and_removed(void **state) {
     (void)state;
@@ -118,7 +119,7 @@ static void a_finalizer_of_an_object_that_is_gone_is_removed(void **state) {
     ki_object_unref(cached);
 }
 
-/* --- apply ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- apply -------------------------------------------------------------------------------------------------------- */
 
 static void a_status_is_applied_to_the_very_object(void **state) {
     (void)state;
@@ -222,7 +223,7 @@ static void a_child_that_cannot_be_is_rejected(void **state) {
     ki_object_unref(other);
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 static ki_status write_once(int which, const ki_object *obj, size_t n, ki_error *err) {
     char name[64];
@@ -276,7 +277,7 @@ static void lack_of_memory_is_an_error(void **state) {
     stage_open_threaded(&stage, NULL);
 }
 
-/* --- on a thread of its own, as a reconciler does ------------------------------------------------------------------------------------- */
+/* --- on a thread of its own, as a reconciler does ----------------------------------------------------------------- */
 
 static ki_status make_child(ki_reconcile *call, const char *key, void *user, ki_error *err) {
     (void)call, (void)user;

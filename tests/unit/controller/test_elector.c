@@ -1,5 +1,5 @@
-/* test_elector.c: an elector competes for a Lease, renews it, loses it and gives it up. The server is the embedded one, in the process, and the clocks
- * move by hand. */
+/* test_elector.c: an elector competes for a Lease, renews it, loses it and gives it up. The server is the embedded one,
+ * in the process, and the clocks move by hand. */
 #include "src/base/memory.h"
 #include "src/controller/elector_parts.h"
 #include "tests/support/election.h"
@@ -41,7 +41,7 @@ static bool leads(const candidate *self) {
     return ki_elector_is_leader(self->elector);
 }
 
-/* --- attempts --------------------------------------------------------------------------------------------------------------------- */
+/* --- attempts ----------------------------------------------------------------------------------------------------- */
 
 static void a_candidate_takes_a_lease_that_nobody_holds_or_renews(void **state) {
     (void)state;
@@ -156,7 +156,7 @@ static void candidates_wait_for_one_to_2_2_retry_periods(void **state) {
     assert_in_range(most, 4300, 4400);
 }
 
-/* --- renewals --------------------------------------------------------------------------------------------------------------------- */
+/* --- renewals ----------------------------------------------------------------------------------------------------- */
 
 static void a_leader_renews_without_reading_and_reads_where_that_fails(void **state) {
     (void)state;
@@ -308,7 +308,7 @@ static void a_token_does_not_fall_where_the_transitions_are_edited(void **state)
     assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 8);
 }
 
-/* --- two ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- two ---------------------------------------------------------------------------------------------------------- */
 
 static void of_two_one_leads_and_the_other_follows_when_it_is_gone(void **state) {
     election *self = *state;
@@ -344,7 +344,7 @@ static void a_released_lease_is_taken_at_the_next_try(void **state) {
     assert_int_equal(ki_elector_fencing_token(YOU(self)->elector), 1);
 }
 
-/* --- stopping ------------------------------------------------------------------------------------------------------------------------- */
+/* --- stopping ----------------------------------------------------------------------------------------------------- */
 
 static void a_stop_gives_the_lease_up_where_that_is_asked_for(void **state) {
     (void)state;
@@ -504,7 +504,7 @@ static void callbacks_may_stop_the_elector_and_the_factory(void **state) {
     }
 }
 
-/* --- hooks ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- hooks -------------------------------------------------------------------------------------------------------- */
 
 typedef struct hooked {
     candidate *candidate;
@@ -547,7 +547,7 @@ static void hooks_are_called_within_what_the_program_is_called_for(void **state)
     assert_null(me->elector->hooks);
 }
 
-/* --- options ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- options ------------------------------------------------------------------------------------------------------ */
 
 #define NAMES .namespace_name = "default", .name = "lock"
 #define TEN "0123456789"
@@ -653,7 +653,7 @@ static void labels_are_set_where_the_lease_is_written(void **state) {
     assert_true(election_has(self, "\"labels\":{\"app\":\"x\"}"));
 }
 
-/* --- what is asked of it ------------------------------------------------------------------------------------------------------------------ */
+/* --- what is asked of it ------------------------------------------------------------------------------------------ */
 
 static void a_check_fails_where_a_lease_is_expired_for_long_and_the_loop_has_not_noticed(void **state) {
     (void)state;

@@ -1,6 +1,6 @@
-/* test_elector_safety.c: electors with clocks of different rates, in processes that are suspended at any point for any time, over a network that delays,
- * loses and repeats: at no instant do two of them lead. Each seed is a story of some minutes. KI_TEST_SEEDS=10000 tells more of them,
- * KI_TEST_FIRST=7 begins there. A story that fails prints its seed. */
+/* test_elector_safety.c: electors with clocks of different rates, in processes that are suspended at any point for any
+ * time, over a network that delays, loses and repeats: at no instant do two of them lead. Each seed is a story of some
+ * minutes. KI_TEST_SEEDS=10000 tells more of them, KI_TEST_FIRST=7 begins there. A story that fails prints its seed. */
 #include <kinformer/leader.h>
 
 #include "src/base/memory.h"
@@ -90,7 +90,7 @@ typedef struct world {
 
 static world the_world;
 
-/* --- chance ------------------------------------------------------------------------------------------------------------------------ */
+/* --- chance ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t draw(world *self) {
     self->random ^= self->random << 13;
@@ -126,7 +126,7 @@ static void violated(world *self, const char *format, ...) {
     va_end(args);
 }
 
-/* --- the server --------------------------------------------------------------------------------------------------------------------- */
+/* --- the server --------------------------------------------------------------------------------------------------- */
 
 static void commit(world *self, const char *spec) {
     memmove(&self->versions[1], &self->versions[0], (VERSIONS - 1) * sizeof *self->versions);
@@ -139,7 +139,8 @@ static void commit(world *self, const char *spec) {
              self->revision, spec);
 }
 
-/* Creates or updates as the API server does: only what it is now may be updated, and what changes nothing makes no version. */
+/* Creates or updates as the API server does: only what it is now may be updated, and what changes nothing makes no
+ * version. */
 static int write_lease(world *self, const char *method, const char *body) {
     yyjson_doc *doc = NULL;
     char now[24];
@@ -178,7 +179,7 @@ static void handle(world *self, message *mail) {
     snprintf(mail->text, sizeof mail->text, "%s", mail->status < 300 ? seen->text : no);
 }
 
-/* --- the network -------------------------------------------------------------------------------------------------------------------- */
+/* --- the network -------------------------------------------------------------------------------------------------- */
 
 static int64_t delay(world *self) {
     if (fails(self, 1))
@@ -248,7 +249,7 @@ static void deliver(world *self, message *mail) {
         kt_memory_call_end(call, NULL);
 }
 
-/* --- processes ----------------------------------------------------------------------------------------------------------------------- */
+/* --- processes ---------------------------------------------------------------------------------------------------- */
 
 static void run_until(world *self, int64_t end);
 
@@ -381,7 +382,7 @@ static void step(process *self) {
         misfortune(self);
 }
 
-/* --- time ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- time --------------------------------------------------------------------------------------------------------- */
 
 /* A process begins to lead only when something happens to it: between two events nobody does. */
 static void check(world *self) {
@@ -455,7 +456,7 @@ static void run_until(world *self, int64_t end) {
     check(self);
 }
 
-/* --- stories -------------------------------------------------------------------------------------------------------------------------- */
+/* --- stories ------------------------------------------------------------------------------------------------------ */
 
 static const process *leader_of(const world *self) {
     for (int i = 0; i < self->process_count; i++)
@@ -464,7 +465,8 @@ static const process *leader_of(const world *self) {
     return NULL;
 }
 
-/* Some processes begin anew, among them those that were stopped. What is on its way is lost: a late request could let one hold the Lease that is gone. */
+/* Some processes begin anew, among them those that were stopped. What is on its way is lost: a late request could let
+ * one hold the Lease that is gone. */
 static void heal(world *self) {
     self->has_faults = false;
     for (int i = 0; i < MESSAGES; i++)

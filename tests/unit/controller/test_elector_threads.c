@@ -1,4 +1,5 @@
-/* test_elector_threads.c: an elector on a loop of its own, asked and stopped by other threads meanwhile. For the thread sanitizer. */
+/* test_elector_threads.c: an elector on a loop of its own, asked and stopped by other threads meanwhile. For the thread
+ * sanitizer. */
 #include <kinformer/client.h>
 #include <kinformer/controller.h>
 #include <kinformer/leader.h>

@@ -1,4 +1,5 @@
-/* What becomes of records before they are sent as core/v1 Events: the cases of client-go's events_cache_test.go, and the borders. */
+/* What becomes of records before they are sent as core/v1 Events: the cases of client-go's events_cache_test.go, and
+ * the borders. */
 #include "src/controller/event_correlator.h"
 
 #include "src/base/memory.h"
@@ -45,7 +46,8 @@ static ki_event_outcome tell_number(play *p, const char *reason, int number) {
     return tell(p, "a", "Normal", reason, message);
 }
 
-/* `before` records come before the last one: equal to it, with other messages, or about other objects and of other reasons. */
+/* `before` records come before the last one: equal to it, with other messages, or about other objects and of other
+ * reasons. */
 static void a_record_is_counted_combined_or_filtered_by_what_came_before(void **state) {
     (void)state;
     static const struct {

@@ -1,4 +1,5 @@
-/* A recorder's way from the call to the server: what is sent, in which order, how often it is tried, and how it ends. */
+/* A recorder's way from the call to the server: what is sent, in which order, how often it is tried, and how it
+ * ends. */
 #include <kinformer/events.h>
 
 #include "src/base/memory.h"
@@ -67,7 +68,7 @@ static void assert_counts(const event_stage *stage, ki_event_recorder_counts exp
 
 #define COUNTS(...) ((ki_event_recorder_counts){ __VA_ARGS__ })
 
-/* --- core/v1 ------------------------------------------------------------------------------------------------------- */
+/* --- core/v1 ------------------------------------------------------------------------------------------------------ */
 
 static void a_first_event_is_created_and_an_equal_one_counts_it_up(void **state) {
     (void)state;
@@ -248,7 +249,7 @@ static void what_is_no_event_is_dropped_and_counted(void **state) {
     event_stage_close(&stage);
 }
 
-/* --- tries ------------------------------------------------------------------------------------------------------------ */
+/* --- tries -------------------------------------------------------------------------------------------------------- */
 
 static void an_error_response_is_final_and_all_else_is_tried_again(void **state) {
     (void)state;
@@ -364,7 +365,7 @@ static void each_of_a_thousand_events_is_tried_until_the_server_takes_it(void **
     event_stage_close(&stage);
 }
 
-/* --- the queue -------------------------------------------------------------------------------------------------------- */
+/* --- the queue ---------------------------------------------------------------------------------------------------- */
 
 static void a_full_queue_drops_what_comes_and_its_memory_is_bounded(void **state) {
     (void)state;
@@ -389,7 +390,7 @@ static void a_full_queue_drops_what_comes_and_its_memory_is_bounded(void **state
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-/* --- the end ---------------------------------------------------------------------------------------------------------- */
+/* --- the end ------------------------------------------------------------------------------------------------------ */
 
 static void a_stop_sends_what_is_queued(void **state) {
     (void)state;
@@ -522,7 +523,7 @@ static void what_a_recorder_cannot_be_is_an_error(void **state) {
     event_stage_close(&stage);
 }
 
-/* --- events.k8s.io/v1 ------------------------------------------------------------------------------------------------- */
+/* --- events.k8s.io/v1 --------------------------------------------------------------------------------------------- */
 
 static void a_second_event_begins_a_series_and_later_ones_only_count(void **state) {
     (void)state;
@@ -700,7 +701,7 @@ static void an_instance_is_named_after_component_and_host(void **state) {
     event_stage_close(&stage);
 }
 
-/* --- lack of memory ------------------------------------------------------------------------------------------------------ */
+/* --- lack of memory ----------------------------------------------------------------------------------------------- */
 
 /* Records, waits, stops; whatever allocation fails, every record is counted once and nothing leaks. */
 static void play_with(const ki_event_recorder_options *options) {

@@ -1,4 +1,5 @@
-/* Several threads record while the loop runs on one of its own: each event is counted once, and none is lost without being counted. */
+/* Several threads record while the loop runs on one of its own: each event is counted once, and none is lost without
+ * being counted. */
 #include <kinformer/kinformer.h>
 
 #include "src/base/memory.h"

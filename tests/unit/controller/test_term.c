@@ -1,5 +1,5 @@
-/* test_term.c: the requests of a reconcile belong to the term of leadership in which it began: after the term none is sent, and each ends. A Lease is
- * released only when every reconcile has ended. */
+/* test_term.c: the requests of a reconcile belong to the term of leadership in which it began: after the term none is
+ * sent, and each ends. A Lease is released only when every reconcile has ended. */
 #include "tests/support/election.h"
 
 #include <kinformer/client.h>
@@ -145,7 +145,7 @@ static void expect_created(program *self, int count) {
     assert_int_equal(found, count);
 }
 
-/* --- requests ------------------------------------------------------------------------------------------------------------ */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 static void a_request_that_waits_for_the_rate_limit_ends_with_its_term(void **state) {
     program *self = *state;
@@ -260,7 +260,7 @@ static void a_term_of_another_engine_is_rejected(void **state) {
     assert_non_null(strstr(err.message, "different engines"));
 }
 
-/* --- the release --------------------------------------------------------------------------------------------------------- */
+/* --- the release -------------------------------------------------------------------------------------------------- */
 
 static void a_lease_is_not_released_while_a_reconcile_runs(void **state) {
     program *self = *state;

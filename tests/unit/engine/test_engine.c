@@ -1,4 +1,5 @@
-/* test_engine.c: time, timers, tasks, descriptors and the ways to drive the engine. Time is the test's own but in the tests of threads. */
+/* test_engine.c: time, timers, tasks, descriptors and the ways to drive the engine. Time is the test's own but in the
+ * tests of threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* --- help ------------------------------------------------------------------------------------------------------------------- */
+/* --- help --------------------------------------------------------------------------------------------------------- */
 
 static int64_t test_time;
 
@@ -81,7 +82,7 @@ static int reset_trace(void **state) {
     return 0;
 }
 
-/* --- timers ----------------------------------------------------------------------------------------------------------------- */
+/* --- timers ------------------------------------------------------------------------------------------------------- */
 
 static void timers_fire_by_deadline_and_ties_by_order_of_setting(void **state) {
     (void)state;
@@ -161,7 +162,7 @@ static void rearm(ki_timer *timer, void *user) {
         ki_timer_set(timer, ki_engine_now(timer->engine));
 }
 
-/* --- tasks ------------------------------------------------------------------------------------------------------------------ */
+/* --- tasks -------------------------------------------------------------------------------------------------------- */
 
 static void tasks_run_once_per_posting_in_order(void **state) {
     (void)state;
@@ -234,7 +235,7 @@ static void a_task_that_reports_its_work_stops_at_the_bound(void **state) {
     ki_engine_free(engine);
 }
 
-/* --- descriptors ------------------------------------------------------------------------------------------------------------ */
+/* --- descriptors -------------------------------------------------------------------------------------------------- */
 
 static void note_io(ki_io *io, uint32_t events, void *user) {
     (void)io;
@@ -356,7 +357,7 @@ static void a_descriptors_events_can_be_changed(void **state) {
     ki_engine_free(engine);
 }
 
-/* --- ways to drive ---------------------------------------------------------------------------------------------------------- */
+/* --- ways to drive ------------------------------------------------------------------------------------------------ */
 
 static void the_first_way_of_driving_decides(void **state) {
     (void)state;
@@ -525,7 +526,7 @@ static void a_signal_ends_the_run_though_an_older_thread_could_have_taken_it(voi
     }
 }
 
-/* --- threads ---------------------------------------------------------------------------------------------------------------- */
+/* --- threads ------------------------------------------------------------------------------------------------------ */
 
 typedef struct caller {
     ki_engine *engine;
@@ -691,7 +692,7 @@ static void a_wait_with_a_deadline_that_has_passed_returns(void **state) {
     ki_mutex_destroy(&mutex);
 }
 
-/* --- the rest --------------------------------------------------------------------------------------------------------------- */
+/* --- the rest ----------------------------------------------------------------------------------------------------- */
 
 static void random_numbers_follow_the_seed_and_stay_in_range(void **state) {
     (void)state;

@@ -38,7 +38,7 @@ typedef struct run {
     size_t size;
 } run;
 
-/* --- another kernel, and processes that do not die: in place of libc's functions ------------------------------------------------ */
+/* --- another kernel, and processes that do not die: in place of libc's functions ---------------------------------- */
 
 static bool no_pidfd, is_immortal;
 static int polls, polled_ms;
@@ -84,7 +84,7 @@ int poll(struct pollfd *descriptors, nfds_t count, int timeout_ms) {
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------------------- */
+/* ------------------------------------------------------------------------------------------------------------------ */
 
 static const char *const environment[] = { "GIVEN=yes", "PATH=/usr/bin:/bin", NULL };
 

@@ -1,4 +1,5 @@
-/* test_component.c: what starts and stops with a factory: in which order, how long it may take, and that it may come and go at any time. */
+/* test_component.c: what starts and stops with a factory: in which order, how long it may take, and that it may come
+ * and go at any time. */
 #include "src/base/error.h"
 #include "src/engine/thread.h"
 #include "src/factory/component.h"
@@ -22,7 +23,7 @@ enum {
     PARTS = 4
 };
 
-/* --- parts: components that write down what they are asked, and do what a test says --------------------------------------------------- */
+/* --- parts: components that write down what they are asked, and do what a test says ------------------------------- */
 
 typedef struct stage stage;
 
@@ -112,7 +113,7 @@ static void add(part *self) {
     assert_int_equal(ki_factory_add_component(s.factory, &self->component, NULL), KI_OK);
 }
 
-/* --- the stage -------------------------------------------------------------------------------------------------------------------------- */
+/* --- the stage ---------------------------------------------------------------------------------------------------- */
 
 static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     (void)call, (void)request, (void)user;
@@ -167,7 +168,7 @@ static void stop_factory(void) {
     assert_true(test_engine_settle(&s.engine));
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- order -------------------------------------------------------------------------------------------------------- */
 
 static void what_works_starts_last_and_stops_first(void **state) {
     (void)state;
@@ -251,7 +252,7 @@ static void a_name_is_there_once_in_an_order(void **state) {
     add(parts[1]);
 }
 
-/* --- time -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- time --------------------------------------------------------------------------------------------------------- */
 
 static void who_does_not_stop_in_time_is_cut_off(void **state) {
     (void)state;
@@ -287,7 +288,7 @@ static void without_any_time_it_is_cut_off_at_once(void **state) {
     expect("+a -a !a");
 }
 
-/* --- coming and going -------------------------------------------------------------------------------------------------------------------- */
+/* --- coming and going --------------------------------------------------------------------------------------------- */
 
 static void a_stop_continues_when_the_one_it_waits_for_goes(void **state) {
     (void)state;
@@ -332,7 +333,7 @@ static void components_may_remove_themselves_and_others(void **state) {
     assert_int_equal(open_stage(NULL), 0);
 }
 
-/* --- the end of the engine ----------------------------------------------------------------------------------------------------------------- */
+/* --- the end of the engine ---------------------------------------------------------------------------------------- */
 
 static void a_stepped_shutdown_cuts_off_what_still_stops(void **state) {
     (void)state;
@@ -379,7 +380,7 @@ static void a_shutdown_on_another_thread_waits_for_the_components(void **state) 
     ki_timer_close(&a->timer);
 }
 
-/* --- signals ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- signals ------------------------------------------------------------------------------------------------------ */
 
 static void the_first_signal_stops_in_order(void **state) {
     (void)state;
@@ -414,7 +415,7 @@ static void a_run_ends_when_a_component_stops_the_factory(void **state) {
     expect("+A -A");
 }
 
-/* --- metrics ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- metrics ------------------------------------------------------------------------------------------------------ */
 
 static const ki_metric own_a = { .name = "own_a", .help = "A", .type = KI_METRIC_GAUGE };
 static const ki_metric own_b = { .name = "own_b", .help = "B", .type = KI_METRIC_COUNTER };

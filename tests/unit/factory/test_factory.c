@@ -1,5 +1,5 @@
-/* test_factory.c: a factory's informers and its life: stepped by a host, run, started; over a server within the process, and over libcurl
- * to where nobody listens. */
+/* test_factory.c: a factory's informers and its life: stepped by a host, run, started; over a server within the
+ * process, and over libcurl to where nobody listens. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ enum {
     ADVANCES_MAX = 200
 };
 
-/* --- the server: every list has two objects, every watch stays open ------------------------------------------------------------------------- */
+/* --- the server: every list has two objects, every watch stays open ----------------------------------------------- */
 
 typedef struct server {
     kt_memory_call *watches[CALLS];
@@ -75,7 +75,7 @@ static void abandoned(kt_memory_call *call, void *user) {
             self->watches[i] = NULL;
 }
 
-/* --- a host --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- a host ------------------------------------------------------------------------------------------------------- */
 
 typedef struct host {
     test_engine engine; /* stepped; or `threaded` */
@@ -165,7 +165,7 @@ static ki_informer *configmaps_of(host *h, bool on_loop) {
     return informer;
 }
 
-/* --- the table of informers ----------------------------------------------------------------------------------------------------------------- */
+/* --- the table of informers --------------------------------------------------------------------------------------- */
 
 static void who_asks_for_the_same_gets_the_same(void **state) {
     (void)state;
@@ -306,7 +306,7 @@ static void nothing_at_all_is_rejected(void **state) {
     close_host(&h);
 }
 
-/* --- stepped ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- stepped ------------------------------------------------------------------------------------------------------ */
 
 static void a_host_steps_everything(void **state) {
     (void)state;
@@ -475,7 +475,7 @@ static void the_log_has_each_state(void **state) {
     close_host(&h);
 }
 
-/* --- with threads --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- with threads ------------------------------------------------------------------------------------------------- */
 
 static void a_host_s_loop_on_its_own_thread_serves_it(void **state) {
     (void)state;
@@ -638,7 +638,7 @@ static void a_factory_without_informers_has_synced(void **state) {
     close_host(&h);
 }
 
-/* --- an engine of its own, libcurl, and nobody there ------------------------------------------------------------------------------------------------ */
+/* --- an engine of its own, libcurl, and nobody there -------------------------------------------------------------- */
 
 static ki_factory *factory_to_nowhere(void) {
     ki_config *config = NULL;
@@ -700,7 +700,7 @@ static void a_signal_ends_a_run(void **state) {
     ki_factory_free(factory);
 }
 
-/* --- memory --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 static void count_add(const ki_event *e, void *user) {
     int *adds = user;

@@ -1,5 +1,5 @@
-/* test_factory_selection.c: an informer is notified of the objects of its namespace and selectors, of any resource, and of no others; against
- * the API server within the process, in the engine's time. */
+/* test_factory_selection.c: an informer is notified of the objects of its namespace and selectors, of any resource, and
+ * of no others; against the API server within the process, in the engine's time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* test_factory_views.c: two who ask for one informer, each with a view; objects made as the informer's own are, by its view. */
+/* test_factory_views.c: two who ask for one informer, each with a view; objects made as the informer's own are, by its
+ * view. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

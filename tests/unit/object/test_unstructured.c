@@ -177,7 +177,7 @@ static void a_field_is_removed_and_nothing_else(void **state) {
     }
 }
 
-/* --- failures ------------------------------------------------------------------------------------------------------ */
+/* --- failures ----------------------------------------------------------------------------------------------------- */
 
 static void bad_json_is_a_failure(void **state) {
     (void)state;
@@ -296,7 +296,7 @@ static void size_and_depth_have_limits(void **state) {
     free(text);
 }
 
-/* --- owners -------------------------------------------------------------------------------------------------------- */
+/* --- owners ------------------------------------------------------------------------------------------------------- */
 
 static void an_owner_is_added_updated_and_removed(void **state) {
     (void)state;
@@ -418,7 +418,7 @@ static void the_key_of_the_controller_is_of_its_group_and_kind(void **state) {
     }
 }
 
-/* --- finalizers ---------------------------------------------------------------------------------------------------- */
+/* --- finalizers --------------------------------------------------------------------------------------------------- */
 
 static void a_finalizer_is_there_once_or_not(void **state) {
     (void)state;
@@ -457,7 +457,7 @@ static void a_finalizer_that_is_none_is_a_failure(void **state) {
     }
 }
 
-/* --- questions ----------------------------------------------------------------------------------------------------- */
+/* --- questions ---------------------------------------------------------------------------------------------------- */
 
 static void a_cached_object_has_its_controller_reference(void **state) {
     (void)state;
@@ -530,7 +530,7 @@ static void a_cached_object_has_its_deletion_and_finalizers(void **state) {
     assert_false(ki_object_has_finalizer(NULL, "a"));
 }
 
-/* --- many changes -------------------------------------------------------------------------------------------------- */
+/* --- many changes ------------------------------------------------------------------------------------------------- */
 
 /* If each member cost as much as there are members, this would take an hour: a test that ends is the proof. */
 static void a_map_can_have_many_members(void **state) {
@@ -634,7 +634,7 @@ static void a_field_that_is_set_often_keeps_no_memory(void **state) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-/* --- lack of memory ------------------------------------------------------------------------------------------------ */
+/* --- lack of memory ----------------------------------------------------------------------------------------------- */
 
 static void change_all(ki_unstructured *object) {
     ki_unstructured_set_string(object, "a.b.c", "text");

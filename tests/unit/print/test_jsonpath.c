@@ -1,4 +1,5 @@
-/* A JSONPath template prints what kubectl's does; what is wrong with it is said with its place; nothing of it is without bounds. */
+/* A JSONPath template prints what kubectl's does; what is wrong with it is said with its place; nothing of it is
+ * without bounds. */
 #include "src/base/memory.h"
 #include "src/base/string_view.h"
 #include "tests/support/scarce_memory.h"

@@ -1,4 +1,5 @@
-/* given.h: a valid argument for each pointer parameter of the public functions, by the parameter's type and name. For test_null_arguments.c only. */
+/* given.h: a valid argument for each pointer parameter of the public functions, by the parameter's type and name. For
+ * test_null_arguments.c only. */
 #ifndef KI_TESTS_GIVEN_H
 #define KI_TESTS_GIVEN_H
 
@@ -19,7 +20,7 @@
 #define GIVEN_JSON \
     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":\"u\"}}"
 
-/* --- objects ------------------------------------------------------------------------------------------------------------------------- */
+/* --- objects ------------------------------------------------------------------------------------------------------ */
 
 static ki_error problem = KI_ERROR_INIT;
 
@@ -82,7 +83,7 @@ static ki_client_request request = {
 MAKE(ki_pending_request, ki_pending_request *value,
      ki_client_send(ki_client_given(), &request, ignore_response, NULL, &value, &problem))
 
-/* --- plain values -------------------------------------------------------------------------------------------------------------------- */
+/* --- plain values ------------------------------------------------------------------------------------------------- */
 
 static ki_config_options config_options = { .size = sizeof config_options, .server = "http://127.0.0.1:1" };
 static ki_factory_options factory_options = { .size = sizeof factory_options };
@@ -98,12 +99,14 @@ static ki_status index_nothing(const ki_object *obj, ki_index_values *values, vo
 }
 static ki_indexer indexer = { .name = "a", .index = index_nothing };
 
-/* Of every function parameter. Only calls without a NULL run it, and none of them reads more of its result than a false. */
+/* Of every function parameter. Only calls without a NULL run it, and none of them reads more of its result than a
+ * false. */
 static long nothing(void) {
     return 0;
 }
 
-/* Returns a valid resource without its string number `member`, in the order of the struct; 4 and more: with all of them. */
+/* Returns a valid resource without its string number `member`, in the order of the struct; 4 and more: with all of
+ * them. */
 static const ki_resource *given_resource(int member) {
     static ki_resource resource;
     resource = *KI_PODS;
@@ -113,7 +116,7 @@ static const ki_resource *given_resource(int member) {
     return &resource;
 }
 
-/* --- by type and name ------------------------------------------------------------------------------------------------------------------ */
+/* --- by type and name --------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *type;
@@ -217,8 +220,9 @@ static void given_stop(void) {
 /* Parameters that need no value, and those that only a callback gets. */
 static const char *const unneeded[] = { "options", "user", "err", "keys", "values" };
 
-/* Returns a valid argument for a parameter such as "ki_client *", "client" (without const). Makes what the argument needs, once in a process, and
- * never frees it: for processes that make one call and end. NULL, with a line on stderr: there is none. */
+/* Returns a valid argument for a parameter such as "ki_client *", "client" (without const). Makes what the argument
+ * needs, once in a process, and never frees it: for processes that make one call and end. NULL, with a line on stderr:
+ * there is none. */
 static void *given(const char *type, const char *name) {
     static _Alignas(max_align_t) char results[4][4096]; /* a call may have several */
     static size_t used;

@@ -1,6 +1,7 @@
-/* test_null_arguments.c: every public function that returns a status, called with NULL for all pointers, then for one pointer at a time while the others
- * are valid, and for each string of a resource. Such a call returns KI_ERR_INVALID; a pointer of the tables below may be NULL. A function that frees does
- * nothing. Each call is made in a process of its own. The calls are written by tests/null_calls.awk from the headers. */
+/* test_null_arguments.c: every public function that returns a status, called with NULL for all pointers, then for one
+ * pointer at a time while the others are valid, and for each string of a resource. Such a call returns KI_ERR_INVALID;
+ * a pointer of the tables below may be NULL. A function that frees does nothing. Each call is made in a process of its
+ * own. The calls are written by tests/null_calls.awk from the headers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,7 +85,7 @@ static bool is_untried(const char *function) {
     return false;
 }
 
-/* --- arguments ------------------------------------------------------------------------------------------------------------------------- */
+/* --- arguments ---------------------------------------------------------------------------------------------------- */
 
 enum {
     NOTHING = -1,    /* every pointer is valid */
@@ -105,7 +106,7 @@ static const ki_resource *resource(int index) {
     return given_resource(missing > index ? missing - index - 1 : NO_STRING);
 }
 
-/* --- calls ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- calls -------------------------------------------------------------------------------------------------------- */
 
 enum {
     RETURNED = 100 /* and more: the exit status of a child whose call returned; a sanitizer's are less */
@@ -203,7 +204,7 @@ static void every_public_function_takes_one_null_for_invalid(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* --- after a fork ------------------------------------------------------------------------------------------------------------------------ */
+/* --- after a fork ------------------------------------------------------------------------------------------------- */
 
 /* Returns true if one of the parameters belongs to an engine. */
 static bool has_engine(const char *names) {

@@ -287,7 +287,8 @@ static void a_version_is_there_once_and_there_are_not_too_many(void **state) {
     }
 }
 
-/* A schema of many properties against an object of as many fields: the square of that would stop the server for minutes. */
+/* A schema of many properties against an object of as many fields: the square of that would stop the server for
+ * minutes. */
 static void a_wide_object_with_a_wide_schema_does_not_stop_the_server(void **state) {
     (void)state;
     enum {
@@ -314,7 +315,8 @@ static void a_wide_object_with_a_wide_schema_does_not_stop_the_server(void **sta
     ki_buffer_free(&object);
 }
 
-/* Sends a request as it comes through the network; `server.text` has the response, `warnings` the warnings. Returns the status. */
+/* Sends a request as it comes through the network; `server.text` has the response, `warnings` the warnings. Returns the
+ * status. */
 static int send(const char *method, const char *target, const char *type, const char *body, char warnings[256]) {
     kt_request request = { .method = method,
                            .target = target,

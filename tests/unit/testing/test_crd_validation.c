@@ -1,4 +1,5 @@
-/* test_crd_validation.c: which schemas a definition may have, and what formats, sets and maps refuse. The words are the real server's. */
+/* test_crd_validation.c: which schemas a definition may have, and what formats, sets and maps refuse. The words are the
+ * real server's. */
 #include "tests/support/rest_stage.h"
 
 #include "src/base/memory.h"

@@ -1,5 +1,5 @@
-/* test_deletion.c: deletions with finalizers, propagation policies and namespaces. The responses are the real server's, which runs no
- * controllers; a namespace is emptied as its controller would. */
+/* test_deletion.c: deletions with finalizers, propagation policies and namespaces. The responses are the real server's,
+ * which runs no controllers; a namespace is emptied as its controller would. */
 #include "tests/support/rest_stage.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
-/* What a built-in type does not have is told, dropped or refused as the request wants it; what it cannot hold is refused. */
+/* What a built-in type does not have is told, dropped or refused as the request wants it; what it cannot hold is
+ * refused. */
 #include "tests/support/rest_stage.h"
 
 #include <setjmp.h>

@@ -26,7 +26,8 @@ static void uid_of_last(char uid[64]) {
     snprintf(uid, 64, "%.36s", at + strlen("\"uid\":\""));
 }
 
-/* Creates a config map that the config map `owner` owns, and a second one where there is one; NULL: nobody. `more` is JSON after an owner's uid. */
+/* Creates a config map that the config map `owner` owns, and a second one where there is one; NULL: nobody. `more` is
+ * JSON after an owner's uid. */
 static void create(const char *name, const char *owner, const char *second, const char *more) {
     char body[1024], target[128], uid[64];
     int size = snprintf(body, sizeof body, "{\"metadata\":{\"name\":\"%s\",\"ownerReferences\":[", name);

@@ -1,4 +1,5 @@
-/* test_grant.c: what RBAC lets a client list by one name, and which permissions it lets a client grant. The responses are the real server's. */
+/* test_grant.c: what RBAC lets a client list by one name, and which permissions it lets a client grant. The responses
+ * are the real server's. */
 #include "tests/support/rest_stage.h"
 
 #include "src/base/memory.h"
@@ -31,7 +32,8 @@ static void put(const char *target, const char *body) {
     assert_int_equal(rest_post(&server, target, body), 201);
 }
 
-/* jane may read one config map of namespace a; bob writes roles, and may read config maps, one deployment, and some paths. */
+/* jane may read one config map of namespace a; bob writes roles, and may read config maps, one deployment, and some
+ * paths. */
 static int set_up(void **state) {
     rest_set_up(state);
     kt_auth *auth = kt_cluster_auth(server.cluster);

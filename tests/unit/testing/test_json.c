@@ -1,4 +1,5 @@
-/* test_json.c: JSON is written at the end of a buffer: what stands there stays, a limit is a limit of the text alone, and memory may run out. */
+/* test_json.c: JSON is written at the end of a buffer: what stands there stays, a limit is a limit of the text alone,
+ * and memory may run out. */
 #include "src/base/memory.h"
 #include "testing/values/json.h"
 #include "tests/support/scarce_memory.h"

@@ -1,4 +1,5 @@
-/* test_quantity.c: amounts as Kubernetes compares and writes them. The expected texts are those of resource.Quantity. */
+/* test_quantity.c: amounts as Kubernetes compares and writes them. The expected texts are those of
+ * resource.Quantity. */
 #include "testing/values/quantity.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* test_rest_memory.c: requests that delete, grant and validate, with memory that ends at each point in turn: nothing leaks, and nothing is half done
- * in a way that stops later requests. */
+/* test_rest_memory.c: requests that delete, grant and validate, with memory that ends at each point in turn: nothing
+ * leaks, and nothing is half done in a way that stops later requests. */
 #include "testing/rest/rest.h"
 
 #include "src/base/memory.h"

@@ -1,4 +1,5 @@
-/* test_versions.c: one object in several versions: of custom resources, events and autoscalers; and the scale of a custom resource. */
+/* test_versions.c: one object in several versions: of custom resources, events and autoscalers; and the scale of a
+ * custom resource. */
 #include "tests/support/rest_stage.h"
 
 #include "src/base/memory.h"

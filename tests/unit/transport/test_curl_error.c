@@ -1,4 +1,5 @@
-/* test_curl_error.c: what a libcurl result means: who has to act, and whether a watch that could not be opened is one. */
+/* test_curl_error.c: what a libcurl result means: who has to act, and whether a watch that could not be opened is
+ * one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* test_memory_transport.c: the transport within the process keeps the promises that transport.h makes for every transport. */
+/* test_memory_transport.c: the transport within the process keeps the promises that transport.h makes for every
+ * transport. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -131,7 +132,7 @@ static void close_both(both *self) {
     ki_engine_free(self->engine);
 }
 
-/* ---------------------------------------------------------------------------------------------------------------------------- */
+/* ------------------------------------------------------------------------------------------------------------------ */
 
 static void a_response_comes_in_order_and_never_from_inside_send(void **state) {
     (void)state;

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-/* Writes what the framer reports into `out`: v(…) value, t(…) too large, d(…) too deep, ',' separator, ']' close, '!' invalid, 'm' no memory.
- * False where reading has to stop. */
+/* Writes what the framer reports into `out`: v(…) value, t(…) too large, d(…) too deep, ',' separator, ']' close, '!'
+ * invalid, 'm' no memory. False where reading has to stop. */
 static bool feed(ki_framer *framer, const char *data, size_t size, ki_buffer *out) {
     ki_str chunk = { data, size };
     for (;;) {

@@ -91,8 +91,9 @@ static void a_bucket_lends_tokens_that_are_not_there_yet(void **state) {
     static const struct {
         int64_t at_ms, delay_ms;
     } calls[] = {
+        /* the last one: time that goes back gives nothing */
         { 0, 0 },     { 0, 0 },    { 0, 0 },    { 0, 100 },  { 0, 200 },    { 50, 250 },   { 350, 50 },
-        { 400, 100 }, { 9000, 0 }, { 9000, 0 }, { 9000, 0 }, { 9000, 100 }, { 8000, 200 }, /* time that goes back gives nothing */
+        { 400, 100 }, { 9000, 0 }, { 9000, 0 }, { 9000, 0 }, { 9000, 100 }, { 8000, 200 },
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         int64_t delay = ki_rate_limiter_delay(&limiter, "a", 0, begin + KI_MILLISECONDS(calls[i].at_ms));

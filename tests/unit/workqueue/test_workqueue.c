@@ -1,4 +1,5 @@
-/* test_workqueue.c: a work queue: each key once, in order, never with two workers; delays, failures, shutdown. Time is the test's own. */
+/* test_workqueue.c: a work queue: each key once, in order, never with two workers; delays, failures, shutdown. Time is
+ * the test's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
     for (size_t i = 0; i < sizeof(plays) / sizeof *(plays); i++) \
     queue_play_alone((options), (plays)[i])
 
-/* --- each key once ------------------------------------------------------------------------------------------------------------- */
+/* --- each key once ------------------------------------------------------------------------------------------------ */
 
 static void keys_are_handed_out_in_the_order_of_arrival(void **state) {
     (void)state;
@@ -53,7 +54,7 @@ static void done_of_a_key_that_nobody_processes_does_nothing(void **state) {
     queue_stage_close(&stage);
 }
 
-/* --- bad keys -------------------------------------------------------------------------------------------------------------------- */
+/* --- bad keys ----------------------------------------------------------------------------------------------------- */
 
 static void a_bad_key_is_rejected_by_every_add(void **state) {
     (void)state;
@@ -152,7 +153,7 @@ static void options_that_contradict_themselves_are_rejected(void **state) {
     test_engine_close(&engine);
 }
 
-/* --- delays ---------------------------------------------------------------------------------------------------------------------- */
+/* --- delays ------------------------------------------------------------------------------------------------------- */
 
 static void a_delayed_key_is_ready_on_its_time(void **state) {
     (void)state;
@@ -232,7 +233,7 @@ static void many_keys_that_are_due_at_once_become_ready_in_slices(void **state) 
     queue_stage_close(&stage);
 }
 
-/* --- failures -------------------------------------------------------------------------------------------------------------------- */
+/* --- failures ----------------------------------------------------------------------------------------------------- */
 
 static void a_rate_limited_key_waits_longer_each_time_until_it_is_forgotten(void **state) {
     (void)state;
@@ -263,7 +264,7 @@ static void of_a_delay_and_the_rate_limit_s_the_shorter_one_counts(void **state)
     PLAY_ALL(NULL, plays);
 }
 
-/* --- shutdown ---------------------------------------------------------------------------------------------------------------------- */
+/* --- shutdown ----------------------------------------------------------------------------------------------------- */
 
 static void after_the_shutdown_only_what_was_queued_is_handed_out(void **state) {
     (void)state;
@@ -317,7 +318,7 @@ static void waiting_on_the_loop_is_rejected(void **state) {
     queue_stage_close(&stage);
 }
 
-/* --- callbacks on the loop ----------------------------------------------------------------------------------------------------------- */
+/* --- callbacks on the loop ---------------------------------------------------------------------------------------- */
 
 typedef struct watcher {
     char trace[128];
@@ -384,7 +385,7 @@ static void on_ready_is_called_when_the_first_key_comes_and_at_the_end(void **st
     }
 }
 
-/* --- lack of memory -------------------------------------------------------------------------------------------------------------- */
+/* --- lack of memory ----------------------------------------------------------------------------------------------- */
 
 static void an_add_without_memory_leaves_the_queue_as_it_was(void **state) {
     (void)state;

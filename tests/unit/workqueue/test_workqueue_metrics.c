@@ -19,7 +19,7 @@ enum {
     TEXT = 2048
 };
 
-/* --- text ------------------------------------------------------------------------------------------------------------------------ */
+/* --- text --------------------------------------------------------------------------------------------------------- */
 
 /* The samples of a text, without heads, labels and buckets: "depth 1 adds 2 …". */
 static void read_samples(const ki_workqueue *queue, char *ret_samples) {
@@ -335,7 +335,7 @@ static void a_text_without_memory_fails_and_leaks_nothing(void **state) {
     }
 }
 
-/* --- a program's library ------------------------------------------------------------------------------------------------------------- */
+/* --- a program's library ------------------------------------------------------------------------------------------ */
 
 static void check_labels(const ki_sample *sample, void *user) {
     ki_workqueue *const *queue = user;

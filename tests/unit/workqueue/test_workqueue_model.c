@@ -1,5 +1,5 @@
-/* test_workqueue_model.c: random calls from many seeds, compared step by step with a model of a work queue that is too simple to be wrong:
- * arrays that are searched from end to end. Both kinds of queue; time is the test's own. */
+/* test_workqueue_model.c: random calls from many seeds, compared step by step with a model of a work queue that is too
+ * simple to be wrong: arrays that are searched from end to end. Both kinds of queue; time is the test's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ enum {
     MAX_MS = 20
 };
 
-/* --- the model -------------------------------------------------------------------------------------------------------------------- */
+/* --- the model ---------------------------------------------------------------------------------------------------- */
 
 typedef struct model_key {
     bool is_dirty, is_processing, is_waiting;
@@ -160,7 +160,7 @@ static void model_make_ready(model *self) {
     }
 }
 
-/* --- both at once ------------------------------------------------------------------------------------------------------------------ */
+/* --- both at once ------------------------------------------------------------------------------------------------- */
 
 typedef struct pair {
     model model;

@@ -1,4 +1,5 @@
-/* test_workqueue_parts.c: a work queue's parts that hold many keys: the table of items by key, the heap of items by rank, and the inbox. */
+/* test_workqueue_parts.c: a work queue's parts that hold many keys: the table of items by key, the heap of items by
+ * rank, and the inbox. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +36,7 @@ static ki_work_item *find(const ki_key_table *table, unsigned number, uint32_t h
     return ki_key_table_find(table, key, size, ki_key_table_hash(table, key, size) & hash_mask);
 }
 
-/* --- the table --------------------------------------------------------------------------------------------------------------------- */
+/* --- the table ---------------------------------------------------------------------------------------------------- */
 
 /* With few different hashes, buckets overflow. */
 static void the_table_finds_what_is_in_it_and_nothing_else(void **state) {
@@ -120,7 +121,7 @@ static void the_table_works_on_without_memory(void **state) {
     }
 }
 
-/* --- the heap ------------------------------------------------------------------------------------------------------------------------ */
+/* --- the heap ----------------------------------------------------------------------------------------------------- */
 
 static void items_come_out_by_rank_and_ties_by_sequence(void **state) {
     (void)state;
@@ -178,7 +179,7 @@ static void reserving_without_memory_leaves_the_heap_as_it_was(void **state) {
     }
 }
 
-/* --- the inbox ----------------------------------------------------------------------------------------------------------------------- */
+/* --- the inbox ---------------------------------------------------------------------------------------------------- */
 
 static void an_inbox_gives_its_items_oldest_first(void **state) {
     (void)state;

@@ -1,4 +1,5 @@
-/* test_workqueue_priority.c: a work queue with `by_priority`: what differs from the plain one. Time is the test's own. */
+/* test_workqueue_priority.c: a work queue with `by_priority`: what differs from the plain one. Time is the test's
+ * own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_workqueue_threads.c: a work queue with many threads: producers, workers, delays, shutdown. No test looks at the clock; one that fails
- * to end runs into the time limit of all tests. Also meant for the thread sanitizer. */
+/* test_workqueue_threads.c: a work queue with many threads: producers, workers, delays, shutdown. No test looks at the
+ * clock; one that fails to end runs into the time limit of all tests. Also meant for the thread sanitizer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -155,7 +155,7 @@ static void a_shutdown_at_any_time_ends_all_workers(void **state) {
     }
 }
 
-/* --- waiting ----------------------------------------------------------------------------------------------------------------------- */
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 static void *take_one(void *user) {
     crowd *self = user;
@@ -248,7 +248,7 @@ static void threads_with_deadlines_take_no_key_from_others(void **state) {
     }
 }
 
-/* --- draining ------------------------------------------------------------------------------------------------------------------------ */
+/* --- draining ----------------------------------------------------------------------------------------------------- */
 
 typedef struct drainer {
     crowd *crowd;
