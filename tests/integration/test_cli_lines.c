@@ -1,6 +1,7 @@
 /* test_cli_lines.c: the lines of kinformer watch: what of an object they show, in which order, and how much of it. */
 #include "tests/support/command.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -167,9 +168,13 @@ static void run_on_terminal(char *text, size_t size, const char *const *argv) {
     const struct winsize window = { .ws_row = 24, .ws_col = WIDTH };
     int master = posix_openpt(O_RDWR | O_NOCTTY);
     size_t used = 0;
-    assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
-    int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
-    assert_true(slave >= 0);
+    bool is_ready = master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0;
+    int slave = is_ready ? open(ptsname(master), O_RDWR | O_NOCTTY) : -1;
+    if (slave < 0) {
+        print_message("skipped: this system has no pseudo terminals (%s); is /dev/pts mounted?\n", strerror(errno));
+        close(master);
+        skip();
+    }
     assert_int_equal(ioctl(slave, TIOCSWINSZ, &window), 0);
     pid_t pid = fork();
     if (pid == 0) {

@@ -92,7 +92,7 @@ static bool is_in_copy(const char *key, size_t key_size, const char *json, size_
  * is taken key by key; the second comes after all of that. */
 static void assert_equal_in_the_end(int round) {
     ki_error err = KI_ERROR_INIT;
-    char last[2][40], key[60];
+    char last[2][40], key[100];
     for (int i = 0; i < 2; i++) {
         snprintf(last[i], sizeof last[i], "zz%s-last-%d", i ? "z" : "", round);
         snprintf(key, sizeof key, "default/%s", last[i]);

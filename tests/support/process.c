@@ -6,6 +6,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -168,4 +171,14 @@ int ki_process_descriptors(void) {
     if (folder)
         closedir(folder);
     return folder ? count : -1;
+}
+
+bool ki_process_reports_failed_exec(void) {
+    const char *const argv[] = { "x", NULL };
+    pid_t pid = 0;
+    if (posix_spawn(&pid, "/nonexistent/program", NULL, NULL, (char *const *)(uintptr_t)argv, NULL))
+        return true;
+    waitpid(pid, NULL, 0);
+    fprintf(stderr, "skipped: posix_spawn does not report that a program cannot be executed: this is an emulator\n");
+    return false;
 }

@@ -43,4 +43,8 @@ void ki_process_free(ki_process *process);
 /* Returns a number that grows by one for each descriptor that this process opens; -1 if it cannot be read. */
 int ki_process_descriptors(void);
 
+/* Returns true if posix_spawn reports that a program cannot be executed. Under qemu-user the child runs apart and only
+ * ends with 127. Prints why a test that needs this is skipped. */
+bool ki_process_reports_failed_exec(void);
+
 #endif
