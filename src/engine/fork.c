@@ -33,7 +33,7 @@ ki_status ki_engine_note_process(ki_engine *engine, ki_error *err) {
 }
 
 bool ki_engine_is_forked(const ki_engine *engine) {
-    return atomic_load_explicit(&engine->is_used, memory_order_relaxed) &&
+    return atomic_load_explicit(&engine->is_used, memory_order_acquire) &&
            engine->forks != atomic_load_explicit(&forks, memory_order_relaxed);
 }
 
@@ -46,6 +46,7 @@ ki_status ki_engine_check_process(const ki_engine *engine, ki_error *err) {
 /* Puts descriptors of this process's own in the place of the inherited ones, under the same numbers: the host may have
  * them. */
 static ki_status replace_descriptors(ki_engine *engine, ki_error *err) {
+    /* 1: wakes the loop at once, because a wakeup of before the fork (`woken`) is in the parent's eventfd */
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC), wake_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = engine };
     ki_status status = KI_OK;
@@ -77,9 +78,9 @@ ki_status ki_engine_use(ki_engine *engine, ki_error *err) {
         status = check_descriptors(engine, err);
     if (!status && engine->forks != now)
         status = replace_descriptors(engine, err);
-    if (status)
-        return status;
-    engine->forks = now;
-    atomic_store_explicit(&engine->is_used, true, memory_order_relaxed);
-    return KI_OK;
+    if (!status && !atomic_load_explicit(&engine->is_used, memory_order_relaxed)) {
+        engine->forks = now; /* the last write: other threads read it from now on */
+        atomic_store_explicit(&engine->is_used, true, memory_order_release);
+    }
+    return status;
 }
