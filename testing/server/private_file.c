@@ -48,17 +48,19 @@ static int own_descriptor(const struct stat *file) {
 }
 
 /* Returns a descriptor to write to if `path` is no place for a file: a device, a pipe, or a link to an own descriptor,
- * such as /dev/stdout. Another user's link is none. -1: it is a place for a file; -2: errno says why it cannot be
- * opened. */
+ * such as /dev/stdout. Another user's link or pipe is none: everybody may make them in /tmp. -1: it is a place for a
+ * file; -2: errno says why it cannot be opened. */
 static int open_stream(const char *path) {
     struct stat is, target;
     if (lstat(path, &is) || S_ISREG(is.st_mode))
+        return -1;
+    bool is_trusted = is.st_uid == 0 || is.st_uid == geteuid();
+    if (S_ISFIFO(is.st_mode) && !is_trusted)
         return -1;
     if (!S_ISLNK(is.st_mode)) {
         int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
         return fd < 0 ? -2 : fd;
     }
-    bool is_trusted = is.st_uid == 0 || is.st_uid == geteuid();
     return is_trusted && stat(path, &target) == 0 ? own_descriptor(&target) : -1;
 }
 

@@ -120,6 +120,25 @@ static void what_is_no_file_is_written_to(void **state) {
     close(reader);
 }
 
+/* Everybody may make a pipe in /tmp and wait for the token. */
+static void a_pipe_of_another_user_gets_nothing(void **state) {
+    (void)state;
+    enum {
+        SOMEBODY_ELSE = 65534
+    };
+    if (geteuid() != 0)
+        skip(); /* only root can give a file away */
+    assert_int_equal(mkfifo(folder_file("pipe"), 0666), 0);
+    int reader = open(folder_file("pipe"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_true(reader >= 0);
+    assert_int_equal(lchown(folder_file("pipe"), SOMEBODY_ELSE, SOMEBODY_ELSE), 0);
+    assert_int_equal(kt_private_file_write(folder_file("pipe"), KI_STR("secret"), NULL), KI_OK);
+    char byte;
+    assert_true(read(reader, &byte, 1) <= 0);
+    close(reader);
+    check("pipe", "secret"); /* replaced, as another user's link is */
+}
+
 static void what_cannot_be_written_says_why(void **state) {
     (void)state;
     ki_error err = KI_ERROR_INIT;
@@ -138,6 +157,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_path_that_begins_with_dev_is_no_exception, folder_open, folder_close),
         cmocka_unit_test_setup_teardown(a_link_to_an_open_descriptor_is_written_to, folder_open, folder_close),
         cmocka_unit_test_setup_teardown(what_is_no_file_is_written_to, folder_open, folder_close),
+        cmocka_unit_test_setup_teardown(a_pipe_of_another_user_gets_nothing, folder_open, folder_close),
         cmocka_unit_test_setup_teardown(what_cannot_be_written_says_why, folder_open, folder_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
