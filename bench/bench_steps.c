@@ -1,6 +1,7 @@
 /* bench_steps.c: how long one step of the loop takes with 200,000 objects, and how long another thread waits for a lock
- * meanwhile: the first list, relists and a resync, with both queues, with plain and streaming lists. Then the work that
- * is not divided into steps. Objects are decoded before the measurement. */
+ * meanwhile: the first list, relists and a resync, with both queues, with plain and streaming lists. With malloc, which
+ * programs have, and beside it with an allocator of a program's own. Then the work that is not divided into steps. Objects
+ * of 1 KB are decoded before the measurement. */
 #include "bench/lock_times.h"
 #include "bench/small_objects.h"
 #include "bench/steady_memory.h"
@@ -17,9 +18,11 @@ enum {
     SHORT_COUNT = 20000,
     COUNT = 200000,
     ROUNDS = 3,
+    SMALL = 900,  /* bytes of an object besides its metadata */
     LARGE = 5500, /* bytes */
     LARGE_COUNT = 20000,
-    CHANGED = 4,
+    CHANGED = 4,     /* the version of changed objects */
+    ALL_CHANGED = 5, /* of all objects, once they all changed */
     CHANGED_EACH = 100,
     PER_TURN = 16, /* objects that arrive at once */
     PAUSE_US = 200 /* between two calls of the other thread */
@@ -69,6 +72,20 @@ static ki_object *make_large(ki_object_format *format, unsigned number) {
     return obj;
 }
 
+/* Makes a small object of about 1 KB. */
+static ki_object *make_small(ki_object_format *format, unsigned number, unsigned version) {
+    static char json[SMALL + 256];
+    ki_object *obj = NULL;
+    int head = snprintf(json, sizeof json,
+                        "{\"metadata\":{\"name\":\"pod-%08x-%05u\",\"namespace\":\"namespace-%u\","
+                        "\"resourceVersion\":\"%u\"},\"spec\":\"",
+                        number * 2654435761u, number, number % 100, version);
+    memset(json + head, 'x', SMALL);
+    memcpy(json + head + SMALL, "\"}", 3);
+    need(!ki_object_from_json(format, ki_str_of(json), "v1", "Pod", &obj, NULL), "object");
+    return obj;
+}
+
 static void hand_over(source *from, ki_object *obj) {
     if (from->lists)
         from->list.on_object(obj, from->list.user);
@@ -80,7 +97,7 @@ static void hand_over(source *from, ki_object *obj) {
 
 static void end_stream(source *from) {
     if (from->deletes) {
-        ki_object *gone = make(from->format, 0, 2);
+        ki_object *gone = make_small(from->format, 0, 2);
         from->watch.on_event(KI_CHANGE_DELETED, gone, from->watch.user);
         ki_object_unref(gone);
     }
@@ -213,6 +230,7 @@ typedef struct stage {
     ki_object_format *format;
     size_t calls, latest_calls;
     unsigned version;
+    unsigned unchanged; /* the version of objects that did not change */
     bool with_other;
     other beside;
 } stage;
@@ -246,12 +264,12 @@ static void step_until_idle(stage *s, figures *seen) {
 
 /* Prepares the next list: one object in `changed_each` (0: none) has the version `changed`. */
 static void prepare(stage *s, unsigned changed_each, unsigned changed) {
-    static const char *const versions[] = { "", "1000", "2000", "3000", "4000", "5000" };
+    static const char *const versions[] = { "", "1000", "2000", "3000", "4000", "5000", "6000", "7000" };
     s->version++;
     need(s->version < sizeof versions / sizeof *versions, "versions");
     s->from.version = versions[s->version];
     for (unsigned i = 0; i < object_count; i++)
-        s->from.objects[i] = make(s->format, i, changed_each && i % changed_each == 0 ? changed : 1);
+        s->from.objects[i] = make_small(s->format, i, changed_each && i % changed_each == 0 ? changed : s->unchanged);
 }
 
 static figures begin(stage *s) {
@@ -283,21 +301,39 @@ static figures first_list(stage *s) {
     return seen;
 }
 
-static figures relist(stage *s, unsigned changed_each) {
+static figures list_again(stage *s, size_t calls) {
     ki_error expired = KI_ERROR_INIT;
-    prepare(s, changed_each, CHANGED);
     figures seen = begin(s);
     ki_error_set(&expired, KI_ERR_EXPIRED, "too old");
     s->from.watch.on_end(&expired, true, true, s->from.watch.user);
     end(s, &seen);
-    need(seen.calls == (changed_each ? object_count / changed_each : 0), "relist");
+    need(seen.calls == calls, "relist");
     return seen;
+}
+
+static figures relist(stage *s, unsigned changed_each) {
+    prepare(s, changed_each, CHANGED);
+    return list_again(s, changed_each ? object_count / changed_each : 0);
+}
+
+static figures relist_all_changed(stage *s) {
+    s->unchanged = ALL_CHANGED;
+    prepare(s, 0, 0);
+    return list_again(s, object_count);
+}
+
+/* The second half of the objects is no longer in the list. */
+static figures halve(stage *s) {
+    unsigned gone = object_count / 2;
+    object_count -= gone;
+    prepare(s, 0, 0);
+    return list_again(s, gone);
 }
 
 /* A list that fails at its end, and the next one without changes. Another thread adds an index meanwhile. */
 static figures failed_list(stage *s) {
     ki_error expired = KI_ERROR_INIT;
-    prepare(s, CHANGED_EACH, CHANGED);
+    prepare(s, 0, 0);
     figures seen = begin(s);
     s->from.fails = true;
     atomic_store(&s->beside.adds_index, s->with_other);
@@ -324,22 +360,28 @@ static figures resync(stage *s) {
 }
 
 enum {
-    SCENES = 5
+    SCENES = 7
 };
 
-static const char *const scenes[SCENES] = { "first list", "relist, nothing changed", "relist, 1 % changed",
-                                            "list fails, index", "resync" };
+static const char *const scenes[SCENES] = { "first list",
+                                            "relist, nothing changed",
+                                            "relist, 1 % changed",
+                                            "relist, all changed",
+                                            "relist, half deleted",
+                                            "list fails, index",
+                                            "resync" };
 
-static void play(bool in_order, bool streams, bool with_other, figures seen[SCENES]) {
+static void play(bool in_order, bool streams, bool with_other, const ki_allocator *allocator, figures seen[SCENES]) {
     static const ki_object_format_options format_options = { .namespaced = true };
     static const ki_resource pods = { "", "v1", "pods", "Pod", true };
     static const ki_handler handler = { .on_add = count_event, .on_update = count_event, .on_delete = count_event };
     const ki_clock clock = { .now = read_clock };
-    stage s = { .from = { .base = { .ops = &source_ops } }, .with_other = with_other };
+    unsigned all = object_count;
+    stage s = { .from = { .base = { .ops = &source_ops } }, .with_other = with_other, .unchanged = 1 };
     counted.bytes_held = 0;
-    need(!ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .allocator = &steady, .seed = 42), &s.engine, NULL),
+    need(!ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .allocator = allocator, .seed = 42), &s.engine, NULL),
          "engine");
-    need(!ki_object_format_new(&steady, &format_options, &s.format, NULL), "format");
+    need(!ki_object_format_new(allocator, &format_options, &s.format, NULL), "format");
     s.from.engine = s.engine;
     s.from.objects = calloc(object_count, sizeof *s.from.objects);
     need(s.from.objects != NULL, "memory");
@@ -364,8 +406,10 @@ static void play(bool in_order, bool streams, bool with_other, figures seen[SCEN
     seen[0] = first_list(&s);
     seen[1] = relist(&s, 0);
     seen[2] = relist(&s, CHANGED_EACH);
-    seen[3] = failed_list(&s);
-    seen[4] = resync(&s);
+    seen[3] = relist_all_changed(&s);
+    seen[4] = halve(&s);
+    seen[5] = failed_list(&s);
+    seen[6] = resync(&s);
     if (with_other) {
         atomic_store(&s.beside.ends, true);
         pthread_join(s.beside.thread, NULL);
@@ -376,6 +420,7 @@ static void play(bool in_order, bool streams, bool with_other, figures seen[SCEN
     ki_object_format_unref(s.format);
     ki_engine_free(s.engine);
     free(s.from.objects);
+    object_count = all;
 }
 
 /* A transform that keeps only the name. */
@@ -444,7 +489,7 @@ static whole play_whole(bool in_order, bool deletes, bool detects) {
     from.objects = calloc(object_count, sizeof *from.objects);
     need(from.objects != NULL, "memory");
     for (unsigned i = 0; i < object_count; i++)
-        from.objects[i] = make(from.format, i, 1);
+        from.objects[i] = make_small(from.format, i, 1);
     ki_task_init(&from.task, from.engine, arrive, &from);
     ki_shared_informer_options options = { .engine = from.engine,
                                            .list_watch = &from.base,
@@ -499,19 +544,21 @@ static void measure_whole(bool in_order) {
            (double)least.check_ns / 1e6, (double)least.free_ns / 1e6);
 }
 
-/* Prints steps and memory of runs alone, and locks of runs with another thread. Takes the least of the longest times of
- * several rounds: the library's own costs recur in each round. */
+/* Prints steps and memory of runs alone, with malloc and with an allocator of the program's own, and locks of runs with
+ * another thread. Takes the least of the longest times of several rounds: the library's own costs recur in each round. */
 static void measure(bool in_order, bool streams) {
-    figures alone[SCENES], beside[SCENES], again[SCENES];
-    play(in_order, streams, false, alone);
-    play(in_order, streams, true, beside);
+    figures alone[SCENES], own[SCENES], beside[SCENES], again[SCENES];
+    play(in_order, streams, false, &counting, alone);
+    play(in_order, streams, false, &steady, own);
+    play(in_order, streams, true, &steady, beside);
     for (int round = 1; round < ROUNDS; round++) {
-        play(in_order, streams, false, again);
-        for (int i = 0; i < SCENES; i++) {
+        play(in_order, streams, false, &counting, again);
+        for (int i = 0; i < SCENES; i++)
             keep_least(&alone[i].step_ns, again[i].step_ns);
-            keep_least(&alone[i].total_ns, again[i].total_ns);
-        }
-        play(in_order, streams, true, again);
+        play(in_order, streams, false, &steady, again);
+        for (int i = 0; i < SCENES; i++)
+            keep_least(&own[i].step_ns, again[i].step_ns);
+        play(in_order, streams, true, &steady, again);
         for (int i = 0; i < SCENES; i++) {
             keep_least(&beside[i].change_ns, again[i].change_ns);
             keep_least(&beside[i].lock_ns, again[i].lock_ns);
@@ -519,14 +566,14 @@ static void measure(bool in_order, bool streams) {
         }
     }
     printf(" %s, %s\n", in_order ? "in-order queue" : "DeltaFIFO", streams ? "streaming list" : "plain list");
-    printf("  %-24s %12s %9s %7s %12s %12s %12s %13s\n", "", "longest step", "all", "steps", "change lock",
+    printf("  %-24s %12s %14s %7s %12s %12s %12s %13s\n", "", "longest step", "own allocator", "steps", "change lock",
            "other locks", "longest wait", "memory: peak");
     for (int i = 0; i < SCENES; i++) {
-        const figures *own = &alone[i], *locks = &beside[i];
-        printf("  %-24s %9.2f ms %6.0f ms %7u %9.3f ms %9.3f ms %9.3f ms %10.1f MB, before %.1f%s%s\n", scenes[i],
-               (double)own->step_ns / 1e6, (double)own->total_ns / 1e6, own->steps, (double)locks->change_ns / 1e6,
-               (double)locks->lock_ns / 1e6, (double)locks->wait_ns / 1e6, (double)own->bytes_peak / 1e6,
-               (double)own->bytes_before / 1e6, verdict(own->step_ns, GOAL_STEP_US),
+        const figures *steps = &alone[i], *locks = &beside[i];
+        printf("  %-24s %9.2f ms %11.2f ms %7u %9.3f ms %9.3f ms %9.3f ms %10.1f MB, before %.1f%s%s\n", scenes[i],
+               (double)steps->step_ns / 1e6, (double)own[i].step_ns / 1e6, steps->steps, (double)locks->change_ns / 1e6,
+               (double)locks->lock_ns / 1e6, (double)locks->wait_ns / 1e6, (double)steps->bytes_peak / 1e6,
+               (double)steps->bytes_before / 1e6, verdict(steps->step_ns, GOAL_STEP_US),
                verdict(locks->change_ns > locks->lock_ns ? locks->change_ns : locks->lock_ns, GOAL_WAIT_US));
     }
 }

@@ -47,6 +47,14 @@ ki_status ki_wide_map_put(ki_wide_map *map, ki_str key, void *value, void **ret_
     return status;
 }
 
+bool ki_wide_map_shrink(ki_wide_map *map, ki_str key, size_t keep) {
+    ki_map *part = map->parts ? part_of(map, key) : NULL;
+    if (!part || part->count || part->capacity <= keep)
+        return false;
+    ki_map_free(part);
+    return true;
+}
+
 void *ki_wide_map_remove(ki_wide_map *map, ki_str key) {
     if (map->count == 0)
         return NULL;

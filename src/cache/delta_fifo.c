@@ -18,7 +18,8 @@ enum {
     INLINE_DELTAS = 2,   /* deltas within the entry; more are allocated */
     KEEP_DELTAS = 16,    /* a released entry frees a larger delta array */
     KEEP_ENTRIES = 1024, /* released entries kept for reuse */
-    KEEP_COUNT = 16384   /* keys; an empty queue frees a map that had more */
+    KEEP_KEYS = 256,     /* an empty part of the map keeps a table of so many places */
+    SHRINK_WORK = 64     /* units for freeing a larger one */
 };
 
 typedef struct entry entry;
@@ -72,7 +73,6 @@ typedef struct delta_fifo {
     ki_delta_fifo_options options;
     ki_allocator allocator;
     ki_wide_map entries;
-    size_t most; /* maximum number of entries since the map was freed */
     entry *first, *last;
     size_t entry_count;
     entry *free;
@@ -148,7 +148,6 @@ static entry *new_entry(delta_fifo *fifo, ki_object *key_owner) {
         release_entry(fifo, e);
         return NULL;
     }
-    fifo->most = fifo->entries.count > fifo->most ? fifo->entries.count : fifo->most;
     return e;
 }
 
@@ -566,20 +565,19 @@ static ki_status do_slice(delta_fifo *fifo, ki_error *err) {
 
 /* ---- popping ---- */
 
+/* Frees the tables of a large map as they become empty: malloc can take long to free one. */
+static void shrink(delta_fifo *fifo, const entry *e) {
+    if (ki_wide_map_shrink(&fifo->entries, key_of(e), KEEP_KEYS))
+        fifo->queue.work += SHRINK_WORK;
+}
+
 static void drop(delta_fifo *fifo, entry *e) {
     dequeue(fifo, e);
     ki_wide_map_remove(&fifo->entries, key_of(e));
+    shrink(fifo, e);
     fifo->initial -= e->initial;
     fifo->syncs -= e->is_sync;
     release_entry(fifo, e);
-}
-
-/* Frees a large map once the queue is empty. */
-static void shrink(delta_fifo *fifo) {
-    if (fifo->most <= KEEP_COUNT || fifo->entries.count > 0)
-        return;
-    ki_wide_map_free(&fifo->entries);
-    fifo->most = 0;
 }
 
 static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
@@ -603,7 +601,6 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
     fifo->is_processing = false;
     if (!requeue)
         drop(fifo, e);
-    shrink(fifo);
     return status;
 }
 

@@ -356,6 +356,24 @@ static bool run_unit(ki_engine *engine, bool (*kind)(ki_engine *engine)) {
     return true;
 }
 
+/* glibc's malloc keeps freed blocks aside, and one later call merges and sorts all of them: milliseconds after a large list
+ * was released. A block that is too large for its caches makes it do so now, for the blocks of the last units of work. The
+ * sizes differ, because an exact fit would end the sorting. */
+static void settle_memory(ki_engine *engine, int units) {
+    enum {
+        UNITS = 256,
+        SIZE_MIN = 2048,
+        SIZE_STEP = 16,
+        SIZES = 128
+    };
+    engine->unsettled += units;
+    if (engine->unsettled < UNITS)
+        return;
+    engine->unsettled = 0;
+    engine->settled = (engine->settled + 1) % SIZES;
+    ki_free(&engine->allocator, ki_alloc(&engine->allocator, SIZE_MIN + SIZE_STEP * (size_t)engine->settled));
+}
+
 /* Polls once, then runs work until nothing is due or the bound is reached. The next kind of work is kept between steps:
  * otherwise the first kind would fill every step of one unit. */
 static ki_status run_once(ki_engine *engine, int max_work, int timeout_ms, ki_error *err) {
@@ -369,6 +387,7 @@ static ki_status run_once(ki_engine *engine, int max_work, int timeout_ms, ki_er
         engine->next_kind = (engine->next_kind + 1) % KINDS;
         idle = run_unit(engine, kind) ? 0 : idle + 1;
     }
+    settle_memory(engine, max_work - engine->work_left);
     engine->dispatching = false;
     return KI_OK;
 }

@@ -60,6 +60,8 @@ struct ki_engine {
     int64_t now;
     int work_left;
     unsigned next_kind; /* index of the next kind of work */
+    int unsettled;      /* units of work since the last settle_memory, which were less than UNITS */
+    unsigned settled;   /* calls of settle_memory that took a block, modulo SIZES */
     ki_end_hook *end_hooks;
     void (*on_signal)(void *user); /* NULL: ki_engine_stop */
     void *signal_user;

@@ -217,11 +217,24 @@ ki_status fifo_note(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_e
     return KI_OK;
 }
 
+typedef struct noted_process {
+    ki_process process;
+    void *user;
+    bool is_called;
+} noted_process;
+
+static ki_status call_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    noted_process *noted = user;
+    noted->is_called = true;
+    return noted->process(deltas, noted->user, ret_requeue, err);
+}
+
 ki_status fifo_pop(fifo_stage *f, ki_process process, void *user, ki_error *err) {
     ki_status status;
+    noted_process noted = { process, user, false };
     do
-        status = f->queue->ops->pop(f->queue, process, user, err);
-    while (!status && f->is_delta_fifo && f->queue->work && f->queue->ops->length(f->queue));
+        status = f->queue->ops->pop(f->queue, call_process, &noted, err);
+    while (!status && f->is_delta_fifo && !noted.is_called && f->queue->ops->length(f->queue));
     return status;
 }
 

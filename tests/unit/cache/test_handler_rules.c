@@ -245,9 +245,11 @@ static void a_resync_for_which_there_is_no_memory_comes_a_second_later(void **st
     play_each(&s, "page 10 -\nopen");
     play(&s, "wait 9999");
     memory.fail_at = atomic_load(&memory.calls);
+    memory.forever = true;
     play(&s, "wait 1");
     assert_true(scarce_memory_failed(&memory));
     assert_int_equal(ten.resyncs, 0);
+    memory.forever = false;
     play(&s, "wait 1000");
     assert_int_equal(ten.resyncs, MANY);
     close_stage(&s);
