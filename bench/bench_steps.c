@@ -1,7 +1,7 @@
 /* bench_steps.c: how long one step of the loop takes with 200,000 objects, and how long another thread waits for a lock
  * meanwhile: the first list, relists and a resync, with both queues, with plain and streaming lists. With malloc, which
- * programs have, and beside it with an allocator of a program's own. Then the work that is not divided into steps. Objects
- * of 1 KB are decoded before the measurement. */
+ * programs have, and beside it with an allocator of a program's own. Then the work that is not divided into steps.
+ * Objects of 1 KB are decoded before the measurement. */
 #include "bench/lock_times.h"
 #include "bench/small_objects.h"
 #include "bench/steady_memory.h"
@@ -545,7 +545,7 @@ static void measure_whole(bool in_order) {
 }
 
 /* Prints steps and memory of runs alone, with malloc and with an allocator of the program's own, and locks of runs with
- * another thread. Takes the least of the longest times of several rounds: the library's own costs recur in each round. */
+ * another thread. Takes the least of the longest times of several rounds: the library's own costs recur in each. */
 static void measure(bool in_order, bool streams) {
     figures alone[SCENES], own[SCENES], beside[SCENES], again[SCENES];
     play(in_order, streams, false, &counting, alone);

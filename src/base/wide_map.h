@@ -24,8 +24,8 @@ bool ki_wide_map_has(const ki_wide_map *map, ki_str key);
 /* As ki_map_put. */
 ki_status ki_wide_map_put(ki_wide_map *map, ki_str key, void *value, void **ret_old);
 void *ki_wide_map_remove(ki_wide_map *map, ki_str key);
-/* Frees the table of the part that `key` belongs to if the part is empty and its table has room for more than `keep` keys.
- * Returns true if so. */
+/* Frees the table of the part that `key` belongs to if the part is empty and its table has room for more than `keep`
+ * keys. Returns true if so. */
 bool ki_wide_map_shrink(ki_wide_map *map, ki_str key, size_t keep);
 
 #endif

@@ -356,9 +356,9 @@ static bool run_unit(ki_engine *engine, bool (*kind)(ki_engine *engine)) {
     return true;
 }
 
-/* glibc's malloc keeps freed blocks aside, and one later call merges and sorts all of them: milliseconds after a large list
- * was released. A block that is too large for its caches makes it do so now, for the blocks of the last units of work. The
- * sizes differ, because an exact fit would end the sorting. */
+/* glibc's malloc keeps freed blocks aside, and one later call merges and sorts all of them: milliseconds after a large
+ * list was released. A block that is too large for its caches makes it do so now, for the blocks of the last units of
+ * work. The sizes differ, because an exact fit would end the sorting. */
 static void settle_memory(ki_engine *engine, int units) {
     enum {
         UNITS = 256,
