@@ -97,14 +97,22 @@ static void note_reported(ki_exchange *exchange) {
     exchange->is_unreported = exchange->has_mark = false;
 }
 
+/* Returns true if libcurl has read everything up to the mark. Usually it had when the mark was set: that costs no system
+ * call. */
+static bool is_mark_read(const ki_exchange *exchange) {
+    ki_curl_arrival present = exchange->mark;
+    return present.read >= exchange->mark.received ||
+           (ki_curl_pool_arrival(exchange->pool, exchange->local_port, &present) &&
+            present.read >= exchange->mark.received);
+}
+
 /* Returns true if the receiver has everything up to the mark. */
 static bool is_mark_reached(ki_exchange *exchange) {
-    if (!exchange->is_unreported || exchange->state != KI_EXCHANGE_ACTIVE || exchange->is_paused)
+    if (!exchange->is_unreported || exchange->state != KI_EXCHANGE_ACTIVE || exchange->is_paused ||
+        !ki_curl_pool_is_idle(exchange->pool))
         return false;
-    ki_curl_arrival present;
     set_mark(exchange);
-    return exchange->has_mark && ki_curl_pool_arrival(exchange->pool, exchange->local_port, &present) &&
-           present.read >= exchange->mark.received && ki_curl_pool_is_idle(exchange->pool);
+    return exchange->has_mark && is_mark_read(exchange);
 }
 
 /* Calls on_read of one exchange. Returns false if there is none to call. */

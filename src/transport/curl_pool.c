@@ -3,12 +3,15 @@
 
 #include "src/base/memory.h"
 
-#include <linux/sockios.h>
-#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#if __has_include(<linux/tcp.h>)
+#include <linux/tcp.h> /* glibc's struct tcp_info has no tcpi_bytes_received */
+#else
+#include <netinet/tcp.h>
+#endif
 
 struct ki_curl_socket {
     ki_io io;
@@ -167,7 +170,7 @@ bool ki_curl_pool_arrival(const ki_curl_pool *pool, int local_port, ki_curl_arri
     int unread = 0;
     int64_t now = ki_engine_clock(pool->owner->engine);
     if (!socket || getsockopt(socket->io.fd, IPPROTO_TCP, TCP_INFO, &info, &size) ||
-        ioctl(socket->io.fd, SIOCINQ, &unread))
+        ioctl(socket->io.fd, FIONREAD, &unread))
         return false;
     int64_t received = (int64_t)info.tcpi_bytes_received, silent_ms = info.tcpi_last_data_recv;
     if (received < unread)
