@@ -381,15 +381,20 @@ static void pause_mid_step(ctl_process *process) {
     ctl_world_pause_mid_step(process->world, process, length);
 }
 
-/* The oracles of what a process sends. */
-static void check_sent(ctl_process *process, const kt_memory_call *call, const ctl_request *request) {
-    const char *term = strstr(request->target, "term=");
+/* The oracles of what leaves a process. */
+static void check_leaving(ctl_process *process, const ctl_request *request) {
     if (request->is_lease)
         ctl_leadership_count_request(process);
     if (request->is_lease && request->is_write && strstr(request->body, "\"holderIdentity\":\"\""))
         ctl_leadership_check_release(process);
-    if (term)
-        ctl_leadership_check_write(process, strtoull(term + 5, NULL, 10), kt_memory_call_sent_at(call));
+}
+
+/* Called inside the library's send. A request leaves the process later; its term can end meanwhile. */
+static void on_send(const ki_request *sent, void *user) {
+    ctl_process *process = user;
+    const char *term = strstr(sent->target, "term=");
+    if (term && !process->is_freed)
+        ctl_leadership_check_write(process, strtoull(term + 5, NULL, 10));
 }
 
 static void serve(kt_memory_call *call, const ki_request *sent, void *user) {
@@ -402,7 +407,7 @@ static void serve(kt_memory_call *call, const ki_request *sent, void *user) {
         pause_mid_step(process);
     ctl_request *request = new_request(process, call, sent);
     kt_memory_call_set_user(call, request);
-    check_sent(process, call, request);
+    check_leaving(process, request);
     request->latency =
         sim_between(&world->network.random, 0, world->now < world->network.slow_until ? 3000 : 30) * SIM_MILLISECOND;
     CTL_TRACE(world, "process %u: request %" PRIu64 ": %s %s %.*s", process->index, request->number, request->method,
@@ -430,8 +435,12 @@ static void abandoned(kt_memory_call *call, void *user) {
     release(request);
 }
 
-kt_memory_server ctl_network_server(ctl_process *process) {
-    return (kt_memory_server){ .serve = serve, .abandoned = abandoned, .user = process };
+ki_status ctl_network_transport_new(ctl_process *process, ki_error *err) {
+    const kt_memory_server server = { .serve = serve, .abandoned = abandoned, .user = process };
+    ki_status status = kt_memory_transport_new(process->engine, &server, &process->transport, err);
+    if (!status)
+        kt_memory_transport_on_send(process->transport, on_send);
+    return status;
 }
 
 /* --- the network -------------------------------------------------------------------------------------------------- */

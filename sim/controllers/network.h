@@ -32,8 +32,8 @@ typedef struct ctl_network {
 
 void ctl_network_make(ctl_world *world);
 void ctl_network_free(ctl_world *world);
-/* Returns the server callbacks for the memory transport of a process. */
-kt_memory_server ctl_network_server(ctl_process *process);
+/* Makes the memory transport of a process. */
+ki_status ctl_network_transport_new(ctl_process *process, ki_error *err);
 /* Makes a fault hit the next `count` matching requests. Skips the fault if CTL_MAX_ARMED faults are armed. */
 void ctl_network_arm(ctl_world *world, const ctl_fault *fault, unsigned count);
 /* Keeps open watches open, without any more data. */

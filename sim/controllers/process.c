@@ -1,8 +1,6 @@
 /* process.c: starts, steps, pauses, stops and crashes a process. */
 #include "sim/controllers/world.h"
 
-#include "testing/memory/transport.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,8 +50,7 @@ static ki_status make_engine(ctl_process *process, ki_error *err) {
     if (world->trace)
         options.log = &log;
     ki_status status = ki_engine_new(&options, &process->engine, err);
-    const kt_memory_server server = ctl_network_server(process);
-    return status ? status : kt_memory_transport_new(process->engine, &server, &process->transport, err);
+    return status ? status : ctl_network_transport_new(process, err);
 }
 
 static ki_status make_informers(ctl_process *process, ki_error *err) {

@@ -126,9 +126,8 @@ void ctl_recorder_check(ctl_process *process);
 extern const ki_elector_callbacks ctl_elector_callbacks;
 /* Counts a request for the Lease. Fails the run if there are too many. */
 void ctl_leadership_count_request(ctl_process *process);
-/* Checks a write of a reconcile that began in this term. `sent_at`: the process's time, ns. Called when the write
- * leaves the process. */
-void ctl_leadership_check_write(ctl_process *process, uint64_t term, int64_t sent_at);
+/* Checks a write of a reconcile that began in this term. Called when the client sends the write. */
+void ctl_leadership_check_write(ctl_process *process, uint64_t term);
 /* Checks a write that releases the Lease. Called when the write leaves the process. */
 void ctl_leadership_check_release(ctl_process *process);
 

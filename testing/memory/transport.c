@@ -1,5 +1,5 @@
-/* transport.c: see transport.h. A request reaches the server in a task, so that no callback runs inside send. Loop
- * only. */
+/* transport.c: see transport.h. A request reaches the server in a task, so that no callback of the client or
+ * of `serve` runs inside send. Loop only. */
 #include "testing/memory/transport.h"
 
 #include "src/base/error.h"
@@ -11,7 +11,8 @@ typedef struct memory_transport {
     ki_transport base; /* first member */
     ki_engine *engine;
     kt_memory_server server;
-    struct kt_memory_call *first; /* list of open calls */
+    void (*sent)(const ki_request *request, void *user); /* NULL: not wanted */
+    struct kt_memory_call *first;                        /* list of open calls */
 } memory_transport;
 
 /* The server's call is the client's exchange. */
@@ -20,7 +21,6 @@ struct kt_memory_call {
     struct kt_memory_call *next, *previous;
     ki_response_sink sink;
     void *server_user;
-    int64_t sent_at;
     ki_task arrival;
     ki_timer idle, total;
     int64_t idle_timeout_ns;
@@ -156,8 +156,9 @@ static ki_status memory_send(ki_transport *base, const ki_request *request, cons
     touch(call);
     if (request->total_timeout_ns > 0)
         ki_timer_set(&call->total, ki_engine_now(transport->engine) + request->total_timeout_ns);
-    call->sent_at = ki_engine_clock(transport->engine);
     ki_task_post(&call->arrival);
+    if (transport->sent)
+        transport->sent(request, transport->server.user);
     *ret_exchange = (ki_exchange *)(void *)call;
     return KI_OK;
 }
@@ -192,6 +193,10 @@ ki_status kt_memory_transport_new(ki_engine *engine, const kt_memory_server *ser
     transport->server = *server;
     *ret_transport = &transport->base;
     return KI_OK;
+}
+
+void kt_memory_transport_on_send(ki_transport *base, void (*sent)(const ki_request *request, void *user)) {
+    ((memory_transport *)(void *)base)->sent = sent;
 }
 
 /* --- the server's side --- */
@@ -235,10 +240,6 @@ bool kt_memory_call_late_data(kt_memory_call *call, const char *data, size_t siz
 
 void kt_memory_call_end(kt_memory_call *call, const ki_error *err) {
     end(call, err);
-}
-
-int64_t kt_memory_call_sent_at(const kt_memory_call *call) {
-    return call->sent_at;
 }
 
 void kt_memory_call_set_user(kt_memory_call *call, void *user) {

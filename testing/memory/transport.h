@@ -21,6 +21,10 @@ typedef struct kt_memory_server {
 ki_status kt_memory_transport_new(ki_engine *engine, const kt_memory_server *server, ki_transport **ret_transport,
                                   ki_error *err);
 
+/* Calls `sent` inside each successful send, with the server's `user`; `serve` is called later, in a task. `sent` only
+ * looks: it must not send, cancel or free. */
+void kt_memory_transport_on_send(ki_transport *transport, void (*sent)(const ki_request *request, void *user));
+
 /* Pass the response's head and data to the client. Return false if the client cancelled meanwhile. */
 bool kt_memory_call_head(kt_memory_call *call, const ki_response_head *head);
 bool kt_memory_call_data(kt_memory_call *call, const char *data, size_t size);
@@ -29,8 +33,6 @@ bool kt_memory_call_late_data(kt_memory_call *call, const char *data, size_t siz
 /* Tells the client that it has everything that had arrived by the time `until`. Returns as above. */
 bool kt_memory_call_read(kt_memory_call *call, int64_t until);
 void kt_memory_call_end(kt_memory_call *call, const ki_error *err); /* ends the call; `err` NULL: a clean end */
-/* Returns when the client sent the request (ki_engine_clock). `serve` is called later, in a task. */
-int64_t kt_memory_call_sent_at(const kt_memory_call *call);
 /* The server's own data for the call. */
 void kt_memory_call_set_user(kt_memory_call *call, void *user);
 void *kt_memory_call_user(const kt_memory_call *call);

@@ -155,6 +155,23 @@ static void a_response_comes_in_order_and_never_from_inside_send(void **state) {
     close_both(&self);
 }
 
+static void on_send(const ki_request *request, void *user) {
+    assert_string_equal(request->target, "/api/v1/pods");
+    note(user, 'S');
+}
+
+static void a_server_can_look_at_each_request_inside_send(void **state) {
+    (void)state;
+    both self;
+    assert_int_equal(open_both(&self, NULL), KI_OK);
+    kt_memory_transport_on_send(self.transport, on_send);
+    assert_int_equal(send_request(&self, &get_request), KI_OK);
+    assert_string_equal(self.trace, "S");
+    step(&self);
+    assert_string_equal(self.trace, "Ss");
+    close_both(&self);
+}
+
 static void a_failure_comes_without_a_head(void **state) {
     (void)state;
     both self;
@@ -282,6 +299,7 @@ static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_response_comes_in_order_and_never_from_inside_send),
+        cmocka_unit_test(a_server_can_look_at_each_request_inside_send),
         cmocka_unit_test(a_failure_comes_without_a_head),
         cmocka_unit_test(after_cancel_nothing_comes_wherever_it_was_called),
         cmocka_unit_test(a_request_cancelled_before_it_arrived_is_never_served),
