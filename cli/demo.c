@@ -229,7 +229,9 @@ static int summarise(demo *d) {
     return is_equal ? EXIT_OK : EXIT_FAILED;
 }
 
-static int serve_and_watch(demo *d, const options *o) {
+/* `own` gets the address of the server. The session of `d` refers to `own`. */
+static int serve_and_watch(demo *d, options *own) {
+    const options *o = own;
     const ki_testing_server_options server = { .size = sizeof server,
                                                .pods = (size_t)o->pods,
                                                .churn = o->churn,
@@ -237,7 +239,6 @@ static int serve_and_watch(demo *d, const options *o) {
                                                .managed_fields = true,
                                                .stamp_changes = true };
     session *s = &d->session;
-    options own = *o;
     ki_error err = KI_ERROR_INIT;
     char pods[32], churn[32];
 
@@ -246,12 +247,12 @@ static int serve_and_watch(demo *d, const options *o) {
         say("demo", "%s", ki_error_message(&err));
         return EXIT_FAILED;
     }
-    own.server = ki_testing_server_url(d->server);
-    own.kubeconfig = "/dev/null"; /* the user's kubeconfig is not read */
-    own.all_namespaces = true;
-    own.timeout_ms = 60000;
-    s->options = &own;
-    printf("an API server in this process at %s: %s pods of some 8.5 KB, %s changes a second\n", own.server,
+    own->server = ki_testing_server_url(d->server);
+    own->kubeconfig = "/dev/null"; /* the user's kubeconfig is not read */
+    own->all_namespaces = true;
+    own->timeout_ms = 60000;
+    s->options = own;
+    printf("an API server in this process at %s: %s pods of some 8.5 KB, %s changes a second\n", own->server,
            with_commas((unsigned long long)o->pods, pods), with_commas((unsigned long long)o->churn, churn));
     if (!output_flush()) /* nobody reads: the demo ends before it connects */
         return output_status();
@@ -268,7 +269,8 @@ static int serve_and_watch(demo *d, const options *o) {
 
 static int run(const options *given) {
     static demo d;
-    options own = *given;
+    static options own; /* as long as `d`, whose session refers to it */
+    own = *given;
     const options *o = &own;
     if (own.seconds < 0)
         own.seconds = own.controller ? CONTROLLER_SECONDS : SECONDS;
@@ -292,7 +294,7 @@ static int run(const options *given) {
         .tick_ms = 50,
         .allocator = &meter_allocator,
     };
-    int status = serve_and_watch(&d, o);
+    int status = serve_and_watch(&d, &own);
     ki_testing_server_free(d.server);
     meter_free(&d.latency);
     return status;

@@ -110,16 +110,51 @@ static bool is_overcommitted(ki_str name) {
     return is_native && !is_huge_pages(name);
 }
 
+/* Returns true for the other standard names, which quotas and claims use and containers cannot. */
+static bool is_standard_elsewhere(ki_str name) {
+    static const char *const names[] = {
+        "pods",
+        "services",
+        "secrets",
+        "configmaps",
+        "resourcequotas",
+        "requests.cpu",
+        "requests.memory",
+        "requests.ephemeral-storage",
+        "storage",
+        "limits.cpu",
+        "limits.memory",
+        "limits.ephemeral-storage",
+        "services.nodeports",
+        "services.loadbalancers",
+        "requests.storage",
+        "replicationcontrollers",
+        "persistentvolumeclaims",
+    };
+    size_t i = 0;
+    while (i < sizeof names / sizeof *names && !ki_str_equals(name, names[i]))
+        i++;
+    return i < sizeof names / sizeof *names;
+}
+
+static void check_resource_name(kt_causes *causes, const char *path, ki_str name) {
+    bool is_standard = ki_str_equals(name, "cpu") || ki_str_equals(name, "memory") ||
+                       ki_str_equals(name, "ephemeral-storage") || is_huge_pages(name);
+    if (memchr(name.data, '/', name.size) || is_standard)
+        return;
+    if (!is_standard_elsewhere(name))
+        kt_validate_add(causes, KT_CAUSE_INVALID, name, true, "must be a standard resource type or fully qualified",
+                        "%s[%.*s]", path, (int)name.size, name.data);
+    kt_validate_add(causes, KT_CAUSE_INVALID, name, true, "must be a standard resource for containers", "%s[%.*s]",
+                    path, (int)name.size, name.data);
+}
+
 /* Checks one entry of `path`, such as "spec.containers[0].resources.limits". Returns false if it has no quantity. */
 static bool check_quantity(kt_causes *causes, const char *path, ki_str name, yyjson_val *val,
                            kt_quantity *ret_quantity) {
     static const kt_quantity zero = { 0 };
-    bool is_standard = ki_str_equals(name, "cpu") || ki_str_equals(name, "memory") ||
-                       ki_str_equals(name, "ephemeral-storage") || is_huge_pages(name);
     char shown[KT_QUANTITY_SIZE];
-    if (!memchr(name.data, '/', name.size) && !is_standard)
-        kt_validate_add(causes, KT_CAUSE_INVALID, name, true, "must be a standard resource for containers", "%s[%.*s]",
-                        path, (int)name.size, name.data);
+    check_resource_name(causes, path, name);
     if (!kt_quantity_parse(kt_json_str(val), ret_quantity))
         return false;
     kt_quantity_write(ret_quantity, shown);
@@ -149,8 +184,12 @@ static void check_request(kt_causes *causes, const char *path, ki_str name, cons
     kt_validate_add(causes, KT_CAUSE_INVALID, ki_str_of(shown), true, detail, "%s.requests", path);
 }
 
+/* A pod's limits are the defaults of its requests; a template's are not. */
 static void check_resources(kt_causes *causes, const char *path, yyjson_val *resources) {
-    yyjson_val *limits = yyjson_obj_get(resources, "limits"), *key, *val;
+    yyjson_val *limits = yyjson_obj_get(resources, "limits"), *requests = yyjson_obj_get(resources, "requests");
+    yyjson_val *key, *val;
+    bool is_of_pod = strncmp(path, "spec.containers[", sizeof "spec.containers[" - 1) == 0 ||
+                     strncmp(path, "spec.initContainers[", sizeof "spec.initContainers[" - 1) == 0;
     char own[2 * FIELD_SIZE], list[2 * FIELD_SIZE + 16];
     kt_quantity quantity;
     size_t index, count;
@@ -160,10 +199,14 @@ static void check_resources(kt_causes *causes, const char *path, yyjson_val *res
         (void)check_quantity(causes, list, kt_json_str(key), val, &quantity);
     }
     snprintf(list, sizeof list, "%s.requests", own);
-    yyjson_obj_foreach(yyjson_obj_get(resources, "requests"), index, count, key, val) {
+    yyjson_obj_foreach(requests, index, count, key, val) {
         ki_str name = kt_json_str(key);
         if (check_quantity(causes, list, name, val, &quantity))
             check_request(causes, own, name, &quantity, yyjson_obj_getn(limits, name.data, name.size));
+    }
+    yyjson_obj_foreach(limits, index, count, key, val) {
+        if (is_of_pod && !yyjson_obj_getn(requests, kt_json_str(key).data, kt_json_str(key).size))
+            (void)check_quantity(causes, list, kt_json_str(key), val, &quantity);
     }
 }
 

@@ -208,7 +208,7 @@ static void append_words(ki_str text, ki_buffer *out) {
 }
 
 ki_status kt_cron_check(ki_str schedule, ki_buffer *ret_problem) {
-    ki_str rest = schedule, word;
+    ki_str rest = schedule;
     if (ki_str_starts_with(schedule, KI_STR("TZ=")) || ki_str_starts_with(schedule, KI_STR("CRON_TZ="))) {
         if (!memchr(schedule.data, ' ', schedule.size))
             return ki_buffer_append_string(ret_problem, "invalid schedule format: runtime error: slice bounds out of "
@@ -223,7 +223,7 @@ ki_status kt_cron_check(ki_str schedule, ki_buffer *ret_problem) {
     }
     ki_str all = rest;
     size_t count = 0;
-    while ((word = next_word(&rest)).size)
+    while (next_word(&rest).size)
         count++;
     if (count != FIELDS) {
         ki_buffer_printf(ret_problem, "expected exactly %d fields, found %zu: %s", FIELDS, count, count ? "" : "[");

@@ -96,8 +96,9 @@ static void objects_that_no_controller_could_use_are_rejected(void **state) {
           "spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources" },
         { CORE "pods", RESOURCES("\"limits\":{\"cpu\":\"-1\",\"cpus\":\"1\"}"),
           "[spec.containers[0].resources.limits[cpu]: Invalid value: \\\"-1\\\": must be greater than or equal to 0, "
-          "spec.containers[0].resources.limits[cpus]: Invalid value: \\\"cpus\\\": must be a standard resource for "
-          "containers]" },
+          "spec.containers[0].resources.limits[cpus]: Invalid value: \\\"cpus\\\": must be a standard resource type or "
+          "fully qualified, spec.containers[0].resources.limits[cpus]: Invalid value: \\\"cpus\\\": must be a standard "
+          "resource for containers, spec.containers[0].resources.requests[cpu]: Invalid value: \\\"-1\\\"" },
         { CORE "secrets", DOCKER("bm90IGpzb24="), REDACTED "invalid character 'o' in literal null (expecting 'u')\"" },
         { CORE "secrets", DOCKER(""), REDACTED "unexpected end of JSON input" },
         { CORE "secrets", DOCKER("W10="),
