@@ -97,8 +97,7 @@ static void note_reported(ki_exchange *exchange) {
     exchange->is_unreported = exchange->has_mark = false;
 }
 
-/* Returns true if libcurl has read everything up to the mark. Usually it had when the mark was set: that costs no system
- * call. */
+/* Returns true if libcurl has read everything up to the mark. Usually it had when the mark was set. */
 static bool is_mark_read(const ki_exchange *exchange) {
     ki_curl_arrival present = exchange->mark;
     return present.read >= exchange->mark.received ||

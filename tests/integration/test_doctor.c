@@ -319,8 +319,8 @@ static void a_login_page_is_not_taken_for_a_server_that_forbids(void **state) {
     static const char *const texts[] = {
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\nConnection: close\r\n\r\n<html></html>",
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4\r\nConnection: close\r\n\r\nnull",
-        "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 13\r\nConnection: "
-        "close\r\n\r\n<html></html>",
+        ("HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 13\r\nConnection: close\r\n"
+         "\r\n<html></html>"),
         "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
