@@ -75,7 +75,8 @@ if(TARGET integration-process AND TARGET kinformer)
     set_target_properties(plugin_host PROPERTIES ENABLE_EXPORTS ON)
     target_link_libraries(plugin_host PRIVATE ${CMAKE_DL_LIBS})
     target_compile_definitions(integration-process PRIVATE KI_TEST_HOST="$<TARGET_FILE:plugin_host>" KI_TEST_LIBRARY="$<TARGET_FILE:kinformer>")
-    add_dependencies(integration-process plugin_host kinformer)
+    add_dependencies(integration-process plugin_host kinformer kinformer-program)
+    set_tests_properties(integration/process PROPERTIES TIMEOUT 60) # it waits for forked children without a limit
 endif()
 
 # What is installed, as others link it, and what the documents show.
