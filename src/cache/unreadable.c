@@ -203,18 +203,6 @@ ki_status ki_unreadable_reserve(ki_unreadable *unreadable, const ki_unreadable_m
     return status;
 }
 
-/* Applies a list at `version` to an old mark. `again` is the list's mark of the same key. NULL settles the old mark. */
-static void renew(ki_unreadable_mark *mark, const ki_unreadable_mark *again, const char *version) {
-    mark->is_settled = again == NULL;
-    if (again) {
-        memcpy(mark->until, again->until, sizeof mark->until);
-        memcpy(mark->reason, again->reason, sizeof mark->reason);
-        mark->is_version_known = again->is_version_known;
-    }
-    if (!mark->until[0])
-        copy_version(mark->until, version);
-}
-
 static void raise_past(ki_unreadable_mark *mark, const char *version) {
     if (!mark->past[0] || ki_resource_version_compare(version, mark->past) == KI_ORDER_NEWER)
         copy_version(mark->past, version);
@@ -227,6 +215,22 @@ static void note_past(ki_unreadable_mark *mark, const char *since, const char *v
     raise_past(mark, version);
 }
 
+/* Applies a list at `version` to an old mark. `again` is the list's mark of the same key. NULL settles the old mark: the
+ * list has replaced all that earlier lists kept. */
+static void renew(ki_unreadable_mark *mark, const ki_unreadable_mark *again, const char *since, const char *version) {
+    mark->is_settled = again == NULL;
+    if (again) {
+        memcpy(mark->until, again->until, sizeof mark->until);
+        memcpy(mark->reason, again->reason, sizeof mark->reason);
+        mark->is_version_known = again->is_version_known;
+        note_past(mark, since, version);
+    } else {
+        mark->past[0] = '\0';
+    }
+    if (!mark->until[0])
+        copy_version(mark->until, version);
+}
+
 void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *listed, const char *since,
                              const char *version) {
     size_t cursor = 0;
@@ -236,8 +240,7 @@ void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *lis
     while (ki_map_next(marks, &cursor, NULL, &value)) {
         ki_unreadable_mark *mark = value;
         ki_unreadable_mark *again = ki_map_remove(&listed->by_key, ki_str_of(mark->key));
-        renew(mark, again, version);
-        note_past(mark, since, version);
+        renew(mark, again, since, version);
         ki_free(unreadable->allocator, again);
     }
     cursor = 0;

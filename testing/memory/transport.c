@@ -195,8 +195,8 @@ ki_status kt_memory_transport_new(ki_engine *engine, const kt_memory_server *ser
     return KI_OK;
 }
 
-void kt_memory_transport_on_send(ki_transport *base, void (*sent)(const ki_request *request, void *user)) {
-    ((memory_transport *)(void *)base)->sent = sent;
+void kt_memory_transport_on_send(ki_transport *transport, void (*sent)(const ki_request *request, void *user)) {
+    ((memory_transport *)(void *)transport)->sent = sent;
 }
 
 /* --- the server's side --- */

@@ -168,6 +168,24 @@ static void after_an_event_without_a_key_what_is_repeated_changes_nothing(void *
                         "del default/b 9\ndel default/b 12 another-uid\n> -");
 }
 
+/* The list could read all that it had: it kept no state of a time before it. Its own states wait in the queue while
+ * the server repeats events. */
+static void after_a_list_that_is_readable_what_is_repeated_changes_nothing(void **state) {
+    (void)state;
+    stage s;
+    observer h;
+    open_streaming_stage(&s);
+    add_observer(&h, &s, NULL);
+    start_stage(&s);
+    play_each(&s, "open\nadd default/a 5\nadd default/b 6\ninitial-end 10\n> +a=5i +b=6i synced\n"
+                  "bad -\nwait 1000\nopen\nbad -\nmod default/a 13\n> ~a=5>13\n" BAD_UNKNOWN RELIST
+                  "open\nadd default/a 13\nadd default/b 15");
+    play(&s, "initial-end 20\ndel default/b 14 another-uid");
+    settle(&s);
+    play_each(&s, "> ~b=6>15\nmod default/a 21\n> ~a=13>21\nstore a=21 b=15\n" READABLE);
+    close_stage(&s);
+}
+
 static void an_event_that_can_never_be_read_is_skipped_and_named(void **state) {
     (void)state;
     play_informer(BEGIN "bad default/b 12\nwait 1000\nopen\nbad default/b 12\nmod default/a 13\nbad default/b 14\n"
@@ -334,6 +352,7 @@ int main(void) {
         cmocka_unit_test(an_event_that_cannot_be_read_is_asked_for_once_more),
         cmocka_unit_test(an_event_that_cannot_be_read_after_its_own_bookmark_is_asked_for_once_more),
         cmocka_unit_test(after_an_event_without_a_key_what_is_repeated_changes_nothing),
+        cmocka_unit_test(after_a_list_that_is_readable_what_is_repeated_changes_nothing),
         cmocka_unit_test(an_event_that_can_never_be_read_is_skipped_and_named),
         cmocka_unit_test(a_deletion_that_cannot_be_read_deletes_the_known_object),
         cmocka_unit_test(a_deletion_of_an_unknown_key_is_followed_by_a_list),
