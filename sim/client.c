@@ -171,6 +171,8 @@ void sim_client_note_restore(sim_world *world) {
 
 uint64_t sim_client_version_limit(sim_world *world) {
     uint64_t first = UINT64_MAX;
+    if (sim_network_has_old_data(world))
+        return 0;
     for (unsigned i = 0; i < world->client.informer_count; i++) {
         sim_informer *informer = &world->client.informers[i];
         if (version_of(informer) < informer->version_before_restore)

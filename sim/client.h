@@ -71,7 +71,7 @@ void sim_client_add_handler(sim_world *world, unsigned informer);
 void sim_client_note_restore(sim_world *world);
 /* Returns the version that no write may reach yet; UINT64_MAX if there is none. After a restore the cluster uses the
  * lost versions again, and a client that has reached one of them cannot distinguish the two. The limit ends when the
- * client has noticed the restore. */
+ * client has noticed the restore. It is 0 while the client may still read what was sent before the restore. */
 uint64_t sim_client_version_limit(sim_world *world);
 /* Adds or removes a handler, or adds an index; `detail` selects which. */
 void sim_client_reconfigure(sim_world *world, uint64_t detail);

@@ -132,6 +132,10 @@ static void note_end(sim_exchange *exchange, bool is_cancelled) {
     sim_requester_note_end(exchange, is_cancelled);
 }
 
+static bool is_from_before_restore(const sim_exchange *exchange) {
+    return exchange->restores < exchange->world->truth.restores;
+}
+
 /* Ends the exchange for the client. */
 static void end_call(sim_exchange *exchange, ki_status status) {
     kt_memory_call *call = exchange->call;
@@ -147,7 +151,11 @@ static void end_call(sim_exchange *exchange, ki_status status) {
               status ? ki_status_name(status) : "cleanly");
     sim_digest_add(exchange->world, exchange->number * 31 + (uint64_t)status);
     drop_response(exchange);
+    bool is_old = is_from_before_restore(exchange);
+    sim_world *world = exchange->world;
     kt_memory_call_end(call, status ? &err : NULL);
+    if (is_old)
+        sim_client_note_restore(world);
 }
 
 /* In every other response Retry-After is a date (RFC 9110 §10.2.3). The transport converts it to seconds with the wall
@@ -233,6 +241,8 @@ static bool note_decoded(sim_exchange *exchange) {
     if (exchange->event_at != SIM_NEVER)
         sim_witness_note_event(&exchange->world->client.informers[exchange->informer].witness, exchange->event_at);
     exchange->event_at = SIM_NEVER;
+    if (is_from_before_restore(exchange))
+        sim_client_note_restore(exchange->world);
     return kt_memory_call_read(exchange->call, exchange->reading_at);
 }
 
@@ -485,6 +495,7 @@ static void on_request(kt_memory_call *call, const ki_request *request, void *us
     network->first = exchange;
     exchange->number = ++world->requests;
     exchange->sent_at = world->now;
+    exchange->restores = world->truth.restores;
     exchange->target = sim_strdup(request->target);
     ki_buffer_init(&exchange->out, &ki_allocator_default, 0);
     ki_buffer_init(&exchange->held_events, &ki_allocator_default, 0);
@@ -543,6 +554,14 @@ void sim_network_end_all(sim_world *world) {
         next = exchange->next;
         sim_exchange_end(exchange, KI_ERR_UNEXPECTED_EOF);
     }
+}
+
+bool sim_network_has_old_data(const sim_world *world) {
+    for (const sim_exchange *exchange = world->network.first; exchange; exchange = exchange->next) {
+        if (exchange->call && is_from_before_restore(exchange) && (exchange->chunk_count || !exchange->is_silent))
+            return true;
+    }
+    return false;
 }
 
 void sim_network_add_fault(sim_world *world, sim_fault_kind kind, uint64_t detail, unsigned count, int64_t until) {

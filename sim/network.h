@@ -92,6 +92,7 @@ typedef struct sim_exchange {
     bool is_version_check; /* a list of one object that asks whether the server knows the resource version */
     uint64_t revision;     /* the resource version in the request; 0: none, or "0" */
     int64_t sent_at;       /* ns */
+    uint64_t restores;     /* restores of the cluster before the request */
     int64_t latency;       /* ns */
     size_t chunk;          /* bytes of a chunk at most; 0: no limit */
     /* the response */
@@ -150,6 +151,8 @@ bool sim_network_take_fault(sim_world *world, sim_fault_kind kind, uint64_t *ret
 sim_exchange *sim_network_pick(sim_world *world, uint64_t detail, bool watch);
 /* Returns true if a bookmark overtook an event of this key that the informer may not have read yet. */
 bool sim_network_has_overtaken_event(const sim_world *world, unsigned informer, uint32_t key);
+/* Returns true if the client may still read what the servers sent before the cluster was restored. */
+bool sim_network_has_old_data(const sim_world *world);
 /* The client pauses or resumes reading. */
 void sim_exchange_pause(sim_exchange *exchange, bool is_paused);
 /* Appends text to the response. */
