@@ -111,6 +111,51 @@ static bool is_fraction(ki_str text) {
     return has_digits && at == t.size;
 }
 
+/* Returns the exponent that `text` begins with; limited to 10^9. */
+static int64_t read_exponent(ki_str text) {
+    enum {
+        EXPONENT_MAX = 1000000000
+    };
+    ki_str digits = without_sign(text);
+    int64_t exponent = 0;
+    for (size_t i = 0; i < digits.size && exponent < EXPONENT_MAX; i++) {
+        if (digits.data[i] != '_')
+            exponent = exponent * 10 + (digits.data[i] - '0');
+    }
+    exponent = exponent < EXPONENT_MAX ? exponent : EXPONENT_MAX;
+    return text.size && *text.data == '-' ? -exponent : exponent;
+}
+
+/* Returns true for a number of is_fraction that exceeds the largest double: JSON's readers reject it, and it is text
+ * for Go's YAML readers. */
+static bool is_too_large(ki_str text) {
+    static const char limit[] = "17976931348623158079"; /* first digits of the least number that rounds to infinity */
+    enum {
+        LIMIT_EXPONENT = 308
+    };
+    ki_str t = without_sign(text);
+    char digits[sizeof limit] = "";
+    size_t count = 0, at = 0;
+    int64_t exponent = -1; /* power of ten of the first digit */
+    bool is_behind_point = false;
+    for (; at < t.size && t.data[at] != 'e' && t.data[at] != 'E'; at++) {
+        char c = t.data[at];
+        is_behind_point = is_behind_point || c == '.';
+        if (c == '.' || c == '_')
+            continue;
+        bool is_leading_zero = c == '0' && count == 0;
+        if (is_leading_zero == is_behind_point)
+            exponent += is_behind_point ? -1 : 1;
+        if (!is_leading_zero && count < sizeof limit - 1)
+            digits[count++] = c;
+    }
+    if (at < t.size)
+        exponent += read_exponent((ki_str){ t.data + at + 1, t.size - at - 1 });
+    if (count == 0 || exponent != LIMIT_EXPONENT)
+        return count > 0 && exponent > LIMIT_EXPONENT;
+    return strcmp(digits, limit) >= 0; /* missing digits sort as zeros do */
+}
+
 ki_yaml_kind ki_yaml_plain_kind(ki_str text) {
     uint64_t value;
     if (is_null(text))
@@ -119,7 +164,8 @@ ki_yaml_kind ki_yaml_plain_kind(ki_str text) {
         return KI_YAML_BOOL;
     bool may_be_number =
         *text.data == '+' || *text.data == '-' || *text.data == '.' || (*text.data >= '0' && *text.data <= '9');
-    if (may_be_number && (is_infinite(text) || whole_number(text, &value) || is_fraction(text)))
+    if (may_be_number &&
+        (is_infinite(text) || whole_number(text, &value) || (is_fraction(text) && !is_too_large(text))))
         return KI_YAML_NUMBER;
     return KI_YAML_TEXT;
 }

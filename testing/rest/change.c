@@ -94,9 +94,12 @@ static bool assign_address(kt_call *call, yyjson_mut_doc *doc, yyjson_mut_val *r
     return yyjson_mut_obj_put(spec, yyjson_mut_str(doc, "clusterIP"), yyjson_mut_strcpy(doc, text));
 }
 
-/* Sets the label kubernetes.io/metadata.name of a namespace. */
+/* Sets the label kubernetes.io/metadata.name of a namespace. A body without metadata stays as it is: the check of its
+ * name rejects it. */
 static bool label_namespace(yyjson_mut_doc *doc, yyjson_mut_val *root, ki_str name) {
     yyjson_mut_val *meta = yyjson_mut_obj_get(root, "metadata");
+    if (!meta)
+        return true;
     yyjson_mut_val *labels = yyjson_mut_obj_get(meta, "labels");
     if (!yyjson_mut_is_obj(labels)) {
         labels = yyjson_mut_obj(doc);
