@@ -82,10 +82,12 @@ static bool whole_number(ki_str text, uint64_t *ret_value) {
     return has_digit;
 }
 
-static size_t skip_digits(ki_str text, size_t at) {
-    while (at < text.size && ((text.data[at] >= '0' && text.data[at] <= '9') || text.data[at] == '_'))
-        at++;
-    return at;
+/* Skips digits and underscores. Returns the number of digits. */
+static size_t skip_digits(ki_str text, size_t *at) {
+    size_t count = 0;
+    for (; *at < text.size && ((text.data[*at] >= '0' && text.data[*at] <= '9') || text.data[*at] == '_'); ++*at)
+        count += text.data[*at] != '_';
+    return count;
 }
 
 /* Returns true for 1. 1.5 .5 1e9, and for 08 and numbers above 64 bits, which are not integers. */
@@ -93,20 +95,17 @@ static bool is_fraction(ki_str text) {
     ki_str t = without_sign(text);
     if (t.size && *t.data == '_')
         return false;
-    size_t at = skip_digits(t, 0);
-    bool has_digits = at > 0;
+    size_t at = 0;
+    bool has_digits = skip_digits(t, &at) > 0;
     if (at < t.size && t.data[at] == '.') {
-        size_t end = skip_digits(t, at + 1);
-        has_digits = has_digits || end > at + 1;
-        at = end;
+        at++;
+        has_digits = skip_digits(t, &at) > 0 || has_digits;
     }
     if (has_digits && at < t.size && (t.data[at] == 'e' || t.data[at] == 'E')) {
         at++;
         if (at < t.size && (t.data[at] == '+' || t.data[at] == '-'))
             at++;
-        size_t end = skip_digits(t, at);
-        has_digits = end > at;
-        at = end;
+        has_digits = skip_digits(t, &at) > 0;
     }
     return has_digits && at == t.size;
 }
@@ -177,19 +176,21 @@ const char *ki_yaml_kind_name(ki_yaml_kind kind) {
 
 /* --- JSON --------------------------------------------------------------------------------------------------------- */
 
+/* JSON has no underscores, no leading zeros, and digits on both sides of a point. */
 static void append_fraction(ki_buffer *buffer, ki_str text) {
     ki_str t = without_sign(text);
     size_t at = 0;
     if (*text.data == '-')
         ki_buffer_append_char(buffer, '-');
-    while (at + 1 < t.size && t.data[at] == '0' && t.data[at + 1] >= '0' && t.data[at + 1] <= '9')
-        at++; /* JSON has no leading zeros */
-    if (t.data[at] == '.')
+    while (at < t.size && (t.data[at] == '0' || t.data[at] == '_'))
+        at++;
+    if (at == t.size || t.data[at] < '0' || t.data[at] > '9')
         ki_buffer_append_char(buffer, '0');
     for (; at < t.size; at++) {
-        bool is_bare_point = t.data[at] == '.' && (at + 1 == t.size || t.data[at + 1] == 'e' || t.data[at + 1] == 'E');
-        if (t.data[at] != '_' && !is_bare_point)
-            ki_buffer_append_char(buffer, t.data[at]);
+        size_t behind = at + 1;
+        if (t.data[at] == '_' || (t.data[at] == '.' && skip_digits(t, &behind) == 0))
+            continue;
+        ki_buffer_append_char(buffer, t.data[at]);
     }
 }
 
