@@ -102,7 +102,7 @@ static int open_columns_file(printer *p, const char *file) {
     char *header = headers && paths ? strtok_r(headers, blanks, &header_rest) : NULL;
     char *path = paths ? strtok_r(paths, blanks, &path_rest) : NULL;
     if (text && !header) {
-        say(p->command, "%s: expected a line of headers and a line of as many paths, both separated by blanks", file);
+        say(p->command, "%s: expected two lines, the headers and one path for each header, separated by blanks", file);
         status = EXIT_USAGE;
     }
     while (!status && (header || path)) {

@@ -107,11 +107,11 @@ static int add_pair(session *s, const char *text) {
     }
     size_t size = (size_t)(slash - text);
     if (size == 0 || !slash[1] || size >= sizeof word || memchr(text, ',', size)) {
-        say(s->command, "arguments in resource/name form must have a single resource and name, not '%s'", text);
+        say(s->command, "arguments in resource/name form must have a single resource and name, not \"%s\"", text);
         return EXIT_USAGE;
     }
     if (strchr(slash + 1, '/')) {
-        say(s->command, "arguments in resource/name form may not have more than one slash: '%s'", text);
+        say(s->command, "arguments in resource/name form may not have more than one slash: \"%s\"", text);
         return EXIT_USAGE;
     }
     memcpy(word, text, size);

@@ -319,7 +319,7 @@ int session_start(session *s) {
     if (status) {
         bool has_no_cluster = status == KI_ERR_NOT_FOUND && !names_an_entry(s->options);
         say(s->command, "%s%s", err.code ? ki_error_message(&err) : ki_status_name(status),
-            has_no_cluster ? "; name one with --kubeconfig or --server, or see kinformer demo" : "");
+            has_no_cluster ? "; name one with --kubeconfig or --server, or try \"kinformer demo\"" : "");
         return status == KI_ERR_INVALID ? EXIT_USAGE : EXIT_FAILED;
     }
     return EXIT_OK;

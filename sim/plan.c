@@ -100,7 +100,7 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
     plan->first_revision = revisions[sim_below(&random, 5)];
     plan->compact_after = sim_chance(&random, 60) ? 0 : (size_t)sim_between(&random, 5, 100);
     plan->bookmark_every_ms = sim_between(&random, 1000, 60000);
-    plan->no_watch_list = sim_chance(&random, 15);
+    plan->no_streaming_list = sim_chance(&random, 15);
     plan->name_count = (unsigned)sim_between(&random, 1, 12);
     make_informers(plan, &random);
     plan->max_work = sim_chance(&random, 70) ? 0 : (int)sim_between(&random, 1, 20);
@@ -148,7 +148,8 @@ void sim_plan_print(const sim_plan *plan) {
     for (unsigned i = 0; i < plan->servers; i++)
         printf(" %" PRId64 " ms", plan->lag[i] / SIM_MILLISECOND);
     printf("; first revision %" PRIu64 ", history %zu%s, %u names, steps of %d\n", plan->first_revision,
-           plan->compact_after, plan->no_watch_list ? ", no streaming lists" : "", plan->name_count, plan->max_work);
+           plan->compact_after, plan->no_streaming_list ? ", no streaming lists" : "", plan->name_count,
+           plan->max_work);
     printf("  a watch from the future %s%s\n", futures[plan->future_watch],
            plan->bookmark_every_ms == NO_BOOKMARKS_MS ? "; no bookmarks" : "");
     for (unsigned i = 0; i < plan->informer_count; i++) {

@@ -64,7 +64,7 @@ typedef struct sim_plan {
     uint64_t first_revision;
     size_t compact_after; /* events in the history; 0: no limit */
     int64_t bookmark_every_ms;
-    bool no_watch_list;
+    bool no_streaming_list;
     sim_future_watch future_watch;
     unsigned name_count; /* objects in a namespace at most */
     /* the client */

@@ -28,7 +28,7 @@ static void new_cluster(sim_server *server) {
                                    .first_revision = plan->first_revision,
                                    .compact_after = plan->compact_after,
                                    .bookmark_every_ms = plan->bookmark_every_ms,
-                                   .no_watch_list = plan->no_watch_list,
+                                   .no_streaming_list = plan->no_streaming_list,
                                    .start_ms = (int64_t)SIM_START_MS * 1000 };
     ki_error err = KI_ERROR_INIT;
     if (kt_cluster_new(NULL, &options, &server->cluster, &err))

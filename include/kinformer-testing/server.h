@@ -43,8 +43,8 @@ typedef struct ki_testing_server_options {
     bool managed_fields;  /* load: objects have metadata.managedFields (a pod of 8.5 KB, not 5 KB) */
     bool stamp_changes;   /* load: changed objects have the annotation KI_TESTING_CHANGED_AT */
     size_t compact_after; /* number of events in the history; 0: 100,000 */
-    bool no_watch_list;   /* the server does not support streaming lists */
-    bool tls;             /* HTTPS with a generated CA and certificate; requires authentication (access.h) */
+    bool no_streaming_list;      /* the server does not support streaming lists */
+    bool tls;                    /* HTTPS with a generated CA and certificate; requires authentication (access.h) */
     const char *tls_certificate; /* PEM file: HTTPS with this certificate, and `tls_key` */
     const char *tls_key;         /* PEM file */
     /* PEM file: the CA of client certificates, also in kubeconfigs, for `tls_certificate`. NULL: the certificate

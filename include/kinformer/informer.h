@@ -111,7 +111,7 @@ typedef struct ki_registration_options {
     bool on_loop; /* call the handler on the loop's thread; the handler must not block */
     /* Period of resync updates for this handler. 0: the informer's; < 0: no resync; values from 1 to 999 are raised to
      * 1000. Before the start, a shorter period than the informer's becomes the informer's. After the start, a shorter
-     * period is raised to the informer's; an informer without resync then gives this handler none. */
+     * period is raised to the informer's; if the informer has no resync by then, this handler gets none. */
     int64_t resync_ms;
     const char *name; /* for logs and metrics; copied; NULL: "handler" */
 } ki_registration_options;
@@ -264,9 +264,9 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, 
 
 /* Waits until the cache contains a write, for at most `timeout_ms` (< 0: no limit). `resource_version` is the version
  * that the write returned. The wait ends when the cache is at that version or a newer one
- * (ki_snapshot_resource_version). With a `key` (may be NULL) the wait also ends when the object under `key` is at that
- * version or a newer one, or was before its deletion. With a `key` and a NULL version any state of that object ends the
- * wait. Versions that cannot be compared (ki_resource_version_compare) must be equal. Handlers may not have been called
+ * (ki_snapshot_resource_version). With a `key` (may be NULL) it also ends when the cache has, or had before a deletion,
+ * the object under `key` at that version or a newer one. With a `key` and a NULL version any state of that object ends
+ * the wait. Versions that cannot be compared (ki_resource_version_compare) must be equal. Handlers may not have been called
  * for the change yet. A cluster restored from a backup issues the same versions again; the wait can then end too early
  * until the informer has relisted.
  * Threads, Blocks: as ki_informer_wait_for_sync.

@@ -101,8 +101,8 @@ typedef struct ki_indexer {
 
 /* Adds all of the indexers, or none after an error. May be called at any time; cached objects are indexed before this
  * returns.
- * Threads: any. Blocks: until all objects are indexed. Other threads continue, except the loop if the loop's thread is
- * the caller: add indexers to a large cache before the start, or on another thread.
+ * Threads: any. Blocks the caller until all objects are indexed, and no other thread. A call on the loop's thread stops
+ * the loop for that time: add indexers to a large cache before the start, or on another thread.
  * Errors: KI_ERR_EXISTS (the name), KI_ERR_LIMIT (more than 64 indexes), KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_STATE
  * (the informer is stopped). */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count,

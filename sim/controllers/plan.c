@@ -146,7 +146,7 @@ static void make_program(ctl_plan *plan, sim_random *random) {
 
 static void make_cluster(ctl_plan *plan, sim_random *random) {
     plan->compact_after = sim_chance(random, 70) ? 0 : (size_t)sim_between(random, 10, 200);
-    plan->no_watch_list = sim_chance(random, 15);
+    plan->is_old_server = sim_chance(random, 15);
     plan->bookmark_every_ms = sim_between(random, 5000, 60000);
     plan->read_lag = sim_chance(random, 40) ? 0 : sim_between(random, 1, 2000) * SIM_MILLISECOND;
     plan->parent_count = (unsigned)sim_between(random, 1, CTL_MAX_PARENTS);
@@ -205,7 +205,7 @@ void ctl_plan_print(const ctl_plan *plan) {
            "%zu%s, lag %" PRId64 " ms\n",
            plan->error_percent, plan->slow_percent, plan->external_add_percent, plan->ownerless_percent,
            plan->finalizer_percent, plan->wait_percent, plan->compact_after,
-           text_if(plan->no_watch_list, ", no streaming lists"), plan->read_lag / SIM_MILLISECOND);
+           text_if(plan->is_old_server, ", no streaming lists"), plan->read_lag / SIM_MILLISECOND);
     for (size_t i = 0; i < plan->fault_count; i++)
         printf("  fault %zu at %.3f s: %s (%.3f s)\n", i, (double)plan->faults[i].at / 1e9,
                ctl_fault_name(plan->faults[i].kind), (double)plan->faults[i].length / 1e9);

@@ -83,7 +83,7 @@ typedef struct ctl_plan {
     unsigned ownerless_percent;             /* manual writes that make a child without an owner */
     /* the cluster */
     size_t compact_after; /* events; 0: never */
-    bool no_watch_list;
+    bool is_old_server;   /* no streaming lists */
     int64_t bookmark_every_ms;
     int64_t read_lag; /* ns */
     /* the users */

@@ -297,7 +297,7 @@ void ctl_server_make(ctl_world *world) {
     kt_cluster_options options = { .seed = plan->seed,
                                    .compact_after = plan->compact_after,
                                    .bookmark_every_ms = plan->bookmark_every_ms,
-                                   .no_watch_list = plan->no_watch_list,
+                                   .no_streaming_list = plan->is_old_server,
                                    .start_ms = ctl_server_now_ms(world) };
     ki_error err = KI_ERROR_INIT;
     if (kt_cluster_new(NULL, &options, &world->server.cluster, &err))

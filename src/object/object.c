@@ -21,7 +21,7 @@ typedef struct parts {
     ki_str json; /* without white space between its parts */
     yyjson_val *labels;
     ki_str name, namespace, uid, resource_version, api_version, kind;
-    ki_buffer front;         /* the body's beginning: "{" and what was filled in; empty: nothing was */
+    ki_buffer front;         /* the beginning of the body with what was filled in; empty: nothing was filled in */
     size_t cut_at, cut_size; /* the span of managedFields in `json`; 0: not removed */
     yyjson_val *fields[KI_VIEW_MAX_FIELDS];
     size_t label_count;

@@ -194,8 +194,8 @@ uint64_t kt_cluster_revision(const kt_cluster *cluster) {
     return cluster->revision;
 }
 
-bool kt_cluster_has_no_watch_list(const kt_cluster *cluster) {
-    return cluster->options.no_watch_list;
+bool kt_cluster_has_no_streaming_list(const kt_cluster *cluster) {
+    return cluster->options.no_streaming_list;
 }
 
 void kt_cluster_close_watches(kt_cluster *cluster) {

@@ -20,9 +20,9 @@ typedef struct kt_cluster_options {
     int64_t compact_age_ms;    /* greatest age of an event in the history; 0: no limit (etcd's default: 5 min) */
     int64_t bookmark_every_ms; /* interval of bookmarks; 0: 60,000, as in the real server */
     size_t compact_bytes;      /* most bytes of objects in the history; 0: 256 MiB */
-    bool no_watch_list;    /* no streaming lists: sendInitialEvents gets the error response of a server without them */
-    int64_t start_ms;      /* Unix epoch milliseconds: creation time of the first namespaces */
-    bool collects_garbage; /* run the owner garbage collector (gc.h) */
+    bool no_streaming_list; /* no streaming lists: sendInitialEvents gets the error response of a server without them */
+    int64_t start_ms;       /* Unix epoch milliseconds: creation time of the first namespaces */
+    bool collects_garbage;  /* run the owner garbage collector (gc.h) */
 } kt_cluster_options;
 
 /* Creates a cluster with the first namespaces. `allocator` NULL: malloc; `options` NULL: all defaults. Errors:

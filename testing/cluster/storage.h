@@ -66,7 +66,7 @@ kt_storage *kt_storage_of(const kt_cluster *cluster, const ki_resource *resource
 /* Returns the served storages in the order of discovery; NULL after the last one. */
 kt_storage *kt_storage_at(const kt_cluster *cluster, size_t index);
 const ki_resource_info *kt_cluster_info_at(const kt_cluster *cluster, size_t index);
-bool kt_cluster_has_no_watch_list(const kt_cluster *cluster);
+bool kt_cluster_has_no_streaming_list(const kt_cluster *cluster);
 
 /* Returns the object; NULL if there is none. Ownership: borrowed. */
 kt_object *kt_storage_get(const kt_storage *storage, ki_str ns, ki_str name);

@@ -102,7 +102,7 @@ ki_status kt_faults_remove(kt_faults *faults, uint64_t id, ki_error *err);
 ki_status kt_faults_append(const kt_faults *faults, ki_buffer *out);
 
 struct kt_call;
-/* Selects the faults of this call. Returns KI_ERR_HTTP if a fault completed the response. The caller frees
+/* Selects the faults of this call. Returns KT_RESPONDED if a fault completed the response. The caller frees
  * `injection` in any case. */
 ki_status kt_faults_inject(kt_faults *faults, struct kt_call *call, kt_injection *injection);
 void kt_injection_init(kt_injection *injection);

@@ -91,7 +91,7 @@ ki_status kt_fault_respond_garbage(kt_call *call, const kt_spec *spec) {
     ki_buffer_append_string(&call->response->body, kt_fault_garbage((size_t)which));
     call->response->status = 200;
     call->response->content_type = "application/json";
-    return call->response->body.failed ? KI_ERR_NO_MEMORY : KI_ERR_HTTP;
+    return call->response->body.failed ? KI_ERR_NO_MEMORY : KT_RESPONDED;
 }
 
 char *kt_fault_error_frame(kt_call *call, const kt_spec *spec) {

@@ -242,7 +242,7 @@ ki_status kt_call_done(kt_call *call, int status) {
     ki_buffer_append_char(&call->response->body, '\n');
     call->response->status = status;
     call->response->content_type = "application/json";
-    return call->response->body.failed ? KI_ERR_NO_MEMORY : KI_ERR_HTTP;
+    return call->response->body.failed ? KI_ERR_NO_MEMORY : KT_RESPONDED;
 }
 
 ki_status kt_call_done_object(kt_call *call, int status, kt_object *obj) {

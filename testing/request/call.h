@@ -1,7 +1,6 @@
 /* call.h: one request in the REST layer: its parsed target, its user, and the response under construction.
  *
- * Functions of the REST layer return KI_OK (continue), KI_ERR_HTTP (stop: the response is complete, an error or not)
- * or KI_ERR_NO_MEMORY. */
+ * Functions of the REST layer return KI_OK (continue), KT_RESPONDED or KI_ERR_NO_MEMORY. */
 #ifndef KT_REQUEST_CALL_H
 #define KT_REQUEST_CALL_H
 
@@ -81,7 +80,7 @@ ki_status kt_call_negotiate(kt_call *call, bool may_be_table);
 /* Converts a complete JSON response to YAML if the Accept header prefers it. */
 ki_status kt_call_write_yaml(kt_call *call);
 
-/* Completes the response: with the JSON in its body, or with an object in the selected form. Returns KI_ERR_HTTP. */
+/* Completes the response: with the JSON in its body, or with an object in the selected form. Returns KT_RESPONDED. */
 ki_status kt_call_done(kt_call *call, int status);
 ki_status kt_call_done_object(kt_call *call, int status, kt_object *obj);
 

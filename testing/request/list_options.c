@@ -46,7 +46,7 @@ static ki_status parse_integer(kt_call *call, const char *name, int64_t *ret_val
 static ki_status check(kt_call *call, const kt_list_options *options, ki_str match) {
     static const ki_str none = { NULL, 0 };
     static const char field[] = "resourceVersionMatch";
-    bool no_watch_list = kt_cluster_has_no_watch_list(call->cluster);
+    bool no_streaming_list = kt_cluster_has_no_streaming_list(call->cluster);
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
     if (options->watch) {
@@ -54,7 +54,7 @@ static ki_status check(kt_call *call, const kt_list_options *options, ki_str mat
             if (options->match != KT_MATCH_NOT_OLDER)
                 kt_causes_add(&causes, KT_CAUSE_FORBIDDEN, field, none,
                               "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
-            if (no_watch_list)
+            if (no_streaming_list)
                 kt_causes_add(&causes, KT_CAUSE_FORBIDDEN, "sendInitialEvents", none,
                               "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled");
         }

@@ -12,6 +12,9 @@ enum {
     KT_TARGET_MAX = 16 * 1024      /* bytes of a path with its query */
 };
 
+/* The response is complete, an error or not: the functions of the REST layer stop. */
+#define KT_RESPONDED KI_ERR_HTTP
+
 typedef struct kt_request {
     const char *method; /* "GET", … */
     const char *target; /* path and query, percent-encoded */

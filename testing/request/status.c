@@ -62,7 +62,7 @@ static ki_status fail_text(kt_call *call, int code, const char *reason, const kt
     response->status = code;
     response->content_type = "application/json";
     response->retry_after_s = details && details->retry_after_s > 0 ? details->retry_after_s : -1;
-    return response->body.failed ? KI_ERR_NO_MEMORY : KI_ERR_HTTP;
+    return response->body.failed ? KI_ERR_NO_MEMORY : KT_RESPONDED;
 }
 
 ki_status kt_fail(kt_call *call, int code, const char *reason, const kt_details *details, const char *format, ...) {

@@ -1,5 +1,5 @@
 /* status.h: error responses: Status objects with the real server's messages. Each function fills the response and
- * returns KI_ERR_HTTP or KI_ERR_NO_MEMORY. */
+ * returns KT_RESPONDED or KI_ERR_NO_MEMORY. */
 #ifndef KT_REQUEST_STATUS_H
 #define KT_REQUEST_STATUS_H
 

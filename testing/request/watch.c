@@ -110,7 +110,7 @@ ki_status kt_watch_open(kt_call *call, const kt_list_options *options, kt_select
     call->response->status = 200;
     call->response->content_type = "application/json";
     call->response->watch = watch;
-    return KI_ERR_HTTP;
+    return KT_RESPONDED;
 }
 
 void kt_watch_free(kt_watch *watch) {

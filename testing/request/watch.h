@@ -7,7 +7,7 @@
 #include "testing/request/list_options.h"
 #include "testing/request/selector.h"
 
-/* Responds with a watch. Takes ownership of the selector. Errors: KI_ERR_HTTP (the response is complete: call.h),
+/* Responds with a watch. Takes ownership of the selector. Errors: KT_RESPONDED (the response is complete: call.h),
  * KI_ERR_NO_MEMORY. */
 ki_status kt_watch_open(kt_call *call, const kt_list_options *options, kt_selector *selector);
 void kt_watch_free(kt_watch *watch);

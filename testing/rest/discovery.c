@@ -172,7 +172,7 @@ static ki_status group(kt_call *call, ki_str name) {
     ki_buffer_append_string(out, "404 page not found\n");
     call->response->status = 404;
     call->response->content_type = "text/plain; charset=utf-8";
-    return out->failed ? KI_ERR_NO_MEMORY : KI_ERR_HTTP;
+    return out->failed ? KI_ERR_NO_MEMORY : KT_RESPONDED;
 }
 
 /* ---- aggregated ---- */

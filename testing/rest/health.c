@@ -11,7 +11,7 @@ ki_status kt_plain_text(kt_call *call, int status, const char *text) {
     ki_buffer_append_string(&call->response->body, text);
     call->response->status = status;
     call->response->content_type = "text/plain; charset=utf-8";
-    return call->response->body.failed ? KI_ERR_NO_MEMORY : KI_ERR_HTTP;
+    return call->response->body.failed ? KI_ERR_NO_MEMORY : KT_RESPONDED;
 }
 
 /* ---- health ---- */

@@ -179,17 +179,17 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         status = ki_buffer_printf(&response.warnings, "%s\n", custom->deprecation);
     if (!status)
         status = call.storage ? resource_call(&call) : other_call(&call);
-    if (status == KI_ERR_HTTP && kt_cluster_reconcile(cluster, now_ms))
+    if (status == KT_RESPONDED && kt_cluster_reconcile(cluster, now_ms))
         status = KI_ERR_NO_MEMORY;
-    if (status == KI_ERR_HTTP && call.injection.any) {
+    if (status == KT_RESPONDED && call.injection.any) {
         response.faults = kt_fault_stream_new(&cluster->allocator, &call.injection);
         status = response.faults ? status : KI_ERR_NO_MEMORY;
     }
-    if (status == KI_ERR_HTTP && !kt_openapi_is(&call) && kt_call_write_yaml(&call))
+    if (status == KT_RESPONDED && !kt_openapi_is(&call) && kt_call_write_yaml(&call))
         status = KI_ERR_NO_MEMORY;
     kt_injection_free(&call.injection, &cluster->allocator);
     kt_call_free(&call);
-    if (status != KI_ERR_HTTP) { /* every complete response has KI_ERR_HTTP; other failures are lack of memory */
+    if (status != KT_RESPONDED) { /* other failures are lack of memory */
         kt_response_free(&response);
         return KI_ERR_NO_MEMORY;
     }

@@ -1,4 +1,4 @@
-/* verbs.h: the verbs of resources, one function each. Each returns KI_ERR_HTTP once the response is complete
+/* verbs.h: the verbs of resources, one function each. Each returns KT_RESPONDED once the response is complete
  * (request/call.h). Called by rest.c with a parsed call. */
 #ifndef KT_REST_VERBS_H
 #define KT_REST_VERBS_H

@@ -36,7 +36,7 @@ bool kt_set_equal(const kt_set *a, const kt_set *b);
 kt_set *kt_set_union(kt_arena *arena, const kt_set *a, const kt_set *b);
 kt_set *kt_set_intersection(kt_arena *arena, const kt_set *a, const kt_set *b);
 kt_set *kt_set_difference(kt_arena *arena, const kt_set *a, const kt_set *b);
-/* Returns the same set in which every field above a member is a member too. */
+/* Returns the set with every field that has a member below it added as a member. */
 kt_set *kt_set_with_parents(kt_arena *arena, const kt_set *set);
 
 /* Reads and writes fieldsV1. Reading ignores values that are no objects. */

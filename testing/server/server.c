@@ -145,7 +145,7 @@ static ki_status start(ki_testing_server *server, const ki_testing_server_option
     const kt_cluster_options cluster = { .seed = options->seed,
                                          .start_ms = kt_wall_ms(),
                                          .compact_after = options->compact_after,
-                                         .no_watch_list = options->no_watch_list,
+                                         .no_streaming_list = options->no_streaming_list,
                                          .collects_garbage = options->collects_garbage };
     ki_status status = kt_cluster_new(&server->allocator, &cluster, &server->cluster, err);
     if (status)

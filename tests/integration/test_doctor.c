@@ -267,7 +267,7 @@ static void a_custom_resource_is_found_by_any_of_its_names(void **state) {
 
 static void a_server_without_streaming_lists_is_well_with_a_remark(void **state) {
     (void)state;
-    serve(&KI_TESTING_SERVER_OPTIONS(.pods = 10, .no_watch_list = true));
+    serve(&KI_TESTING_SERVER_OPTIONS(.pods = 10, .no_streaming_list = true));
     int status = ask("pods", ki_testing_server_url(server));
     assert_step("!", "streaming list");
     assert_prints("not supported by this server");

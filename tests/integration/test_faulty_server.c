@@ -60,7 +60,7 @@ static void put_many(const char *prefix, int count, int value) {
 static void begin(const char *fault, bool paged) {
     ki_config *config = NULL;
     ki_error err = KI_ERROR_INIT;
-    must(ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.no_watch_list = paged), &server, &err), &err);
+    must(ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.no_streaming_list = paged), &server, &err), &err);
     put_many("first", FIRST, 1);
     must(ki_testing_server_add_fault(server, fault, NULL, &err), &err);
     must(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = "/dev/null", .server = ki_testing_server_url(server)), &config,

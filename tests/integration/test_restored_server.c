@@ -159,7 +159,7 @@ static void begin(bool streams) {
     ki_error err = KI_ERROR_INIT;
     watches = 0;
     notes[0] = '\0';
-    must(ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.no_watch_list = !streams), &server, &err), &err);
+    must(ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.no_streaming_list = !streams), &server, &err), &err);
     put("a");
     put("b");
     must(ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock), &engine, &err), &err);

@@ -296,7 +296,7 @@ static void a_table_is_watched_with_its_columns_once(void **state) {
 
 static void a_server_without_streaming_lists_rejects_them(void **state) {
     (void)state;
-    kt_cluster_options options = { .no_watch_list = true };
+    kt_cluster_options options = { .no_streaming_list = true };
     rest_server old;
     rest_server_start(&old, &options);
     assert_int_equal(rest_get(&old, PODS "?watch=1" STREAM), 422);
