@@ -253,6 +253,7 @@ static bool read_chunk(sim_exchange *exchange) {
     memmove(exchange->socket, exchange->socket + 1, --exchange->chunk_count * sizeof *exchange->socket);
     const char *data = exchange->out.data + exchange->sent;
     exchange->sent += chunk.size;
+    world->network.bytes_read += chunk.size;
     exchange->reading_at = chunk.arrived_at;
     sim_digest_add(world, ki_hash(data, chunk.size, (uint64_t)world->now));
     if (world->trace)

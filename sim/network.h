@@ -67,6 +67,7 @@ typedef struct sim_network {
     /* ns: when each of these faults ends */
     int64_t type_gone_until, slow_until, small_chunks_until, laggard_until, no_descriptors_until, few_streams_until;
     sim_connection connections[SIM_CONNECTIONS_MAX];
+    uint64_t bytes_read; /* by the client, in all */
 } sim_network;
 
 /* A chunk in the client's socket. */
