@@ -34,11 +34,13 @@
  * Fork: make electors after a fork. A process that is forked after the start of the factory never leads (engine.h). One
  * elector that was made before the fork, and started in both processes, has one identity for two.
  *
+ * The log says who leads. It warns once, not at each try, when this process cannot read or write the Lease, as without
+ * the permission.
+ *
  * The program's own threads. The Lease is released only when all reconciles of controllers with this elector have
- * ended; else it expires. The elector
- * does not know about other threads. A program with such workers, for instance of a ki_workqueue, uses
- * ki_factory_start, waits for its signal (sigwait; the library's threads block all signals), ends its workers
- * (ki_workqueue_shut_down_with_drain, then join), and only then calls ki_factory_stop. Each worker checks
+ * ended; else it expires. The elector does not know about other threads. A program with such workers, for instance of a
+ * ki_workqueue, uses ki_factory_start, waits for its signal (sigwait; the library's threads block all signals), ends
+ * its workers (ki_workqueue_shut_down_with_drain, then join), and only then calls ki_factory_stop. Each worker checks
  * ki_elector_is_leader, or takes the fencing token, before each job. Its requests belong to no term: one that waits for
  * the rate limit or for Retry-After can be sent after the term; timeout_ms limits that. */
 #ifndef KINFORMER_LEADER_H

@@ -11,6 +11,13 @@ static bool is_enabled(const ki_log *log, ki_log_level level) {
     return level <= max_level;
 }
 
+void ki_log_on_one_line(char *text) {
+    for (char *at = text; *at; at++) {
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            *at = ' ';
+    }
+}
+
 void ki_log_write(const ki_log *log, ki_log_level level, const char *component, const char *format, ...) {
     if (!is_enabled(log, level))
         return;
@@ -19,6 +26,8 @@ void ki_log_write(const ki_log *log, ki_log_level level, const char *component, 
     va_start(args, format);
     int written = vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    if (written >= 0)
-        log->write(level, component, line, log->user);
+    if (written < 0)
+        return;
+    ki_log_on_one_line(line);
+    log->write(level, component, line, log->user);
 }

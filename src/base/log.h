@@ -10,7 +10,10 @@ enum {
     KI_LOG_LINE_MAX = 1024 /* bytes; longer lines are cut */
 };
 
-/* Writes a line. `log` may be NULL or have no callback. */
+/* Replaces control characters by spaces: an entry is one line, and sends no sequences to a terminal. */
+void ki_log_on_one_line(char *text);
+
+/* Writes a line, as one. `log` may be NULL or have no callback. */
 void ki_log_write(const ki_log *log, ki_log_level level, const char *component, const char *format, ...)
     KI_PRINTF(4, 5);
 

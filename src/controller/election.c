@@ -98,10 +98,15 @@ static void call_stopped(ki_elector *elector) {
     ki_callback_leave(&callback);
 }
 
-/* Calls on_new_leader. yyjson's strings end with a zero byte, so the holder is a C string. */
-static void call_new_leader(ki_elector *elector) {
+/* Logs the new holder if this process waits for it, and calls on_new_leader. yyjson's strings end with a zero byte, so
+ * the holder is a C string. */
+static void tell_new_leader(ki_elector *elector) {
     ki_callback callback;
     ki_str holder = elector->lease.record.holder;
+    if (elector->phase == KI_ELECTOR_COMPETES && holder.size && !is_own(elector, &elector->lease))
+        ki_log_write(ki_engine_log(elector->engine), KI_LOG_INFO, "elector",
+                     "lease %s/%s: \"%s\" leads; this process waits", elector->namespace_name, elector->name,
+                     holder.data);
     if (!elector->callbacks.on_new_leader)
         return;
     ki_callback_enter(&callback, elector->factory);
@@ -149,7 +154,7 @@ static void observe(ki_elector *elector, const ki_lease *lease) {
     if (elector->phase == KI_ELECTOR_LEADS && !is_own(elector, lease))
         stop_leading(elector, KI_ELECTOR_COMPETES, "another process holds the Lease: stopped leading");
     if (has_new_holder)
-        call_new_leader(elector);
+        tell_new_leader(elector);
 }
 
 /* --- the end of an attempt ---------------------------------------------------------------------------------------- */
@@ -161,9 +166,20 @@ static void try_again(ki_elector *elector) {
     ki_timer_set(&elector->retry_timer, ki_engine_now(elector->engine) + delay);
 }
 
+static void attempt_succeeded(ki_elector *elector) {
+    elector->failure = (ki_elector_failure){ 0 };
+    try_again(elector);
+}
+
+/* Warns once, however often the same failure follows. That another candidate was first is no failure. */
 static void attempt_failed(ki_elector *elector, const char *what, const ki_error *err) {
-    bool leads = elector->phase == KI_ELECTOR_LEADS;
-    log_line(elector, leads ? KI_LOG_WARNING : KI_LOG_INFO, what, err);
+    const ki_elector_failure last = elector->failure;
+    bool is_lost_race =
+        elector->phase != KI_ELECTOR_LEADS && (ki_error_is_conflict(err) || ki_error_is_already_exists(err));
+    elector->failure = (ki_elector_failure){ what, err ? err->code : KI_OK, err ? err->http_status : 0 };
+    bool is_new =
+        last.what != what || last.code != elector->failure.code || last.http_status != elector->failure.http_status;
+    log_line(elector, is_new && !is_lost_race ? KI_LOG_WARNING : KI_LOG_DEBUG, what, err);
     try_again(elector);
 }
 
@@ -203,7 +219,7 @@ static void on_written(ki_elector *elector, const ki_response *response) {
     }
     if (elector->phase == KI_ELECTOR_LEADS || ki_engine_clock(elector->engine) < sent_at + elector->renew_ns)
         lead(elector, sent_at);
-    try_again(elector);
+    attempt_succeeded(elector);
 }
 
 /* Returns true if the last seen Lease has no holder, or its holder did not renew it for `duration`. */
@@ -232,7 +248,7 @@ static void on_read(ki_elector *elector, const ki_response *response) {
     } else if (is_free(elector, KI_SECONDS(elector->lease.record.duration_s))) {
         send_write(elector, KI_ELECTOR_UPDATES);
     } else {
-        try_again(elector);
+        attempt_succeeded(elector);
     }
 }
 
@@ -242,7 +258,7 @@ static void on_not_found(ki_elector *elector) {
     if (is_own(elector, &elector->lease) || is_free(elector, duration_after_deletion(elector)))
         send_write(elector, KI_ELECTOR_CREATES);
     else
-        try_again(elector);
+        attempt_succeeded(elector);
 }
 
 static void on_read_to_release(ki_elector *elector, const ki_response *response) {

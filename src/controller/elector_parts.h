@@ -30,6 +30,13 @@ typedef enum ki_elector_step {
     KI_ELECTOR_WRITES_TO_RELEASE
 } ki_elector_step;
 
+/* Why the last attempt failed; zero: it did not. */
+typedef struct ki_elector_failure {
+    const char *what; /* static */
+    ki_status code;
+    int http_status;
+} ki_elector_failure;
+
 struct ki_elector {
     ki_component component; /* must be first: election.c casts it to the elector */
     /* constant after new */
@@ -60,7 +67,8 @@ struct ki_elector {
     int64_t most_transitions; /* highest leaseTransitions of all Leases seen; -1: none seen */
     int64_t wall_us;          /* the last time written */
     int64_t release_until;    /* deadline in phase RELEASES */
-    bool has_conflicted;      /* in phase RELEASES: the server rejected one release with a conflict */
+    ki_elector_failure failure;
+    bool has_conflicted; /* in phase RELEASES: the server rejected one release with a conflict */
     bool has_led;
     bool is_freed; /* ki_elector_free was called; removing the last hook frees the memory */
     ki_timer retry_timer, lead_timer;

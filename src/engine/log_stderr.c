@@ -26,14 +26,6 @@ static char letter_of(ki_log_level level) {
     return 'I';
 }
 
-/* Replaces control characters: an entry is one line, and sends no sequences to a terminal. */
-static void replace_controls(char *text) {
-    for (char *at = text; *at; at++) {
-        if ((unsigned char)*at < 0x20 || *at == 0x7f)
-            *at = ' ';
-    }
-}
-
 void ki_log_stderr(ki_log_level level, const char *component, const char *message, void *user) {
     char line[HEADER_MAX + KI_LOG_LINE_MAX];
     struct timespec now = { 0, 0 };
@@ -46,7 +38,7 @@ void ki_log_stderr(ki_log_level level, const char *component, const char *messag
                         (long)getpid(), component ? component : "", message ? message : "");
     if (size < 0)
         return;
-    replace_controls(line);
+    ki_log_on_one_line(line);
     size_t used = (size_t)size < sizeof line - 1 ? (size_t)size : sizeof line - 2;
     line[used] = '\n';
     line[used + 1] = '\0';

@@ -127,6 +127,14 @@ static int64_t now(void *user) {
     return ((const candidate *)user)->engine.now;
 }
 
+static void note_log_line(ki_log_level level, const char *component, const char *message, void *user) {
+    candidate *self = user;
+    size_t used = strlen(self->log);
+    const char *what = strncmp(component, "elector", strlen("elector")) == 0 ? strstr(message, ": ") : NULL;
+    if (what)
+        snprintf(self->log + used, sizeof self->log - used, "%c %s\n", "-EWID"[level], what + strlen(": "));
+}
+
 static int64_t wall_now(void *user) {
     return WALL_START + ((const candidate *)user)->engine.now;
 }
@@ -137,8 +145,9 @@ static bool open_candidate(candidate *self, election *owner, const char *identit
     *self = (candidate){ .election = owner, .identity = identity, .engine.now = KI_SECONDS(1000) };
     const ki_clock clock = { .now = now, .user = self, .wall_now = wall_now };
     const kt_memory_server server = { serve, abandoned, self };
-    if (ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator, .clock = &clock, .seed = 1), &self->engine.engine,
-                      NULL) ||
+    const ki_log log = { .write = note_log_line, .user = self };
+    if (ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator, .log = &log, .clock = &clock, .seed = 1),
+                      &self->engine.engine, NULL) ||
         kt_memory_transport_new(self->engine.engine, &server, &self->transport, NULL))
         return false;
     options.engine = self->engine.engine;
@@ -249,4 +258,9 @@ void candidate_expect_requests(candidate *self, const char *requests) {
 void candidate_expect(candidate *self, const char *notes) {
     assert_string_equal(self->notes, notes);
     self->notes[0] = '\0';
+}
+
+void candidate_expect_log(candidate *self, const char *lines) {
+    assert_string_equal(self->log, lines);
+    self->log[0] = '\0';
 }

@@ -33,6 +33,7 @@ typedef struct candidate {
     const char *fate;
     char requests[ELECTION_TEXT]; /* "get:404 post:201 put:409" since the last check; 0: no response */
     char notes[ELECTION_TEXT];    /* "leader=me started stopped" since the last check */
+    char log[ELECTION_TEXT];      /* "I became leader\n": level and message of each line since the last check */
     /* called inside the callbacks; NULL: none */
     void (*on_started)(struct candidate *self);
     void (*on_stopped)(struct candidate *self);
@@ -65,5 +66,7 @@ bool election_has(election *self, const char *part);
 /* Assert the requests, or the callbacks, since the last check. */
 void candidate_expect_requests(candidate *self, const char *requests);
 void candidate_expect(candidate *self, const char *notes);
+/* Asserts the log since the last check, without "elector: lease NAMESPACE/NAME: ". */
+void candidate_expect_log(candidate *self, const char *lines);
 
 #endif

@@ -1,0 +1,103 @@
+/* test_elector_log.c: an elector's log says who leads, and why this process cannot: once for each change. The server is
+ * the embedded one, in the process, and the clocks move by hand. */
+#include "tests/support/election.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ME(self) (&(self)->candidates[0])
+#define YOU(self) (&(self)->candidates[1])
+
+static int open_election(void **state) {
+    static election self;
+    *state = &self;
+    return election_open(&self, NULL) ? 0 : -1;
+}
+
+static int close_election(void **state) {
+    election_close(*state);
+    return 0;
+}
+
+static void compete(candidate *self) {
+    assert_int_equal(candidate_compete(self, NULL), KI_OK);
+    election_advance(self->election, 0);
+}
+
+static void a_candidate_says_who_leads(void **state) {
+    election *self = *state;
+    compete(ME(self));
+    candidate_expect_log(ME(self), "I became leader\n");
+    compete(YOU(self));
+    election_advance(self, 60000);
+    candidate_expect_log(YOU(self), "I \"me\" leads; this process waits\n");
+    ki_elector_stop(ME(self)->elector);
+    election_advance(self, 60000);
+    candidate_expect_log(YOU(self), "I became leader\n");
+    candidate_expect_log(ME(self), "I the elector was stopped: stopped leading\n");
+}
+
+static void a_holder_of_several_lines_is_one_line(void **state) {
+    election *self = *state;
+    election_put(self, "\"holderIdentity\":\"a\\nb\",\"leaseDurationSeconds\":15");
+    compete(ME(self));
+    candidate_expect_log(ME(self), "I \"a b\" leads; this process waits\n");
+}
+
+static void a_failure_is_one_warning_however_often_it_is_tried_again(void **state) {
+    election *self = *state;
+    candidate *me = ME(self);
+    me->fate = "55555555"; /* a candidate */
+    compete(me);
+    election_advance(self, 12000);
+    assert_true(strlen(me->fate) < 6);
+    assert_int_equal(strncmp(me->log, "W cannot read the Lease: ", 25), 0);
+    assert_ptr_equal(strchr(me->log, '\n'), strrchr(me->log, '\n'));
+    election_advance(self, 60000);
+    me->log[0] = '\0';
+    me->fate = "555555"; /* the leader */
+    election_advance(self, 6000);
+    assert_true(strlen(me->fate) < 3);
+    assert_int_equal(strncmp(me->log, "W cannot read the Lease: ", 25), 0);
+    assert_ptr_equal(strchr(me->log, '\n'), strrchr(me->log, '\n'));
+    election_advance(self, 60000);
+    me->log[0] = '\0';
+    me->fate = "55"; /* after a success the next failure is news again */
+    election_advance(self, 2000);
+    assert_int_equal(strncmp(me->log, "W cannot read the Lease: ", 25), 0);
+}
+
+static void a_write_that_fails_after_each_read_is_one_warning(void **state) {
+    election *self = *state;
+    candidate *me = ME(self);
+    me->fate = ".5.5.5.5.5.5.5.5";
+    compete(me);
+    election_advance(self, 12000);
+    assert_true(strlen(me->fate) < 12);
+    assert_int_equal(strncmp(me->log, "W cannot write the Lease: ", 26), 0);
+    assert_ptr_equal(strchr(me->log, '\n'), strrchr(me->log, '\n'));
+}
+
+static void a_lost_race_is_no_news(void **state) {
+    election *self = *state;
+    ME(self)->fate = ".4";
+    compete(ME(self));
+    candidate_expect_log(ME(self), "");
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, open_election, close_election)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_candidate_says_who_leads),
+        TEST(a_holder_of_several_lines_is_one_line),
+        TEST(a_failure_is_one_warning_however_often_it_is_tried_again),
+        TEST(a_write_that_fails_after_each_read_is_one_warning),
+        TEST(a_lost_race_is_no_news),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
