@@ -2,18 +2,9 @@
  * its public part is unknown. */
 #include "src/auth/key_pair.h"
 
-#include "src/auth/pem.h"
+#include "src/auth/certificate.h"
+#include "src/auth/der.h"
 #include "src/base/error.h"
-
-enum {
-    TAG_INTEGER = 0x02,
-    TAG_BIT_STRING = 0x03,
-    TAG_OCTET_STRING = 0x04,
-    TAG_OBJECT_ID = 0x06,
-    TAG_SEQUENCE = 0x30,
-    TAG_CONTEXT_0 = 0xa0, /* a certificate's version; an EC key's curve */
-    TAG_CONTEXT_1 = 0xa1  /* an EC key's public point */
-};
 
 typedef enum key_kind {
     KEY_OTHER,
@@ -26,45 +17,13 @@ typedef struct public_key {
     ki_str value; /* RSA: the modulus without leading zeros; EC: the point; size 0: unknown */
 } public_key;
 
-/* --- DER ---------------------------------------------------------------------------------------------------------- */
-
-/* Reads the value at the beginning of `*der` and advances. Returns its tag, or -1 if it is incomplete. */
-static int next_value(ki_str *der, ki_str *ret_value) {
-    if (der->size < 2)
-        return -1;
-    const unsigned char *bytes = (const unsigned char *)der->data;
-    size_t length = bytes[1], head = 2;
-    if (length & 0x80) {
-        size_t count = length & 0x7f;
-        if (count == 0 || count > 3 || der->size < 2 + count)
-            return -1;
-        length = 0;
-        for (size_t i = 0; i < count; i++)
-            length = length << 8 | bytes[2 + i];
-        head += count;
-    }
-    if (length > der->size - head)
-        return -1;
-    *ret_value = (ki_str){ der->data + head, length };
-    *der = (ki_str){ der->data + head + length, der->size - head - length };
-    return bytes[0];
-}
-
-static bool take(ki_str *der, int tag, ki_str *ret_value) {
-    ki_str rest = *der;
-    if (next_value(&rest, ret_value) != tag)
-        return false;
-    *der = rest;
-    return true;
-}
-
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
 static key_kind kind_of(ki_str algorithm) {
     static const char rsa[] = "\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01"; /* 1.2.840.113549.1.1.1 */
     static const char ec[] = "\x2a\x86\x48\xce\x3d\x02\x01";          /* 1.2.840.10045.2.1 */
     ki_str id;
-    if (!take(&algorithm, TAG_OBJECT_ID, &id))
+    if (!ki_der_take(&algorithm, KI_DER_OBJECT_ID, &id))
         return KEY_OTHER;
     if (ki_str_equal(id, (ki_str){ rsa, sizeof rsa - 1 }))
         return KEY_RSA;
@@ -82,30 +41,23 @@ static ki_str without_zeros(ki_str number) {
 /* Reads a bit string of whole bytes. */
 static bool take_bits(ki_str *der, ki_str *ret_bytes) {
     ki_str bits;
-    if (!take(der, TAG_BIT_STRING, &bits) || bits.size < 2 || bits.data[0] != 0)
+    if (!ki_der_take(der, KI_DER_BIT_STRING, &bits) || bits.size < 2 || bits.data[0] != 0)
         return false;
     *ret_bytes = (ki_str){ bits.data + 1, bits.size - 1 };
     return true;
 }
 
-/* Reads a certificate's public key (RFC 5280 §4.1). */
+/* Reads a certificate's public key. */
 static bool read_certificate(ki_str der, public_key *ret_key) {
-    ki_str certificate, body, info, algorithm, bits, skipped;
-    if (!take(&der, TAG_SEQUENCE, &certificate) || !take(&certificate, TAG_SEQUENCE, &body))
-        return false;
-    take(&body, TAG_CONTEXT_0, &skipped);
-    if (!take(&body, TAG_INTEGER, &skipped)) /* serial number */
-        return false;
-    for (int i = 0; i < 4; i++) { /* signature algorithm, issuer, validity, subject */
-        if (!take(&body, TAG_SEQUENCE, &skipped))
-            return false;
-    }
-    if (!take(&body, TAG_SEQUENCE, &info) || !take(&info, TAG_SEQUENCE, &algorithm) || !take_bits(&info, &bits))
+    ki_certificate certificate;
+    ki_str algorithm, bits;
+    if (!ki_certificate_read(der, &certificate) || !ki_der_take(&certificate.public_key, KI_DER_SEQUENCE, &algorithm) ||
+        !take_bits(&certificate.public_key, &bits))
         return false;
     public_key key = { kind_of(algorithm), bits };
     if (key.kind == KEY_RSA) {
         ki_str numbers, modulus;
-        if (!take(&bits, TAG_SEQUENCE, &numbers) || !take(&numbers, TAG_INTEGER, &modulus))
+        if (!ki_der_take(&bits, KI_DER_SEQUENCE, &numbers) || !ki_der_take(&numbers, KI_DER_INTEGER, &modulus))
             return false;
         key.value = without_zeros(modulus);
     }
@@ -116,8 +68,8 @@ static bool read_certificate(ki_str der, public_key *ret_key) {
 /* Reads an RSAPrivateKey (RFC 8017 §A.1.2). */
 static bool read_rsa(ki_str der, public_key *ret_key) {
     ki_str numbers, version, modulus;
-    if (!take(&der, TAG_SEQUENCE, &numbers) || !take(&numbers, TAG_INTEGER, &version) ||
-        !take(&numbers, TAG_INTEGER, &modulus))
+    if (!ki_der_take(&der, KI_DER_SEQUENCE, &numbers) || !ki_der_take(&numbers, KI_DER_INTEGER, &version) ||
+        !ki_der_take(&numbers, KI_DER_INTEGER, &modulus))
         return false;
     *ret_key = (public_key){ KEY_RSA, without_zeros(modulus) };
     return true;
@@ -126,12 +78,12 @@ static bool read_rsa(ki_str der, public_key *ret_key) {
 /* Reads an ECPrivateKey (RFC 5915 §3); its public point is optional. */
 static bool read_ec(ki_str der, public_key *ret_key) {
     ki_str fields, skipped, point;
-    if (!take(&der, TAG_SEQUENCE, &fields) || !take(&fields, TAG_INTEGER, &skipped) ||
-        !take(&fields, TAG_OCTET_STRING, &skipped))
+    if (!ki_der_take(&der, KI_DER_SEQUENCE, &fields) || !ki_der_take(&fields, KI_DER_INTEGER, &skipped) ||
+        !ki_der_take(&fields, KI_DER_OCTET_STRING, &skipped))
         return false;
-    take(&fields, TAG_CONTEXT_0, &skipped);
+    ki_der_take(&fields, KI_DER_CONTEXT_0, &skipped);
     *ret_key = (public_key){ KEY_EC, { NULL, 0 } };
-    if (take(&fields, TAG_CONTEXT_1, &skipped) && take_bits(&skipped, &point))
+    if (ki_der_take(&fields, KI_DER_CONTEXT_1, &skipped) && take_bits(&skipped, &point))
         ret_key->value = point;
     return true;
 }
@@ -139,8 +91,8 @@ static bool read_ec(ki_str der, public_key *ret_key) {
 /* Reads a PrivateKeyInfo (RFC 5958 §2) around an RSA key, an EC key or another key. */
 static bool read_wrapped(ki_str der, public_key *ret_key) {
     ki_str fields, version, algorithm, inner;
-    if (!take(&der, TAG_SEQUENCE, &fields) || !take(&fields, TAG_INTEGER, &version) ||
-        !take(&fields, TAG_SEQUENCE, &algorithm) || !take(&fields, TAG_OCTET_STRING, &inner))
+    if (!ki_der_take(&der, KI_DER_SEQUENCE, &fields) || !ki_der_take(&fields, KI_DER_INTEGER, &version) ||
+        !ki_der_take(&fields, KI_DER_SEQUENCE, &algorithm) || !ki_der_take(&fields, KI_DER_OCTET_STRING, &inner))
         return false;
     switch (kind_of(algorithm)) {
     case KEY_RSA:
@@ -194,16 +146,9 @@ static bool is_private(ki_str type) {
     return type.size >= size && memcmp(type.data + type.size - size, end, size) == 0;
 }
 
-/* Returns true for the types that OpenSSL accepts as a certificate. Data after the certificate in the last type is
- * ignored. */
-static bool is_certificate(ki_str type) {
-    return ki_str_equals(type, "CERTIFICATE") || ki_str_equals(type, "X509 CERTIFICATE") ||
-           ki_str_equals(type, "TRUSTED CERTIFICATE");
-}
-
-static bool find_block(ki_str pem, bool want_key, ki_pem_block *ret_block) {
+static bool find_key(ki_str pem, ki_pem_block *ret_block) {
     while (ki_pem_next(&pem, ret_block)) {
-        if (want_key ? is_private(ret_block->type) : is_certificate(ret_block->type))
+        if (is_private(ret_block->type))
             return true;
     }
     return false;
@@ -212,12 +157,12 @@ static bool find_block(ki_str pem, bool want_key, ki_pem_block *ret_block) {
 ki_status ki_key_pair_compare(const ki_allocator *allocator, ki_str certificate, ki_str key, ki_key_pair *ret_pair,
                               ki_error *err) {
     ki_pem_block certificate_block, key_block;
-    bool has_certificate = find_block(certificate, false, &certificate_block);
-    bool has_key = find_block(key, true, &key_block);
+    bool has_certificate = ki_certificate_find(certificate, &certificate_block);
+    bool has_key = find_key(key, &key_block);
     *ret_pair = KI_KEY_PAIR_UNKNOWN;
     if (ki_key_pair_is_key_alone(certificate))
         *ret_pair = KI_KEY_PAIR_NO_CERTIFICATE;
-    else if (!has_key && find_block(key, false, &key_block))
+    else if (!has_key && ki_certificate_find(key, &key_block))
         *ret_pair = KI_KEY_PAIR_NO_KEY;
     if (!has_certificate || !has_key)
         return KI_OK;
@@ -236,7 +181,7 @@ ki_status ki_key_pair_compare(const ki_allocator *allocator, ki_str certificate,
 
 bool ki_key_pair_is_key_alone(ki_str pem) {
     ki_pem_block block;
-    return find_block(pem, true, &block) && !find_block(pem, false, &block);
+    return find_key(pem, &block) && !ki_certificate_find(pem, &block);
 }
 
 ki_status ki_key_pair_check(const ki_allocator *allocator, const ki_config *config, const ki_secret *certificate,

@@ -1,11 +1,8 @@
-/* pem.c: finds the blocks between BEGIN and END lines, and checks the lengths of DER values. */
+/* pem.c: finds the blocks between BEGIN and END lines. */
 #include "src/auth/pem.h"
 
+#include "src/auth/der.h"
 #include "src/base/error.h"
-
-enum {
-    DER_DEPTH = 16 /* certificates are nested about ten levels */
-};
 
 static const char begin_mark[] = "-----BEGIN ";
 static const char end_mark[] = "-----END ";
@@ -62,35 +59,6 @@ bool ki_pem_is_encrypted(ki_str pem) {
     return false;
 }
 
-/* Checks the DER value at the beginning of `*der` and advances. Returns false if its lengths are inconsistent. */
-static bool walk(ki_str *der, int depth) {
-    if (der->size < 2 || depth == 0)
-        return false;
-    const unsigned char *bytes = (const unsigned char *)der->data;
-    bool is_constructed = bytes[0] & 0x20;
-    if ((bytes[0] & 0x1f) == 0x1f)
-        return false; /* tags of more than one byte do not occur in certificates */
-    size_t length = bytes[1], head = 2;
-    if (length & 0x80) {
-        size_t count = length & 0x7f;
-        if (count == 0 || count > 3 || der->size < 2 + count)
-            return false;
-        length = 0;
-        for (size_t i = 0; i < count; i++)
-            length = length << 8 | bytes[2 + i];
-        head += count;
-    }
-    if (length > der->size - head)
-        return false;
-    ki_str inside = { der->data + head, length };
-    *der = (ki_str){ inside.data + length, der->size - head - length };
-    while (is_constructed && inside.size) {
-        if (!walk(&inside, depth - 1))
-            return false;
-    }
-    return true;
-}
-
 /* Returns KI_OK for a certificate, KI_ERR_PARSE for anything else. */
 static ki_status check_certificate(const ki_allocator *allocator, ki_str base64) {
     ki_secret der = { NULL, 0 };
@@ -98,7 +66,7 @@ static ki_status check_certificate(const ki_allocator *allocator, ki_str base64)
     if (status)
         return status;
     ki_str rest = { der.data, der.size };
-    bool is_whole = der.size && (unsigned char)der.data[0] == 0x30 && walk(&rest, DER_DEPTH) && rest.size == 0;
+    bool is_whole = der.size && (unsigned char)der.data[0] == KI_DER_SEQUENCE && ki_der_check(&rest) && rest.size == 0;
     ki_secret_clear(allocator, &der);
     return is_whole ? KI_OK : KI_ERR_PARSE;
 }

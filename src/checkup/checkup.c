@@ -240,6 +240,20 @@ static ki_status check_connection(ki_checkup_state *state, ki_error *err) {
 
 /* --- all ---------------------------------------------------------------------------------------------------------- */
 
+/* The credentials without a connection: a certificate that is not valid can be why there is none. */
+static ki_status check_certificate_alone(ki_checkup_state *state, ki_error *err) {
+    ki_check_result result;
+    ki_checkup_begin(state, KI_CHECK_CREDENTIALS);
+    ki_status status = ki_checkup_certificate(state, &result, err);
+    if (status)
+        return status;
+    if (result == KI_CHECK_FAILED)
+        ki_checkup_end(state, result);
+    else
+        ki_checkup_skip(state, KI_CHECK_CREDENTIALS, "there is no connection");
+    return KI_OK;
+}
+
 static ki_status go(ki_checkup_state *state, ki_error *err) {
     ki_status status = check_configuration(state, err);
     if (status)
@@ -254,9 +268,10 @@ static ki_status go(ki_checkup_state *state, ki_error *err) {
         return status;
     if (!state->is_lost)
         return ki_checkup_ask(state, err);
-    for (int step = KI_CHECK_CREDENTIALS; step < KI_CHECK_STEPS; step++)
+    status = check_certificate_alone(state, err);
+    for (int step = KI_CHECK_VERSION; !status && step < KI_CHECK_STEPS; step++)
         ki_checkup_skip(state, (ki_check_step)step, "there is no connection");
-    return KI_OK;
+    return status;
 }
 
 ki_status ki_checkup(const ki_checkup_options *options, void (*on_check)(const ki_check *check, void *user), void *user,

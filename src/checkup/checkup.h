@@ -22,7 +22,8 @@ typedef enum ki_check_step {
     KI_CHECK_TCP = 2,             /* TCP connection */
     KI_CHECK_TLS = 3,             /* the server's certificate: authority, name and expiry */
     KI_CHECK_HTTP = 4,            /* an HTTP response, and its version */
-    KI_CHECK_CREDENTIALS = 5,     /* the user's name at the server (SelfSubjectReview) */
+    KI_CHECK_CREDENTIALS = 5,     /* the client certificate's validity; the user's name at the server
+                                   * (SelfSubjectReview) */
     KI_CHECK_VERSION = 6,         /* the server's version */
     KI_CHECK_MAY_LIST = 7,        /* permission to list (SelfSubjectAccessReview) */
     KI_CHECK_MAY_WATCH = 8,       /* permission to watch (SelfSubjectAccessReview) */

@@ -92,15 +92,29 @@ static void fail_foreign(ki_checkup_state *state, const char *why) {
     state->is_lost = true;
 }
 
-static void check_credentials(ki_checkup_state *state) {
+static ki_status check_credentials(ki_checkup_state *state, ki_error *err) {
     static const char review[] = "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}";
     ki_buffer body = { .data = (char *)(uintptr_t)review, .size = sizeof review - 1 };
     ki_response *response = NULL;
     ki_error why = KI_ERROR_INIT;
+    ki_check_result certificate;
     char groups[200], *name = state->user_name;
 
     ki_checkup_begin(state, KI_CHECK_CREDENTIALS);
-    ki_status status = post(state, "/apis/authentication.k8s.io/v1/selfsubjectreviews", &body, &response, &why);
+    ki_status status = ki_checkup_certificate(state, &certificate, err);
+    if (status)
+        return status;
+    if (certificate == KI_CHECK_FAILED && state->description.credentials == KI_CREDENTIAL_CERTIFICATE) {
+        ki_checkup_end(state, KI_CHECK_FAILED);
+        state->is_lost = true;
+        return KI_OK;
+    }
+    if (certificate == KI_CHECK_FAILED) { /* the server can accept the other credentials */
+        char expiry[KI_CHECK_TEXT_MAX];
+        snprintf(expiry, sizeof expiry, "%s", state->check.finding);
+        ki_checkup_remedy(state, "%s: get a new one, or fix this machine's clock", expiry);
+    }
+    status = post(state, "/apis/authentication.k8s.io/v1/selfsubjectreviews", &body, &response, &why);
     if (status && ki_error_is_foreign(&why)) {
         fail_foreign(state, ki_error_message(&why));
     } else if (status && why.http_status == 401) {
@@ -123,9 +137,10 @@ static void check_credentials(ki_checkup_state *state) {
                         groups);
         if (is_anonymous)
             remedy_credentials(state);
-        ki_checkup_end(state, is_anonymous ? KI_CHECK_WARNING : KI_CHECK_OK);
+        ki_checkup_end(state, is_anonymous || certificate != KI_CHECK_OK ? KI_CHECK_WARNING : KI_CHECK_OK);
     }
     ki_response_unref(response);
+    return KI_OK;
 }
 
 static void check_version(ki_checkup_state *state) {
@@ -540,7 +555,9 @@ ki_status ki_checkup_ask(ki_checkup_state *state, ki_error *err) {
         status = ki_engine_start(state->engine, err);
     if (status)
         return status;
-    check_credentials(state);
+    status = check_credentials(state, err);
+    if (status)
+        return status;
     if (state->is_lost) {
         for (int step = KI_CHECK_VERSION; step < KI_CHECK_STEPS; step++)
             ki_checkup_skip(state, (ki_check_step)step, "the credentials failed");

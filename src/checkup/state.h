@@ -44,6 +44,10 @@ void ki_checkup_remedy(ki_checkup_state *state, const char *format, ...) KI_PRIN
 /* Reports a skipped step with the cause. */
 void ki_checkup_skip(ki_checkup_state *state, ki_check_step step, const char *why);
 
+/* Checks the validity of the configuration's client certificate: KI_CHECK_OK also without one; KI_CHECK_WARNING with a
+ * remedy if it expires soon; KI_CHECK_FAILED with finding and remedy if it is not valid now. */
+ki_status ki_checkup_certificate(ki_checkup_state *state, ki_check_result *ret_result, ki_error *err);
+
 /* Runs the steps from the credentials on, which send requests. */
 ki_status ki_checkup_ask(ki_checkup_state *state, ki_error *err);
 

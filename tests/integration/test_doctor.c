@@ -1,4 +1,5 @@
 /* test_doctor.c: kinformer doctor, against a server that is well and on every kind of way that is not. */
+#include "tests/support/folder.h"
 #include "tests/support/process.h"
 #include "tests/support/raw_server.h"
 #include "tests/support/scarce_memory.h"
@@ -221,6 +222,102 @@ static void certificates_that_are_not_accepted_are_reported_with_the_cause(void 
                      3);
     assert_step(FAILED, "TLS");
     assert_prints("use a name in the certificate");
+}
+
+/* A kubeconfig for the server, whose user has this client certificate. */
+static void write_kubeconfig(const char *certificate, const char *key, const char *more) {
+    char text[2048];
+    snprintf(text, sizeof text,
+             "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+             "clusters: [{name: c, cluster: {server: '%s', insecure-skip-tls-verify: true}}]\n"
+             "users: [{name: u, user: {client-certificate: %s, client-key: %s%s}}]\n"
+             "contexts: [{name: c, context: {cluster: c, user: u}}]\n",
+             ki_testing_server_url(server), certificate, key, more);
+    folder_write("config", text);
+}
+
+/* A certificate from the server's CA for jane, in the files jane.pem and jane.key. */
+static void issue(int64_t seconds) {
+    ki_testing_text pem = KI_TESTING_TEXT_INIT, key = KI_TESTING_TEXT_INIT;
+    ki_error err = KI_ERROR_INIT;
+    if (ki_testing_server_issue_certificate(server, "jane", NULL, seconds, &pem, &key, &err))
+        fail_msg("%s", ki_error_message(&err));
+    folder_write("jane.pem", pem.data);
+    folder_write("jane.key", key.data);
+    ki_testing_text_clear(&pem);
+    ki_testing_text_clear(&key);
+}
+
+static int ask_with_kubeconfig(const char *words) {
+    char text[300];
+    snprintf(text, sizeof text, "--kubeconfig %s %s", folder_file("config"), words);
+    return ask(text, NULL);
+}
+
+static int tear_down_with_folder(void **state) {
+    (void)folder_close(state);
+    return tear_down(state);
+}
+
+static void a_client_certificate_that_is_not_valid_is_reported_with_its_date(void **state) {
+    (void)state;
+    serve(&KI_TESTING_SERVER_OPTIONS(.pods = 4, .tls = true));
+    write_kubeconfig(TLS "expired.pem", TLS "expired.key", "");
+    assert_int_equal(ask_with_kubeconfig(""), 3);
+    assert_step(FAILED, "credentials");
+    assert_prints("/expired.pem expired on 2001-01-02T00:00:00Z");
+    assert_prints("get a new client certificate, or fix this machine's clock");
+    assert_step("-", "may list");
+
+    write_kubeconfig(TLS "later.pem", TLS "later.key", "");
+    assert_int_equal(ask_with_kubeconfig(""), 3);
+    assert_step(FAILED, "credentials");
+    assert_prints("/later.pem is not valid before 2100-01-01T00:00:00Z");
+
+    issue(-1); /* of this server's CA */
+    write_kubeconfig(folder_file("jane.pem"), folder_file("jane.key"), "");
+    assert_int_equal(ask_with_kubeconfig(""), 3);
+    assert_prints("/jane.pem expired on 20");
+}
+
+static void a_client_certificate_that_expires_soon_is_a_warning(void **state) {
+    (void)state;
+    serve(&KI_TESTING_SERVER_OPTIONS(.pods = 4, .tls = true));
+    issue((int64_t)6 * 24 * 3600);
+    write_kubeconfig(folder_file("jane.pem"), folder_file("jane.key"), "");
+    assert_int_equal(ask_with_kubeconfig(""), 0);
+    assert_step("!", "credentials");
+    assert_prints("/jane.pem expires on 20");
+    issue((int64_t)8 * 24 * 3600);
+    assert_int_equal(ask_with_kubeconfig(""), 0);
+    assert_step(WELL, "credentials");
+    assert_null(strstr(output, " expires on "));
+}
+
+/* The token is enough for the server. */
+static void a_client_certificate_that_is_not_valid_beside_a_valid_token_is_a_warning(void **state) {
+    (void)state;
+    serve_tls(TLS "server.pem", TLS "server.key");
+    write_kubeconfig(TLS "expired.pem", TLS "expired.key", ", token: janes");
+    assert_int_equal(ask_with_kubeconfig("-A"), 0);
+    assert_step("!", "credentials");
+    assert_prints("fix this machine's clock");
+    assert_prints("/expired.pem expired on 2001-01-02T00:00:00Z");
+}
+
+/* A server that ends the handshake without a valid client certificate looks like one that cannot be reached. */
+static void a_client_certificate_is_checked_without_a_connection_too(void **state) {
+    (void)state;
+    folder_write("config",
+                 "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+                 "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n"
+                 "users: [{name: u, user: {client-certificate: " TLS "expired.pem, client-key: " TLS "expired.key}}]\n"
+                 "contexts: [{name: c, context: {cluster: c, user: u}}]\n");
+    assert_int_equal(ask_with_kubeconfig(""), 3);
+    assert_step(FAILED, "TCP connection");
+    assert_step(FAILED, "credentials");
+    assert_prints("/expired.pem expired on 2001-01-02T00:00:00Z");
+    assert_prints("failed: TCP connection; fix this step first");
 }
 
 static void a_resource_that_is_not_there_is_reported_at_the_list(void **state) {
@@ -469,6 +566,14 @@ int main(void) {
         cmocka_unit_test_teardown(an_http_address_of_an_https_server_is_reported_at_http, tear_down),
         cmocka_unit_test_teardown(an_https_server_that_responds_in_http_is_reported_at_http, tear_down),
         cmocka_unit_test_teardown(certificates_that_are_not_accepted_are_reported_with_the_cause, tear_down),
+        cmocka_unit_test_setup_teardown(a_client_certificate_that_is_not_valid_is_reported_with_its_date, folder_open,
+                                        tear_down_with_folder),
+        cmocka_unit_test_setup_teardown(a_client_certificate_that_expires_soon_is_a_warning, folder_open,
+                                        tear_down_with_folder),
+        cmocka_unit_test_setup_teardown(a_client_certificate_that_is_not_valid_beside_a_valid_token_is_a_warning,
+                                        folder_open, tear_down_with_folder),
+        cmocka_unit_test_setup_teardown(a_client_certificate_is_checked_without_a_connection_too, folder_open,
+                                        tear_down_with_folder),
         cmocka_unit_test_teardown(a_resource_that_is_not_there_is_reported_at_the_list, tear_down),
         cmocka_unit_test_teardown(a_list_that_is_not_there_is_reported_with_what_to_install, tear_down),
         cmocka_unit_test_teardown(a_custom_resource_is_found_by_any_of_its_names, tear_down),

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the certificates of this folder anew: a CA, a server (127.0.0.1, localhost), an expired server, a client, another CA;
 # and keys of several kinds and forms.
-# Each is valid from 2020 to 2120, the expired one for a day of 2001, so that no test depends on the day.
+# Each is valid from 2020 to 2120, the expired one for a day of 2001, the one for later from 2100, so that no test depends on the day.
 set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)
@@ -43,6 +43,8 @@ openssl ec -in client.key -aes128 -passout pass:a-password -out encrypted-old.ke
 sign client 20200101 21200101 -cert ca.pem -keyfile ca.key
 request expired expired subjectAltName=IP:127.0.0.1
 sign expired 20010101 20010102 -cert ca.pem -keyfile ca.key
+request later later extendedKeyUsage=clientAuth
+sign later 21000101 21200101 -selfsign -keyfile later.key
 # The client's key as older programs write it, and without its public half; and other kinds of keys with their certificates.
 openssl ec -in client.key -out client-old.key 2>/dev/null
 openssl ec -in client.key -no_public -out client-private.key 2>/dev/null
