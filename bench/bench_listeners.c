@@ -21,9 +21,9 @@ static void measure_pending(ki_object **old, ki_object **new, ki_delivery delive
     ki_pending_init(&pending, &counting, delivery, 42);
     int64_t from = now_ns();
     for (unsigned i = 0; i < OBJECTS; i++) {
-        const ki_notification notification = { .type = KI_NOTIFY_UPDATE, .obj = new[i], .old = old[i] };
+        const ki_change change = { .type = KI_EVENT_UPDATE, .obj = new[i], .old = old[i] };
         need(!ki_pending_reserve(&pending, 1, 1), "reserve");
-        ki_pending_push(&pending, &notification);
+        ki_pending_push(&pending, &change);
     }
     int64_t pushed = now_ns();
     double bytes = (double)counted.bytes_held / OBJECTS;

@@ -34,7 +34,8 @@ static void pass(ki_queue *queue, ki_object **objects, unsigned burst) {
     size_t popped = 0;
     for (unsigned first = 0; first < KEYS; first += burst) {
         for (unsigned i = first; i < first + burst; i++)
-            need(!queue->ops->update(queue, objects[shuffled(i)], NULL), "update");
+            need(!queue->ops->put(queue, &(ki_change){ .type = KI_EVENT_UPDATE, .obj = objects[shuffled(i)] }, NULL),
+                 "put");
         while (queue->ops->pop(queue, count_deltas, &popped, NULL) == KI_OK) {}
     }
     need(popped == KEYS, "an event is missing");

@@ -90,7 +90,7 @@ static void hand_over(source *from, ki_object *obj) {
     if (from->lists)
         from->list.on_object(obj, from->list.user);
     else
-        from->watch.on_event(KI_CHANGE_ADDED, obj, from->watch.user);
+        from->watch.on_event(KI_EVENT_ADD, obj, from->watch.user);
     if (!from->fails)
         ki_object_unref(obj);
 }
@@ -98,7 +98,7 @@ static void hand_over(source *from, ki_object *obj) {
 static void end_stream(source *from) {
     if (from->deletes) {
         ki_object *gone = make_small(from->format, 0, 2);
-        from->watch.on_event(KI_CHANGE_DELETED, gone, from->watch.user);
+        from->watch.on_event(KI_EVENT_DELETE, gone, from->watch.user);
         ki_object_unref(gone);
     }
     int64_t start = now_ns();

@@ -174,22 +174,6 @@ static ki_status note_status(sim_witness *witness, ki_status status) {
     return status;
 }
 
-static ki_status witness_add(ki_queue *queue, ki_object *obj, ki_error *err) {
-    sim_witness *witness = witness_of(queue);
-    ki_status status = witness->inner->ops->add(witness->inner, obj, err);
-    if (!status)
-        expect_state(witness, obj);
-    return note_status(witness, status);
-}
-
-static ki_status witness_update(ki_queue *queue, ki_object *obj, ki_error *err) {
-    sim_witness *witness = witness_of(queue);
-    ki_status status = witness->inner->ops->update(witness->inner, obj, err);
-    if (!status)
-        expect_state(witness, obj);
-    return note_status(witness, status);
-}
-
 /* The deletion event was unreadable: the object is gone, and its final state is unknown. */
 static void expect_unknown_deletion(sim_witness *witness, const ki_object *obj) {
     uint32_t key;
@@ -199,13 +183,15 @@ static void expect_unknown_deletion(sim_witness *witness, const ki_object *obj) 
     infer_deletion(witness, key);
 }
 
-static ki_status witness_remove(ki_queue *queue, ki_object *obj, bool is_last_state, ki_error *err) {
+static ki_status witness_put(ki_queue *queue, const ki_change *change, ki_error *err) {
     sim_witness *witness = witness_of(queue);
-    ki_status status = witness->inner->ops->remove(witness->inner, obj, is_last_state, err);
-    if (!status && is_last_state)
-        expect_deletion(witness, obj);
+    ki_status status = witness->inner->ops->put(witness->inner, change, err);
+    if (!status && change->type != KI_EVENT_DELETE)
+        expect_state(witness, change->obj);
+    else if (!status && change->final_state_unknown)
+        expect_unknown_deletion(witness, change->obj);
     else if (!status)
-        expect_unknown_deletion(witness, obj);
+        expect_deletion(witness, change->obj);
     return note_status(witness, status);
 }
 
@@ -263,9 +249,7 @@ static void on_ready(void *user) {
 
 void sim_witness_init(sim_witness *witness, sim_world *world, unsigned informer, ki_queue *inner) {
     static const ki_queue_ops ops = {
-        .add = witness_add,
-        .update = witness_update,
-        .remove = witness_remove,
+        .put = witness_put,
         .replace = witness_replace,
         .resync = witness_resync,
         .is_resyncing = witness_is_resyncing,

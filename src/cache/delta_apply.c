@@ -10,64 +10,46 @@ static ki_order order_of(const ki_object *obj, const ki_object *known) {
 
 /* Returns true for an event that a resumed watch repeats: at the known version, or an older one. Never true for a
  * list's objects. */
-static bool is_repeated(const ki_delta *delta, const ki_object *known, ki_unreadable *unreadable) {
-    ki_order order = delta->obj ? order_of(delta->obj, known) : KI_ORDER_UNKNOWN;
+static bool is_repeated(const ki_change *delta, const ki_object *known, ki_unreadable *unreadable) {
+    ki_order order = order_of(delta->obj, known);
     if (order == KI_ORDER_OLDER && unreadable &&
         ki_unreadable_is_past(unreadable, ki_object_key(known), ki_object_resource_version(known)))
         return false;
-    switch (delta->type) {
-    case KI_DELTA_ADDED:
-    case KI_DELTA_UPDATED:
-        /* The same version with another content: the server used the version again after a restore. */
-        return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_object_is_same_state(delta->obj, known));
-    case KI_DELTA_DELETED:
-        return !delta->tombstone && order == KI_ORDER_OLDER;
-    case KI_DELTA_REPLACED:
-    case KI_DELTA_SYNC:
-        break;
-    }
-    return false;
+    if (delta->is_listed || delta->is_resync)
+        return false;
+    if (delta->type == KI_EVENT_DELETE)
+        return !delta->final_state_unknown && order == KI_ORDER_OLDER;
+    /* The same version with another content: the server used the version again after a restore. */
+    return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_object_is_same_state(delta->obj, known));
 }
 
-static void notify(ki_notifier *to, ki_notification notification, ki_audience audience) {
+static void notify(ki_notifier *to, const ki_change *change) {
     to->count++;
     if (to->processor)
-        ki_processor_distribute(to->processor, &notification, audience);
-}
-
-static void notify_added(ki_notifier *to, const ki_delta *delta) {
-    notify(
-        to,
-        (ki_notification){ .type = KI_NOTIFY_ADD, .obj = delta->obj, .is_in_initial_list = delta->is_in_initial_list },
-        KI_AUDIENCE_ALL);
+        ki_processor_distribute(to->processor, change);
 }
 
 void ki_notify_deleted(ki_notifier *to, ki_object *obj, ki_object *known, bool final_state_unknown) {
-    notify(to,
-           (ki_notification){
-               .type = KI_NOTIFY_DELETE, .obj = obj, .old = known, .final_state_unknown = final_state_unknown },
-           KI_AUDIENCE_ALL);
+    notify(to, &(ki_change){
+                   .type = KI_EVENT_DELETE, .obj = obj, .old = known, .final_state_unknown = final_state_unknown });
 }
 
-void ki_notify_updated(ki_notifier *to, const ki_delta *delta, ki_object *known) {
-    ki_audience audience = KI_AUDIENCE_ALL;
-    if (delta->type == KI_DELTA_SYNC)
-        audience = KI_AUDIENCE_DUE;
-    else if (delta->type == KI_DELTA_REPLACED && ki_object_is_same_state(delta->obj, known))
-        audience = KI_AUDIENCE_RESYNCING;
-    notify(to,
-           (ki_notification){
-               .type = KI_NOTIFY_UPDATE, .obj = delta->obj, .old = known, .is_resync = audience != KI_AUDIENCE_ALL },
-           audience);
+/* A listed object that has not changed counts as a resync. */
+void ki_notify_updated(ki_notifier *to, const ki_change *delta, ki_object *known) {
+    ki_change change = *delta;
+    change.type = KI_EVENT_UPDATE;
+    change.old = known;
+    change.is_resync = delta->is_resync || (delta->is_listed && ki_object_is_same_state(delta->obj, known));
+    notify(to, &change);
 }
 
-ki_object *ki_delta_apply(const ki_delta *delta, ki_object *known, ki_notifier *to) {
+ki_object *ki_delta_apply(const ki_change *delta, ki_object *known, ki_notifier *to) {
     if (known && is_repeated(delta, known, to->unreadable))
         return known;
-    if (delta->type == KI_DELTA_DELETED) {
+    if (delta->type == KI_EVENT_DELETE) {
         if (!known)
             return NULL;
-        if (!delta->tombstone && delta->obj && ki_object_is_same(delta->obj, known))
+        if (!delta->final_state_unknown && ki_object_is_same(delta->obj, known))
             ki_notify_deleted(to, delta->obj, known, false);
         else
             ki_notify_deleted(to, known, known, true);
@@ -79,6 +61,9 @@ ki_object *ki_delta_apply(const ki_delta *delta, ki_object *known, ki_notifier *
     }
     if (known) /* another uid: the object was deleted and created again, and the deletion event was missed */
         ki_notify_deleted(to, known, known, true);
-    notify_added(to, delta);
+    ki_change added = *delta;
+    added.type = KI_EVENT_ADD;
+    added.is_resync = false;
+    notify(to, &added);
     return delta->obj;
 }

@@ -17,11 +17,11 @@ typedef struct ki_notifier {
 
 /* Applies `delta` to `known` (NULL: no known object) and notifies. Returns the object to store, borrowed from `delta`
  * or `known`; NULL: the object is deleted. */
-ki_object *ki_delta_apply(const ki_delta *delta, ki_object *known, ki_notifier *to);
+ki_object *ki_delta_apply(const ki_change *delta, ki_object *known, ki_notifier *to);
 /* Notifies of a deletion; `obj` is the last state, `known` the state that the listeners know. */
 void ki_notify_deleted(ki_notifier *to, ki_object *obj, ki_object *known, bool final_state_unknown);
 /* Notifies of an update. A resync notifies only the listeners that are due. An unchanged object of a list notifies only
  * the listeners with a resync period. */
-void ki_notify_updated(ki_notifier *to, const ki_delta *delta, ki_object *known);
+void ki_notify_updated(ki_notifier *to, const ki_change *delta, ki_object *known);
 
 #endif

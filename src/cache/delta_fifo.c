@@ -27,13 +27,13 @@ struct entry {
     entry *before, *after; /* neighbours in the queue */
     entry *next;           /* in the list of free entries */
     ki_object *key_owner;  /* owned reference; the entry has the object's key */
-    ki_delta *deltas;      /* `few`, or allocated */
+    ki_change *deltas;     /* `few`, or allocated */
     uint32_t capacity;
     uint32_t count;  /* deltas queued; 0: not in the queue */
     bool initial;    /* part of the initial population, not processed yet */
     bool is_sync;    /* has a delta of a resync */
     uint64_t listed; /* number of the last list with this key; see `replaces` */
-    ki_delta few[INLINE_DELTAS];
+    ki_change few[INLINE_DELTAS];
 };
 
 /* A list that is not worked off; one block of memory with its texts. */
@@ -55,8 +55,8 @@ typedef enum arrival_kind {
 /* A change, list or resync that is not worked off. */
 typedef struct arrival {
     arrival_kind kind;
-    ki_delta delta; /* a change; owns its object */
-    list *list;     /* owned */
+    ki_change change; /* owns its object */
+    list *list;       /* owned */
 } arrival;
 
 /* The progress of the first arrival. */
@@ -118,7 +118,7 @@ static void release_entry(delta_fifo *fifo, entry *e) {
         free_entry(fifo, e);
         return;
     }
-    ki_delta *deltas = e->deltas;
+    ki_change *deltas = e->deltas;
     uint32_t capacity = e->capacity;
     if (capacity > KEEP_DELTAS) {
         ki_free(&fifo->allocator, deltas);
@@ -183,7 +183,7 @@ static bool make_room(delta_fifo *fifo, entry *e) {
     if (e->capacity > UINT32_MAX / 2)
         return false;
     uint32_t capacity = e->capacity * 2;
-    ki_delta *deltas = e->deltas == e->few ? NULL : e->deltas;
+    ki_change *deltas = e->deltas == e->few ? NULL : e->deltas;
     deltas = ki_realloc_array(&fifo->allocator, deltas, capacity, sizeof *deltas);
     if (!deltas)
         return false;
@@ -194,14 +194,9 @@ static bool make_room(delta_fifo *fifo, entry *e) {
     return true;
 }
 
-static bool are_two_objects(const ki_delta *a, const ki_delta *b) {
-    return a->obj && b->obj && !ki_object_is_same(a->obj, b->obj);
-}
-
-static bool is_older(const ki_delta *delta, const ki_delta *than) {
-    return delta->obj && than->obj &&
-           ki_resource_version_compare(ki_object_resource_version(delta->obj), ki_object_resource_version(than->obj)) ==
-               KI_ORDER_OLDER;
+static bool is_older(const ki_object *obj, const ki_object *than) {
+    return ki_resource_version_compare(ki_object_resource_version(obj), ki_object_resource_version(than)) ==
+           KI_ORDER_OLDER;
 }
 
 /* client-go's dedupDeltas. Merges two consecutive Deleted deltas of one object into the one with the later version: a
@@ -211,11 +206,12 @@ static bool is_older(const ki_delta *delta, const ki_delta *than) {
 static void merge_deletions(entry *e) {
     if (e->count < 2)
         return;
-    ki_delta *newer = &e->deltas[e->count - 1];
-    ki_delta *older = newer - 1;
-    if (older->type != KI_DELTA_DELETED || newer->type != KI_DELTA_DELETED || are_two_objects(older, newer))
+    ki_change *newer = &e->deltas[e->count - 1];
+    ki_change *older = newer - 1;
+    if (older->type != KI_EVENT_DELETE || newer->type != KI_EVENT_DELETE || !ki_object_is_same(older->obj, newer->obj))
         return;
-    bool is_replaced = is_older(older, newer) || (older->tombstone && !is_older(newer, older));
+    bool is_replaced =
+        is_older(older->obj, newer->obj) || (older->final_state_unknown && !is_older(newer->obj, older->obj));
     ki_object *dropped = is_replaced ? older->obj : newer->obj;
     if (is_replaced)
         *older = *newer;
@@ -223,14 +219,14 @@ static void merge_deletions(entry *e) {
     ki_object_unref(dropped);
 }
 
-static void append(delta_fifo *fifo, entry *e, const ki_delta *delta) {
+static void append(delta_fifo *fifo, entry *e, const ki_change *delta) {
     if (e->count == 0)
         enqueue(fifo, e);
     if (delta->is_in_initial_list && !e->initial) {
         e->initial = true;
         fifo->initial++;
     }
-    if (delta->type == KI_DELTA_SYNC && !e->is_sync) {
+    if (delta->is_resync && !e->is_sync) {
         e->is_sync = true;
         fifo->syncs++;
     }
@@ -239,7 +235,7 @@ static void append(delta_fifo *fifo, entry *e, const ki_delta *delta) {
 }
 
 /* Adds a delta to its key's entry and takes over the reference. KI_ERR_NO_MEMORY leaves the queue unchanged. */
-static ki_status queue_delta(delta_fifo *fifo, const ki_delta *delta, entry **ret_entry) {
+static ki_status queue_delta(delta_fifo *fifo, const ki_change *delta, entry **ret_entry) {
     entry *e = find(fifo, ki_object_key(delta->obj));
     bool is_new = !e;
     if (is_new)
@@ -267,10 +263,10 @@ static bool is_known(const delta_fifo *fifo, const char *key) {
 }
 
 /* As queue_delta. Drops a deletion of an object that is neither queued nor known. */
-static ki_status queue_change(delta_fifo *fifo, const ki_delta *delta) {
+static ki_status queue_change(delta_fifo *fifo, const ki_change *delta) {
     /* A list may have deleted the object already. */
     const char *key = ki_object_key(delta->obj);
-    if (delta->type == KI_DELTA_DELETED && !find(fifo, key) && !is_known(fifo, key)) {
+    if (delta->type == KI_EVENT_DELETE && !find(fifo, key) && !is_known(fifo, key)) {
         ki_object_unref(delta->obj);
         return KI_OK;
     }
@@ -291,36 +287,23 @@ static ki_status arrive(delta_fifo *fifo, const arrival *arrived) {
     return ki_ring_push(&fifo->arrivals, arrived);
 }
 
-static ki_status take(ki_queue *queue, ki_delta_type type, bool tombstone, ki_object *obj, ki_error *err) {
+static ki_status fifo_put(ki_queue *queue, const ki_change *change, ki_error *err) {
     delta_fifo *fifo = of(queue);
     ki_status status = check_open(fifo, err);
     if (status)
         return status;
     bool was_empty = length(fifo) == 0;
-    const arrival change = { ARRIVAL_CHANGE,
-                             { .type = type, .tombstone = tombstone, .obj = ki_object_ref(obj) },
-                             NULL };
-    status = fifo->arrivals.count ? arrive(fifo, &change) : queue_change(fifo, &change.delta);
+    const arrival arrived = { ARRIVAL_CHANGE, *change, NULL };
+    ki_object_ref(change->obj);
+    status = fifo->arrivals.count ? arrive(fifo, &arrived) : queue_change(fifo, change);
     if (status) {
-        ki_object_unref(obj);
+        ki_object_unref(change->obj);
         return ki_error_no_memory(err, "queueing a change");
     }
     fifo->populated = true;
     if (was_empty && length(fifo))
         signal_ready(fifo);
     return KI_OK;
-}
-
-static ki_status fifo_add(ki_queue *queue, ki_object *obj, ki_error *err) {
-    return take(queue, KI_DELTA_ADDED, false, obj, err);
-}
-
-static ki_status fifo_update(ki_queue *queue, ki_object *obj, ki_error *err) {
-    return take(queue, KI_DELTA_UPDATED, false, obj, err);
-}
-
-static ki_status fifo_remove(ki_queue *queue, ki_object *obj, bool is_last_state, ki_error *err) {
-    return take(queue, KI_DELTA_DELETED, !is_last_state, obj, err);
 }
 
 static list *new_list(delta_fifo *fifo, const ki_listing *listing) {
@@ -393,9 +376,10 @@ static bool fifo_is_resyncing(const ki_queue *queue) {
 
 static ki_status queue_listed(delta_fifo *fifo, list *from) {
     entry *e;
-    const ki_delta delta = { .type = KI_DELTA_REPLACED,
-                             .is_in_initial_list = from->is_initial,
-                             .obj = from->objects[from->next] };
+    const ki_change delta = { .type = KI_EVENT_UPDATE,
+                              .is_listed = true,
+                              .is_in_initial_list = from->is_initial,
+                              .obj = from->objects[from->next] };
     ki_status status = queue_delta(fifo, &delta, &e);
     if (status)
         return status;
@@ -416,9 +400,10 @@ static bool keep_next(delta_fifo *fifo, list *from) {
 }
 
 static ki_status queue_tombstone(delta_fifo *fifo, const list *from, ki_object *obj) {
-    const ki_delta delta = {
-        .type = KI_DELTA_DELETED, .tombstone = true, .is_in_initial_list = from->is_initial, .obj = ki_object_ref(obj)
-    };
+    const ki_change delta = { .type = KI_EVENT_DELETE,
+                              .final_state_unknown = true,
+                              .is_in_initial_list = from->is_initial,
+                              .obj = ki_object_ref(obj) };
     ki_status status = queue_delta(fifo, &delta, NULL);
     if (status)
         ki_object_unref(obj);
@@ -428,14 +413,14 @@ static ki_status queue_tombstone(delta_fifo *fifo, const list *from, ki_object *
 /* Returns a reference to a queued object's last state: the newest delta's object. If the newest delta is a deletion
  * from before the known state, returns the known object. */
 static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
-    const ki_delta *newest = &e->deltas[e->count - 1];
-    if (newest->type != KI_DELTA_DELETED || newest->tombstone)
+    const ki_change *newest = &e->deltas[e->count - 1];
+    if (newest->type != KI_EVENT_DELETE || newest->final_state_unknown)
         return ki_object_ref(newest->obj);
     const char *key = ki_object_key(newest->obj);
-    const ki_delta known = { .obj = e->count > 1 ? ki_object_ref(newest[-1].obj) : known_object(fifo, key) };
-    if (known.obj && is_older(newest, &known) && !are_two_objects(newest, &known))
-        return known.obj;
-    ki_object_unref(known.obj);
+    ki_object *known = e->count > 1 ? ki_object_ref(newest[-1].obj) : known_object(fifo, key);
+    if (known && is_older(newest->obj, known) && ki_object_is_same(newest->obj, known))
+        return known;
+    ki_object_unref(known);
     return ki_object_ref(newest->obj);
 }
 
@@ -462,7 +447,7 @@ static ki_status delete_known(delta_fifo *fifo, const list *from, ki_object *obj
 static ki_status queue_sync(delta_fifo *fifo, ki_object *obj) {
     if (find(fifo, ki_object_key(obj)))
         return KI_OK; /* the queued deltas are newer */
-    const ki_delta delta = { .type = KI_DELTA_SYNC, .obj = ki_object_ref(obj) };
+    const ki_change delta = { .type = KI_EVENT_UPDATE, .is_resync = true, .obj = ki_object_ref(obj) };
     ki_status status = queue_delta(fifo, &delta, NULL);
     if (status)
         ki_object_unref(obj);
@@ -555,7 +540,7 @@ static ki_status do_slice(delta_fifo *fifo, ki_error *err) {
     size_t done = 0;
     for (arrival *first; !status && done < slice && (first = ki_ring_at(&fifo->arrivals, 0)); done++) {
         bool is_done = first->kind == ARRIVAL_CHANGE;
-        status = is_done ? queue_change(fifo, &first->delta) : do_unit(fifo, first, &is_done);
+        status = is_done ? queue_change(fifo, &first->change) : do_unit(fifo, first, &is_done);
         if (!status && is_done)
             end_arrival(fifo);
     }
@@ -626,7 +611,7 @@ static size_t fifo_length(const ki_queue *queue) {
 static void fifo_free(ki_queue *queue) {
     delta_fifo *fifo = of(queue);
     for (const arrival *first; (first = ki_ring_at(&fifo->arrivals, 0));) {
-        ki_object_unref(first->delta.obj);
+        ki_object_unref(first->change.obj);
         end_arrival(fifo);
     }
     ki_ring_free(&fifo->arrivals);
@@ -646,9 +631,7 @@ static void fifo_free(ki_queue *queue) {
 }
 
 static const ki_queue_ops delta_fifo_ops = {
-    .add = fifo_add,
-    .update = fifo_update,
-    .remove = fifo_remove,
+    .put = fifo_put,
     .replace = fifo_replace,
     .resync = fifo_resync,
     .is_resyncing = fifo_is_resyncing,

@@ -21,7 +21,7 @@ typedef struct replacement {
 
 typedef struct item {
     ki_deltas_kind kind;      /* KI_DELTAS_BATCH for an event: one pop can hand over several */
-    ki_delta delta;           /* an event's */
+    ki_change change;         /* an event's */
     replacement *replacement; /* owned; a list's */
 } item;
 
@@ -35,8 +35,8 @@ typedef struct in_order_fifo {
     size_t resyncs;    /* queued resyncs */
     bool populated;    /* the queue has received an event or a list */
     bool closed;
-    ki_map keys;     /* of the current batch; empty between pops, with room for a whole batch */
-    ki_delta *batch; /* the current batch, with room for a whole batch */
+    ki_map keys;      /* of the current batch; empty between pops, with room for a whole batch */
+    ki_change *batch; /* the current batch, with room for a whole batch */
 } in_order_fifo;
 
 static in_order_fifo *of(ki_queue *queue) {
@@ -44,7 +44,7 @@ static in_order_fifo *of(ki_queue *queue) {
 }
 
 static void release(in_order_fifo *fifo, item *released) {
-    ki_object_unref(released->delta.obj);
+    ki_object_unref(released->change.obj);
     replacement *list = released->replacement;
     if (!list)
         return;
@@ -74,29 +74,17 @@ static ki_status push(in_order_fifo *fifo, const item *pushed, ki_error *err) {
     return KI_OK;
 }
 
-static ki_status push_event(ki_queue *queue, ki_delta_type type, bool tombstone, ki_object *obj, ki_error *err) {
+static ki_status fifo_put(ki_queue *queue, const ki_change *change, ki_error *err) {
     in_order_fifo *fifo = of(queue);
-    const item event = { .kind = KI_DELTAS_BATCH, .delta = { .type = type, .tombstone = tombstone, .obj = obj } };
+    const item event = { .kind = KI_DELTAS_BATCH, .change = *change };
     ki_status status = check_open(fifo, err);
     if (!status)
         status = push(fifo, &event, err);
     if (status)
         return status;
-    ki_object_ref(obj);
+    ki_object_ref(change->obj);
     fifo->populated = true;
     return KI_OK;
-}
-
-static ki_status fifo_add(ki_queue *queue, ki_object *obj, ki_error *err) {
-    return push_event(queue, KI_DELTA_ADDED, false, obj, err);
-}
-
-static ki_status fifo_update(ki_queue *queue, ki_object *obj, ki_error *err) {
-    return push_event(queue, KI_DELTA_UPDATED, false, obj, err);
-}
-
-static ki_status fifo_remove(ki_queue *queue, ki_object *obj, bool is_last_state, ki_error *err) {
-    return push_event(queue, KI_DELTA_DELETED, !is_last_state, obj, err);
 }
 
 static size_t texts_size(const ki_listing *list) {
@@ -175,24 +163,24 @@ static bool fits_batch(const in_order_fifo *fifo, size_t count) {
     size_t most = fifo->queue.slice && fifo->queue.slice < fifo->batch_size ? fifo->queue.slice : fifo->batch_size;
     if (!next || next->kind != KI_DELTAS_BATCH || count >= most)
         return false;
-    return !ki_map_has(&fifo->keys, ki_str_of(ki_object_key(next->delta.obj)));
+    return !ki_map_has(&fifo->keys, ki_str_of(ki_object_key(next->change.obj)));
 }
 
-static void note_key(in_order_fifo *fifo, ki_delta *delta) {
+static void note_key(in_order_fifo *fifo, ki_change *change) {
     /* Cannot fail: the map has room for a whole batch. */
-    if (ki_map_put(&fifo->keys, ki_str_of(ki_object_key(delta->obj)), delta, NULL))
+    if (ki_map_put(&fifo->keys, ki_str_of(ki_object_key(change->obj)), change, NULL))
         return;
 }
 
 /* Fills the batch with events from the front. Returns their number, at least 1. */
 static size_t gather(in_order_fifo *fifo) {
     size_t count = 0;
-    fifo->batch[count++] = at(fifo, 0)->delta;
+    fifo->batch[count++] = at(fifo, 0)->change;
     if (!at(fifo, 1))
         return count; /* one event, the usual case: no keys to compare */
     note_key(fifo, &fifo->batch[0]);
     while (fits_batch(fifo, count)) {
-        fifo->batch[count] = at(fifo, count)->delta;
+        fifo->batch[count] = at(fifo, count)->change;
         note_key(fifo, &fifo->batch[count++]);
     }
     for (size_t i = 0; i < count; i++)
@@ -309,9 +297,7 @@ static void fifo_free(ki_queue *queue) {
 }
 
 static const ki_queue_ops in_order_fifo_ops = {
-    .add = fifo_add,
-    .update = fifo_update,
-    .remove = fifo_remove,
+    .put = fifo_put,
     .replace = fifo_replace,
     .resync = fifo_resync,
     .is_resyncing = fifo_is_resyncing,

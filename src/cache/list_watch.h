@@ -4,17 +4,12 @@
 #define KI_CACHE_LIST_WATCH_H
 
 #include <kinformer/error.h>
+#include <kinformer/informer.h>
 #include <kinformer/object.h>
 
 #include <stdbool.h>
 
 typedef struct ki_list_watch ki_list_watch;
-
-typedef enum ki_change {
-    KI_CHANGE_ADDED,
-    KI_CHANGE_MODIFIED,
-    KI_CHANGE_DELETED
-} ki_change;
 
 typedef struct ki_list_options {
     const char *resource_version;       /* NULL or "": not sent */
@@ -68,7 +63,7 @@ typedef struct ki_watch_handler {
     /* Called once everything that had arrived by the time `until` is read, decoded and delivered. A source that calls
      * on_bytes calls this too. NULL if on_bytes is. */
     void (*on_read)(int64_t until, void *user);
-    void (*on_event)(ki_change kind, ki_object *obj, void *user);
+    void (*on_event)(ki_event_type type, ki_object *obj, void *user);
     void (*on_bookmark)(const char *resource_version, bool initial_events_end, void *user);
     void (*on_bad_object)(const ki_bad_object *bad, void *user);
     /* err NULL: the server closed the watch cleanly. `opened`: the error came after on_open. `in_stream`: the error was

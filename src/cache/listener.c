@@ -96,19 +96,19 @@ void ki_listener_free(ki_listener *listener) {
 /* Applies the handler's filter to a change: for the handler, an object that does not match does not exist. Returns
  * false if the handler is not called. A deletion is delivered if the previous state matched, whether or not the last
  * state does. */
-static bool filter(const ki_listener *listener, ki_notification *change) {
+static bool filter(const ki_listener *listener, ki_change *change) {
     bool (*matches)(const ki_object *obj, void *user) = listener->handler.filter;
     if (!matches)
         return true;
-    bool was = change->type != KI_NOTIFY_ADD && matches(change->old, listener->user);
+    bool was = change->type != KI_EVENT_ADD && matches(change->old, listener->user);
     bool is = matches(change->obj, listener->user);
     if (was && !is) {
-        change->type = KI_NOTIFY_DELETE;
+        change->type = KI_EVENT_DELETE;
         change->obj = change->old; /* the last state that the handler received */
-    } else if (is && change->type == KI_NOTIFY_UPDATE && !was) {
-        change->type = KI_NOTIFY_ADD;
+    } else if (is && change->type == KI_EVENT_UPDATE && !was) {
+        change->type = KI_EVENT_ADD;
     }
-    return change->type == KI_NOTIFY_DELETE ? was : is;
+    return change->type == KI_EVENT_DELETE ? was : is;
 }
 
 /* Returns true if the listener ended while its filter ran (a filter can remove its own handler): no callback may
@@ -123,33 +123,22 @@ static bool has_ended_in_filter(ki_listener *listener) {
 }
 
 /* Calls the handler for one change, which is borrowed. No lock is held. */
-static void call_handler(ki_listener *listener, ki_notification change) {
-    static const ki_event empty;
+static void call_handler(ki_listener *listener, ki_change change) {
+    const ki_handler *handler = &listener->handler;
     ki_callback callback;
     ki_callback_enter(&callback, listener->owner);
     if (filter(listener, &change) && !has_ended_in_filter(listener)) {
-        ki_event event = empty;
-        event.obj = change.obj;
-        event.informer = listener->informer;
-        void (*call)(const ki_event *, void *) = NULL;
-        switch (change.type) {
-        case KI_NOTIFY_ADD:
-            call = listener->handler.on_add;
-            event.type = KI_EVENT_ADD;
-            event.is_in_initial_list = change.is_in_initial_list;
-            break;
-        case KI_NOTIFY_UPDATE:
-            call = listener->handler.on_update;
-            event.type = KI_EVENT_UPDATE;
-            event.old = change.old;
-            event.is_resync = change.is_resync;
-            break;
-        case KI_NOTIFY_DELETE:
-            call = listener->handler.on_delete;
-            event.type = KI_EVENT_DELETE;
-            event.final_state_unknown = change.final_state_unknown;
-            break;
-        }
+        const bool is_add = change.type == KI_EVENT_ADD, is_update = change.type == KI_EVENT_UPDATE;
+        const ki_event event = { .obj = change.obj,
+                                 .old = is_update ? change.old : NULL,
+                                 .is_in_initial_list = is_add && change.is_in_initial_list,
+                                 .is_resync = is_update && change.is_resync,
+                                 .final_state_unknown = !is_add && !is_update && change.final_state_unknown,
+                                 .informer = listener->informer,
+                                 .type = change.type };
+        void (*call)(const ki_event *, void *) = is_add      ? handler->on_add
+                                                 : is_update ? handler->on_update
+                                                             : handler->on_delete;
         if (call)
             call(&event, listener->user);
     }
@@ -164,7 +153,7 @@ static void replay_one(ki_listener *listener, bool on_loop) {
         return;
     }
     ki_object *held = ki_object_ref(obj);
-    call_handler(listener, (ki_notification){ .type = KI_NOTIFY_ADD, .obj = held, .is_in_initial_list = true });
+    call_handler(listener, (ki_change){ .type = KI_EVENT_ADD, .obj = held, .is_in_initial_list = true });
     ki_object_unref(held);
     atomic_fetch_sub(&listener->to_replay, 1);
 }
@@ -187,7 +176,7 @@ typedef enum next_step {
 } next_step;
 
 /* Returns the next step; for STEP_CHANGE, `ret_change->obj` stays NULL during the replay. Caller holds the mutex. */
-static next_step next(ki_listener *listener, ki_notification *ret_change) {
+static next_step next(ki_listener *listener, ki_change *ret_change) {
     if (listener->is_removed || listener->is_stopped)
         return STEP_END;
     if (listener->replay)
@@ -202,7 +191,7 @@ static next_step next(ki_listener *listener, ki_notification *ret_change) {
 
 /* Takes the next step. `wait`, for threads: waits until there is a step. */
 static next_step deliver(ki_listener *listener, bool wait) {
-    ki_notification change = { .obj = NULL };
+    ki_change change = { .obj = NULL };
     ki_mutex_lock(&listener->mutex);
     next_step step = next(listener, &change);
     while (step == STEP_NOTHING && wait) {
@@ -272,7 +261,7 @@ static void end_on_loop(ki_listener *listener) {
 /* Drops a slice of an ended listener's pending notifications. Returns false if nothing was left. */
 static bool drop_some(ki_listener *listener) {
     int left = ki_engine_work_left(listener->engine), dropped = 0;
-    ki_notification change;
+    ki_change change;
     while (dropped < (left > 1 ? left : 1) && ki_pending_pop(&listener->pending, &change)) {
         ki_object_unref(change.obj);
         ki_object_unref(change.old);
@@ -354,9 +343,9 @@ void ki_listener_trim(ki_listener *listener) {
     ki_mutex_unlock(&listener->mutex);
 }
 
-void ki_listener_push(ki_listener *listener, const ki_notification *notification) {
+void ki_listener_push(ki_listener *listener, const ki_change *change) {
     ki_mutex_lock(&listener->mutex);
-    ki_pending_push(&listener->pending, notification);
+    ki_pending_push(&listener->pending, change);
     atomic_store(&listener->waiting, listener->pending.count);
     ki_mutex_unlock(&listener->mutex);
     wake(listener);

@@ -93,7 +93,7 @@ void ki_informer_waste(ki_informer *informer, ki_snapshot *snapshot);
 /* shared_informer.c: called after a listener was notified on the loop, or ended there. */
 void ki_informer_delivered(ki_informer *informer);
 /* Adds a notification. Cannot fail after ki_listener_reserve. */
-void ki_listener_push(ki_listener *listener, const ki_notification *notification);
+void ki_listener_push(ki_listener *listener, const ki_change *change);
 /* Has on_synced called after the notifications pushed so far. */
 void ki_listener_mark_synced(ki_listener *listener);
 

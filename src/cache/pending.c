@@ -12,17 +12,9 @@ enum {
     CHUNK_SIZE = 40
 };
 
-/* One notification, kept small: a stuck listener can have millions. */
-typedef struct waiting {
-    ki_object *obj;
-    ki_object *old;
-    unsigned char type;
-    bool is_in_initial_list, is_resync, final_state_unknown;
-} waiting;
-
 struct ki_pending_chunk {
     ki_pending_chunk *next;
-    waiting items[CHUNK_SIZE];
+    ki_change items[CHUNK_SIZE]; /* small: a stuck listener can have millions */
 };
 
 void ki_pending_init(ki_pending *pending, const ki_allocator *allocator, ki_delivery delivery, uint64_t seed) {
@@ -55,7 +47,7 @@ static ki_status reserve_chunks(ki_pending *pending, size_t changes) {
     return KI_OK;
 }
 
-static void push_all(ki_pending *pending, const ki_notification *notification) {
+static void push_all(ki_pending *pending, const ki_change *change) {
     if (!pending->tail || pending->tail_at == CHUNK_SIZE) {
         ki_pending_chunk *chunk = pending->spare;
         pending->spare = chunk->next;
@@ -67,14 +59,9 @@ static void push_all(ki_pending *pending, const ki_notification *notification) {
         pending->tail = chunk;
         pending->tail_at = 0;
     }
-    pending->tail->items[pending->tail_at++] = (waiting){
-        .obj = ki_object_ref(notification->obj),
-        .old = notification->type == KI_NOTIFY_ADD ? NULL : ki_object_ref(notification->old),
-        .type = (unsigned char)notification->type,
-        .is_in_initial_list = notification->is_in_initial_list,
-        .is_resync = notification->is_resync,
-        .final_state_unknown = notification->final_state_unknown,
-    };
+    ki_object_ref(change->obj);
+    ki_object_ref(change->old);
+    pending->tail->items[pending->tail_at++] = *change;
     pending->count++;
     pending->pushed++;
 }
@@ -98,18 +85,10 @@ static void drop_head(ki_pending *pending) {
     pending->spare = chunk;
 }
 
-static bool pop_all(ki_pending *pending, ki_notification *ret_notification) {
+static bool pop_all(ki_pending *pending, ki_change *ret_change) {
     if (pending->count == 0)
         return false;
-    const waiting *item = &pending->head->items[pending->head_at++];
-    *ret_notification = (ki_notification){
-        .type = (ki_notification_type)item->type,
-        .obj = item->obj,
-        .old = item->old,
-        .is_in_initial_list = item->is_in_initial_list,
-        .is_resync = item->is_resync,
-        .final_state_unknown = item->final_state_unknown,
-    };
+    *ret_change = pending->head->items[pending->head_at++];
     pending->count--;
     pending->popped++;
     drop_head(pending);
@@ -161,16 +140,16 @@ static void drop_entry(ki_pending *pending, ki_pending_entry *entry) {
     pending->spare_count = 1;
 }
 
-static void first_change(ki_pending *pending, const ki_notification *notification) {
+static void first_change(ki_pending *pending, const ki_change *change) {
     ki_pending_entry *entry = take_spare(pending);
     *entry = (ki_pending_entry){
         .before = pending->last,
-        .known = notification->type == KI_NOTIFY_ADD ? NULL : ki_object_ref(notification->old),
-        .obj = ki_object_ref(notification->obj),
-        .is_deleted = notification->type == KI_NOTIFY_DELETE,
-        .is_in_initial_list = notification->is_in_initial_list,
-        .is_resync = notification->is_resync,
-        .final_state_unknown = notification->final_state_unknown,
+        .known = ki_object_ref(change->old),
+        .obj = ki_object_ref(change->obj),
+        .is_deleted = change->type == KI_EVENT_DELETE,
+        .is_in_initial_list = change->is_in_initial_list,
+        .is_resync = change->is_resync,
+        .final_state_unknown = change->final_state_unknown,
     };
     *(pending->last ? &pending->last->after : &pending->first) = entry;
     pending->last = entry;
@@ -178,36 +157,36 @@ static void first_change(ki_pending *pending, const ki_notification *notificatio
     ki_pending_table_put(&pending->by_key, entry);
 }
 
-static void push_latest(ki_pending *pending, const ki_notification *notification) {
-    ki_pending_entry *entry = ki_pending_table_get(&pending->by_key, ki_object_key(notification->obj));
+static void push_latest(ki_pending *pending, const ki_change *change) {
+    ki_pending_entry *entry = ki_pending_table_get(&pending->by_key, ki_object_key(change->obj));
     if (!entry) {
-        first_change(pending, notification);
+        first_change(pending, change);
         return;
     }
-    if (notification->type == KI_NOTIFY_DELETE && !entry->known) {
+    if (change->type == KI_EVENT_DELETE && !entry->known) {
         drop_entry(pending, entry); /* the listener was never notified of the object */
         return;
     }
     ki_object *before = entry->obj;
-    entry->obj = ki_object_ref(notification->obj);
-    entry->is_deleted = notification->type == KI_NOTIFY_DELETE;
-    entry->final_state_unknown = notification->final_state_unknown;
-    entry->is_resync = entry->is_resync && notification->is_resync;
+    entry->obj = ki_object_ref(change->obj);
+    entry->is_deleted = change->type == KI_EVENT_DELETE;
+    entry->final_state_unknown = change->final_state_unknown;
+    entry->is_resync = entry->is_resync && change->is_resync;
     ki_object_unref(before);
 }
 
-static bool pop_latest(ki_pending *pending, ki_notification *ret_notification) {
+static bool pop_latest(ki_pending *pending, ki_change *ret_change) {
     ki_pending_entry *entry = pending->first;
     if (!entry)
         return false;
-    *ret_notification = (ki_notification){ .is_in_initial_list = entry->is_in_initial_list };
+    *ret_change = (ki_change){ .is_in_initial_list = entry->is_in_initial_list };
     if (entry->known && !ki_object_is_same(entry->known, entry->obj)) {
         /* Another object under the same name. First a delete of the object that the listener knows, then an add of the
          * new one unless it is deleted too. */
-        ret_notification->type = KI_NOTIFY_DELETE;
-        ret_notification->obj = ki_object_ref(entry->known);
-        ret_notification->old = ki_object_ref(entry->known);
-        ret_notification->final_state_unknown = true;
+        ret_change->type = KI_EVENT_DELETE;
+        ret_change->obj = ki_object_ref(entry->known);
+        ret_change->old = ki_object_ref(entry->known);
+        ret_change->final_state_unknown = true;
         if (entry->is_deleted) {
             drop_entry(pending, entry);
             return true;
@@ -217,11 +196,11 @@ static bool pop_latest(ki_pending *pending, ki_notification *ret_notification) {
         entry->is_resync = false;
         return true;
     }
-    ret_notification->type = entry->is_deleted ? KI_NOTIFY_DELETE : entry->known ? KI_NOTIFY_UPDATE : KI_NOTIFY_ADD;
-    ret_notification->obj = ki_object_ref(entry->obj);
-    ret_notification->old = ki_object_ref(entry->known);
-    ret_notification->is_resync = ret_notification->type == KI_NOTIFY_UPDATE && entry->is_resync;
-    ret_notification->final_state_unknown = entry->is_deleted && entry->final_state_unknown;
+    ret_change->type = entry->is_deleted ? KI_EVENT_DELETE : entry->known ? KI_EVENT_UPDATE : KI_EVENT_ADD;
+    ret_change->obj = ki_object_ref(entry->obj);
+    ret_change->old = ki_object_ref(entry->known);
+    ret_change->is_resync = ret_change->type == KI_EVENT_UPDATE && entry->is_resync;
+    ret_change->final_state_unknown = entry->is_deleted && entry->final_state_unknown;
     drop_entry(pending, entry);
     return true;
 }
@@ -240,16 +219,15 @@ void ki_pending_trim(ki_pending *pending) {
     free_spares(pending, 1);
 }
 
-void ki_pending_push(ki_pending *pending, const ki_notification *notification) {
+void ki_pending_push(ki_pending *pending, const ki_change *change) {
     if (pending->delivery == KI_DELIVER_ALL)
-        push_all(pending, notification);
+        push_all(pending, change);
     else
-        push_latest(pending, notification);
+        push_latest(pending, change);
 }
 
-bool ki_pending_pop(ki_pending *pending, ki_notification *ret_notification) {
-    return pending->delivery == KI_DELIVER_ALL ? pop_all(pending, ret_notification)
-                                               : pop_latest(pending, ret_notification);
+bool ki_pending_pop(ki_pending *pending, ki_change *ret_change) {
+    return pending->delivery == KI_DELIVER_ALL ? pop_all(pending, ret_change) : pop_latest(pending, ret_change);
 }
 
 void ki_pending_set_mark(ki_pending *pending) {
@@ -264,10 +242,10 @@ bool ki_pending_mark_is_reached(const ki_pending *pending) {
 }
 
 void ki_pending_clear(ki_pending *pending) {
-    ki_notification notification;
-    while (ki_pending_pop(pending, &notification)) {
-        ki_object_unref(notification.obj);
-        ki_object_unref(notification.old);
+    ki_change change;
+    while (ki_pending_pop(pending, &change)) {
+        ki_object_unref(change.obj);
+        ki_object_unref(change.old);
     }
     free_chunks(pending, pending->head);
     free_chunks(pending, pending->spare);

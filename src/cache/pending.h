@@ -38,9 +38,9 @@ ki_status ki_pending_reserve(ki_pending *pending, size_t changes, size_t keys);
 /* Releases unused reserved room, except one block or entry. */
 void ki_pending_trim(ki_pending *pending);
 /* Adds a notification and references to its objects. Its room must be reserved. */
-void ki_pending_push(ki_pending *pending, const ki_notification *notification);
+void ki_pending_push(ki_pending *pending, const ki_change *change);
 /* Pops the next notification. The caller owns its references. Returns false if none waits. */
-bool ki_pending_pop(ki_pending *pending, ki_notification *ret_notification);
+bool ki_pending_pop(ki_pending *pending, ki_change *ret_change);
 
 /* Sets the mark, which is reached once everything pushed before has been popped. */
 void ki_pending_set_mark(ki_pending *pending);

@@ -154,7 +154,7 @@ static void notify_next_deleted(slice *s) {
 
 /* Checks the waits against one object of the list. Also called for an object that a later one of the same key
  * replaces. */
-static void check_wait(const slice *s, const ki_delta *delta) {
+static void check_wait(const slice *s, const ki_change *delta) {
     if (atomic_load(&s->informer->wait_count) > 0)
         ki_informer_check_waits(s->informer, &(ki_deltas){ .items = delta, .count = 1 });
 }
@@ -166,9 +166,10 @@ static void notify_next(slice *s) {
         return;
     }
     s->work->at++;
-    const ki_delta delta = { .type = KI_DELTA_REPLACED,
-                             .is_in_initial_list = s->deltas->is_in_initial_list,
-                             .obj = s->deltas->objects[at] };
+    const ki_change delta = { .type = KI_EVENT_UPDATE,
+                              .is_listed = true,
+                              .is_in_initial_list = s->deltas->is_in_initial_list,
+                              .obj = s->deltas->objects[at] };
     check_wait(s, &delta);
     if (!is_last(s, at))
         return;
@@ -180,7 +181,9 @@ static void notify_next(slice *s) {
 }
 
 static void resync_next(slice *s) {
-    const ki_delta delta = { .type = KI_DELTA_SYNC, .obj = ki_tree_next(&s->work->before->items, &s->work->cursor) };
+    const ki_change delta = { .type = KI_EVENT_UPDATE,
+                              .is_resync = true,
+                              .obj = ki_tree_next(&s->work->before->items, &s->work->cursor) };
     if (delta.obj)
         ki_notify_updated(&s->notifier, &delta, delta.obj);
     else

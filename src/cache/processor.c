@@ -136,24 +136,18 @@ void ki_processor_end_list(ki_processor *processor) {
     processor->is_notifying_list = false;
 }
 
-static bool is_for(const ki_processor *processor, const ki_listener *listener, ki_audience audience) {
+static bool is_for(const ki_processor *processor, const ki_listener *listener, const ki_change *change) {
     if (processor->is_notifying_list && !listener->is_notified_of_list)
         return false;
-    switch (audience) {
-    case KI_AUDIENCE_ALL:
+    if (!change->is_resync)
         return true;
-    case KI_AUDIENCE_RESYNCING:
-        return listener->resync_ns > 0;
-    case KI_AUDIENCE_DUE:
-        return listener->resync_is_due;
-    }
-    return false;
+    return change->is_listed ? listener->resync_ns > 0 : listener->resync_is_due;
 }
 
-void ki_processor_distribute(ki_processor *processor, const ki_notification *notification, ki_audience audience) {
+void ki_processor_distribute(ki_processor *processor, const ki_change *change) {
     for (ki_listener *listener = processor->first; listener; listener = listener->next)
-        if (is_for(processor, listener, audience))
-            ki_listener_push(listener, notification);
+        if (is_for(processor, listener, change))
+            ki_listener_push(listener, change);
 }
 
 void ki_processor_mark_synced(ki_processor *processor) {

@@ -3,33 +3,13 @@
 #ifndef KI_CACHE_PROCESSOR_H
 #define KI_CACHE_PROCESSOR_H
 
-#include <kinformer/informer.h>
 #include <kinformer/lister.h>
 
+#include "src/cache/change.h"
 #include "src/engine/engine.h"
 
 typedef struct ki_processor ki_processor;
 typedef struct ki_listener ki_listener;
-typedef enum ki_notification_type {
-    KI_NOTIFY_ADD,
-    KI_NOTIFY_UPDATE,
-    KI_NOTIFY_DELETE
-} ki_notification_type;
-
-/* The listeners that a change is for. */
-typedef enum ki_audience {
-    KI_AUDIENCE_ALL,
-    KI_AUDIENCE_RESYNCING, /* listeners with a resync period */
-    KI_AUDIENCE_DUE        /* listeners that were due at the last ki_processor_resync_due */
-} ki_audience;
-
-/* A notification of a listener. Its objects are borrowed during distribute. */
-typedef struct ki_notification {
-    ki_notification_type type;
-    ki_object *obj;
-    ki_object *old; /* the state before; NULL for an add */
-    bool is_in_initial_list, is_resync, final_state_unknown;
-} ki_notification;
 
 /* The listeners of one informer and its resync period. */
 struct ki_processor {
@@ -59,8 +39,10 @@ ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *e
 ki_status ki_processor_reserve(ki_processor *processor, size_t changes, size_t keys);
 /* Releases unused reserved room, after a step with many keys. */
 void ki_processor_trim(ki_processor *processor);
-/* Queues a notification at each listener that it is for. Cannot fail: the caller has reserved room. */
-void ki_processor_distribute(ki_processor *processor, const ki_notification *notification, ki_audience audience);
+/* Queues a change at each listener that it is for: a change from a resync only at those that were due at the last
+ * ki_processor_resync_due, an unchanged object of a list only at those with a resync period. The objects are borrowed.
+ * Cannot fail: the caller has reserved room. */
+void ki_processor_distribute(ki_processor *processor, const ki_change *change);
 /* Until end_list, distributes only to the present listeners: the store already holds the list, so later listeners
  * replay it. */
 void ki_processor_begin_list(ki_processor *processor);

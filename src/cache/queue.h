@@ -8,28 +8,10 @@
 
 #include <kinformer/error.h>
 #include <kinformer/lister.h>
-#include <kinformer/object.h>
 
-#include <stdbool.h>
+#include "src/cache/change.h"
 
 typedef struct ki_queue ki_queue;
-
-typedef enum ki_delta_type {
-    KI_DELTA_ADDED,
-    KI_DELTA_UPDATED,
-    KI_DELTA_DELETED,
-    KI_DELTA_REPLACED, /* from a list: an add or update, depending on the store */
-    KI_DELTA_SYNC      /* from a resync: no change */
-} ki_delta_type;
-
-/* One change of one key. A tombstone is a Deleted delta whose object is the last known one and may lack the last state
- * (client-go's DeletedFinalStateUnknown). Its object is NULL if none was ever known. */
-typedef struct ki_delta {
-    ki_delta_type type;
-    bool tombstone;
-    bool is_in_initial_list; /* part of the first list */
-    ki_object *obj;          /* reference owned by the delta; NULL only in a tombstone */
-} ki_delta;
 
 enum {
     /* Maximum units (objects) of one pop. `process` can do less: KI_INFORMER_SLICE bounds how long the change lock is
@@ -60,7 +42,7 @@ typedef enum ki_deltas_kind {
 typedef struct ki_deltas {
     ki_deltas_kind kind;
     const char *key; /* with KI_DELTAS_OF_KEY, else NULL */
-    const ki_delta *items;
+    const ki_change *items;
     size_t count;
     bool is_in_initial_list;
     /* With KI_DELTAS_REPLACE, as in ki_listing: `count` counts `objects`, and `items` is unused. */
@@ -91,13 +73,10 @@ typedef struct ki_known_objects {
     void *user;
 } ki_known_objects;
 
-/* add, update, remove, replace and resync can fail with KI_ERR_NO_MEMORY, which leaves the queue unchanged, and with
- * KI_ERR_CLOSED. */
+/* put, replace and resync can fail with KI_ERR_NO_MEMORY, which leaves the queue unchanged, and with KI_ERR_CLOSED. */
 typedef struct ki_queue_ops {
-    ki_status (*add)(ki_queue *queue, ki_object *obj, ki_error *err);
-    ki_status (*update)(ki_queue *queue, ki_object *obj, ki_error *err);
-    /* `is_last_state` false: `obj` only names the deleted object. Adds a tombstone. */
-    ki_status (*remove)(ki_queue *queue, ki_object *obj, bool is_last_state, ki_error *err);
+    /* Adds a change from a watch, and takes a reference to its object. */
+    ki_status (*put)(ki_queue *queue, const ki_change *change, ki_error *err);
     /* With KI_OK the queue owns `objects`. The caller may read them until it returns to the loop. */
     ki_status (*replace)(ki_queue *queue, const ki_listing *list, ki_error *err);
     ki_status (*resync)(ki_queue *queue, ki_error *err);

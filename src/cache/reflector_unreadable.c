@@ -98,7 +98,8 @@ static void delete_known(ki_reflector *reflector, const ki_bad_object *bad) {
         ki_reflector_wait(reflector, &err, KI_REFLECT_BEGIN);
         return;
     }
-    ki_status status = queue->ops->remove(queue, known, false, &err);
+    const ki_change gone = { .type = KI_EVENT_DELETE, .obj = known, .final_state_unknown = true };
+    ki_status status = queue->ops->put(queue, &gone, &err);
     ki_object_unref(known);
     if (status) {
         ki_reflector_give_up(reflector, &err);

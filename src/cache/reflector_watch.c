@@ -129,62 +129,50 @@ static ki_status stage_newer(ki_reflector *reflector, ki_object **place, ki_obje
 }
 
 /* Adds an event to the staged objects. Initial events arrive in any order, mixed with changes. */
-static ki_status stage(ki_reflector *reflector, ki_change kind, ki_object *obj) {
+static ki_status stage(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
     const char *key = ki_object_key(obj);
-    const char *version = kind == KI_CHANGE_DELETED ? "" : ki_object_resource_version(obj);
+    const char *version = type == KI_EVENT_DELETE ? "" : ki_object_resource_version(obj);
     ki_unreadable_marks_remove(&reflector->listed_unreadable, key, version);
     ki_object **place = staged_place(reflector, key);
     if (place && ki_reflector_is_older(ki_object_resource_version(obj), ki_object_resource_version(*place)))
         return KI_OK;
-    if (kind == KI_CHANGE_DELETED) {
+    if (type == KI_EVENT_DELETE) {
         ki_reflector_unstage(reflector, key);
         return KI_OK;
     }
     return place ? stage_newer(reflector, place, obj) : stage_first(reflector, obj);
 }
 
-static ki_status enqueue(ki_reflector *reflector, ki_change kind, ki_object *obj, ki_error *err) {
-    ki_queue *queue = reflector->options.queue;
-    switch (kind) {
-    case KI_CHANGE_ADDED:
-        return queue->ops->add(queue, obj, err);
-    case KI_CHANGE_MODIFIED:
-        return queue->ops->update(queue, obj, err);
-    case KI_CHANGE_DELETED:
-        return queue->ops->remove(queue, obj, true, err);
-    }
-    return KI_OK;
-}
-
 /* Updates the unreadable marks after an event went into the queue. */
-static void settle(ki_reflector *reflector, ki_change kind, const ki_object *obj) {
-    const char *version = kind == KI_CHANGE_DELETED ? "" : ki_object_resource_version(obj);
+static void settle(ki_reflector *reflector, ki_event_type type, const ki_object *obj) {
+    const char *version = type == KI_EVENT_DELETE ? "" : ki_object_resource_version(obj);
     ki_unreadable_settle(reflector->options.unreadable, ki_object_key(obj), version);
 }
 
 /* Transforms the object and queues the event. If the transform fails, skips the event; a deletion is queued as a
  * tombstone. */
-static ki_status take(ki_reflector *reflector, ki_change kind, ki_object *obj, ki_error *err) {
+static ki_status take(ki_reflector *reflector, ki_event_type type, ki_object *obj, ki_error *err) {
     ki_object *kept;
     ki_queue *queue = reflector->options.queue;
-    bool is_transformed = ki_reflector_transform(reflector, obj, kind == KI_CHANGE_DELETED, &kept);
+    bool is_transformed = ki_reflector_transform(reflector, obj, type == KI_EVENT_DELETE, &kept);
     if (reflector->phase != KI_REFLECTOR_WATCHES)
         return KI_ERR_CANCELLED; /* the failed transform ended the watch */
-    if (!is_transformed && kind != KI_CHANGE_DELETED)
+    if (!is_transformed && type != KI_EVENT_DELETE)
         return KI_OK;
-    ki_status status =
-        is_transformed ? enqueue(reflector, kind, kept, err) : queue->ops->remove(queue, obj, false, err);
+    const ki_change change = { .type = type,
+                               .obj = is_transformed ? kept : obj,
+                               .final_state_unknown = !is_transformed };
+    ki_status status = queue->ops->put(queue, &change, err);
     ki_object_unref(kept);
     if (!status)
-        settle(reflector, kind, obj);
+        settle(reflector, type, obj);
     return status;
 }
 
 /* Returns true for an event older than the version this watch started from: servers repeat events after a resume.
  * Deletions are exempt: some servers send them with the object's last version. */
-static bool is_stale(const ki_reflector *reflector, ki_change kind, const ki_object *obj) {
-    return kind != KI_CHANGE_DELETED &&
-           ki_reflector_is_older(ki_object_resource_version(obj), reflector->watch.version);
+static bool is_stale(const ki_reflector *reflector, ki_event_type type, const ki_object *obj) {
+    return type != KI_EVENT_DELETE && ki_reflector_is_older(ki_object_resource_version(obj), reflector->watch.version);
 }
 
 /* Advances the resource version. Never moves it back within a watch: a resume from there would resurrect deleted
@@ -194,16 +182,16 @@ static bool advance_to(ki_reflector *reflector, const char *version) {
     return !ki_reflector_is_older(version, reflector->resource_version) && ki_reflector_advance(reflector, version);
 }
 
-static void on_event(ki_change kind, ki_object *obj, void *user) {
+static void on_event(ki_event_type type, ki_object *obj, void *user) {
     ki_reflector *reflector = user;
     ki_error err = KI_ERROR_INIT;
     count_event(reflector);
     reflector->watch.before_bookmark[0] = '\0';
     if (reflector->phase == KI_REFLECTOR_STREAMS) {
         ki_object *kept;
-        if (!ki_reflector_transform(reflector, obj, kind == KI_CHANGE_DELETED, &kept))
+        if (!ki_reflector_transform(reflector, obj, type == KI_EVENT_DELETE, &kept))
             return;
-        ki_status status = stage(reflector, kind, kept);
+        ki_status status = stage(reflector, type, kept);
         ki_object_unref(kept);
         if (status) {
             ki_error_no_memory(&err, "listing");
@@ -213,19 +201,19 @@ static void on_event(ki_change kind, ki_object *obj, void *user) {
         reflector->options.on_listed(reflector->staged.count, -1, reflector->options.user);
         return;
     }
-    if (is_stale(reflector, kind, obj)) {
+    if (is_stale(reflector, type, obj)) {
         note_queued(reflector);
         return;
     }
     ki_reflector_note_version_known(reflector);
-    ki_status status = take(reflector, kind, obj, &err);
+    ki_status status = take(reflector, type, obj, &err);
     if (status == KI_ERR_CANCELLED)
         return;
     if (status) {
         ki_reflector_give_up(reflector, &err);
         return;
     }
-    bool advances = !reflector->watch.holds_version || kind != KI_CHANGE_ADDED;
+    bool advances = !reflector->watch.holds_version || type != KI_EVENT_ADD;
     if (!advances || !advance_to(reflector, ki_object_resource_version(obj)))
         reflector->options.on_progress(reflector->options.user); /* the queue grew, at the same version */
     note_queued(reflector);

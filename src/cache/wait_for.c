@@ -17,10 +17,10 @@
  * store. */
 static void check_deltas(ki_wait_table *waits, const ki_deltas *deltas) {
     for (size_t i = 0; i < deltas->count && waits->keyed > 0; i++) {
-        const ki_delta *delta = &deltas->items[i];
+        const ki_change *delta = &deltas->items[i];
         if (delta->obj)
             ki_wait_table_seen(waits, ki_object_key(delta->obj), ki_object_resource_version(delta->obj),
-                               delta->type == KI_DELTA_DELETED);
+                               delta->type == KI_EVENT_DELETE);
     }
 }
 

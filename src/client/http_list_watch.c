@@ -246,7 +246,8 @@ static ki_status on_item(ki_str item, void *user) {
     return count_object(call);
 }
 
-static ki_status bookmark(http_call *call, ki_str object) {
+static ki_status on_bookmark(ki_str object, void *user) {
+    http_call *call = user;
     ki_watch_meta meta;
     ki_error err = KI_ERROR_INIT;
     ki_status status = ki_watch_meta_parse(call->allocator, object, &meta, &err);
@@ -266,24 +267,21 @@ static ki_status bookmark(http_call *call, ki_str object) {
     return count_object(call);
 }
 
-static ki_status on_event(ki_watch_type type, ki_str object, void *user) {
+static ki_status on_error_event(ki_str object, void *user) {
     http_call *call = user;
-    if (type == KI_WATCH_BOOKMARK)
-        return bookmark(call, object);
-    if (type == KI_WATCH_ERROR) {
-        call->in_stream = true;
-        ki_status status = ki_status_to_error(call->allocator, 0, object, -1, &call->failure);
-        ki_transport_hide(call->owner->transport, call->failure.message, strlen(call->failure.message));
-        return status;
-    }
+    call->in_stream = true;
+    ki_status status = ki_status_to_error(call->allocator, 0, object, -1, &call->failure);
+    ki_transport_hide(call->owner->transport, call->failure.message, strlen(call->failure.message));
+    return status;
+}
+
+static ki_status on_event(ki_event_type type, ki_str object, void *user) {
+    http_call *call = user;
     ki_object *obj;
-    ki_status status = make_object(call, object, type == KI_WATCH_DELETED, &obj);
+    ki_status status = make_object(call, object, type == KI_EVENT_DELETE, &obj);
     if (!obj)
         return status;
-    ki_change kind = type == KI_WATCH_ADDED      ? KI_CHANGE_ADDED
-                     : type == KI_WATCH_MODIFIED ? KI_CHANGE_MODIFIED
-                                                 : KI_CHANGE_DELETED;
-    call->watch_handler.on_event(kind, obj, call->watch_handler.user);
+    call->watch_handler.on_event(type, obj, call->watch_handler.user);
     ki_object_unref(obj);
     return count_object(call);
 }
@@ -653,7 +651,7 @@ static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options
     if (!call)
         return ki_error_no_memory(err, "making a request");
     call->watch_handler = *handler;
-    const ki_watch_sink sink = { on_event, on_bad, may_continue, call };
+    const ki_watch_sink sink = { on_event, on_bookmark, on_error_event, on_bad, may_continue, call };
     status = ki_watch_decoder_new(self->allocator, self->object_limit, &sink, &call->watch, err);
     if (status) {
         ki_free(self->allocator, call);

@@ -121,18 +121,25 @@ static bool split_event(ki_str frame, ki_str *ret_type, ki_str *ret_object) {
     return take_char(&frame, '}') && frame.size == 0;
 }
 
-static bool find_type(ki_str quoted, ki_watch_type *ret_type) {
+static bool find_type(ki_str quoted, ki_event_type *ret_type) {
     static const char *const names[] = {
-        [KI_WATCH_ADDED] = "\"ADDED\"",       [KI_WATCH_MODIFIED] = "\"MODIFIED\"", [KI_WATCH_DELETED] = "\"DELETED\"",
-        [KI_WATCH_BOOKMARK] = "\"BOOKMARK\"", [KI_WATCH_ERROR] = "\"ERROR\"",
+        [KI_EVENT_ADD] = "\"ADDED\"", [KI_EVENT_UPDATE] = "\"MODIFIED\"", [KI_EVENT_DELETE] = "\"DELETED\""
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (int i = KI_EVENT_ADD; i <= KI_EVENT_DELETE; i++) {
         if (ki_str_equals(quoted, names[i])) {
-            *ret_type = (ki_watch_type)i;
+            *ret_type = (ki_event_type)i;
             return true;
         }
     }
     return false;
+}
+
+static bool is_bookmark(ki_str quoted) {
+    return ki_str_equals(quoted, "\"BOOKMARK\"");
+}
+
+static bool is_error(ki_str quoted) {
+    return ki_str_equals(quoted, "\"ERROR\"");
 }
 
 static ki_status report_bad(ki_watch_decoder *decoder, ki_error *why, ki_str sample) {
@@ -145,17 +152,20 @@ static ki_status take_event(ki_watch_decoder *decoder, ki_str frame) {
     ki_error why = KI_ERROR_INIT;
     char shown[KI_WIRE_SHOW_MAX];
     ki_str type_text, object;
-    ki_watch_type type = KI_WATCH_ERROR;
+    ki_event_type type = KI_EVENT_ADD;
     if (!split_event(frame, &type_text, &object))
         ki_error_set(&why, KI_ERR_PARSE, "malformed watch event: \"%s\"", ki_wire_show(frame, shown));
-    else if (!find_type(type_text, &type))
+    else if (!find_type(type_text, &type) && !is_bookmark(type_text) && !is_error(type_text))
         ki_error_set(&why, KI_ERR_PARSE, "watch event of unknown type: %s",
                      type_text.size ? ki_wire_show(type_text, shown) : "none");
     else if (!object.size || *object.data != '{')
         ki_error_set(&why, KI_ERR_PARSE, "watch event without an object: \"%s\"", ki_wire_show(frame, shown));
     if (why.code)
         return report_bad(decoder, &why, frame);
-    return decoder->sink.on_event(type, object, decoder->sink.user);
+    const ki_watch_sink *sink = &decoder->sink;
+    if (is_bookmark(type_text))
+        return sink->on_bookmark(object, sink->user);
+    return is_error(type_text) ? sink->on_error(object, sink->user) : sink->on_event(type, object, sink->user);
 }
 
 /* --- the stream --------------------------------------------------------------------------------------------------- */

@@ -3,20 +3,16 @@
 #ifndef KI_WIRE_WATCH_DECODER_H
 #define KI_WIRE_WATCH_DECODER_H
 
-#include "src/wire/framer.h"
+#include <kinformer/informer.h>
 
-typedef enum ki_watch_type {
-    KI_WATCH_ADDED,
-    KI_WATCH_MODIFIED,
-    KI_WATCH_DELETED,
-    KI_WATCH_BOOKMARK,
-    KI_WATCH_ERROR
-} ki_watch_type;
+#include "src/wire/framer.h"
 
 /* Receives events. A failure that a callback returns ends the decoder, and feed returns it. `object` is the JSON text
  * of the event's object, valid during the call. */
 typedef struct ki_watch_sink {
-    ki_status (*on_event)(ki_watch_type type, ki_str object, void *user);
+    ki_status (*on_event)(ki_event_type type, ki_str object, void *user); /* ADDED, MODIFIED or DELETED */
+    ki_status (*on_bookmark)(ki_str object, void *user);
+    ki_status (*on_error)(ki_str status, void *user);
     /* Called for an event that is malformed, of unknown type or over the limit; the decoder continues. `sample` is its
      * beginning, at most KI_WIRE_SAMPLE_MAX bytes, from which the object's name can often be read. */
     ki_status (*on_bad)(const ki_error *why, ki_str sample, void *user);

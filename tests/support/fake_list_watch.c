@@ -204,11 +204,11 @@ static bool object(fake_list_watch *fake, const char *what, const char *key, con
     if (strcmp(what, "item") == 0 && fake->lists)
         fake->list.on_object(obj, fake->list.user);
     else if (strcmp(what, "add") == 0 && fake->watches)
-        fake->watch.on_event(KI_CHANGE_ADDED, obj, fake->watch.user);
+        fake->watch.on_event(KI_EVENT_ADD, obj, fake->watch.user);
     else if (strcmp(what, "mod") == 0 && fake->watches)
-        fake->watch.on_event(KI_CHANGE_MODIFIED, obj, fake->watch.user);
+        fake->watch.on_event(KI_EVENT_UPDATE, obj, fake->watch.user);
     else if (strcmp(what, "del") == 0 && fake->watches)
-        fake->watch.on_event(KI_CHANGE_DELETED, obj, fake->watch.user);
+        fake->watch.on_event(KI_EVENT_DELETE, obj, fake->watch.user);
     else
         known = false;
     all_is_read(fake);

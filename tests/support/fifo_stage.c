@@ -120,18 +120,18 @@ ki_status fifo_change(fifo_stage *f, const char *change, ki_error *err) {
     assert_true(sscanf(change, "%15[a-z]@%7[0-9]", verb, version) >= 1);
     fifo_objects list = objects_of(change + strcspn(change, " "));
     ki_status status;
-    if (strcmp(verb, "add") == 0)
-        status = queue->ops->add(queue, list.items[0], err);
-    else if (strcmp(verb, "update") == 0)
-        status = queue->ops->update(queue, list.items[0], err);
-    else if (strcmp(verb, "delete") == 0)
-        status = queue->ops->remove(queue, list.items[0], true, err);
-    else if (strcmp(verb, "lose") == 0)
-        status = queue->ops->remove(queue, list.items[0], false, err);
-    else if (strcmp(verb, "replace") == 0)
+    if (strcmp(verb, "replace") == 0) {
         status = replace(f, &list, version, err);
-    else
+    } else if (strcmp(verb, "resync") == 0) {
         status = queue->ops->resync(queue, err);
+    } else {
+        bool is_lost = strcmp(verb, "lose") == 0;
+        ki_change put = { .obj = list.items[0], .final_state_unknown = is_lost };
+        put.type = strcmp(verb, "add") == 0      ? KI_EVENT_ADD
+                   : strcmp(verb, "update") == 0 ? KI_EVENT_UPDATE
+                                                 : KI_EVENT_DELETE;
+        status = queue->ops->put(queue, &put, err);
+    }
     objects_free(&list);
     return status;
 }
@@ -167,21 +167,29 @@ void fifo_play_scarce(fifo_stage *f, const char *script) {
 
 /* --- what comes out ----------------------------------------------------------------------------------------------- */
 
+static const char *name_of(const ki_change *delta) {
+    static const char *const names[] = {
+        [KI_EVENT_ADD] = "Added", [KI_EVENT_UPDATE] = "Updated", [KI_EVENT_DELETE] = "Deleted"
+    };
+    assert_true(!delta->final_state_unknown || delta->type == KI_EVENT_DELETE);
+    assert_true(!(delta->is_listed || delta->is_resync) || delta->type != KI_EVENT_ADD);
+    if (delta->type == KI_EVENT_DELETE && delta->final_state_unknown)
+        return "Tombstone";
+    return delta->is_listed ? "Replaced" : delta->is_resync ? "Sync" : names[delta->type];
+}
+
 static void note_key(const ki_deltas *deltas, char *at) {
-    static const char *const names[] = { "Added", "Updated", "Deleted", "Replaced", "Sync" };
     at += sprintf(at, "%s:", deltas->key);
     for (size_t i = 0; i < deltas->count; i++) {
-        const ki_delta *delta = &deltas->items[i];
+        const ki_change *delta = &deltas->items[i];
         assert_string_equal(ki_object_key(delta->obj), deltas->key);
-        assert_true(!delta->tombstone || delta->type == KI_DELTA_DELETED);
-        at += sprintf(at, " %s %s", delta->tombstone ? "Tombstone" : names[delta->type],
-                      ki_object_resource_version(delta->obj));
+        at += sprintf(at, " %s %s", name_of(delta), ki_object_resource_version(delta->obj));
     }
     strcpy(at, "; ");
 }
 
 static void note_batch(const ki_deltas *deltas, char *at) {
-    static const char signs[] = { '+', '~', '-', 0, 0 };
+    static const char signs[] = { [KI_EVENT_ADD] = '+', [KI_EVENT_UPDATE] = '~', [KI_EVENT_DELETE] = '-' };
     bool is_list = deltas->kind == KI_DELTAS_REPLACE;
     assert_true(is_list || deltas->kind == KI_DELTAS_BATCH);
     at += sprintf(at, "%s%s%s%s", deltas->is_in_initial_list ? "*" : "", is_list ? "{" : "[",
@@ -189,11 +197,10 @@ static void note_batch(const ki_deltas *deltas, char *at) {
     for (size_t i = 0; is_list && i < deltas->count; i++)
         at += sprintf(at, " %s=%s", ki_object_key(deltas->objects[i]), ki_object_resource_version(deltas->objects[i]));
     for (size_t i = 0; !is_list && i < deltas->count; i++) {
-        const ki_delta *delta = &deltas->items[i];
+        const ki_change *delta = &deltas->items[i];
         assert_int_equal(delta->is_in_initial_list, deltas->is_in_initial_list);
         at += sprintf(at, "%s", i > 0 ? " " : "");
-        if (signs[delta->type])
-            *at++ = delta->tombstone ? '?' : signs[delta->type];
+        *at++ = delta->final_state_unknown ? '?' : signs[delta->type];
         at += sprintf(at, "%s=%s", ki_object_key(delta->obj), ki_object_resource_version(delta->obj));
     }
     for (size_t i = 0; i < deltas->kept_count; i++)

@@ -43,8 +43,8 @@ static void on_open(void *user) {
     (void)user;
 }
 
-static void on_event(ki_change kind, ki_object *obj, void *user) {
-    (void)kind;
+static void on_event(ki_event_type type, ki_object *obj, void *user) {
+    (void)type;
     on_object(obj, user);
 }
 

@@ -19,28 +19,21 @@ static reflector_stage *stage_of(ki_queue *queue) {
     return (reflector_stage *)(void *)((char *)queue - offsetof(reflector_stage, queue));
 }
 
-static ki_status note_event(ki_queue *queue, const char *what, ki_object *obj, ki_error *err) {
+static ki_status queue_put(ki_queue *queue, const ki_change *change, ki_error *err) {
+    static const char *const verbs[] = {
+        [KI_EVENT_ADD] = "add", [KI_EVENT_UPDATE] = "update", [KI_EVENT_DELETE] = "remove"
+    };
     reflector_stage *s = stage_of(queue);
     char text[REFLECTOR_TEXT];
     ki_status status = s->queue_fails;
     s->queue_fails = KI_OK;
     if (status)
         return ki_error_set(err, status, "the queue fails");
-    snprintf(text, sizeof text, "%s %s=%s", what, ki_object_key(obj), ki_object_resource_version(obj));
+    assert_true(!change->final_state_unknown || change->type == KI_EVENT_DELETE);
+    snprintf(text, sizeof text, "%s %s=%s", change->final_state_unknown ? "lose" : verbs[change->type],
+             ki_object_key(change->obj), ki_object_resource_version(change->obj));
     fake_note(&s->source, text);
     return KI_OK;
-}
-
-static ki_status queue_add(ki_queue *queue, ki_object *obj, ki_error *err) {
-    return note_event(queue, "add", obj, err);
-}
-
-static ki_status queue_update(ki_queue *queue, ki_object *obj, ki_error *err) {
-    return note_event(queue, "update", obj, err);
-}
-
-static ki_status queue_remove(ki_queue *queue, ki_object *obj, bool is_last_state, ki_error *err) {
-    return note_event(queue, is_last_state ? "remove" : "lose", obj, err);
 }
 
 static int by_key(const void *a, const void *b) {
@@ -88,9 +81,7 @@ static ki_status queue_replace(ki_queue *queue, const ki_listing *list, ki_error
     return KI_OK;
 }
 
-static const ki_queue_ops queue_ops = {
-    .add = queue_add, .update = queue_update, .remove = queue_remove, .replace = queue_replace
-};
+static const ki_queue_ops queue_ops = { .put = queue_put, .replace = queue_replace };
 
 /* --- the reflector's callbacks --- */
 

@@ -373,7 +373,7 @@ static ki_status apply(const ki_deltas *deltas, void *user, bool *ret_requeue, k
             ki_object_unref(f->known.items[i]);
             f->known.items[i] = f->known.items[--f->known.count];
         }
-        if (deltas->items[d].type != KI_DELTA_DELETED)
+        if (deltas->items[d].type != KI_EVENT_DELETE)
             f->known.items[f->known.count++] = ki_object_ref(deltas->items[d].obj);
     }
     return KI_OK;

@@ -85,7 +85,7 @@ static void the_tables_of_a_large_map_are_freed_one_by_one(void **state) {
         char key[32];
         snprintf(key, sizeof key, "default/k%u", i);
         ki_object *obj = make_object(key, "1", NULL);
-        assert_int_equal(f.queue->ops->add(f.queue, obj, NULL), KI_OK);
+        assert_int_equal(f.queue->ops->put(f.queue, &(ki_change){ .type = KI_EVENT_ADD, .obj = obj }, NULL), KI_OK);
         ki_object_unref(obj);
     }
     for (unsigned i = 0; i < MANY; i++) {

@@ -278,7 +278,7 @@ static void an_object_without_a_uid_is_the_one_of_its_name(void **state) {
         open_with(&s, &h, false, false, delivery);
         play_each(&s, "item default/a 5\npage 10 -\nopen");
         ki_object *nameless = fake_object("default/a", "11", "");
-        s.source.watch.on_event(KI_CHANGE_MODIFIED, nameless, s.source.watch.user);
+        s.source.watch.on_event(KI_EVENT_UPDATE, nameless, s.source.watch.user);
         ki_object_unref(nameless);
         play_each(&s, "settle\nmod default/a 12\n> +a=5i synced ~a=5>11 ~a=11>12");
         close_stage(&s);

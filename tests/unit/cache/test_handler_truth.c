@@ -112,7 +112,7 @@ static void bring(stage *s, const char *key, const char *version, const char *la
     if (s->source.lists)
         s->source.list.on_object(obj, s->source.list.user);
     else
-        s->source.watch.on_event(KI_CHANGE_ADDED, obj, s->source.watch.user);
+        s->source.watch.on_event(KI_EVENT_ADD, obj, s->source.watch.user);
     ki_object_unref(obj);
     settle(s);
 }

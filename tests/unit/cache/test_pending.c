@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void push(ki_pending *pending, ki_notification_type type, const char *version, const char *old_version,
+static void push(ki_pending *pending, ki_event_type type, const char *version, const char *old_version,
                  const char *uid) {
     ki_object *obj = fake_object("default/a", version, uid);
     ki_object *old = old_version ? fake_object("default/a", old_version, NULL) : NULL;
     assert_int_equal(ki_pending_reserve(pending, 1, 1), KI_OK);
-    ki_pending_push(pending, &(ki_notification){ .type = type, .obj = obj, .old = old });
+    ki_pending_push(pending, &(ki_change){ .type = type, .obj = obj, .old = old });
     ki_object_unref(obj);
     ki_object_unref(old);
 }
@@ -27,10 +27,10 @@ static void push(ki_pending *pending, ki_notification_type type, const char *ver
 /* "+5 ~5>6 -6>7": what it was told before stands first. */
 static void expect(ki_pending *pending, const char *all) {
     char text[1024] = "";
-    ki_notification n;
+    ki_change n;
     while (ki_pending_pop(pending, &n)) {
         size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "%s%c%s%s%s%s", used ? " " : "", "+~-"[n.type],
+        snprintf(text + used, sizeof text - used, "%s%c%s%s%s%s", used ? " " : "", " +~-"[n.type],
                  n.old ? ki_object_resource_version(n.old) : "", n.old ? ">" : "", ki_object_resource_version(n.obj),
                  n.final_state_unknown ? "?" : "");
         ki_object_unref(n.obj);
@@ -55,9 +55,9 @@ static void all_of_them_come_in_order(void **state) {
         char version[16];
         for (int i = 0; i < wave * 3 && in < MANY; i++) {
             snprintf(version, sizeof version, "%d", in++);
-            push(&pending, KI_NOTIFY_ADD, version, NULL, NULL);
+            push(&pending, KI_EVENT_ADD, version, NULL, NULL);
         }
-        ki_notification n;
+        ki_change n;
         for (int i = 0; i < wave * 2 && ki_pending_pop(&pending, &n); i++) {
             assert_int_equal(atoi(ki_object_resource_version(n.obj)), out++);
             ki_object_unref(n.obj);
@@ -78,7 +78,7 @@ static void room_once_reserved_needs_no_memory(void **state) {
         ki_pending_init(&pending, &memory.allocator, (ki_delivery)delivery, 1);
         for (int taken = 0; taken < 130; taken++) {
             for (int i = 0; i < taken; i++)
-                push(&pending, KI_NOTIFY_UPDATE, "7", "5", NULL);
+                push(&pending, KI_EVENT_UPDATE, "7", "5", NULL);
             ki_object *obj = fake_object("default/a", "6", NULL), *old = fake_object("default/a", "5", NULL);
             assert_int_equal(ki_pending_reserve(&pending, 4, 1), KI_OK);
             memory.fail_at = 0;
@@ -87,8 +87,8 @@ static void room_once_reserved_needs_no_memory(void **state) {
             for (int i = 0; i < 4; i++) {
                 ki_pending_push(
                     &pending,
-                    &(ki_notification){ .type = i % 2 ? KI_NOTIFY_DELETE : KI_NOTIFY_UPDATE, .obj = obj, .old = old });
-                ki_notification n;
+                    &(ki_change){ .type = i % 2 ? KI_EVENT_DELETE : KI_EVENT_UPDATE, .obj = obj, .old = old });
+                ki_change n;
                 if (i % 2 && ki_pending_pop(&pending, &n)) {
                     ki_object_unref(n.obj);
                     ki_object_unref(n.old);
@@ -98,7 +98,7 @@ static void room_once_reserved_needs_no_memory(void **state) {
             memory.forever = false;
             ki_object_unref(obj);
             ki_object_unref(old);
-            ki_notification n;
+            ki_change n;
             while (ki_pending_pop(&pending, &n)) {
                 ki_object_unref(n.obj);
                 ki_object_unref(n.old);
@@ -115,31 +115,31 @@ static void latest_is_the_shortest_true_story(void **state) {
     scarce_memory_init(&memory, SIZE_MAX);
     ki_pending pending;
     ki_pending_init(&pending, &memory.allocator, KI_DELIVER_LATEST, 1);
-    push(&pending, KI_NOTIFY_ADD, "1", NULL, NULL);
-    push(&pending, KI_NOTIFY_UPDATE, "2", "1", NULL);
+    push(&pending, KI_EVENT_ADD, "1", NULL, NULL);
+    push(&pending, KI_EVENT_UPDATE, "2", "1", NULL);
     expect(&pending, "+2");
-    push(&pending, KI_NOTIFY_UPDATE, "3", "2", NULL);
-    push(&pending, KI_NOTIFY_UPDATE, "4", "3", NULL);
+    push(&pending, KI_EVENT_UPDATE, "3", "2", NULL);
+    push(&pending, KI_EVENT_UPDATE, "4", "3", NULL);
     expect(&pending, "~2>4");
-    push(&pending, KI_NOTIFY_UPDATE, "5", "4", NULL);
-    push(&pending, KI_NOTIFY_DELETE, "6", "5", NULL);
+    push(&pending, KI_EVENT_UPDATE, "5", "4", NULL);
+    push(&pending, KI_EVENT_DELETE, "6", "5", NULL);
     expect(&pending, "-4>6");
-    push(&pending, KI_NOTIFY_ADD, "7", NULL, NULL);
-    push(&pending, KI_NOTIFY_DELETE, "8", "7", NULL);
+    push(&pending, KI_EVENT_ADD, "7", NULL, NULL);
+    push(&pending, KI_EVENT_DELETE, "8", "7", NULL);
     expect(&pending, "");
-    push(&pending, KI_NOTIFY_DELETE, "9", "7", NULL);
-    push(&pending, KI_NOTIFY_ADD, "10", NULL, NULL);
+    push(&pending, KI_EVENT_DELETE, "9", "7", NULL);
+    push(&pending, KI_EVENT_ADD, "10", NULL, NULL);
     expect(&pending, "~7>10");
-    push(&pending, KI_NOTIFY_DELETE, "11", "10", NULL);
-    push(&pending, KI_NOTIFY_ADD, "12", NULL, "other");
+    push(&pending, KI_EVENT_DELETE, "11", "10", NULL);
+    push(&pending, KI_EVENT_ADD, "12", NULL, "other");
     expect(&pending, "-10>10? +12");
-    push(&pending, KI_NOTIFY_DELETE, "11", "10", NULL);
-    push(&pending, KI_NOTIFY_ADD, "12", NULL, "other");
-    ki_notification n;
+    push(&pending, KI_EVENT_DELETE, "11", "10", NULL);
+    push(&pending, KI_EVENT_ADD, "12", NULL, "other");
+    ki_change n;
     assert_true(ki_pending_pop(&pending, &n)); /* the half of it */
     ki_object_unref(n.obj);
     ki_object_unref(n.old);
-    push(&pending, KI_NOTIFY_DELETE, "13", "12", "other");
+    push(&pending, KI_EVENT_DELETE, "13", "12", "other");
     expect(&pending, "");
     ki_pending_clear(&pending);
     assert_int_equal(scarce_memory_in_use(&memory), 0);
@@ -149,17 +149,17 @@ static void the_mark_is_reached_when_what_was_before_it_is_out(void **state) {
     (void)state;
     for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
         ki_pending pending;
-        ki_notification n;
+        ki_change n;
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
         ki_pending_init(&pending, &memory.allocator, (ki_delivery)delivery, 1);
         assert_true(ki_pending_mark_is_reached(&pending));
-        push(&pending, KI_NOTIFY_ADD, "1", NULL, NULL);
+        push(&pending, KI_EVENT_ADD, "1", NULL, NULL);
         ki_pending_set_mark(&pending);
         assert_false(ki_pending_mark_is_reached(&pending));
         ki_object *other = fake_object("default/b", "2", NULL);
         assert_int_equal(ki_pending_reserve(&pending, 1, 1), KI_OK);
-        ki_pending_push(&pending, &(ki_notification){ .type = KI_NOTIFY_ADD, .obj = other });
+        ki_pending_push(&pending, &(ki_change){ .type = KI_EVENT_ADD, .obj = other });
         ki_object_unref(other);
         assert_false(ki_pending_mark_is_reached(&pending));
         assert_true(ki_pending_pop(&pending, &n));
@@ -205,7 +205,7 @@ static void the_latest_of_many_keys_grows_in_small_steps(void **state) {
             char key[32];
             snprintf(key, sizeof key, "default/k%d", i);
             ki_object *obj = fake_object(key, round ? "2" : "1", NULL), *old = fake_object(key, "1", NULL);
-            const ki_notification change = { .type = round ? KI_NOTIFY_UPDATE : KI_NOTIFY_ADD, .obj = obj, .old = old };
+            const ki_change change = { .type = round ? KI_EVENT_UPDATE : KI_EVENT_ADD, .obj = obj, .old = old };
             assert_int_equal(ki_pending_reserve(&pending, 1, 1), KI_OK);
             ki_pending_push(&pending, &change);
             ki_object_unref(obj);
@@ -214,7 +214,7 @@ static void the_latest_of_many_keys_grows_in_small_steps(void **state) {
         assert_int_equal(pending.count, MANY);
     }
     assert_true(largest <= AT_MOST);
-    ki_notification n;
+    ki_change n;
     for (int i = 0; ki_pending_pop(&pending, &n); i++) {
         char key[32];
         snprintf(key, sizeof key, "default/k%d", i);
@@ -247,7 +247,7 @@ static void lack_of_memory_loses_nothing_of_many_keys(void **state) {
                 memory.fail_at = memory.calls + fail_at;
             if (ki_pending_reserve(&pending, 1, 1))
                 assert_int_equal(ki_pending_reserve(&pending, 1, 1), KI_OK);
-            ki_pending_push(&pending, &(ki_notification){ .type = KI_NOTIFY_ADD, .obj = obj });
+            ki_pending_push(&pending, &(ki_change){ .type = KI_EVENT_ADD, .obj = obj });
             ki_object_unref(obj);
         }
         assert_int_equal(pending.by_key.count, MANY);

@@ -168,7 +168,7 @@ static void add_items(stage *s, unsigned first, unsigned count, const char *vers
         ki_object *obj = new_object(s, i, version);
         size_t before = s->memory.calls;
         if (streams)
-            s->source.watch.on_event(KI_CHANGE_ADDED, obj, s->source.watch.user);
+            s->source.watch.on_event(KI_EVENT_ADD, obj, s->source.watch.user);
         else
             s->source.list.on_object(obj, s->source.list.user);
         note(s, before);

@@ -129,7 +129,7 @@ static void a_version_that_is_given_twice_does_not_hide_the_later_state(void **s
         make_object_from_json("{\"metadata\":{\"namespace\":\"default\",\"name\":\"b\",\"resourceVersion\":\"90\","
                               "\"labels\":{\"app\":\"new\"}}}");
     assert_non_null(obj);
-    s.source.watch.on_event(KI_CHANGE_MODIFIED, obj, s.source.watch.user);
+    s.source.watch.on_event(KI_EVENT_UPDATE, obj, s.source.watch.user);
     play_each(&s, "mod default/a 91\n> ~b=90>90 ~a=89>91\n" READABLE);
     ki_object *cached = ki_informer_get(s.informer, "default/b");
     assert_ptr_equal(cached, obj);

@@ -69,8 +69,14 @@ typedef struct guesses {
     char keys[512];
 } guesses;
 
-static ki_status ignore_event(ki_watch_type type, ki_str object, void *user) {
+static ki_status ignore_event(ki_event_type type, ki_str object, void *user) {
     (void)type;
+    (void)object;
+    (void)user;
+    return KI_OK;
+}
+
+static ki_status ignore_object(ki_str object, void *user) {
     (void)object;
     (void)user;
     return KI_OK;
@@ -89,7 +95,7 @@ static ki_status note_guess(const ki_error *why, ki_str sample, void *user) {
 static guesses decode(const char *text, size_t limit, size_t chunk) {
     guesses found = { "" };
     ki_watch_decoder *decoder;
-    const ki_watch_sink sink = { ignore_event, note_guess, NULL, &found };
+    const ki_watch_sink sink = { ignore_event, ignore_object, ignore_object, note_guess, NULL, &found };
     assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, limit, &sink, &decoder, NULL), KI_OK);
     for (size_t at = 0, size = strlen(text); at < size; at += chunk) {
         size_t part = size - at < chunk ? size - at : chunk;

@@ -139,11 +139,11 @@ static void on_read(int64_t until, void *user) {
     assert_int_equal(self->reads, self->arrivals);
 }
 
-static void on_event(ki_change kind, ki_object *obj, void *user) {
+static void on_event(ki_event_type type, ki_object *obj, void *user) {
     note(user, "%c%s@%s",
-         kind == KI_CHANGE_ADDED      ? '+'
-         : kind == KI_CHANGE_MODIFIED ? '*'
-                                      : '-',
+         type == KI_EVENT_ADD      ? '+'
+         : type == KI_EVENT_UPDATE ? '*'
+                                   : '-',
          ki_object_key(obj), ki_object_resource_version(obj));
 }
 

@@ -51,14 +51,14 @@ static void on_read(int64_t until, void *user) {
     (void)user;
 }
 
-static void on_event(ki_change kind, ki_object *obj, void *user) {
+static void on_event(ki_event_type type, ki_object *obj, void *user) {
     char text[TEXT];
     ki_value json = KI_VALUE_INIT;
     assert_int_equal(ki_object_json(obj, &json, NULL), KI_OK);
     snprintf(text, sizeof text, "%c%s %s; ",
-             kind == KI_CHANGE_ADDED      ? '+'
-             : kind == KI_CHANGE_MODIFIED ? '*'
-                                          : '-',
+             type == KI_EVENT_ADD      ? '+'
+             : type == KI_EVENT_UPDATE ? '*'
+                                       : '-',
              ki_object_key(obj), json.text);
     note(user, text);
     ki_value_clear(&json);

@@ -21,10 +21,22 @@ typedef struct record {
     int stop_after; /* the sink fails at this event; 0: never */
 } record;
 
-static ki_status note_event(ki_watch_type type, ki_str object, void *user) {
-    record *seen = user;
-    ki_buffer_printf(&seen->text, "%d %.*s\n", (int)type, (int)object.size, object.data);
+static ki_status note(record *seen, int type, ki_str object) {
+    ki_buffer_printf(&seen->text, "%d %.*s\n", type, (int)object.size, object.data);
     return ++seen->events == seen->stop_after ? KI_ERR_CANCELLED : KI_OK;
+}
+
+/* Events are noted as 0 to 2, in the order of ki_event_type; a bookmark as 3, an error as 4. */
+static ki_status note_event(ki_event_type type, ki_str object, void *user) {
+    return note(user, (int)type - KI_EVENT_ADD, object);
+}
+
+static ki_status note_bookmark(ki_str object, void *user) {
+    return note(user, 3, object);
+}
+
+static ki_status note_error(ki_str object, void *user) {
+    return note(user, 4, object);
 }
 
 static ki_status note_bad(const ki_error *why, ki_str sample, void *user) {
@@ -46,7 +58,7 @@ static outcome decode(const ki_allocator *allocator, ki_str text, size_t limit, 
     outcome result = { .err = KI_ERROR_INIT, .seen.stop_after = stop_after };
     ki_buffer_init(&result.seen.text, &ki_allocator_default, 0);
     ki_buffer_append_string(&result.seen.text, "");
-    ki_watch_sink sink = { note_event, note_bad, NULL, &result.seen };
+    ki_watch_sink sink = { note_event, note_bookmark, note_error, note_bad, NULL, &result.seen };
     ki_watch_decoder *decoder = NULL;
     result.status = ki_watch_decoder_new(allocator, limit, &sink, &decoder, &result.err);
     size_t step = first == SIZE_MAX ? 1 : first;
@@ -187,7 +199,7 @@ static void what_the_sink_returns_ends_the_reading_at_once(void **state) {
     }
     record seen = { .stop_after = 1 };
     ki_buffer_init(&seen.text, &ki_allocator_default, 0);
-    ki_watch_sink sink = { note_event, note_bad, NULL, &seen };
+    ki_watch_sink sink = { note_event, note_bookmark, note_error, note_bad, NULL, &seen };
     ki_watch_decoder *decoder = NULL;
     assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, 1000, &sink, &decoder, NULL), KI_OK);
     assert_int_equal(ki_watch_decoder_feed(decoder, &(ki_str){ text.data, text.size }, NULL), KI_ERR_CANCELLED);
