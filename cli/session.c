@@ -81,7 +81,7 @@ static void say_failure(target *t, const ki_health *health, const char *resource
 
 /* Returns true for a request that has no response for some seconds, unless an earlier failure was reported. */
 static bool is_silent(const target *t, const ki_health *health) {
-    bool was_well = t->shown == KI_STATE_NOT_STARTED || t->shown == KI_STATE_WATCHING;
+    bool was_well = t->shown == KI_STATE_NOT_STARTED || t->shown == KI_STATE_LISTING || t->shown == KI_STATE_WATCHING;
     return was_well && health->cause.code == KI_ERR_TIMEOUT;
 }
 

@@ -215,8 +215,8 @@ static void note_past(ki_unreadable_mark *mark, const char *since, const char *v
     raise_past(mark, version);
 }
 
-/* Applies a list at `version` to an old mark. `again` is the list's mark of the same key. NULL settles the old mark: the
- * list has replaced all that earlier lists kept. */
+/* Applies a list at `version` to an old mark. `again` is the list's mark of the same key. NULL settles the old mark:
+ * the list has replaced all that earlier lists kept. */
 static void renew(ki_unreadable_mark *mark, const ki_unreadable_mark *again, const char *since, const char *version) {
     mark->is_settled = again == NULL;
     if (again) {

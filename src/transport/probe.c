@@ -134,6 +134,16 @@ static void read_times(CURL *easy, ki_probe *probe) {
     }
 }
 
+/* Sets the duration of the failed step, for which libcurl records no time: what the steps before it did not take. */
+static void read_time_of_failed(CURL *easy, ki_probe *probe) {
+    int64_t left = time_of(easy, CURLINFO_TOTAL_TIME_T);
+    if (probe->failed == KI_PROBE_DONE || probe->duration_us[probe->failed] >= 0)
+        return;
+    for (int step = 0; step < KI_PROBE_DONE; step++)
+        left -= probe->duration_us[step] > 0 ? probe->duration_us[step] : 0;
+    probe->duration_us[probe->failed] = left > 0 ? left : 0;
+}
+
 /* Returns the failed step. libcurl records some times only after the next step, so its result code has precedence. */
 static ki_probe_step first_failed(const ki_probe *probe, CURLcode code) {
     if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY)
@@ -201,6 +211,7 @@ static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_
         probe->failed = KI_PROBE_TLS;
     if (code == CURLE_OPERATION_TIMEDOUT)
         set_timeout_error(probe, identity->server, timeout_ms);
+    read_time_of_failed(easy, probe);
     read_chain(easy, probe);
 }
 

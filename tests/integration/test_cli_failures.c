@@ -174,6 +174,28 @@ static void a_silent_server_is_reported(void **state) {
     }
 }
 
+/* A list that began and was cut is no failure that was reported. */
+static void a_server_that_falls_silent_is_reported(void **state) {
+    (void)state;
+    static const char *const commands[] = { "get", "watch" };
+    static const raw_response responses[] = {
+        { "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"type\":\"ADDED\"", 0,
+          RAW_CLOSE },
+        { "", 0, RAW_SILENT },
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        raw_server server;
+        char url[64];
+        raw_server_start(&server, responses, 2);
+        snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+        COMMAND_RUN(commands[i], "pods", "--server", url, "--request-timeout=20s");
+        command_says("no response for 5 s from http://127.0.0.1");
+        ki_process_signal(&command, SIGINT);
+        (void)ki_process_wait(&command);
+        raw_server_stop(&server);
+    }
+}
+
 static void run_in_shell(const char *line) {
     command_start("/bin/sh", (const char *const[]){ "-c", line, "sh", KI_TEST_PROGRAM, "URL", NULL });
 }
@@ -287,6 +309,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_broken_kubeconfig_has_its_status, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(watch_calls_it_that_too, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_silent_server_is_reported, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(a_server_that_falls_silent_is_reported, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_demo_that_nobody_reads_ends, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(too_few_descriptors_end_get, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_token_that_the_server_sends_back_is_not_shown, command_set_up,

@@ -432,12 +432,22 @@ static void a_login_page_is_not_taken_for_a_server_that_forbids(void **state) {
     }
 }
 
+/* Returns the whole milliseconds that the step is said to have taken. */
+static long milliseconds_of(const char *mark, const char *step) {
+    char begin[64];
+    snprintf(begin, sizeof begin, "%s %s ", mark, step);
+    const char *line = strstr(output, begin);
+    assert_non_null(line);
+    return strtol(line + strlen(begin), NULL, 10);
+}
+
 static void a_server_that_never_responds_is_reported(void **state) {
     (void)state;
     int status = ask_raw("--timeout 1s", &(raw_response){ .text = "", .end = RAW_SILENT });
     assert_step(WELL, "TCP connection");
     assert_step(FAILED, "HTTP");
     assert_prints(": no response within 1000 ms");
+    assert_true(milliseconds_of(FAILED, "HTTP") >= 990);
     assert_int_equal(status, 3);
     /* it waits for the end of a head that a handshake does not have */
     status = ask_raw_at("https", "--timeout 1s --certificate-authority " TLS "ca.pem",
@@ -445,6 +455,7 @@ static void a_server_that_never_responds_is_reported(void **state) {
     assert_step(WELL, "TCP connection");
     assert_step(FAILED, "TLS");
     assert_prints(": no TLS handshake within 1000 ms");
+    assert_true(milliseconds_of(FAILED, "TLS") >= 900);
     assert_int_equal(status, 3);
 }
 
