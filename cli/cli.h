@@ -94,7 +94,6 @@ typedef struct options {
     option_list rules;
     option_list faults;
     bool with_faults;
-    const char *controller;
     bool rbac;
     bool gc;
     bool until_eof;

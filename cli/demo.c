@@ -1,6 +1,5 @@
 /* demo.c: kinformer demo: the embedded server with changing pods, and an informer that follows it over HTTP. */
 #include "compare.h"
-#include "demo_controller.h"
 #include "flags.h"
 #include "line.h"
 #include "meter.h"
@@ -13,9 +12,7 @@
 #include <time.h>
 
 enum {
-    LINES_A_SECOND = 8, /* printed changes; a person reads them */
-    SECONDS = 5,
-    CONTROLLER_SECONDS = 10,
+    LINES_A_SECOND = 8,        /* printed changes; a person reads them */
     CATCH_UP_MS = 10000,       /* time limit for the last change to arrive */
     CATCH_UP_FAULTY_MS = 90000 /* the same with faults, when the informer can be backing off */
 };
@@ -272,18 +269,10 @@ static int run(const options *given) {
     static options own; /* as long as `d`, whose session refers to it */
     own = *given;
     const options *o = &own;
-    if (own.seconds < 0)
-        own.seconds = own.controller ? CONTROLLER_SECONDS : SECONDS;
     if (o->pods < 1 || o->churn < 1 || o->seconds < 1) {
         say("demo", "--pods, --churn and --seconds must be at least 1");
         return EXIT_USAGE;
     }
-    if (o->controller && o->with_faults) {
-        say("demo", "--faults and --controller cannot be combined: use one");
-        return EXIT_USAGE;
-    }
-    if (o->controller)
-        return demo_controller_run(o);
     d.session = (session){
         .command = "demo",
         .user = &d,
@@ -303,17 +292,16 @@ static int run(const options *given) {
 static void set_defaults(options *o) {
     o->pods = 2000;
     o->churn = 500;
-    o->seconds = -1; /* not set */
+    o->seconds = 5;
     o->seed = 1;
 }
 
 static const flag flags[] = {
     FLAG("pods", 0, FLAG_NUMBER, pods, "N", "keep about N pods (default 2000)"),
     FLAG("churn", 0, FLAG_NUMBER, churn, "RATE", "make RATE changes a second (default 500)"),
-    FLAG("seconds", 0, FLAG_NUMBER, seconds, "N", "run for N seconds (default 5; with --controller 10)"),
+    FLAG("seconds", 0, FLAG_NUMBER, seconds, "N", "run for N seconds (default 5)"),
     FLAG("seed", 0, FLAG_NUMBER, seed, "N", "make the same changes again with the same N (default 1)"),
     FLAG("faults", 0, FLAG_BOOL, with_faults, NULL, "inject faults: errors, cut connections, lost history, restarts"),
-    FLAG("controller", 0, FLAG_TEXT, controller, "PROGRAM", "run this sample controller against the server"),
     FLAGS_END,
 };
 static const flag *const tables[] = { flags, NULL };
@@ -325,14 +313,9 @@ const cli_command command_demo = {
     .text = "  kinformer demo\n"
             "  kinformer demo --pods 20000 --churn 5000 --seconds 10\n"
             "  kinformer demo --faults --seconds 10\n"
-            "  kinformer demo --controller build/release/examples/example-sample-controller\n"
             "\n"
             "Starts the embedded API server with pods that change all the time, follows it with an informer over\n"
-            "HTTP on loopback, and compares the informer's cache with the server at the end.\n"
-            "\n"
-            "With --controller it runs PROGRAM against the server. The demo creates, scales and deletes Foos and\n"
-            "breaks their Deployments; PROGRAM fixes them. At the end every Foo must have its Deployment.\n"
-            "examples/sample-controller is such a program.\n",
+            "HTTP on loopback, and compares the informer's cache with the server at the end.\n",
     .flags = tables,
     .set_defaults = set_defaults,
     .run = run,
