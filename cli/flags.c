@@ -1,6 +1,8 @@
 /* flags.c: see flags.h. */
 #include "flags.h"
 
+#include "src/object/nearest.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,6 +200,16 @@ static void say_unknown(const cli_command *command, const flag_list *list, const
         fprintf(stderr, "; did you mean --%s?\n", meant);
     else
         fprintf(stderr, "; see kinformer %s --help\n", command->name);
+}
+
+const char *nearest(const char *word, size_t count, const char *(*at)(size_t index, const void *user),
+                    const void *user) {
+    ki_nearest search;
+    if (!ki_nearest_begin(&search, word))
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        ki_nearest_try(&search, at(i, user), at(i, user));
+    return search.best;
 }
 
 /* Parses an argument that begins with a dash. Returns how many arguments it took (2 with a separate value), 0 on

@@ -266,9 +266,9 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, 
  * that the write returned. The wait ends when the cache is at that version or a newer one
  * (ki_snapshot_resource_version). With a `key` (may be NULL) it also ends when the cache has, or had before a deletion,
  * the object under `key` at that version or a newer one. With a `key` and a NULL version any state of that object ends
- * the wait. Versions that cannot be compared (ki_resource_version_compare) must be equal. Handlers may not have been called
- * for the change yet. A cluster restored from a backup issues the same versions again; the wait can then end too early
- * until the informer has relisted.
+ * the wait. Versions that cannot be compared (ki_resource_version_compare) must be equal. Handlers may not have been
+ * called for the change yet. A cluster restored from a backup issues the same versions again; the wait can then end too
+ * early until the informer has relisted.
  * Threads, Blocks: as ki_informer_wait_for_sync.
  * Errors: as ki_informer_wait_for_sync; KI_ERR_INVALID (neither a key nor a version), KI_ERR_NO_MEMORY. Returns KI_OK
  * for a version that the cache contains also after the informer is stopped. */

@@ -474,11 +474,11 @@ static ki_status not_found(const ki_resource_map *map, const char *name, ki_erro
     size_t cursor = 0;
     if (ki_resource_map_in_category(map, name, &cursor))
         return ki_error_set(err, KI_ERR_NOT_FOUND,
-                            "'%.100s' is a category of resources: use ki_resource_map_in_category", name);
+                            "\"%.100s\" is a category of resources: use ki_resource_map_in_category", name);
     const char *meant = ki_resource_map_nearest(map, name);
     const char *failed = ki_resource_map_failed_at(map, 0);
     bool more = ki_resource_map_failed_at(map, 1) != NULL;
-    return ki_error_set(err, KI_ERR_NOT_FOUND, "the server has no resource '%.100s'%s%s%s%s%s%s", name,
+    return ki_error_set(err, KI_ERR_NOT_FOUND, "the server has no resource \"%.100s\"%s%s%s%s%s%s", name,
                         meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "",
                         failed ? "; could not read the resources of " : "", failed ? failed : "",
                         more ? " and others" : "");

@@ -67,7 +67,7 @@ static ki_status check_method(const char *method, ki_error *err) {
         return ki_error_set(err, KI_ERR_INVALID, "a raw request needs a method, such as GET");
     for (size_t i = 0; i < size; i++) {
         if (method[i] < 'A' || method[i] > 'Z')
-            return ki_error_set(err, KI_ERR_INVALID, "the method '%.16s' is not in capital letters", method);
+            return ki_error_set(err, KI_ERR_INVALID, "the method \"%.16s\" is not in capital letters", method);
     }
     if (strcmp(method, "CONNECT") == 0)
         return ki_error_set(err, KI_ERR_INVALID, "the method CONNECT is for proxies, not for an API server");

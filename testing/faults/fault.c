@@ -107,7 +107,7 @@ static ki_status find_kind(const char *line, kt_fault_kind *ret_kind, ki_error *
     size_t size = 0;
     for (unsigned i = 0; i < KT_FAULT_KINDS && size < sizeof all; i++)
         size += (size_t)snprintf(all + size, sizeof all - size, "%s%s", i ? ", " : "", kinds[i].name);
-    return ki_error_set(err, KI_ERR_INVALID, "there is no fault '%.*s'; there are %s",
+    return ki_error_set(err, KI_ERR_INVALID, "there is no fault \"%.*s\"; there are %s",
                         (int)(name.size < 64 ? name.size : 64), name.data ? name.data : "", all);
 }
 

@@ -72,10 +72,10 @@ static ki_status fail_verb(ki_str verb, unsigned where, ki_error *err) {
                 ki_nearest_try(&nearest, verbs[i].name, verbs[i].name);
         }
         if (nearest.best)
-            return ki_error_set(err, KI_ERR_INVALID, "there is no verb '%s'; did you mean %s?", text, nearest.best);
+            return ki_error_set(err, KI_ERR_INVALID, "there is no verb \"%s\"; did you mean %s?", text, nearest.best);
     }
     return ki_error_set(err, KI_ERR_INVALID,
-                        "there is no verb '%s'; there are get, list, watch, create, update, patch, delete and "
+                        "there is no verb \"%s\"; there are get, list, watch, create, update, patch, delete and "
                         "deletecollection",
                         text);
 }
@@ -137,12 +137,13 @@ static ki_status fail_resource(ki_str name, ki_error *err) {
         resource = ki_resource_find(ki_resource_nearest(text));
     if (resource) {
         qualify(resource, meant);
-        return ki_error_set(err, KI_ERR_INVALID, "there is no resource '%.*s'%s; did you mean %s?", SHOWN(name),
+        return ki_error_set(err, KI_ERR_INVALID, "there is no resource \"%.*s\"%s; did you mean %s?", SHOWN(name),
                             strchr(text, '.') ? "" : " in the core group", meant);
     }
-    return ki_error_set(err, KI_ERR_INVALID,
-                        "there is no resource '%.*s'%s; a custom resource is written with its group: foos.example.com",
-                        SHOWN(name), strchr(text, '.') ? "" : " in the core group");
+    return ki_error_set(
+        err, KI_ERR_INVALID,
+        "there is no resource \"%.*s\"%s; a custom resource is written with its group: foos.example.com", SHOWN(name),
+        strchr(text, '.') ? "" : " in the core group");
 }
 
 static ki_status check_subresource(const ki_resource_info *info, ki_str name, ki_str sub, ki_error *err) {
@@ -159,9 +160,9 @@ static ki_status check_subresource(const ki_resource_info *info, ki_str name, ki
             ki_nearest_try(&nearest, known->name, known->name);
     }
     if (nearest.best)
-        return ki_error_set(err, KI_ERR_INVALID, "%.*s has no subresource '%s'; did you mean %s?", SHOWN(name), text,
+        return ki_error_set(err, KI_ERR_INVALID, "%.*s has no subresource \"%s\"; did you mean %s?", SHOWN(name), text,
                             nearest.best);
-    return ki_error_set(err, KI_ERR_INVALID, "%.*s has no subresource '%s'", SHOWN(name), text);
+    return ki_error_set(err, KI_ERR_INVALID, "%.*s has no subresource \"%s\"", SHOWN(name), text);
 }
 
 /* What the resources of a line have in common. */

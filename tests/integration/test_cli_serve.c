@@ -95,9 +95,9 @@ static void serve_rejects_tokens_rules_and_faults_that_are_none(void **state) {
     } rows[] = {
         { "--token", "secret", "token=SECRET,user=NAME" },
         { "--allow", "verb=get", "user=NAME or group=NAME" },
-        { "--fault", "nonsense", "there is no fault 'nonsense'" },
+        { "--fault", "nonsense", "there is no fault \"nonsense\"" },
         { "--fault", "cut,bytes=x", "bytes=x" },
-        { "--fault", "close,verb=get+lst", "there is no verb 'lst'" },
+        { "--fault", "close,verb=get+lst", "there is no verb \"lst\"" },
         { "--fault", "close,resource=deployments", "did you mean deployments.apps?" },
         { "--allow", "user=jane,verb=lst", "did you mean list?" },
         { "--fault", "close,size=1", "it has verb, resource, namespace" },

@@ -329,9 +329,9 @@ static void a_word_is_found_in_what_the_server_has(void **state) {
     assert_string_equal(found->resource.group, "apps");
     ki_resource_map_unref(map);
     assert_int_equal(ki_discovery_find(discovery, "deplyoments", &map, &found, &failure), KI_ERR_NOT_FOUND);
-    assert_string_equal(failure.message, "the server has no resource 'deplyoments'; did you mean deployments?");
+    assert_string_equal(failure.message, "the server has no resource \"deplyoments\"; did you mean deployments?");
     assert_int_equal(ki_discovery_find(discovery, "all", &map, &found, &failure), KI_ERR_NOT_FOUND);
-    assert_non_null(strstr(failure.message, "'all' is a category"));
+    assert_non_null(strstr(failure.message, "\"all\" is a category"));
     ki_discovery_free(discovery);
     ki_client_free(client);
 }
