@@ -129,11 +129,12 @@ static void lead(ki_elector *elector, int64_t sent_at) {
     call_hooks(elector, true);
 }
 
+/* Ends the term. Without a stop the Lease was lost, which somebody should look at. */
 static void stop_leading(ki_elector *elector, ki_elector_phase next, const char *why) {
     ki_terms_end(elector->terms);
     ki_timer_cancel(&elector->lead_timer);
     elector->phase = next;
-    log_line(elector, KI_LOG_INFO, why, NULL);
+    log_line(elector, next == KI_ELECTOR_COMPETES ? KI_LOG_WARNING : KI_LOG_INFO, why, NULL);
     call_hooks(elector, false);
     call_stopped(elector);
 }

@@ -82,6 +82,16 @@ static void a_write_that_fails_after_each_read_is_one_warning(void **state) {
     assert_ptr_equal(strchr(me->log, '\n'), strrchr(me->log, '\n'));
 }
 
+static void a_lost_lease_is_a_warning(void **state) {
+    election *self = *state;
+    compete(ME(self));
+    candidate_expect_log(ME(self), "I became leader\n");
+    election_put(self, "\"holderIdentity\":\"bing\",\"leaseDurationSeconds\":15");
+    election_advance(self, 3000);
+    candidate_expect_log(ME(self), "W another process holds the Lease: stopped leading\n"
+                                   "I \"bing\" leads; this process waits\n");
+}
+
 static void a_lost_race_is_no_news(void **state) {
     election *self = *state;
     ME(self)->fate = ".4";
@@ -97,6 +107,7 @@ int main(void) {
         TEST(a_holder_of_several_lines_is_one_line),
         TEST(a_failure_is_one_warning_however_often_it_is_tried_again),
         TEST(a_write_that_fails_after_each_read_is_one_warning),
+        TEST(a_lost_lease_is_a_warning),
         TEST(a_lost_race_is_no_news),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
