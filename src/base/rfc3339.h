@@ -8,9 +8,9 @@ enum {
     KI_RFC3339_SIZE = 32 /* bytes of a time with its closing zero */
 };
 
-/* Write nanoseconds since 1970, years up to 9999, in seconds ("2006-01-02T15:04:05Z") or microseconds
- * ("2006-01-02T15:04:05.000000Z"). */
-void ki_rfc3339_seconds(int64_t wall_ns, char ret_text[KI_RFC3339_SIZE]);
+/* Writes seconds since 1970 as "2006-01-02T15:04:05Z". Years from 0 to 9999. */
+void ki_rfc3339_seconds(int64_t unix_seconds, char ret_text[KI_RFC3339_SIZE]);
+/* Writes nanoseconds since 1970 (>= 0) as "2006-01-02T15:04:05.000000Z". */
 void ki_rfc3339_micros(int64_t wall_ns, char ret_text[KI_RFC3339_SIZE]);
 
 #endif

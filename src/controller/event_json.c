@@ -2,6 +2,7 @@
 #include "src/controller/event_json.h"
 
 #include "src/base/rfc3339.h"
+#include "src/engine/engine.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -106,8 +107,8 @@ static void append_message(const ki_event_record *record, const ki_event_outcome
 ki_status ki_event_write_core(const ki_event_source *source, const ki_event_record *record,
                               const ki_event_outcome *outcome, ki_buffer *out) {
     char first[KI_RFC3339_SIZE], last[KI_RFC3339_SIZE];
-    ki_rfc3339_seconds(outcome->first_ns, first);
-    ki_rfc3339_seconds(outcome->last_ns, last);
+    ki_rfc3339_seconds(outcome->first_ns / KI_SECONDS(1), first);
+    ki_rfc3339_seconds(outcome->last_ns / KI_SECONDS(1), last);
     append(out, "{\"kind\":\"Event\",\"apiVersion\":\"v1\"");
     append_metadata(source, record, outcome->name_ns, outcome->is_combined ? "" : record->annotations, out);
     append(out, ",\"involvedObject\":");
@@ -130,7 +131,7 @@ ki_status ki_event_write_core(const ki_event_source *source, const ki_event_reco
 
 ki_status ki_event_patch_core(const ki_event_record *record, const ki_event_outcome *outcome, ki_buffer *out) {
     char last[KI_RFC3339_SIZE];
-    ki_rfc3339_seconds(outcome->last_ns, last);
+    ki_rfc3339_seconds(outcome->last_ns / KI_SECONDS(1), last);
     ki_buffer_printf(out, "{\"count\":%" PRId32 ",\"lastTimestamp\":\"%s\"", outcome->count, last);
     if (*record->message || outcome->is_combined)
         append_message(record, outcome, out);

@@ -1,7 +1,7 @@
 /* review.c: see review.h. */
 #include "testing/access/review.h"
-#include "testing/values/time.h"
 
+#include "src/base/rfc3339.h"
 #include "testing/access/rbac.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/request/body.h"
@@ -58,9 +58,9 @@ static ki_status end(kt_call *call) {
 /* ---- users and tokens ---- */
 
 static ki_status self_subject(kt_call *call) {
-    char created[KT_TIME_SIZE];
+    char created[KI_RFC3339_SIZE];
     ki_buffer *out = &call->response->body;
-    kt_format_time(call->now_ms, created);
+    ki_rfc3339_seconds(call->now_ms / 1000, created);
     ki_buffer_printf(out,
                      "{\"kind\":\"SelfSubjectReview\",\"apiVersion\":\"%s/%s\",\"metadata\":{\"creationTimestamp\":"
                      "\"%s\"},\"status\":{\"userInfo\":",

@@ -1,12 +1,12 @@
 /* crd_sync.c: see crd_sync.h. */
 #include "testing/cluster/crd_sync.h"
 #include "src/base/memory.h"
+#include "src/base/rfc3339.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/view.h"
 #include "testing/cluster/write.h"
 #include "testing/crd/custom.h"
 #include "testing/values/json.h"
-#include "testing/values/time.h"
 #include "testing/values/version.h"
 
 #include <stdio.h>
@@ -218,10 +218,10 @@ static bool is_established(yyjson_val *root) {
 }
 
 static ki_status append_status(yyjson_val *root, int64_t now_ms, ki_buffer *out) {
-    char now[KT_TIME_SIZE];
+    char now[KI_RFC3339_SIZE];
     yyjson_val *spec = yyjson_obj_get(root, "spec"), *version;
     size_t index, count;
-    kt_format_time(now_ms, now);
+    ki_rfc3339_seconds(now_ms / 1000, now);
     ki_buffer_printf(out,
                      "{\"status\":{\"conditions\":[{\"type\":\"NamesAccepted\",\"status\":\"True\","
                      "\"lastTransitionTime\":\"%s\",\"reason\":\"NoConflicts\",\"message\":\"no conflicts found\"},{"

@@ -1,12 +1,12 @@
 /* direct.c: reads and writes without HTTP, for the load, tests and the simulation. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/rfc3339.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/secret.h"
 #include "testing/cluster/write.h"
 #include "testing/crd/custom.h"
 #include "testing/values/json.h"
-#include "testing/values/time.h"
 
 enum {
     NAME_MAX_SIZE = 253
@@ -87,7 +87,7 @@ static ki_status put(const kt_write *write, ki_str ns, ki_str name, yyjson_val *
         return put_namespace(write, name, ret_obj);
     yyjson_val *given = yyjson_obj_get(root, "metadata"), *managed = yyjson_obj_get(given, "managedFields");
     yyjson_val *grace = yyjson_obj_get(given, "deletionGracePeriodSeconds");
-    char uid[KT_UID_SIZE], created[KT_TIME_SIZE];
+    char uid[KT_UID_SIZE], created[KI_RFC3339_SIZE];
     kt_meta meta = { .name = name, .ns = ns, .deleted = kt_json_get_str(given, "deletionTimestamp") };
     kt_write_meta_from(&meta, given);
     meta.grace = grace ? yyjson_get_sint(grace) : -1;
@@ -97,7 +97,7 @@ static ki_status put(const kt_write *write, ki_str ns, ki_str name, yyjson_val *
         meta.generation = old->generation;
     } else {
         kt_write_make_uid(cluster, uid);
-        kt_format_time(write->now_ms, created);
+        ki_rfc3339_seconds(write->now_ms / 1000, created);
         meta.uid = ki_str_of(uid);
         meta.created = ki_str_of(created);
         meta.generation = kt_write_has_generation(storage->info) ? 1 : 0;

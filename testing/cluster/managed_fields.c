@@ -1,7 +1,7 @@
 /* managed_fields.c: see managed_fields.h. A writer owns the fields that it changes. Nobody owns removed fields. */
 #include "testing/cluster/managed_fields.h"
-#include "testing/values/time.h"
 
+#include "src/base/rfc3339.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/crd/custom.h"
 #include "testing/values/json.h"
@@ -221,7 +221,7 @@ ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, y
     kt_managers managers;
     kt_comparison difference;
     kt_spot spot = kt_managed_fields_spot(write);
-    char now[KT_TIME_SIZE];
+    char now[KI_RFC3339_SIZE];
     kt_arena_init(&arena, out->allocator);
     kt_managed_fields_read(&arena, write, previous, old_root, &managers);
     kt_typed_compare(&arena, &spot, old_root, root, &difference);
@@ -244,7 +244,7 @@ ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, y
                                    : !kt_set_is_empty(changed);
         manager->fields = fields;
         if (took) {
-            kt_format_time(write->now_ms, now);
+            ki_rfc3339_seconds(write->now_ms / 1000, now);
             manager->time = ki_str_of(now);
             manager->api_version = api_version_of(&arena, write);
         }

@@ -1,9 +1,9 @@
 /* write.c: see write.h. */
 #include "testing/cluster/write.h"
-#include "testing/values/time.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/rfc3339.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/managed_fields.h"
 #include "testing/crd/custom.h"
@@ -117,9 +117,9 @@ ki_status kt_write_store(const kt_write *write, kt_event_type type, const kt_met
 ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, yyjson_val *root, yyjson_val *status_root,
                           kt_object **ret_obj) {
     kt_cluster *cluster = write->storage->cluster;
-    char uid[KT_UID_SIZE], created[KT_TIME_SIZE];
+    char uid[KT_UID_SIZE], created[KI_RFC3339_SIZE];
     kt_write_make_uid(cluster, uid);
-    kt_format_time(write->now_ms, created);
+    ki_rfc3339_seconds(write->now_ms / 1000, created);
     yyjson_val *given = yyjson_obj_get(root, "metadata");
     kt_meta meta = { .name = name, .ns = ns, .uid = ki_str_of(uid), .created = ki_str_of(created), .grace = -1 };
     kt_write_meta_from(&meta, given);

@@ -1,7 +1,7 @@
 /* write_delete.c: deletions: finalizers, requests to the garbage collector, and the end of a namespace. */
 #include "testing/cluster/write.h"
-#include "testing/values/time.h"
 
+#include "src/base/rfc3339.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/view.h"
 #include "testing/values/json.h"
@@ -155,8 +155,8 @@ static ki_status mark_deleted(const kt_write *write, const kt_object *old, yyjso
                               kt_object **ret_obj) {
     const ki_allocator *allocator = &write->storage->cluster->allocator;
     yyjson_val *old_meta = yyjson_obj_get(root, "metadata"), *entries = yyjson_obj_get(old_meta, "managedFields");
-    char deleted[KT_TIME_SIZE];
-    kt_format_time(write->now_ms, deleted);
+    char deleted[KI_RFC3339_SIZE];
+    ki_rfc3339_seconds(write->now_ms / 1000, deleted);
     kt_meta meta = { .name = old->name, .ns = old->ns, .uid = old->uid, .generation = old->generation };
     kt_write_meta_from(&meta, old_meta);
     meta.finalizers = finalizers;

@@ -4,6 +4,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/rfc3339.h"
 #include "src/base/ring.h"
 #include "testing/cluster/storage.h"
 #include "testing/load/template.h"
@@ -128,8 +129,8 @@ static size_t draw_below(kt_load *load, size_t bound) {
 
 typedef struct texts { /* memory for the values of one object's fields */
     kt_load_fields fields;
-    char name[64], digits[9], containers[2][9], pod_address[16], node_address[16], node[16], made[KT_LOAD_TIME_SIZE],
-        changed[KT_LOAD_TIME_SIZE], count[12], stamp[24];
+    char name[64], digits[9], containers[2][9], pod_address[16], node_address[16], node[16], made[KI_RFC3339_SIZE],
+        changed[KI_RFC3339_SIZE], count[12], stamp[24];
 } texts;
 
 static void write_suffix(uint32_t number, char text[SUFFIX_SIZE + 1]) {
@@ -175,8 +176,8 @@ static void set_numbers(texts *t, uint32_t number, uint32_t count) {
 }
 
 static void set_times(texts *t, int64_t made_s, int64_t changed_s) {
-    kt_load_format_time(made_s, t->made);
-    kt_load_format_time(changed_s, t->changed);
+    ki_rfc3339_seconds(made_s, t->made);
+    ki_rfc3339_seconds(changed_s, t->changed);
     kt_load_set(&t->fields, 't', t->made);
     kt_load_set(&t->fields, 'r', t->changed);
 }

@@ -1,8 +1,8 @@
 /* subresource.c: see subresource.h. Most subresources change the object by a merge patch and respond with a kind of
  * their own. */
 #include "testing/rest/subresource.h"
-#include "testing/values/time.h"
 
+#include "src/base/rfc3339.h"
 #include "src/print/cells.h"
 #include "testing/cluster/view.h"
 #include "testing/request/body.h"
@@ -321,7 +321,7 @@ static ki_status binding(kt_call *call) {
     target t;
     kt_object *obj = NULL;
     ki_buffer patch;
-    char now[KT_TIME_SIZE];
+    char now[KI_RFC3339_SIZE];
     ki_buffer_init(&patch, call->allocator, 0);
     ki_status status = begin(call, &t, true);
     ki_str node = kt_json_get_str(yyjson_obj_get(yyjson_doc_get_root(t.body), "target"), "name");
@@ -336,7 +336,7 @@ static ki_status binding(kt_call *call) {
         status = kt_fail_conflict(call, "pods/binding", call->name, "pod %.*s is already assigned to node \"%.*s\"",
                                   (int)call->name.size, call->name.data, (int)assigned.size, assigned.data);
     if (!status) {
-        kt_format_time(call->now_ms, now);
+        ki_rfc3339_seconds(call->now_ms / 1000, now);
         ki_buffer_append_string(&patch, "{\"spec\":{\"nodeName\":");
         ki_buffer_append_json_string(&patch, node);
         ki_buffer_printf(&patch,
@@ -428,7 +428,7 @@ static ki_status token(kt_call *call) {
     target t;
     ki_buffer text, *out = &call->response->body;
     ki_buffer_init(&text, call->allocator, 0);
-    char now[KT_TIME_SIZE], expires[KT_TIME_SIZE];
+    char now[KI_RFC3339_SIZE], expires[KI_RFC3339_SIZE];
     ki_status status = begin(call, &t, true);
     yyjson_val *spec = yyjson_obj_get(yyjson_doc_get_root(t.body), "spec");
     yyjson_val *wanted = yyjson_obj_get(spec, "expirationSeconds"), *audiences = yyjson_obj_get(spec, "audiences");
@@ -449,8 +449,8 @@ static ki_status token(kt_call *call) {
                              : register_token(&t, (ki_str){ text.data, text.size }, call->now_ms + seconds * 1000);
     }
     if (!status) {
-        kt_format_time(call->now_ms, now);
-        kt_format_time(call->now_ms + seconds * 1000, expires);
+        ki_rfc3339_seconds(call->now_ms / 1000, now);
+        ki_rfc3339_seconds(call->now_ms / 1000 + seconds, expires);
         ki_buffer_append_string(
             out, "{\"kind\":\"TokenRequest\",\"apiVersion\":\"authentication.k8s.io/v1\",\"metadata\":{\"name\":");
         ki_buffer_append_json_string(out, call->name);

@@ -2,9 +2,9 @@
  * its type and writes JSON directly. Ignores fields that the schema does not have. */
 #include "testing/schema/protobuf.h"
 
+#include "src/base/rfc3339.h"
 #include "testing/values/base64.h"
 #include "testing/values/json.h"
-#include "testing/values/time.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -188,7 +188,7 @@ static void append_schema_or(reader *in, const kt_schema *schema, const kt_field
 }
 
 static void append_time(reader *in, ki_str message, bool micro) {
-    char text[KT_TIME_SIZE];
+    char text[KI_RFC3339_SIZE];
     if (!message.size) {
         ki_buffer_append_string(in->out, "null");
         return;
@@ -198,7 +198,7 @@ static void append_time(reader *in, ki_str message, bool micro) {
         fail(in, "proto: a time out of range");
         return;
     }
-    kt_format_time(seconds * 1000, text);
+    ki_rfc3339_seconds(seconds, text);
     if (micro)
         ki_buffer_printf(in->out, "\"%.19s.%06" PRId64 "Z\"", text, nanos / 1000);
     else

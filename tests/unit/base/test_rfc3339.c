@@ -22,15 +22,33 @@ static void a_time_is_written_to_the_second_and_to_the_microsecond(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[KI_RFC3339_SIZE];
-        ki_rfc3339_seconds(cases[i].ns, text);
+        ki_rfc3339_seconds(cases[i].ns / 1000000000, text);
         assert_string_equal(text, cases[i].seconds);
         ki_rfc3339_micros(cases[i].ns, text);
         assert_string_equal(text, cases[i].micros);
     }
 }
 
+static void every_year_that_has_four_digits_can_be_written(void **state) {
+    (void)state;
+    static const struct {
+        int64_t seconds;
+        const char *text;
+    } cases[] = {
+        { 951827696, "2000-02-29T12:34:56Z" },  { 1735689599, "2024-12-31T23:59:59Z" },
+        { 4107542400, "2100-03-01T00:00:00Z" }, { 253402300799, "9999-12-31T23:59:59Z" },
+        { -1, "1969-12-31T23:59:59Z" },         { -62135596800, "0001-01-01T00:00:00Z" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[KI_RFC3339_SIZE];
+        ki_rfc3339_seconds(cases[i].seconds, text);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_year_that_has_four_digits_can_be_written),
         cmocka_unit_test(a_time_is_written_to_the_second_and_to_the_microsecond),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -251,22 +251,6 @@ static void lack_of_memory_is_a_failure_and_nothing_more(void **state) {
     }
 }
 
-static void times_are_rfc_3339(void **state) {
-    (void)state;
-    static const struct {
-        int64_t seconds;
-        const char *text;
-    } rows[] = { { 0, "1970-01-01T00:00:00Z" },
-                 { 951827696, "2000-02-29T12:34:56Z" },
-                 { 1735689599, "2024-12-31T23:59:59Z" },
-                 { 4107542400, "2100-03-01T00:00:00Z" } };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char text[KT_LOAD_TIME_SIZE];
-        kt_load_format_time(rows[i].seconds, text);
-        assert_string_equal(text, rows[i].text);
-    }
-}
-
 static void gzip_is_chosen_by_the_header_and_unpacks_to_the_same(void **state) {
     (void)state;
     static const struct {
@@ -304,7 +288,6 @@ int main(void) {
         cmocka_unit_test(pods_that_a_client_deletes_are_made_anew),
         cmocka_unit_test(nodes_alone_and_too_many_pods),
         cmocka_unit_test(lack_of_memory_is_a_failure_and_nothing_more),
-        cmocka_unit_test(times_are_rfc_3339),
         cmocka_unit_test(gzip_is_chosen_by_the_header_and_unpacks_to_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
