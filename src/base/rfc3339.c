@@ -18,7 +18,7 @@ static char *put_digits(char *at, unsigned value, unsigned count) {
 void ki_rfc3339_seconds(int64_t unix_seconds, char ret_text[KI_RFC3339_SIZE]) {
     int64_t days = unix_seconds / SECONDS_OF_DAY - (unix_seconds % SECONDS_OF_DAY < 0);
     unsigned second = (unsigned)(unix_seconds - days * SECONDS_OF_DAY);
-    /* Howard Hinnant's algorithm civil_from_days: eras of 400 years, years that start in March (leap days come last). */
+    /* Howard Hinnant's algorithm civil_from_days: eras of 400 years; years start in March (leap days come last). */
     int64_t shifted = days + 719468;
     int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
     unsigned day_of_era = (unsigned)(shifted - era * 146097);
