@@ -170,7 +170,7 @@ static void a_validity_has_two_times_and_nothing_more(void **state) {
     (void)state;
     static const char one[] = "\x17\x0d"
                               "700101000000Z";
-    char three[3 * sizeof one] = {0};
+    char three[3 * sizeof one] = { 0 };
     ki_validity found;
     for (size_t count = 0; count <= 3; count++) {
         for (size_t i = 0; i < count; i++)
