@@ -168,9 +168,8 @@ static void source_cancel(ki_list_watch *base) {
     ki_task_cancel(&((source *)(void *)base)->task);
 }
 
-static const ki_list_watch_ops source_ops = {
-    source_list, source_watch, source_find, source_cancel, NULL, source_cancel
-};
+static const ki_list_watch_ops source_ops = { source_list,   source_watch, source_find,  NULL,
+                                              source_cancel, NULL,         source_cancel };
 
 /* --- another thread ----------------------------------------------------------------------------------------------- */
 

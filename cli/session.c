@@ -105,6 +105,12 @@ static void say_health(target *t, const ki_health *health) {
             say(s->command, "%s: connected, listing", resource);
         break;
     case KI_STATE_WATCHING:
+        if (health->message[0]) { /* the namespace does not exist */
+            if (strcmp(t->shown_message, health->message) != 0)
+                say(s->command, "%s: %s", resource, health->message);
+            memcpy(t->shown_message, health->message, sizeof t->shown_message);
+            break;
+        }
         if ((t->shown == KI_STATE_WATCHING || s->is_once) && !s->options->verbose)
             return;
         say(s->command, "%s: connected to %s, watching", resource, ki_config_server(s->config));

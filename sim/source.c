@@ -52,6 +52,16 @@ static ki_status source_find_type(ki_list_watch *base, ki_on_type_found on_found
     return status;
 }
 
+/* The request runs beside those of the reflector, as those of a consistency check do. */
+static ki_status source_find_namespace(ki_list_watch *base, ki_on_namespace_found on_found, void *user, ki_error *err) {
+    sim_source *source = (sim_source *)(void *)base;
+    sim_world *world = source->world;
+    world->requester_number = sim_requester_number(source->informer, true);
+    ki_status status = source->inner->ops->find_namespace(source->inner, on_found, user, err);
+    world->requester_number = SIM_NO_REQUESTER;
+    return status;
+}
+
 static void source_cancel(ki_list_watch *base) {
     sim_source *source = (sim_source *)(void *)base;
     source->inner->ops->cancel(source->inner);
@@ -64,9 +74,8 @@ static void source_free(ki_list_watch *base) {
 
 void sim_source_init(sim_source *source, sim_world *world, unsigned informer, bool is_consistency_check,
                      ki_list_watch *inner) {
-    static const ki_list_watch_ops ops = {
-        source_list, source_watch, source_find_type, source_cancel, NULL, source_free
-    };
+    static const ki_list_watch_ops ops = { source_list,   source_watch, source_find_type, source_find_namespace,
+                                           source_cancel, NULL,         source_free };
     *source = (sim_source){ .base = { &ops },
                             .inner = inner,
                             .world = world,

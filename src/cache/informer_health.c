@@ -40,6 +40,8 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     health.unreadable = ki_unreadable_describe(unreadable, health.unreadable_message, sizeof health.unreadable_message);
     ki_health_describe(&health, failed, &informer->resource, informer->namespace_name,
                        ki_informer_has_synced(informer));
+    if (health.state == KI_STATE_WATCHING && atomic_load(&informer->is_namespace_missing))
+        snprintf(health.message, sizeof health.message, "there is no namespace %s", informer->namespace_name);
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
 }
 
@@ -53,8 +55,8 @@ static bool is_new(const ki_informer *informer, const ki_health *health, bool ha
         return logged != health->state || strcmp(informer->logged_message, health->message) != 0;
     case KI_STATE_CONNECTING: /* with a cause: no response for a while */
         return has_cause && (logged == KI_STATE_NOT_STARTED || logged == KI_STATE_WATCHING);
-    case KI_STATE_WATCHING:
-        return logged != KI_STATE_WATCHING;
+    case KI_STATE_WATCHING: /* with a message: the namespace does not exist */
+        return logged != KI_STATE_WATCHING || strcmp(informer->logged_message, health->message) != 0;
     case KI_STATE_NOT_STARTED:
     case KI_STATE_LISTING:
     case KI_STATE_STOPPED:

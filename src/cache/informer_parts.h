@@ -1,6 +1,6 @@
 /* informer_parts.h: the struct of an informer, for the files that implement it: shared_informer.c (creation, start,
  * stop), process.c (processes one change), process_list.c (the in-order queue's lists and resyncs), registration.c
- * (handlers), settings.c, informer_health.c, informer_read.c, wait_for_sync.c and wait_for.c. */
+ * (handlers), settings.c, informer_health.c, namespace_check.c, informer_read.c, wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
@@ -72,6 +72,7 @@ struct ki_informer {
     ki_waste waste;
     ki_report_limit report_limit;
     ki_timer detector_timer;
+    bool asks_for_namespace;                         /* the next watch asks whether the namespace exists */
     ki_mutation_detector detector;                   /* used only with `detect_mutations` */
     ki_task report_task;                             /* reports index errors; posted by any thread */
     char store_version[KI_RESOURCE_VERSION_MAX + 1]; /* the store's resource version */
@@ -83,6 +84,7 @@ struct ki_informer {
     _Atomic bool synced;                              /* set under `wait_lock` and `change_lock` */
     char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
     ki_health_record health;
+    _Atomic bool is_namespace_missing; /* the server said that there is no such namespace */
     ki_unreadable unreadable;
     ki_mutex wait_lock;        /* for all waits */
     ki_cond changed;           /* signalled when the informer is synced or stopped */
@@ -110,6 +112,15 @@ void ki_informer_init_waits(ki_informer *informer);
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas);
 /* Ends all waits of a stopped informer. Loop. */
 void ki_informer_end_waits(ki_informer *informer);
+/* namespace_check.c */
+/* Notes the number of objects of the current list so far. Loop. */
+void ki_informer_note_listed(ki_informer *informer, size_t listed);
+/* For each opened watch: asks whether the namespace exists, if the last list was empty. Loop. */
+void ki_informer_check_namespace(ki_informer *informer);
+/* For each change while the namespace is missing: an object shows that it exists. Loop. */
+void ki_informer_doubt_missing(ki_informer *informer);
+/* shared_informer.c: calls the state handler. Loop. */
+void ki_informer_report_state(ki_informer *informer);
 /* informer_health.c: logs the state if it differs from the last logged one. `has_cause`: a failure or a missing
  * response set the state. Loop. */
 void ki_informer_log_state(ki_informer *informer, bool has_cause);

@@ -83,14 +83,28 @@ typedef enum ki_type_found {
  * NULL. */
 typedef void (*ki_on_type_found)(ki_type_found found, const ki_error *err, void *user);
 
-/* list, watch and find_type return an error if they cannot begin; their callbacks are then not called. */
+/* Whether the source's namespace exists. */
+typedef enum ki_namespace_found {
+    KI_NAMESPACE_UNCERTAIN, /* no response, or one that does not show it (403) */
+    KI_NAMESPACE_THERE,
+    KI_NAMESPACE_MISSING
+} ki_namespace_found;
+
+/* Called once, never from inside find_namespace, and not after cancel. */
+typedef void (*ki_on_namespace_found)(ki_namespace_found found, void *user);
+
+/* list, watch, find_type and find_namespace return an error if they cannot begin; their callbacks are then not
+ * called. */
 typedef struct ki_list_watch_ops {
     ki_status (*list)(ki_list_watch *list_watch, const ki_list_options *options, const ki_list_handler *handler,
                       ki_error *err);
     ki_status (*watch)(ki_list_watch *list_watch, const ki_watch_options *options, const ki_watch_handler *handler,
                        ki_error *err);
     ki_status (*find_type)(ki_list_watch *list_watch, ki_on_type_found on_found, void *user, ki_error *err);
-    void (*cancel)(ki_list_watch *list_watch); /* ends the running request, if any, without further callbacks */
+    /* For a source of one namespace. Runs beside a list or a watch; does nothing while it runs already. NULL: not
+     * supported. */
+    ki_status (*find_namespace)(ki_list_watch *list_watch, ki_on_namespace_found on_found, void *user, ki_error *err);
+    void (*cancel)(ki_list_watch *list_watch); /* ends all running requests without further callbacks */
     /* Pauses or resumes the running watch. A few events may still come after a pause. NULL: not supported. */
     void (*hold)(ki_list_watch *list_watch, bool is_held);
     void (*free)(ki_list_watch *list_watch); /* cancels first */

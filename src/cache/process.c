@@ -179,6 +179,8 @@ ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_req
         ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
     /* Also after a failure: the informer can be synced, with the first list's version, even then. */
     ki_informer_check_waits(informer, status || is_of_all ? NULL : deltas);
+    if (atomic_load_explicit(&informer->is_namespace_missing, memory_order_relaxed))
+        ki_informer_doubt_missing(informer);
     *ret_requeue = status != KI_OK || !is_done;
     return status;
 }

@@ -31,7 +31,7 @@ static void report(ki_informer *informer, const ki_error *err, const char *key) 
     ki_callback_leave(&callback);
 }
 
-static void report_state(ki_informer *informer) {
+void ki_informer_report_state(ki_informer *informer) {
     if (!informer->state_handler)
         return;
     ki_health health;
@@ -50,7 +50,9 @@ static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, vo
     bool is_changed = ki_health_set_state(&informer->health, state, cause, retry_at, ki_engine_now(informer->engine));
     ki_informer_log_state(informer, cause != NULL);
     if (is_changed)
-        report_state(informer);
+        ki_informer_report_state(informer);
+    if (state == KI_STATE_WATCHING)
+        ki_informer_check_namespace(informer);
 }
 
 static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
@@ -59,7 +61,7 @@ static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
     bool is_changed = ki_health_set_stuck(&informer->health, err, now + retry_ns, now);
     ki_informer_log_state(informer, err != NULL);
     if (is_changed)
-        report_state(informer);
+        ki_informer_report_state(informer);
     if (err)
         report(informer, err, "");
 }
@@ -67,6 +69,7 @@ static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
 static void on_listed(size_t listed, int64_t total, void *user) {
     ki_informer *informer = user;
     ki_health_set_listed(&informer->health, listed, total);
+    ki_informer_note_listed(informer, listed);
 }
 
 static void on_error(const ki_error *err, void *user) {

@@ -5,6 +5,7 @@
 #include "src/client/http_list_watch.h"
 
 #include "src/client/guess_key.h"
+#include "src/client/namespace_lookup.h"
 #include "src/client/type_lookup.h"
 
 #include "src/base/error.h"
@@ -46,6 +47,7 @@ typedef struct http_list_watch {
     /* loop only */
     http_call *call; /* NULL: no list or watch in progress */
     ki_type_lookup lookup;
+    ki_namespace_lookup namespace_lookup;
 } http_list_watch;
 
 struct http_call {
@@ -677,10 +679,16 @@ static ki_status http_find_type(ki_list_watch *base, ki_on_type_found on_found, 
     return status ? status : ki_type_lookup_begin(&self->lookup, on_found, user, err);
 }
 
+static ki_status http_find_namespace(ki_list_watch *base, ki_on_namespace_found on_found, void *user, ki_error *err) {
+    http_list_watch *self = (http_list_watch *)(void *)base;
+    return ki_namespace_lookup_begin(&self->namespace_lookup, self->namespace_name, on_found, user, err);
+}
+
 static void http_cancel(ki_list_watch *base) {
     http_list_watch *self = (http_list_watch *)(void *)base;
     http_call *call = self->call;
     ki_type_lookup_cancel(&self->lookup);
+    ki_namespace_lookup_cancel(&self->namespace_lookup);
     if (!call)
         return;
     call->inside++;
@@ -709,7 +717,8 @@ static void http_free(ki_list_watch *base) {
     ki_free(self->allocator, self);
 }
 
-static const ki_list_watch_ops http_ops = { http_list, http_watch, http_find_type, http_cancel, http_hold, http_free };
+static const ki_list_watch_ops http_ops = { http_list,   http_watch, http_find_type, http_find_namespace,
+                                            http_cancel, http_hold,  http_free };
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
 
@@ -768,6 +777,7 @@ ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_
     self->format = ki_object_format_ref(format);
     self->throttle = options->throttle;
     ki_type_lookup_init(&self->lookup, self->allocator, transport, &self->resource);
+    ki_namespace_lookup_init(&self->namespace_lookup, self->allocator, transport);
     self->object_limit = options->object_limit ? options->object_limit : KI_WIRE_OBJECT_LIMIT;
     if (!copy_resource(self, resource) || !copy(self, &self->namespace_name, options->namespace_name) ||
         !copy(self, &self->label_selector, options->label_selector) ||

@@ -286,6 +286,15 @@ static void watch_says_what_the_health_says(void **state) {
     command_ends(0);
 }
 
+/* Its lists succeed and are empty. */
+static void watch_says_that_a_namespace_does_not_exist(void **state) {
+    (void)state;
+    COMMAND_RUN("watch", "configmaps", "-n", "shpo", "--server", "URL");
+    command_says("there is no namespace shpo");
+    ki_process_signal(&command, SIGINT);
+    command_ends(0);
+}
+
 static void watch_continues_trying(void **state) {
     (void)state;
     COMMAND_RUN("watch", "pods", "-v", "--server", "http://127.0.0.1:1");
@@ -318,6 +327,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_server_that_is_busy_is_asked_again_by_get, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_failure_is_said_once_until_it_changes, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(watch_says_what_the_health_says, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(watch_says_that_a_namespace_does_not_exist, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(watch_continues_trying, command_set_up, command_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,6 +83,27 @@ static ki_status fake_find_type(ki_list_watch *base, ki_on_type_found on_found, 
     return refuse(fake, err);
 }
 
+static ki_status fake_find_namespace(ki_list_watch *base, ki_on_namespace_found on_found, void *user, ki_error *err) {
+    fake_list_watch *fake = (fake_list_watch *)base;
+    (void)err;
+    if (!fake->on_namespace)
+        fake_note(fake, "find namespace");
+    fake->on_namespace = on_found;
+    fake->on_namespace_user = user;
+    return KI_OK;
+}
+
+static bool find_namespace(fake_list_watch *fake, const char *how) {
+    ki_on_namespace_found on_found = fake->on_namespace;
+    fake->on_namespace = NULL;
+    if (on_found)
+        on_found(strcmp(how, "there") == 0     ? KI_NAMESPACE_THERE
+                 : strcmp(how, "missing") == 0 ? KI_NAMESPACE_MISSING
+                                               : KI_NAMESPACE_UNCERTAIN,
+                 fake->on_namespace_user);
+    return on_found != NULL;
+}
+
 static bool find_type(fake_list_watch *fake) {
     ki_on_type_found on_found = fake->on_found;
     fake->on_found = NULL;
@@ -97,6 +118,7 @@ static void fake_cancel(ki_list_watch *base) {
         fake_note(fake, "cancel");
     fake->lists = fake->watches = false;
     fake->on_found = NULL;
+    fake->on_namespace = NULL;
 }
 
 static void fake_free(ki_list_watch *base) {
@@ -105,7 +127,8 @@ static void fake_free(ki_list_watch *base) {
     fake->freed = true;
 }
 
-static const ki_list_watch_ops fake_ops = { fake_list, fake_watch, fake_find_type, fake_cancel, NULL, fake_free };
+static const ki_list_watch_ops fake_ops = { fake_list,   fake_watch, fake_find_type, fake_find_namespace,
+                                            fake_cancel, NULL,       fake_free };
 
 void fake_init(fake_list_watch *fake) {
     memset(fake, 0, sizeof *fake);
@@ -244,6 +267,8 @@ bool fake_play(fake_list_watch *fake, const char *line) {
     }
     if (strcmp(what, "type") == 0)
         return find_type(fake);
+    if (strcmp(what, "namespace") == 0)
+        return find_namespace(fake, words[1]);
     if (strcmp(what, "close") == 0)
         return end(fake, NULL, false);
     if (count >= 2 && (strcmp(what, "fail") == 0 || strcmp(what, "error") == 0)) {

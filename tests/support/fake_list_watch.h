@@ -1,7 +1,7 @@
 /* fake_list_watch.h: a source of objects that a test scripts. Records the requests; the test gives the responses.
  *
  * The record is one line such as "list rv=0 limit=500; watch rv=10". Requests: "list", "watch", "stream", "find
- * type", "cancel". Parameters that are not sent are missing. */
+ * type", "find namespace", "cancel". Parameters that are not sent are missing. */
 #ifndef TESTS_SUPPORT_FAKE_LIST_WATCH_H
 #define TESTS_SUPPORT_FAKE_LIST_WATCH_H
 
@@ -23,6 +23,8 @@ typedef struct fake_list_watch {
     ki_type_found type;                 /* the result of the next search for the type */
     ki_on_type_found on_found;          /* NULL: no search is open */
     void *on_found_user;
+    ki_on_namespace_found on_namespace; /* NULL: no search is open */
+    void *on_namespace_user;
     ki_status refuse; /* the next list or watch fails at once with this status */
     bool freed;
     bool is_part;
@@ -36,6 +38,7 @@ void fake_init(fake_list_watch *fake);
 void fake_note(fake_list_watch *fake, const char *text); /* adds to `trace` */
 /* Performs one step of the source, a line. Returns false if the step is not possible now:
  *     type                            the search for the type ends
+ *     namespace there|missing|unknown the search for the namespace ends
  *     item KEY RV [UID]               an object of the open list
  *     page RV TOKEN|- [REMAINING]     the end of the page
  *     open                            the watch is accepted

@@ -1,0 +1,29 @@
+/* namespace_lookup.h: asks the server whether a namespace exists. A GET, which a role in the namespace can allow,
+ * unlike a list. Loop. */
+#ifndef KI_CLIENT_NAMESPACE_LOOKUP_H
+#define KI_CLIENT_NAMESPACE_LOOKUP_H
+
+#include "src/base/buffer.h"
+#include "src/cache/list_watch.h"
+#include "src/transport/transport.h"
+
+typedef struct ki_namespace_lookup {
+    /* constant */
+    const ki_allocator *allocator;
+    ki_transport *transport;
+    /* valid while a lookup is under way */
+    ki_exchange *exchange; /* NULL: nothing is under way */
+    int status;
+    ki_buffer body;
+    ki_on_namespace_found on_found;
+    void *user;
+} ki_namespace_lookup;
+
+void ki_namespace_lookup_init(ki_namespace_lookup *lookup, const ki_allocator *allocator, ki_transport *transport);
+/* Starts a lookup, unless one is under way. `on_found` is called once, never from inside this function, unless the
+ * lookup is cancelled. `on_found` may start anything but must not free the lookup. */
+ki_status ki_namespace_lookup_begin(ki_namespace_lookup *lookup, const char *namespace_name,
+                                    ki_on_namespace_found on_found, void *user, ki_error *err);
+void ki_namespace_lookup_cancel(ki_namespace_lookup *lookup); /* does nothing if no lookup is under way */
+
+#endif

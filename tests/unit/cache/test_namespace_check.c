@@ -1,0 +1,173 @@
+/* test_namespace_check.c: an informer of a namespace that does not exist syncs with nothing, and says why. It asks only
+ * after an empty list, and no answer is a failure. On a stepped engine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/object/resource_table.h"
+#include "tests/support/informer_stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define EMPTY "page 10 -\nopen"
+#define STREAMED_EMPTY "open\ninitial-end 10"
+
+static void open_in(stage *s, observer *h, const ki_resource *resource, const char *namespace_name, bool streams) {
+    const ki_shared_informer_options options = { .resource = resource,
+                                                 .namespace_name = namespace_name,
+                                                 .no_streaming_list = !streams };
+    assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
+    add_observer(h, s, NULL);
+    start_stage(s);
+}
+
+static const char *message_of(const stage *s) {
+    static ki_health health;
+    ki_informer_health(s->informer, &health);
+    assert_int_equal(health.state, KI_STATE_WATCHING);
+    assert_int_equal(health.cause.code, KI_OK);
+    return health.message;
+}
+
+static bool asks(const stage *s) {
+    return s->source.on_namespace != NULL;
+}
+
+static void expect_log(stage *s, const char *lines) {
+    assert_string_equal(s->log, lines);
+    s->log[0] = '\0';
+}
+
+static void a_missing_namespace_is_one_line_and_the_healths_message(void **state) {
+    (void)state;
+    for (int streams = 0; streams < 2; streams++) {
+        stage s;
+        observer h;
+        open_in(&s, &h, &configmaps, "shop", streams);
+        play_each(&s, streams ? STREAMED_EMPTY : EMPTY);
+        assert_true(asks(&s));
+        assert_string_equal(message_of(&s), "");
+        assert_non_null(strstr(s.log, "I reflector: configmaps: watching\n"));
+        s.log[0] = s.states[0] = '\0';
+        play_each(&s, "namespace missing");
+        assert_string_equal(message_of(&s), "there is no namespace shop");
+        assert_string_equal(s.states, "watching"); /* the state handler was called once */
+        expect_log(&s, "W reflector: configmaps: watching: there is no namespace shop\n");
+        assert_true(ki_informer_has_synced(s.informer));
+        close_stage(&s);
+    }
+}
+
+/* It is asked for again with each watch, since nothing else shows that the namespace was created. */
+static void a_namespace_that_appears_ends_the_message(void **state) {
+    (void)state;
+    stage s;
+    observer h;
+    open_in(&s, &h, &configmaps, "shop", false);
+    play_each(&s, EMPTY "\nnamespace missing");
+    s.log[0] = '\0';
+    for (int i = 0; i < 3; i++) {
+        play_each(&s, "bookmark 11\nwait 30000\nclose\nwait 2000\nopen\nnamespace missing");
+        assert_string_equal(message_of(&s), "there is no namespace shop");
+    }
+    expect_log(&s, "");
+    play_each(&s, "bookmark 12\nwait 30000\nclose\nwait 2000\nopen\nnamespace there");
+    assert_string_equal(message_of(&s), "");
+    expect_log(&s, "I reflector: configmaps: watching\n");
+    play_each(&s, "bookmark 13\nwait 30000\nclose\nwait 2000\nopen");
+    assert_false(asks(&s));
+    close_stage(&s);
+}
+
+static void an_object_ends_the_message_at_once(void **state) {
+    (void)state;
+    stage s;
+    observer h;
+    open_in(&s, &h, &configmaps, "default", false);
+    play_each(&s, EMPTY "\nnamespace missing");
+    s.log[0] = s.states[0] = '\0';
+    play_each(&s, "add default/a 11");
+    assert_string_equal(message_of(&s), "");
+    assert_string_equal(s.states, "watching");
+    expect_log(&s, "I reflector: configmaps: watching\n");
+    play_each(&s, "del default/a 12");
+    assert_string_equal(message_of(&s), "");
+    play_each(&s, "wait 30000\nclose\nwait 2000\nopen");
+    assert_false(asks(&s));
+    expect(&h, "synced +a=11 -a=12");
+    close_stage(&s);
+}
+
+static void nothing_is_asked_where_nothing_can_be_missing(void **state) {
+    (void)state;
+    static const ki_resource nodes = { "", "v1", "nodes", "Node", false };
+    static const struct {
+        const ki_resource *resource;
+        const char *namespace_name, *listed;
+    } cases[] = {
+        { &configmaps, "default", LISTED },
+        { &configmaps, NULL, EMPTY },
+        { &configmaps, "", EMPTY },
+        { &nodes, "shop", EMPTY },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stage s;
+        observer h;
+        open_in(&s, &h, cases[i].resource, cases[i].namespace_name, false);
+        play_each(&s, cases[i].listed);
+        assert_false(asks(&s));
+        close_stage(&s);
+    }
+}
+
+/* 403, no response, an error: a namespace that may exist is not reported, and is not asked for again and again. */
+static void an_answer_that_does_not_show_it_is_kept_until_the_next_list(void **state) {
+    (void)state;
+    stage s;
+    observer h;
+    open_in(&s, &h, &configmaps, "shop", false);
+    play_each(&s, EMPTY "\nnamespace unknown");
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(message_of(&s), "");
+        play_each(&s, "bookmark 11\nwait 30000\nclose\nwait 2000\nopen");
+        assert_false(asks(&s));
+    }
+    play_each(&s, "fail expired\nwait 30000\n" EMPTY);
+    assert_true(asks(&s));
+    play_each(&s, "namespace missing");
+    assert_string_equal(message_of(&s), "there is no namespace shop");
+    play_each(&s, "fail expired\nwait 30000\n" EMPTY "\nnamespace unknown"); /* what was known remains */
+    assert_string_equal(message_of(&s), "there is no namespace shop");
+    close_stage(&s);
+}
+
+static void a_question_without_an_answer_ends_with_the_informer(void **state) {
+    (void)state;
+    stage s;
+    observer h;
+    open_in(&s, &h, &configmaps, "shop", false);
+    play_each(&s, EMPTY);
+    assert_true(asks(&s));
+    ki_informer_stop(s.informer);
+    assert_false(asks(&s));
+    ki_health health;
+    ki_informer_health(s.informer, &health);
+    assert_int_equal(health.state, KI_STATE_STOPPED);
+    assert_string_equal(health.message, "");
+    close_stage(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_missing_namespace_is_one_line_and_the_healths_message),
+        cmocka_unit_test(a_namespace_that_appears_ends_the_message),
+        cmocka_unit_test(an_object_ends_the_message_at_once),
+        cmocka_unit_test(nothing_is_asked_where_nothing_can_be_missing),
+        cmocka_unit_test(an_answer_that_does_not_show_it_is_kept_until_the_next_list),
+        cmocka_unit_test(a_question_without_an_answer_ends_with_the_informer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+/* test_namespace_lookup.c: which responses say that a namespace does not exist, and which say nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/base/error.h"
+#include "src/client/namespace_lookup.h"
+#include "src/wire/status.h"
+#include "testing/memory/transport.h"
+#include "tests/support/scarce_memory.h"
+#include "tests/support/test_engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STATUS(code, reason) "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"" reason "\",\"code\":" #code "}"
+
+typedef struct response {
+    int status; /* 0: the connection is cut */
+    const char *body;
+} response;
+
+static const response missing = { 404, STATUS(404, "NotFound") };
+
+typedef struct fixture {
+    test_engine engine;
+    ki_transport *transport;
+    ki_namespace_lookup lookup;
+    response response;
+    char asked[256];
+    int calls;
+    ki_namespace_found found;
+} fixture;
+
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
+    fixture *f = user;
+    size_t used = strlen(f->asked);
+    snprintf(f->asked + used, sizeof f->asked - used, "%s %s ", request->method, request->target);
+    const ki_response_head head = { f->response.status, -1, "" };
+    if (f->response.status &&
+        (!kt_memory_call_head(call, &head) || !kt_memory_call_data(call, f->response.body, strlen(f->response.body))))
+        return;
+    ki_error cut = KI_ERROR_INIT;
+    ki_error_set(&cut, KI_ERR_UNEXPECTED_EOF, "cut");
+    kt_memory_call_end(call, f->response.status ? NULL : &cut);
+}
+
+static void abandoned(kt_memory_call *call, void *user) {
+    (void)call;
+    (void)user;
+}
+
+static void on_found(ki_namespace_found found, void *user) {
+    fixture *f = user;
+    f->calls++;
+    f->found = found;
+}
+
+static void set_up(fixture *f, const ki_allocator *allocator) {
+    memset(f, 0, sizeof *f);
+    assert_true(test_engine_open(&f->engine, allocator, 1));
+    const kt_memory_server server = { serve, abandoned, f };
+    assert_int_equal(kt_memory_transport_new(f->engine.engine, &server, &f->transport, NULL), KI_OK);
+    ki_namespace_lookup_init(&f->lookup, ki_engine_allocator(f->engine.engine), f->transport);
+}
+
+static void tear_down(fixture *f) {
+    ki_namespace_lookup_cancel(&f->lookup);
+    ki_transport_free(f->transport);
+    test_engine_close(&f->engine);
+}
+
+static void only_a_status_says_that_a_namespace_does_not_exist(void **state) {
+    (void)state;
+    static const struct {
+        response response;
+        ki_namespace_found found;
+    } rows[] = {
+        { { 200, "{\"kind\":\"Namespace\"}" }, KI_NAMESPACE_THERE },
+        { { 404, STATUS(404, "NotFound") }, KI_NAMESPACE_MISSING },
+        { { 404, "404 page not found\n" }, KI_NAMESPACE_UNCERTAIN },
+        { { 404, "<html>no such page</html>" }, KI_NAMESPACE_UNCERTAIN },
+        { { 404, "" }, KI_NAMESPACE_UNCERTAIN },
+        { { 403, STATUS(403, "Forbidden") }, KI_NAMESPACE_UNCERTAIN },
+        { { 401, STATUS(401, "Unauthorized") }, KI_NAMESPACE_UNCERTAIN },
+        { { 429, STATUS(429, "TooManyRequests") }, KI_NAMESPACE_UNCERTAIN },
+        { { 503, STATUS(503, "ServiceUnavailable") }, KI_NAMESPACE_UNCERTAIN },
+        { { 0, NULL }, KI_NAMESPACE_UNCERTAIN },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        set_up(&f, NULL);
+        f.response = rows[i].response;
+        assert_int_equal(ki_namespace_lookup_begin(&f.lookup, "shop", on_found, &f, NULL), KI_OK);
+        assert_int_equal(ki_namespace_lookup_begin(&f.lookup, "shop", on_found, &f, NULL), KI_OK); /* one at a time */
+        assert_int_equal(f.calls, 0);
+        assert_true(test_engine_settle(&f.engine));
+        assert_int_equal(f.calls, 1);
+        assert_int_equal(f.found, rows[i].found);
+        assert_string_equal(f.asked, "GET /api/v1/namespaces/shop ");
+        tear_down(&f);
+    }
+}
+
+static void a_body_without_end_is_not_kept(void **state) {
+    (void)state;
+    static char body[KI_STATUS_BODY_MAX + 1000];
+    memset(body, 'x', sizeof body - 1);
+    fixture f;
+    set_up(&f, NULL);
+    f.response = (response){ 404, body };
+    assert_int_equal(ki_namespace_lookup_begin(&f.lookup, "shop", on_found, &f, NULL), KI_OK);
+    assert_true(test_engine_settle(&f.engine));
+    assert_int_equal(f.found, KI_NAMESPACE_UNCERTAIN);
+    tear_down(&f);
+}
+
+static void a_cancelled_lookup_calls_nothing(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, NULL);
+    f.response = missing;
+    assert_int_equal(ki_namespace_lookup_begin(&f.lookup, "shop", on_found, &f, NULL), KI_OK);
+    ki_namespace_lookup_cancel(&f.lookup);
+    ki_namespace_lookup_cancel(&f.lookup);
+    assert_true(test_engine_settle(&f.engine));
+    assert_int_equal(f.calls, 0);
+    tear_down(&f);
+}
+
+static void without_memory_nothing_is_certain(void **state) {
+    (void)state;
+    scarce_memory memory = SCARCE_MEMORY_LATER;
+    while (scarce_memory_next(&memory)) {
+        fixture f;
+        set_up(&f, &memory.allocator);
+        f.response = missing;
+        scarce_memory_begin(&memory);
+        ki_status status = ki_namespace_lookup_begin(&f.lookup, "shop", on_found, &f, NULL);
+        assert_true(test_engine_settle(&f.engine));
+        if (status)
+            assert_int_equal(status, KI_ERR_NO_MEMORY);
+        assert_int_equal(f.calls, status ? 0 : 1);
+        if (f.calls && f.found != KI_NAMESPACE_MISSING)
+            assert_int_equal(f.found, KI_NAMESPACE_UNCERTAIN);
+        tear_down(&f);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_a_status_says_that_a_namespace_does_not_exist),
+        cmocka_unit_test(a_body_without_end_is_not_kept),
+        cmocka_unit_test(a_cancelled_lookup_calls_nothing),
+        cmocka_unit_test(without_memory_nothing_is_certain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
