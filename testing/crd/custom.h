@@ -18,8 +18,7 @@ enum {
     KT_CRD_VERSIONS_MAX = 64,                 /* versions of one definition; each keeps a copy of it */
     KT_SCHEMA_STEPS_MAX = 50 * 1000 * 1000,   /* steps for one object; later checks are skipped */
     KT_CUSTOM_MEMORY_MAX = 128 * 1024 * 1024, /* bytes that one object can fill with its schema's defaults */
-    KT_CUSTOM_SIZE_MAX = 6 * 1024 * 1024,     /* bytes of an object with its defaults */
-    KT_SCHEMA_CAUSES_MAX = 100                /* causes reported for one object */
+    KT_CUSTOM_SIZE_MAX = 6 * 1024 * 1024      /* bytes of an object with its defaults */
 };
 
 struct kt_causes;

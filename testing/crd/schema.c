@@ -157,7 +157,7 @@ typedef struct checker {
 
 static void add_cause(checker *c, kt_cause_type type, yyjson_val *val, const char *detail) {
     ki_buffer shown;
-    if (c->causes->count >= KT_SCHEMA_CAUSES_MAX)
+    if (kt_causes_is_full(c->causes))
         return;
     ki_buffer_init(&shown, c->path.allocator, 0);
     if (val && !yyjson_is_str(val))
@@ -405,7 +405,7 @@ static void add_duplicate(checker *c, yyjson_val *keys, yyjson_val *element, siz
     ki_buffer_printf(&c->path, "[%zu]", number);
     if (text.failed || c->path.failed)
         c->causes->text.failed = KI_ERR_NO_MEMORY;
-    else if (c->causes->count < KT_SCHEMA_CAUSES_MAX)
+    else
         kt_causes_add_value(c->causes, KT_CAUSE_DUPLICATE, c->path.data, (ki_str){ text.data, text.size }, false, "");
     if (!c->path.failed) {
         c->path.size = size;
@@ -457,7 +457,7 @@ static void check_array(checker *c, yyjson_val *schema, yyjson_val *val, int dep
 
 static void check(checker *c, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
     yyjson_val *choices = yyjson_obj_get(schema, "enum");
-    if (depth > KT_SCHEMA_DEPTH_MAX || c->causes->count >= KT_SCHEMA_CAUSES_MAX)
+    if (depth > KT_SCHEMA_DEPTH_MAX || kt_causes_is_full(c->causes))
         return;
     if (yyjson_is_null(val) && flag(schema, "nullable"))
         return;

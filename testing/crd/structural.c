@@ -15,8 +15,6 @@ typedef struct walk {
 
 static void add(walk *w, kt_cause_type type, const char *member, ki_str value, const char *detail) {
     size_t size = w->path.size;
-    if (w->causes->count >= KT_SCHEMA_CAUSES_MAX)
-        return;
     if (ki_buffer_append_string(&w->path, member))
         return;
     kt_causes_add(w->causes, type, w->path.data, value, detail);
@@ -122,7 +120,7 @@ static void check_schema(walk *w, yyjson_val *schema, const char *missing, int d
                *more = yyjson_obj_get(schema, "additionalProperties");
     size_t index, count;
     yyjson_val *key, *property;
-    if (w->causes->count >= KT_SCHEMA_CAUSES_MAX || w->path.failed)
+    if (kt_causes_is_full(w->causes) || w->path.failed)
         return;
     for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++) {
         char member[32], detail[64];

@@ -1,6 +1,7 @@
 /* validate_meta.c: checks finalizers, owner references and annotations as the real server's ValidateObjectMeta does. */
 #include "testing/schema/validate.h"
 
+#include "testing/values/index.h"
 #include "testing/values/json.h"
 
 #include <stdio.h>
@@ -168,12 +169,19 @@ static void validate_added_finalizers(kt_causes *causes, yyjson_val *old, yyjson
         SHOWN_MAX = 64
     };
     const char *added[SHOWN_MAX];
-    size_t index, count, added_count = 0;
-    yyjson_val *one;
-    yyjson_arr_foreach(now, index, count, one) {
-        if (yyjson_is_str(one) && !has(old, kt_json_str(one)) && added_count < SHOWN_MAX)
-            added[added_count++] = yyjson_get_str(one);
+    size_t added_count = 0;
+    kt_arena arena;
+    kt_index before, after;
+    kt_arena_init(&arena, causes->text.allocator);
+    kt_index_elements(&arena, old, NULL, &before);
+    kt_index_elements(&arena, now, NULL, &after);
+    for (size_t i = 0; i < after.count && added_count < SHOWN_MAX; i++) {
+        if (yyjson_is_str(after.entries[i].val) && !kt_index_find(&before, after.entries[i].name))
+            added[added_count++] = yyjson_get_str(after.entries[i].val);
     }
+    if (arena.failed)
+        causes->text.failed = KI_ERR_NO_MEMORY;
+    kt_arena_free(&arena);
     if (!added_count)
         return;
     qsort(added, added_count, sizeof added[0], compare);

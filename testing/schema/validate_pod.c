@@ -18,8 +18,7 @@
 enum {
     FIELD_SIZE = 192,
     PORT_MAX = 65535,
-    COMPARED_MAX = 1000, /* elements of a list whose names are compared */
-    CAUSES_MAX = 100
+    COMPARED_MAX = 1000 /* elements of a list whose names are compared */
 };
 
 static const ki_str nothing = { NULL, 0 };
@@ -28,8 +27,6 @@ void kt_validate_add(kt_causes *causes, kt_cause_type type, ki_str value, bool q
                      const char *format, ...) {
     char field[FIELD_SIZE];
     va_list args;
-    if (causes->count >= CAUSES_MAX)
-        return;
     va_start(args, format);
     vsnprintf(field, sizeof field, format, args);
     va_end(args);

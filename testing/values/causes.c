@@ -12,6 +12,10 @@ void kt_causes_free(kt_causes *causes) {
     ki_buffer_free(&causes->text);
 }
 
+bool kt_causes_is_full(const kt_causes *causes) {
+    return causes->count >= KT_CAUSES_MAX || causes->text.size >= KT_CAUSES_SIZE_MAX;
+}
+
 void kt_causes_add(kt_causes *causes, kt_cause_type type, const char *field, ki_str value, const char *detail) {
     kt_causes_add_value(causes, type, field, value, true, detail);
 }
@@ -32,6 +36,8 @@ void kt_causes_add_value(kt_causes *causes, kt_cause_type type, const char *fiel
         [KT_CAUSE_TOO_LONG] = { "FieldValueTooLong", "Too long" },
     };
     ki_buffer *text = &causes->text;
+    if (kt_causes_is_full(causes))
+        return;
     if (causes->count++) {
         ki_buffer_append_string(text, ", ");
         ki_buffer_append_char(&causes->json, ',');

@@ -15,6 +15,11 @@ typedef enum kt_cause_type {
     KT_CAUSE_TYPE
 } kt_cause_type;
 
+enum {
+    KT_CAUSES_MAX = 100,
+    KT_CAUSES_SIZE_MAX = 256 * 1024 /* bytes of the message after which no problem is added */
+};
+
 typedef struct kt_causes {
     ki_buffer json; /* the elements of Status.details.causes, without brackets */
     ki_buffer text; /* the same problems as one message */
@@ -23,9 +28,12 @@ typedef struct kt_causes {
 
 void kt_causes_init(kt_causes *causes, const ki_allocator *allocator);
 void kt_causes_free(kt_causes *causes);
-/* Adds a problem. REQUIRED, FORBIDDEN and TOO_LONG do not use `value`. Lack of memory sets `failed` in the buffers. */
+/* Returns whether no further problem is added, so that a check can end. */
+bool kt_causes_is_full(const kt_causes *causes);
+/* Adds a problem, unless the causes are full. REQUIRED, FORBIDDEN and TOO_LONG do not use `value`. Lack of memory sets
+ * `failed` in the buffers. */
 void kt_causes_add(kt_causes *causes, kt_cause_type type, const char *field, ki_str value, const char *detail);
-/* Adds a problem. `quoted`: the message shows the value as a JSON string, otherwise as it is. */
+/* As kt_causes_add. `quoted`: the message shows the value as a JSON string, otherwise as it is. */
 void kt_causes_add_value(kt_causes *causes, kt_cause_type type, const char *field, ki_str value, bool quoted,
                          const char *detail);
 #endif

@@ -15,12 +15,14 @@
 #define JSON "application/json"
 #define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 #define FOOS "/apis/example.com/v1/namespaces/default/foos"
-#define CRD(schema) \
+#define CRD_START \
     "{\"metadata\":{\"name\":\"foos.example.com\"},\"spec\":{\"group\":\"example.com\",\"scope\":\"Namespaced\"," \
     "\"names\":{" \
     "\"plural\":\"foos\",\"kind\":\"Foo\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true," \
     "\"schema\":{" \
-    "\"openAPIV3Schema\":" schema "}}]}}"
+    "\"openAPIV3Schema\":"
+#define CRD_END "}}]}}"
+#define CRD(schema) CRD_START schema CRD_END
 #define SPEC(schema) "{\"type\":\"object\",\"properties\":{\"spec\":" schema "}}"
 #define AT "spec.validation.openAPIV3Schema.properties[spec]"
 #define FOO(spec) \
@@ -155,6 +157,30 @@ static void formats_take_what_the_real_server_takes(void **state) {
     }
 }
 
+/* 1,000 wrong elements, and each cause names 10,000 supported values. */
+static void causes_end_at_a_size(void **state) {
+    (void)state;
+    ki_buffer crd, foo;
+    ki_buffer_init(&crd, &ki_allocator_default, 0);
+    ki_buffer_init(&foo, &ki_allocator_default, 0);
+    ki_buffer_append_string(&crd, CRD_START "{\"type\":\"object\",\"properties\":{\"spec\":{\"type\":\"array\","
+                                            "\"items\":{\"type\":\"string\",\"enum\":[\"x\"");
+    for (int i = 0; i < 10000; i++)
+        ki_buffer_printf(&crd, ",\"value-%d\"", i);
+    ki_buffer_append_string(&crd, "]}}}}" CRD_END);
+    assert_int_equal(rest_post(&server, CRDS, crd.data), 201);
+    ki_buffer_append_string(
+        &foo, "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"f\"},\"spec\":[\"x\"");
+    for (int i = 0; i < 1000; i++)
+        ki_buffer_append_string(&foo, ",\"y\"");
+    ki_buffer_append_string(&foo, "]}");
+    assert_int_equal(rest_post(&server, FOOS, foo.data), 422);
+    assert_true(rest_has(&server, "spec[1]: Unsupported value: \\\"y\\\": supported values: \\\"x\\\", "));
+    assert_in_range(server.text.size, 0, 2 * 1024 * 1024);
+    ki_buffer_free(&crd);
+    ki_buffer_free(&foo);
+}
+
 static void what_is_not_enforced_is_said(void **state) {
     (void)state;
     static const char *const cases[][3] = {
@@ -190,6 +216,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         REST_TEST(schemas_must_be_structural),
         REST_TEST(formats_sets_and_maps_are_checked),
+        REST_TEST(causes_end_at_a_size),
         REST_TEST(what_is_not_enforced_is_said),
         cmocka_unit_test(formats_take_what_the_real_server_takes),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),

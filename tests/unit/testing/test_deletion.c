@@ -2,6 +2,8 @@
  * which runs no controllers; a namespace is emptied as its controller would. */
 #include "tests/support/rest_stage.h"
 
+#include "src/base/memory.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -143,6 +145,32 @@ static void a_deleted_object_gets_no_further_finalizers(void **state) {
     check(rows, sizeof rows / sizeof rows[0]);
 }
 
+enum {
+    FINALIZERS = 150000
+};
+
+static void append_finalizers(ki_buffer *text, int first, int step) {
+    ki_buffer_init(text, &ki_allocator_default, 0);
+    ki_buffer_append_string(text, "{\"metadata\":{\"name\":\"m\",\"finalizers\":[");
+    for (int i = 0; i < FINALIZERS; i++)
+        ki_buffer_printf(text, "%s\"a.b/c%d\"", i ? "," : "", first + i * step);
+    ki_buffer_append_string(text, "]}}");
+}
+
+/* Compared each with each, these take more than a minute. */
+static void a_deleted_object_may_have_many_finalizers(void **state) {
+    (void)state;
+    ki_buffer rising, falling;
+    append_finalizers(&rising, 0, 1);
+    append_finalizers(&falling, FINALIZERS, -1);
+    assert_int_equal(rest_send(&server, "POST", MAPS, JSON, rising.data), 201);
+    assert_int_equal(rest_send(&server, "DELETE", MAPS "/m", NULL, NULL), 200);
+    assert_int_equal(rest_send(&server, "PATCH", MAPS "/m", MERGE, falling.data), 422);
+    assert_true(rest_has(&server, "found new finalizers []string{\\\"a.b/c150000\\\"}"));
+    ki_buffer_free(&rising);
+    ki_buffer_free(&falling);
+}
+
 #define OWNER(more) "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"x\",\"uid\":\"u\"" more "}"
 
 static void the_removal_of_the_last_finalizer_returns_the_object_without_it(void **state) {
@@ -250,6 +278,7 @@ int main(void) {
         REST_TEST_WITH(set_up, jobs_orphan_their_pods_and_say_so),
         REST_TEST_WITH(set_up, wrong_options_are_rejected),
         REST_TEST_WITH(set_up, a_deleted_object_gets_no_further_finalizers),
+        REST_TEST_WITH(set_up, a_deleted_object_may_have_many_finalizers),
         REST_TEST_WITH(set_up, the_removal_of_the_last_finalizer_returns_the_object_without_it),
         REST_TEST_WITH(set_up, finalizers_and_owner_references_are_checked),
         REST_TEST_WITH(set_up, a_deleted_namespace_stays_until_it_is_empty),
