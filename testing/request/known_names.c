@@ -125,6 +125,38 @@ static bool is_builtin_group(ki_str group) {
     return false;
 }
 
+/* Copies a group with '-' for each dot, since a name to guess ends at its first dot. */
+static void copy_group(ki_str group, char to[NAME_SIZE]) {
+    snprintf(to, NAME_SIZE, "%.*s", (int)(group.size < NAME_SIZE ? group.size : 0), group.data ? group.data : "");
+    for (char *dot; (dot = strchr(to, '.'));)
+        *dot = '-';
+}
+
+/* Returns the built-in resource with this plural whose group is at most two typing errors away; NULL if there is none.
+ * A group of a custom resource differs more. */
+static const ki_resource *find_misspelt_group(ki_str plural, ki_str group) {
+    enum {
+        FAR = 3
+    };
+    char text[NAME_SIZE], own[NAME_SIZE];
+    const ki_resource *best = NULL;
+    const ki_resource_info *info;
+    ki_nearest nearest;
+    copy_group(group, text);
+    if (!ki_nearest_begin(&nearest, text))
+        return NULL;
+    nearest.best_distance = nearest.best_distance < FAR ? nearest.best_distance : FAR;
+    for (unsigned i = 0; (info = ki_resource_info_at(i)); i++) {
+        const size_t before = nearest.best_distance;
+        if (!ki_str_equals(plural, info->resource->plural))
+            continue;
+        copy_group(ki_str_of(info->resource->group), own);
+        ki_nearest_try(&nearest, own, info->resource->group);
+        best = nearest.best_distance < before ? info->resource : best;
+    }
+    return best;
+}
+
 static ki_status fail_resource(ki_str name, ki_error *err) {
     char text[NAME_SIZE], meant[NAME_SIZE];
     snprintf(text, sizeof text, "%.*s", (int)(name.size < NAME_SIZE ? name.size : NAME_SIZE - 1),
@@ -132,7 +164,10 @@ static ki_status fail_resource(ki_str name, ki_error *err) {
     char *star = strchr(text, '*');
     if (star)
         *star = '\0';
+    ki_str group, plural = ki_str_split(ki_str_of(text), '.', &group);
     const ki_resource *resource = ki_resource_find(text);
+    if (!resource)
+        resource = find_misspelt_group(plural, group);
     if (!resource)
         resource = ki_resource_find(ki_resource_nearest(text));
     if (resource) {
@@ -191,7 +226,8 @@ static ki_status check_resource(ki_str full, kt_names_of what, summary *all, ki_
         ki_str plural = ki_str_split(name, '.', &group);
         bool can_be_custom = group.data && plural.size && full.size < NAME_SIZE;
         if (!is_prefix && can_be_custom)
-            can_be_custom = memchr(group.data, '.', group.size) && !is_builtin_group(group) && !ki_resource_find(text);
+            can_be_custom = memchr(group.data, '.', group.size) && !is_builtin_group(group) &&
+                            !ki_resource_find(text) && !find_misspelt_group(plural, group);
         if (!can_be_custom)
             return fail_resource(name, err);
     }

@@ -381,6 +381,9 @@ static void a_fault_that_can_match_no_request_is_rejected_with_the_right_word(vo
         { "close,resource=deployments.v1.apps",
           "there is no resource \"deployments.v1.apps\"; did you mean deployments.apps?" },
         { "close,resource=deployments.app", "did you mean deployments.apps?" },
+        { "close,resource=ingresses.networking.k8s.oi", "did you mean ingresses.networking.k8s.io?" },
+        { "close,resource=events.event.k8s.io", "did you mean events.events.k8s.io?" },
+        { "close,resource=leases.cordination.k8s.io/status", "did you mean leases.coordination.k8s.io?" },
         { "close,resource=deploymets.apps", "did you mean deployments.apps?" },
         { "close,resource=pods.v1", "did you mean pods?" },
         { "close,resource=websites", "written with its group: foos.example.com" },
@@ -409,6 +412,7 @@ static void a_fault_that_can_match_no_request_is_rejected_with_the_right_word(vo
         { "lose,event=0", "event=0" },
         { "close,resource=pods+deployments.apps+pods/log+nodes,namespace=default", NULL },
         { "close,resource=foos.example.com/status", NULL }, /* its definition may come later */
+        { "close,resource=ingresses.networking.example.com+events.event.example.io", NULL },
         { "close,resource=foos.*", NULL },
         { "close,resource=deploy*+pods/*", NULL },
         { "close,resource=*", NULL },
