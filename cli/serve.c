@@ -61,7 +61,7 @@ static int prepare(ki_testing_server *server, const options *o) {
             say("serve", "--load: %s", ki_error_message(&err));
             return EXIT_FAILED;
         }
-        say("serve", "loaded %zu objects from %s", objects, o->loads.items[i]);
+        say("serve", "loaded %zu object%s from %s", objects, objects == 1 ? "" : "s", o->loads.items[i]);
     }
     if (o->write_kubeconfig && ki_testing_server_write_kubeconfig(server, o->write_kubeconfig, &err)) {
         say("serve", "--write-kubeconfig: %s", ki_error_message(&err));
@@ -92,10 +92,15 @@ static void set_signal_handlers(sigset_t *ret_ends) {
     }
 }
 
-/* Rejects a kubeconfig with credentials but without TLS: no client sends a token of a kubeconfig without TLS. */
+/* Rejects flags that do not fit together, such as a kubeconfig with credentials but without TLS: no client sends a
+ * token of a kubeconfig without TLS. */
 static int check(const options *o) {
     if (o->write_kubeconfig && (o->rbac || o->tokens.count) && !o->tls && !o->tls_certificate) {
         say("serve", "--write-kubeconfig with --rbac or --token needs --tls: clients send credentials only over https");
+        return EXIT_USAGE;
+    }
+    if (o->write_kubeconfig && strcmp(o->write_kubeconfig, "-") == 0) {
+        say("serve", "--write-kubeconfig writes a file, not standard output: use --write-kubeconfig FILE");
         return EXIT_USAGE;
     }
     size_t from_input = 0;

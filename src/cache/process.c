@@ -151,8 +151,9 @@ static void note_synced(ki_informer *informer) {
     ki_cond_broadcast(&informer->changed);
     ki_mutex_unlock(&informer->wait_lock);
     ki_processor_mark_synced(&informer->processor);
-    ki_log_write(ki_engine_log(informer->engine), KI_LOG_INFO, "informer", "%s: synced, %zu objects", informer->name,
-                 ki_store_count(informer->store));
+    size_t count = ki_store_count(informer->store);
+    ki_log_write(ki_engine_log(informer->engine), KI_LOG_INFO, "informer", "%s: synced, %zu object%s", informer->name,
+                 count, count == 1 ? "" : "s");
 }
 
 static ki_status process_events(ki_informer *informer, const ki_deltas *deltas, ki_error *err) {

@@ -101,6 +101,7 @@ static void serve_rejects_tokens_rules_and_faults_that_are_none(void **state) {
         { "--fault", "close,resource=deployments", "did you mean deployments.apps?" },
         { "--allow", "user=jane,verb=lst", "did you mean list?" },
         { "--fault", "close,size=1", "it has verb, resource, namespace" },
+        { "--write-kubeconfig", "-", "use --write-kubeconfig FILE" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *const argv[] = { KI_TEST_PROGRAM, "serve", rows[i].flag, rows[i].value, NULL };
