@@ -75,8 +75,27 @@ static void print_cause(const session *s, const ki_resource *resource, const ki_
         snprintf(text, size, "error: %s", message);
 }
 
+const char *failure_remedy(const session *s, const ki_resource *resource, const ki_error *cause,
+                           char text[FAILURE_REMEDY_MAX]) {
+    bool is_everywhere = s->options->all_namespaces;
+    text[0] = '\0';
+    if (cause->http_status == 401)
+        snprintf(text, FAILURE_REMEDY_MAX, "; fix the credentials");
+    else if (cause->http_status == 403)
+        snprintf(text, FAILURE_REMEDY_MAX, "; %s needs the %s for %s%s%s%s%s", s->command,
+                 s->is_once ? "verb list" : "verbs list and watch", resource->plural, resource->group[0] ? "." : "",
+                 resource->group,
+                 !resource->namespaced ? ""
+                 : is_everywhere       ? " in all namespaces"
+                                       : " in namespace ",
+                 resource->namespaced && !is_everywhere ? ki_config_namespace(s->config) : "");
+    else if (cause->code == KI_ERR_CONNECT)
+        snprintf(text, FAILURE_REMEDY_MAX, "; check the address, and that the server is running");
+    return text;
+}
+
 void failure_print(session *s, const ki_resource *resource, const ki_error *cause) {
-    char text[KI_ERROR_MESSAGE_MAX + 512];
+    char text[KI_ERROR_MESSAGE_MAX + 512], needs[FAILURE_REMEDY_MAX] = "";
     print_cause(s, resource, cause, text, sizeof text);
     show_progress(NULL);
     print_safe(stderr, text);
@@ -84,5 +103,7 @@ void failure_print(session *s, const ki_resource *resource, const ki_error *caus
     if (s->options->quiet || s->has_hinted || failure_status(cause) == EXIT_FAILED)
         return;
     s->has_hinted = true;
-    say(s->command, "run kinformer doctor to find the cause; --wait tries again until the list succeeds");
+    if (resource && cause->http_status == 403)
+        (void)failure_remedy(s, resource, cause, needs);
+    say(s->command, "run kinformer doctor to find the cause; --wait tries again until the list succeeds%s", needs);
 }

@@ -5,6 +5,10 @@
 
 #include "session.h"
 
+enum {
+    FAILURE_REMEDY_MAX = 512
+};
+
 /* Returns true for a failure that waiting does not fix: credentials, permissions, a wrong request, no connection, a
  * certificate, or a server that is not a Kubernetes API server. Returns false for a server that is busy, restarting or
  * broken. */
@@ -14,6 +18,10 @@ bool failure_is_of_server(const ki_error *cause);
 /* Prints on stderr why the list of `resource` failed, and once a session what to do. `resource` is NULL if discovery
  * failed. */
 void failure_print(session *s, const ki_resource *resource, const ki_error *cause);
+/* Returns "; " and how to fix the cause of `resource`'s failure; "" if unknown, or if the message says it (KI_ERR_TLS).
+ * For a missing permission the verbs that suffice. Returns `text`. */
+const char *failure_remedy(const session *s, const ki_resource *resource, const ki_error *cause,
+                           char text[FAILURE_REMEDY_MAX]);
 /* Returns the exit status of a command that this failure ends. */
 int failure_status(const ki_error *cause);
 

@@ -51,15 +51,6 @@ static bool is_waiting(const ki_health *health) {
     return health->state == KI_STATE_BACKING_OFF || health->state == KI_STATE_BLOCKED;
 }
 
-/* Returns how to fix the cause; "" if unknown, or if the message says it (KI_ERR_TLS). */
-static const char *remedy(const ki_error *cause) {
-    if (cause->http_status == 401 || cause->http_status == 403)
-        return "; fix the credentials or permissions";
-    if (cause->code == KI_ERR_CONNECT)
-        return "; check the address, and that the server is running";
-    return "";
-}
-
 /* Returns the cause in the health's words. A server's own message about a permission says more: it names the user. */
 static const char *cause_of(const ki_health *health) {
     return health->cause.http_status == 403 ? ki_error_message(&health->cause) : health->message;
@@ -68,15 +59,15 @@ static const char *cause_of(const ki_health *health) {
 /* Reports a failure once. With -v reports each attempt, and when the next one is. */
 static void say_failure(target *t, const ki_health *health, const char *resource) {
     const session *s = t->session;
-    char next[64] = "";
+    char next[64] = "", fix[FAILURE_REMEDY_MAX];
     bool is_new = t->shown != health->state || strcmp(t->shown_message, health->message) != 0;
     if (!is_new && !s->options->verbose)
         return;
     memcpy(t->shown_message, health->message, sizeof t->shown_message);
     if (s->options->verbose && health->retry_in_ms >= 0)
         snprintf(next, sizeof next, "; trying again in %.1f s", (double)health->retry_in_ms / 1000);
-    say(s->command, "%s: %s: %s%s%s", resource, ki_state_name(health->state), cause_of(health), remedy(&health->cause),
-        next);
+    say(s->command, "%s: %s: %s%s%s", resource, ki_state_name(health->state), cause_of(health),
+        failure_remedy(s, &t->resource, &health->cause, fix), next);
 }
 
 /* Returns true for a request that has no response for some seconds, unless an earlier failure was reported. */
@@ -350,7 +341,7 @@ static void hint_at_plugin(const session *s, const ki_health *health, char *text
 }
 
 static void give_up(session *s) {
-    char hint[192], label[LABEL_MAX];
+    char hint[192], label[LABEL_MAX], fix[FAILURE_REMEDY_MAX];
     for (size_t i = 0; i < s->target_count; i++) {
         ki_health health;
         if (s->targets[i].synced || s->targets[i].failure.code)
@@ -359,7 +350,7 @@ static void give_up(session *s) {
         hint_at_plugin(s, &health, hint, sizeof hint);
         say(s->command, "%s did not sync within %.1f s (%s)%s%s%s%s", session_label(&s->targets[i], label),
             (double)session_allowed_ms(s) / 1000, ki_state_name(health.state), health.cause.code ? ": " : "",
-            cause_of(&health), remedy(&health.cause), hint);
+            cause_of(&health), failure_remedy(s, &s->targets[i].resource, &health.cause, fix), hint);
     }
     session_end(s, EXIT_UNREACHED);
 }

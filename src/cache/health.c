@@ -2,6 +2,7 @@
 #include "src/cache/health.h"
 
 #include "src/engine/engine.h"
+#include "src/object/resource_table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -146,15 +147,16 @@ static void describe_forbidden(ki_health *health, ki_attempt failed, const ki_re
     /* The server authorizes a streaming list as a watch. */
     const char *verb = failed == KI_ATTEMPT_LIST ? "list" : "watch";
     bool one_namespace = resource->namespaced && namespace_name[0] != '\0';
-    snprintf(health->message, sizeof health->message, "forbidden: %s %s%s%s %s%s", verb, resource->plural,
-             resource->group[0] ? "." : "", resource->group, one_namespace ? "in namespace " : "at cluster scope",
+    snprintf(health->message, sizeof health->message, "forbidden: %s %s%s%s%s%s", verb, resource->plural,
+             resource->group[0] ? "." : "", resource->group,
+             one_namespace          ? " in namespace "
+             : resource->namespaced ? " in all namespaces"
+                                    : "",
              one_namespace ? namespace_name : "");
 }
 
-/* A group with a dot may be a CRD's. Built-in groups have no dot or end with "k8s.io", but so do groups of the
- * Kubernetes project's CRDs. */
 static void describe_missing(ki_health *health, const ki_resource *resource) {
-    if (strchr(resource->group, '.'))
+    if (ki_resource_is_custom(resource))
         snprintf(health->message, sizeof health->message, "the CRD %s.%s is not installed, or not in version %s",
                  resource->plural, resource->group, resource->version);
     else

@@ -62,7 +62,7 @@ void ki_informer_free(ki_informer *informer);
 enum {
     KI_INFORMER_WHY_MAX = KI_HEALTH_MESSAGE_MAX + 32 /* bytes with the closing zero */
 };
-/* Writes the state and its cause, for example "blocked: forbidden: list pods at cluster scope". Returns `why`. Any
+/* Writes the state and its cause, for example "blocked: forbidden: list pods in all namespaces". Returns `why`. Any
  * thread. */
 const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WHY_MAX]);
 

@@ -218,7 +218,7 @@ static void say_not_allowed(ki_checkup_state *state, const char *verb, const cha
              state->resource->group);
     ki_checkup_find(state, "not allowed: %s %s%s%s", verb, state->place, reason[0] ? ": " : "", reason);
     ki_checkup_remedy(state,
-                      "an administrator can grant it: kubectl create %s NAME --verb=get,list,watch --resource=%s%s%s; "
+                      "an administrator can grant it: kubectl create %s NAME --verb=list,watch --resource=%s%s%s; "
                       "kubectl create %sbinding NAME --%s=NAME --user=%s%s%s",
                       role, for_shell(resource, "RESOURCE"), dash_n, namespace_name, role, role,
                       is_cut ? "USER" : for_shell(state->user_name, "USER"), dash_n, namespace_name);
@@ -391,7 +391,7 @@ static void say_list_failed(ki_checkup_state *state, const ki_error *why) {
         ki_checkup_remedy(state, "the server has no %s of %s/%s: install its definition, or use another version",
                           resource->plural, resource->group, resource->version);
     else if (why->http_status == 403)
-        ki_checkup_remedy(state, "an administrator can grant it: list %s", state->place);
+        ki_checkup_remedy(state, "an administrator can grant it: the verbs list and watch for %s", state->place);
     else
         ki_checkup_remedy(state, "try again; if the error remains, read the server's log");
     ki_checkup_end(state, KI_CHECK_FAILED);

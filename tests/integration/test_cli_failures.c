@@ -73,6 +73,26 @@ static void get_ends_at_once_on_what_does_not_pass_by_waiting(void **state) {
     }
 }
 
+static void a_missing_permission_names_the_verbs_that_suffice(void **state) {
+    (void)state;
+    static const struct {
+        const char *words[3];
+        const char *says;
+    } rows[] = {
+        { { "get", "pods" }, "get needs the verb list for pods in namespace default" },
+        { { "watch", "deployments", "-A" },
+          "watch needs the verbs list and watch for deployments.apps in all namespaces" },
+        { { "watch", "nodes" }, "watch needs the verbs list and watch for nodes" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        serve_tls(TLS "server.pem", TLS "server.key");
+        COMMAND_RUN(rows[i].words[0], rows[i].words[1], "--server", "URL", CA, "--token=joes", rows[i].words[2]);
+        command_says(rows[i].says);
+        ki_process_signal(&command, SIGINT);
+        command_ends(i == 0 ? 3 : 0);
+    }
+}
+
 /* Also where the server has to be asked first what the word means. */
 static void a_word_that_is_not_built_in_is_not_looked_up_for_ever(void **state) {
     (void)state;
@@ -307,6 +327,8 @@ static void watch_continues_trying(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(get_ends_at_once_on_what_does_not_pass_by_waiting, command_set_up,
+                                        command_tear_down),
+        cmocka_unit_test_setup_teardown(a_missing_permission_names_the_verbs_that_suffice, command_set_up,
                                         command_tear_down),
         cmocka_unit_test_setup_teardown(a_word_that_is_not_built_in_is_not_looked_up_for_ever, command_set_up,
                                         command_tear_down),

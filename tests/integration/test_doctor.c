@@ -175,7 +175,7 @@ static void a_missing_permission_is_reported_with_who_may_grant_it(void **state)
     assert_step(FAILED, "may list");
     assert_step(FAILED, "may watch");
     assert_prints("not allowed: list pods in namespace shop");
-    assert_prints("kubectl create role NAME --verb=get,list,watch --resource=pods -n shop; "
+    assert_prints("kubectl create role NAME --verb=list,watch --resource=pods -n shop; "
                   "kubectl create rolebinding NAME --role=NAME --user=joe -n shop\n");
     assert_step("-", "list");
     assert_int_equal(status, 1);
@@ -187,7 +187,7 @@ static void the_role_to_be_granted_names_the_resource_with_its_group(void **stat
     serve_tls(TLS "server.pem", TLS "server.key");
     const char *url = ki_testing_server_url(server);
     assert_int_equal(ask("nodes --token joes --certificate-authority " TLS "ca.pem", url), 1);
-    assert_prints("kubectl create clusterrole NAME --verb=get,list,watch --resource=nodes; "
+    assert_prints("kubectl create clusterrole NAME --verb=list,watch --resource=nodes; "
                   "kubectl create clusterrolebinding NAME --clusterrole=NAME --user=joe\n");
     assert_int_equal(ask("deployments -A --token joes --certificate-authority " TLS "ca.pem", url), 1);
     assert_prints(" --resource=deployments.apps; ");

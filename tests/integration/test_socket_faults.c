@@ -215,7 +215,7 @@ static void a_blocking_failure_is_reported_and_its_fix_is_noticed(void **state) 
           "unauthorized: the server does not accept the credentials",
           "unauthorized: the server does not accept the credentials" },
         { WORLD_RESPONSE("403 Forbidden", WORLD_STATUS("403", "Forbidden")),
-          "forbidden: list configmaps at cluster scope", "forbidden: watch configmaps at cluster scope" },
+          "forbidden: list configmaps in all namespaces", "forbidden: watch configmaps in all namespaces" },
         { "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n404 page not found\n",
           "the server has no configmaps in version v1", "the server has no configmaps in version v1" },
     };

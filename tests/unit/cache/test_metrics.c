@@ -261,9 +261,9 @@ static void it_says_why_in_a_person_s_words(void **state) {
         ki_state state;
         const char *words;
     } rows[] = {
-        { &configmaps, NULL, "fail 403", KI_STATE_BLOCKED, "forbidden: list configmaps at cluster scope" },
+        { &configmaps, NULL, "fail 403", KI_STATE_BLOCKED, "forbidden: list configmaps in all namespaces" },
         { &configmaps, "team", "fail 403", KI_STATE_BLOCKED, "forbidden: list configmaps in namespace team" },
-        { &foos, NULL, "page 10 -\nfail 403", KI_STATE_BLOCKED, "forbidden: watch foos.example.com at cluster scope" },
+        { &foos, NULL, "page 10 -\nfail 403", KI_STATE_BLOCKED, "forbidden: watch foos.example.com in all namespaces" },
         { &foos, NULL, "fail 404", KI_STATE_BLOCKED,
           "the CRD foos.example.com is not installed, or not in version v1" },
         { &configmaps, NULL, "fail 404", KI_STATE_BLOCKED, "the server has no configmaps in version v1" },

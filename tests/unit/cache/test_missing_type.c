@@ -60,13 +60,17 @@ static void await_list(stage *s) {
 
 static void what_is_rejected_is_waited_for_and_said_in_words(void **state) {
     (void)state;
+    static const ki_resource nodes = { "", "v1", "nodes", "Node", false };
+    static const ki_resource classes = { "storage.k8s.io", "v1", "storageclasses", "StorageClass", false };
     static const struct {
         const ki_resource *resource;
         const char *namespace_name, *how, *words;
     } cases[] = {
+        { &classes, NULL, "404", "the server has no storageclasses in version storage.k8s.io/v1" },
+        { &nodes, NULL, "403", "forbidden: list nodes" },
         { &foos, NULL, "404", "the CRD foos.example.com is not installed, or not in version v1" },
         { &configmaps, NULL, "404", "the server has no configmaps in version v1" },
-        { &configmaps, NULL, "403", "forbidden: list configmaps at cluster scope" },
+        { &configmaps, NULL, "403", "forbidden: list configmaps in all namespaces" },
         { &foos, "shop", "403", "forbidden: list foos.example.com in namespace shop" },
         { &foos, NULL, "401", "unauthorized: the server does not accept the credentials" },
     };
@@ -148,7 +152,7 @@ static void the_last_failure_is_reported_while_it_is_tried_again(void **state) {
     play_each(&s, "fail 403");
     await_list(&s);
     assert_int_equal(health_of(&s).state, KI_STATE_CONNECTING);
-    assert_string_equal(health_of(&s).message, "forbidden: list foos.example.com at cluster scope");
+    assert_string_equal(health_of(&s).message, "forbidden: list foos.example.com in all namespaces");
     play_each(&s, LISTED);
     assert_string_equal(health_of(&s).message, "");
     close_stage(&s);

@@ -117,7 +117,7 @@ static void a_check_that_fails_otherwise_is_followed_by_a_list(void **state) {
     static const struct {
         const char *cause, *words;
     } causes[] = { { "500", "HTTP 500" },
-                   { "403", "forbidden: list configmaps at cluster scope" },
+                   { "403", "forbidden: list configmaps in all namespaces" },
                    { "nomemory", "out of memory" },
                    { "protocol", "protocol" } };
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {

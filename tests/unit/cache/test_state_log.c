@@ -54,7 +54,7 @@ static void a_failure_is_one_line_however_often_it_is_tried_again(void **state) 
     } cases[] = {
         { &websites, "404",
           "W reflector: websites: blocked: the CRD websites.web.example.com is not installed, or not in version v1\n" },
-        { &configmaps, "403", "W reflector: configmaps: blocked: forbidden: list configmaps at cluster scope\n" },
+        { &configmaps, "403", "W reflector: configmaps: blocked: forbidden: list configmaps in all namespaces\n" },
         { &configmaps, "401",
           "W reflector: configmaps: blocked: unauthorized: the server does not accept the credentials\n" },
         { &configmaps, "connect", "W reflector: configmaps: backing off: connect\n" },
@@ -80,7 +80,7 @@ static void each_change_of_the_state_is_a_line(void **state) {
     fail_each(&s, "connect", 60);
     fail_each(&s, "403", 60);
     expect_log(&s, "W reflector: configmaps: backing off: connect\n"
-                   "W reflector: configmaps: blocked: forbidden: list configmaps at cluster scope\n");
+                   "W reflector: configmaps: blocked: forbidden: list configmaps in all namespaces\n");
     await_request(&s);
     play_each(&s, LISTED);
     expect_log(&s, "I informer: configmaps: synced, 2 objects\nI reflector: configmaps: watching\n");
