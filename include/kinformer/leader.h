@@ -68,8 +68,7 @@ typedef struct ki_elector_callbacks {
      * before another process can lead and before the Lease is released, unless the loop is blocked. As in client-go,
      * also called when an elector that never led is stopped. */
     void (*on_stopped_leading)(ki_elector *elector, void *user) KI_NOEXCEPT;
-    /* The Lease has another holder: another process, this process, or none (""). `identity` is borrowed for the
-     * call. */
+    /* The Lease has another holder: another process, this process, or none (""). `identity` is valid in the call. */
     void (*on_new_leader)(ki_elector *elector, const char *identity, void *user) KI_NOEXCEPT;
 } ki_elector_callbacks;
 
@@ -82,8 +81,7 @@ typedef struct ki_elector_options {
     int64_t lease_duration_ms;  /* 0: KI_LEASE_DURATION_MS; rounded up to seconds in the Lease */
     int64_t renew_deadline_ms;  /* 0: KI_RENEW_DEADLINE_MS; must be less than lease_duration_ms */
     int64_t retry_period_ms;    /* 0: KI_RETRY_PERIOD_MS; 1.2 times this must be less than renew_deadline_ms */
-    /* Release the Lease at a stop, so that another process can lead at once; not while a reconcile of a controller
-     * runs. */
+    /* Release the Lease at a stop, so that another process can lead at once; not while a controller reconciles. */
     bool release_on_stop;
     const char *labels; /* labels that the elector sets on the Lease, as a JSON map of strings; NULL: none */
     ki_elector_callbacks callbacks;
@@ -94,9 +92,8 @@ typedef struct ki_elector_options {
 
 /* Makes an elector. It competes for the Lease from the start of the factory until the stop of the factory, when the
  * factory's controllers have ended their reconciles. The client-side rate limit does not delay its requests.
- * Ownership: the caller frees the elector with ki_elector_free before the factory; the options are copied. Threads:
- * any.
- * Blocks: no; but with an engine that another thread steps, until the next step.
+ * Ownership: the caller frees the elector with ki_elector_free before the factory; the options are copied.
+ * Threads: any. Blocks: no; but with an engine that another thread steps, until the next step.
  * Errors: KI_ERR_INVALID and KI_ERR_LIMIT (the message names the option), KI_ERR_STATE (the factory is stopped),
  * KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_elector_new(ki_factory *factory, const ki_elector_options *options,

@@ -190,7 +190,10 @@ static void finish(ki_elector *elector) {
 }
 
 static void release_failed(ki_elector *elector, const ki_error *err) {
-    log_line(elector, KI_LOG_WARNING, "cannot release the Lease", err);
+    if (err->code == KI_ERR_CANCELLED) /* by a second signal */
+        log_line(elector, KI_LOG_INFO, "not released, because the engine was stopped: the Lease expires", NULL);
+    else
+        log_line(elector, KI_LOG_WARNING, "cannot release the Lease", err);
     finish(elector);
 }
 
@@ -471,6 +474,9 @@ static void send_write(ki_elector *elector, ki_elector_step step) {
 void ki_election_try(ki_timer *timer, void *user) {
     (void)timer;
     ki_elector *elector = user;
+    bool is_late = elector->phase == KI_ELECTOR_LEADS && time_left_ms(elector) <= 0; /* ki_election_expire follows */
+    if (is_late)
+        return;
     if (elector->phase == KI_ELECTOR_LEADS)
         send_write(elector, KI_ELECTOR_RENEWS);
     else

@@ -99,6 +99,33 @@ static void a_lost_race_is_no_news(void **state) {
     candidate_expect_log(ME(self), "");
 }
 
+/* Its renewal is due as well: there is no time for it, which is no second warning. */
+static void a_leader_that_was_suspended_is_one_warning(void **state) {
+    election *self = *state;
+    compete(ME(self));
+    candidate_expect_log(ME(self), "I became leader\n");
+    ME(self)->engine.now += KI_SECONDS(20);
+    election_advance(self, 0);
+    candidate_expect_log(ME(self), "W the renew deadline has passed: stopped leading\n");
+    election_advance(self, 60000);
+    candidate_expect_log(ME(self), "I became leader\n");
+}
+
+/* As a second signal stops it. */
+static void a_release_that_is_cut_short_is_no_failure(void **state) {
+    election *self = *state;
+    const ki_elector_options options = KI_ELECTOR_OPTIONS(.release_on_stop = true);
+    assert_int_equal(candidate_compete(ME(self), &options), KI_OK);
+    election_advance(self, 0);
+    ME(self)->fate = "n";
+    ki_elector_stop(ME(self)->elector);
+    election_advance(self, 0);
+    candidate_expect_log(ME(self), "I became leader\nI the elector was stopped: stopped leading\n");
+    ki_engine_stop(ME(self)->engine.engine);
+    election_advance(self, 0);
+    candidate_expect_log(ME(self), "I not released, because the engine was stopped: the Lease expires\n");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, open_election, close_election)
 
 int main(void) {
@@ -108,6 +135,8 @@ int main(void) {
         TEST(a_failure_is_one_warning_however_often_it_is_tried_again),
         TEST(a_write_that_fails_after_each_read_is_one_warning),
         TEST(a_lost_lease_is_a_warning),
+        TEST(a_leader_that_was_suspended_is_one_warning),
+        TEST(a_release_that_is_cut_short_is_no_failure),
         TEST(a_lost_race_is_no_news),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
