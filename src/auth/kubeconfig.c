@@ -62,7 +62,9 @@ ki_status ki_kubeconfig_path(const ki_allocator *allocator, const ki_kubeconfig_
     const char *slash = strrchr(from->file->path, '/');
     ki_str folder = { from->file->path, slash ? (size_t)(slash - from->file->path) + 1 : 0 };
     ki_status status = ki_config_absolute_path(allocator, folder, path, ret_path, err);
-    return status ? ki_error_prefix(err, "kubeconfig %s", from->file->path) : KI_OK;
+    if (status)
+        ki_error_prefix(err, "kubeconfig %s", from->file->path);
+    return status;
 }
 
 /* Sets the error of a file that a field names: the kubeconfig exists, but its content is wrong. */

@@ -126,9 +126,9 @@ ki_status ki_error_set_errno(ki_error *err, ki_status code, int number, const ch
     return code;
 }
 
-ki_status ki_error_prefix(ki_error *err, const char *format, ...) {
+void ki_error_prefix(ki_error *err, const char *format, ...) {
     if (!err)
-        return KI_OK;
+        return;
     char message[KI_ERROR_MESSAGE_MAX];
     va_list args;
     va_start(args, format);
@@ -147,5 +147,4 @@ ki_status ki_error_prefix(ki_error *err, const char *format, ...) {
     memcpy(message + used, old, size);
     message[used + size] = '\0';
     memcpy(err->message, message, used + size + 1);
-    return err->code;
 }

@@ -19,7 +19,7 @@ static inline ki_status ki_error_no_memory(ki_error *err, const char *what) {
     return KI_ERR_NO_MEMORY;
 }
 /* Puts "PREFIX: " before the message of an error. */
-ki_status ki_error_prefix(ki_error *err, const char *format, ...) KI_PRINTF(2, 3);
+void ki_error_prefix(ki_error *err, const char *format, ...) KI_PRINTF(2, 3);
 void ki_error_clear(ki_error *err);
 /* Returns the default category of a status. */
 ki_category ki_category_of(ki_status code);

@@ -41,9 +41,11 @@ ki_status ki_snapshot_list(ki_snapshot *snapshot, const char *namespace_name, co
                            ki_object_list *ret_list, ki_error *err) {
     const ki_allocator *allocator = &snapshot->schema->allocator;
     ki_selector *selector = NULL;
-    ki_status status = ki_selector_parse(allocator, label_selector, &selector, err);
-    if (status)
+    ki_status status = ki_selector_parse(allocator, ki_str_of(label_selector), &selector, err);
+    if (status) {
+        ki_error_prefix(err, "label selector");
         return status;
+    }
     scope s = scope_of(snapshot, namespace_name);
     size_t most = scope_most(&s);
     const ki_object **objects = ki_alloc_array(allocator, most, sizeof(const ki_object *));

@@ -10,7 +10,6 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/object/field_selector.h"
 #include "src/object/json.h"
 #include "src/object/resource_table.h"
 #include "src/object/selector.h"
@@ -747,15 +746,19 @@ static bool copy_resource(http_list_watch *self, const ki_resource *resource) {
 /* Rejects here what a server would reject at each attempt. */
 static ki_status check_selection(const ki_allocator *allocator, const ki_http_list_watch_options *options,
                                  ki_error *err) {
-    ki_selector *selector = NULL;
     ki_status status = ki_resource_check(&options->resource, options->namespace_name, NULL, err);
-    if (!status && (!options->resource.version[0] || !options->resource.plural[0]))
-        status = ki_error_set(err, KI_ERR_INVALID, "a resource needs a version and a plural");
-    if (!status)
-        status = ki_selector_parse(allocator, options->label_selector, &selector, err);
-    if (!status)
-        ki_selector_free(allocator, selector);
-    return status ? status : ki_field_selector_check(options->field_selector, err);
+    if (status)
+        return status;
+    if (!options->resource.version[0] || !options->resource.plural[0])
+        return ki_error_set(err, KI_ERR_INVALID, "a resource needs a version and a plural");
+    ki_selector *labels = NULL, *fields = NULL;
+    if ((status = ki_selector_parse(allocator, ki_str_of(options->label_selector), &labels, err)))
+        ki_error_prefix(err, "label selector");
+    else if ((status = ki_field_selector_parse(allocator, ki_str_of(options->field_selector), &fields, err)))
+        ki_error_prefix(err, "field selector");
+    ki_selector_free(allocator, labels);
+    ki_selector_free(allocator, fields);
+    return status;
 }
 
 ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_object_format *format,

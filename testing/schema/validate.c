@@ -1,17 +1,9 @@
 /* validate.c: see validate.h. */
 #include "testing/schema/validate.h"
 
+#include "src/object/label.h"
 #include "testing/values/json.h"
 
-enum {
-    LABEL_MAX = 63,
-    SUBDOMAIN_MAX = 253
-};
-
-#define SUBDOMAIN_MESSAGE \
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start " \
-    "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " \
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 #define WILDCARD_MESSAGE \
     "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of " \
     "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', " \
@@ -24,97 +16,21 @@ enum {
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, " \
     "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is " \
     "'[a-z]([-a-z0-9]*[a-z0-9])?')"
-#define VALUE_MESSAGE \
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start " \
-    "and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation " \
-    "is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-#define QUALIFIED_MESSAGE \
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an " \
-    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is " \
-    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 #define TOO_LONG_63 "must be no more than 63 bytes"
 #define TOO_LONG_63_NAME "must be no more than 63 characters"
 #define TOO_LONG_253 "must be no more than 253 characters"
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-static bool is_lower_alnum(char c) {
-    return (c >= 'a' && c <= 'z') || is_digit(c);
-}
-
-static bool is_alnum(char c) {
-    return is_lower_alnum(c) || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_dns_label(ki_str text, bool letter_first) {
-    if (!text.size || !is_lower_alnum(text.data[0]) || !is_lower_alnum(text.data[text.size - 1]) ||
-        (letter_first && is_digit(text.data[0])))
-        return false;
-    for (size_t i = 0; i < text.size; i++) {
-        if (!is_lower_alnum(text.data[i]) && text.data[i] != '-')
-            return false;
-    }
-    return true;
-}
-
-static bool is_subdomain(ki_str text) {
-    if (!text.size || text.data[text.size - 1] == '.')
-        return false;
-    while (text.size) {
-        if (!is_dns_label(ki_str_split(text, '.', &text), false))
-            return false;
-    }
-    return true;
-}
-
-static bool is_name_part(ki_str text) {
-    if (!text.size || !is_alnum(text.data[0]) || !is_alnum(text.data[text.size - 1]))
-        return false;
-    for (size_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-        if (!is_alnum(c) && c != '-' && c != '_' && c != '.')
-            return false;
-    }
-    return true;
-}
-
-const char *kt_validate_label_value(ki_str value) {
-    if (value.size > LABEL_MAX)
-        return TOO_LONG_63;
-    return value.size == 0 || is_name_part(value) ? NULL : VALUE_MESSAGE;
-}
-
-const char *kt_validate_qualified_name(ki_str key) {
-    ki_str name, prefix = ki_str_split(key, '/', &name);
-    if (!name.data)
-        name = key;
-    else if (!is_subdomain(prefix))
-        return prefix.size ? "prefix part " SUBDOMAIN_MESSAGE : "prefix part must be non-empty";
-    if (!name.size)
-        return "name part must be non-empty";
-    if (name.size > LABEL_MAX)
-        return "name part " TOO_LONG_63;
-    return is_name_part(name) ? NULL : QUALIFIED_MESSAGE;
-}
-
 const char *kt_validate_dns_label(ki_str name) {
-    if (name.size > LABEL_MAX)
+    if (name.size > KI_LABEL_MAX)
         return TOO_LONG_63;
-    return is_dns_label(name, false) ? NULL : LABEL_MESSAGE;
-}
-
-const char *kt_validate_subdomain(ki_str name) {
-    if (name.size > SUBDOMAIN_MAX)
-        return TOO_LONG_253;
-    return is_subdomain(name) ? NULL : SUBDOMAIN_MESSAGE;
+    return ki_is_dns_label(name) ? NULL : LABEL_MESSAGE;
 }
 
 const char *kt_validate_wildcard(ki_str name) {
-    if (name.size > SUBDOMAIN_MAX)
+    if (name.size > KI_SUBDOMAIN_MAX)
         return TOO_LONG_253;
-    bool is_wildcard = ki_str_starts_with(name, KI_STR("*.")) && is_subdomain((ki_str){ name.data + 2, name.size - 2 });
+    bool is_wildcard =
+        ki_str_starts_with(name, KI_STR("*.")) && ki_is_subdomain((ki_str){ name.data + 2, name.size - 2 });
     return is_wildcard ? NULL : WILDCARD_MESSAGE;
 }
 
@@ -134,16 +50,17 @@ static const char *validate_name(const ki_resource *resource, ki_str name, bool 
     if (is_prefix && name.size && name.data[name.size - 1] == '-')
         name.size--; /* the generated part follows */
     if (is_core && strcmp(resource->plural, "namespaces") == 0) {
-        if (name.size > LABEL_MAX)
+        if (name.size > KI_LABEL_MAX)
             return TOO_LONG_63_NAME;
-        return is_dns_label(name, false) ? NULL : LABEL_MESSAGE;
+        return ki_is_dns_label(name) ? NULL : LABEL_MESSAGE;
     }
     if (is_core && strcmp(resource->plural, "services") == 0) {
-        if (name.size > LABEL_MAX)
+        if (name.size > KI_LABEL_MAX)
             return TOO_LONG_63_NAME;
-        return is_dns_label(name, true) ? NULL : DNS_1035_MESSAGE;
+        bool begins_with_digit = name.size && name.data[0] >= '0' && name.data[0] <= '9';
+        return ki_is_dns_label(name) && !begins_with_digit ? NULL : DNS_1035_MESSAGE;
     }
-    return kt_validate_subdomain(name);
+    return ki_label_check_subdomain(name);
 }
 
 static void validate_map(kt_causes *causes, const char *field, yyjson_val *map, bool values_too) {
@@ -151,10 +68,10 @@ static void validate_map(kt_causes *causes, const char *field, yyjson_val *map, 
     yyjson_val *key, *val;
     yyjson_obj_foreach(map, index, count, key, val) {
         ki_str name = kt_json_str(key), value = kt_json_str(val);
-        const char *why = kt_validate_qualified_name(name);
+        const char *why = ki_label_check_key(name);
         if (why)
             kt_causes_add(causes, KT_CAUSE_INVALID, field, name, why);
-        why = values_too ? kt_validate_label_value(value) : NULL;
+        why = values_too ? ki_label_check_value(value) : NULL;
         if (why)
             kt_causes_add(causes, KT_CAUSE_INVALID, field, value, why);
     }

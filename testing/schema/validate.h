@@ -13,10 +13,7 @@
 #define KT_FINALIZER_ORPHAN "orphan"
 
 /* Returns a static error message; NULL if the value is valid. */
-const char *kt_validate_label_value(ki_str value);
-const char *kt_validate_qualified_name(ki_str key);
 const char *kt_validate_dns_label(ki_str name);
-const char *kt_validate_subdomain(ki_str name);
 const char *kt_validate_wildcard(ki_str name); /* "*.example.com" */
 /* Adds the problems of name, generateName (both unless `is_update`), labels and annotations. */
 void kt_validate_meta(kt_causes *causes, const ki_resource *resource, yyjson_val *meta, bool is_update);

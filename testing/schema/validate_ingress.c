@@ -1,6 +1,7 @@
 /* validate_ingress.c: see validate_ingress.h. Has the real server's order and messages. */
 #include "testing/schema/validate_ingress.h"
 
+#include "src/object/label.h"
 #include "testing/schema/validate.h"
 #include "testing/schema/validate_pod.h"
 #include "testing/values/json.h"
@@ -95,7 +96,7 @@ static void check_path(kt_causes *causes, const char *place, yyjson_val *one) {
 static void check_rule(kt_causes *causes, size_t at, yyjson_val *rule) {
     ki_str host = kt_json_get_str(rule, "host");
     bool is_wildcard = host.size && memchr(host.data, '*', host.size);
-    const char *why = is_wildcard ? kt_validate_wildcard(host) : kt_validate_subdomain(host);
+    const char *why = is_wildcard ? kt_validate_wildcard(host) : ki_label_check_subdomain(host);
     yyjson_val *http = yyjson_obj_get(rule, "http"), *paths = yyjson_obj_get(http, "paths"), *path;
     size_t index, count;
     if (host.size && why)

@@ -1,6 +1,7 @@
 /* validate_meta.c: checks finalizers, owner references and annotations as the real server's ValidateObjectMeta does. */
 #include "testing/schema/validate.h"
 
+#include "src/object/label.h"
 #include "testing/values/index.h"
 #include "testing/values/json.h"
 
@@ -37,7 +38,7 @@ static void validate_finalizers(kt_causes *causes, yyjson_val *finalizers) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_foreach(finalizers, index, count, one) {
-        const char *why = kt_validate_qualified_name(kt_json_str(one));
+        const char *why = ki_label_check_key(kt_json_str(one));
         if (why)
             kt_causes_add(causes, KT_CAUSE_INVALID, "metadata.finalizers", kt_json_str(one), why);
     }
