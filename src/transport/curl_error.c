@@ -218,9 +218,13 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_confi
         /* fall through */
     case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:
-    case CURLE_HTTP2:
-    case CURLE_HTTP2_STREAM:
         ki_error_set(err, KI_ERR_UNEXPECTED_EOF, "%s closed the connection: %s", server, detail);
+        break;
+    case CURLE_HTTP2:
+        ki_error_set(err, KI_ERR_UNEXPECTED_EOF, "the HTTP/2 connection to %s failed: %s", server, detail);
+        break;
+    case CURLE_HTTP2_STREAM:
+        ki_error_set(err, KI_ERR_UNEXPECTED_EOF, "%s reset the stream: %s", server, detail);
         break;
     case CURLE_UNSUPPORTED_PROTOCOL: /* no HTTP status line */
     case CURLE_WEIRD_SERVER_REPLY:

@@ -50,6 +50,7 @@ static void each_result_has_its_code_and_category(void **state) {
         { CURLE_PARTIAL_FILE, "", KI_ERR_UNEXPECTED_EOF, KI_CATEGORY_RETRY },
         { CURLE_RECV_ERROR, "", KI_ERR_UNEXPECTED_EOF, KI_CATEGORY_RETRY },
         { CURLE_HTTP2_STREAM, "", KI_ERR_UNEXPECTED_EOF, KI_CATEGORY_RETRY },
+        { CURLE_HTTP2, "", KI_ERR_UNEXPECTED_EOF, KI_CATEGORY_RETRY },
         { CURLE_WEIRD_SERVER_REPLY, "", KI_ERR_PROTOCOL, KI_CATEGORY_SERVER },
         { CURLE_BAD_FUNCTION_ARGUMENT, "", KI_ERR_SYSTEM, KI_CATEGORY_RETRY },
     };
@@ -63,6 +64,23 @@ static void each_result_has_its_code_and_category(void **state) {
         if (err.code == KI_ERR_CONNECT || err.code == KI_ERR_UNEXPECTED_EOF)
             assert_non_null(strstr(ki_error_message(&err), "https://there"));
     }
+    curl_easy_cleanup(easy);
+}
+
+/* The connection of a stream that was reset goes on. */
+static void a_failure_of_http2_is_named_as_one(void **state) {
+    (void)state;
+    CURL *easy = curl_easy_init();
+    assert_non_null(easy);
+    ki_error err = KI_ERROR_INIT;
+    ki_curl_error(easy, CURLE_HTTP2_STREAM, "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", &config,
+                  false, &err);
+    assert_string_equal(err.message, "https://there reset the stream: HTTP/2 stream 1 was not closed cleanly: "
+                                     "INTERNAL_ERROR (err 2)");
+    ki_curl_error(easy, CURLE_HTTP2, "nghttp2 shuts down connection with error 1: PROTOCOL_ERROR", &config, false,
+                  &err);
+    assert_string_equal(err.message, "the HTTP/2 connection to https://there failed: nghttp2 shuts down connection "
+                                     "with error 1: PROTOCOL_ERROR");
     curl_easy_cleanup(easy);
 }
 
@@ -149,6 +167,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_libcurl_says_of_a_proxys_url_is_not_shown),
         cmocka_unit_test(what_is_wrong_with_a_file_names_field_file_and_remedy),
+        cmocka_unit_test(a_failure_of_http2_is_named_as_one),
         cmocka_unit_test(a_system_without_authorities_is_reported_as_one),
         cmocka_unit_test(each_result_has_its_code_and_category),
     };
