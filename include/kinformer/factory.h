@@ -104,7 +104,7 @@ KI_API void ki_factory_stop(ki_factory *factory);
  * handler is called afterwards. Changes that are queued for handlers are dropped.
  * Threads: any thread of the program, outside handlers. With an engine that the program steps: the thread that steps.
  * Blocks: until running handlers have returned.
- * Errors: KI_ERR_DEADLOCK (called in a handler, or on a thread of the library). */
+ * Errors: KI_ERR_DEADLOCK (called in a handler or another callback, or on a thread of the library). */
 KI_API KI_MUST_CHECK ki_status ki_factory_shutdown(ki_factory *factory, ki_error *err);
 
 /* Shuts the factory down, unless that has happened, and frees it with its informers. The last call of each registration

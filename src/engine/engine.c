@@ -164,6 +164,11 @@ bool ki_engine_on_loop(const ki_engine *engine) {
     return atomic_load(&engine->loop) == ki_thread_self();
 }
 
+bool ki_engine_in_callback(const ki_engine *engine) {
+    return ki_engine_on_loop(engine) &&
+           (engine->dispatching || atomic_load(&engine->inline_caller) == ki_thread_self());
+}
+
 bool ki_engine_is_threaded(const ki_engine *engine) {
     int drive = atomic_load(&engine->drive);
     if (drive == KI_DRIVE_NONE)
@@ -392,17 +397,12 @@ static ki_status run_once(ki_engine *engine, int max_work, int timeout_ms, ki_er
     return KI_OK;
 }
 
-static bool in_callback(ki_engine *engine) {
-    return ki_engine_on_loop(engine) &&
-           (engine->dispatching || atomic_load(&engine->inline_caller) == ki_thread_self());
-}
-
 ki_status ki_engine_step(ki_engine *engine, int max_work, ki_error *err) {
     if (!engine)
         return ki_error_missing(err, "ki_engine_step");
     if (ki_engine_check_process(engine, err))
         return KI_ERR_STATE;
-    if (in_callback(engine))
+    if (ki_engine_in_callback(engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_engine_step from inside a callback of the engine");
     ki_mutex_lock(&engine->mutex);
     ki_status status = claim(engine, KI_DRIVE_STEP, err);
@@ -462,7 +462,7 @@ ki_status ki_engine_run(ki_engine *engine, unsigned flags, ki_error *err) {
         return KI_ERR_STATE;
     if (flags & ~(unsigned)KI_RUN_UNTIL_SIGNAL)
         return ki_error_set(err, KI_ERR_INVALID, "ki_engine_run: unknown flags 0x%x", flags);
-    if (in_callback(engine))
+    if (ki_engine_in_callback(engine))
         return ki_error_set(err, KI_ERR_STATE, "ki_engine_run from inside a callback of the engine");
     ki_mutex_lock(&engine->mutex);
     ki_status status = claim(engine, KI_DRIVE_RUN, err);
@@ -496,7 +496,7 @@ ki_status ki_engine_start(ki_engine *engine, ki_error *err) {
         return ki_error_missing(err, "ki_engine_start");
     if (ki_engine_check_process(engine, err))
         return KI_ERR_STATE;
-    if (in_callback(engine))
+    if (ki_engine_in_callback(engine))
         return ki_error_set(err, KI_ERR_STATE, "ki_engine_start from inside a callback of the engine");
     ki_mutex_lock(&engine->mutex);
     ki_status status = claim(engine, KI_DRIVE_START, err);

@@ -108,6 +108,9 @@ ki_status ki_engine_failure(ki_engine *engine, ki_error *err);
 
 /* Returns true on the loop's thread. False before the engine is driven. Any thread. */
 bool ki_engine_on_loop(const ki_engine *engine);
+/* Returns true on the loop's thread inside a callback: what waits for the loop, or frees it, must not begin there. Any
+ * thread. */
+bool ki_engine_in_callback(const ki_engine *engine);
 /* Returns true if listeners may have threads (run, start), false if all work must happen in step. Known once the loop
  * runs. */
 bool ki_engine_is_threaded(const ki_engine *engine);

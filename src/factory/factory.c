@@ -475,7 +475,7 @@ ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_run: no factory");
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
-    if (ki_callback_is_inside(factory))
+    if (ki_callback_is_inside(factory) || ki_engine_in_callback(factory->engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_factory_run in a handler");
     ki_mutex_lock(&factory->mutex);
     bool stopped = factory->is_stopped;
@@ -660,7 +660,8 @@ ki_status ki_factory_shutdown(ki_factory *factory, ki_error *err) {
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
     bool on_its_loop = ki_engine_on_loop(factory->engine) && ki_engine_is_threaded(factory->engine);
-    if (ki_callback_is_inside(factory) || ki_callback_is_inside(&factory->components) || on_its_loop)
+    if (ki_callback_is_inside(factory) || ki_callback_is_inside(&factory->components) || on_its_loop ||
+        ki_engine_in_callback(factory->engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_factory_shutdown on a thread that it would wait for");
     if (!begin_shutdown(factory))
         return KI_OK;

@@ -348,6 +348,27 @@ static void a_stepped_shutdown_cuts_off_what_still_stops(void **state) {
     expect("");
 }
 
+static void shut_down_in_response(const ki_response *response, const ki_error *err, void *user) {
+    (void)response;
+    (void)err;
+    ki_factory_free(s.factory); /* frees nothing */
+    *(ki_status *)user = ki_factory_shutdown(s.factory, NULL);
+}
+
+static void no_callback_of_the_loop_shuts_down(void **state) {
+    (void)state;
+    ki_status status = KI_OK;
+    ki_pending_request *request = NULL;
+    assert_int_equal(ki_client_send(ki_factory_client(s.factory),
+                                    &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS),
+                                    shut_down_in_response, &status, &request, NULL),
+                     KI_OK);
+    ki_pending_request_cancel(request);
+    ki_pending_request_free(request);
+    assert_true(test_engine_settle(&s.engine));
+    assert_int_equal(status, KI_ERR_DEADLOCK);
+}
+
 static void an_engine_that_ends_cuts_off_all(void **state) {
     (void)state;
     add(part_of(0, 'a', KI_COMPONENT_WORKER));
@@ -501,6 +522,7 @@ int main(void) {
         TEST(a_stop_continues_when_the_one_it_waits_for_goes),
         TEST(components_may_remove_themselves_and_others),
         TEST(a_stepped_shutdown_cuts_off_what_still_stops),
+        TEST(no_callback_of_the_loop_shuts_down),
         TEST(an_engine_that_ends_cuts_off_all),
         cmocka_unit_test_threaded(a_shutdown_on_another_thread_waits_for_the_components),
         cmocka_unit_test_threaded(the_first_signal_stops_in_order),
