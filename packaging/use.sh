@@ -23,7 +23,13 @@ case $1 in
         test -s /usr/share/bash-completion/completions/kinformer
         ;;
     library)
-        cp /usr/share/doc/libkinformer-dev/examples/count-up.c* "$work"
+        documents=/usr/share/doc/libkinformer-dev
+        grep -oE '\]\([^)#:]+[)#]' "$documents/README.md" | sed 's/^](//; s/[)#]$//' | sort -u >"$work/links"
+        grep -qx copyright "$work/links"
+        while read -r link; do
+            [ -e "$documents/$link" ] || { echo "the README links to $link, which is not installed"; exit 1; }
+        done <"$work/links"
+        cp "$documents"/examples/count-up.c* "$work"
         gunzip -f "$work"/*.gz 2>/dev/null || true
         # shellcheck disable=SC2046
         cc -D_POSIX_C_SOURCE=200809L "$work/count-up.c" $(pkg-config --cflags --libs kinformer) -o "$work/count-up"
