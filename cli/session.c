@@ -92,7 +92,9 @@ static void say_health(target *t, const ki_health *health) {
             say(s->command, "%s: connecting to %s", resource, ki_config_server(s->config));
         return;
     case KI_STATE_LISTING:
-        if (s->options->verbose || t->shown != KI_STATE_NOT_STARTED)
+        if (health->cause.code) /* no data for some seconds */
+            say(s->command, "%s: %s from %s", resource, health->message, ki_config_server(s->config));
+        else if (s->options->verbose || t->shown != KI_STATE_NOT_STARTED)
             say(s->command, "%s: connected, listing", resource);
         break;
     case KI_STATE_WATCHING:

@@ -113,7 +113,8 @@ static void check_state(sim_world *world, unsigned informer, const ki_health *he
         sim_fail(world, "informer %u is %s during a streaming list", informer, state);
     if (!observed->is_accepted && !observed->exchange->is_continuation && health->state == KI_STATE_LISTING)
         sim_fail(world, "informer %u is listing without a response", informer);
-    bool may_have_cause = health->state == KI_STATE_CONNECTING; /* that of the last attempt */
+    bool may_have_cause = health->state == KI_STATE_CONNECTING || /* that of the last attempt */
+                          (health->state == KI_STATE_LISTING && health->cause.code == KI_ERR_TIMEOUT); /* it stalls */
     if ((health->cause.code != KI_OK && !may_have_cause) || health->retry_in_ms >= 0)
         sim_fail(world, "informer %u is %s and reports a cause or a next attempt: %s", informer, state,
                  ki_error_message(&health->cause));

@@ -57,8 +57,9 @@ static bool is_new(const ki_informer *informer, const ki_health *health, bool ha
         return has_cause && (logged == KI_STATE_NOT_STARTED || logged == KI_STATE_WATCHING);
     case KI_STATE_WATCHING: /* with a message: the namespace does not exist */
         return logged != KI_STATE_WATCHING || strcmp(informer->logged_message, health->message) != 0;
+    case KI_STATE_LISTING: /* with a cause: no data for a while */
+        return has_cause && logged != KI_STATE_LISTING;
     case KI_STATE_NOT_STARTED:
-    case KI_STATE_LISTING:
     case KI_STATE_STOPPED:
         return false;
     }

@@ -18,14 +18,14 @@ enum {
 
 #define GONE_AFTER KI_SECONDS(60)
 #define NO_RESPONSE KI_SECONDS(5)
+#define NO_DATA KI_SECONDS(10)
 /* The longest wait after a failure that a person must fix, unless Retry-After is longer. */
 #define BLOCKED_MAX KI_SECONDS(30)
 
 /* --- steps ------------------------------------------------------------------------------------------------------ */
 
 /* Reports every NO_RESPONSE that a request still has no response. */
-static void report_no_response(ki_timer *timer, void *user) {
-    ki_reflector *reflector = user;
+static void report_no_response(ki_timer *timer, ki_reflector *reflector) {
     int64_t now = ki_engine_now(reflector->options.engine);
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_TIMEOUT, "no response for %d s",
@@ -34,8 +34,28 @@ static void report_no_response(ki_timer *timer, void *user) {
     ki_timer_set(timer, now + NO_RESPONSE);
 }
 
+/* Reports a list that has stalled, once until it continues. */
+static void report_stall(ki_timer *timer, ki_reflector *reflector) {
+    int64_t now = ki_engine_now(reflector->options.engine), due = reflector->heard_at + NO_DATA;
+    bool is_stalled = now >= due;
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, KI_ERR_TIMEOUT, "no data for %d s", (int)(NO_DATA / KI_SECONDS(1)));
+    if (is_stalled != reflector->is_stalled)
+        reflector->options.on_state(KI_STATE_LISTING, is_stalled ? &err : NULL, -1, reflector->options.user);
+    reflector->is_stalled = is_stalled;
+    ki_timer_set(timer, is_stalled ? now + NO_DATA : due);
+}
+
+static void report_silence(ki_timer *timer, void *user) {
+    ki_reflector *reflector = user;
+    if (reflector->is_listing)
+        report_stall(timer, reflector);
+    else
+        report_no_response(timer, reflector);
+}
+
 void ki_reflector_schedule_at(ki_reflector *reflector, ki_reflector_step next, int64_t at) {
-    ki_timer_cancel(&reflector->response_timer);
+    ki_timer_cancel(&reflector->silence_timer);
     reflector->phase = KI_REFLECTOR_WAITS;
     reflector->next = next;
     ki_timer_set(&reflector->timer, at);
@@ -249,11 +269,16 @@ void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err) {
 
 void ki_reflector_set_state(ki_reflector *reflector, ki_state state) {
     int64_t now = ki_engine_now(reflector->options.engine);
+    reflector->is_listing = state == KI_STATE_LISTING;
+    reflector->is_stalled = false;
     if (state == KI_STATE_CONNECTING) {
         reflector->connecting_since = now;
-        ki_timer_set(&reflector->response_timer, now + NO_RESPONSE);
+        ki_timer_set(&reflector->silence_timer, now + NO_RESPONSE);
+    } else if (reflector->is_listing) {
+        reflector->heard_at = now;
+        ki_timer_set(&reflector->silence_timer, now + NO_DATA);
     } else {
-        ki_timer_cancel(&reflector->response_timer);
+        ki_timer_cancel(&reflector->silence_timer);
     }
     reflector->options.on_state(state, NULL, -1, reflector->options.user);
 }
@@ -381,7 +406,7 @@ ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options 
                                  .first_internal = KI_NEVER,
                                  .last_internal_error = KI_NEVER };
     if (ki_timer_init(&reflector->timer, options->engine, take_step, reflector) ||
-        ki_timer_init(&reflector->response_timer, options->engine, report_no_response, reflector))
+        ki_timer_init(&reflector->silence_timer, options->engine, report_silence, reflector))
         return ki_error_no_memory(err, "starting an informer");
     uint64_t seed = (uint64_t)(ki_engine_random(options->engine) * (double)UINT32_MAX);
     ki_wide_map_init(&reflector->staged, allocator, seed);
@@ -417,7 +442,7 @@ void ki_reflector_close(ki_reflector *reflector) {
     reflector->is_open = false;
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
     ki_timer_close(&reflector->timer);
-    ki_timer_close(&reflector->response_timer);
+    ki_timer_close(&reflector->silence_timer);
     ki_reflector_drop_objects(reflector);
     ki_buffer_free(&reflector->continue_token);
 }

@@ -107,9 +107,12 @@ typedef struct ki_reflector {
     bool is_open;
     ki_reflector_phase phase;
     ki_reflector_step next;
-    ki_timer timer;          /* the next step; during a streaming list, its deadline */
-    ki_timer response_timer; /* set while a request waits for its response */
+    ki_timer timer;         /* the next step; during a streaming list, its deadline */
+    ki_timer silence_timer; /* set while a request waits for its response, and while a list arrives */
     int64_t connecting_since;
+    bool is_listing;  /* a list arrives */
+    bool is_stalled;  /* it was reported that no more of it arrives */
+    int64_t heard_at; /* time of its last object or byte */
     ki_backoff backoff;
     ki_attempt failed_attempt; /* the attempt that failed before this wait */
 

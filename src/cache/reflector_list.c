@@ -15,6 +15,7 @@ static void on_object(ki_object *obj, void *user) {
     ki_object *kept;
     if (reflector->object_count == 0)
         ki_reflector_set_state(reflector, KI_STATE_LISTING);
+    reflector->heard_at = ki_engine_now(reflector->options.engine);
     if (!ki_reflector_transform(reflector, obj, false, &kept))
         return;
     ki_status status = ki_reflector_append(reflector, kept);
@@ -174,6 +175,8 @@ void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step) {
         if (!is_latest)
             ki_metrics_add(reflector->options.metrics, KI_METRIC_LISTS, 1);
         begin_list(reflector, first_version(reflector), (ki_list_progress){ .is_latest = is_latest });
+    } else if (reflector->is_listing) {
+        ki_reflector_set_state(reflector, KI_STATE_LISTING);
     }
     ki_list_options options = { .limit = page_size(reflector), .idle_timeout_ns = KI_REFLECTOR_IDLE };
     if (step == KI_REFLECT_LIST_PAGE)

@@ -26,7 +26,7 @@ static bool is_retriable(const ki_error *err, bool opened) {
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
 static void note_byte(ki_reflector *reflector) {
-    reflector->watch.last_byte_at = ki_engine_now(reflector->options.engine);
+    reflector->watch.last_byte_at = reflector->heard_at = ki_engine_now(reflector->options.engine);
 }
 
 /* Tells the metrics that the queue has everything that had arrived by the time `until`. Without an event since the last

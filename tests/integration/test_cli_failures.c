@@ -216,6 +216,22 @@ static void a_server_that_falls_silent_is_reported(void **state) {
     }
 }
 
+static void a_list_that_stalls_is_reported(void **state) {
+    (void)state;
+    static const raw_response stalls = {
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n", 0, RAW_SILENT
+    };
+    raw_server server;
+    char url[64];
+    raw_server_start(&server, &stalls, 1);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+    COMMAND_RUN("watch", "pods", "--server", url);
+    command_says("pods: no data for 10 s from http://127.0.0.1");
+    ki_process_signal(&command, SIGINT);
+    (void)ki_process_wait(&command);
+    raw_server_stop(&server);
+}
+
 static void run_in_shell(const char *line) {
     command_start("/bin/sh", (const char *const[]){ "-c", line, "sh", KI_TEST_PROGRAM, "URL", NULL });
 }
@@ -341,6 +357,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(watch_calls_it_that_too, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_silent_server_is_reported, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_server_that_falls_silent_is_reported, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(a_list_that_stalls_is_reported, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_demo_that_nobody_reads_ends, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(too_few_descriptors_end_get, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_token_that_the_server_sends_back_is_not_shown, command_set_up,

@@ -136,11 +136,51 @@ static void the_end_of_streaming_lists_is_a_line(void **state) {
     open_of(&s, &h, &configmaps, true);
     play_each(&s, "open\nwait 30000");
     expect_log(&s,
+               "W reflector: configmaps: listing: no data for 10 s\n"
                "I reflector: configmaps: no more streaming lists: the streaming list is incomplete after 30 s; a plain "
                "list follows\n");
     play_each(&s, LISTED);
     expect_log(&s, "I informer: configmaps: synced, 2 objects\nI reflector: configmaps: watching\n");
     close_stage(&s);
+}
+
+static void a_list_that_stalls_is_one_line(void **state) {
+    (void)state;
+    static const struct {
+        bool streams;
+        const char *first, *more, *last;
+    } rows[] = {
+        { true, "open\nadd default/a 5", "add default/b 6", "initial-end 10" },
+        { true, "open", "add default/a 5", "initial-end 10" },
+        { false, "item default/a 5", "item default/b 6", "page 10 -\nopen" },
+        { false, "item default/a 5\npage 10 more", "item default/b 6", "page 10 -\nopen" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        stage s;
+        observer h;
+        ki_health health;
+        open_of(&s, &h, &configmaps, rows[i].streams);
+        play_each(&s, rows[i].first);
+        play(&s, "wait 9999");
+        expect_log(&s, "");
+        play(&s, "wait 1");
+        expect_log(&s, "W reflector: configmaps: listing: no data for 10 s\n");
+        play(&s, "wait 9000");
+        expect_log(&s, "");
+        ki_informer_health(s.informer, &health);
+        assert_string_equal(health.message, "no data for 10 s");
+        play_each(&s, rows[i].more);
+        play(&s, "wait 9000"); /* it continues */
+        ki_informer_health(s.informer, &health);
+        assert_int_equal(health.state, KI_STATE_LISTING);
+        assert_string_equal(health.message, "");
+        play_each(&s, rows[i].last);
+        assert_non_null(strstr(s.log, "I reflector: configmaps: watching\n"));
+        s.log[0] = '\0';
+        play(&s, "wait 20000");
+        expect_log(&s, "");
+        close_stage(&s);
+    }
 }
 
 int main(void) {
@@ -150,6 +190,7 @@ int main(void) {
         cmocka_unit_test(a_watch_that_is_only_opened_again_is_no_line),
         cmocka_unit_test(silence_is_one_line),
         cmocka_unit_test(the_end_of_streaming_lists_is_a_line),
+        cmocka_unit_test(a_list_that_stalls_is_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
