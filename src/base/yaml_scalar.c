@@ -125,6 +125,34 @@ static int64_t read_exponent(ki_str text) {
     return text.size && *text.data == '-' ? -exponent : exponent;
 }
 
+typedef struct decimal {
+    char digits[21];  /* without leading zeros; more than 20 are cut */
+    size_t count;     /* 0: zero */
+    int64_t exponent; /* power of ten of the first digit */
+} decimal;
+
+/* Reads a number of is_fraction, without its sign. */
+static decimal read_decimal(ki_str text) {
+    ki_str t = without_sign(text);
+    decimal value = { .exponent = -1 };
+    size_t at = 0;
+    bool is_behind_point = false;
+    for (; at < t.size && t.data[at] != 'e' && t.data[at] != 'E'; at++) {
+        char c = t.data[at];
+        is_behind_point = is_behind_point || c == '.';
+        if (c == '.' || c == '_')
+            continue;
+        bool is_leading_zero = c == '0' && value.count == 0;
+        if (is_leading_zero == is_behind_point)
+            value.exponent += is_behind_point ? -1 : 1;
+        if (!is_leading_zero && value.count < sizeof value.digits - 1)
+            value.digits[value.count++] = c;
+    }
+    if (at < t.size)
+        value.exponent += read_exponent((ki_str){ t.data + at + 1, t.size - at - 1 });
+    return value;
+}
+
 /* Returns true for a number of is_fraction that exceeds the largest double: JSON's readers reject it, and it is text
  * for Go's YAML readers. */
 static bool is_too_large(ki_str text) {
@@ -132,27 +160,10 @@ static bool is_too_large(ki_str text) {
     enum {
         LIMIT_EXPONENT = 308
     };
-    ki_str t = without_sign(text);
-    char digits[sizeof limit] = "";
-    size_t count = 0, at = 0;
-    int64_t exponent = -1; /* power of ten of the first digit */
-    bool is_behind_point = false;
-    for (; at < t.size && t.data[at] != 'e' && t.data[at] != 'E'; at++) {
-        char c = t.data[at];
-        is_behind_point = is_behind_point || c == '.';
-        if (c == '.' || c == '_')
-            continue;
-        bool is_leading_zero = c == '0' && count == 0;
-        if (is_leading_zero == is_behind_point)
-            exponent += is_behind_point ? -1 : 1;
-        if (!is_leading_zero && count < sizeof limit - 1)
-            digits[count++] = c;
-    }
-    if (at < t.size)
-        exponent += read_exponent((ki_str){ t.data + at + 1, t.size - at - 1 });
-    if (count == 0 || exponent != LIMIT_EXPONENT)
-        return count > 0 && exponent > LIMIT_EXPONENT;
-    return strcmp(digits, limit) >= 0; /* missing digits sort as zeros do */
+    decimal value = read_decimal(text);
+    if (value.count == 0 || value.exponent != LIMIT_EXPONENT)
+        return value.count > 0 && value.exponent > LIMIT_EXPONENT;
+    return strcmp(value.digits, limit) >= 0; /* missing digits sort as zeros do */
 }
 
 ki_yaml_kind ki_yaml_plain_kind(ki_str text) {
@@ -175,6 +186,27 @@ const char *ki_yaml_kind_name(ki_yaml_kind kind) {
 }
 
 /* --- JSON --------------------------------------------------------------------------------------------------------- */
+
+/* Appends a number of is_fraction that is whole, such as 1E3, as an integer: Go's YAML readers make a float64 of it,
+ * and its JSON is 1000. Returns false for a fraction, and for a number that a double or 64 bits may not hold. */
+static bool append_whole(ki_buffer *buffer, ki_str text) {
+    enum {
+        DIGITS_OF_DOUBLE = 15,
+        EXPONENT_MAX = 18
+    };
+    decimal value = read_decimal(text);
+    while (value.count && value.digits[value.count - 1] == '0')
+        value.count--;
+    int64_t places = value.count ? value.exponent + 1 : 1;
+    if (value.count > DIGITS_OF_DOUBLE || places < (int64_t)value.count || places > EXPONENT_MAX + 1)
+        return false;
+    if (*text.data == '-' && value.count)
+        ki_buffer_append_char(buffer, '-');
+    ki_buffer_append(buffer, value.digits, value.count);
+    for (int64_t i = (int64_t)value.count; i < places; i++)
+        ki_buffer_append_char(buffer, '0');
+    return true;
+}
 
 /* JSON has no underscores, no leading zeros, and digits on both sides of a point. */
 static void append_fraction(ki_buffer *buffer, ki_str text) {
@@ -200,7 +232,7 @@ static ki_status append_number(ki_buffer *buffer, const ki_yaml *node, ki_error 
         return ki_error_set(err, KI_ERR_UNSUPPORTED, "line %zu: a number that JSON does not have", node->line);
     if (whole_number(node->text, &value))
         ki_buffer_printf(buffer, "%s%llu", *node->text.data == '-' ? "-" : "", (unsigned long long)value);
-    else
+    else if (!append_whole(buffer, node->text))
         append_fraction(buffer, node->text);
     return KI_OK;
 }

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#define MOST_WHOLE 9007199254740992.0 /* 2^53: all whole numbers up to it are doubles */
+
 typedef struct reader {
     kt_strict *out;
     ki_buffer path;
@@ -91,11 +93,18 @@ static yyjson_mut_val *read_object(reader *r, yyjson_val *schema, yyjson_val *ob
     return made;
 }
 
+/* Returns true for 1E3 and 1.0, which Go writes as 1000 and 1. */
+static bool is_whole(double number) {
+    return number >= -MOST_WHOLE && number <= MOST_WHOLE && (double)(int64_t)number == number;
+}
+
 static yyjson_mut_val *read_value(reader *r, yyjson_val *schema, yyjson_val *val, bool is_root) {
     size_t start = r->path.size, index, count;
     yyjson_val *items = yyjson_obj_get(schema, "items"), *element;
     if (yyjson_is_obj(val))
         return read_object(r, schema, val, is_root);
+    if (yyjson_is_real(val) && is_whole(yyjson_get_real(val)))
+        return checked(r, yyjson_mut_sint(r->out->doc, (int64_t)yyjson_get_real(val)));
     if (!yyjson_is_arr(val))
         return checked(r, yyjson_val_mut_copy(r->out->doc, val));
     yyjson_mut_val *made = checked(r, yyjson_mut_arr(r->out->doc));

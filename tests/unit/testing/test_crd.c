@@ -44,6 +44,18 @@ static void define(void) {
     assert_int_equal(rest_post(&server, CRDS, CRD), 201);
 }
 
+/* Go reads a number with a fraction or an exponent as a float64, and writes 1000. */
+static void a_whole_number_is_stored_without_a_fraction(void **state) {
+    (void)state;
+    define();
+    assert_int_equal(rest_post(&server, FOOS,
+                               "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":3.0,\"any\":{\"a\":1E3,"
+                               "\"b\":[-0.5e1,-0.0],\"c\":1.5,\"d\":\"1E3\"}}}"),
+                     201);
+    assert_true(rest_has(&server, "\"size\":3,"));
+    assert_true(rest_has(&server, "\"any\":{\"a\":1000,\"b\":[-5,0],\"c\":1.5,\"d\":\"1E3\"}"));
+}
+
 static void a_definition_is_established_and_serves_its_resource(void **state) {
     (void)state;
     assert_int_equal(rest_get(&server, FOOS), 404);
@@ -439,6 +451,7 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        REST_TEST(a_whole_number_is_stored_without_a_fraction),
         REST_TEST(a_definition_is_established_and_serves_its_resource),
         REST_TEST(discovery_has_it_in_both_forms),
         REST_TEST(its_objects_go_with_it_and_watchers_see_that),
