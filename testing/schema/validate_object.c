@@ -269,6 +269,29 @@ static void ingress(checked *c) {
     kt_validate_ingress_spec(c->causes, c->spec);
 }
 
+/* Rejects a change of a claim's spec. A claim can get its volume and its class later; a bound one can ask for more. */
+static void check_claim_change(checked *c) {
+    static const char *const fixed[] = { "accessModes", "selector", "volumeMode", "dataSource", "dataSourceRef" };
+    static const char *const set_once[] = { "volumeName", "storageClassName" };
+    yyjson_val *resources = yyjson_obj_get(c->spec, "resources"), *before = yyjson_obj_get(c->old_spec, "resources");
+    bool is_bound = ki_str_equals(kt_json_get_str(yyjson_obj_get(c->old, "status"), "phase"), "Bound");
+    bool is_changed = !is_same(c, yyjson_obj_get(before, "limits"), yyjson_obj_get(resources, "limits"));
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
+        is_changed |= !is_same(c, yyjson_obj_get(c->old_spec, fixed[i]), yyjson_obj_get(c->spec, fixed[i]));
+    for (size_t i = 0; i < sizeof set_once / sizeof set_once[0]; i++) {
+        yyjson_val *was = yyjson_obj_get(c->old_spec, set_once[i]);
+        is_changed |= !is_nothing(was) && !is_same(c, was, yyjson_obj_get(c->spec, set_once[i]));
+    }
+    if (!is_bound)
+        is_changed |= !is_same(c, yyjson_obj_get(before, "requests"), yyjson_obj_get(resources, "requests")) ||
+                      !is_same(c, yyjson_obj_get(c->old_spec, "volumeAttributesClassName"),
+                               yyjson_obj_get(c->spec, "volumeAttributesClassName"));
+    if (is_changed)
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec", nothing,
+                      "spec is immutable after creation except resources.requests and volumeAttributesClassName for "
+                      "bound claims");
+}
+
 static void volume_claim(checked *c) {
     static const char *const modes[] = { "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod" };
     static const kt_quantity zero = { 0 };
@@ -305,6 +328,8 @@ static void volume_claim(checked *c) {
         kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.resources[storage]", ki_str_of(shown),
                       "must be greater than zero");
     }
+    if (c->old)
+        check_claim_change(c);
 }
 
 static void pod(checked *c) {

@@ -32,6 +32,8 @@
 #define RULE(path) OBJECT("\"rules\":[{\"http\":{\"paths\":[{" path "}]}}]")
 #define BACKEND "\"backend\":{\"service\":{\"name\":\"s\",\"port\":{\"number\":80}}}"
 #define CLAIM(modes, more) OBJECT("\"accessModes\":[" modes "],\"resources\":{\"requests\":{" more "}}")
+#define CLAIMS CORE "persistentvolumeclaims"
+#define CLAIM_CHANGED "spec: Forbidden: spec is immutable after creation except resources.requests and "
 #define RESOURCES(text) OBJECT("\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{" text "}}]")
 #define DOCKER(value) \
     "{\"metadata\":{\"name\":\"x\"},\"type\":\"kubernetes.io/" \
@@ -247,6 +249,7 @@ static void what_may_not_change_stays(void **state) {
         { CORE "configmaps", "{\"metadata\":{\"name\":\"x\"},\"immutable\":true,\"data\":{\"a\":\"1\"}}" },
         { CORE "secrets", "{\"metadata\":{\"name\":\"x\"},\"immutable\":true,\"data\":{\"a\":\"YQ==\"}}" },
         { "/apis/scheduling.k8s.io/v1/priorityclasses", "{\"metadata\":{\"name\":\"x\"},\"value\":1}" },
+        { CLAIMS, CLAIM("\"ReadWriteOnce\"", "\"storage\":\"1Gi\"") },
         { "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings",
           "{\"metadata\":{\"name\":\"x\"},\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"Role\","
           "\"name\":\"r\"}}" },
@@ -291,6 +294,16 @@ static void what_may_not_change_stays(void **state) {
         { CORE "configmaps/x", MERGE, "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", NULL },
         { CORE "secrets/x", MERGE, "{\"data\":{\"b\":\"YQ==\"}}", "data: Forbidden: field is immutable when" },
         { CORE "secrets/x", MERGE, "{\"type\":\"x\"}", "type: Invalid value: \\\"x\\\": field is immutable" },
+        { CLAIMS "/x", MERGE, "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", NULL },
+        { CLAIMS "/x", MERGE, "{\"spec\":{\"accessModes\":[\"ReadOnlyMany\"]}}", CLAIM_CHANGED },
+        { CLAIMS "/x", MERGE, "{\"spec\":{\"resources\":{\"requests\":{\"storage\":\"2Gi\"}}}}", CLAIM_CHANGED },
+        { CLAIMS "/x", MERGE, "{\"spec\":{\"volumeName\":\"v\",\"storageClassName\":\"fast\"}}", NULL },
+        { CLAIMS "/x", MERGE, "{\"spec\":{\"volumeName\":\"w\"}}", CLAIM_CHANGED },
+        { CLAIMS "/x", MERGE, "{\"spec\":{\"storageClassName\":null}}", CLAIM_CHANGED },
+        { CLAIMS "/x/status", MERGE, "{\"status\":{\"phase\":\"Bound\"}}", NULL },
+        { CLAIMS "/x", MERGE, "{\"spec\":{\"resources\":{\"requests\":{\"storage\":\"2Gi\"}}}}", NULL },
+        { CLAIMS "/x", MERGE, "{\"spec\":{\"resources\":{\"limits\":{\"storage\":\"2Gi\"}}}}", CLAIM_CHANGED },
+        { CLAIMS "/x", MERGE, "{\"spec\":{\"volumeMode\":\"Block\"}}", CLAIM_CHANGED },
         { "/apis/scheduling.k8s.io/v1/priorityclasses/x", MERGE, "{\"value\":2}",
           "value: Forbidden: may not be changed in an update." },
         { "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings/x", MERGE,
