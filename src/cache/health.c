@@ -197,6 +197,9 @@ void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource 
                  "informer relists");
     else if (cause->code == KI_ERR_NO_MEMORY)
         snprintf(health->message, sizeof health->message, "out of memory");
+    else if (cause->http_status >= 500 && !strstr(ki_error_message(cause), "HTTP "))
+        snprintf(health->message, sizeof health->message, "%.*s (HTTP %d)", KI_HEALTH_MESSAGE_MAX - 64,
+                 ki_error_message(cause), cause->http_status);
     else
         snprintf(health->message, sizeof health->message, "%.*s", KI_HEALTH_MESSAGE_MAX - 1, ki_error_message(cause));
 }

@@ -488,8 +488,11 @@ static ki_status check_bookmarks(ki_checkup_state *state, ki_error *err) {
         ki_checkup_end(state, KI_CHECK_OK);
         return KI_OK;
     }
-    ki_checkup_find(state, "none received within a watch of %d s%s%s", BOOKMARK_WATCH_S, watch.error.code ? ": " : "",
-                    watch.error.code ? ki_error_message(&watch.error) : "");
+    if (watch.error.code)
+        ki_checkup_find(state, "none received in a watch that should have ended after %d s: %s", BOOKMARK_WATCH_S,
+                        ki_error_message(&watch.error));
+    else
+        ki_checkup_find(state, "none received within a watch of %d s", BOOKMARK_WATCH_S);
     ki_checkup_remedy(state, "an interrupted watch may need a new list; newer servers send bookmarks");
     ki_checkup_end(state, KI_CHECK_WARNING);
     return KI_OK;

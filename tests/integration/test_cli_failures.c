@@ -314,6 +314,16 @@ static void a_failure_is_said_once_until_it_changes(void **state) {
     command_ends(0);
 }
 
+/* The server's own message can be anything. */
+static void a_failure_of_the_server_has_its_status(void **state) {
+    (void)state;
+    assert_int_equal(ki_testing_server_add_fault(command_server, "status,code=503", NULL, NULL), KI_OK);
+    COMMAND_RUN("watch", "pods", "--server", "URL");
+    command_says("apiserver is shutting down (HTTP 503)");
+    ki_process_signal(&command, SIGINT);
+    command_ends(0);
+}
+
 static void watch_says_what_the_health_says(void **state) {
     (void)state;
     COMMAND_RUN("watch", "websites.v1.web.example.com", "--server", "URL");
@@ -365,6 +375,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(get_waits_with_wait_or_timeout, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_server_that_is_busy_is_asked_again_by_get, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_failure_is_said_once_until_it_changes, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(a_failure_of_the_server_has_its_status, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(watch_says_what_the_health_says, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(watch_says_that_a_namespace_does_not_exist, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(watch_continues_trying, command_set_up, command_tear_down),
