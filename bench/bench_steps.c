@@ -1,7 +1,7 @@
 /* bench_steps.c: how long one step of the loop takes with 200,000 objects, and how long another thread waits for a lock
  * meanwhile: the first list, relists and a resync, with both queues, with plain and streaming lists. With malloc, which
  * programs have, and beside it with an allocator of a program's own. Then the work that is not divided into steps.
- * Objects of 1 KB are decoded before the measurement. */
+ * Objects of 1 KB are decoded in the step, as those of a connection. bench_steps_http.c has a connection. */
 #include "bench/lock_times.h"
 #include "bench/small_objects.h"
 #include "bench/steady_memory.h"
@@ -50,8 +50,8 @@ typedef struct source {
     bool fails;     /* the next list fails after its last object */
     bool deletes;   /* deletes the first object of a streaming list before the list's end */
     int64_t end_ns; /* CPU time of the call that ended the last streaming list */
-    ki_object *
-        *objects; /* handed over with their references, unless the list fails; NULL: large ones are made on demand */
+    bool large;     /* objects of LARGE bytes, not SMALL */
+    unsigned version_of_all, version_of_some, some_each; /* every `some_each`th object has another version; 0: none */
     ki_object_format *format;
     unsigned next;
     const char *version;
@@ -86,13 +86,18 @@ static ki_object *make_small(ki_object_format *format, unsigned number, unsigned
     return obj;
 }
 
-static void hand_over(source *from, ki_object *obj) {
+/* Decodes the next object and hands it over. */
+static void hand_over(source *from) {
+    unsigned i = from->next;
+    bool is_one_of_some = from->some_each && i % from->some_each == 0;
+    ki_object *obj = from->large
+                         ? make_large(from->format, i)
+                         : make_small(from->format, i, is_one_of_some ? from->version_of_some : from->version_of_all);
     if (from->lists)
         from->list.on_object(obj, from->list.user);
     else
         from->watch.on_event(KI_EVENT_ADD, obj, from->watch.user);
-    if (!from->fails)
-        ki_object_unref(obj);
+    ki_object_unref(obj);
 }
 
 static void end_stream(source *from) {
@@ -123,7 +128,7 @@ static void end_all(source *from) {
 static void arrive(ki_task *task, void *user) {
     source *from = user;
     for (unsigned i = 0; i < PER_TURN && from->next < object_count; i++, from->next++)
-        hand_over(from, from->objects ? from->objects[from->next] : make_large(from->format, from->next));
+        hand_over(from);
     (void)ki_engine_work(from->engine, PER_TURN);
     if (from->next < object_count)
         ki_task_post(task);
@@ -226,10 +231,8 @@ typedef struct stage {
     source from;
     ki_engine *engine;
     ki_informer *informer;
-    ki_object_format *format;
     size_t calls, latest_calls;
     unsigned version;
-    unsigned unchanged; /* the version of objects that did not change */
     bool with_other;
     other beside;
 } stage;
@@ -267,8 +270,8 @@ static void prepare(stage *s, unsigned changed_each, unsigned changed) {
     s->version++;
     need(s->version < sizeof versions / sizeof *versions, "versions");
     s->from.version = versions[s->version];
-    for (unsigned i = 0; i < object_count; i++)
-        s->from.objects[i] = make_small(s->format, i, changed_each && i % changed_each == 0 ? changed : s->unchanged);
+    s->from.some_each = changed_each;
+    s->from.version_of_some = changed;
 }
 
 static figures begin(stage *s) {
@@ -316,7 +319,7 @@ static figures relist(stage *s, unsigned changed_each) {
 }
 
 static figures relist_all_changed(stage *s) {
-    s->unchanged = ALL_CHANGED;
+    s->from.version_of_all = ALL_CHANGED;
     prepare(s, 0, 0);
     return list_again(s, object_count);
 }
@@ -376,14 +379,12 @@ static void play(bool in_order, bool streams, bool with_other, const ki_allocato
     static const ki_handler handler = { .on_add = count_event, .on_update = count_event, .on_delete = count_event };
     const ki_clock clock = { .now = read_clock };
     unsigned all = object_count;
-    stage s = { .from = { .base = { .ops = &source_ops } }, .with_other = with_other, .unchanged = 1 };
+    stage s = { .from = { .base = { .ops = &source_ops }, .version_of_all = 1 }, .with_other = with_other };
     counted.bytes_held = 0;
     need(!ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .allocator = allocator, .seed = 42), &s.engine, NULL),
          "engine");
-    need(!ki_object_format_new(allocator, &format_options, &s.format, NULL), "format");
+    need(!ki_object_format_new(allocator, &format_options, &s.from.format, NULL), "format");
     s.from.engine = s.engine;
-    s.from.objects = calloc(object_count, sizeof *s.from.objects);
-    need(s.from.objects != NULL, "memory");
     ki_task_init(&s.from.task, s.engine, arrive, &s.from);
     ki_shared_informer_options options = { .engine = s.engine,
                                            .list_watch = &s.from.base,
@@ -416,9 +417,8 @@ static void play(bool in_order, bool streams, bool with_other, const ki_allocato
     ki_informer_stop(s.informer);
     ki_informer_join(s.informer);
     ki_informer_free(s.informer);
-    ki_object_format_unref(s.format);
+    ki_object_format_unref(s.from.format);
     ki_engine_free(s.engine);
-    free(s.from.objects);
     object_count = all;
 }
 
@@ -434,7 +434,7 @@ static void measure_transform(bool in_order) {
     static const ki_object_format_options format_options = { .namespaced = true };
     static const ki_resource pods = { "", "v1", "pods", "Pod", true };
     const ki_clock clock = { .now = read_clock };
-    source from = { .base = { .ops = &source_ops }, .version = "1000" };
+    source from = { .base = { .ops = &source_ops }, .version = "1000", .large = true };
     ki_engine *engine = NULL;
     stage s = { .calls = 0 };
     unsigned all = object_count;
@@ -479,16 +479,12 @@ static whole play_whole(bool in_order, bool deletes, bool detects) {
     static const ki_object_format_options format_options = { .namespaced = true };
     static const ki_resource pods = { "", "v1", "pods", "Pod", true };
     const ki_clock clock = { .now = read_clock };
-    source from = { .base = { .ops = &source_ops }, .version = "1000", .deletes = deletes };
+    source from = { .base = { .ops = &source_ops }, .version = "1000", .version_of_all = 1, .deletes = deletes };
     ki_informer *informer = NULL;
     whole seen = { .check_ns = 0 };
     need(!ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .allocator = &steady, .seed = 42), &from.engine, NULL),
          "engine");
     need(!ki_object_format_new(&steady, &format_options, &from.format, NULL), "format");
-    from.objects = calloc(object_count, sizeof *from.objects);
-    need(from.objects != NULL, "memory");
-    for (unsigned i = 0; i < object_count; i++)
-        from.objects[i] = make_small(from.format, i, 1);
     ki_task_init(&from.task, from.engine, arrive, &from);
     ki_shared_informer_options options = { .engine = from.engine,
                                            .list_watch = &from.base,
@@ -514,7 +510,6 @@ static whole play_whole(bool in_order, bool deletes, bool detects) {
     seen.free_ns = now_ns() - start;
     ki_object_format_unref(from.format);
     ki_engine_free(from.engine);
-    free(from.objects);
     return seen;
 }
 
