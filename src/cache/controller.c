@@ -1,4 +1,4 @@
-/* controller.c: a task pops while the queue has items; a timer retries after a failure. */
+/* controller.c: a task takes steps while there is work; a timer retries after a failure. */
 #include "src/cache/controller.h"
 
 #include "src/base/error.h"
@@ -21,17 +21,13 @@ static void run(ki_task *task, void *user) {
     ki_error err = KI_ERROR_INIT;
     bool may_continue = true;
     do {
-        int left = ki_engine_work_left(options->engine);
-        options->queue->slice = left > 0 ? (size_t)left : 1;
-        status = options->queue->ops->pop(options->queue, options->process, options->user, &err);
+        status = options->step(options->user, &err);
         if (!status)
-            may_continue = ki_engine_work(options->engine, options->queue->work > 1 ? (int)options->queue->work : 1);
+            may_continue = ki_engine_work(options->engine, 1);
     } while (!status && may_continue);
-    if (status == KI_ERR_NOT_FOUND)
-        status = options->on_drained(options->user, &err);
     if (status == KI_ERR_CLOSED)
         return;
-    if (status) {
+    if (status && status != KI_ERR_NOT_FOUND) {
         wait_and_retry(controller, &err);
         return;
     }
@@ -48,18 +44,12 @@ static void retry(ki_timer *timer, void *user) {
     ki_cache_controller_wake(user);
 }
 
-static void queue_is_ready(void *user) {
-    ki_cache_controller_wake(user);
-}
-
 ki_status ki_cache_controller_open(ki_cache_controller *controller, const ki_cache_controller_options *options,
                                    ki_error *err) {
     *controller = (ki_cache_controller){ .options = *options };
     if (ki_timer_init(&controller->retry, options->engine, retry, controller))
         return ki_error_no_memory(err, "starting an informer");
     ki_task_init(&controller->task, options->engine, run, controller);
-    options->queue->ready = queue_is_ready;
-    options->queue->ready_user = controller;
     controller->is_open = true;
     return KI_OK;
 }
@@ -72,7 +62,6 @@ void ki_cache_controller_close(ki_cache_controller *controller) {
     if (!controller->is_open)
         return;
     controller->is_open = false;
-    controller->options.queue->ready = NULL;
     ki_task_cancel(&controller->task);
     ki_timer_close(&controller->retry);
 }

@@ -1,20 +1,17 @@
-/* controller.h: the process loop: pops items from the queue and processes them, as many as a step of the loop allows.
- * On the loop. After a failure the controller backs off and then retries the same item. It pops nothing meanwhile, so
- * the order does not change. */
+/* controller.h: the process loop: takes steps while a step of the engine's loop allows it, and while there is work. On
+ * the loop. After a failure the controller backs off and then steps again, so the order does not change. */
 #ifndef KI_CACHE_CONTROLLER_H
 #define KI_CACHE_CONTROLLER_H
 
 #include "src/cache/backoff.h"
-#include "src/cache/queue.h"
 #include "src/engine/engine.h"
 
 typedef struct ki_cache_controller_options {
     ki_engine *engine;
-    ki_queue *queue; /* borrowed; the controller sets its `ready` */
-    ki_process process;
-    /* Called when the queue is empty. After a failure the controller backs off and calls it again. */
-    ki_status (*on_drained)(void *user, ki_error *err);
-    /* Called when an item could not be processed; the retry is in `retry_ns`. err NULL: the retry succeeded. */
+    /* Does some work; counts the units beyond the first. KI_ERR_NOT_FOUND: there is nothing to do until
+     * ki_cache_controller_wake. KI_ERR_CLOSED: there never will be. Any other status is a failure. */
+    ki_status (*step)(void *user, ki_error *err);
+    /* Called when a step failed; the retry is in `retry_ns`. err NULL: the retry succeeded. */
     void (*on_stuck)(const ki_error *err, int64_t retry_ns, void *user);
     void *user;
 } ki_cache_controller_options;
@@ -30,7 +27,7 @@ typedef struct ki_cache_controller {
 /* Initializes an embedded controller. The caller closes it. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_cache_controller_open(ki_cache_controller *controller, const ki_cache_controller_options *options,
                                    ki_error *err);
-/* Posts a task that pops from the queue. */
+/* Posts a task that takes the steps. */
 void ki_cache_controller_wake(ki_cache_controller *controller);
 /* Stops the controller. Also accepts a zeroed or closed controller. */
 void ki_cache_controller_close(ki_cache_controller *controller);

@@ -23,47 +23,42 @@ static bool is_repeated(const ki_change *delta, const ki_object *known, ki_unrea
     return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_object_is_same_state(delta->obj, known));
 }
 
-static void notify(ki_notifier *to, const ki_change *change) {
-    to->count++;
-    if (to->processor)
-        ki_processor_distribute(to->processor, change);
-}
-
-void ki_notify_deleted(ki_notifier *to, ki_object *obj, ki_object *known, bool final_state_unknown) {
-    notify(to, &(ki_change){
-                   .type = KI_EVENT_DELETE, .obj = obj, .old = known, .final_state_unknown = final_state_unknown });
+static ki_status stage_deleted(ki_processor *processor, ki_object *obj, ki_object *known, bool final_state_unknown) {
+    const ki_change change = {
+        .type = KI_EVENT_DELETE, .obj = obj, .old = known, .final_state_unknown = final_state_unknown
+    };
+    return ki_processor_stage(processor, &change);
 }
 
 /* A listed object that has not changed counts as a resync. */
-void ki_notify_updated(ki_notifier *to, const ki_change *delta, ki_object *known) {
+static ki_status stage_updated(ki_processor *processor, const ki_change *delta, ki_object *known) {
     ki_change change = *delta;
     change.type = KI_EVENT_UPDATE;
     change.old = known;
     change.is_resync = delta->is_resync || (delta->is_listed && ki_object_is_same_state(delta->obj, known));
-    notify(to, &change);
+    return ki_processor_stage(processor, &change);
 }
 
-ki_object *ki_delta_apply(const ki_change *delta, ki_object *known, ki_notifier *to) {
-    if (known && is_repeated(delta, known, to->unreadable))
-        return known;
-    if (delta->type == KI_EVENT_DELETE) {
-        if (!known)
-            return NULL;
-        if (!delta->final_state_unknown && ki_object_is_same(delta->obj, known))
-            ki_notify_deleted(to, delta->obj, known, false);
-        else
-            ki_notify_deleted(to, known, known, true);
-        return NULL;
-    }
-    if (known && ki_object_is_same(delta->obj, known)) {
-        ki_notify_updated(to, delta, known);
-        return delta->obj;
-    }
-    if (known) /* another uid: the object was deleted and created again, and the deletion event was missed */
-        ki_notify_deleted(to, known, known, true);
-    ki_change added = *delta;
-    added.type = KI_EVENT_ADD;
-    added.is_resync = false;
-    notify(to, &added);
-    return delta->obj;
+static ki_status stage_added(ki_processor *processor, const ki_change *delta) {
+    ki_change change = *delta;
+    change.type = KI_EVENT_ADD;
+    change.is_resync = false;
+    return ki_processor_stage(processor, &change);
+}
+
+ki_status ki_delta_apply(const ki_change *delta, ki_object **state, ki_processor *processor,
+                         ki_unreadable *unreadable) {
+    ki_object *known = *state;
+    bool is_deleted = delta->type == KI_EVENT_DELETE;
+    if (known ? is_repeated(delta, known, unreadable) : is_deleted)
+        return KI_OK;
+    bool is_same = known && ki_object_is_same(delta->obj, known);
+    *state = is_deleted ? NULL : delta->obj;
+    if (is_deleted && is_same && !delta->final_state_unknown)
+        return stage_deleted(processor, delta->obj, known, false);
+    if (is_same && !is_deleted)
+        return stage_updated(processor, delta, known);
+    /* Without a deletion event: another uid, so the object was deleted and created again. */
+    ki_status status = known ? stage_deleted(processor, known, known, true) : KI_OK;
+    return status || is_deleted ? status : stage_added(processor, delta);
 }

@@ -4,14 +4,15 @@
  * of their first delta. A change allocates all memory first, so the queue takes a change whole or not at all.
  *
  * A list or resync can have very many objects. The queue stores it as one arrival, and each pop works off a slice of
- * it. Until all of it is worked off, pop hands out no key, and later changes wait behind it as arrivals. All slices
- * thus see the same keys and known objects. */
+ * it (queued_list.c). Until all of it is worked off, pop hands out no key, and later changes wait behind it as
+ * arrivals. All slices thus see the same keys and known objects. */
 #include "src/cache/delta_fifo.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/base/ring.h"
 #include "src/base/wide_map.h"
+#include "src/cache/queued_list.h"
 #include "src/object/object.h"
 
 enum {
@@ -32,41 +33,15 @@ struct entry {
     uint32_t count;  /* deltas queued; 0: not in the queue */
     bool initial;    /* part of the initial population, not processed yet */
     bool is_sync;    /* has a delta of a resync */
-    uint64_t listed; /* number of the last list with this key; see `replaces` */
+    uint64_t listed; /* number of the last list or resync with this key; see `lists` */
     ki_change few[INLINE_DELTAS];
 };
 
-/* A list that is not worked off; one block of memory with its texts. */
-typedef struct list {
-    ki_object **objects; /* owned; the queue's entries own the references before `next` */
-    size_t count, next;
-    ki_map kept;    /* keys of unreadable objects; their texts are in this block */
-    size_t kept_at; /* cursor in `kept` */
-    bool keeps_all;
-    bool is_initial;
-} list;
-
-typedef enum arrival_kind {
-    ARRIVAL_CHANGE,
-    ARRIVAL_LIST,
-    ARRIVAL_RESYNC
-} arrival_kind;
-
 /* A change, list or resync that is not worked off. */
 typedef struct arrival {
-    arrival_kind kind;
-    ki_change change; /* owns its object */
-    list *list;       /* owned */
+    ki_change change;     /* owns its object */
+    ki_queued_list *list; /* owned; NULL: a change */
 } arrival;
-
-/* The progress of the first arrival. */
-typedef enum phase {
-    PHASE_BEGIN,
-    PHASE_OBJECTS,
-    PHASE_KEPT,
-    PHASE_QUEUED, /* tombstones for queued objects that are not listed */
-    PHASE_KNOWN   /* tombstones for known objects that are not listed; in a resync, Sync deltas */
-} phase;
 
 typedef struct delta_fifo {
     ki_queue queue; /* first */
@@ -79,16 +54,15 @@ typedef struct delta_fifo {
     size_t free_count;
     bool is_processing; /* the first entry is being processed */
     ki_ring arrivals;
-    phase phase; /* of the first arrival */
-    /* PHASE_QUEUED: the next entry, and the last entry from before the list; `at` NULL: none left */
-    entry *at, *until;
-    ki_known_walk walk; /* PHASE_KNOWN */
-    ki_object *walked;  /* borrowed from the walk: the object that could not be queued; NULL: none */
+    /* The progress of the first arrival, a list or resync. */
+    bool has_begun;
+    ki_change unit;    /* the next change, borrowed; `obj` NULL: not taken from the list */
+    entry *at, *until; /* the next queued entry to delete unless it is listed, and the last one; `at` NULL: none left */
     bool initial_waits; /* the initial population is not worked off */
     size_t initial;     /* entries of the initial population, not processed yet */
     size_t syncs;       /* entries with a delta of a resync */
     size_t resyncs;     /* resyncs that are not worked off */
-    uint64_t replaces;  /* lists begun so far */
+    uint64_t lists;     /* lists and resyncs begun so far */
     bool populated;     /* the queue has received a change or a list */
     bool closed;
 } delta_fifo;
@@ -283,19 +257,15 @@ static ki_status check_open(const delta_fifo *fifo, ki_error *err) {
     return fifo->closed ? ki_error_set(err, KI_ERR_CLOSED, "the queue is closed") : KI_OK;
 }
 
-static ki_status arrive(delta_fifo *fifo, const arrival *arrived) {
-    return ki_ring_push(&fifo->arrivals, arrived);
-}
-
 static ki_status fifo_put(ki_queue *queue, const ki_change *change, ki_error *err) {
     delta_fifo *fifo = of(queue);
     ki_status status = check_open(fifo, err);
     if (status)
         return status;
     bool was_empty = length(fifo) == 0;
-    const arrival arrived = { ARRIVAL_CHANGE, *change, NULL };
+    const arrival arrived = { .change = *change };
     ki_object_ref(change->obj);
-    status = fifo->arrivals.count ? arrive(fifo, &arrived) : queue_change(fifo, change);
+    status = fifo->arrivals.count ? ki_ring_push(&fifo->arrivals, &arrived) : queue_change(fifo, change);
     if (status) {
         ki_object_unref(change->obj);
         return ki_error_no_memory(err, "queueing a change");
@@ -306,65 +276,33 @@ static ki_status fifo_put(ki_queue *queue, const ki_change *change, ki_error *er
     return KI_OK;
 }
 
-static list *new_list(delta_fifo *fifo, const ki_listing *listing) {
-    size_t size = sizeof(list);
-    for (size_t i = 0; i < listing->kept_count; i++)
-        size += strlen(listing->kept[i]) + 1; /* no overflow: the texts are in memory already */
-    list *made = ki_alloc(&fifo->allocator, size);
-    if (!made)
-        return NULL;
-    *made = (list){ .objects = listing->objects,
-                    .count = listing->count,
-                    .keeps_all = listing->keeps_all,
-                    .is_initial = !fifo->populated };
-    ki_map_init(&made->kept, &fifo->allocator, fifo->options.seed);
-    char *text = (char *)(made + 1);
-    for (size_t i = 0; i < listing->kept_count; i++) {
-        size_t text_size = strlen(listing->kept[i]) + 1;
-        memcpy(text, listing->kept[i], text_size);
-        if (ki_map_put(&made->kept, ki_str_of(text), made, NULL)) {
-            ki_map_free(&made->kept);
-            ki_free(&fifo->allocator, made);
-            return NULL;
-        }
-        text += text_size;
-    }
-    return made;
+/* Queues a list, or a resync if it is NULL. */
+static ki_status arrive(delta_fifo *fifo, const ki_listing *listing, ki_error *err) {
+    ki_status status = check_open(fifo, err);
+    if (status)
+        return status;
+    arrival arrived = { .list = NULL };
+    if (!ki_ring_reserve(&fifo->arrivals, 1))
+        arrived.list = ki_queued_list_new(&fifo->allocator, fifo->options.seed, &fifo->options.known, listing);
+    if (!arrived.list)
+        return ki_error_no_memory(err, listing ? "queueing a list" : "queueing a resync");
+    arrived.list->is_initial = listing && !fifo->populated;
+    fifo->initial_waits = fifo->initial_waits || arrived.list->is_initial;
+    fifo->populated = fifo->populated || listing;
+    fifo->resyncs += !listing;
+    bool was_empty = length(fifo) == 0;
+    (void)ki_ring_push(&fifo->arrivals, &arrived);
+    if (was_empty)
+        signal_ready(fifo);
+    return KI_OK;
 }
 
 static ki_status fifo_replace(ki_queue *queue, const ki_listing *listing, ki_error *err) {
-    delta_fifo *fifo = of(queue);
-    ki_status status = check_open(fifo, err);
-    if (status)
-        return status;
-    bool was_empty = length(fifo) == 0;
-    arrival arrived = { .kind = ARRIVAL_LIST, .list = new_list(fifo, listing) };
-    if (!arrived.list || arrive(fifo, &arrived)) {
-        if (arrived.list)
-            ki_map_free(&arrived.list->kept);
-        ki_free(&fifo->allocator, arrived.list);
-        return ki_error_no_memory(err, "queueing a list");
-    }
-    fifo->initial_waits = fifo->initial_waits || !fifo->populated;
-    fifo->populated = true;
-    if (was_empty)
-        signal_ready(fifo);
-    return KI_OK;
+    return arrive(of(queue), listing, err);
 }
 
 static ki_status fifo_resync(ki_queue *queue, ki_error *err) {
-    delta_fifo *fifo = of(queue);
-    const arrival arrived = { .kind = ARRIVAL_RESYNC };
-    bool was_empty = length(fifo) == 0;
-    ki_status status = check_open(fifo, err);
-    if (status)
-        return status;
-    if (arrive(fifo, &arrived))
-        return ki_error_no_memory(err, "queueing a resync");
-    fifo->resyncs++;
-    if (was_empty)
-        signal_ready(fifo);
-    return KI_OK;
+    return arrive(of(queue), NULL, err);
 }
 
 static bool fifo_is_resyncing(const ki_queue *queue) {
@@ -374,40 +312,21 @@ static bool fifo_is_resyncing(const ki_queue *queue) {
 
 /* ---- working off arrivals ---- */
 
-static ki_status queue_listed(delta_fifo *fifo, list *from) {
+/* Queues a change of a list or resync. A known object with queued deltas needs none: in a resync they are newer, and in
+ * a list delete_next deletes it. */
+static ki_status queue_unit(delta_fifo *fifo, ki_queued_list *from, const ki_change *unit) {
     entry *e;
-    const ki_change delta = { .type = KI_EVENT_UPDATE,
-                              .is_listed = true,
-                              .is_in_initial_list = from->is_initial,
-                              .obj = from->objects[from->next] };
-    ki_status status = queue_delta(fifo, &delta, &e);
+    if (!unit->is_listed && find(fifo, ki_object_key(unit->obj)))
+        return KI_OK;
+    ki_status status = queue_delta(fifo, unit, &e);
     if (status)
         return status;
-    e->listed = fifo->replaces;
-    from->next++;
+    e->listed = fifo->lists;
+    if (unit->is_listed)
+        ki_queued_list_take(from);
+    else
+        ki_object_ref(unit->obj);
     return KI_OK;
-}
-
-/* Marks the entry of the next kept key as listed. Returns false after the last key. */
-static bool keep_next(delta_fifo *fifo, list *from) {
-    ki_str key;
-    if (!ki_map_next(&from->kept, &from->kept_at, &key, NULL))
-        return false;
-    entry *e = ki_wide_map_get(&fifo->entries, key);
-    if (e)
-        e->listed = fifo->replaces;
-    return true;
-}
-
-static ki_status queue_tombstone(delta_fifo *fifo, const list *from, ki_object *obj) {
-    const ki_change delta = { .type = KI_EVENT_DELETE,
-                              .final_state_unknown = true,
-                              .is_in_initial_list = from->is_initial,
-                              .obj = ki_object_ref(obj) };
-    ki_status status = queue_delta(fifo, &delta, NULL);
-    if (status)
-        ki_object_unref(obj);
-    return status;
 }
 
 /* Returns a reference to a queued object's last state: the newest delta's object. If the newest delta is a deletion
@@ -424,113 +343,52 @@ static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
     return ki_object_ref(newest->obj);
 }
 
-static ki_status delete_queued(delta_fifo *fifo, const list *from) {
+/* Deletes the next queued object, unless it is listed. */
+static ki_status delete_next(delta_fifo *fifo, const ki_queued_list *from) {
     entry *e = fifo->at;
     ki_status status = KI_OK;
-    if (e->listed != fifo->replaces) {
-        ki_object *obj = last_state(fifo, e);
-        status = queue_tombstone(fifo, from, obj);
-        ki_object_unref(obj);
+    if (e->listed != fifo->lists && !ki_wide_map_has(&from->keys, key_of(e))) {
+        const ki_change gone = { .type = KI_EVENT_DELETE,
+                                 .final_state_unknown = true,
+                                 .is_in_initial_list = from->is_initial,
+                                 .obj = last_state(fifo, e) };
+        status = queue_delta(fifo, &gone, NULL);
+        if (status)
+            ki_object_unref(gone.obj);
     }
     if (!status)
         fifo->at = e == fifo->until ? NULL : e->after;
     return status;
 }
 
-/* Deletes a known object that is not listed. A key with an entry is listed, or PHASE_QUEUED handled it. */
-static ki_status delete_known(delta_fifo *fifo, const list *from, ki_object *obj) {
-    const char *key = ki_object_key(obj);
-    bool is_unlisted = !find(fifo, key) && !ki_map_has(&from->kept, ki_str_of(key));
-    return is_unlisted ? queue_tombstone(fifo, from, obj) : KI_OK;
-}
-
-static ki_status queue_sync(delta_fifo *fifo, ki_object *obj) {
-    if (find(fifo, ki_object_key(obj)))
-        return KI_OK; /* the queued deltas are newer */
-    const ki_change delta = { .type = KI_EVENT_UPDATE, .is_resync = true, .obj = ki_object_ref(obj) };
-    ki_status status = queue_delta(fifo, &delta, NULL);
-    if (status)
-        ki_object_unref(obj);
-    return status;
-}
-
-/* Does one unit of the walk over the known objects. */
-static ki_status walk_next(delta_fifo *fifo, const arrival *first, bool *ret_done) {
-    const ki_known_objects *known = &fifo->options.known;
-    ki_object *obj = fifo->walked;
-    fifo->walked = NULL;
-    if (!obj && known->next)
-        obj = known->next(&fifo->walk, known->user);
-    *ret_done = !obj;
-    if (!obj)
-        return KI_OK;
-    ki_status status = first->kind == ARRIVAL_LIST ? delete_known(fifo, first->list, obj) : queue_sync(fifo, obj);
-    if (status)
-        fifo->walked = obj;
-    return status;
-}
-
-static void end_walk(delta_fifo *fifo) {
-    const ki_known_objects *known = &fifo->options.known;
-    if (known->end)
-        known->end(&fifo->walk, known->user);
-    fifo->walk = (ki_known_walk){ .snapshot = NULL };
-    fifo->walked = NULL;
-}
-
-/* Does one unit of work of the first arrival. */
-static ki_status do_unit(delta_fifo *fifo, arrival *first, bool *ret_done) {
-    list *from = first->list;
-    switch (fifo->phase) {
-    case PHASE_BEGIN:
-        fifo->phase = first->kind == ARRIVAL_RESYNC ? PHASE_KNOWN : PHASE_OBJECTS;
-        fifo->replaces += first->kind == ARRIVAL_LIST;
-        fifo->at = fifo->first;
+/* Does one unit of a list or resync. */
+static ki_status do_unit(delta_fifo *fifo, ki_queued_list *from, bool *ret_done) {
+    if (!fifo->has_begun) {
+        fifo->has_begun = true;
+        fifo->lists++;
+        fifo->at = from->is_resync || from->keeps_all ? NULL : fifo->first;
         fifo->until = fifo->last;
-        return KI_OK;
-    case PHASE_OBJECTS:
-        if (from->next < from->count)
-            return queue_listed(fifo, from);
-        fifo->phase = PHASE_KEPT;
-        return KI_OK;
-    case PHASE_KEPT:
-        if (keep_next(fifo, from))
-            return KI_OK;
-        fifo->phase = PHASE_QUEUED;
-        *ret_done = from->keeps_all;
-        return KI_OK;
-    case PHASE_QUEUED:
-        if (fifo->at)
-            return delete_queued(fifo, from);
-        fifo->phase = PHASE_KNOWN;
-        return KI_OK;
-    case PHASE_KNOWN:
-        return walk_next(fifo, first, ret_done);
     }
-    return KI_OK;
-}
-
-static void free_list(delta_fifo *fifo, list *freed) {
-    if (!freed)
-        return;
-    for (size_t i = freed->next; i < freed->count; i++)
-        ki_object_unref(freed->objects[i]);
-    ki_map_free(&freed->kept);
-    ki_free(&fifo->allocator, freed->objects);
-    ki_free(&fifo->allocator, freed);
+    if (!fifo->unit.obj && ki_queued_list_next(from, &fifo->unit)) { /* the end */
+        *ret_done = !fifo->at;
+        return fifo->at ? delete_next(fifo, from) : KI_OK;
+    }
+    ki_status status = fifo->unit.obj ? queue_unit(fifo, from, &fifo->unit) : KI_OK;
+    if (!status)
+        fifo->unit.obj = NULL;
+    return status;
 }
 
 /* Drops the first arrival: it is done, or the queue is being freed. */
 static void end_arrival(delta_fifo *fifo) {
     arrival ended;
-    if (!ki_ring_pop(&fifo->arrivals, &ended))
+    if (!ki_ring_pop(&fifo->arrivals, &ended) || !ended.list)
         return;
-    end_walk(fifo);
-    fifo->phase = PHASE_BEGIN;
-    fifo->resyncs -= ended.kind == ARRIVAL_RESYNC;
-    if (ended.list && ended.list->is_initial)
-        fifo->initial_waits = false;
-    free_list(fifo, ended.list);
+    fifo->has_begun = false;
+    fifo->unit.obj = NULL;
+    fifo->resyncs -= ended.list->is_resync;
+    fifo->initial_waits = fifo->initial_waits && !ended.list->is_initial;
+    ki_queued_list_free(ended.list);
 }
 
 /* Works off a slice of the arrivals. After KI_ERR_NO_MEMORY the next pop retries the failed unit. */
@@ -538,9 +396,9 @@ static ki_status do_slice(delta_fifo *fifo, ki_error *err) {
     size_t slice = ki_queue_slice(&fifo->queue);
     ki_status status = KI_OK;
     size_t done = 0;
-    for (arrival *first; !status && done < slice && (first = ki_ring_at(&fifo->arrivals, 0)); done++) {
-        bool is_done = first->kind == ARRIVAL_CHANGE;
-        status = is_done ? queue_change(fifo, &first->change) : do_unit(fifo, first, &is_done);
+    for (const arrival *first; !status && done < slice && (first = ki_ring_at(&fifo->arrivals, 0)); done++) {
+        bool is_done = !first->list;
+        status = first->list ? do_unit(fifo, first->list, &is_done) : queue_change(fifo, &first->change);
         if (!status && is_done)
             end_arrival(fifo);
     }
@@ -577,9 +435,7 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
     }
     if (fifo->is_processing)
         return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
-    ki_deltas deltas = {
-        .key = ki_object_key(e->key_owner), .items = e->deltas, .count = e->count, .is_in_initial_list = e->initial
-    };
+    const ki_deltas deltas = { .items = e->deltas, .count = e->count };
     bool requeue = false;
     fifo->is_processing = true;
     ki_status status = process(&deltas, user, &requeue, err);

@@ -8,27 +8,18 @@
 #include "src/base/map.h"
 #include "src/base/memory.h"
 #include "src/base/ring.h"
-
-/* A queued list; one block of memory with its texts. */
-typedef struct replacement {
-    ki_object **objects; /* owned */
-    size_t count, kept_count;
-    const char **kept;
-    bool keeps_all;
-    bool is_processed; /* pop releases the objects, a slice at a time */
-    char *resource_version;
-} replacement;
+#include "src/cache/queued_list.h"
 
 typedef struct item {
-    ki_deltas_kind kind;      /* KI_DELTAS_BATCH for an event: one pop can hand over several */
-    ki_change change;         /* an event's */
-    replacement *replacement; /* owned; a list's */
+    ki_change change;     /* an event; owns its object */
+    ki_queued_list *list; /* owned; NULL: an event */
+    bool is_processed;    /* a list: pop releases the objects, a slice at a time */
 } item;
 
 typedef struct in_order_fifo {
     ki_queue queue; /* first */
+    ki_in_order_fifo_options options;
     ki_allocator allocator;
-    size_t batch_size;
     ki_ring items;
     size_t processing; /* front items that are being processed */
     size_t initial;    /* front items of the initial population */
@@ -43,17 +34,6 @@ static in_order_fifo *of(ki_queue *queue) {
     return (in_order_fifo *)queue;
 }
 
-static void release(in_order_fifo *fifo, item *released) {
-    ki_object_unref(released->change.obj);
-    replacement *list = released->replacement;
-    if (!list)
-        return;
-    while (list->count > 0)
-        ki_object_unref(list->objects[--list->count]);
-    ki_free(&fifo->allocator, list->objects);
-    ki_free(&fifo->allocator, list);
-}
-
 /* ---- adding ---- */
 
 static ki_status check_open(const in_order_fifo *fifo, ki_error *err) {
@@ -65,86 +45,53 @@ static void signal_ready(const in_order_fifo *fifo) {
         fifo->queue.ready(fifo->queue.ready_user);
 }
 
-/* Adds an item and takes over its memory; on failure the caller keeps it. */
-static ki_status push(in_order_fifo *fifo, const item *pushed, ki_error *err) {
-    if (ki_ring_push(&fifo->items, pushed))
-        return ki_error_no_memory(err, "queueing a change");
+/* Cannot fail: the caller has made room. */
+static void push(in_order_fifo *fifo, const item *pushed) {
+    (void)ki_ring_push(&fifo->items, pushed);
     if (fifo->items.count == 1)
         signal_ready(fifo);
-    return KI_OK;
 }
 
 static ki_status fifo_put(ki_queue *queue, const ki_change *change, ki_error *err) {
     in_order_fifo *fifo = of(queue);
-    const item event = { .kind = KI_DELTAS_BATCH, .change = *change };
     ki_status status = check_open(fifo, err);
-    if (!status)
-        status = push(fifo, &event, err);
     if (status)
         return status;
+    if (ki_ring_reserve(&fifo->items, 1))
+        return ki_error_no_memory(err, "queueing a change");
     ki_object_ref(change->obj);
     fifo->populated = true;
+    push(fifo, &(item){ .change = *change });
     return KI_OK;
 }
 
-static size_t texts_size(const ki_listing *list) {
-    size_t size = strlen(list->resource_version) + 1;
-    for (size_t i = 0; i < list->kept_count; i++)
-        size += strlen(list->kept[i]) + 1;
-    return size;
-}
-
-static char *append_text(char **at, const char *text) {
-    size_t size = strlen(text) + 1;
-    char *copy = memcpy(*at, text, size);
-    *at += size;
-    return copy;
-}
-
-/* Copies a list without its objects. The size cannot overflow: keys and texts are in memory already. */
-static replacement *new_replacement(in_order_fifo *fifo, const ki_listing *list) {
-    replacement *made = ki_alloc(&fifo->allocator, sizeof *made + list->kept_count * sizeof(char *) + texts_size(list));
-    if (!made)
-        return NULL;
-    *made = (replacement){ .kept_count = list->kept_count, .keeps_all = list->keeps_all };
-    made->kept = (const char **)(made + 1);
-    char *texts = (char *)(made->kept + list->kept_count);
-    made->resource_version = append_text(&texts, list->resource_version);
-    for (size_t i = 0; i < list->kept_count; i++)
-        made->kept[i] = append_text(&texts, list->kept[i]);
-    return made;
+/* Queues a list, or a resync if it is NULL. */
+static ki_status push_list(in_order_fifo *fifo, const ki_listing *listing, ki_error *err) {
+    const ki_in_order_fifo_options *options = &fifo->options;
+    ki_status status = check_open(fifo, err);
+    if (status)
+        return status;
+    ki_queued_list *list = NULL;
+    if (!ki_ring_reserve(&fifo->items, 1))
+        list = ki_queued_list_new(&fifo->allocator, options->seed, &options->known, listing);
+    if (!list)
+        return ki_error_no_memory(err, listing ? "queueing a list" : "queueing a resync");
+    list->deletes_first = true;
+    list->is_initial = listing && !fifo->populated;
+    if (list->is_initial)
+        fifo->initial = fifo->items.count + 1;
+    fifo->populated = fifo->populated || listing;
+    fifo->resyncs += !listing;
+    push(fifo, &(item){ .list = list });
+    return KI_OK;
 }
 
 static ki_status fifo_replace(ki_queue *queue, const ki_listing *listing, ki_error *err) {
-    in_order_fifo *fifo = of(queue);
-    ki_status status = check_open(fifo, err);
-    if (status)
-        return status;
-    item list = { .kind = KI_DELTAS_REPLACE, .replacement = new_replacement(fifo, listing) };
-    if (!list.replacement)
-        return ki_error_no_memory(err, "queueing a list");
-    status = push(fifo, &list, err);
-    if (status) {
-        release(fifo, &list);
-        return status;
-    }
-    list.replacement->objects = listing->objects;
-    list.replacement->count = listing->count;
-    if (!fifo->populated)
-        fifo->initial = fifo->items.count;
-    fifo->populated = true;
-    return KI_OK;
+    return push_list(of(queue), listing, err);
 }
 
 static ki_status fifo_resync(ki_queue *queue, ki_error *err) {
-    in_order_fifo *fifo = of(queue);
-    const item resync = { .kind = KI_DELTAS_RESYNC };
-    ki_status status = check_open(fifo, err);
-    if (!status)
-        status = push(fifo, &resync, err);
-    if (!status)
-        fifo->resyncs++;
-    return status;
+    return push_list(of(queue), NULL, err);
 }
 
 static bool fifo_is_resyncing(const ki_queue *queue) {
@@ -153,15 +100,15 @@ static bool fifo_is_resyncing(const ki_queue *queue) {
 
 /* ---- popping ---- */
 
-static const item *at(const in_order_fifo *fifo, size_t index) {
+static item *at(const in_order_fifo *fifo, size_t index) {
     return ki_ring_at(&fifo->items, index);
 }
 
 /* Returns true if item `count` is an event that fits into the batch: the batch has room, and no event with this key. */
 static bool fits_batch(const in_order_fifo *fifo, size_t count) {
     const item *next = at(fifo, count);
-    size_t most = fifo->queue.slice && fifo->queue.slice < fifo->batch_size ? fifo->queue.slice : fifo->batch_size;
-    if (!next || next->kind != KI_DELTAS_BATCH || count >= most)
+    bool has_room = count < fifo->options.batch_size && (!fifo->queue.slice || count < fifo->queue.slice);
+    if (!has_room || !next || next->list)
         return false;
     return !ki_map_has(&fifo->keys, ki_str_of(ki_object_key(next->change.obj)));
 }
@@ -188,82 +135,87 @@ static size_t gather(in_order_fifo *fifo) {
     return count;
 }
 
-/* Describes the next item or batch in `*ret_deltas`. Returns its number of items. */
-static size_t next(in_order_fifo *fifo, ki_deltas *ret_deltas) {
-    const item *first = at(fifo, 0);
-    *ret_deltas = (ki_deltas){ .kind = first->kind, .is_in_initial_list = fifo->initial > 0 };
-    switch (first->kind) {
-    case KI_DELTAS_REPLACE:
-        ret_deltas->objects = first->replacement->objects;
-        ret_deltas->count = first->replacement->count;
-        ret_deltas->kept = first->replacement->kept;
-        ret_deltas->kept_count = first->replacement->kept_count;
-        ret_deltas->keeps_all = first->replacement->keeps_all;
-        ret_deltas->resource_version = first->replacement->resource_version;
-        return 1;
-    case KI_DELTAS_OF_KEY: /* never queued */
-    case KI_DELTAS_BATCH:
-        ret_deltas->items = fifo->batch;
-        ret_deltas->count = gather(fifo);
-        return ret_deltas->count;
-    case KI_DELTAS_RESYNC:
-        break;
-    }
-    return 1;
-}
-
+/* Drops items from the front. */
 static void drop(in_order_fifo *fifo, size_t count) {
     item dropped;
     for (size_t i = 0; i < count && ki_ring_pop(&fifo->items, &dropped); i++) {
-        fifo->resyncs -= dropped.kind == KI_DELTAS_RESYNC;
-        release(fifo, &dropped);
+        fifo->resyncs -= dropped.list && dropped.list->is_resync;
+        ki_object_unref(dropped.change.obj);
+        ki_queued_list_free(dropped.list);
     }
     fifo->initial -= fifo->initial < count ? fifo->initial : count;
 }
 
-/* Releases a slice of a processed list's objects. Drops the list after the last one. */
-static void release_slice(in_order_fifo *fifo, replacement *list) {
-    size_t slice = ki_queue_slice(&fifo->queue);
-    for (; list->count > 0 && fifo->queue.work < slice; fifo->queue.work++)
-        ki_object_unref(list->objects[--list->count]);
-    if (list->count == 0)
-        drop(fifo, 1);
+static ki_status pop_events(in_order_fifo *fifo, ki_process process, void *user, ki_error *err) {
+    const ki_deltas deltas = { .items = fifo->batch, .count = gather(fifo) };
+    bool requeue = false;
+    fifo->processing = deltas.count;
+    ki_status status = process(&deltas, user, &requeue, err);
+    fifo->processing = 0;
+    if (!requeue)
+        drop(fifo, deltas.count);
+    return status;
 }
 
-/* Drops the processed items at the front. A list is dropped in slices. */
-static void end_items(in_order_fifo *fifo, size_t count) {
-    const item *first = at(fifo, 0);
-    if (first->kind != KI_DELTAS_REPLACE) {
-        drop(fifo, count);
-        return;
+/* Releases a slice of a processed list's objects. Drops the list after the last one. */
+static void release_some(in_order_fifo *fifo, ki_queued_list *list) {
+    size_t slice = ki_queue_slice(&fifo->queue), left = slice - fifo->queue.work;
+    if (ki_queued_list_release_some(list, &left))
+        drop(fifo, 1);
+    fifo->queue.work = slice - left;
+}
+
+/* Fills the batch with a slice of the list's changes. Returns KI_ERR_NOT_FOUND after the last. */
+static ki_status gather_part(in_order_fifo *fifo, ki_queued_list *list, size_t *ret_count) {
+    ki_queue *queue = &fifo->queue;
+    size_t slice = ki_queue_slice(queue), count = 0;
+    ki_status status = KI_OK;
+    for (; !status && queue->work < slice && count < fifo->options.batch_size; queue->work++) {
+        status = ki_queued_list_next(list, &fifo->batch[count]);
+        count += !status && fifo->batch[count].obj;
     }
-    first->replacement->is_processed = true;
-    release_slice(fifo, first->replacement);
+    *ret_count = count;
+    return status;
+}
+
+/* Passes a slice of a list or resync on as a part, or releases one. A part that is not processed starts the list over:
+ * what was staged of it is dropped. */
+static ki_status pop_list(in_order_fifo *fifo, ki_process process, void *user, ki_error *err) {
+    ki_queued_list *list = at(fifo, 0)->list;
+    if (at(fifo, 0)->is_processed) {
+        release_some(fifo, list);
+        return KI_OK;
+    }
+    ki_deltas deltas = { .items = fifo->batch, .resource_version = list->resource_version };
+    ki_status status = gather_part(fifo, list, &deltas.count);
+    if (status == KI_ERR_NO_MEMORY)
+        return ki_error_no_memory(err, "processing a list");
+    deltas.is_part = status != KI_ERR_NOT_FOUND;
+    if (deltas.is_part && deltas.count == 0)
+        return KI_OK;
+    bool requeue = false;
+    fifo->processing = 1;
+    status = process(&deltas, user, &requeue, err);
+    fifo->processing = 0;
+    if (requeue) {
+        ki_queued_list_rewind(list);
+    } else if (!deltas.is_part) {
+        at(fifo, 0)->is_processed = true;
+        release_some(fifo, list);
+    }
+    return status;
 }
 
 static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
     in_order_fifo *fifo = of(queue);
+    queue->work = 0;
     if (fifo->items.count == 0) {
         ki_status status = check_open(fifo, err);
         return status ? status : ki_error_set(err, KI_ERR_NOT_FOUND, "the queue is empty");
     }
     if (fifo->processing)
         return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
-    queue->work = 0;
-    replacement *list = at(fifo, 0)->replacement;
-    if (list && list->is_processed) {
-        release_slice(fifo, list);
-        return KI_OK;
-    }
-    ki_deltas deltas;
-    size_t count = next(fifo, &deltas);
-    bool requeue = false;
-    fifo->processing = count;
-    ki_status status = process(&deltas, user, &requeue, err);
-    fifo->processing = 0;
-    if (!requeue)
-        end_items(fifo, count);
-    return status;
+    return at(fifo, 0)->list ? pop_list(fifo, process, user, err) : pop_events(fifo, process, user, err);
 }
 
 static void fifo_close(ki_queue *queue) {
@@ -315,12 +267,13 @@ ki_status ki_in_order_fifo_new(const ki_in_order_fifo_options *options, ki_queue
     if (!fifo)
         return ki_error_no_memory(err, "making a queue");
     fifo->queue.ops = &in_order_fifo_ops;
+    fifo->options = *options;
     fifo->allocator = *options->allocator;
-    fifo->batch_size = options->batch_size;
+    fifo->options.allocator = &fifo->allocator;
     ki_ring_init(&fifo->items, &fifo->allocator, sizeof(item));
     ki_map_init(&fifo->keys, &fifo->allocator, options->seed);
-    fifo->batch = ki_alloc_array(&fifo->allocator, fifo->batch_size, sizeof *fifo->batch);
-    if (!fifo->batch || ki_map_reserve(&fifo->keys, fifo->batch_size)) {
+    fifo->batch = ki_alloc_array(&fifo->allocator, fifo->options.batch_size, sizeof *fifo->batch);
+    if (!fifo->batch || ki_map_reserve(&fifo->keys, fifo->options.batch_size)) {
         fifo_free(&fifo->queue);
         return ki_error_no_memory(err, "making a queue");
     }

@@ -1,6 +1,6 @@
 /* informer_parts.h: the struct of an informer, for the files that implement it: shared_informer.c (creation, start,
- * stop), process.c (processes one change), process_list.c (the in-order queue's lists and resyncs), registration.c
- * (handlers), settings.c, informer_health.c, namespace_check.c, informer_read.c, wait_for_sync.c and wait_for.c. */
+ * stop), process.c (processes one item), registration.c (handlers), settings.c, informer_health.c, namespace_check.c,
+ * informer_read.c, wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
@@ -9,7 +9,6 @@
 #include "src/cache/health.h"
 #include "src/cache/metrics.h"
 #include "src/cache/mutation_detector.h"
-#include "src/cache/process_list.h"
 #include "src/cache/processor.h"
 #include "src/cache/reflector.h"
 #include "src/cache/report_limit.h"
@@ -68,7 +67,6 @@ struct ki_informer {
     size_t waiting;         /* notifications that waited for handlers on the loop at the last ki_informer_regulate */
     bool is_held;           /* the watch is paused until handlers on the loop catch up */
     bool is_resync_waiting; /* a resync is due, and the previous one is not finished */
-    ki_list_work list_work;
     ki_waste waste;
     ki_report_limit report_limit;
     ki_timer detector_timer;
@@ -124,11 +122,7 @@ void ki_informer_report_state(ki_informer *informer);
 /* informer_health.c: logs the state if it differs from the last logged one. `has_cause`: a failure or a missing
  * response set the state. Loop. */
 void ki_informer_log_state(ki_informer *informer, bool has_cause);
-/* process.c: the controller's callbacks; `user` is the informer. */
-ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
-ki_status ki_informer_drained(void *user, ki_error *err);
-/* process_list.c: processes a slice of a list or resync of the in-order queue. Caller holds change_lock. `*ret_done`
- * false: slices remain. */
-ki_status ki_informer_process_list(ki_informer *informer, const ki_deltas *deltas, bool *ret_done, ki_error *err);
+/* process.c: the controller's step; `user` is the informer. Notifies of what is stored, or pops and processes. */
+ki_status ki_informer_step(void *user, ki_error *err);
 
 #endif

@@ -208,8 +208,7 @@ static next_step deliver(ki_listener *listener, bool wait) {
         return step;
     }
     call_handler(listener, change);
-    ki_object_unref(change.obj);
-    ki_object_unref(change.old);
+    ki_change_release(&change);
     return step;
 }
 
@@ -263,8 +262,7 @@ static bool drop_some(ki_listener *listener) {
     int left = ki_engine_work_left(listener->engine), dropped = 0;
     ki_change change;
     while (dropped < (left > 1 ? left : 1) && ki_pending_pop(&listener->pending, &change)) {
-        ki_object_unref(change.obj);
-        ki_object_unref(change.old);
+        ki_change_release(&change);
         dropped++;
     }
     (void)ki_engine_work(listener->engine, dropped);
@@ -330,25 +328,14 @@ static void wake(ki_listener *listener) {
         ki_task_post(&listener->task);
 }
 
-ki_status ki_listener_reserve(ki_listener *listener, size_t changes, size_t keys) {
+ki_status ki_listener_push(ki_listener *listener, const ki_change *change) {
     ki_mutex_lock(&listener->mutex);
-    ki_status status = ki_pending_reserve(&listener->pending, changes, keys);
-    ki_mutex_unlock(&listener->mutex);
-    return status;
-}
-
-void ki_listener_trim(ki_listener *listener) {
-    ki_mutex_lock(&listener->mutex);
-    ki_pending_trim(&listener->pending);
-    ki_mutex_unlock(&listener->mutex);
-}
-
-void ki_listener_push(ki_listener *listener, const ki_change *change) {
-    ki_mutex_lock(&listener->mutex);
-    ki_pending_push(&listener->pending, change);
+    ki_status status = ki_pending_push(&listener->pending, change);
     atomic_store(&listener->waiting, listener->pending.count);
     ki_mutex_unlock(&listener->mutex);
-    wake(listener);
+    if (!status)
+        wake(listener);
+    return status;
 }
 
 void ki_listener_mark_synced(ki_listener *listener) {

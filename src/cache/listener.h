@@ -47,7 +47,7 @@ struct ki_listener {
     int64_t resync_ns; /* 0: none */
     int64_t next_resync;
     bool resync_is_due;
-    bool is_notified_of_list; /* it was registered before the current list was published */
+    uint64_t next_change; /* number of the first change of the processor that this listener does not have */
     /* Under `mutex`. */
     ki_mutex mutex;
     ki_cond changed;
@@ -85,15 +85,12 @@ void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool mar
 /* Starts delivering. `threaded`: on a thread of its own unless the registration chose the loop. */
 ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err);
 
-/* Reserves memory for pushes: see ki_pending_reserve. Trim frees the unused part. */
-ki_status ki_listener_reserve(ki_listener *listener, size_t changes, size_t keys);
-void ki_listener_trim(ki_listener *listener);
 /* shared_informer.c: releases a snapshot in slices. Takes the reference over; NULL is accepted. On the loop. */
 void ki_informer_waste(ki_informer *informer, ki_snapshot *snapshot);
 /* shared_informer.c: called after a listener was notified on the loop, or ended there. */
 void ki_informer_delivered(ki_informer *informer);
-/* Adds a notification. Cannot fail after ki_listener_reserve. */
-void ki_listener_push(ki_listener *listener, const ki_change *change);
+/* Adds a change. KI_ERR_NO_MEMORY changes nothing. */
+ki_status ki_listener_push(ki_listener *listener, const ki_change *change);
 /* Has on_synced called after the notifications pushed so far. */
 void ki_listener_mark_synced(ki_listener *listener);
 

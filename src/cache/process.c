@@ -1,9 +1,11 @@
-/* process.c: the process step. Under the change lock, one item of the queue goes to the store, then to the listeners.
- * process_list.c does the in-order queue's lists and resyncs, which need slices. delta_apply.c decides what a delta
- * does to an object.
+/* process.c: the process step. Under the change lock, the changes of one item of the queue, or of a part of a list, go
+ * to the store, then to the listeners. delta_apply.c decides what a delta does to an object.
  *
- * All changes of an item are stored in one step. The step first reserves room in the listeners. Only the reservation
- * and the storing can fail. After a failure nothing has changed, and the whole item goes back to the queue. */
+ * The step goes through the deltas once. It stages the store's next snapshot and, in the processor's log, the changes
+ * for the listeners. With the last part it publishes both, so readers see a whole list or nothing of it. If that
+ * fails, because memory runs out or an index was added meanwhile, what is staged is dropped: nothing has changed, and
+ * the queue passes the item again, or a list from its beginning. Once published, the log goes to the listeners. What
+ * does not get there in this step, because it is much or memory runs out, the next steps take up before they pop. */
 #include "src/cache/informer_parts.h"
 
 #include "src/base/error.h"
@@ -11,124 +13,104 @@
 #include "src/cache/delta_apply.h"
 #include "src/cache/snapshot.h"
 
-#include <limits.h>
+/* --- storing ------------------------------------------------------------------------------------------------------ */
 
-/* --- items -------------------------------------------------------------------------------------------------------- */
-
-/* One item in process, with the snapshots of the store before and after its changes. */
-typedef struct step {
-    ki_informer *informer;
-    const ki_deltas *deltas;
-    const ki_snapshot *before;
-    const ki_snapshot *after; /* the staged snapshot; NULL: nothing to store */
-} step;
-
-/* Returns NULL if the snapshot is NULL or has no such object. */
-static ki_object *object_in(const ki_snapshot *snapshot, const char *key) {
-    return snapshot ? ki_tree_get(&snapshot->schema->objects, &snapshot->items, ki_str_of(key)) : NULL;
-}
-
-/* Applies the deltas of one key from `first` on. All deltas have one key, or each has its own. */
-static ki_object *apply_group(const step *at, size_t first, size_t *ret_end, ki_object **ret_known, ki_notifier *to) {
-    const ki_deltas *deltas = at->deltas;
-    const char *key = deltas->key ? deltas->key : ki_object_key(deltas->items[first].obj);
-    ki_object *known = *ret_known = object_in(at->before, key);
-    *ret_end = deltas->key ? deltas->count : first + 1;
-    for (size_t i = first; i < *ret_end; i++)
-        known = ki_delta_apply(&deltas->items[i], known, to);
-    return known;
-}
-
-/* Sends or only counts the notifications of all deltas. Counts the changes of the store. */
-static void notify_events(const step *at, ki_notifier *to) {
-    for (size_t i = 0, next; i < at->deltas->count; i = next) {
-        ki_object *known;
-        const ki_object *obj = apply_group(at, i, &next, &known, to);
-        to->changes += obj != known;
-    }
-}
-
-/* Stages the last state of each key. */
-static ki_status stage_events(const step *at) {
-    ki_store *store = at->informer->store;
-    ki_status status = KI_OK;
-    for (size_t i = 0, next; !status && i < at->deltas->count; i = next) {
-        ki_notifier silent = { .unreadable = &at->informer->unreadable };
-        ki_object *known;
-        ki_object *obj = apply_group(at, i, &next, &known, &silent);
-        if (obj && obj != known)
-            status = ki_store_stage_put(store, obj);
-        else if (!obj && known)
-            status = ki_store_stage_delete(store, ki_object_key(known));
-    }
-    return status;
-}
-
-/* Returns the resource version to store with this change. Returns NULL, which keeps the old one, while more changes are
- * queued. */
-static const char *version_after(const ki_informer *informer) {
+/* Returns the resource version to store with these changes. NULL keeps the old one: more changes are queued, or a
+ * list's version is too long. */
+static const char *version_after(const ki_informer *informer, const ki_deltas *deltas) {
+    if (deltas->resource_version)
+        return strlen(deltas->resource_version) <= KI_RESOURCE_VERSION_MAX ? deltas->resource_version : NULL;
     const char *version = informer->reflector.resource_version;
     bool is_last = informer->queue->ops->length(informer->queue) == 0;
     return is_last && version[0] ? version : NULL;
 }
 
-/* Stages the next state of the store. Readers do not see it yet. */
-static ki_status stage(step *at, const char *version, ki_error *err) {
-    ki_store *store = at->informer->store;
-    ki_status status = ki_store_begin(store, version, err);
-    if (status)
-        return status;
-    status = stage_events(at);
-    if (status)
-        return ki_store_end(store, status, "storing a change", err);
-    at->after = ki_store_staged(store);
-    return KI_OK;
+static ki_status begin_change(ki_informer *informer, const char *version) {
+    return ki_store_staged(informer->store) ? KI_OK : ki_store_begin(informer->store, version, NULL);
 }
 
-/* Adds the stored objects to the mutation detector. */
-static void watch_stored(const step *at) {
-    for (size_t i = 0; i < at->deltas->count; i++) {
-        const ki_object *obj = at->deltas->items[i].obj;
-        if (obj && object_in(at->after, ki_object_key(obj)) == obj)
-            ki_mutation_detector_add(&at->informer->detector, obj);
-    }
-}
-
-/* Caller holds change_lock. */
-static ki_status apply(step *at, ki_error *err) {
-    ki_informer *informer = at->informer;
-    const char *version = version_after(informer);
-    ki_notifier counter = { .unreadable = &informer->unreadable };
-    notify_events(at, &counter);
-    if (counter.changes) {
-        ki_status status = stage(at, version, err);
-        if (status)
-            return status;
-    }
-    ki_status status = ki_processor_reserve(&informer->processor, counter.count, at->deltas->key ? 1 : counter.count);
-    if (at->after)
-        status = ki_store_end(informer->store, status, "storing a change", err);
-    else if (status)
-        ki_error_no_memory(err, "notifying of a change");
+/* Stages the deltas of one key, from `*at` on: the store's next state, and the changes for the listeners. */
+static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_t *at, const char *version) {
+    ki_store *store = informer->store;
+    const char *key = ki_object_key(deltas->items[*at].obj);
+    ki_object *known = ki_store_known(store, key), *state = known;
+    ki_status status;
+    do
+        status = ki_delta_apply(&deltas->items[(*at)++], &state, &informer->processor, &informer->unreadable);
+    while (!status && *at < deltas->count && strcmp(ki_object_key(deltas->items[*at].obj), key) == 0);
+    if (status || state == known)
+        return status;
+    (void)ki_engine_work(informer->engine, 1); /* a change of the store costs as much as taking the key */
+    status = begin_change(informer, version);
     if (status)
         return status;
-    if (at->after && version)
-        (void)ki_reflector_copy_version(informer->store_version, version,
-                                        NULL); /* fits: the reflector checked its length */
-    if (at->after && informer->options.detect_mutations)
-        watch_stored(at);
-    ki_notifier notifier = { .processor = &informer->processor, .unreadable = &informer->unreadable };
-    notify_events(at, &notifier);
+    return state ? ki_store_stage_put(store, state) : ki_store_stage_delete(store, key);
+}
+
+static void publish_staged(ki_informer *informer, const ki_deltas *deltas, const char *version) {
+    ki_store *store = informer->store;
+    /* A list's steps release the snapshot before it in slices. */
+    ki_snapshot *before = deltas->resource_version ? ki_store_snapshot(store) : NULL;
+    if (ki_store_staged(store)) {
+        (void)ki_store_end(store, KI_OK, NULL, NULL);
+        if (version) /* fits: version_after, or the reflector, checked its length */
+            (void)ki_reflector_copy_version(informer->store_version, version, NULL);
+    }
+    ki_waste_add_snapshot(&informer->waste, before);
+    ki_processor_publish(&informer->processor);
     if (informer->queue->ops->length(informer->queue) == 0)
         ki_unreadable_catch_up(&informer->unreadable);
-    if (at->deltas->key && at->after)
-        (void)ki_engine_work(informer->engine, 1); /* a change of the store costs as much as taking the key */
-    if (!at->deltas->key) {
-        ki_processor_trim(&informer->processor);
-        (void)ki_engine_work(informer->engine, counter.count < INT_MAX ? (int)counter.count : INT_MAX);
-    }
-    return KI_OK;
 }
+
+/* Stages the changes, and publishes all that is staged unless more follow. Caller holds change_lock. */
+static ki_status store_changes(ki_informer *informer, const ki_deltas *deltas) {
+    const char *version = version_after(informer, deltas);
+    ki_status status = KI_OK;
+    for (size_t at = 0; !status && at < deltas->count;)
+        status = stage_key(informer, deltas, &at, version);
+    if (!status && deltas->resource_version)
+        status = begin_change(informer, version); /* also a list that changes nothing has a version */
+    if (!status && !deltas->is_part)
+        publish_staged(informer, deltas, version);
+    return status;
+}
+
+static void drop_staged(ki_informer *informer) {
+    ki_waste_add_snapshot(&informer->waste, ki_store_abandon(informer->store));
+    ki_processor_drop(&informer->processor);
+}
+
+/* --- notifying ---------------------------------------------------------------------------------------------------- */
+
+/* Checks the waits against an object of a list. */
+static void check_listed(ki_informer *informer, const ki_change *change) {
+    if (change->is_listed && atomic_load(&informer->wait_count) > 0)
+        ki_informer_check_waits(informer, &(ki_deltas){ .items = change, .count = 1 });
+}
+
+/* Notifies the listeners of published changes, or releases dropped ones: at most `*units`, and subtracts their number.
+ * Caller holds change_lock. */
+static ki_status notify_some(ki_informer *informer, size_t *units, ki_error *err) {
+    ki_change change;
+    ki_status status = KI_OK;
+    ki_processor_release_some(&informer->processor, units);
+    for (; *units > 0 && !(status = ki_processor_notify_next(&informer->processor, &change)); --*units) {
+        check_listed(informer, &change);
+        if (informer->options.detect_mutations && change.obj != change.old &&
+            change.obj == ki_store_known(informer->store, ki_object_key(change.obj)))
+            ki_mutation_detector_add(&informer->detector, change.obj);
+        ki_change_release(&change);
+    }
+    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "notifying of a change") : KI_OK;
+}
+
+/* Notifies of what is published, unless it is the work of many parts. */
+static ki_status notify_of(ki_informer *informer, const ki_deltas *deltas, ki_error *err) {
+    size_t units = 2 * deltas->count + 1; /* two for a recreated object (another uid), and one for the end */
+    return informer->processor.log.count < units ? notify_some(informer, &units, err) : KI_OK;
+}
+
+/* --- steps -------------------------------------------------------------------------------------------------------- */
 
 /* Sets the first list's version if the store has none. While changes arrive without a pause the queue is never empty,
  * and no other step sets a version. If memory runs out, the store has no version until the next change. */
@@ -156,38 +138,40 @@ static void note_synced(ki_informer *informer) {
                  count, count == 1 ? "" : "s");
 }
 
-static ki_status process_events(ki_informer *informer, const ki_deltas *deltas, ki_error *err) {
-    ki_snapshot *before = ki_store_snapshot(informer->store);
-    step at = { .informer = informer, .deltas = deltas, .before = before };
-    ki_status status = apply(&at, err);
-    ki_snapshot_free(before);
-    return status;
-}
-
-ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
-    ki_informer *informer = user;
-    bool is_done = true;
-    bool is_of_all = deltas->kind == KI_DELTAS_REPLACE || deltas->kind == KI_DELTAS_RESYNC;
-    ki_informer_continue_resync(informer);
-    ki_fair_mutex_lock(&informer->change_lock);
-    note_synced(informer); /* of the item before: the queue drops an item after this function has returned */
-    ki_status status =
-        is_of_all ? ki_informer_process_list(informer, deltas, &is_done, err) : process_events(informer, deltas, err);
+/* Ends a step: what follows the change lock. Caller holds it. */
+static void end_step(ki_informer *informer) {
     size_t waiting = ki_processor_waiting_on_loop(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_informer_regulate(informer, waiting);
-    if (!status && is_done)
+}
+
+static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    ki_informer *informer = user;
+    ki_informer_continue_resync(informer);
+    ki_fair_mutex_lock(&informer->change_lock);
+    note_synced(informer); /* of the item before: the queue drops an item after this function has returned */
+    bool is_overtaken = ki_store_is_overtaken(informer->store);
+    ki_status status = is_overtaken ? KI_OK : store_changes(informer, deltas);
+    *ret_requeue = status || is_overtaken;
+    if (status)
+        ki_error_no_memory(err, "storing a change");
+    if (*ret_requeue)
+        drop_staged(informer);
+    else if (!deltas->is_part)
+        status = notify_of(informer, deltas, err);
+    end_step(informer);
+    bool is_done = !*ret_requeue && !deltas->is_part;
+    if (is_done)
         ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
     /* Also after a failure: the informer can be synced, with the first list's version, even then. */
-    ki_informer_check_waits(informer, status || is_of_all ? NULL : deltas);
+    ki_informer_check_waits(informer, is_done && !deltas->resource_version ? deltas : NULL);
     if (atomic_load_explicit(&informer->is_namespace_missing, memory_order_relaxed))
         ki_informer_doubt_missing(informer);
-    *ret_requeue = status != KI_OK || !is_done;
     return status;
 }
 
-ki_status ki_informer_drained(void *user, ki_error *err) {
-    ki_informer *informer = user;
+/* The queue is empty. */
+static ki_status process_drained(ki_informer *informer, ki_error *err) {
     const char *version = informer->reflector.resource_version;
     ki_status status = KI_OK;
     ki_informer_continue_resync(informer);
@@ -202,9 +186,34 @@ ki_status ki_informer_drained(void *user, ki_error *err) {
         ki_unreadable_catch_up(&informer->unreadable);
     }
     note_synced(informer);
-    size_t waiting = ki_processor_waiting_on_loop(&informer->processor);
-    ki_fair_mutex_unlock(&informer->change_lock);
-    ki_informer_regulate(informer, waiting);
+    end_step(informer);
     ki_informer_check_waits(informer, NULL);
+    return status ? status : KI_ERR_NOT_FOUND;
+}
+
+/* Takes up what an item before left. */
+static ki_status notify_rest(ki_informer *informer, size_t *units, ki_error *err) {
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_status status = notify_some(informer, units, err);
+    end_step(informer);
     return status;
+}
+
+ki_status ki_informer_step(void *user, ki_error *err) {
+    ki_informer *informer = user;
+    ki_queue *queue = informer->queue;
+    int work_left = ki_engine_work_left(informer->engine);
+    size_t most = work_left > 0 ? (size_t)work_left : 1, rest = most < KI_INFORMER_SLICE ? most : KI_INFORMER_SLICE;
+    if (informer->processor.log_state != KI_LOG_STAGES) {
+        size_t left = rest;
+        ki_status status = notify_rest(informer, &left, err);
+        (void)ki_engine_work(informer->engine, (int)(rest - left));
+        if (status || informer->processor.log_state != KI_LOG_STAGES)
+            return status;
+    }
+    queue->slice = most;
+    ki_status status = queue->ops->pop(queue, process_deltas, informer, err);
+    if (queue->work > 1)
+        (void)ki_engine_work(informer->engine, (int)queue->work - 1);
+    return status == KI_ERR_NOT_FOUND ? process_drained(informer, err) : status;
 }

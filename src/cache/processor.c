@@ -6,6 +6,11 @@
 
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns) {
     *processor = (ki_processor){ .allocator = allocator, .resync_ns = resync_ns };
+    ki_changes_init(&processor->log, allocator);
+}
+
+void ki_processor_free(ki_processor *processor) {
+    ki_changes_clear(&processor->log);
 }
 
 /* --- resync ------------------------------------------------------------------------------------------------------- */
@@ -48,7 +53,8 @@ void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t de
     while (*last)
         last = &(*last)->next;
     listener->next = NULL;
-    listener->is_notified_of_list = false;
+    bool has_all = processor->log_state == KI_LOG_IS_PUBLISHED; /* from its replay */
+    listener->next_change = processor->notified + (has_all ? processor->log.count : 0);
     *last = listener;
     listener->desired_resync_ns = desired_ns;
     bool lowers = desired_ns > 0 && (processor->resync_ns == 0 || desired_ns < processor->resync_ns);
@@ -114,40 +120,49 @@ void ki_processor_stop(ki_processor *processor) {
 
 /* --- notifying ---------------------------------------------------------------------------------------------------- */
 
-ki_status ki_processor_reserve(ki_processor *processor, size_t changes, size_t keys) {
-    for (ki_listener *listener = processor->first; listener; listener = listener->next)
-        if (ki_listener_reserve(listener, changes, keys))
-            return KI_ERR_NO_MEMORY;
-    return KI_OK;
-}
-
-void ki_processor_trim(ki_processor *processor) {
-    for (ki_listener *listener = processor->first; listener; listener = listener->next)
-        ki_listener_trim(listener);
-}
-
-void ki_processor_begin_list(ki_processor *processor) {
-    processor->is_notifying_list = true;
-    for (ki_listener *listener = processor->first; listener; listener = listener->next)
-        listener->is_notified_of_list = true;
-}
-
-void ki_processor_end_list(ki_processor *processor) {
-    processor->is_notifying_list = false;
-}
-
-static bool is_for(const ki_processor *processor, const ki_listener *listener, const ki_change *change) {
-    if (processor->is_notifying_list && !listener->is_notified_of_list)
-        return false;
+static bool is_for(const ki_listener *listener, const ki_change *change) {
     if (!change->is_resync)
         return true;
     return change->is_listed ? listener->resync_ns > 0 : listener->resync_is_due;
 }
 
-void ki_processor_distribute(ki_processor *processor, const ki_change *change) {
-    for (ki_listener *listener = processor->first; listener; listener = listener->next)
-        if (is_for(processor, listener, change))
-            ki_listener_push(listener, change);
+ki_status ki_processor_stage(ki_processor *processor, const ki_change *change) {
+    const ki_listener *listener = processor->first;
+    while (change->is_resync && listener && !is_for(listener, change))
+        listener = listener->next;
+    return listener || !change->is_resync ? ki_changes_push(&processor->log, change) : KI_OK;
+}
+
+void ki_processor_publish(ki_processor *processor) {
+    processor->log_state = KI_LOG_IS_PUBLISHED;
+}
+
+void ki_processor_drop(ki_processor *processor) {
+    processor->log_state = KI_LOG_IS_DROPPED;
+}
+
+void ki_processor_release_some(ki_processor *processor, size_t *units) {
+    if (processor->log_state == KI_LOG_IS_DROPPED && ki_changes_drop_some(&processor->log, units))
+        processor->log_state = KI_LOG_STAGES;
+}
+
+ki_status ki_processor_notify_next(ki_processor *processor, ki_change *ret_change) {
+    if (processor->log_state != KI_LOG_IS_PUBLISHED)
+        return KI_ERR_NOT_FOUND;
+    const ki_change *change = ki_changes_first(&processor->log);
+    for (ki_listener *listener = processor->first; change && listener; listener = listener->next) {
+        if (listener->next_change > processor->notified)
+            continue;
+        if (is_for(listener, change) && ki_listener_push(listener, change))
+            return KI_ERR_NO_MEMORY;
+        listener->next_change = processor->notified + 1;
+    }
+    if (!ki_changes_pop(&processor->log, ret_change)) {
+        processor->log_state = KI_LOG_STAGES;
+        return KI_ERR_NOT_FOUND;
+    }
+    processor->notified++;
+    return KI_OK;
 }
 
 void ki_processor_mark_synced(ki_processor *processor) {

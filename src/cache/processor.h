@@ -5,25 +5,37 @@
 
 #include <kinformer/lister.h>
 
-#include "src/cache/change.h"
+#include "src/cache/changes.h"
 #include "src/engine/engine.h"
 
 typedef struct ki_processor ki_processor;
 typedef struct ki_listener ki_listener;
 
 /* The listeners of one informer and its resync period. */
+typedef enum ki_log_state {
+    KI_LOG_STAGES,
+    KI_LOG_IS_PUBLISHED, /* goes to the listeners */
+    KI_LOG_IS_DROPPED    /* is released */
+} ki_log_state;
+
 struct ki_processor {
     const ki_allocator *allocator;
     ki_listener *first;   /* active, in order of registration */
     ki_listener *leaving; /* removed; on_removed not called, or thread not joined yet */
     int64_t resync_ns;    /* the informer's resync period; 0: no resyncs */
     bool started, threaded;
-    bool is_notifying_list; /* only listeners with is_notified_of_list are notified */
+    /* The changes of the item in process, or of a part of a list. Staged while the store's next snapshot is, then
+     * published: no listener gets a change before the store has it, and none is lost when memory runs out. */
+    ki_changes log;
+    ki_log_state log_state;
+    uint64_t notified; /* published changes that every listener has: the number of the first in the log */
 };
 
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns);
+void ki_processor_free(ki_processor *processor);
 
-/* Appends the listener and sets its resync period. `desired_ns` 0: no resyncs. */
+/* Appends the listener and sets its resync period. `desired_ns` 0: no resyncs. It gets the changes that are not
+ * published yet: its replay has the others. */
 void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t desired_ns, int64_t now);
 /* Moves the listener to `leaving`. Returns false if it is not active. */
 bool ki_processor_remove(ki_processor *processor, const ki_listener *listener);
@@ -34,19 +46,19 @@ size_t ki_processor_waiting_on_loop(const ki_processor *processor);
 /* Starts each listener, on a thread of its own or on the loop. After a failure, call it again or stop. */
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err);
 
-/* Reserves room in each listener for `changes` more notifications of at most `keys` keys. Distributing as many cannot
- * fail afterwards. */
-ki_status ki_processor_reserve(ki_processor *processor, size_t changes, size_t keys);
-/* Releases unused reserved room, after a step with many keys. */
-void ki_processor_trim(ki_processor *processor);
-/* Queues a change at each listener that it is for: a change from a resync only at those that were due at the last
- * ki_processor_resync_due, an unchanged object of a list only at those with a resync period. The objects are borrowed.
- * Cannot fail: the caller has reserved room. */
-void ki_processor_distribute(ki_processor *processor, const ki_change *change);
-/* Until end_list, distributes only to the present listeners: the store already holds the list, so later listeners
- * replay it. */
-void ki_processor_begin_list(ki_processor *processor);
-void ki_processor_end_list(ki_processor *processor);
+/* Adds a change to the log, unless it is of a resync that no listener is for. KI_ERR_NO_MEMORY changes nothing. */
+ki_status ki_processor_stage(ki_processor *processor, const ki_change *change);
+/* The store has the staged changes: from now on they go to the listeners. */
+void ki_processor_publish(ki_processor *processor);
+/* Drops the staged changes. */
+void ki_processor_drop(ki_processor *processor);
+/* Releases at most `*units` dropped changes, and subtracts their number. */
+void ki_processor_release_some(ki_processor *processor, size_t *units);
+/* Queues the next published change at each listener that it is for: a change from a resync only at those that were due
+ * at the last ki_processor_resync_due, an unchanged object of a list only at those with a resync period. Pops it; the
+ * caller releases it. KI_ERR_NOT_FOUND: none is left. KI_ERR_NO_MEMORY: the next call continues with the same
+ * change. */
+ki_status ki_processor_notify_next(ki_processor *processor, ki_change *ret_change);
 /* The first list is complete: queues on_synced behind everything distributed so far. */
 void ki_processor_mark_synced(ki_processor *processor);
 /* Marks the listeners whose period is over. Returns true if there are any. */

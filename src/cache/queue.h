@@ -14,9 +14,7 @@
 typedef struct ki_queue ki_queue;
 
 enum {
-    /* Maximum units (objects) of one pop. `process` can do less: KI_INFORMER_SLICE bounds how long the change lock is
-     * held. */
-    KI_QUEUE_SLICE = 100
+    KI_QUEUE_SLICE = 100 /* maximum units (objects) of one pop */
 };
 
 /* A whole list. Borrowed during the call, except `objects`. Known objects that are neither in the list nor kept are
@@ -30,32 +28,17 @@ typedef struct ki_listing {
     const char *resource_version;
 } ki_listing;
 
-/* What a pop passes to `process`. */
-typedef enum ki_deltas_kind {
-    KI_DELTAS_OF_KEY,  /* one key with all its changes, oldest first */
-    KI_DELTAS_BATCH,   /* deltas of different keys, one for each, in order of arrival */
-    KI_DELTAS_REPLACE, /* a whole list: known objects that are not in it are deleted */
-    KI_DELTAS_RESYNC   /* all known objects; no deltas */
-} ki_deltas_kind;
-
-/* Borrowed during the call. */
+/* What a pop passes to `process`: changes, oldest first. Those of one key follow each other. Borrowed during the
+ * call. */
 typedef struct ki_deltas {
-    ki_deltas_kind kind;
-    const char *key; /* with KI_DELTAS_OF_KEY, else NULL */
     const ki_change *items;
     size_t count;
-    bool is_in_initial_list;
-    /* With KI_DELTAS_REPLACE, as in ki_listing: `count` counts `objects`, and `items` is unused. */
-    ki_object *const *objects;
-    const char *const *kept;
-    size_t kept_count;
-    bool keeps_all;
-    const char *resource_version; /* with KI_DELTAS_REPLACE: the list's version; else NULL */
+    bool is_part;                 /* of a list or resync; the next pop passes more of it */
+    const char *resource_version; /* of a list; else NULL */
 } ki_deltas;
 
-/* Processes an item. KI_OK with `*ret_requeue` false: the item is done. KI_OK with `*ret_requeue` true (lists and
- * resyncs only): a part is done, and the queue passes the item again. Any other status: the item was not processed;
- * with `*ret_requeue` true it stays first in the queue. Must not change the queue or pop from it. */
+/* Processes changes. With `*ret_requeue` true they are not processed: they stay first in the queue, or the list or
+ * resync starts over. Must not change the queue or pop from it. */
 typedef ki_status (*ki_process)(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
 
 /* A walk over the known objects. All zero before it begins. */

@@ -122,6 +122,11 @@ static void on_progress(void *user) {
         ki_informer_regulate(informer, informer->waiting);
 }
 
+static void on_ready(void *user) {
+    ki_informer *informer = user;
+    ki_cache_controller_wake(&informer->controller);
+}
+
 /* Any thread. Stores the error for the loop. */
 static void on_index_error(const ki_error *err, const char *key, void *user) {
     ki_informer *informer = user;
@@ -287,10 +292,14 @@ static void destroy_shared(ki_informer *informer) {
     ki_fair_mutex_destroy(&informer->change_lock);
 }
 
+static ki_known_objects known_objects(ki_informer *informer) {
+    return (ki_known_objects){ .get = known_get, .next = known_next, .end = known_end, .user = informer };
+}
+
 static ki_status make_delta_fifo(ki_informer *informer, ki_error *err) {
     ki_delta_fifo_options options = {
         .allocator = ki_engine_allocator(informer->engine),
-        .known = { .get = known_get, .next = known_next, .end = known_end, .user = informer },
+        .known = known_objects(informer),
         .seed = informer->options.seed,
     };
     return ki_delta_fifo_new(&options, &informer->queue, err);
@@ -299,6 +308,7 @@ static ki_status make_delta_fifo(ki_informer *informer, ki_error *err) {
 static ki_status make_in_order_fifo(ki_informer *informer, ki_error *err) {
     ki_in_order_fifo_options options = {
         .allocator = ki_engine_allocator(informer->engine),
+        .known = known_objects(informer),
         .batch_size = KI_INFORMER_SLICE,
         .seed = informer->options.seed,
     };
@@ -386,10 +396,15 @@ static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err)
     return KI_OK;
 }
 
+/* Returns true while a resync is queued, or its changes wait for memory. */
+static bool is_resyncing(const ki_informer *informer) {
+    return informer->queue->ops->is_resyncing(informer->queue) || informer->processor.log_state == KI_LOG_IS_PUBLISHED;
+}
+
 /* Starts a resync. Its listeners are chosen when it is queued, so the next resync waits until this one is processed. */
 static void resync(ki_timer *timer, void *user) {
     ki_informer *informer = user;
-    if (informer->queue->ops->is_resyncing(informer->queue)) {
+    if (is_resyncing(informer)) {
         informer->is_resync_waiting = true;
         return;
     }
@@ -402,7 +417,7 @@ static void resync(ki_timer *timer, void *user) {
 }
 
 void ki_informer_continue_resync(ki_informer *informer) {
-    if (!informer->is_resync_waiting || informer->queue->ops->is_resyncing(informer->queue))
+    if (!informer->is_resync_waiting || is_resyncing(informer))
         return;
     informer->is_resync_waiting = false;
     ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine));
@@ -475,9 +490,7 @@ static ki_status open_consistency_check(ki_informer *informer, ki_error *err) {
 static ki_status open_parts(ki_informer *informer, ki_error *err) {
     ki_cache_controller_options controller = {
         .engine = informer->engine,
-        .queue = informer->queue,
-        .process = ki_informer_process,
-        .on_drained = ki_informer_drained,
+        .step = ki_informer_step,
         .on_stuck = on_stuck,
         .user = informer,
     };
@@ -504,6 +517,8 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_progress = on_progress,
         .user = informer,
     };
+    informer->queue->ready = on_ready;
+    informer->queue->ready_user = informer;
     ki_status status = ki_cache_controller_open(&informer->controller, &controller, err);
     if (!status)
         status = ki_reflector_open(&informer->reflector, &reflector, err);
@@ -517,6 +532,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
 }
 
 static void close_parts(ki_informer *informer) {
+    informer->queue->ready = NULL;
     ki_consistency_check_close(&informer->consistency_check);
     ki_reflector_close(&informer->reflector);
     ki_report_limit_close(&informer->report_limit);
@@ -624,7 +640,7 @@ void ki_informer_free(ki_informer *informer) {
     if (informer->options.check_source)
         informer->options.check_source->ops->free(informer->options.check_source);
     informer->queue->ops->free(informer->queue);
-    ki_list_work_end(&informer->list_work);
+    ki_processor_free(&informer->processor);
     ki_waste_free(&informer->waste);
     ki_store_free(informer->store);
     destroy_shared(informer);

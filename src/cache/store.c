@@ -176,6 +176,11 @@ ki_status ki_store_end(ki_store *store, ki_status status, const char *what, ki_e
     return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, what) : ki_error_set(err, status, "%s", what);
 }
 
+ki_object *ki_store_known(const ki_store *store, const char *key) {
+    const ki_snapshot *now = current(store);
+    return ki_tree_get(&now->schema->objects, &now->items, ki_str_of(key));
+}
+
 bool ki_store_is_overtaken(const ki_store *store) {
     return store->staged && store->staged->schema != current(store)->schema;
 }

@@ -47,6 +47,8 @@ ki_status ki_store_end(ki_store *store, ki_status status, const char *what, ki_e
 bool ki_store_is_overtaken(const ki_store *store);
 /* Gives the staged snapshot to the caller, who releases it. NULL if nothing is staged. */
 ki_snapshot *ki_store_abandon(ki_store *store);
+/* Returns the published object for the writer, borrowed until the next change is published; NULL if there is none. */
+ki_object *ki_store_known(const ki_store *store, const char *key);
 /* Publishes a snapshot that differs only in its resource version. */
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);
 

@@ -50,8 +50,8 @@ static ki_object *known_next(ki_known_walk *walk, void *user) {
 }
 
 static void known_end(ki_known_walk *walk, void *user) {
-    (void)walk;
     (void)user;
+    walk->cursor.index[0] = 0;
 }
 
 static void count_ready(void *user) {
@@ -74,9 +74,15 @@ void delta_fifo_open(fifo_stage *f, const char *known, const ki_allocator *alloc
     watch_queue(f);
 }
 
+void fifo_know(fifo_stage *f, const char *known) {
+    objects_free(&f->known);
+    f->known = objects_of(known);
+}
+
 void in_order_fifo_open(fifo_stage *f, size_t batch_size, const ki_allocator *allocator) {
     *f = (fifo_stage){ .allocator = allocator };
     ki_in_order_fifo_options options = { .allocator = allocator,
+                                         .known = { fifo_known, known_next, known_end, f },
                                          .batch_size = batch_size ? batch_size : 1000,
                                          .seed = 3 };
     assert_int_equal(ki_in_order_fifo_new(&options, &f->queue, NULL), KI_OK);
@@ -179,35 +185,49 @@ static const char *name_of(const ki_change *delta) {
 }
 
 static void note_key(const ki_deltas *deltas, char *at) {
-    at += sprintf(at, "%s:", deltas->key);
+    const char *key = ki_object_key(deltas->items[0].obj);
+    at += sprintf(at, "%s:", key);
     for (size_t i = 0; i < deltas->count; i++) {
         const ki_change *delta = &deltas->items[i];
-        assert_string_equal(ki_object_key(delta->obj), deltas->key);
+        assert_string_equal(ki_object_key(delta->obj), key);
         at += sprintf(at, " %s %s", name_of(delta), ki_object_resource_version(delta->obj));
     }
     strcpy(at, "; ");
 }
 
-static void note_batch(const ki_deltas *deltas, char *at) {
+static char *note_change(const ki_change *delta, char *at) {
     static const char signs[] = { [KI_EVENT_ADD] = '+', [KI_EVENT_UPDATE] = '~', [KI_EVENT_DELETE] = '-' };
-    bool is_list = deltas->kind == KI_DELTAS_REPLACE;
-    assert_true(is_list || deltas->kind == KI_DELTAS_BATCH);
-    at += sprintf(at, "%s%s%s%s", deltas->is_in_initial_list ? "*" : "", is_list ? "{" : "[",
-                  is_list ? deltas->resource_version : "", is_list ? ":" : "");
-    for (size_t i = 0; is_list && i < deltas->count; i++)
-        at += sprintf(at, " %s=%s", ki_object_key(deltas->objects[i]), ki_object_resource_version(deltas->objects[i]));
-    for (size_t i = 0; !is_list && i < deltas->count; i++) {
-        const ki_change *delta = &deltas->items[i];
-        assert_int_equal(delta->is_in_initial_list, deltas->is_in_initial_list);
-        at += sprintf(at, "%s", i > 0 ? " " : "");
+    if (!delta->is_listed && !delta->is_resync)
         *at++ = delta->final_state_unknown ? '?' : signs[delta->type];
-        at += sprintf(at, "%s=%s", ki_object_key(delta->obj), ki_object_resource_version(delta->obj));
+    return at + sprintf(at, "%s=%s", ki_object_key(delta->obj), ki_object_resource_version(delta->obj));
+}
+
+static void note_batch(const ki_deltas *deltas, char *at) {
+    *at++ = '[';
+    for (size_t i = 0; i < deltas->count; i++) {
+        assert_false(deltas->items[i].is_in_initial_list || deltas->items[i].is_listed);
+        at += sprintf(at, "%s", i > 0 ? " " : "");
+        at = note_change(&deltas->items[i], at);
     }
-    for (size_t i = 0; i < deltas->kept_count; i++)
-        at += sprintf(at, " !%s", deltas->kept[i]);
-    if (deltas->keeps_all)
-        at += sprintf(at, " ?");
-    strcpy(at, is_list ? "} " : "] ");
+    strcpy(at, "] ");
+}
+
+/* Notes a part of a list, or of a resync. */
+static void note_part(fifo_stage *f, const ki_deltas *deltas, char *at) {
+    const char *version = deltas->resource_version;
+    if (!f->is_in_list && version)
+        at += sprintf(at, "%s{%s:", deltas->count && deltas->items[0].is_in_initial_list ? "*" : "", version);
+    else if (!f->is_in_list)
+        at += sprintf(at, "resync");
+    for (size_t i = 0; i < deltas->count; i++) {
+        assert_int_equal(deltas->items[i].is_resync, !version);
+        *at++ = ' ';
+        at = note_change(&deltas->items[i], at);
+    }
+    f->is_in_list = deltas->is_part;
+    if (!deltas->is_part)
+        at += sprintf(at, "%s ", version ? "}" : "");
+    *at = '\0';
 }
 
 ki_status fifo_note(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
@@ -215,10 +235,10 @@ ki_status fifo_note(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_e
     char *at = f->popped + strlen(f->popped);
     (void)ret_requeue;
     (void)err;
-    if (deltas->key)
+    if (f->is_delta_fifo)
         note_key(deltas, at);
-    else if (deltas->kind == KI_DELTAS_RESYNC)
-        strcpy(at, "resync ");
+    else if (deltas->resource_version || deltas->count == 0 || deltas->items[0].is_resync)
+        note_part(f, deltas, at);
     else
         note_batch(deltas, at);
     return KI_OK;
@@ -232,7 +252,7 @@ typedef struct noted_process {
 
 static ki_status call_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     noted_process *noted = user;
-    noted->is_called = true;
+    noted->is_called = !deltas->is_part;
     return noted->process(deltas, noted->user, ret_requeue, err);
 }
 
@@ -241,7 +261,7 @@ ki_status fifo_pop(fifo_stage *f, ki_process process, void *user, ki_error *err)
     noted_process noted = { process, user, false };
     do
         status = f->queue->ops->pop(f->queue, call_process, &noted, err);
-    while (!status && f->is_delta_fifo && !noted.is_called && f->queue->ops->length(f->queue));
+    while (!status && !noted.is_called && f->queue->ops->length(f->queue));
     return status;
 }
 
@@ -255,7 +275,7 @@ const char *fifo_pop_all(fifo_stage *f) {
     f->popped[0] = '\0';
     while (f->queue->ops->length(f->queue)) {
         ki_status status = fifo_pop(f, fifo_note, f, NULL);
-        assert_true(status == KI_OK || (status == KI_ERR_NO_MEMORY && f->is_delta_fifo));
+        assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
     }
     return f->popped;
 }

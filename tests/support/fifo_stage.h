@@ -23,16 +23,19 @@ typedef struct fifo_objects {
 typedef struct fifo_stage {
     ki_queue *queue;
     const ki_allocator *allocator;
-    bool is_delta_fifo;     /* the queue works lists and resyncs off while it pops, and needs memory for that */
-    fifo_objects known;     /* what the store of a DeltaFIFO has */
+    bool is_delta_fifo;
+    bool is_in_list;        /* fifo_note got a part of a list or resync of an in-order queue */
+    fifo_objects known;     /* what the store has */
     int ready;              /* calls of the queue's `ready` */
     char popped[FIFO_TEXT]; /* what fifo_note got */
 } fifo_stage;
 
 /* Opens a DeltaFIFO over a store with `known` ("KEY=VERSION …"; NULL: no store). */
 void delta_fifo_open(fifo_stage *f, const char *known, const ki_allocator *allocator);
-/* Opens an in-order queue. `batch_size` 0: 1000. */
+/* Opens an in-order queue over an empty store. `batch_size` 0: 1000. */
 void in_order_fifo_open(fifo_stage *f, size_t batch_size, const ki_allocator *allocator);
+/* Sets what the store has. */
+void fifo_know(fifo_stage *f, const char *known);
 void fifo_close(fifo_stage *f);
 /* Returns the stage's known object with this key, or NULL. Ownership: a reference. */
 ki_object *fifo_known(const char *key, void *stage);
@@ -45,14 +48,13 @@ void fifo_play_scarce(fifo_stage *f, const char *script);
 /* Adds one item as text to f->popped. `user` is the stage.
  * - an item of a DeltaFIFO: "a: Added 1 Updated 2; ", types are Added, Updated, Deleted, Tombstone, Replaced, Sync;
  * - a batch: "[+a=1 ~b=2 -c=3 ?d=4] " with "?" for a tombstone;
- * - a list: "{9: a=1 !b ?} " with unreadable states (!) and keys (?);
- * - "resync ".
- * "*" precedes a batch or a list of the initial population. */
+ * - a list: "{9: ?c=3 a=1} ", or a part of it; "*" precedes one of the initial population that is not empty;
+ * - a resync: "resync a=1 ", or a part of it. */
 ki_status fifo_note(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
-/* Pops until the queue has handed out an item. A DeltaFIFO works off the parts of lists and resyncs before the item. */
+/* Pops until the queue has handed out a whole item. */
 ki_status fifo_pop(fifo_stage *f, ki_process process, void *user, ki_error *err);
 const char *fifo_pop_one(fifo_stage *f); /* returns the text */
-/* Pops all items and returns their text. Pops again after a DeltaFIFO lacked memory. */
+/* Pops all items and returns their text. Pops again after the queue lacked memory. */
 const char *fifo_pop_all(fifo_stage *f);
 
 #endif

@@ -36,18 +36,26 @@ static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue,
         return ki_error_no_memory(err, "testing");
     }
     size_t used = strlen(s->processed);
-    snprintf(s->processed + used, sizeof s->processed - used, "%s%zu ", deltas->key, deltas->count);
+    snprintf(s->processed + used, sizeof s->processed - used, "%s%zu ", ki_object_key(deltas->items[0].obj),
+             deltas->count);
     return KI_OK;
 }
 
-static ki_status on_drained(void *user, ki_error *err) {
+static ki_status step(void *user, ki_error *err) {
     stage *s = user;
+    ki_status status = s->queue->ops->pop(s->queue, process, s, err);
+    if (status != KI_ERR_NOT_FOUND)
+        return status;
     if (s->drain_fails > 0) {
         s->drain_fails--;
         return ki_error_no_memory(err, "testing");
     }
     s->drained++;
-    return KI_OK;
+    return status;
+}
+
+static void wake(void *user) {
+    ki_cache_controller_wake(&((stage *)user)->controller);
 }
 
 static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
@@ -66,13 +74,10 @@ static void open_stage(stage *s) {
     assert_true(test_engine_open(&s->engine, NULL, 1));
     assert_int_equal(ki_delta_fifo_new(&(ki_delta_fifo_options){ .allocator = &ki_allocator_default }, &s->queue, NULL),
                      KI_OK);
-    ki_cache_controller_options options = { .engine = s->engine.engine,
-                                            .queue = s->queue,
-                                            .process = process,
-                                            .on_drained = on_drained,
-                                            .on_stuck = on_stuck,
-                                            .user = s };
+    ki_cache_controller_options options = { .engine = s->engine.engine, .step = step, .on_stuck = on_stuck, .user = s };
     assert_int_equal(ki_cache_controller_open(&s->controller, &options, NULL), KI_OK);
+    s->queue->ready = wake;
+    s->queue->ready_user = s;
     assert_true(test_engine_settle(&s->engine));
 }
 
@@ -185,6 +190,7 @@ static void closing_it_leaves_the_queue_alone(void **state) {
     open_stage(&s);
     queue(&s, "a", "1");
     ki_cache_controller_close(&s.controller);
+    s.queue->ready = NULL;
     queue(&s, "b", "1");
     assert_true(test_engine_settle(&s.engine));
     expect(&s, "");

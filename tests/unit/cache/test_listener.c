@@ -707,38 +707,8 @@ static void an_informer_may_be_started_while_other_threads_set_it_up(void **stat
         hearer_destroy(&h[i]);
 }
 
-static void room_that_was_reserved_and_not_used_is_given_back(void **state) {
-    (void)state;
-    for (ki_delivery delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
-        scarce_memory memory;
-        scarce_memory_init(&memory, SIZE_MAX);
-        ki_engine *engine = NULL;
-        ki_listener *listener = NULL;
-        const ki_handler handler = { .on_add = NULL };
-        const ki_registration_options registration = { .delivery = delivery };
-        assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = &memory.allocator), &engine, NULL), KI_OK);
-        assert_int_equal(
-            ki_listener_new(
-                &(ki_listener_options){ .engine = engine, .handler = &handler, .registration = &registration },
-                &listener, NULL),
-            KI_OK);
-        assert_int_equal(ki_listener_reserve(listener, 1, 1), KI_OK);
-        size_t before = scarce_memory_in_use(&memory);
-
-        assert_int_equal(ki_listener_reserve(listener, CHANGES, CHANGES), KI_OK);
-        assert_true(scarce_memory_in_use(&memory) > before);
-        ki_listener_trim(listener);
-
-        assert_int_equal(scarce_memory_in_use(&memory), before);
-        ki_listener_discard(listener);
-        ki_engine_free(engine);
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(room_that_was_reserved_and_not_used_is_given_back),
         cmocka_unit_test(each_handler_has_its_thread_or_the_loop_s),
         cmocka_unit_test(a_stuck_handler_delays_nobody),
         cmocka_unit_test(stopping_waits_for_a_handler_that_runs),

@@ -18,8 +18,7 @@ static void push(ki_pending *pending, ki_event_type type, const char *version, c
                  const char *uid) {
     ki_object *obj = fake_object("default/a", version, uid);
     ki_object *old = old_version ? fake_object("default/a", old_version, NULL) : NULL;
-    assert_int_equal(ki_pending_reserve(pending, 1, 1), KI_OK);
-    ki_pending_push(pending, &(ki_change){ .type = type, .obj = obj, .old = old });
+    assert_int_equal(ki_pending_push(pending, &(ki_change){ .type = type, .obj = obj, .old = old }), KI_OK);
     ki_object_unref(obj);
     ki_object_unref(old);
 }
@@ -69,41 +68,49 @@ static void all_of_them_come_in_order(void **state) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-static void room_once_reserved_needs_no_memory(void **state) {
+static void release(const ki_change *change) {
+    ki_object_unref(change->obj);
+    ki_object_unref(change->old);
+}
+
+static void a_push_without_memory_changes_nothing(void **state) {
+    enum {
+        MANY = 130
+    };
     (void)state;
     for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
         ki_pending pending;
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
         ki_pending_init(&pending, &memory.allocator, (ki_delivery)delivery, 1);
-        for (int taken = 0; taken < 130; taken++) {
-            for (int i = 0; i < taken; i++)
-                push(&pending, KI_EVENT_UPDATE, "7", "5", NULL);
-            ki_object *obj = fake_object("default/a", "6", NULL), *old = fake_object("default/a", "5", NULL);
-            assert_int_equal(ki_pending_reserve(&pending, 4, 1), KI_OK);
-            memory.fail_at = 0;
-            memory.forever = true;
-            /* Somebody takes out in between: the room stays. */
-            for (int i = 0; i < 4; i++) {
-                ki_pending_push(
-                    &pending,
-                    &(ki_change){ .type = i % 2 ? KI_EVENT_DELETE : KI_EVENT_UPDATE, .obj = obj, .old = old });
-                ki_change n;
-                if (i % 2 && ki_pending_pop(&pending, &n)) {
-                    ki_object_unref(n.obj);
-                    ki_object_unref(n.old);
-                }
+        int failures = 0;
+        for (int i = 0; i < MANY; i++) {
+            char key[32];
+            snprintf(key, sizeof key, "default/k%d", i);
+            ki_object *obj = fake_object(key, "6", NULL), *old = fake_object(key, "5", NULL);
+            const ki_change change = { .type = KI_EVENT_UPDATE, .obj = obj, .old = old };
+            for (size_t fail_at = 0;; fail_at++) {
+                memory.fail_at = memory.calls + fail_at;
+                if (ki_pending_push(&pending, &change) == KI_OK)
+                    break;
+                assert_int_equal(pending.count, i);
+                failures++;
             }
             memory.fail_at = SIZE_MAX;
-            memory.forever = false;
+            assert_int_equal(pending.count, i + 1);
             ki_object_unref(obj);
             ki_object_unref(old);
-            ki_change n;
-            while (ki_pending_pop(&pending, &n)) {
-                ki_object_unref(n.obj);
-                ki_object_unref(n.old);
-            }
         }
+        assert_true(failures > 1);
+        ki_change n;
+        for (int i = 0; i < MANY; i++) {
+            char key[32];
+            snprintf(key, sizeof key, "default/k%d", i);
+            assert_true(ki_pending_pop(&pending, &n));
+            assert_string_equal(ki_object_key(n.obj), key);
+            release(&n);
+        }
+        assert_false(ki_pending_pop(&pending, &n));
         ki_pending_clear(&pending);
         assert_int_equal(scarce_memory_in_use(&memory), 0);
     }
@@ -158,8 +165,7 @@ static void the_mark_is_reached_when_what_was_before_it_is_out(void **state) {
         ki_pending_set_mark(&pending);
         assert_false(ki_pending_mark_is_reached(&pending));
         ki_object *other = fake_object("default/b", "2", NULL);
-        assert_int_equal(ki_pending_reserve(&pending, 1, 1), KI_OK);
-        ki_pending_push(&pending, &(ki_change){ .type = KI_EVENT_ADD, .obj = other });
+        assert_int_equal(ki_pending_push(&pending, &(ki_change){ .type = KI_EVENT_ADD, .obj = other }), KI_OK);
         ki_object_unref(other);
         assert_false(ki_pending_mark_is_reached(&pending));
         assert_true(ki_pending_pop(&pending, &n));
@@ -206,8 +212,7 @@ static void the_latest_of_many_keys_grows_in_small_steps(void **state) {
             snprintf(key, sizeof key, "default/k%d", i);
             ki_object *obj = fake_object(key, round ? "2" : "1", NULL), *old = fake_object(key, "1", NULL);
             const ki_change change = { .type = round ? KI_EVENT_UPDATE : KI_EVENT_ADD, .obj = obj, .old = old };
-            assert_int_equal(ki_pending_reserve(&pending, 1, 1), KI_OK);
-            ki_pending_push(&pending, &change);
+            assert_int_equal(ki_pending_push(&pending, &change), KI_OK);
             ki_object_unref(obj);
             ki_object_unref(old);
         }
@@ -245,9 +250,11 @@ static void lack_of_memory_loses_nothing_of_many_keys(void **state) {
             ki_object *obj = fake_object(key, "1", NULL);
             if (i == FROM)
                 memory.fail_at = memory.calls + fail_at;
-            if (ki_pending_reserve(&pending, 1, 1))
-                assert_int_equal(ki_pending_reserve(&pending, 1, 1), KI_OK);
-            ki_pending_push(&pending, &(ki_change){ .type = KI_EVENT_ADD, .obj = obj });
+            const ki_change change = { .type = KI_EVENT_ADD, .obj = obj };
+            if (ki_pending_push(&pending, &change)) {
+                assert_int_equal(pending.by_key.count, i);
+                assert_int_equal(ki_pending_push(&pending, &change), KI_OK);
+            }
             ki_object_unref(obj);
         }
         assert_int_equal(pending.by_key.count, MANY);
@@ -259,7 +266,7 @@ static void lack_of_memory_loses_nothing_of_many_keys(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_them_come_in_order),
-        cmocka_unit_test(room_once_reserved_needs_no_memory),
+        cmocka_unit_test(a_push_without_memory_changes_nothing),
         cmocka_unit_test(latest_is_the_shortest_true_story),
         cmocka_unit_test(the_mark_is_reached_when_what_was_before_it_is_out),
         cmocka_unit_test(the_latest_of_many_keys_grows_in_small_steps),
