@@ -29,7 +29,7 @@ struct informers {
 
 /* Adds the Deployment of a pod's ReplicaSet. Called for each event of a pod. For a pod that was deleted during an
  * interrupted watch, the event has its last known state. A deleted ReplicaSet has queued its Deployment itself. */
-static void map_pod(const ki_object *pod, ki_reconcile_keys *requests, void *user) {
+static void map_pod(const ki_object *pod, ki_reconcile_keys *keys, void *user) {
     const struct informers *informers = user;
     char key[KI_OBJECT_KEY_MAX];
     if (!ki_object_controller_key(pod, KI_REPLICASETS, key, sizeof key))
@@ -37,7 +37,7 @@ static void map_pod(const ki_object *pod, ki_reconcile_keys *requests, void *use
     ki_object *replicaset = ki_informer_get(informers->replicasets, key);
     if (replicaset && ki_object_is_controlled_by(pod, replicaset) &&
         ki_object_controller_key(replicaset, KI_DEPLOYMENTS, key, sizeof key)) {
-        (void)ki_reconcile_keys_add(requests, key); /* the controller keeps a failure */
+        (void)ki_reconcile_keys_add(keys, key); /* the controller keeps a failure */
     }
     ki_object_unref(replicaset);
 }

@@ -108,14 +108,14 @@ ki_status ctl_handlers_add(ctl_process *process, ki_error *err) {
 
 /* --- the controller's watches ------------------------------------------------------------------------------------- */
 
-static void map_child(const ki_object *obj, ki_reconcile_keys *requests, void *user) {
+static void map_child(const ki_object *obj, ki_reconcile_keys *keys, void *user) {
     char key[64];
     (void)user;
     int number = ctl_key_parse(ki_object_key(obj));
     if (number < 0)
         return;
     ctl_key_format((unsigned)number, key, sizeof key);
-    (void)ki_reconcile_keys_add(requests, key); /* without memory the controller maps the object again */
+    (void)ki_reconcile_keys_add(keys, key); /* without memory the controller maps the object again */
 }
 
 static bool parent_predicate(const ki_event *event, void *user) {

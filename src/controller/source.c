@@ -22,12 +22,12 @@ struct ki_reconcile_keys {
     ki_status status; /* KI_ERR_NO_MEMORY: at least one key was not queued */
 };
 
-ki_status ki_reconcile_keys_add(ki_reconcile_keys *requests, const char *key) {
-    if (!requests)
+ki_status ki_reconcile_keys_add(ki_reconcile_keys *keys, const char *key) {
+    if (!keys)
         return KI_ERR_INVALID;
-    ki_status status = ki_workqueue_add_with(requests->queue, key, &KI_ADD_OPTIONS(.priority = requests->priority));
+    ki_status status = ki_workqueue_add_with(keys->queue, key, &KI_ADD_OPTIONS(.priority = keys->priority));
     if (status == KI_ERR_NO_MEMORY)
-        requests->status = status;
+        keys->status = status;
     return status;
 }
 
@@ -40,22 +40,22 @@ static bool is_of_group(const char *api_version, const char *group) {
     return (size_t)(slash - api_version) == size && memcmp(api_version, group, size) == 0 && !strchr(slash + 1, '/');
 }
 
-static void add_owner(const ki_source *source, const ki_object *obj, const char *name, ki_reconcile_keys *requests) {
+static void add_owner(const ki_source *source, const ki_object *obj, const char *name, ki_reconcile_keys *keys) {
     char key[KI_WORKQUEUE_KEY_MAX + 1];
     const char *namespace_name = source->is_owner_namespaced ? ki_object_namespace(obj) : "";
     int size = snprintf(key, sizeof key, "%s%s%s", namespace_name, namespace_name[0] ? "/" : "", name);
     if (name[0] && size > 0 && (size_t)size < sizeof key)
-        (void)ki_reconcile_keys_add(requests, key); /* `requests` keeps the failure */
+        (void)ki_reconcile_keys_add(keys, key); /* `keys` keeps the failure */
 }
 
 /* Adds the keys of owners of the source's kind. Without `any_owner` only the first reference with controller: true
  * counts. */
-static void add_owners(const ki_source *source, const ki_object *obj, ki_reconcile_keys *requests) {
+static void add_owners(const ki_source *source, const ki_object *obj, ki_reconcile_keys *keys) {
     ki_owner_reference *references = NULL;
     size_t count = 0;
     ki_status status = ki_object_owner_references(obj, &references, &count, NULL);
     if (status == KI_ERR_NO_MEMORY)
-        requests->status = status;
+        keys->status = status;
     if (status)
         return;
     for (size_t i = 0; i < count; i++) {
@@ -63,7 +63,7 @@ static void add_owners(const ki_source *source, const ki_object *obj, ki_reconci
         if (!source->any_owner && !owner->controller)
             continue;
         if (strcmp(owner->kind, source->owner_kind) == 0 && is_of_group(owner->api_version, source->owner_group))
-            add_owner(source, obj, owner->name, requests);
+            add_owner(source, obj, owner->name, keys);
         if (!source->any_owner)
             break;
     }
@@ -73,14 +73,14 @@ static void add_owners(const ki_source *source, const ki_object *obj, ki_reconci
 /* Queues the keys of an object. Errors: KI_ERR_NO_MEMORY: at least one key was not queued. */
 static ki_status queue_keys(const ki_source *source, const ki_object *obj, int priority) {
     const ki_controller *controller = source->controller;
-    ki_reconcile_keys requests = { .queue = controller->queue, .priority = priority };
+    ki_reconcile_keys keys = { .queue = controller->queue, .priority = priority };
     if (source->map)
-        source->map(obj, &requests, source->user);
+        source->map(obj, &keys, source->user);
     else if (source->by_owner)
-        add_owners(source, obj, &requests);
+        add_owners(source, obj, &keys);
     else
-        (void)ki_reconcile_keys_add(&requests, ki_object_key(obj));
-    return requests.status;
+        (void)ki_reconcile_keys_add(&keys, ki_object_key(obj));
+    return keys.status;
 }
 
 /* --- missed objects ----------------------------------------------------------------------------------------------- */

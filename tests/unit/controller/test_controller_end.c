@@ -83,11 +83,11 @@ static void freed_in_a_reconcile_it_goes_when_that_has_returned(void **state) {
     assert_int_equal((int)stage_metric(&stage, "workqueue_adds_total{name=\"c\""), -1); /* it is gone */
 }
 
-static void free_controller(const ki_object *obj, ki_reconcile_keys *requests, void *user) {
+static void free_controller(const ki_object *obj, ki_reconcile_keys *keys, void *user) {
     (void)user;
     ki_controller_free(stage.controller);
     stage.controller = NULL;
-    assert_int_equal(ki_reconcile_keys_add(requests, ki_object_key(obj)), KI_ERR_CLOSED);
+    assert_int_equal(ki_reconcile_keys_add(keys, ki_object_key(obj)), KI_ERR_CLOSED);
 }
 
 static bool free_in_predicate(const ki_event *event, void *user) {
