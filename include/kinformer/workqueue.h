@@ -113,7 +113,8 @@ KI_API void ki_workqueue_free(ki_workqueue *queue);
  * Errors.
  * Ownership: the key is copied. Blocks: no.
  * Errors: KI_ERR_INVALID (a NULL or empty key), KI_ERR_LIMIT (a key longer than KI_WORKQUEUE_KEY_MAX), KI_ERR_CLOSED
- * (the queue is shut down; the key is ignored), KI_ERR_NO_MEMORY. */
+ * (the queue is shut down; the key is ignored), KI_ERR_NO_MEMORY (never for a key that is queued or delayed, or that a
+ * worker has). */
 KI_API ki_status ki_workqueue_add(ki_workqueue *queue, const void *key);
 
 /* Queues a key after `delay_ms`; at once if `delay_ms` is 0 or less. A key that has a delay already keeps the earlier

@@ -1,116 +1,79 @@
-/* heap.c: a binary heap in an array. Each node stores its index. */
+/* heap.c: a leftist tree. The right side of a node is never longer than its left side, so the way down the right side
+ * has at most log2(n + 1) nodes. */
 #include "src/base/heap.h"
 
-#include "src/base/memory.h"
+#include <stddef.h>
 
-#include <stdint.h>
-
-enum {
-    HEAP_FIRST_CAPACITY = 16
-};
-
-void ki_heap_node_init(ki_heap_node *node) {
-    node->index = KI_HEAP_OUT;
+static unsigned distance_of(const ki_heap_node *node) {
+    return node ? node->distance : 0;
 }
 
-void ki_heap_init(ki_heap *heap, const ki_allocator *allocator,
-                  bool (*less)(const ki_heap_node *a, const ki_heap_node *b)) {
-    *heap = (ki_heap){ .allocator = allocator, .less = less };
+static bool is_before(const ki_heap_node *a, const ki_heap_node *b) {
+    return a->rank < b->rank || (a->rank == b->rank && a->sequence < b->sequence);
 }
 
-void ki_heap_free(ki_heap *heap) {
-    for (size_t i = 0; i < heap->count; i++)
-        heap->nodes[i]->index = KI_HEAP_OUT;
-    ki_free(heap->allocator, heap->nodes);
-    ki_heap_init(heap, heap->allocator, heap->less);
-}
-
-ki_status ki_heap_reserve(ki_heap *heap, size_t count) {
-    if (count <= heap->capacity)
-        return KI_OK;
-    size_t capacity = heap->capacity ? heap->capacity : HEAP_FIRST_CAPACITY;
-    while (capacity < count) {
-        if (capacity > SIZE_MAX / 2)
-            return KI_ERR_NO_MEMORY;
-        capacity *= 2;
+/* Puts the longer side left. Returns false if the node's distance was right already. */
+static bool balance(ki_heap_node *node) {
+    unsigned left = node->left_distance, right = distance_of(node->right);
+    if (left < right) {
+        ki_heap_node *longer = node->right;
+        node->right = node->left;
+        node->left = longer;
+        node->left_distance = right & 0xff;
     }
-    ki_heap_node **nodes = ki_realloc_array(heap->allocator, heap->nodes, capacity, sizeof(ki_heap_node *));
-    if (!nodes)
-        return KI_ERR_NO_MEMORY;
-    heap->nodes = nodes;
-    heap->capacity = capacity;
-    return KI_OK;
+    unsigned distance = (left < right ? left : right) + 1;
+    bool is_changed = node->distance != distance;
+    node->distance = distance & 0xff;
+    return is_changed;
 }
 
-static void set(ki_heap *heap, size_t index, ki_heap_node *node) {
-    heap->nodes[index] = node;
-    node->index = (ptrdiff_t)index;
-}
-
-static void sift_up(ki_heap *heap, size_t index, ki_heap_node *node) {
-    while (index > 0) {
-        size_t parent = (index - 1) / 2;
-        if (!heap->less(node, heap->nodes[parent]))
-            break;
-        set(heap, index, heap->nodes[parent]);
-        index = parent;
+/* Joins two trees, each of which may be NULL, and returns the root. Recursion: down the right sides. */
+static ki_heap_node *join(ki_heap_node *a, ki_heap_node *b) {
+    if (!a || !b)
+        return a ? a : b;
+    if (is_before(b, a)) {
+        ki_heap_node *first = b;
+        b = a;
+        a = first;
     }
-    set(heap, index, node);
+    a->right = join(a->right, b);
+    a->right->parent = a;
+    balance(a);
+    return a;
 }
 
-static void sift_down(ki_heap *heap, size_t index, ki_heap_node *node) {
-    for (;;) {
-        size_t child = index * 2 + 1;
-        if (child >= heap->count)
+bool ki_heap_has(const ki_heap_node *node) {
+    return node->distance > 0;
+}
+
+void ki_heap_put(ki_heap *heap, ki_heap_node *node, int64_t rank, uint64_t sequence) {
+    ki_heap_remove(heap, node);
+    *node = (ki_heap_node){ .rank = rank, .sequence = sequence & (UINT64_MAX >> 16), .distance = 1 };
+    heap->first = join(heap->first, node);
+    heap->first->parent = NULL;
+}
+
+/* Replaces a child of a node, which is NULL for the root, and restores the distances above. */
+static void replace(ki_heap *heap, ki_heap_node *parent, const ki_heap_node *child, ki_heap_node *by) {
+    if (by)
+        by->parent = parent;
+    if (!parent)
+        heap->first = by;
+    else if (parent->left == child)
+        parent->left = by;
+    else
+        parent->right = by;
+    for (ki_heap_node *changed = by; parent; changed = parent, parent = parent->parent) {
+        if (parent->left == changed)
+            parent->left_distance = distance_of(changed) & 0xff;
+        if (!balance(parent))
             break;
-        if (child + 1 < heap->count && heap->less(heap->nodes[child + 1], heap->nodes[child]))
-            child++;
-        if (!heap->less(heap->nodes[child], node))
-            break;
-        set(heap, index, heap->nodes[child]);
-        index = child;
     }
-    set(heap, index, node);
-}
-
-ki_status ki_heap_push(ki_heap *heap, ki_heap_node *node) {
-    ki_status status = ki_heap_reserve(heap, heap->count + 1);
-    if (status)
-        return status;
-    heap->count++;
-    sift_up(heap, heap->count - 1, node);
-    return KI_OK;
-}
-
-ki_heap_node *ki_heap_peek(const ki_heap *heap) {
-    return heap->count ? heap->nodes[0] : NULL;
-}
-
-ki_heap_node *ki_heap_pop(ki_heap *heap) {
-    ki_heap_node *node = ki_heap_peek(heap);
-    if (node)
-        ki_heap_remove(heap, node);
-    return node;
 }
 
 void ki_heap_remove(ki_heap *heap, ki_heap_node *node) {
-    if (node->index == KI_HEAP_OUT)
+    if (!ki_heap_has(node))
         return;
-    size_t index = (size_t)node->index;
-    node->index = KI_HEAP_OUT;
-    ki_heap_node *last = heap->nodes[--heap->count];
-    if (last == node)
-        return;
-    set(heap, index, last);
-    ki_heap_update(heap, last);
-}
-
-void ki_heap_update(ki_heap *heap, ki_heap_node *node) {
-    if (node->index == KI_HEAP_OUT)
-        return;
-    size_t index = (size_t)node->index;
-    if (index > 0 && heap->less(node, heap->nodes[(index - 1) / 2]))
-        sift_up(heap, index, node);
-    else
-        sift_down(heap, index, node);
+    replace(heap, node->parent, node, join(node->left, node->right));
+    node->distance = 0;
 }

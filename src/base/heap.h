@@ -1,39 +1,28 @@
-/* heap.h: an intrusive binary heap, smallest first. One thread. Nodes store their index, so that any node can be
- * removed. */
+/* heap.h: an intrusive heap, smallest first: by rank, then by sequence. The nodes are linked, so the heap needs no
+ * memory of its own and nothing here can fail. Each function takes O(log n) steps at most. One thread. */
 #ifndef KI_BASE_HEAP_H
 #define KI_BASE_HEAP_H
 
-#include <kinformer/allocator.h>
-#include <kinformer/error.h>
-
 #include <stdbool.h>
+#include <stdint.h>
 
-enum {
-    KI_HEAP_OUT = -1
-};
-
-/* Embedded in the ordered structs. The index is KI_HEAP_OUT (set by ki_heap_node_init) while the node is in no heap. */
+/* Embedded in the ordered structs. A zeroed node is in no heap. */
 typedef struct ki_heap_node {
-    ptrdiff_t index;
+    struct ki_heap_node *parent, *left, *right;
+    int64_t rank;
+    uint64_t sequence : 48; /* of nodes with equal ranks, the lower sequence comes first */
+    uint64_t distance : 8;  /* nodes on the way down the right side, with this one; 0: in no heap */
+    uint64_t left_distance : 8;
 } ki_heap_node;
 
+/* A zeroed heap is empty. */
 typedef struct ki_heap {
-    const ki_allocator *allocator;
-    bool (*less)(const ki_heap_node *a, const ki_heap_node *b);
-    ki_heap_node **nodes;
-    size_t count;
-    size_t capacity;
+    ki_heap_node *first; /* the smallest node; NULL: empty */
 } ki_heap;
 
-void ki_heap_node_init(ki_heap_node *node);
-void ki_heap_init(ki_heap *heap, const ki_allocator *allocator,
-                  bool (*less)(const ki_heap_node *a, const ki_heap_node *b));
-void ki_heap_free(ki_heap *heap);
-ki_status ki_heap_reserve(ki_heap *heap, size_t count); /* makes pushes up to `count` nodes infallible */
-ki_status ki_heap_push(ki_heap *heap, ki_heap_node *node);
-ki_heap_node *ki_heap_peek(const ki_heap *heap);
-ki_heap_node *ki_heap_pop(ki_heap *heap);
+bool ki_heap_has(const ki_heap_node *node); /* is the node in a heap? */
+/* Adds a node, or moves a node of this heap to a new rank and sequence. */
+void ki_heap_put(ki_heap *heap, ki_heap_node *node, int64_t rank, uint64_t sequence);
 void ki_heap_remove(ki_heap *heap, ki_heap_node *node); /* does nothing for a node outside the heap */
-void ki_heap_update(ki_heap *heap, ki_heap_node *node); /* restores the order after the node's key has changed */
 
 #endif

@@ -1,5 +1,8 @@
-/* map.h: a hash table from byte strings to pointers, open addressing. One thread. Keys are borrowed: the caller keeps
- * them alive and unchanged (usually they are part of the value). */
+/* map.h: a hash table from byte strings to pointers. One thread. Keys are borrowed: the caller keeps them alive and
+ * unchanged (usually they are part of the value).
+ *
+ * A map with many keys is in parts, and grows by one part at a time: a put moves a few thousand entries at most,
+ * however large the map is. */
 #ifndef KI_BASE_MAP_H
 #define KI_BASE_MAP_H
 
@@ -17,12 +20,19 @@ typedef struct ki_map_slot {
     void *value;
 } ki_map_slot;
 
-typedef struct ki_map {
-    const ki_allocator *allocator;
+typedef struct ki_map_part {
     ki_map_slot *slots;
     size_t count;
-    size_t capacity; /* a power of two, or 0 */
+    size_t capacity; /* a multiple of 8, or 0 */
+} ki_map_part;
+
+typedef struct ki_map {
+    const ki_allocator *allocator;
     uint64_t seed;
+    size_t count;
+    ki_map_part *parts; /* NULL before the first key */
+    size_t part_count;
+    size_t level; /* a power of two: level <= part_count < 2 * level */
 } ki_map;
 
 void ki_map_init(ki_map *map, const ki_allocator *allocator, uint64_t seed);
@@ -30,13 +40,18 @@ void ki_map_init(ki_map *map, const ki_allocator *allocator, uint64_t seed);
 void ki_map_free(ki_map *map);
 void *ki_map_get(const ki_map *map, ki_str key); /* NULL if `key` is missing */
 bool ki_map_has(const ki_map *map, ki_str key);
-/* Sets `key`. The old value goes to `*ret_old` (may be NULL); the new key's pointer replaces the old one. */
+/* Returns the slot of `key`, which is made with the value NULL if the key is missing; NULL without memory. The caller
+ * may then set the slot's value, and a key pointer that lasts. Valid until the next change of the map. */
+ki_map_slot *ki_map_slot_of(ki_map *map, ki_str key);
+/* Sets `key`. The old value goes to `*ret_old` (may be NULL); the new key's pointer replaces the old one.
+ * Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_map_put(ki_map *map, ki_str key, void *value, void **ret_old);
-/* Removes `key` and returns its value; NULL if it is missing. */
+/* Removes `key` and returns its value; NULL if it is missing. Memory of a map in parts is freed as the parts empty. */
 void *ki_map_remove(ki_map *map, ki_str key);
-void ki_map_clear(ki_map *map); /* keeps the memory */
+void ki_map_clear(ki_map *map); /* keeps the memory of a small map */
+/* Makes room, so that puts up to `count` keys in total cannot fail before the next removal. Each part gets the room. */
 ki_status ki_map_reserve(ki_map *map, size_t count);
-/* Iterates over all entries. Start with *cursor 0; returns false at the end. Do not remove entries meanwhile. */
+/* Iterates over all entries. Start with *cursor 0; returns false at the end. Do not add or remove entries meanwhile. */
 bool ki_map_next(const ki_map *map, size_t *cursor, ki_str *ret_key, void **ret_value);
 
 #endif

@@ -7,7 +7,6 @@
 
 enum {
     PAGE = 500,
-    FIRST_KEY_HASHES = 16, /* capacity of a part */
     EMPTY_PAGES_MAX = 100,
     CONTINUE_TOKEN_MAX = 1 << 16 /* bytes */
 };
@@ -27,10 +26,7 @@ static void drop_list(ki_consistency_check *check) {
     if (check->before)
         check->options.on_wasted(check->before, check->options.user);
     check->before = NULL;
-    for (size_t i = 0; i < KI_CONSISTENCY_KEY_PARTS; i++) {
-        ki_free(ki_engine_allocator(check->options.engine), check->listed_keys[i].items);
-        check->listed_keys[i] = (ki_key_hashes){ .items = NULL };
-    }
+    ki_map_free(&check->listed_keys);
     ki_buffer_reset(&check->continue_token, 0);
 }
 
@@ -76,62 +72,21 @@ static void give_up(ki_consistency_check *check) {
     fail(check, &err);
 }
 
-/* --- listed keys -------------------------------------------------------------------------------------------------- */
+/* --- listed objects ----------------------------------------------------------------------------------------------- */
 
 static uint64_t hash_of(const char *text, uint64_t seed) {
     return ki_hash(text, strlen(text), seed);
 }
 
-static uint64_t key_hash_of(const ki_consistency_check *check, const char *key) {
-    return hash_of(key, check->options.seed) | 1;
-}
-
 /* A list's digest is the sum of these hashes, so it does not depend on the order of the objects. */
 uint64_t ki_consistency_check_digest(const ki_consistency_check *check, const ki_object *obj) {
-    uint64_t seed = hash_of(ki_object_uid(obj), key_hash_of(check, ki_object_key(obj)));
+    uint64_t seed = hash_of(ki_object_uid(obj), hash_of(ki_object_key(obj), check->options.seed));
     return hash_of(ki_object_resource_version(obj), seed);
 }
 
-static uint64_t *place_of(const ki_key_hashes *key_hashes, uint64_t key_hash) {
-    size_t at = (size_t)(key_hash >> 1) & (key_hashes->capacity - 1);
-    while (key_hashes->items[at] != 0 && key_hashes->items[at] != key_hash)
-        at = (at + 1) & (key_hashes->capacity - 1);
-    return &key_hashes->items[at];
-}
-
-static ki_key_hashes *part_of(ki_consistency_check *check, uint64_t key_hash) {
-    return &check->listed_keys[(key_hash >> 32) % KI_CONSISTENCY_KEY_PARTS];
-}
-
-static ki_status grow(const ki_allocator *allocator, ki_key_hashes *key_hashes) {
-    ki_key_hashes grown = { .count = key_hashes->count,
-                            .capacity = key_hashes->capacity ? key_hashes->capacity * 2 : FIRST_KEY_HASHES };
-    grown.items = ki_alloc_zero(allocator, grown.capacity * sizeof *grown.items);
-    if (!grown.items)
-        return KI_ERR_NO_MEMORY;
-    for (size_t i = 0; i < key_hashes->capacity; i++)
-        if (key_hashes->items[i])
-            *place_of(&grown, key_hashes->items[i]) = key_hashes->items[i];
-    ki_free(allocator, key_hashes->items);
-    *key_hashes = grown;
-    return KI_OK;
-}
-
-static ki_status add_key(ki_consistency_check *check, const char *key) {
-    uint64_t key_hash = key_hash_of(check, key);
-    ki_key_hashes *key_hashes = part_of(check, key_hash);
-    if (key_hashes->count * 2 >= key_hashes->capacity && grow(ki_engine_allocator(check->options.engine), key_hashes))
-        return KI_ERR_NO_MEMORY;
-    uint64_t *place = place_of(key_hashes, key_hash);
-    key_hashes->count += *place == 0;
-    *place = key_hash;
-    return KI_OK;
-}
-
-static bool was_listed(ki_consistency_check *check, const char *key) {
-    uint64_t key_hash = key_hash_of(check, key);
-    const ki_key_hashes *key_hashes = part_of(check, key_hash);
-    return key_hashes->capacity > 0 && *place_of(key_hashes, key_hash) != 0;
+/* Records that an object of the store is listed; NULL: the store does not have it, and the walk needs no record. */
+static ki_status note_listed(ki_consistency_check *check, const ki_object *known) {
+    return known ? ki_map_put(&check->listed_keys, ki_str_of(ki_object_key(known)), NULL, NULL) : KI_OK;
 }
 
 static void add_difference(ki_consistency_check *check, const ki_object *obj, bool is_unlisted) {
@@ -245,7 +200,7 @@ static void walk(ki_consistency_check *check) {
     int at_once = left > 1 ? left : 1;
     while (!check->has_nameless && walked < at_once && (obj = ki_snapshot_next(check->before, &check->cursor))) {
         walked++;
-        if (!was_listed(check, ki_object_key(obj)))
+        if (!ki_map_has(&check->listed_keys, ki_str_of(ki_object_key(obj))))
             add_difference(check, obj, true);
     }
     (void)ki_engine_work(check->options.engine, walked + 1);
@@ -283,11 +238,12 @@ static void on_object(ki_object *obj, void *user) {
         check->digest += ki_consistency_check_digest(check, obj);
         return;
     }
-    if (add_key(check, ki_object_key(obj))) {
+    const ki_object *known = ki_snapshot_get(check->before, ki_object_key(obj));
+    if (note_listed(check, known)) {
         give_up(check);
         return;
     }
-    if (!is_as_new(ki_snapshot_get(check->before, ki_object_key(obj)), obj))
+    if (!is_as_new(known, obj))
         add_difference(check, obj, false);
 }
 
@@ -297,7 +253,7 @@ static void on_bad_object(const ki_bad_object *bad, void *user) {
         return;
     if (!bad->key[0])
         check->has_nameless = true;
-    else if (add_key(check, bad->key))
+    else if (note_listed(check, ki_snapshot_get(check->before, bad->key)))
         give_up(check);
 }
 
@@ -389,6 +345,7 @@ ki_status ki_consistency_check_open(ki_consistency_check *check, const ki_consis
     *check = (ki_consistency_check){ .options = *options };
     if (ki_timer_init(&check->timer, options->engine, take_step, check))
         return ki_error_no_memory(err, "starting an informer");
+    ki_map_init(&check->listed_keys, ki_engine_allocator(options->engine), options->seed);
     ki_buffer_init(&check->continue_token, ki_engine_allocator(options->engine), CONTINUE_TOKEN_MAX);
     check->is_open = true;
     return KI_OK;

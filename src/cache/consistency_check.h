@@ -10,13 +10,13 @@
 #define KI_CACHE_CONSISTENCY_CHECK_H
 
 #include "src/base/buffer.h"
+#include "src/base/map.h"
 #include "src/cache/list_watch.h"
 #include "src/cache/metrics.h"
 #include "src/cache/reflector.h"
 #include "src/cache/store.h"
 
 enum {
-    KI_CONSISTENCY_KEY_PARTS = 64,
     KI_CONSISTENCY_DIFFERENCES_MAX = 100 /* differing objects; a check ignores further ones */
 };
 
@@ -46,12 +46,6 @@ typedef struct ki_differences {
     size_t count;
 } ki_differences;
 
-/* A hash set of the hashes of keys; 0 is an empty place. */
-typedef struct ki_key_hashes {
-    uint64_t *items; /* NULL: none */
-    size_t count, capacity;
-} ki_key_hashes;
-
 typedef enum ki_consistency_check_step {
     KI_CONSISTENCY_BEGIN,
     KI_CONSISTENCY_PAGE,
@@ -72,9 +66,9 @@ typedef struct ki_consistency_check {
     char version[KI_RESOURCE_VERSION_MAX + 1]; /* the list's; in a stream check: the requested version */
     size_t pages;
     size_t listed;
-    uint64_t digest;   /* in a stream check: the listed objects' */
-    bool has_nameless; /* the list has an unusable object without a key, so missing keys prove nothing */
-    ki_key_hashes listed_keys[KI_CONSISTENCY_KEY_PARTS]; /* in parts, so that no part is large */
+    uint64_t digest;    /* in a stream check: the listed objects' */
+    bool has_nameless;  /* the list has an unusable object without a key, so missing keys prove nothing */
+    ki_map listed_keys; /* of objects in `before`, which has the text */
     /* the comparison */
     ki_snapshot *before; /* the store when the list began */
     ki_cursor cursor;

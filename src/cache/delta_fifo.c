@@ -9,18 +9,16 @@
 #include "src/cache/delta_fifo.h"
 
 #include "src/base/error.h"
+#include "src/base/map.h"
 #include "src/base/memory.h"
 #include "src/base/ring.h"
-#include "src/base/wide_map.h"
 #include "src/cache/queued_list.h"
 #include "src/object/object.h"
 
 enum {
-    INLINE_DELTAS = 2,   /* deltas within the entry; more are allocated */
-    KEEP_DELTAS = 16,    /* a released entry frees a larger delta array */
-    KEEP_ENTRIES = 1024, /* released entries kept for reuse */
-    KEEP_KEYS = 256,     /* an empty part of the map keeps a table of so many places */
-    SHRINK_WORK = 64     /* units for freeing a larger one */
+    INLINE_DELTAS = 2,  /* deltas within the entry; more are allocated */
+    KEEP_DELTAS = 16,   /* a released entry frees a larger delta array */
+    KEEP_ENTRIES = 1024 /* released entries kept for reuse */
 };
 
 typedef struct entry entry;
@@ -47,7 +45,7 @@ typedef struct delta_fifo {
     ki_queue queue; /* first */
     ki_delta_fifo_options options;
     ki_allocator allocator;
-    ki_wide_map entries;
+    ki_map entries;
     entry *first, *last;
     size_t entry_count;
     entry *free;
@@ -118,7 +116,7 @@ static entry *new_entry(delta_fifo *fifo, ki_object *key_owner) {
         *e = (entry){ .deltas = e->few, .capacity = INLINE_DELTAS };
     }
     e->key_owner = ki_object_ref(key_owner);
-    if (ki_wide_map_put(&fifo->entries, key_of(e), e, NULL)) {
+    if (ki_map_put(&fifo->entries, key_of(e), e, NULL)) {
         release_entry(fifo, e);
         return NULL;
     }
@@ -126,7 +124,7 @@ static entry *new_entry(delta_fifo *fifo, ki_object *key_owner) {
 }
 
 static entry *find(const delta_fifo *fifo, const char *key) {
-    return ki_wide_map_get(&fifo->entries, ki_str_of(key));
+    return ki_map_get(&fifo->entries, ki_str_of(key));
 }
 
 static void enqueue(delta_fifo *fifo, entry *e) {
@@ -347,7 +345,7 @@ static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
 static ki_status delete_next(delta_fifo *fifo, const ki_queued_list *from) {
     entry *e = fifo->at;
     ki_status status = KI_OK;
-    if (e->listed != fifo->lists && !ki_wide_map_has(&from->keys, key_of(e))) {
+    if (e->listed != fifo->lists && !ki_map_has(&from->keys, key_of(e))) {
         const ki_change gone = { .type = KI_EVENT_DELETE,
                                  .final_state_unknown = true,
                                  .is_in_initial_list = from->is_initial,
@@ -408,16 +406,9 @@ static ki_status do_slice(delta_fifo *fifo, ki_error *err) {
 
 /* ---- popping ---- */
 
-/* Frees the tables of a large map as they become empty: malloc can take long to free one. */
-static void shrink(delta_fifo *fifo, const entry *e) {
-    if (ki_wide_map_shrink(&fifo->entries, key_of(e), KEEP_KEYS))
-        fifo->queue.work += SHRINK_WORK;
-}
-
 static void drop(delta_fifo *fifo, entry *e) {
     dequeue(fifo, e);
-    ki_wide_map_remove(&fifo->entries, key_of(e));
-    shrink(fifo, e);
+    ki_map_remove(&fifo->entries, key_of(e));
     fifo->initial -= e->initial;
     fifo->syncs -= e->is_sync;
     release_entry(fifo, e);
@@ -481,7 +472,7 @@ static void fifo_free(ki_queue *queue) {
         fifo->free = e->next;
         free_entry(fifo, e);
     }
-    ki_wide_map_free(&fifo->entries);
+    ki_map_free(&fifo->entries);
     ki_allocator allocator = fifo->allocator;
     ki_free(&allocator, fifo);
 }
@@ -506,7 +497,7 @@ ki_status ki_delta_fifo_new(const ki_delta_fifo_options *options, ki_queue **ret
     fifo->options = *options;
     fifo->allocator = *options->allocator;
     fifo->options.allocator = &fifo->allocator;
-    ki_wide_map_init(&fifo->entries, &fifo->allocator, options->seed);
+    ki_map_init(&fifo->entries, &fifo->allocator, options->seed);
     ki_ring_init(&fifo->arrivals, &fifo->allocator, sizeof(arrival));
     *ret_queue = &fifo->queue;
     return KI_OK;

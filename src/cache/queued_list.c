@@ -25,7 +25,7 @@ static ki_status copy_texts(ki_queued_list *list, const ki_listing *listing) {
     ki_status status = KI_OK;
     list->resource_version = append_text(&at, listing->resource_version);
     for (size_t i = 0; !status && i < listing->kept_count; i++)
-        status = ki_wide_map_put(&list->keys, ki_str_of(append_text(&at, listing->kept[i])), NULL, NULL);
+        status = ki_map_put(&list->keys, ki_str_of(append_text(&at, listing->kept[i])), NULL, NULL);
     return status;
 }
 
@@ -35,7 +35,7 @@ ki_queued_list *ki_queued_list_new(const ki_allocator *allocator, uint64_t seed,
     if (!list)
         return NULL;
     *list = (ki_queued_list){ .allocator = allocator, .known = known, .is_resync = !listing };
-    ki_wide_map_init(&list->keys, allocator, seed);
+    ki_map_init(&list->keys, allocator, seed);
     if (!listing)
         return list;
     if (copy_texts(list, listing)) {
@@ -87,7 +87,7 @@ static ki_str key_at(const ki_queued_list *list, size_t index) {
 static ki_status collect_next(ki_queued_list *list) {
     if (list->at == list->count)
         return end_phase(list);
-    ki_status status = ki_wide_map_put(&list->keys, key_at(list, list->at), (void *)(uintptr_t)(list->at + 1), NULL);
+    ki_status status = ki_map_put(&list->keys, key_at(list, list->at), (void *)(uintptr_t)(list->at + 1), NULL);
     list->at += !status;
     return status;
 }
@@ -99,7 +99,7 @@ static ki_status next_known(ki_queued_list *list, ki_change *ret_change) {
         return end_phase(list);
     if (list->is_resync)
         *ret_change = (ki_change){ .type = KI_EVENT_UPDATE, .is_resync = true, .obj = obj };
-    else if (!ki_wide_map_has(&list->keys, ki_str_of(ki_object_key(obj))))
+    else if (!ki_map_has(&list->keys, ki_str_of(ki_object_key(obj))))
         *ret_change = (ki_change){
             .type = KI_EVENT_DELETE, .final_state_unknown = true, .is_in_initial_list = list->is_initial, .obj = obj
         };
@@ -111,7 +111,7 @@ static ki_status next_object(ki_queued_list *list, ki_change *ret_change) {
     if (at == list->count)
         return end_phase(list);
     list->at++;
-    if (list->deletes_first && (uintptr_t)ki_wide_map_get(&list->keys, key_at(list, at)) != at + 1)
+    if (list->deletes_first && (uintptr_t)ki_map_get(&list->keys, key_at(list, at)) != at + 1)
         return KI_OK;
     *ret_change = (ki_change){
         .type = KI_EVENT_UPDATE, .is_listed = true, .is_in_initial_list = list->is_initial, .obj = list->objects[at]
@@ -147,7 +147,7 @@ void ki_queued_list_rewind(ki_queued_list *list) {
 }
 
 bool ki_queued_list_release_some(ki_queued_list *list, size_t *units) {
-    ki_wide_map_free(&list->keys);
+    ki_map_free(&list->keys);
     for (; *units > 0 && list->released < list->count; --*units)
         ki_object_unref(list->objects[list->released++]);
     return list->released == list->count;

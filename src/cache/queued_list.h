@@ -4,7 +4,7 @@
 #ifndef KI_CACHE_QUEUED_LIST_H
 #define KI_CACHE_QUEUED_LIST_H
 
-#include "src/base/wide_map.h"
+#include "src/base/map.h"
 #include "src/cache/queue.h"
 
 typedef enum ki_list_phase {
@@ -28,8 +28,8 @@ typedef struct ki_queued_list {
     ki_list_phase phase;
     ki_object **objects; /* references, from `released` on */
     size_t count, released;
-    size_t at;        /* index of the phase's next object */
-    ki_wide_map keys; /* those to keep; from KI_LIST_KEYS on each listed one, with 1 + the index of its last object */
+    size_t at;   /* index of the phase's next object */
+    ki_map keys; /* those to keep; from KI_LIST_KEYS on each listed one, with 1 + the index of its last object */
     ki_known_walk walk;
 } ki_queued_list;
 

@@ -9,7 +9,7 @@
 #include <kinformer/informer.h>
 
 #include "src/base/buffer.h"
-#include "src/base/wide_map.h"
+#include "src/base/map.h"
 #include "src/cache/backoff.h"
 #include "src/cache/list_watch.h"
 #include "src/cache/metrics.h"
@@ -134,8 +134,8 @@ typedef struct ki_reflector {
     ki_buffer continue_token;
     ki_object **objects; /* NULL items in a streaming list: deleted objects */
     size_t object_count, object_capacity;
-    ki_wide_map staged; /* of a streaming list: each key's place in `objects`, counted from 1 */
-    uint64_t digest;    /* the sum of the staged objects' digests */
+    ki_map staged;   /* of a streaming list: each key's place in `objects`, counted from 1 */
+    uint64_t digest; /* the sum of the staged objects' digests */
     ki_unreadable_marks listed_unreadable;
 
     /* the watch or streaming list in progress */

@@ -87,7 +87,7 @@ static void on_open(void *user) {
 }
 
 static ki_object **staged_place(const ki_reflector *reflector, const char *key) {
-    size_t place = (uintptr_t)ki_wide_map_get(&reflector->staged, ki_str_of(key));
+    size_t place = (uintptr_t)ki_map_get(&reflector->staged, ki_str_of(key));
     return place ? &reflector->objects[place - 1] : NULL;
 }
 
@@ -101,7 +101,7 @@ void ki_reflector_unstage(ki_reflector *reflector, const char *key) {
     if (!place)
         return;
     reflector->digest -= digest_of(reflector, *place);
-    ki_wide_map_remove(&reflector->staged, ki_str_of(key));
+    ki_map_remove(&reflector->staged, ki_str_of(key));
     ki_object_unref(*place);
     *place = NULL;
 }
@@ -112,8 +112,8 @@ static ki_status stage_first(ki_reflector *reflector, ki_object *obj) {
         return status;
     size_t place = reflector->object_count;
     reflector->digest += digest_of(reflector, reflector->objects[place - 1]);
-    return ki_wide_map_put(&reflector->staged, ki_str_of(ki_object_key(reflector->objects[place - 1])),
-                           (void *)(uintptr_t)place, NULL);
+    return ki_map_put(&reflector->staged, ki_str_of(ki_object_key(reflector->objects[place - 1])),
+                      (void *)(uintptr_t)place, NULL);
 }
 
 /* Replaces a staged object. The map borrows the key of the old object: the entry is put again before that object is
@@ -122,8 +122,8 @@ static ki_status stage_newer(ki_reflector *reflector, ki_object **place, ki_obje
     ki_object *before = *place;
     *place = ki_reflector_known_instance(reflector, obj);
     reflector->digest += digest_of(reflector, *place) - digest_of(reflector, before);
-    ki_status status = ki_wide_map_put(&reflector->staged, ki_str_of(ki_object_key(*place)),
-                                       (void *)(uintptr_t)(place - reflector->objects + 1), NULL);
+    ki_status status = ki_map_put(&reflector->staged, ki_str_of(ki_object_key(*place)),
+                                  (void *)(uintptr_t)(place - reflector->objects + 1), NULL);
     ki_object_unref(before);
     return status;
 }

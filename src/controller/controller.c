@@ -21,7 +21,7 @@ static ki_controller *of_component(ki_component *component) {
 
 void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns) {
     int64_t at = ki_engine_now(controller->engine) + delay_ns;
-    if (!ki_timer_is_set(&controller->retry_timer) || controller->retry_timer.deadline > at)
+    if (!ki_timer_is_set(&controller->retry_timer) || controller->retry_timer.node.rank > at)
         ki_timer_set(&controller->retry_timer, at);
 }
 
@@ -105,8 +105,6 @@ static void run_task(ki_task *task, void *user) {
     (void)task;
     ki_controller *controller = user;
     bool has_ended;
-    if (ki_reconcile_any_waits(controller))
-        ki_controller_retry_in(controller, KI_CONTROLLER_RETRY);
     if (!reap_if_ended(controller, &has_ended) && has_ended)
         ki_component_stopped(&controller->component);
 }
@@ -131,7 +129,6 @@ static void catch_up(ki_task *task, void *user) {
 static void retry(ki_timer *timer, void *user) {
     (void)timer;
     ki_controller *controller = user;
-    ki_reconcile_retry(controller);
     ki_task_post(&controller->catch_up_task);
     ki_controller_try_to_begin(controller);
 }
@@ -153,7 +150,6 @@ void ki_controller_stop(ki_controller *controller) {
     ki_cond_broadcast(&controller->changed);
     ki_mutex_unlock(&controller->mutex);
     ki_workqueue_shut_down(controller->queue);
-    ki_reconcile_retry(controller); /* drops the keys that wait for memory */
     ki_task_post(&controller->task);
 }
 

@@ -46,7 +46,7 @@ struct ki_reconcile {
     ki_status status;
     ki_error err;
     /* Under the controller's mutex. */
-    ki_reconcile *next; /* in `unused` or `unqueued` */
+    ki_reconcile *next; /* in `unused` */
     bool is_deferred;
     bool has_returned;
     bool is_finished;
@@ -64,7 +64,7 @@ typedef struct ki_source {
     bool by_owner, any_owner;
     char *owner_group, *owner_kind;
     bool is_owner_namespaced;
-    void (*map)(const ki_object *obj, ki_reconcile_keys *requests, void *user);
+    void (*map)(const ki_object *obj, ki_reconcile_keys *keys, void *user);
     ki_predicate predicate;
     void *user;
     /* Loop. */
@@ -110,14 +110,13 @@ struct ki_controller {
 
     /* Under `mutex`. A thread that holds it never calls the program or the queue. */
     ki_mutex mutex;
-    ki_cond changed;        /* signals changes of the members below and of `is_stopping` */
-    bool is_started;        /* the component has started: no watches can be added any more */
-    bool may_work;          /* all sources have synced, and this process leads */
-    bool is_left;           /* ki_controller_free was called; the loop destroys the controller */
-    size_t unsynced;        /* sources that have not synced */
-    ki_reconcile *unused;   /* free reconciles */
-    ki_reconcile *unqueued; /* ended reconciles that wait for memory to queue their key again */
-    size_t running;         /* reconciles that have started and not ended */
+    ki_cond changed;      /* signals changes of the members below and of `is_stopping` */
+    bool is_started;      /* the component has started: no watches can be added any more */
+    bool may_work;        /* all sources have synced, and this process leads */
+    bool is_left;         /* ki_controller_free was called; the loop destroys the controller */
+    size_t unsynced;      /* sources that have not synced */
+    ki_reconcile *unused; /* free reconciles */
+    size_t running;       /* reconciles that have started and not ended */
     size_t live_threads;
     size_t waiting; /* threads that wait for `changed` */
     uint64_t counts[KI_COUNTS];
@@ -126,7 +125,7 @@ struct ki_controller {
     /* Loop. */
     ki_source *sources;
     ki_elector_hook hook;
-    ki_task task;          /* sets the retry timer for `unqueued`; reports the end */
+    ki_task task;          /* reports the end */
     ki_task work_task;     /* starts one reconcile on a stepped engine */
     ki_task catch_up_task; /* queues the keys that sources missed */
     ki_timer retry_timer;
@@ -168,10 +167,6 @@ void ki_reconcile_give_back(ki_reconcile *call);
 void ki_reconcile_run(ki_reconcile *call, const char *key);
 /* Puts the key back into the queue without calling the function. */
 void ki_reconcile_put_back(ki_reconcile *call, const char *key);
-/* Returns true if `unqueued` is not empty. */
-bool ki_reconcile_any_waits(ki_controller *controller);
-/* Tries again to queue the keys of `unqueued`; drops them if the controller is stopping. */
-void ki_reconcile_retry(ki_controller *controller);
 
 /* controller_metrics.c */
 void ki_controller_visit_metrics(const ki_component *component, const ki_metrics_visit *to);

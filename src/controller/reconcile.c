@@ -2,8 +2,8 @@
  *
  * A controller has as many ki_reconcile structs as workers. One is taken, runs for a key, ends, and is free again. It
  * ends when the function returns. A deferred one ends when the function has returned an error, or has returned and
- * ki_reconcile_finish was called, in either order. If a key cannot be queued again for lack of memory, the struct keeps
- * the key, and the loop retries. */
+ * ki_reconcile_finish was called, in either order. Queueing the key again cannot fail: the queue has all memory for a
+ * key that is being processed. */
 #include "src/controller/controller.h"
 
 #include "src/base/error.h"
@@ -44,33 +44,21 @@ void ki_reconcile_give_back(ki_reconcile *call) {
 
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
-/* Ends the processing of the key and frees the struct. The controller may be freed afterwards. */
-static void release(ki_reconcile *call) {
-    ki_controller *controller = call->controller;
-    (void)ki_workqueue_done(controller->queue, call->key);
-    ki_mutex_lock(&controller->mutex);
-    controller->running--;
-    if (!ki_engine_is_threaded(controller->engine))
-        ki_task_post(&controller->work_task); /* a ready key may have waited for a free struct */
-    put_unused(call);
-    ki_mutex_unlock(&controller->mutex);
-}
-
-/* Queues the key again if the result asks for it. Errors: KI_ERR_NO_MEMORY. */
-static ki_status queue_again(const ki_reconcile *call) {
+/* Queues the key again if the result asks for it. After a shutdown the key is not needed. */
+static void queue_again(const ki_reconcile *call) {
     ki_workqueue *queue = call->controller->queue;
     ki_add_options options = KI_ADD_OPTIONS(.priority = call->priority);
     if (call->status) {
         if (call->is_terminal) {
             ki_workqueue_forget(queue, call->key);
-            return KI_OK;
+            return;
         }
         options.rate_limited = true;
     } else {
         switch (call->result) {
         case KI_RECONCILE_DONE:
             ki_workqueue_forget(queue, call->key);
-            return KI_OK;
+            return;
         case KI_RECONCILE_REQUEUE:
             options.rate_limited = true;
             break;
@@ -82,48 +70,20 @@ static ki_status queue_again(const ki_reconcile *call) {
             break;
         }
     }
-    ki_status status = ki_workqueue_add_with(queue, call->key, &options);
-    return status == KI_ERR_NO_MEMORY ? status : KI_OK; /* after a shutdown the key is not needed */
+    (void)ki_workqueue_add_with(queue, call->key, &options);
 }
 
-static void queue_and_release(ki_reconcile *call) {
+/* Queues the key again if needed, ends its processing and frees the struct. The controller may be freed afterwards. */
+static void release(ki_reconcile *call) {
     ki_controller *controller = call->controller;
-    if (queue_again(call) == KI_OK) {
-        release(call);
-        return;
-    }
+    queue_again(call);
+    (void)ki_workqueue_done(controller->queue, call->key);
     ki_mutex_lock(&controller->mutex);
-    bool is_needed = !atomic_load(&controller->is_stopping);
-    if (is_needed) {
-        call->next = controller->unqueued;
-        controller->unqueued = call;
-        ki_task_post(&controller->task);
-    }
+    controller->running--;
+    if (!ki_engine_is_threaded(controller->engine))
+        ki_task_post(&controller->work_task); /* a ready key may have waited for a free struct */
+    put_unused(call);
     ki_mutex_unlock(&controller->mutex);
-    if (!is_needed)
-        release(call);
-}
-
-bool ki_reconcile_any_waits(ki_controller *controller) {
-    ki_mutex_lock(&controller->mutex);
-    bool any = controller->unqueued != NULL;
-    ki_mutex_unlock(&controller->mutex);
-    return any;
-}
-
-void ki_reconcile_retry(ki_controller *controller) {
-    ki_mutex_lock(&controller->mutex);
-    ki_reconcile *call = controller->unqueued;
-    controller->unqueued = NULL;
-    ki_mutex_unlock(&controller->mutex);
-    while (call) {
-        ki_reconcile *next = call->next;
-        if (atomic_load(&controller->is_stopping))
-            release(call);
-        else
-            queue_and_release(call);
-        call = next;
-    }
 }
 
 static ki_controller_count count_of(const ki_reconcile *call) {
@@ -144,7 +104,7 @@ static void end(ki_reconcile *call) {
         ki_log_write(ki_engine_log(controller->engine), KI_LOG_ERROR, "controller", "%s: reconcile %s: %s; %s",
                      controller->name, call->key, ki_error_message(&call->err),
                      is_retried ? "retried later" : "not retried");
-    queue_and_release(call);
+    release(call);
 }
 
 /* --- the function ------------------------------------------------------------------------------------------------- */
@@ -189,7 +149,7 @@ static void take_error(ki_reconcile *call, ki_status status, const ki_error *err
 
 static void put_back(ki_reconcile *call) {
     call->result = KI_RECONCILE_PUT_BACK;
-    queue_and_release(call);
+    release(call);
 }
 
 void ki_reconcile_run(ki_reconcile *call, const char *key) {

@@ -121,7 +121,6 @@ ki_status ki_engine_new(const ki_engine_options *options, ki_engine **ret_engine
         ki_free(&allocator, engine);
         return status;
     }
-    ki_heap_init(&engine->timers, &engine->allocator, ki_timer_less);
     ki_engine_seed(engine, given.seed);
     *ret_engine = engine;
     return KI_OK;
@@ -133,7 +132,6 @@ void ki_engine_free(ki_engine *engine) {
     ki_engine_stop(engine);
     if (ki_engine_join(engine, NULL))
         return; /* called on its own thread, which still uses the engine */
-    ki_heap_free(&engine->timers);
     ki_cond_destroy(&engine->changed);
     ki_mutex_destroy(&engine->task_mutex);
     ki_mutex_destroy(&engine->mutex);
@@ -260,14 +258,13 @@ int ki_engine_timeout(ki_engine *engine) {
         return atomic_load(&engine->ended) ? -1 : 0;
     if (engine->ready_next < engine->ready_count || ki_engine_has_tasks(engine))
         return 0;
-    const ki_heap_node *node = ki_heap_peek(&engine->timers);
-    if (!node)
+    const ki_heap_node *first = engine->timers.first;
+    if (!first)
         return -1;
-    const ki_timer *first = (const ki_timer *)(const void *)node;
     int64_t now = ki_engine_clock(engine);
-    if (first->deadline <= now)
+    if (first->rank <= now)
         return 0;
-    int64_t left = first->deadline - now;
+    int64_t left = first->rank - now;
     int64_t milliseconds = left / KI_MILLISECONDS(1) + (left % KI_MILLISECONDS(1) != 0);
     return milliseconds > INT_MAX ? INT_MAX : (int)milliseconds;
 }

@@ -45,10 +45,8 @@ double ki_engine_random(ki_engine *engine);
 /* Timers: embedded, one-shot. Loop only. Setting an initialised timer cannot fail, because init reserves its place.
  * Timers fire in order of deadline, equal ones in order of setting. */
 typedef struct ki_timer {
-    ki_heap_node node; /* private, as all below */
+    ki_heap_node node; /* private, as all below; its rank is the deadline */
     ki_engine *engine;
-    int64_t deadline;
-    uint64_t sequence;
     void (*fire)(struct ki_timer *timer, void *user);
     void *user;
 } ki_timer;

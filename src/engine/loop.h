@@ -66,7 +66,6 @@ struct ki_engine {
     void (*on_signal)(void *user); /* NULL: ki_engine_stop */
     void *signal_user;
     ki_heap timers;
-    size_t timer_count; /* initialised timers, each with a place in the heap */
     uint64_t timer_sequence;
     /* Reported events; those from ready_next on are not dispatched yet. data.ptr NULL: removed meanwhile. */
     struct epoll_event ready[KI_ENGINE_BATCH];
@@ -96,7 +95,6 @@ ki_status ki_engine_note_process(ki_engine *engine, ki_error *err);
  * Errors: KI_ERR_STATE (it is another process's), KI_ERR_SYSTEM (the program has closed the engine's descriptors). */
 ki_status ki_engine_use(ki_engine *engine, ki_error *err);
 
-bool ki_timer_less(const ki_heap_node *a, const ki_heap_node *b);
 void ki_engine_seed(ki_engine *engine, uint64_t seed);
 
 /* SIGINT and SIGTERM stop the engine between begin and end. Both are called on the loop's thread. */

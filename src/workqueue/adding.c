@@ -1,5 +1,5 @@
-/* adding.c: adds keys to a work queue: at once, later, with a priority, or after the delay of the rate limits. Reserves
- * all memory that a key can need until it is processed, so that no later step can fail. */
+/* adding.c: adds keys to a work queue: at once, later, with a priority, or after the delay of the rate limits. Only
+ * a key that the queue does not know needs memory: no later step can fail. */
 #include "src/workqueue/parts.h"
 
 #include "src/base/memory.h"
@@ -35,62 +35,53 @@ static ki_status measure(const ki_workqueue *queue, const void *key, size_t *ret
     return KI_OK;
 }
 
-/* --- memory (caller holds the lock) ------------------------------------------------------------------------------- */
+/* --- states (caller holds the lock) ------------------------------------------------------------------------------- */
 
-/* Reserves room in the heaps for one more key. */
-static ki_status reserve(ki_workqueue *queue, const addition *add) {
-    ki_status status = KI_OK;
-    if (queue->by_priority)
-        status = ki_item_heap_reserve(&queue->ready_heap, queue->dirty_count + queue->waiting.count + 1);
-    if (!status && (add->delay_ns > 0 || add->is_rate_limited))
-        status = ki_item_heap_reserve(&queue->waiting, queue->waiting.count + 1);
-    return status;
-}
-
-static ki_work_item *make_item(const ki_workqueue *queue, const addition *add, uint32_t hash) {
-    ki_work_item *item = ki_alloc(queue->allocator, sizeof *item + add->key_size + 1);
-    if (!item)
+/* Returns the item of a key, which is made if the queue does not know the key; NULL without memory. */
+static ki_work_item *item_of(ki_workqueue *queue, const addition *add) {
+    const ki_str key = { add->key, add->key_size };
+    ki_map_slot *slot = ki_map_slot_of(&queue->items, key);
+    if (!slot || slot->value)
+        return slot ? slot->value : NULL;
+    ki_work_item *item = ki_alloc(queue->allocator, sizeof *item + key.size + 1);
+    if (!item) {
+        ki_map_remove(&queue->items, key);
         return NULL;
-    *item = (ki_work_item){ .hash = hash, .place = KI_WORK_ITEM_OUT, .key_size = (uint16_t)add->key_size };
-    memcpy(item->key, add->key, add->key_size);
-    item->key[add->key_size] = '\0';
+    }
+    *item = (ki_work_item){ .key_size = (uint16_t)key.size };
+    memcpy(item->key, key.data, key.size);
+    item->key[key.size] = '\0';
+    slot->key = item->key;
+    slot->value = item;
     return item;
 }
 
-/* --- states (caller holds the lock) ------------------------------------------------------------------------------- */
-
-static void wait_until(ki_workqueue *queue, ki_work_item *item, int64_t ready_at, ki_work_after *after) {
-    if (!item->is_waiting) {
-        item->is_waiting = true;
-        ki_item_heap_push(&queue->waiting, item, ready_at, item->sequence);
-    } else {
-        int64_t before = ki_item_heap_rank(&queue->waiting, item);
-        ki_item_heap_move(&queue->waiting, item, ready_at < before ? ready_at : before, item->sequence);
-    }
-    int64_t first = ki_item_heap_first(&queue->waiting)->rank;
-    if (first < queue->timer_at) {
-        queue->timer_at = first;
-        after->post_task = true;
+static void wait_until(ki_workqueue *queue, ki_work_item *item, int64_t ready_at) {
+    if (item->is_waiting && item->node.rank < ready_at)
+        ready_at = item->node.rank;
+    item->is_waiting = true;
+    ki_heap_put(&queue->waiting, &item->node, ready_at, item->node.sequence);
+    if (queue->waiting.first->rank < queue->timer_at) {
+        queue->timer_at = queue->waiting.first->rank;
+        queue->posts_task = true;
     }
 }
 
 /* As in client-go, a waiting key and a queued key are independent: a key can be both. */
-static void put_in_order(ki_workqueue *queue, ki_work_item *item, const addition *add, int64_t now,
-                         ki_work_after *after) {
+static void put_in_order(ki_workqueue *queue, ki_work_item *item, const addition *add, int64_t now) {
     if (add->is_delayed || add->is_rate_limited)
         queue->retries++;
     if (add->delay_ns <= 0) {
-        ki_work_mark_dirty(queue, item, now, after);
+        ki_work_mark_dirty(queue, item, now);
         return;
     }
-    item->sequence = queue->next_sequence++;
-    wait_until(queue, item, ki_time_after(now, add->delay_ns), after);
+    item->node.sequence = queue->next_sequence++;
+    wait_until(queue, item, ki_time_after(now, add->delay_ns));
 }
 
 /* As in controller-runtime, a key is either queued or waits. Adding it again keeps the earliest time and the highest
  * priority. */
-static void put_by_priority(ki_workqueue *queue, ki_work_item *item, const addition *add, int64_t now,
-                            ki_work_after *after) {
+static void put_by_priority(ki_workqueue *queue, ki_work_item *item, const addition *add, int64_t now) {
     bool is_new = !item->is_dirty && !item->is_waiting;
     if (add->delay_ns > 0)
         queue->retries++;
@@ -100,21 +91,21 @@ static void put_by_priority(ki_workqueue *queue, ki_work_item *item, const addit
             ++*ki_work_depth_of(queue, add->priority);
         }
         item->priority = add->priority;
-        item->sequence = queue->next_sequence++;
+        item->node.sequence = queue->next_sequence++;
         if (item->is_dirty && !item->is_processing)
-            ki_item_heap_move(&queue->ready_heap, item, -(int64_t)item->priority, item->sequence);
+            ki_heap_put(&queue->ready_heap, &item->node, -(int64_t)item->priority, item->node.sequence);
     }
     if (item->is_dirty)
         return;
     if (add->delay_ns > 0) {
-        wait_until(queue, item, ki_time_after(now, add->delay_ns), after);
+        wait_until(queue, item, ki_time_after(now, add->delay_ns));
         return;
     }
     if (item->is_waiting) {
         item->is_waiting = false;
-        ki_item_heap_remove(&queue->waiting, item);
+        ki_heap_remove(&queue->waiting, &item->node);
     }
-    ki_work_mark_dirty(queue, item, now, after);
+    ki_work_mark_dirty(queue, item, now);
 }
 
 static void limit_rate(ki_workqueue *queue, ki_work_item *item, addition *add, int64_t now) {
@@ -125,60 +116,32 @@ static void limit_rate(ki_workqueue *queue, ki_work_item *item, addition *add, i
         add->delay_ns = delay;
 }
 
-static ki_status add_locked(ki_workqueue *queue, addition *add, uint32_t hash, int64_t now, ki_work_after *after) {
+static ki_status add_locked(ki_workqueue *queue, addition *add, int64_t now) {
     if (queue->is_shut_down)
         return KI_ERR_CLOSED;
-    ki_work_item *item = ki_key_table_find(&queue->items, add->key, add->key_size, hash);
-    if (reserve(queue, add))
+    ki_work_item *item = item_of(queue, add);
+    if (!item)
         return KI_ERR_NO_MEMORY;
-    if (!item) {
-        item = make_item(queue, add, hash);
-        if (!item)
-            return KI_ERR_NO_MEMORY;
-        ki_key_table_add(&queue->items, item);
-    }
     if (add->is_rate_limited)
         limit_rate(queue, item, add, now);
     if (queue->by_priority)
-        put_by_priority(queue, item, add, now, after);
+        put_by_priority(queue, item, add, now);
     else
-        put_in_order(queue, item, add, now, after);
+        put_in_order(queue, item, add, now);
     return KI_OK;
 }
 
 /* --- public functions --------------------------------------------------------------------------------------------- */
 
-/* Adds a key that is ready at once. Takes the lock only to wake a thread that found the queue empty. */
-static ki_status add_to_inbox(ki_workqueue *queue, const addition *add, uint32_t hash) {
-    ki_work_item *item = make_item(queue, add, hash);
-    if (!item)
-        return KI_ERR_NO_MEMORY;
-    item->added_at = ki_work_now(queue);
-    bool must_empty;
-    ki_status status = ki_inbox_add(&queue->inbox, item, &must_empty);
-    if (status) {
-        ki_free(queue->allocator, item);
-    } else if (must_empty) {
-        ki_work_after after = { 0 };
-        ki_work_lock(queue, &after);
-        ki_work_unlock(queue, &after);
-    }
-    return status;
-}
-
 static ki_status add_key(ki_workqueue *queue, addition *add) {
     ki_status status = measure(queue, add->key, &add->key_size);
     if (status)
         return status;
-    uint32_t hash = ki_key_table_hash(&queue->items, add->key, add->key_size);
-    if (queue->has_inbox && !add->is_delayed && !add->is_rate_limited)
-        return add_to_inbox(queue, add, hash);
-    ki_work_after after = { 0 };
     bool needs_time = add->delay_ns > 0 || add->is_rate_limited;
     int64_t now = needs_time ? ki_engine_now(queue->engine) : ki_work_now(queue);
-    ki_work_lock(queue, &after);
-    status = add_locked(queue, add, hash, now, &after);
-    ki_work_unlock(queue, &after);
+    ki_mutex_lock_short(&queue->lock);
+    status = add_locked(queue, add, now);
+    ki_work_unlock(queue);
     return status;
 }
 

@@ -8,17 +8,17 @@ enum {
 };
 
 /* Makes up to `most` due keys ready and returns their number. The caller holds the lock. */
-static int make_ready(ki_workqueue *queue, int64_t now, int most, ki_work_after *after) {
+static int make_ready(ki_workqueue *queue, int64_t now, int most) {
     int made = 0;
     for (; made < most; made++) {
-        const ki_item_slot *first = ki_item_heap_first(&queue->waiting);
+        ki_heap_node *first = queue->waiting.first;
         if (!first || first->rank > now)
             break;
-        ki_work_item *item = first->item;
-        ki_item_heap_remove(&queue->waiting, item);
+        ki_work_item *item = (ki_work_item *)(void *)first; /* the node is the first member */
+        ki_heap_remove(&queue->waiting, first);
         item->is_waiting = false;
-        item->sequence = queue->next_sequence++;
-        ki_work_mark_dirty(queue, item, now, after);
+        item->node.sequence = queue->next_sequence++;
+        ki_work_mark_dirty(queue, item, now);
     }
     return made;
 }
@@ -26,11 +26,10 @@ static int make_ready(ki_workqueue *queue, int64_t now, int most, ki_work_after 
 /* Returns true once no key is due, false if the step has no work left. */
 static bool make_slices_ready(ki_workqueue *queue, int64_t now) {
     for (;;) {
-        ki_work_after after = { 0 };
-        ki_work_lock(queue, &after);
+        ki_mutex_lock_short(&queue->lock);
         /* After a shutdown no key becomes ready. */
-        int made = queue->is_shut_down ? 0 : make_ready(queue, now, SLICE, &after);
-        ki_work_unlock(queue, &after);
+        int made = queue->is_shut_down ? 0 : make_ready(queue, now, SLICE);
+        ki_work_unlock(queue);
         if (made < SLICE)
             return true;
         if (!ki_engine_work(queue->engine, made * UNITS))
@@ -40,7 +39,7 @@ static bool make_slices_ready(ki_workqueue *queue, int64_t now) {
 
 static void set_timer(ki_workqueue *queue) {
     ki_mutex_lock_short(&queue->lock);
-    const ki_item_slot *first = queue->is_shut_down ? NULL : ki_item_heap_first(&queue->waiting);
+    const ki_heap_node *first = queue->is_shut_down ? NULL : queue->waiting.first;
     int64_t at = queue->timer_at = first ? first->rank : KI_WORK_NEVER;
     ki_mutex_unlock(&queue->lock);
     if (at == KI_WORK_NEVER)

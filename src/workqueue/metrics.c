@@ -86,8 +86,7 @@ typedef struct measured {
 
 static measured measure(const ki_workqueue *queue) {
     int64_t now = ki_engine_now(queue->engine);
-    ki_work_after after = { 0 };
-    ki_work_lock(queue->self, &after);
+    ki_mutex_lock_short(&queue->self->lock);
     const ki_work_item *oldest = queue->processing.first;
     measured all = {
         .depth = queue->dirty_count,
@@ -101,7 +100,7 @@ static measured measure(const ki_workqueue *queue) {
         .longest_ns = oldest ? now - oldest->started_at : 0,
     };
     memcpy(all.depths, queue->depths, sizeof all.depths);
-    ki_work_unlock(queue->self, &after);
+    ki_mutex_unlock(&queue->self->lock);
     return all;
 }
 

@@ -63,9 +63,6 @@ static ki_status read_options(ki_workqueue *queue, const ki_workqueue_options *g
     queue->on_ready = given->on_ready;
     queue->on_drained = given->on_drained;
     queue->user = given->user;
-    /* The inbox bypasses the lock. by_priority must reserve room in the heap, and on_ready is reported at the time of
-     * the add: both need the lock. */
-    queue->has_inbox = !given->by_priority && !given->on_ready;
     queue->name = ki_strdup(queue->allocator, given->name ? given->name : "");
     if (!queue->name)
         return ki_error_no_memory(err, "making a work queue");
@@ -79,20 +76,18 @@ static ki_status set_up(ki_workqueue *queue, ki_error *err) {
     if (setup.status)
         return ki_error_no_memory(err, "making a work queue");
     ki_task_init(&queue->task, queue->engine, ki_work_on_loop, queue);
-    if (ki_key_table_init(&queue->items, queue->allocator, setup.seed))
-        return ki_error_no_memory(err, "making a work queue");
+    ki_map_init(&queue->items, queue->allocator, setup.seed);
     return KI_OK;
 }
 
 /* Frees the members of a queue that no thread uses any more, also of a partly made queue. */
 static void destroy(ki_workqueue *queue) {
     ki_engine_call(queue->engine, tear_down_on_loop, queue);
-    ki_work_item *item;
-    while ((item = ki_key_table_take_any(&queue->items)))
+    size_t cursor = 0;
+    void *item;
+    while (ki_map_next(&queue->items, &cursor, NULL, &item))
         ki_free(queue->allocator, item);
-    ki_key_table_free(&queue->items);
-    ki_item_heap_free(&queue->ready_heap);
-    ki_item_heap_free(&queue->waiting);
+    ki_map_free(&queue->items);
     close_locks(queue);
     ki_free(queue->allocator, queue->name);
     ki_free(queue->allocator, queue);
@@ -118,9 +113,6 @@ ki_status ki_workqueue_new(ki_engine *engine, const ki_workqueue_options *option
     queue->engine = engine;
     queue->allocator = allocator;
     queue->timer_at = KI_WORK_NEVER;
-    ki_inbox_init(&queue->inbox);
-    ki_item_heap_init(&queue->ready_heap, allocator);
-    ki_item_heap_init(&queue->waiting, allocator);
     ki_status status = open_locks(queue, err);
     if (status) {
         ki_free(allocator, queue);
@@ -146,26 +138,24 @@ void ki_workqueue_free(ki_workqueue *queue) {
 /* --- shutdown ----------------------------------------------------------------------------------------------------- */
 
 /* Caller holds the lock. */
-static void close_queue(ki_workqueue *queue, ki_work_after *after) {
+static void close_queue(ki_workqueue *queue) {
     if (queue->is_shut_down)
         return;
-    ki_work_move_inbox(queue, ki_inbox_close(&queue->inbox), after);
     queue->is_shut_down = true;
-    after->wake_all = queue->sleeping > 0;
+    queue->wakes_all = true;
     queue->must_report_closed = queue->on_ready != NULL;
-    after->post_task = true; /* calls the callbacks and cancels the timer */
-    ki_work_note_drained(queue, after);
+    queue->posts_task = true; /* calls the callbacks and cancels the timer */
+    ki_work_note_drained(queue);
 }
 
 void ki_workqueue_shut_down(ki_workqueue *queue) {
     if (ki_engine_is_forked(queue->engine))
         return;
-    ki_work_after after = { 0 };
     ki_mutex_lock_short(&queue->lock);
-    close_queue(queue, &after);
+    close_queue(queue);
     queue->shutdowns++;
-    after.wake_drained = queue->draining > 0;
-    ki_work_unlock(queue, &after);
+    queue->wakes_drained = true;
+    ki_work_unlock(queue);
 }
 
 /* Waits until the queue is drained, or until ki_workqueue_shut_down ends the wait (more shutdowns than `shutdowns`).
@@ -180,9 +170,7 @@ static ki_status wait_for_drain(ki_workqueue *queue, uint64_t shutdowns, int64_t
         if (!in_time)
             return ki_error_set(err, KI_ERR_TIMEOUT, "%zu keys are queued and %zu are being processed",
                                 queue->ready_count, queue->processing.count);
-        queue->draining++;
         in_time = ki_cond_wait_until(&queue->drained_cond, &queue->lock, deadline);
-        queue->draining--;
     }
     return KI_OK;
 }
@@ -192,13 +180,12 @@ ki_status ki_workqueue_shut_down_with_drain(ki_workqueue *queue, int64_t timeout
         return ki_error_missing(err, "ki_workqueue_shut_down_with_drain");
     if (ki_engine_check_process(queue->engine, err))
         return KI_ERR_STATE;
-    ki_work_after after = { 0 };
     ki_mutex_lock_short(&queue->lock);
     uint64_t shutdowns = queue->shutdowns;
-    close_queue(queue, &after);
-    ki_work_unlock(queue, &after);
+    close_queue(queue);
+    ki_work_unlock(queue);
     ki_mutex_lock_short(&queue->lock);
-    ki_status status = wait_for_drain(queue, shutdowns, ki_work_deadline(timeout_ms), err);
+    ki_status status = wait_for_drain(queue, shutdowns, ki_time_after_ms(ki_monotonic_now(), timeout_ms), err);
     ki_mutex_unlock(&queue->lock);
     return status;
 }

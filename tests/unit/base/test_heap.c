@@ -1,131 +1,89 @@
-/* The heap always hands out the smallest, whatever was taken out or changed in between. */
+/* The heap's first node is always the smallest, whatever was removed or changed in between. */
 #include "src/base/heap.h"
-#include "src/base/memory.h"
-#include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-typedef struct item {
-    ki_heap_node node; /* first: a node is its item */
-    int value;
-} item;
+enum {
+    COUNT = 500
+};
 
-static int value_of(const ki_heap_node *node) {
-    return ((const item *)(const void *)node)->value;
+static bool is_before(const ki_heap_node *a, const ki_heap_node *b) {
+    return a->rank < b->rank || (a->rank == b->rank && a->sequence < b->sequence);
 }
 
-static bool is_less(const ki_heap_node *a, const ki_heap_node *b) {
-    return value_of(a) < value_of(b);
-}
-
-static void nodes_come_out_smallest_first(void **state) {
+static void nodes_come_out_by_rank_and_ties_by_sequence(void **state) {
     (void)state;
-    enum {
-        COUNT = 500
-    };
-    static item items[COUNT];
-    ki_heap heap;
-    ki_heap_init(&heap, &ki_allocator_default, is_less);
-    assert_null(ki_heap_peek(&heap));
-    assert_null(ki_heap_pop(&heap));
+    static ki_heap_node nodes[COUNT];
+    ki_heap heap = { .first = NULL };
     for (int i = 0; i < COUNT; i++) {
-        items[i].value = i * 7919 % 101;
-        ki_heap_node_init(&items[i].node);
-        assert_int_equal(ki_heap_push(&heap, &items[i].node), KI_OK);
+        assert_false(ki_heap_has(&nodes[i]));
+        ki_heap_put(&heap, &nodes[i], i * 7919 % 101 - 50, (uint64_t)i);
+        assert_true(ki_heap_has(&nodes[i]));
     }
-    int last = -1;
+    const ki_heap_node *last = NULL;
     for (int i = 0; i < COUNT; i++) {
-        ki_heap_node *peeked = ki_heap_peek(&heap);
-        ki_heap_node *popped = ki_heap_pop(&heap);
-        assert_ptr_equal(peeked, popped);
-        assert_int_equal(popped->index, KI_HEAP_OUT);
-        assert_true(value_of(popped) >= last);
-        last = value_of(popped);
+        ki_heap_node *first = heap.first;
+        assert_non_null(first);
+        assert_true(!last || is_before(last, first));
+        ki_heap_remove(&heap, first);
+        assert_false(ki_heap_has(first));
+        last = first;
     }
-    assert_null(ki_heap_pop(&heap));
-    ki_heap_free(&heap);
+    assert_null(heap.first);
+}
+
+/* Checks the links and returns the number of nodes. The left side of a node is never shorter than its right side. */
+static size_t check_tree(const ki_heap_node *node, const ki_heap_node *parent) {
+    if (!node)
+        return 0;
+    unsigned left = node->left ? node->left->distance : 0, right = node->right ? node->right->distance : 0;
+    assert_ptr_equal(node->parent, parent);
+    assert_true(!parent || !is_before(node, parent));
+    assert_true(left >= right);
+    assert_int_equal(node->distance, right + 1);
+    assert_int_equal(node->left_distance, left);
+    return 1 + check_tree(node->left, node) + check_tree(node->right, node);
 }
 
 static void any_node_may_be_removed_or_changed(void **state) {
     (void)state;
-    enum {
-        COUNT = 200
-    };
-    static item items[COUNT];
+    static ki_heap_node nodes[COUNT];
     uint32_t random = 1;
-    ki_heap heap;
-    ki_heap_init(&heap, &ki_allocator_default, is_less);
-    for (int i = 0; i < COUNT; i++)
-        ki_heap_node_init(&items[i].node);
-    for (int turn = 0; turn < 20000; turn++) {
+    ki_heap heap = { .first = NULL };
+    for (unsigned turn = 0; turn < 20000; turn++) {
         random = random * 1664525 + 1013904223;
-        item *it = &items[(random >> 8) % COUNT];
-        if (it->node.index == KI_HEAP_OUT) {
-            it->value = (int)(random >> 20);
-            assert_int_equal(ki_heap_push(&heap, &it->node), KI_OK);
-        } else if (random & 64) {
-            it->value = (int)(random >> 20);
-            ki_heap_update(&heap, &it->node);
+        ki_heap_node *node = &nodes[(random >> 8) % COUNT];
+        if (!ki_heap_has(node) || random & 64) {
+            ki_heap_put(&heap, node, random >> 20, turn);
+            assert_int_equal(node->rank, random >> 20);
         } else {
-            ki_heap_remove(&heap, &it->node);
-            ki_heap_remove(&heap, &it->node);
-            ki_heap_update(&heap, &it->node);
-            assert_int_equal(it->node.index, KI_HEAP_OUT);
+            ki_heap_remove(&heap, node);
+            ki_heap_remove(&heap, node);
+            assert_false(ki_heap_has(node));
         }
-        int least = -1;
+        const ki_heap_node *least = NULL;
         size_t count = 0;
         for (int i = 0; i < COUNT; i++) {
-            if (items[i].node.index == KI_HEAP_OUT)
+            if (!ki_heap_has(&nodes[i]))
                 continue;
-            assert_ptr_equal(heap.nodes[items[i].node.index], &items[i].node);
-            if (!count++ || items[i].value < least)
-                least = items[i].value;
+            count++;
+            if (!least || is_before(&nodes[i], least))
+                least = &nodes[i];
         }
-        assert_int_equal(heap.count, count);
-        if (count)
-            assert_int_equal(value_of(ki_heap_peek(&heap)), least);
-    }
-    ki_heap_free(&heap);
-    for (int i = 0; i < COUNT; i++)
-        assert_int_equal(items[i].node.index, KI_HEAP_OUT);
-}
-
-static void each_allocation_may_fail_and_reserved_pushes_cannot(void **state) {
-    (void)state;
-    enum {
-        COUNT = 100
-    };
-    static item items[COUNT];
-    scarce_memory memory = SCARCE_MEMORY_FROM(0);
-    while (scarce_memory_next(&memory)) {
-        memory.forever = true;
-        ki_heap heap;
-        ki_heap_init(&heap, &memory.allocator, is_less);
-        for (int i = 0; i < COUNT; i++)
-            ki_heap_node_init(&items[i].node);
-        bool reserved = ki_heap_reserve(&heap, 40) == KI_OK;
-        for (int i = 0; i < COUNT; i++) {
-            ki_status status = ki_heap_push(&heap, &items[i].node);
-            assert_true(status == KI_OK || (status == KI_ERR_NO_MEMORY && scarce_memory_failed(&memory)));
-            assert_true(status == KI_OK || !reserved || i >= 40);
-            assert_int_equal(items[i].node.index == KI_HEAP_OUT, status != KI_OK);
-        }
-        assert_int_equal(ki_heap_reserve(&heap, SIZE_MAX), KI_ERR_NO_MEMORY);
-        ki_heap_free(&heap);
+        assert_ptr_equal(heap.first, least);
+        assert_int_equal(check_tree(heap.first, NULL), count);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_come_out_smallest_first),
+        cmocka_unit_test(nodes_come_out_by_rank_and_ties_by_sequence),
         cmocka_unit_test(any_node_may_be_removed_or_changed),
-        cmocka_unit_test(each_allocation_may_fail_and_reserved_pushes_cannot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

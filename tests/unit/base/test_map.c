@@ -94,7 +94,7 @@ static void it_equals_a_plain_array_under_random_changes(void **state) {
         }
         is_in[k] = put;
         assert_int_equal(map.count, count);
-        assert_true(map.count <= map.capacity / 8 * 7);
+        assert_true(!map.parts || map.parts->count <= map.parts->capacity / 8 * 7);
         if (turn % 500)
             continue;
         for (int i = 0; i < KEYS; i++)
@@ -115,7 +115,7 @@ static void it_equals_a_plain_array_under_random_changes(void **state) {
 static void reserved_room_needs_no_further_memory(void **state) {
     (void)state;
     scarce_memory memory;
-    scarce_memory_init(&memory, 1);
+    scarce_memory_init(&memory, 2);
     static char keys[100][16];
     ki_map map;
     ki_map_init(&map, &memory.allocator, 0);
@@ -150,6 +150,131 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
+/* --- many keys ---------------------------------------------------------------------------------------------------- */
+
+enum {
+    MANY = 50000,
+    NUMBER_SIZE = 12
+};
+
+static char numbers[MANY][NUMBER_SIZE];
+
+static ki_str number(size_t n) {
+    snprintf(numbers[n], NUMBER_SIZE, "key-%zu", n);
+    return ki_str_of(numbers[n]);
+}
+
+static void put_many(ki_map *map) {
+    for (size_t n = 0; n < MANY; n++)
+        assert_int_equal(ki_map_put(map, number(n), numbers[n], NULL), KI_OK);
+    assert_int_equal(map->count, MANY);
+}
+
+static void a_map_with_many_keys_has_what_was_put_and_not_removed(void **state) {
+    (void)state;
+    static bool is_seen[MANY];
+    ki_map map;
+    void *value, *old = NULL;
+    size_t cursor = 0, seen = 0;
+    ki_map_init(&map, &ki_allocator_default, 7);
+    put_many(&map);
+    assert_true(map.part_count > 10);
+    assert_int_equal(ki_map_put(&map, number(5), numbers, &old), KI_OK);
+    assert_ptr_equal(old, numbers[5]);
+    assert_int_equal(map.count, MANY);
+    for (size_t n = 0; n < MANY; n += 2)
+        assert_non_null(ki_map_remove(&map, number(n)));
+    for (size_t n = 0; n < MANY; n++)
+        assert_int_equal(ki_map_has(&map, number(n)), n % 2 == 1);
+    for (; ki_map_next(&map, &cursor, NULL, &value); seen++) {
+        size_t n = (size_t)((char(*)[NUMBER_SIZE])value - numbers);
+        assert_true(n == 0 || n % 2 == 1); /* the value of key 5 is the first one */
+        assert_false(is_seen[n]);
+        is_seen[n] = true;
+    }
+    assert_int_equal(seen, MANY / 2);
+    ki_map_clear(&map);
+    assert_int_equal(map.count, 0);
+    assert_false(ki_map_has(&map, number(1)));
+    put_many(&map);
+    ki_map_free(&map);
+    assert_int_equal(map.count, 0);
+}
+
+static void no_put_moves_more_than_a_part(void **state) {
+    (void)state;
+    ki_map map;
+    ki_map_init(&map, &ki_allocator_default, 7);
+    for (size_t n = 0; n < MANY; n++) {
+        assert_int_equal(ki_map_put(&map, number(n), numbers[n], NULL), KI_OK);
+        for (size_t i = 0; n % 100 == 0 && i < map.part_count; i++)
+            assert_true(map.parts[i].capacity <= 4096);
+    }
+    ki_map_free(&map);
+}
+
+/* Freeing the table of one part can take malloc long: a removal frees one at most. */
+static void memory_is_freed_part_by_part(void **state) {
+    (void)state;
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    ki_map map;
+    ki_map_init(&map, &memory.allocator, 7);
+    put_many(&map);
+    size_t full = scarce_memory_in_use(&memory), held = full;
+    for (size_t n = 0; n < MANY - 2; n++) {
+        assert_non_null(ki_map_remove(&map, number(n)));
+        assert_true(scarce_memory_in_use(&memory) + 1 >= held);
+        held = scarce_memory_in_use(&memory);
+    }
+    assert_true(scarce_memory_in_use(&memory) <= 3 && full > 10);
+    assert_true(ki_map_has(&map, number(MANY - 1)));
+    assert_int_equal(ki_map_put(&map, number(0), numbers, NULL), KI_OK); /* an emptied part takes keys again */
+    for (size_t n = 0; n < MANY; n++)
+        (void)ki_map_remove(&map, number(n));
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+    put_many(&map);
+    ki_map_free(&map);
+}
+
+/* Room for more keys than a part has on average, in a map that has parts already. */
+static void reserved_room_in_many_parts_needs_no_further_memory(void **state) {
+    (void)state;
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    ki_map map;
+    ki_map_init(&map, &memory.allocator, 7);
+    size_t n = 0;
+    for (; n < MANY / 4; n++)
+        assert_int_equal(ki_map_put(&map, number(n), numbers[n], NULL), KI_OK);
+    assert_int_equal(ki_map_reserve(&map, n + 5000), KI_OK);
+    size_t calls = memory.calls;
+    for (size_t end = n + 5000; n < end; n++)
+        assert_int_equal(ki_map_put(&map, number(n), numbers[n], NULL), KI_OK);
+    assert_int_equal(memory.calls, calls);
+    ki_map_free(&map);
+}
+
+/* A part that cannot be split grows instead, and is split later. */
+static void a_large_map_works_on_without_memory(void **state) {
+    (void)state;
+    for (size_t n = 0; n < 200; n += 7) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        ki_map map;
+        ki_map_init(&map, &memory.allocator, 7);
+        for (size_t i = 0; i < MANY / 4; i++) {
+            ki_status status = ki_map_put(&map, number(i), numbers[i], NULL);
+            if (status)
+                assert_int_equal(ki_map_put(&map, number(i), numbers[i], NULL), KI_OK);
+        }
+        for (size_t i = 0; i < MANY / 4; i++)
+            assert_ptr_equal(ki_map_get(&map, number(i)), numbers[i]);
+        ki_map_free(&map);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_put_is_found_and_what_was_removed_is_not),
@@ -158,6 +283,11 @@ int main(void) {
         cmocka_unit_test(it_equals_a_plain_array_under_random_changes),
         cmocka_unit_test(reserved_room_needs_no_further_memory),
         cmocka_unit_test(each_allocation_may_fail),
+        cmocka_unit_test(a_map_with_many_keys_has_what_was_put_and_not_removed),
+        cmocka_unit_test(no_put_moves_more_than_a_part),
+        cmocka_unit_test(memory_is_freed_part_by_part),
+        cmocka_unit_test(reserved_room_in_many_parts_needs_no_further_memory),
+        cmocka_unit_test(a_large_map_works_on_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

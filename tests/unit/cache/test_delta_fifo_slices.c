@@ -70,34 +70,6 @@ static void a_resync_is_under_way_until_its_last_key_is_processed(void **state) 
     fifo_close(&f);
 }
 
-/* Freeing one of the tables can take malloc long: few are freed in a step. */
-static void the_tables_of_a_large_map_are_freed_one_by_one(void **state) {
-    enum {
-        MANY = 40000,
-        UNITS = 64, /* of one table */
-        TABLES = 64
-    };
-    (void)state;
-    fifo_stage f;
-    size_t tables = 0;
-    delta_fifo_open(&f, "", &ki_allocator_default);
-    for (unsigned i = 0; i < MANY; i++) {
-        char key[32];
-        snprintf(key, sizeof key, "default/k%u", i);
-        ki_object *obj = make_object(key, "1", NULL);
-        assert_int_equal(f.queue->ops->put(f.queue, &(ki_change){ .type = KI_EVENT_ADD, .obj = obj }, NULL), KI_OK);
-        ki_object_unref(obj);
-    }
-    for (unsigned i = 0; i < MANY; i++) {
-        f.popped[0] = '\0';
-        assert_int_equal(f.queue->ops->pop(f.queue, fifo_note, &f, NULL), KI_OK);
-        assert_true(f.queue->work == 0 || f.queue->work == UNITS);
-        tables += f.queue->work / UNITS;
-    }
-    assert_int_equal(tables, TABLES);
-    fifo_close(&f);
-}
-
 static void what_is_not_worked_off_is_freed_with_the_queue(void **state) {
     (void)state;
     for (unsigned pops = 0; pops < 20; pops++) {
@@ -114,7 +86,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_is_worked_off_a_slice_at_a_time_before_any_key_is_handed_out),
         cmocka_unit_test(a_resync_is_under_way_until_its_last_key_is_processed),
-        cmocka_unit_test(the_tables_of_a_large_map_are_freed_one_by_one),
         cmocka_unit_test(what_is_not_worked_off_is_freed_with_the_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

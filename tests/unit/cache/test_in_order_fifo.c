@@ -334,7 +334,7 @@ static void what_could_not_be_read_is_not_deleted(void **state) {
 
 static void lack_of_memory_leaves_the_queue_as_it_was(void **state) {
     (void)state;
-    scarce_memory memory = SCARCE_MEMORY_FROM(3); /* making the queue takes three */
+    scarce_memory memory = SCARCE_MEMORY_FROM(4); /* making the queue takes four */
     while (scarce_memory_next(&memory)) {
         fifo_stage f;
         in_order_fifo_open(&f, 0, &memory.allocator);
@@ -357,7 +357,7 @@ static void a_batch_size_of_0_is_rejected(void **state) {
 
 static void no_queue_is_made_without_memory(void **state) {
     (void)state;
-    for (size_t fail_at = 0; fail_at < 3; fail_at++) {
+    for (size_t fail_at = 0; fail_at < 4; fail_at++) {
         scarce_memory memory;
         scarce_memory_init(&memory, fail_at);
         ki_in_order_fifo_options options = { .allocator = &memory.allocator, .batch_size = 1000 };

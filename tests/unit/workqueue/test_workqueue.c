@@ -429,6 +429,43 @@ static void an_add_without_memory_leaves_the_queue_as_it_was(void **state) {
     }
 }
 
+/* A key that a worker has can always come back: the queue has all memory for the key. */
+static void a_key_being_processed_is_added_without_memory(void **state) {
+    (void)state;
+    static const ki_rate_limit limit = KI_RATE_LIMIT_EXPONENTIAL(1, 1000);
+    const ki_add_options again[] = {
+        KI_ADD_OPTIONS(.priority = 1),
+        KI_ADD_OPTIONS(.after_ms = 5),
+        KI_ADD_OPTIONS(.priority = 7, .after_ms = 5),
+        KI_ADD_OPTIONS(.rate_limited = true),
+    };
+    for (size_t i = 0; i < 2 * sizeof again / sizeof *again; i++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, SIZE_MAX - 1);
+        test_engine engine;
+        ki_workqueue *queue = NULL;
+        const ki_workqueue_options options =
+            KI_WORKQUEUE_OPTIONS(.name = "x", .by_priority = i % 2, .rate_limits = &limit, .rate_limit_count = 1);
+        assert_true(test_engine_open(&engine, &memory.allocator, 1));
+        assert_int_equal(ki_workqueue_new(engine.engine, &options, &queue, NULL), KI_OK);
+        assert_int_equal(ki_workqueue_add(queue, "k"), KI_OK);
+        const char *key = ki_workqueue_get(queue, 0, NULL);
+        memory.fail_at = memory.calls;
+        memory.forever = true;
+        assert_int_equal(ki_workqueue_add(queue, "other"), KI_ERR_NO_MEMORY);
+        assert_int_equal(ki_workqueue_add_with(queue, key, &again[i / 2]), KI_OK);
+        assert_int_equal(ki_workqueue_done(queue, key), KI_OK);
+        assert_true(test_engine_advance(&engine, 10));
+        key = ki_workqueue_get(queue, 0, NULL);
+        assert_string_equal(key, "k");
+        assert_int_equal(ki_workqueue_done(queue, key), KI_OK);
+        memory.forever = false;
+        ki_workqueue_free(queue);
+        test_engine_close(&engine);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+}
+
 static int64_t negative_now(void *user) {
     return *(const int64_t *)user;
 }
@@ -482,6 +519,7 @@ int main(void) {
         cmocka_unit_test(a_program_without_threads_takes_keys_on_the_loop),
         cmocka_unit_test(on_ready_is_called_when_the_first_key_comes_and_at_the_end),
         cmocka_unit_test(an_add_without_memory_leaves_the_queue_as_it_was),
+        cmocka_unit_test(a_key_being_processed_is_added_without_memory),
         cmocka_unit_test(a_clock_may_be_negative),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
