@@ -42,7 +42,7 @@ int64_t ki_engine_wall_now(const ki_engine *engine);
 /* Returns a random number in [0, 1) from the engine's seed. Loop only. */
 double ki_engine_random(ki_engine *engine);
 
-/* Timers: embedded, one-shot. Loop only. Setting an initialised timer cannot fail, because init reserves its place.
+/* Timers: embedded, one-shot. Loop only. Setting a timer needs no memory and cannot fail.
  * Timers fire in order of deadline, equal ones in order of setting. */
 typedef struct ki_timer {
     ki_heap_node node; /* private, as all below; its rank is the deadline */
