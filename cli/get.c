@@ -68,8 +68,7 @@ static void say_nothing_found(const session *s) {
     if (!s->targets[0].resource.namespaced || o->all_namespaces)
         fprintf(stderr, "No resources found\n");
     else
-        fprintf(stderr, "No resources found in %s namespace.\n",
-                o->namespace_name ? o->namespace_name : ki_config_namespace(s->config));
+        fprintf(stderr, "No resources found in %s namespace.\n", ki_config_namespace(s->config));
 }
 
 static int print_all(get *g) {

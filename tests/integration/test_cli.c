@@ -474,6 +474,9 @@ static void get_shows_what_is_there_in_order(void **state) {
     run("get pods --server URL");
     assert_says("No resources found in default namespace.");
     assert_ends(0);
+    run("get pods --namespace= --server URL");
+    assert_says("No resources found in default namespace.");
+    assert_ends(0);
 }
 
 /* The terminal is not the server's. */
