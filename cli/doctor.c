@@ -1,6 +1,6 @@
 /* doctor.c: kinformer doctor: checks the connection to the cluster step by step, and prints how to fix the first
  * failure. */
-#include "src/checkup/checkup.h"
+#include "doctor/checkup.h"
 
 #include "connection.h"
 #include "flags.h"

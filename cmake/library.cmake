@@ -2,7 +2,6 @@
 set(folders base object wire transport auth client engine cache factory workqueue controller)
 list(TRANSFORM folders REPLACE "(.+)" "src/\\1/*.c" OUTPUT_VARIABLE patterns)
 ki_sources(sources ${patterns})
-list(FILTER sources EXCLUDE REGEX "transport/probe") # for `kinformer doctor` alone: checkup.cmake
 ki_library(kinformer kinformer.map ${sources})
 target_link_libraries(kinformer-objects PRIVATE PkgConfig::ki_deps Threads::Threads)
 target_link_libraries(kinformer-static PRIVATE PkgConfig::ki_deps Threads::Threads)

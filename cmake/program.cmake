@@ -1,7 +1,16 @@
-# The kinformer program: a user of the public headers like any other, but for src/checkup.
+# The kinformer program: a user of the public headers like any other, but for what cli/README.md names.
 if(NOT KI_COMMAND)
     return()
 endif()
+
+# What `kinformer doctor` runs: for the program and its tests, in no library of the install.
+ki_sources(sources cli/doctor/*.c)
+add_library(kinformer-doctor STATIC ${sources})
+ki_target(kinformer-doctor)
+target_compile_definitions(kinformer-doctor PRIVATE _GNU_SOURCE)
+target_include_directories(kinformer-doctor PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(kinformer-doctor PUBLIC kinformer-static PRIVATE PkgConfig::ki_deps Threads::Threads)
+
 ki_sources(sources cli/*.c)
 
 add_executable(kinformer-program ${sources})
@@ -9,7 +18,7 @@ ki_target(kinformer-program)
 set_target_properties(kinformer-program PROPERTIES OUTPUT_NAME kinformer)
 target_compile_definitions(kinformer-program PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-program PRIVATE ${PROJECT_SOURCE_DIR})
-target_link_libraries(kinformer-program PRIVATE kinformer-checkup kinformer-testing-static kinformer-print-static kinformer-static PkgConfig::ki_deps
+target_link_libraries(kinformer-program PRIVATE kinformer-doctor kinformer-testing-static kinformer-print-static kinformer-static PkgConfig::ki_deps
     PkgConfig::kt_deps Threads::Threads)
 
 # Manual pages and completions are what the program prints of itself.

@@ -4,7 +4,7 @@
 #include "tests/support/raw_server.h"
 #include "tests/support/scarce_memory.h"
 
-#include "src/checkup/checkup.h"
+#include "cli/doctor/checkup.h"
 #include <kinformer-testing/access.h>
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>

@@ -1,8 +1,8 @@
 /* state.h: what the files of a checkup share: its state, and how a step reports its result. One thread. */
-#ifndef KI_CHECKUP_STATE_H
-#define KI_CHECKUP_STATE_H
+#ifndef KI_DOCTOR_STATE_H
+#define KI_DOCTOR_STATE_H
 
-#include "src/checkup/checkup.h"
+#include "checkup.h"
 #include <kinformer/client.h>
 #include <kinformer/discovery.h>
 

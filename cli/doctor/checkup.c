@@ -1,10 +1,10 @@
 /* checkup.c: the checkup's steps for the configuration and the connection. requests.c has the steps that send
  * requests. */
-#include "src/checkup/state.h"
+#include "state.h"
 
+#include "probe.h"
 #include "src/base/error.h"
 #include "src/engine/engine.h"
-#include "src/transport/probe.h"
 
 #include <stdarg.h>
 #include <stdio.h>

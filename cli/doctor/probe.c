@@ -1,5 +1,5 @@
 /* probe.c: see probe.h; uses libcurl's easy interface, which blocks. A checkup may block, an informer may not. */
-#include "src/transport/probe.h"
+#include "probe.h"
 
 #include "src/base/error.h"
 #include "src/transport/curl_internal.h"

@@ -1,5 +1,5 @@
 /* requests.c: the checkup's steps that send requests with credentials. */
-#include "src/checkup/state.h"
+#include "state.h"
 
 #include "src/base/buffer.h"
 #include "src/base/error.h"

@@ -1,7 +1,7 @@
 /* checkup.h: checks the connection to a cluster step by step: the result and duration of each step, and how to fix the
  * first problem. `kinformer doctor` prints the same checks. */
-#ifndef KI_CHECKUP_CHECKUP_H
-#define KI_CHECKUP_CHECKUP_H
+#ifndef KI_DOCTOR_CHECKUP_H
+#define KI_DOCTOR_CHECKUP_H
 
 #include <kinformer/config.h>
 #include <kinformer/resource.h>

@@ -1,5 +1,5 @@
 /* certificate.c: the checkup's look at the client certificate of the configuration. Sends no request. */
-#include "src/checkup/state.h"
+#include "state.h"
 
 #include "src/auth/certificate.h"
 #include "src/base/error.h"

@@ -1,7 +1,7 @@
 /* probe.h: connects to the server step by step, for diagnosis: name resolution, TCP, TLS, HTTP. Uses its own
  * connection, without token, password or plugin: an error response counts as a response. */
-#ifndef KI_TRANSPORT_PROBE_H
-#define KI_TRANSPORT_PROBE_H
+#ifndef KI_DOCTOR_PROBE_H
+#define KI_DOCTOR_PROBE_H
 
 #include <kinformer/config.h>
 
