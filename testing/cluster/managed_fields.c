@@ -11,13 +11,6 @@
 #define BEFORE_FIRST_APPLY "before-first-apply"
 #define ANCIENT_CHANGES "ancient-changes"
 
-kt_spot kt_managed_fields_spot(const kt_write *write) {
-    const kt_custom *custom = kt_custom_of(write->storage->info);
-    if (custom && custom->schema && !custom->preserves)
-        return kt_spot_structural(custom->schema, &custom->structural);
-    return kt_spot_root(kt_schema_builtin(), kt_schema_kind_of(write->storage->info->resource));
-}
-
 /* ---- fields without an owner ---- */
 
 static bool is_one_of(ki_str element, const char *const *names, size_t count) {
@@ -117,7 +110,7 @@ void kt_managed_fields_read(kt_arena *arena, const kt_write *write, yyjson_val *
         };
     }
     if (!ret->count && write->applied && old_root) {
-        kt_spot spot = kt_managed_fields_spot(write);
+        kt_spot spot = kt_spot_of(write->storage->info);
         kt_comparison all;
         kt_typed_compare(arena, &spot, NULL, old_root, &all);
         ret->list[ret->count++] = (kt_manager){ .name = KI_STR(BEFORE_FIRST_APPLY),
@@ -220,7 +213,7 @@ ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, y
     kt_arena arena;
     kt_managers managers;
     kt_comparison difference;
-    kt_spot spot = kt_managed_fields_spot(write);
+    kt_spot spot = kt_spot_of(write->storage->info);
     char now[KI_RFC3339_SIZE];
     kt_arena_init(&arena, out->allocator);
     kt_managed_fields_read(&arena, write, previous, old_root, &managers);

@@ -25,8 +25,6 @@ typedef struct kt_managers {
     size_t own; /* index of the writer's entry; `count`: it has none yet */
 } kt_managers;
 
-/* Returns the root spot of the written resource. */
-kt_spot kt_managed_fields_spot(const kt_write *write);
 /* Reads the entries of `previous`. Adds the entry "before-first-apply" if an apply finds an object without entries. */
 void kt_managed_fields_read(kt_arena *arena, const kt_write *write, yyjson_val *previous, yyjson_val *old_root,
                             kt_managers *ret);

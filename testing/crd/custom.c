@@ -247,3 +247,10 @@ void kt_crd_validate(kt_causes *causes, const ki_allocator *allocator, yyjson_va
     validate_versions(causes, allocator, yyjson_obj_get(spec, "versions"),
                       yyjson_get_bool(yyjson_obj_get(spec, "preserveUnknownFields")));
 }
+
+kt_spot kt_spot_of(const ki_resource_info *info) {
+    const kt_custom *custom = kt_custom_of(info);
+    if (custom && custom->schema && !custom->preserves)
+        return kt_spot_structural(custom->schema, &custom->structural);
+    return kt_spot_root(kt_schema_builtin(), kt_schema_kind_of(info->resource));
+}

@@ -7,6 +7,7 @@
 #include "src/object/resource_table.h"
 #include "src/print/columns.h"
 #include "testing/crd/schema_patterns.h"
+#include "testing/schema/schema.h"
 #include "testing/schema/structural.h"
 
 #include <yyjson.h>
@@ -58,10 +59,8 @@ void kt_crd_validate(struct kt_causes *causes, const ki_allocator *allocator, yy
 void kt_crd_validate_schema(struct kt_causes *causes, const ki_allocator *allocator, const char *path,
                             yyjson_val *schema);
 
-struct kt_strict;
-/* Returns a copy of a custom resource without duplicates and with metadata read by its type. Notes unknown and
- * duplicate fields. NULL on a value of the wrong type or without memory (the arena has failed). */
-yyjson_mut_val *kt_custom_read(struct kt_strict *strict, const kt_custom *custom, yyjson_val *root);
+/* Returns the schema of a whole object of this resource, built-in or custom. */
+kt_spot kt_spot_of(const ki_resource_info *info);
 
 /* Removes the fields that the schema does not have, and fills in the schema's defaults.
  * Ownership: the caller frees the document.

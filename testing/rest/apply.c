@@ -27,7 +27,7 @@ static ki_status fail_type(kt_call *call, const kt_write *write, const kt_type_e
 ki_status kt_apply_check(kt_call *call, const kt_write *write) {
     kt_arena arena;
     kt_type_error type_error;
-    kt_spot spot = kt_managed_fields_spot(write);
+    kt_spot spot = kt_spot_of(write->storage->info);
     kt_arena_init(&arena, call->allocator);
     kt_type_error_init(&type_error, call->allocator);
     ki_status status = KI_OK;
@@ -177,7 +177,7 @@ static ki_status check_conflicts(kt_call *call, kt_arena *arena, const kt_manage
 /* ---- merge ---- */
 
 static ki_status merge(kt_call *call, kt_arena *arena, const kt_write *write, yyjson_val *old, yyjson_doc **ret_doc) {
-    kt_spot spot = kt_managed_fields_spot(write);
+    kt_spot spot = kt_spot_of(write->storage->info);
     kt_managers managers;
     kt_managed_fields_read(arena, write, yyjson_obj_get(yyjson_obj_get(old, "metadata"), "managedFields"), old,
                            &managers);

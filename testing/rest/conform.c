@@ -110,7 +110,7 @@ static ki_status fail_strict(kt_call *call, kt_arena *arena, kt_origin origin, y
 }
 
 static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, kt_origin origin, yyjson_val *patch,
-                         const kt_type *type, yyjson_doc **doc) {
+                         yyjson_doc **doc) {
     yyjson_alc alc = kt_json_alc(call->allocator);
     yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);
     if (!made)
@@ -120,8 +120,8 @@ static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, k
     ki_buffer_init(&text, call->allocator, 0);
     kt_strict_init(&strict, arena, made);
     yyjson_val *root = yyjson_doc_get_root(*doc);
-    yyjson_mut_val *val = type ? kt_strict_read(&strict, kt_schema_builtin(), type, root)
-                               : kt_custom_read(&strict, kt_custom_of(call->storage->info), root);
+    kt_spot spot = kt_spot_of(call->storage->info);
+    yyjson_mut_val *val = kt_strict_read(&strict, &spot, root);
     ki_status status = KI_OK;
     if (arena->failed)
         status = KI_ERR_NO_MEMORY;
@@ -163,7 +163,7 @@ ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_
     if (!type && origin != KT_ORIGIN_BODY && !kt_json_get_str(yyjson_doc_get_root(*doc), "kind").size)
         status = fail_patch(call, &arena, origin, patch, yyjson_doc_get_root(*doc), "Object 'Kind' is missing");
     else
-        status = conform(call, &arena, strictness, origin, patch, type, doc);
+        status = conform(call, &arena, strictness, origin, patch, doc);
     kt_arena_free(&arena);
     return status;
 }

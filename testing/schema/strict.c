@@ -1,4 +1,5 @@
-/* strict.c: see strict.h. Walks an object along its type once. Recursive: json.h limits the depth of bodies. */
+/* strict.c: see strict.h. Walks an object once, along its type or its structural schema. Recursive: json.h limits the
+ * depth of bodies. */
 #include "testing/schema/strict.h"
 
 #include "testing/values/base64.h"
@@ -6,6 +7,9 @@
 #include "testing/values/json.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+
+#define MOST_WHOLE 9007199254740992.0 /* 2^53: all whole numbers up to it are doubles */
 
 enum {
     PATH_MAX_SIZE = 1024 /* of a field's path in a message */
@@ -14,6 +18,8 @@ enum {
 typedef struct walk {
     kt_strict *out;
     const kt_schema *schema;
+    ki_str *unknown; /* unknown fields of a custom resource; noted at the end, sorted. NULL: noted at once */
+    size_t unknown_count;
     char path[PATH_MAX_SIZE];   /* spec.containers[0].name */
     char fields[PATH_MAX_SIZE]; /* spec.containers.name */
 } walk;
@@ -72,14 +78,28 @@ static void leave(walk *in, place before) {
     in->fields[before.fields] = '\0';
 }
 
-static void note(walk *in, const char *what) {
+static void note_at(walk *in, const char *what, ki_str path) {
     if (in->out->note_count++ >= KT_STRICT_NOTES_MAX)
         return;
     ki_buffer *notes = &in->out->notes;
     ki_buffer_printf(notes, "%s%s ", notes->size ? "\n" : "", what);
-    ki_buffer_append_json_string(notes, ki_str_of(in->path));
+    ki_buffer_append_json_string(notes, path);
     if (notes->failed)
         in->out->arena->failed = true;
+}
+
+static void note_unknown(walk *in) {
+    if (!in->unknown)
+        note_at(in, "unknown field", ki_str_of(in->path));
+    else if (in->unknown_count < KT_STRICT_NOTES_MAX)
+        in->unknown[in->unknown_count++] = kt_arena_copy(in->out->arena, ki_str_of(in->path));
+}
+
+/* Notes a duplicate. Returns true for the last member of its name, which is the one that is taken. */
+static bool take_last(walk *in, const kt_index *index, const kt_entry *one) {
+    if (index->has_duplicates && kt_index_find(index, one->name) != one)
+        note_at(in, "duplicate field", ki_str_of(in->path));
+    return !index->has_duplicates || kt_index_find_last(index, one->name) == one;
 }
 
 static bool has_failed(const walk *in) {
@@ -286,9 +306,7 @@ static yyjson_mut_val *read_map(walk *in, const kt_type *owner, const kt_field *
         size_t path_end = strlen(in->path);
         append(in->path, KI_STR("."));
         append(in->path, one->name);
-        if (index.has_duplicates && kt_index_find(&index, one->name) != one)
-            note(in, "duplicate field");
-        if (!index.has_duplicates || kt_index_find_last(&index, one->name) == one) {
+        if (take_last(in, &index, one)) {
             yyjson_mut_val *val = yyjson_is_null(one->val) && field->kind == KT_VALUE_STRING
                                       ? yyjson_mut_str(in->out->doc, "")
                                       : read_value(in, owner, field, one->val);
@@ -319,19 +337,103 @@ static yyjson_mut_val *read_object(walk *in, const kt_type *type, yyjson_val *ob
         bool is_type_meta = is_root && (ki_str_equals(one->name, "kind") || ki_str_equals(one->name, "apiVersion"));
         place before = enter(in, one->name);
         if (!field && !is_type_meta)
-            note(in, "unknown field");
-        else if (index.has_duplicates && kt_index_find(&index, one->name) != one)
-            note(in, "duplicate field");
-        bool taken = !index.has_duplicates || kt_index_find_last(&index, one->name) == one;
-        if (taken && !yyjson_is_null(one->val) && (field || is_type_meta))
+            note_unknown(in);
+        else if (take_last(in, &index, one) && !yyjson_is_null(one->val))
             add(in, made, one->name, field ? read_field(in, type, field, one->val) : copy(in, one->val));
         leave(in, before);
     }
     return made;
 }
 
-yyjson_mut_val *kt_strict_read(kt_strict *strict, const kt_schema *schema, const kt_type *type, yyjson_val *root) {
-    walk in = { .out = strict, .schema = schema };
-    yyjson_mut_val *made = read_object(&in, type, root, true);
+/* ---- custom resources ---- */
+
+static yyjson_mut_val *read_custom(walk *in, const kt_spot *spot, yyjson_val *val);
+
+static yyjson_mut_val *read_custom_object(walk *in, const kt_spot *spot, yyjson_val *obj) {
+    yyjson_mut_val *made = yyjson_mut_obj(in->out->doc);
+    kt_index index;
+    kt_index_members(in->out->arena, obj, &index);
+    if (!made)
+        in->out->arena->failed = true;
+    for (size_t i = 0; i < index.count && !has_failed(in); i++) {
+        const kt_entry *one = &index.entries[i];
+        bool is_known;
+        kt_spot member = kt_spot_member(spot, one->name, &is_known);
+        place before = enter(in, one->name);
+        if (!is_known)
+            note_unknown(in);
+        if (take_last(in, &index, one)) {
+            bool is_metadata = member.field && yyjson_is_obj(one->val);
+            add(in, made, one->name,
+                is_metadata ? read_object(in, member.type, one->val, false) : read_custom(in, &member, one->val));
+        }
+        leave(in, before);
+    }
+    return made;
+}
+
+/* Returns true for 1E3 and 1.0, which Go writes as 1000 and 1. */
+static bool is_whole(double number) {
+    return number >= -MOST_WHOLE && number <= MOST_WHOLE && (double)(int64_t)number == number;
+}
+
+static yyjson_mut_val *copy_scalar(walk *in, yyjson_val *val) {
+    if (!yyjson_is_real(val) || !is_whole(yyjson_get_real(val)))
+        return copy(in, val);
+    yyjson_mut_val *made = yyjson_mut_sint(in->out->doc, (int64_t)yyjson_get_real(val));
+    if (!made)
+        in->out->arena->failed = true;
+    return made;
+}
+
+/* Reads a value by a structural schema: all members stay. */
+static yyjson_mut_val *read_custom(walk *in, const kt_spot *spot, yyjson_val *val) {
+    if (yyjson_is_obj(val))
+        return read_custom_object(in, spot, val);
+    if (!yyjson_is_arr(val))
+        return copy_scalar(in, val);
+    yyjson_mut_val *made = yyjson_mut_arr(in->out->doc);
+    kt_spot element_spot = kt_spot_element(spot);
+    size_t index, count;
+    yyjson_val *element;
+    if (!made)
+        in->out->arena->failed = true;
+    yyjson_arr_foreach(val, index, count, element) {
+        if (has_failed(in))
+            return NULL;
+        place before = enter_element(in, index);
+        yyjson_mut_val *one = read_custom(in, &element_spot, element);
+        if (one && !yyjson_mut_arr_append(made, one))
+            in->out->arena->failed = true;
+        leave(in, before);
+    }
+    return made;
+}
+
+/* Orders fields of the object's metadata before all others, as the real server notes them. */
+static int compare(const void *a, const void *b) {
+    const ki_str *left = a, *right = b;
+    bool left_first = ki_str_starts_with(*left, KI_STR("metadata."));
+    bool right_first = ki_str_starts_with(*right, KI_STR("metadata."));
+    if (left_first != right_first)
+        return left_first ? -1 : 1;
+    size_t size = left->size < right->size ? left->size : right->size;
+    int order = size ? memcmp(left->data, right->data, size) : 0;
+    return order ? order : (left->size > right->size) - (left->size < right->size);
+}
+
+yyjson_mut_val *kt_strict_read(kt_strict *strict, const kt_spot *spot, yyjson_val *root) {
+    walk in = { .out = strict, .schema = kt_schema_builtin() };
+    if (spot->type) {
+        yyjson_mut_val *made = read_object(&in, spot->type, root, true);
+        return has_failed(&in) ? NULL : made;
+    }
+    in.unknown = kt_arena_alloc(strict->arena, KT_STRICT_NOTES_MAX * sizeof *in.unknown);
+    yyjson_mut_val *made = in.unknown ? read_custom(&in, spot, root) : NULL;
+    if (has_failed(&in))
+        return NULL;
+    qsort(in.unknown, in.unknown_count, sizeof *in.unknown, compare);
+    for (size_t i = 0; i < in.unknown_count; i++)
+        note_at(&in, "unknown field", in.unknown[i]);
     return has_failed(&in) ? NULL : made;
 }

@@ -1,5 +1,5 @@
-/* strict.h: reads an object by its type: drops unknown and duplicate fields and notes them; fails for values of the
- * wrong type. One thread. */
+/* strict.h: reads an object by its type or structural schema, and notes unknown and duplicate fields. Of a built-in
+ * type it drops unknown fields and nulls. A custom resource keeps both: they are pruned later. One thread. */
 #ifndef KT_SCHEMA_STRICT_H
 #define KT_SCHEMA_STRICT_H
 
@@ -23,8 +23,9 @@ typedef struct kt_strict {
 
 void kt_strict_init(kt_strict *strict, kt_arena *arena, yyjson_mut_doc *doc);
 void kt_strict_free(kt_strict *strict);
-/* Returns a copy of `root` without unknown fields, nulls and duplicates (the last duplicate stays). NULL if a value
- * has the wrong type (`error`) or memory ran out (the arena has failed). */
-yyjson_mut_val *kt_strict_read(kt_strict *strict, const kt_schema *schema, const kt_type *type, yyjson_val *root);
+/* Returns a copy of `root` without duplicates (the last one stays). `spot` is the schema of the whole object; metadata
+ * of a custom resource is read by its type. NULL if a value has the wrong type (`error`) or memory ran out (the arena
+ * has failed). */
+yyjson_mut_val *kt_strict_read(kt_strict *strict, const kt_spot *spot, yyjson_val *root);
 
 #endif
