@@ -211,7 +211,6 @@ static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
                             .resync_ms = plan->resync_ms, .page_size = plan->page_size,
                             .no_streaming_list = plan->no_streaming_list, .object_limit = SIM_OBJECT_LIMIT,
                             .consistency_check_ms = world->plan.consistency_check_ms, .in_order = plan->in_order,
-                            .check_streaming_list = plan->check_streaming_list,
                             .internal_error_retry_ms = plan->internal_error_retry_ms);
     if (!succeeded(world, ki_factory_informer(client->factory, KI_CONFIGMAPS, &options, &informer->informer, &err),
                    "making an informer", &err))

@@ -37,9 +37,8 @@ typedef struct sim_informer_plan {
     bool no_streaming_list;
     int64_t page_size;
     int64_t resync_ms;
-    bool in_order;             /* in-order FIFO instead of the delta FIFO */
-    bool has_transform;        /* it removes name, version and uid from the content */
-    bool check_streaming_list; /* a list follows each streaming list and is compared with it */
+    bool in_order;      /* in-order FIFO instead of the delta FIFO */
+    bool has_transform; /* it removes name, version and uid from the content */
     int64_t internal_error_retry_ms;
     unsigned handlers; /* added before the start */
 } sim_informer_plan;

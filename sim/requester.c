@@ -149,10 +149,6 @@ static void note_version(const sim_exchange *exchange) {
 /* Returns true if the client may list after a silent watch: memory was short, or a consistency check found a
  * difference. */
 static bool may_list(const sim_world *world) {
-    for (unsigned i = 0; i < world->plan.informer_count; i++) {
-        if (world->plan.informers[i].check_streaming_list)
-            return true;
-    }
     return world->plan.consistency_check_ms > 0 || sim_plan_has(&world->plan, SIM_NO_MEMORY);
 }
 

@@ -43,9 +43,6 @@ typedef struct ki_informer_options {
      * cache. An object that differs in two lists in a row is reported, and the informer relists. 0: no checks; values
      * from 1 to 9999 are raised to 10000. */
     int64_t consistency_check_ms;
-    /* After each streaming list, list again at the same resource version and compare. A difference is handled as by
-     * `consistency_check_ms`. */
-    bool check_streaming_list;
     /* For this long after the first internal error (HTTP 500) in a watch, the informer only opens the watch again. Then
      * it relists. 0: an internal error causes a relist after the backoff. */
     int64_t internal_error_retry_ms;

@@ -41,16 +41,11 @@ static void end_check(ki_consistency_check *check) {
     drop_list(check);
     drop_differences(&check->differences);
     drop_differences(&check->confirmed);
-    check->is_of_stream = false;
     check->passes = 0;
-    check->next = KI_CONSISTENCY_BEGIN;
-    if (check->options.interval_ns > 0)
-        go(check, KI_CONSISTENCY_BEGIN, check->options.interval_ns);
-    else
-        ki_timer_cancel(&check->timer);
+    go(check, KI_CONSISTENCY_BEGIN, check->options.interval_ns);
 }
 
-/* Records a Retry-After. The next check of either kind waits for it. */
+/* Records a Retry-After. The next check waits for it. */
 static void note_retry_after(ki_consistency_check *check, const ki_error *err) {
     int64_t requested_ms = err->retry_after_ms < KI_RETRY_AFTER_MAX_MS ? err->retry_after_ms : KI_RETRY_AFTER_MAX_MS;
     if (requested_ms > 0)
@@ -59,7 +54,7 @@ static void note_retry_after(ki_consistency_check *check, const ki_error *err) {
 
 static void fail(ki_consistency_check *check, const ki_error *why) {
     ki_error err = *why; /* `why` can be part of the memory that end_check frees */
-    ki_error_prefix(&err, "%s", check->is_of_stream ? "checking a streaming list" : "checking the cache");
+    ki_error_prefix(&err, "checking the cache");
     note_retry_after(check, &err);
     end_check(check);
     check->options.on_failure(&err, check->options.user);
@@ -78,8 +73,8 @@ static uint64_t hash_of(const char *text, uint64_t seed) {
     return ki_hash(text, strlen(text), seed);
 }
 
-/* A list's digest is the sum of these hashes, so it does not depend on the order of the objects. */
-uint64_t ki_consistency_check_digest(const ki_consistency_check *check, const ki_object *obj) {
+/* The digest of the differences is the sum of these hashes, so it does not depend on their order. */
+static uint64_t hash_of_object(const ki_consistency_check *check, const ki_object *obj) {
     uint64_t seed = hash_of(ki_object_uid(obj), hash_of(ki_object_key(obj), check->options.seed));
     return hash_of(ki_object_resource_version(obj), seed);
 }
@@ -138,7 +133,7 @@ static const ki_difference *first_confirmed(const ki_consistency_check *check, s
                 continue;
             first = first ? first : a;
             (*ret_count)++;
-            *ret_digest += ki_consistency_check_digest(check, a->obj);
+            *ret_digest += hash_of_object(check, a->obj);
         }
     }
     return first;
@@ -213,31 +208,11 @@ static void walk(ki_consistency_check *check) {
     go(check, KI_CONSISTENCY_COMPARE, check->differences.count ? COMPARE_AGAIN : 0);
 }
 
-static void conclude_stream(ki_consistency_check *check) {
-    bool is_same = check->listed == check->streamed_count && check->digest == check->streamed_digest;
-    ki_metrics_add(check->options.metrics, KI_METRIC_CONSISTENCY_CHECKS, 1);
-    if (is_same) {
-        end_check(check);
-        return;
-    }
-    ki_metrics_add(check->options.metrics, KI_METRIC_DIFFERENCES, 1);
-    ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_PROTOCOL,
-                 "a streaming list had %zu objects, a list at the same version %s has %zu or other objects",
-                 check->streamed_count, check->version, check->listed);
-    end_check(check);
-    check->options.on_difference(&err, "", true, check->options.user);
-}
-
 /* --- the list ----------------------------------------------------------------------------------------------------- */
 
 static void on_object(ki_object *obj, void *user) {
     ki_consistency_check *check = user;
     check->listed++;
-    if (check->is_of_stream) {
-        check->digest += ki_consistency_check_digest(check, obj);
-        return;
-    }
     const ki_object *known = ki_snapshot_get(check->before, ki_object_key(obj));
     if (note_listed(check, known)) {
         give_up(check);
@@ -249,8 +224,6 @@ static void on_object(ki_object *obj, void *user) {
 
 static void on_bad_object(const ki_bad_object *bad, void *user) {
     ki_consistency_check *check = user; /* not reported here: the watch reports the object */
-    if (check->is_of_stream)
-        return;
     if (!bad->key[0])
         check->has_nameless = true;
     else if (note_listed(check, ki_snapshot_get(check->before, bad->key)))
@@ -275,7 +248,7 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
         return;
     }
     ki_status status = KI_OK;
-    if (check->pages++ == 0 && !check->is_of_stream)
+    if (check->pages++ == 0)
         status = ki_reflector_copy_version(check->version, result->resource_version, &cause);
     if (!status && result->continue_token[0])
         status = check_progress(check, result->continue_token, &cause);
@@ -285,8 +258,6 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
             status = ki_error_no_memory(&cause, "storing a continue token");
         else
             go(check, KI_CONSISTENCY_PAGE, 0);
-    } else if (!status && check->is_of_stream) {
-        conclude_stream(check);
     } else if (!status) {
         check->cursor = (ki_cursor)KI_CURSOR_INIT;
         go(check, KI_CONSISTENCY_WALK, 0);
@@ -301,14 +272,8 @@ static void list(ki_consistency_check *check) {
         options.continue_token = check->continue_token.data;
     } else {
         check->pages = check->listed = 0;
-        check->digest = 0;
         check->has_nameless = false;
-        if (check->is_of_stream) {
-            options.resource_version = check->version;
-            options.resource_version_match = "Exact";
-        } else {
-            check->before = ki_store_snapshot(check->options.store);
-        }
+        check->before = ki_store_snapshot(check->options.store);
     }
     const ki_list_handler handler = { on_object, on_bad_object, on_end, check };
     ki_error err = KI_ERROR_INIT;
@@ -353,17 +318,6 @@ ki_status ki_consistency_check_open(ki_consistency_check *check, const ki_consis
 
 void ki_consistency_check_start(ki_consistency_check *check) {
     end_check(check);
-}
-
-void ki_consistency_check_stream(ki_consistency_check *check, const char *version, uint64_t digest, size_t count) {
-    check->options.list_watch->ops->cancel(check->options.list_watch);
-    end_check(check);
-    if (version[0] == '\0' || ki_reflector_copy_version(check->version, version, NULL))
-        return; /* no version to list at, or a version that is too long */
-    check->is_of_stream = true;
-    check->streamed_count = count;
-    check->streamed_digest = digest;
-    go(check, KI_CONSISTENCY_BEGIN, 0);
 }
 
 void ki_consistency_check_close(ki_consistency_check *check) {

@@ -1,9 +1,8 @@
 /* consistency_check.h: compares the cache with a list that a second source makes beside the watch. On the loop.
  *
- * A periodic check compares the list with the store, since a server may lose an event. A stream check compares the
- * objects of a streaming list with a plain list at the same version.
+ * A server may lose an event, or leave an object out of a streaming list: the check compares the list with the store.
  *
- * A periodic check uses memory for one page of objects, eight bytes for each listed key, and one snapshot of the store.
+ * A check uses memory for one page of objects, eight bytes for each listed key, and one snapshot of the store.
  * An object also differs while its change is on the way to the store. The check therefore compares differing objects
  * again once the watch has reached the list's version. It reports a difference only if a second list confirms it. */
 #ifndef KI_CACHE_CONSISTENCY_CHECK_H
@@ -24,12 +23,12 @@ typedef struct ki_consistency_check_options {
     ki_engine *engine;
     ki_list_watch *list_watch; /* borrowed; no other user */
     const ki_store *store;
-    int64_t interval_ns; /* between periodic checks; 0: only stream checks */
+    int64_t interval_ns; /* between checks */
     ki_metrics_record *metrics;
     uint64_t seed;
     bool (*is_watching)(void *user); /* returns true while the store is expected to catch up with the server */
-    /* Called when the cache differs from the server. `key`: the first differing object's, "" if unknown. `relist`: a
-     * relist may help. */
+    /* Called when the cache differs from the server. `key`: the first differing object's. `relist`: a relist may
+     * help. */
     void (*on_difference)(const ki_error *err, const char *key, bool relist, void *user);
     void (*on_failure)(const ki_error *err, void *user);  /* a list failed, and the check ended */
     void (*on_wasted)(ki_snapshot *snapshot, void *user); /* takes the reference over, to release it in slices */
@@ -56,17 +55,15 @@ typedef enum ki_consistency_check_step {
 typedef struct ki_consistency_check {
     ki_consistency_check_options options;
     bool is_open;
-    bool is_of_stream; /* a stream check, not a periodic one */
     ki_timer timer;
     ki_consistency_check_step next;
     int passes;         /* lists of this check that differed from the store */
     int64_t not_before; /* the end of a Retry-After */
     /* the list */
     ki_buffer continue_token;
-    char version[KI_RESOURCE_VERSION_MAX + 1]; /* the list's; in a stream check: the requested version */
+    char version[KI_RESOURCE_VERSION_MAX + 1]; /* the list's */
     size_t pages;
     size_t listed;
-    uint64_t digest;    /* in a stream check: the listed objects' */
     bool has_nameless;  /* the list has an unusable object without a key, so missing keys prove nothing */
     ki_map listed_keys; /* of objects in `before`, which has the text */
     /* the comparison */
@@ -75,21 +72,13 @@ typedef struct ki_consistency_check {
     int64_t compares_until;
     ki_differences differences, confirmed; /* of the current list, and of the first list */
     uint64_t relisted;                     /* digest of the differences at the last relist; 0: none */
-    /* in a stream check: the streamed objects */
-    uint64_t streamed_digest;
-    size_t streamed_count;
 } ki_consistency_check;
 
 /* Initializes an embedded check. The caller closes it. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_consistency_check_open(ki_consistency_check *check, const ki_consistency_check_options *options,
                                     ki_error *err);
-/* Schedules the first periodic check. */
+/* Schedules the first check. */
 void ki_consistency_check_start(ki_consistency_check *check);
-/* Returns the object's part of a list's digest. */
-uint64_t ki_consistency_check_digest(const ki_consistency_check *check, const ki_object *obj);
-/* Checks a streaming list of `count` objects at `version`; `digest` is the sum of their digests. Ends a running
- * check. */
-void ki_consistency_check_stream(ki_consistency_check *check, const char *version, uint64_t digest, size_t count);
 /* Cancels the list and frees everything. Also accepts a zeroed or closed check. */
 void ki_consistency_check_close(ki_consistency_check *check);
 

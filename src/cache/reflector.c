@@ -341,7 +341,6 @@ void ki_reflector_drop_objects(ki_reflector *reflector) {
         release_objects(reflector);
     reflector->objects = NULL;
     reflector->object_count = reflector->object_capacity = 0;
-    reflector->digest = 0;
     ki_map_free(&reflector->staged);
     ki_unreadable_marks_clear(&reflector->listed_unreadable);
     ki_buffer_reset(&reflector->continue_token, 0);

@@ -42,10 +42,6 @@ typedef struct ki_reflector_options {
     void (*on_listed)(size_t listed, int64_t total, void *user); /* progress of a list; total -1: unknown */
     void (*on_error)(const ki_error *err, void *user);           /* a list or a watch failed */
     void (*on_bad_object)(const ki_error *err, const char *key, void *user);
-    /* Returns the object's part of a streaming list's digest. NULL: no digest, and no call of on_streamed. */
-    uint64_t (*digest)(const ki_object *obj, void *user);
-    /* Called when a streaming list is complete, before its objects go into the queue. */
-    void (*on_streamed)(const char *version, uint64_t digest, size_t count, void *user);
     /* Takes ownership of a cancelled list's objects and of the array. NULL: the reflector releases them at once. */
     void (*on_dropped)(ki_object **objects, size_t count, void *user);
     void (*on_progress)(void *user); /* the queue received a list or event, or the last synced version changed */
@@ -134,8 +130,7 @@ typedef struct ki_reflector {
     ki_buffer continue_token;
     ki_object **objects; /* NULL items in a streaming list: deleted objects */
     size_t object_count, object_capacity;
-    ki_map staged;   /* of a streaming list: each key's place in `objects`, counted from 1 */
-    uint64_t digest; /* the sum of the staged objects' digests */
+    ki_map staged; /* of a streaming list: each key's place in `objects`, counted from 1 */
     ki_unreadable_marks listed_unreadable;
 
     /* the watch or streaming list in progress */

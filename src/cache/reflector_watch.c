@@ -91,16 +91,10 @@ static ki_object **staged_place(const ki_reflector *reflector, const char *key) 
     return place ? &reflector->objects[place - 1] : NULL;
 }
 
-/* Returns 0 if no digest is made. */
-static uint64_t digest_of(const ki_reflector *reflector, const ki_object *obj) {
-    return reflector->options.digest ? reflector->options.digest(obj, reflector->options.user) : 0;
-}
-
 void ki_reflector_unstage(ki_reflector *reflector, const char *key) {
     ki_object **place = staged_place(reflector, key);
     if (!place)
         return;
-    reflector->digest -= digest_of(reflector, *place);
     ki_map_remove(&reflector->staged, ki_str_of(key));
     ki_object_unref(*place);
     *place = NULL;
@@ -111,7 +105,6 @@ static ki_status stage_first(ki_reflector *reflector, ki_object *obj) {
     if (status)
         return status;
     size_t place = reflector->object_count;
-    reflector->digest += digest_of(reflector, reflector->objects[place - 1]);
     return ki_map_put(&reflector->staged, ki_str_of(ki_object_key(reflector->objects[place - 1])),
                       (void *)(uintptr_t)place, NULL);
 }
@@ -121,7 +114,6 @@ static ki_status stage_first(ki_reflector *reflector, ki_object *obj) {
 static ki_status stage_newer(ki_reflector *reflector, ki_object **place, ki_object *obj) {
     ki_object *before = *place;
     *place = ki_reflector_known_instance(reflector, obj);
-    reflector->digest += digest_of(reflector, *place) - digest_of(reflector, before);
     ki_status status = ki_map_put(&reflector->staged, ki_str_of(ki_object_key(*place)),
                                   (void *)(uintptr_t)(place - reflector->objects + 1), NULL);
     ki_object_unref(before);
@@ -237,8 +229,6 @@ static ki_status end_of_initial_events(ki_reflector *reflector, const char *vers
         return status;
     close_gaps(reflector);
     size_t count = reflector->object_count;
-    if (reflector->options.digest)
-        reflector->options.on_streamed(checked, reflector->digest, count, reflector->options.user);
     status = ki_reflector_replace(reflector, checked, err);
     if (status)
         return status;

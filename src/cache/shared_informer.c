@@ -445,16 +445,6 @@ static void on_difference(const ki_error *err, const char *key, bool relist, voi
         ki_reflector_relist(&informer->reflector);
 }
 
-static uint64_t digest(const ki_object *obj, void *user) {
-    const ki_informer *informer = user;
-    return ki_consistency_check_digest(&informer->consistency_check, obj);
-}
-
-static void on_streamed(const char *version, uint64_t streamed, size_t count, void *user) {
-    ki_informer *informer = user;
-    ki_consistency_check_stream(&informer->consistency_check, version, streamed, count);
-}
-
 static void on_dropped(ki_object **objects, size_t count, void *user) {
     ki_informer *informer = user;
     ki_waste_add_objects(&informer->waste, objects, count);
@@ -511,8 +501,6 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_listed = on_listed,
         .on_error = on_error,
         .on_bad_object = count_skipped,
-        .digest = informer->options.check_source && informer->options.check_streaming_list ? digest : NULL,
-        .on_streamed = on_streamed,
         .on_dropped = on_dropped,
         .on_progress = on_progress,
         .user = informer,

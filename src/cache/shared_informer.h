@@ -28,7 +28,6 @@ typedef struct ki_shared_informer_options {
     int64_t internal_error_retry_ns;
     ki_list_watch *check_source; /* a second source, for consistency checks; owned as list_watch; NULL: none */
     int64_t check_interval_ns;   /* 0: no consistency checks */
-    bool check_streaming_list;
 } ki_shared_informer_options;
 
 #define KI_RESYNC_MIN_MS INT64_C(1000)

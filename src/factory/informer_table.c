@@ -110,7 +110,7 @@ static ki_status make_sources(const ki_informer_maker *maker, const ki_resource 
     sources made = { .main = NULL };
     ki_status status =
         ki_http_list_watch_new(maker->engine, maker->transport, format, &source_options, &made.main, err);
-    if (!status && (options->consistency_check_ms > 0 || options->check_streaming_list))
+    if (!status && options->consistency_check_ms > 0)
         status = ki_http_list_watch_new(maker->engine, maker->transport, format, &source_options, &made.check, err);
     if (status)
         free_sources(&made);
@@ -130,7 +130,6 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_resource
         .list_watch = made.main,
         .check_source = made.check,
         .check_interval_ns = ki_period_ns(options->consistency_check_ms, CHECK_MIN_MS),
-        .check_streaming_list = options->check_streaming_list,
         .resource = resource,
         .format = entry->format,
         .name = entry->selection,
