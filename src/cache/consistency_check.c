@@ -24,7 +24,7 @@ static void drop_differences(ki_differences *differences) {
 
 static void drop_list(ki_consistency_check *check) {
     if (check->before)
-        check->options.on_wasted(check->before, check->options.user);
+        check->options.on_deferred(check->before, check->options.user);
     check->before = NULL;
     ki_map_free(&check->listed_keys);
     ki_buffer_reset(&check->continue_token, 0);

@@ -30,8 +30,8 @@ typedef struct ki_consistency_check_options {
     /* Called when the cache differs from the server. `key`: the first differing object's. `relist`: a relist may
      * help. */
     void (*on_difference)(const ki_error *err, const char *key, bool relist, void *user);
-    void (*on_failure)(const ki_error *err, void *user);  /* a list failed, and the check ended */
-    void (*on_wasted)(ki_snapshot *snapshot, void *user); /* takes the reference over, to release it in slices */
+    void (*on_failure)(const ki_error *err, void *user);    /* a list failed, and the check ended */
+    void (*on_deferred)(ki_snapshot *snapshot, void *user); /* takes the reference over, to release it in slices */
     void *user;
 } ki_consistency_check_options;
 

@@ -6,6 +6,7 @@
 
 #include "src/cache/consistency_check.h"
 #include "src/cache/controller.h"
+#include "src/cache/deferred_free.h"
 #include "src/cache/health.h"
 #include "src/cache/metrics.h"
 #include "src/cache/mutation_detector.h"
@@ -15,7 +16,6 @@
 #include "src/cache/shared_informer.h"
 #include "src/cache/unreadable.h"
 #include "src/cache/wait_table.h"
-#include "src/cache/waste.h"
 
 enum {
     KI_INFORMER_KEY_MAX = 320, /* bytes of a key in an error report: a namespace and a name */
@@ -67,7 +67,7 @@ struct ki_informer {
     size_t waiting;         /* notifications that waited for handlers on the loop at the last ki_informer_regulate */
     bool is_held;           /* the watch is paused until handlers on the loop catch up */
     bool is_resync_waiting; /* a resync is due, and the previous one is not finished */
-    ki_waste waste;
+    ki_deferred deferred;
     ki_report_limit report_limit;
     ki_timer detector_timer;
     bool asks_for_namespace;                         /* the next watch asks whether the namespace exists */

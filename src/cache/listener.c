@@ -58,7 +58,7 @@ static ki_snapshot *end_replay(ki_listener *listener) {
 /* On the loop the snapshot is released in slices: it may be large. */
 static void drop_replay(ki_listener *listener, bool on_loop) {
     if (on_loop)
-        ki_informer_waste(listener->informer, end_replay(listener));
+        ki_informer_defer_free(listener->informer, end_replay(listener));
     else
         ki_snapshot_free(end_replay(listener));
 }

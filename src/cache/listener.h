@@ -86,7 +86,7 @@ void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool mar
 ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err);
 
 /* shared_informer.c: releases a snapshot in slices. Takes the reference over; NULL is accepted. On the loop. */
-void ki_informer_waste(ki_informer *informer, ki_snapshot *snapshot);
+void ki_informer_defer_free(ki_informer *informer, ki_snapshot *snapshot);
 /* shared_informer.c: called after a listener was notified on the loop, or ended there. */
 void ki_informer_delivered(ki_informer *informer);
 /* Adds a change. KI_ERR_NO_MEMORY changes nothing. */

@@ -56,7 +56,7 @@ static void publish_staged(ki_informer *informer, const ki_deltas *deltas, const
         if (version) /* fits: version_after, or the reflector, checked its length */
             (void)ki_reflector_copy_version(informer->store_version, version, NULL);
     }
-    ki_waste_add_snapshot(&informer->waste, before);
+    ki_deferred_add_snapshot(&informer->deferred, before);
     ki_processor_publish(&informer->processor);
     if (informer->queue->ops->length(informer->queue) == 0)
         ki_unreadable_catch_up(&informer->unreadable);
@@ -76,7 +76,7 @@ static ki_status store_changes(ki_informer *informer, const ki_deltas *deltas) {
 }
 
 static void drop_staged(ki_informer *informer) {
-    ki_waste_add_snapshot(&informer->waste, ki_store_abandon(informer->store));
+    ki_deferred_add_snapshot(&informer->deferred, ki_store_abandon(informer->store));
     ki_processor_drop(&informer->processor);
 }
 

@@ -344,7 +344,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_metrics_init(&informer->metrics);
     ki_informer_init_waits(informer);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
-    ki_waste_init(&informer->waste, options->engine);
+    ki_deferred_init(&informer->deferred, options->engine);
     ki_processor_init(&informer->processor, allocator, options->resync_ns);
     ki_status status = copy_resource(allocator, options->resource, &informer->resource, err);
     if (status)
@@ -447,15 +447,15 @@ static void on_difference(const ki_error *err, const char *key, bool relist, voi
 
 static void on_dropped(ki_object **objects, size_t count, void *user) {
     ki_informer *informer = user;
-    ki_waste_add_objects(&informer->waste, objects, count);
+    ki_deferred_add_objects(&informer->deferred, objects, count);
 }
 
-void ki_informer_waste(ki_informer *informer, ki_snapshot *snapshot) {
-    ki_waste_add_snapshot(&informer->waste, snapshot);
+void ki_informer_defer_free(ki_informer *informer, ki_snapshot *snapshot) {
+    ki_deferred_add_snapshot(&informer->deferred, snapshot);
 }
 
-static void on_wasted(ki_snapshot *snapshot, void *user) {
-    ki_informer_waste(user, snapshot);
+static void on_deferred(ki_snapshot *snapshot, void *user) {
+    ki_informer_defer_free(user, snapshot);
 }
 
 static ki_status open_consistency_check(ki_informer *informer, ki_error *err) {
@@ -468,7 +468,7 @@ static ki_status open_consistency_check(ki_informer *informer, ki_error *err) {
         .seed = informer->options.seed,
         .is_watching = is_watching,
         .on_difference = on_difference,
-        .on_wasted = on_wasted,
+        .on_deferred = on_deferred,
         .on_failure = on_error,
         .user = informer,
     };
@@ -576,7 +576,7 @@ void ki_informer_stop(ki_informer *informer) {
     ki_processor_stop(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_task_cancel(&informer->report_task);
-    ki_waste_stop(&informer->waste);
+    ki_deferred_stop(&informer->deferred);
     ki_informer_end_waits(informer);
     ki_mutation_detector_check(&informer->detector, ki_engine_now(informer->engine)); /* a last time */
     ki_mutation_detector_close(&informer->detector);
@@ -629,7 +629,7 @@ void ki_informer_free(ki_informer *informer) {
         informer->options.check_source->ops->free(informer->options.check_source);
     informer->queue->ops->free(informer->queue);
     ki_processor_free(&informer->processor);
-    ki_waste_free(&informer->waste);
+    ki_deferred_free(&informer->deferred);
     ki_store_free(informer->store);
     destroy_shared(informer);
     free_texts(informer);

@@ -12,7 +12,7 @@ ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version) {
     snapshot->schema = ki_schema_ref(schema);
     snapshot->items = (ki_tree){ NULL, 0 };
     snapshot->object_bytes = 0;
-    snapshot->next_wasted = NULL;
+    snapshot->next_deferred = NULL;
     for (size_t i = 0; i < schema->count; i++)
         snapshot->indexes[i] = (ki_tree){ NULL, 0 };
     char *text = (char *)(snapshot->indexes + schema->count);

@@ -1,4 +1,4 @@
-/* test_waste.c: what nobody needs any more goes in small steps, and none of it stays. */
+/* test_deferred_free.c: what nobody needs any more goes in small steps, and none of it stays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "src/base/memory.h"
+#include "src/cache/deferred_free.h"
 #include "src/cache/store.h"
-#include "src/cache/waste.h"
 #include "src/object/format.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/store_changes.h"
@@ -25,7 +25,7 @@ typedef struct stage {
     scarce_memory memory;
     test_engine engine;
     ki_object_format *format;
-    ki_waste waste;
+    ki_deferred deferred;
 } stage;
 
 static ki_object *new_object(stage *s, unsigned number) {
@@ -42,13 +42,13 @@ static void open_stage(stage *s) {
     scarce_memory_init(&s->memory, SIZE_MAX);
     assert_true(test_engine_open(&s->engine, &s->memory.allocator, 1));
     assert_int_equal(ki_object_format_new(&s->memory.allocator, &options, &s->format, NULL), KI_OK);
-    ki_waste_init(&s->waste, s->engine.engine);
+    ki_deferred_init(&s->deferred, s->engine.engine);
     ki_object_unref(new_object(s, 0)); /* what the format keeps is there from now on */
 }
 
 static void close_stage(stage *s) {
-    ki_waste_stop(&s->waste);
-    ki_waste_free(&s->waste);
+    ki_deferred_stop(&s->deferred);
+    ki_deferred_free(&s->deferred);
     ki_object_format_unref(s->format);
     test_engine_close(&s->engine);
     assert_int_equal(scarce_memory_in_use(&s->memory), 0);
@@ -94,8 +94,8 @@ static void objects_are_released_a_few_in_a_step(void **state) {
     stage s;
     open_stage(&s);
     size_t before = scarce_memory_in_use(&s.memory);
-    ki_waste_add_objects(&s.waste, new_objects(&s, MANY), MANY);
-    ki_waste_add_objects(&s.waste, new_objects(&s, MANY), MANY);
+    ki_deferred_add_objects(&s.deferred, new_objects(&s, MANY), MANY);
+    ki_deferred_add_objects(&s.deferred, new_objects(&s, MANY), MANY);
     assert_true(step_until_idle(&s) >= 2 * MANY / AT_ONCE);
     assert_int_equal(scarce_memory_in_use(&s.memory), before);
     close_stage(&s);
@@ -107,8 +107,8 @@ static void an_array_of_any_size_is_released(void **state) {
     open_stage(&s);
     size_t before = scarce_memory_in_use(&s.memory);
     for (unsigned count = 1; count < 5; count++)
-        ki_waste_add_objects(&s.waste, new_objects(&s, count), count);
-    ki_waste_add_objects(&s.waste, NULL, 0);
+        ki_deferred_add_objects(&s.deferred, new_objects(&s, count), count);
+    ki_deferred_add_objects(&s.deferred, NULL, 0);
     step_until_idle(&s);
     assert_int_equal(scarce_memory_in_use(&s.memory), before);
     close_stage(&s);
@@ -119,9 +119,9 @@ static void snapshots_are_released_a_few_objects_in_a_step(void **state) {
     stage s;
     open_stage(&s);
     size_t before = scarce_memory_in_use(&s.memory);
-    ki_waste_add_snapshot(&s.waste, new_snapshot(&s, MANY));
-    ki_waste_add_snapshot(&s.waste, NULL);
-    ki_waste_add_snapshot(&s.waste, new_snapshot(&s, MANY));
+    ki_deferred_add_snapshot(&s.deferred, new_snapshot(&s, MANY));
+    ki_deferred_add_snapshot(&s.deferred, NULL);
+    ki_deferred_add_snapshot(&s.deferred, new_snapshot(&s, MANY));
     assert_true(step_until_idle(&s) >= 2 * MANY / AT_ONCE);
     assert_int_equal(scarce_memory_in_use(&s.memory), before);
     close_stage(&s);
@@ -135,7 +135,7 @@ static void the_end_of_a_snapshot_is_not_the_start_of_all_others(void **state) {
         open_stage(&s);
         size_t before = scarce_memory_in_use(&s.memory);
         for (int i = 0; i < 3; i++)
-            ki_waste_add_snapshot(&s.waste, new_snapshot(&s, count));
+            ki_deferred_add_snapshot(&s.deferred, new_snapshot(&s, count));
         assert_true(step_until_idle(&s) >= 3 * count / AT_ONCE);
         assert_int_equal(scarce_memory_in_use(&s.memory), before);
         close_stage(&s);
@@ -147,7 +147,7 @@ static void a_snapshot_that_somebody_has_stays(void **state) {
     stage s;
     open_stage(&s);
     ki_snapshot *kept = new_snapshot(&s, MANY);
-    ki_waste_add_snapshot(&s.waste, ki_snapshot_ref(kept));
+    ki_deferred_add_snapshot(&s.deferred, ki_snapshot_ref(kept));
     step_until_idle(&s);
     assert_int_equal(ki_snapshot_count(kept), MANY);
     assert_non_null(ki_snapshot_get(kept, "ns0/k0"));
@@ -160,9 +160,9 @@ static void what_is_left_after_a_stop_goes_with_free(void **state) {
     for (int steps = 0; steps < 30; steps++) {
         stage s;
         open_stage(&s);
-        ki_waste_add_objects(&s.waste, new_objects(&s, MANY), MANY);
-        ki_waste_add_snapshot(&s.waste, new_snapshot(&s, MANY));
-        ki_waste_add_snapshot(&s.waste, new_snapshot(&s, MANY));
+        ki_deferred_add_objects(&s.deferred, new_objects(&s, MANY), MANY);
+        ki_deferred_add_snapshot(&s.deferred, new_snapshot(&s, MANY));
+        ki_deferred_add_snapshot(&s.deferred, new_snapshot(&s, MANY));
         for (int i = 0; i < steps; i++)
             assert_int_equal(ki_engine_step(s.engine.engine, AT_ONCE * 3, NULL), KI_OK);
         close_stage(&s);
