@@ -2,6 +2,7 @@
 #include "sim/world.h"
 
 #include "src/cache/informer_parts.h"
+#include "src/factory/factory.h"
 #include "testing/memory/transport.h"
 
 #include <stdio.h>
@@ -259,8 +260,9 @@ void sim_client_start(sim_world *world) {
     client->incarnation++;
     client->informer_count = 0;
     note_start(world);
-    ki_factory_options options = KI_FACTORY_OPTIONS(.engine = world->engine, .transport = client->transport);
-    bool is_made = succeeded(world, ki_factory_new(NULL, &options, &client->factory, &err), "making a factory", &err);
+    ki_factory_options options = KI_FACTORY_OPTIONS(.engine = world->engine);
+    bool is_made = succeeded(world, ki_factory_new_on(client->transport, &options, &client->factory, &err),
+                             "making a factory", &err);
     for (unsigned i = 0; is_made && i < world->plan.informer_count; i++)
         is_made = make_informer(world, &world->plan.informers[i]);
     if (is_made)

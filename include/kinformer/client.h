@@ -47,18 +47,16 @@ typedef struct ki_client_options {
     /* The program's engine. The program drives it, and frees it after the client. NULL: the client makes an engine of
      * its own. */
     ki_engine *engine;
-    const ki_allocator *allocator;  /* of the client's own engine; copied; NULL: malloc */
-    const ki_log *log;              /* of the client's own engine; copied; NULL: no log */
-    struct ki_transport *transport; /* for this project's tests; programs leave it NULL (libcurl) */
-    int requests_per_second;        /* the rate limit; 0: the configuration's; < 0: no limit */
-    int request_burst;              /* requests at once before the rate limit applies; 0: the configuration's */
-    size_t response_max;            /* bytes of one response; 0: KI_CLIENT_RESPONSE_MAX */
+    const ki_allocator *allocator; /* of the client's own engine; copied; NULL: malloc */
+    const ki_log *log;             /* of the client's own engine; copied; NULL: no log */
+    int requests_per_second;       /* the rate limit; 0: the configuration's; < 0: no limit */
+    int request_burst;             /* requests at once before the rate limit applies; 0: the configuration's */
+    size_t response_max;           /* bytes of one response; 0: KI_CLIENT_RESPONSE_MAX */
 } ki_client_options;
 
 #define KI_CLIENT_OPTIONS(...) ((ki_client_options){ .size = sizeof(ki_client_options), __VA_ARGS__ })
 
-/* Makes a client for the cluster of `config`. `config` is copied; with a transport it may be NULL. `options` may be
- * NULL.
+/* Makes a client for the cluster of `config`. `config` is copied. `options` may be NULL.
  * Ownership: the caller frees the client with ki_client_free. Blocks: no.
  * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
 KI_API KI_MUST_CHECK ki_status ki_client_new(const ki_config *config, const ki_client_options *options,

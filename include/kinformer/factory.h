@@ -14,7 +14,6 @@
 KI_BEGIN_DECLS
 
 typedef struct ki_factory ki_factory;
-struct ki_transport;
 
 typedef struct ki_factory_options {
     size_t size; /* sizeof(ki_factory_options); set by the macro */
@@ -26,7 +25,6 @@ typedef struct ki_factory_options {
     const ki_log *log;             /* NULL: no log; see ki_log_stderr */
     const char *namespace_name;    /* of informers that name none; copied; NULL: all namespaces */
     int64_t resync_ms; /* of informers that name none; 0: no resync; values from 1 to 999 are raised to 1000 */
-    struct ki_transport *transport; /* for this project's tests; programs leave it NULL (libcurl) */
     /* For tests: each informer checks every second whether the program has modified a cached object, and reports such
      * an object to the watch error handler. Cached objects must not be modified. A check reads all objects in one step
      * of the loop. The environment variable KUBE_CACHE_MUTATION_DETECTOR=true turns the check on, too. */
@@ -37,8 +35,7 @@ typedef struct ki_factory_options {
 
 #define KI_FACTORY_OPTIONS(...) ((ki_factory_options){ .size = sizeof(ki_factory_options), __VA_ARGS__ })
 
-/* Makes a factory for the cluster of `config`. `config` is copied; with a transport it may be NULL. `options` may be
- * NULL.
+/* Makes a factory for the cluster of `config`. `config` is copied. `options` may be NULL.
  * Ownership: the caller frees the factory with ki_factory_free. Blocks: no.
  * Errors: KI_ERR_INVALID, KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_factory_new(const ki_config *config, const ki_factory_options *options,

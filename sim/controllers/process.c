@@ -1,6 +1,8 @@
 /* process.c: starts, steps, pauses, stops and crashes a process. */
 #include "sim/controllers/world.h"
 
+#include "src/factory/factory.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,15 +58,15 @@ static ki_status make_engine(ctl_process *process, ki_error *err) {
 static ki_status make_informers(ctl_process *process, ki_error *err) {
     const ctl_plan *plan = &process->world->plan;
     ki_factory_options options =
-        KI_FACTORY_OPTIONS(.engine = process->engine, .transport = process->transport,
-                           .requests_per_second = plan->requests_per_second, .request_burst = plan->request_burst);
+        KI_FACTORY_OPTIONS(.engine = process->engine, .requests_per_second = plan->requests_per_second,
+                           .request_burst = plan->request_burst);
     ki_informer_options of_parents =
         KI_INFORMER_OPTIONS(.view = ctl_parent_fields, .no_streaming_list = plan->no_streaming_list,
                             .in_order = plan->in_order, .resync_ms = plan->resync_ms);
     ki_informer_options of_children = of_parents;
     of_children.view = ctl_child_fields;
     of_children.label_selector = "child";
-    ki_status status = ki_factory_new(NULL, &options, &process->factory, err);
+    ki_status status = ki_factory_new_on(process->transport, &options, &process->factory, err);
     if (!status)
         status = ki_factory_informer(process->factory, &ctl_foos, &of_parents, &process->parents, err);
     if (!status)

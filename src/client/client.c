@@ -129,9 +129,10 @@ static ki_status add_throttle(ki_client *client, int per_second, int burst, ki_e
     return KI_OK;
 }
 
-static ki_status make(ki_engine *engine, const ki_config *config, const ki_client_options *given,
-                      ki_client **ret_client, ki_error *err) {
-    const ki_client_parts parts = { .engine = engine, .may_drive = !given->engine, .transport = given->transport };
+/* `transport` NULL: makes one for `config`. */
+static ki_status make(ki_engine *engine, const ki_config *config, ki_transport *transport,
+                      const ki_client_options *given, ki_client **ret_client, ki_error *err) {
+    const ki_client_parts parts = { .engine = engine, .may_drive = !given->engine, .transport = transport };
     ki_client *client = NULL;
     ki_status status = ki_client_new_of(&parts, &client, err);
     if (status)
@@ -142,7 +143,7 @@ static ki_status make(ki_engine *engine, const ki_config *config, const ki_clien
     int per_second, burst;
     ki_client_limit_of(config, given->requests_per_second, given->request_burst, &per_second, &burst);
     status = add_throttle(client, per_second, burst, err);
-    if (!status && !given->transport) {
+    if (!status && !transport) {
         status = ki_curl_transport_new(engine, config, &client->transport, err);
         client->owns_transport = status == KI_OK;
     }
@@ -154,8 +155,8 @@ static ki_status make(ki_engine *engine, const ki_config *config, const ki_clien
     return KI_OK;
 }
 
-ki_status ki_client_new(const ki_config *config, const ki_client_options *options, ki_client **ret_client,
-                        ki_error *err) {
+static ki_status new_client(const ki_config *config, ki_transport *transport, const ki_client_options *options,
+                            ki_client **ret_client, ki_error *err) {
     ki_client_options given = { .size = sizeof given };
     if (!ret_client)
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_new: ret_client is NULL");
@@ -163,8 +164,6 @@ ki_status ki_client_new(const ki_config *config, const ki_client_options *option
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_options without a size: use KI_CLIENT_OPTIONS()");
     if (options)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
-    if (!config && !given.transport)
-        return ki_error_set(err, KI_ERR_INVALID, "a client needs a config or a transport");
     ki_engine *engine = given.engine;
     ki_status status = engine ? ki_engine_check_process(engine, err) : KI_OK;
     if (!engine)
@@ -172,7 +171,7 @@ ki_status ki_client_new(const ki_config *config, const ki_client_options *option
     if (status)
         return status;
     ki_client *client = NULL;
-    status = make(engine, config, &given, &client, err);
+    status = make(engine, config, transport, &given, &client, err);
     if (status) {
         if (!given.engine)
             ki_engine_free(engine);
@@ -181,6 +180,17 @@ ki_status ki_client_new(const ki_config *config, const ki_client_options *option
     client->owns_engine = !given.engine;
     *ret_client = client;
     return KI_OK;
+}
+
+ki_status ki_client_new(const ki_config *config, const ki_client_options *options, ki_client **ret_client,
+                        ki_error *err) {
+    return config ? new_client(config, NULL, options, ret_client, err)
+                  : ki_error_set(err, KI_ERR_INVALID, "a client needs a config");
+}
+
+ki_status ki_client_new_on(ki_transport *transport, const ki_client_options *options, ki_client **ret_client,
+                           ki_error *err) {
+    return new_client(NULL, transport, options, ret_client, err);
 }
 
 ki_engine *ki_client_engine(const ki_client *client) {

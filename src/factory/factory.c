@@ -4,7 +4,7 @@
  * A stop asks the components to stop in their order (component.h). Then the loop stops the informers. It also stops the
  * engine if the factory owns the engine or runs it. Shutdown waits for that, and joins the listeners' threads on the
  * calling thread, so that a slow handler never blocks the loop. */
-#include <kinformer/factory.h>
+#include "src/factory/factory.h"
 
 #include "src/base/error.h"
 #include "src/base/log.h"
@@ -145,15 +145,12 @@ static void engine_ended(void *user) {
 
 /* --- new, free ---------------------------------------------------------------------------------------------------- */
 
-static ki_status take_options(const ki_config *config, const ki_factory_options *options, ki_factory_options *ret_given,
-                              ki_error *err) {
+static ki_status take_options(const ki_factory_options *options, ki_factory_options *ret_given, ki_error *err) {
     *ret_given = (ki_factory_options){ .size = sizeof *ret_given };
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_options without a size: use KI_FACTORY_OPTIONS()");
     if (options)
         memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
-    if (!config && !ret_given->transport)
-        return ki_error_set(err, KI_ERR_INVALID, "a factory needs a config or a transport");
     if (ret_given->engine && (ret_given->log || ret_given->allocator))
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_options: .%s beside .engine; set it in KI_ENGINE_OPTIONS",
                             ret_given->log ? "log" : "allocator");
@@ -208,15 +205,6 @@ static ki_status make_engine(ki_factory *factory, const ki_factory_options *give
     return ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = given->allocator, .log = given->log), &factory->engine, err);
 }
 
-static ki_status make_transport(ki_factory *factory, const ki_config *config, const ki_factory_options *given,
-                                ki_error *err) {
-    factory->transport = given->transport;
-    if (given->transport)
-        return KI_OK;
-    factory->owns_transport = true;
-    return ki_curl_transport_new(factory->engine, config, &factory->transport, err);
-}
-
 static ki_status make_locks(ki_factory *factory, ki_error *err) {
     ki_status status = ki_mutex_init(&factory->mutex, err);
     if (status)
@@ -236,7 +224,7 @@ static bool is_true(const char *text) {
     return false;
 }
 
-/* Makes the remaining parts, after engine and locks. */
+/* Makes the remaining parts, after engine and locks. Without a transport it makes one for `config`. */
 static ki_status fill(ki_factory *factory, const ki_config *config, const ki_factory_options *given, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(factory->engine);
     loop_setup setup = { .factory = factory };
@@ -244,9 +232,12 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     ki_task_init(&factory->stop_task, factory->engine, stop_task, factory);
     ki_engine_call(factory->engine, draw_seed, &setup);
     ki_informer_table_init(&factory->table, allocator, setup.seed);
-    ki_status status = make_transport(factory, config, given, err);
-    if (status)
-        return status;
+    if (!factory->transport) {
+        ki_status status = ki_curl_transport_new(factory->engine, config, &factory->transport, err);
+        if (status)
+            return status;
+        factory->owns_transport = true;
+    }
     if (given->namespace_name && given->namespace_name[0]) {
         factory->namespace_name = ki_strdup(allocator, given->namespace_name);
         if (!factory->namespace_name)
@@ -259,7 +250,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         return ki_error_no_memory(err, "making a factory");
     ki_throttle *throttle = factory->limit_per_second >= 0 ? &factory->throttle : NULL;
     const ki_client_parts parts = { factory->engine, factory->owns_engine, factory->transport, throttle };
-    status = ki_client_new_of(&parts, &factory->client, err);
+    ki_status status = ki_client_new_of(&parts, &factory->client, err);
     if (status)
         return status;
     factory->maker = (ki_informer_maker){
@@ -299,12 +290,12 @@ static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *all
     ki_engine_free(own_engine);
 }
 
-ki_status ki_factory_new(const ki_config *config, const ki_factory_options *options, ki_factory **ret_factory,
-                         ki_error *err) {
+static ki_status new_factory(const ki_config *config, ki_transport *transport, const ki_factory_options *options,
+                             ki_factory **ret_factory, ki_error *err) {
     ki_factory_options given;
     if (!ret_factory)
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_new: ret_factory is NULL");
-    ki_status status = take_options(config, options, &given, err);
+    ki_status status = take_options(options, &given, err);
     if (status)
         return status;
     ki_factory made = { .engine = NULL };
@@ -320,6 +311,7 @@ ki_status ki_factory_new(const ki_config *config, const ki_factory_options *opti
     }
     factory->engine = made.engine;
     factory->owns_engine = made.owns_engine;
+    factory->transport = transport;
     status = make_locks(factory, err);
     bool has_locks = status == KI_OK;
     if (!status)
@@ -332,9 +324,18 @@ ki_status ki_factory_new(const ki_config *config, const ki_factory_options *opti
     return KI_OK;
 }
 
+ki_status ki_factory_new(const ki_config *config, const ki_factory_options *options, ki_factory **ret_factory,
+                         ki_error *err) {
+    return config ? new_factory(config, NULL, options, ret_factory, err)
+                  : ki_error_set(err, KI_ERR_INVALID, "a factory needs a config");
+}
+
+ki_status ki_factory_new_on(ki_transport *transport, const ki_factory_options *options, ki_factory **ret_factory,
+                            ki_error *err) {
+    return new_factory(NULL, transport, options, ret_factory, err);
+}
+
 ki_status ki_factory_new_default(const ki_factory_options *options, ki_factory **ret_factory, ki_error *err) {
-    if (options && options->transport)
-        return ki_factory_new(NULL, options, ret_factory, err);
     ki_config *config = NULL;
     const ki_allocator *allocator = NULL;
     if (!ret_factory)

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "src/factory/factory.h"
 #include "tests/support/byte_stage.h"
 
 #include <stdio.h>
@@ -63,9 +64,8 @@ void byte_stage_open(byte_stage *s, const char *list, const ki_informer_options 
     assert_true(test_engine_open(&s->engine, NULL, 1));
     const kt_memory_server server = { serve, abandoned, s };
     assert_int_equal(kt_memory_transport_new(s->engine.engine, &server, &s->transport, NULL), KI_OK);
-    assert_int_equal(ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = s->engine.engine, .transport = s->transport),
-                                    &s->factory, NULL),
-                     KI_OK);
+    assert_int_equal(
+        ki_factory_new_on(s->transport, &KI_FACTORY_OPTIONS(.engine = s->engine.engine), &s->factory, NULL), KI_OK);
     assert_int_equal(ki_factory_informer(s->factory, KI_CONFIGMAPS, options, &s->informer, NULL), KI_OK);
     assert_int_equal(ki_informer_add_handler(s->informer, &handler, s, NULL), KI_OK);
     assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);

@@ -1,6 +1,8 @@
 /* client_stage.c: see client_stage.h. */
 #include "tests/support/client_stage.h"
 
+#include "src/client/client.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,8 +45,7 @@ ki_status client_stage_try(client_stage *self, const ki_allocator *allocator, co
     ki_status status = kt_memory_transport_new(self->engine.engine, &server, &self->transport, NULL);
     ki_client_options options = more ? *more : KI_CLIENT_OPTIONS(.engine = NULL);
     options.engine = self->engine.engine;
-    options.transport = self->transport;
-    return status ? status : ki_client_new(NULL, &options, &self->client, NULL);
+    return status ? status : ki_client_new_on(self->transport, &options, &self->client, NULL);
 }
 
 void client_stage_open(client_stage *self, const ki_client_options *more) {

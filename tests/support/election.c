@@ -1,6 +1,8 @@
 /* election.c: see election.h. */
 #include "tests/support/election.h"
 
+#include "src/factory/factory.h"
+
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -151,8 +153,7 @@ static bool open_candidate(candidate *self, election *owner, const char *identit
         kt_memory_transport_new(self->engine.engine, &server, &self->transport, NULL))
         return false;
     options.engine = self->engine.engine;
-    options.transport = self->transport;
-    return ki_factory_new(NULL, &options, &self->factory, NULL) == KI_OK;
+    return ki_factory_new_on(self->transport, &options, &self->factory, NULL) == KI_OK;
 }
 
 static void close_candidate(candidate *self) {

@@ -5,6 +5,7 @@
 
 #include "src/base/memory.h"
 #include "src/engine/engine.h"
+#include "src/factory/factory.h"
 #include "src/object/json.h"
 #include "testing/memory/transport.h"
 
@@ -329,9 +330,8 @@ static void begin_process(process *self) {
     assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .seed = draw(all) + 1), &self->engine, NULL),
                      KI_OK);
     assert_int_equal(kt_memory_transport_new(self->engine, &server, &self->transport, NULL), KI_OK);
-    assert_int_equal(ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = self->engine, .transport = self->transport),
-                                    &self->factory, NULL),
-                     KI_OK);
+    assert_int_equal(
+        ki_factory_new_on(self->transport, &KI_FACTORY_OPTIONS(.engine = self->engine), &self->factory, NULL), KI_OK);
     ki_task_init(&self->reading, self->engine, read_messages, self);
     assert_int_equal(ki_elector_new(self->factory, &options, &self->elector, NULL), KI_OK);
     assert_int_equal(ki_factory_start(self->factory, NULL), KI_OK);

@@ -4,6 +4,7 @@
 #include <kinformer/controller.h>
 #include <kinformer/leader.h>
 
+#include "src/factory/factory.h"
 #include "testing/memory/transport.h"
 #include "tests/support/rest_server.h"
 
@@ -98,9 +99,8 @@ static void open_scene(scene *self) {
     const kt_memory_server server = { serve, NULL, self };
     assert_int_equal(ki_engine_new(NULL, &self->engine, NULL), KI_OK);
     assert_int_equal(kt_memory_transport_new(self->engine, &server, &self->transport, NULL), KI_OK);
-    assert_int_equal(ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = self->engine, .transport = self->transport),
-                                    &self->factory, NULL),
-                     KI_OK);
+    assert_int_equal(
+        ki_factory_new_on(self->transport, &KI_FACTORY_OPTIONS(.engine = self->engine), &self->factory, NULL), KI_OK);
     assert_int_equal(
         ki_elector_new(self->factory,
                        &KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "lock", .identity = "me",

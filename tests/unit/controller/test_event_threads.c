@@ -4,6 +4,7 @@
 
 #include "src/base/memory.h"
 #include "src/engine/engine.h"
+#include "src/factory/factory.h"
 #include "testing/memory/adapter.h"
 #include "tests/support/make_object.h"
 
@@ -42,9 +43,8 @@ static void open_stage(stage *s, ki_events_api api) {
     assert_int_equal(kt_memory_adapter_new(s->engine, s->cluster, INT64_C(1767323045000), &s->adapter, NULL), KI_OK);
     assert_int_equal(kt_memory_transport_new(s->engine, kt_memory_adapter_server(s->adapter), &s->transport, NULL),
                      KI_OK);
-    assert_int_equal(
-        ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = s->engine, .transport = s->transport), &s->factory, NULL),
-        KI_OK);
+    assert_int_equal(ki_factory_new_on(s->transport, &KI_FACTORY_OPTIONS(.engine = s->engine), &s->factory, NULL),
+                     KI_OK);
     assert_int_equal(ki_event_recorder_new(s->factory, &KI_EVENT_RECORDER_OPTIONS(.component = "robot", .api = api),
                                            &s->recorder, NULL),
                      KI_OK);

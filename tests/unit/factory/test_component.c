@@ -3,6 +3,7 @@
 #include "src/base/error.h"
 #include "src/engine/thread.h"
 #include "src/factory/component.h"
+#include "src/factory/factory.h"
 #include "testing/memory/transport.h"
 #include "tests/support/test_engine.h"
 
@@ -127,8 +128,7 @@ static int open_on(ki_engine *engine) {
     const kt_memory_server server = { serve, abandoned, NULL };
     if (ki_mutex_init(&s.mutex, NULL) || kt_memory_transport_new(engine, &server, &s.transport, NULL))
         return 1;
-    return ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = engine, .transport = s.transport), &s.factory, NULL) !=
-           KI_OK;
+    return ki_factory_new_on(s.transport, &KI_FACTORY_OPTIONS(.engine = engine), &s.factory, NULL) != KI_OK;
 }
 
 static int open_stage(void **state) {

@@ -10,6 +10,7 @@
 #include "src/base/memory.h"
 #include "src/cache/in_order_fifo.h"
 #include "src/cache/informer_parts.h"
+#include "src/factory/factory.h"
 #include "testing/memory/transport.h"
 #include "tests/support/test_engine.h"
 
@@ -40,8 +41,8 @@ static void open_host(host *h, bool detect_mutations) {
     assert_true(test_engine_open(&h->engine, NULL, 1));
     assert_int_equal(kt_memory_transport_new(h->engine.engine, &server, &h->transport, NULL), KI_OK);
     const ki_factory_options options =
-        KI_FACTORY_OPTIONS(.engine = h->engine.engine, .transport = h->transport, .detect_mutations = detect_mutations);
-    assert_int_equal(ki_factory_new(NULL, &options, &h->factory, NULL), KI_OK);
+        KI_FACTORY_OPTIONS(.engine = h->engine.engine, .detect_mutations = detect_mutations);
+    assert_int_equal(ki_factory_new_on(h->transport, &options, &h->factory, NULL), KI_OK);
 }
 
 static void close_host(host *h) {

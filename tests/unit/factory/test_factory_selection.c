@@ -8,6 +8,7 @@
 
 #include <kinformer/factory.h>
 
+#include "src/factory/factory.h"
 #include "testing/memory/adapter.h"
 #include "tests/support/test_engine.h"
 
@@ -58,9 +59,8 @@ static void open_host(host *h) {
     assert_int_equal(kt_memory_adapter_new(h->engine.engine, h->cluster, 1750000000000, &h->adapter, NULL), KI_OK);
     assert_int_equal(
         kt_memory_transport_new(h->engine.engine, kt_memory_adapter_server(h->adapter), &h->transport, NULL), KI_OK);
-    assert_int_equal(ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = h->engine.engine, .transport = h->transport),
-                                    &h->factory, NULL),
-                     KI_OK);
+    assert_int_equal(
+        ki_factory_new_on(h->transport, &KI_FACTORY_OPTIONS(.engine = h->engine.engine), &h->factory, NULL), KI_OK);
 }
 
 static void close_host(host *h) {
