@@ -389,8 +389,8 @@ static void play(bool in_order, bool streams, bool with_other, const ki_allocato
     ki_shared_informer_options options = { .engine = s.engine,
                                            .list_watch = &s.from.base,
                                            .resource = &pods,
-                                           .no_streaming_list = !streams,
-                                           .in_order = in_order,
+                                           .given.no_streaming_list = !streams,
+                                           .given.in_order = in_order,
                                            .resync_ns = RESYNC,
                                            .seed = 42 };
     need(!ki_informer_new(&options, &s.informer, NULL), "informer");
@@ -448,8 +448,8 @@ static void measure_transform(bool in_order) {
     ki_shared_informer_options options = { .engine = engine,
                                            .list_watch = &from.base,
                                            .resource = &pods,
-                                           .no_streaming_list = true,
-                                           .in_order = in_order,
+                                           .given.no_streaming_list = true,
+                                           .given.in_order = in_order,
                                            .seed = 42 };
     figures seen = { .steps = 0 };
     need(!ki_informer_new(&options, &s.informer, NULL), "informer");
@@ -489,7 +489,7 @@ static whole play_whole(bool in_order, bool deletes, bool detects) {
     ki_shared_informer_options options = { .engine = from.engine,
                                            .list_watch = &from.base,
                                            .resource = &pods,
-                                           .in_order = in_order,
+                                           .given.in_order = in_order,
                                            .detect_mutations = detects,
                                            .seed = 42 };
     need(!ki_informer_new(&options, &informer, NULL) && !ki_informer_start(informer, NULL), "start");

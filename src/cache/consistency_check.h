@@ -16,6 +16,7 @@
 #include "src/cache/store.h"
 
 enum {
+    KI_CONSISTENCY_CHECK_MIN_MS = 10000, /* the shortest interval */
     KI_CONSISTENCY_DIFFERENCES_MAX = 100 /* differing objects; a check ignores further ones */
 };
 

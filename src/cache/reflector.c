@@ -401,7 +401,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
 ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(options->engine);
     *reflector = (ki_reflector){ .options = *options,
-                                 .no_streaming = options->no_streaming_list,
+                                 .no_streaming = options->given->no_streaming_list,
                                  .first_internal = KI_NEVER,
                                  .last_internal_error = KI_NEVER };
     if (ki_timer_init(&reflector->timer, options->engine, take_step, reflector) ||

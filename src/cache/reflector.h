@@ -25,14 +25,11 @@ enum {
 
 typedef struct ki_reflector_options {
     ki_engine *engine;
-    ki_list_watch *list_watch; /* borrowed */
-    ki_queue *queue;           /* borrowed */
-    const char *name;          /* what is listed, such as "pods in default (app=x)"; for messages; borrowed */
-    int64_t page_size;         /* 0: KI_REFLECTOR_PAGE for lists that the server pages */
-    bool no_streaming_list;
-    bool is_custom; /* a custom type: the server may stop serving it; its objects then count as deleted */
-    int64_t
-        internal_error_retry_ns; /* after a watch's first internal error, watches resume without a list for this long */
+    ki_list_watch *list_watch;        /* borrowed */
+    ki_queue *queue;                  /* borrowed */
+    const char *name;                 /* what is listed, such as "pods in default (app=x)"; for messages; borrowed */
+    const ki_informer_options *given; /* borrowed: page_size, no_streaming_list and internal_error_retry_ms */
+    bool is_custom;              /* a custom type: the server may stop serving it; its objects then count as deleted */
     ki_metrics_record *metrics;  /* borrowed; NULL: no metrics */
     ki_unreadable *unreadable;   /* borrowed; the unreadable objects */
     ki_transform_step transform; /* applied to each decoded object */

@@ -393,9 +393,10 @@ static bool may_retry_internal(ki_reflector *reflector, const ki_error *err) {
     if (reflector->first_internal == KI_NEVER || is_new)
         reflector->first_internal = now;
     reflector->last_internal_error = now;
-    if (reflector->options.internal_error_retry_ns <= 0)
+    int64_t window_ms = reflector->options.given->internal_error_retry_ms;
+    if (window_ms <= 0)
         return false;
-    if (now - reflector->first_internal <= reflector->options.internal_error_retry_ns)
+    if (now <= ki_time_after_ms(reflector->first_internal, window_ms))
         return true;
     reflector->first_internal = reflector->last_internal_error = KI_NEVER;
     return false;

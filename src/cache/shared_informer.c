@@ -198,18 +198,18 @@ static void free_texts(ki_informer *informer) {
 }
 
 /* Copies the texts that identify this informer, to people and in metrics. */
-static ki_status copy_texts(ki_informer *informer, const ki_shared_informer_options *options, ki_error *err) {
+static ki_status copy_texts(ki_informer *informer, const ki_informer_options *given, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
-    informer->namespace_name = ki_strdup(allocator, options->namespace_name ? options->namespace_name : "");
-    informer->label_selector = ki_strdup(allocator, options->label_selector ? options->label_selector : "");
-    informer->field_selector = ki_strdup(allocator, options->field_selector ? options->field_selector : "");
+    informer->namespace_name = ki_strdup(allocator, given->namespace_name ? given->namespace_name : "");
+    informer->label_selector = ki_strdup(allocator, given->label_selector ? given->label_selector : "");
+    informer->field_selector = ki_strdup(allocator, given->field_selector ? given->field_selector : "");
     if (!informer->namespace_name || !informer->label_selector || !informer->field_selector) {
         free_texts(informer);
         return ki_error_no_memory(err, "making an informer");
     }
-    informer->options.namespace_name = informer->namespace_name;
-    informer->options.label_selector = informer->label_selector;
-    informer->options.field_selector = informer->field_selector;
+    informer->options.given.namespace_name = informer->namespace_name;
+    informer->options.given.label_selector = informer->label_selector;
+    informer->options.given.field_selector = informer->field_selector;
     const ki_resource *resource = &informer->resource;
     const ki_label labels[KI_INFORMER_LABELS] = {
         { "group", resource->group },
@@ -352,13 +352,13 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     informer->options.resource = &informer->resource;
     informer->is_custom = ki_resource_is_custom(&informer->resource);
     informer->name = options->name ? options->name : informer->resource.plural;
-    status = copy_texts(informer, options, err);
+    status = copy_texts(informer, &options->given, err);
     if (status)
         goto no_texts;
     status = init_shared(informer, err);
     if (status)
         goto no_shared;
-    status = make_store_and_queue(informer, options->in_order, err);
+    status = make_store_and_queue(informer, options->given.in_order, err);
     if (status)
         goto no_store;
     *ret_informer = informer;
@@ -463,7 +463,7 @@ static ki_status open_consistency_check(ki_informer *informer, ki_error *err) {
         .engine = informer->engine,
         .list_watch = informer->options.check_source,
         .store = informer->store,
-        .interval_ns = informer->options.check_interval_ns,
+        .interval_ns = ki_period_ns(informer->options.given.consistency_check_ms, KI_CONSISTENCY_CHECK_MIN_MS),
         .metrics = &informer->metrics,
         .seed = informer->options.seed,
         .is_watching = is_watching,
@@ -489,10 +489,8 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .list_watch = informer->options.list_watch,
         .queue = informer->queue,
         .name = informer->name,
-        .page_size = informer->options.page_size,
-        .no_streaming_list = informer->options.no_streaming_list,
+        .given = &informer->options.given,
         .is_custom = informer->is_custom,
-        .internal_error_retry_ns = informer->options.internal_error_retry_ns,
         .metrics = &informer->metrics,
         .unreadable = &informer->unreadable,
         .transform = { informer->transform ? transform : NULL, informer },

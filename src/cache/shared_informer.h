@@ -16,18 +16,12 @@ typedef struct ki_shared_informer_options {
     const ki_resource *resource; /* copied, with its strings */
     ki_object_format *format;    /* makes its objects; outlives the informer; NULL: the informer makes none itself */
     const char *name;            /* for messages; outlives the informer; NULL: the resource's plural */
+    ki_informer_options given;   /* the program's; its texts, which the informer copies, say what the source selects */
     int64_t resync_ns;           /* of listeners without a period of their own; 0: none */
-    int64_t page_size;           /* 0: the reflector's default */
-    bool no_streaming_list;
-    bool in_order;         /* uses the in-order queue */
-    bool detect_mutations; /* checks for objects that handlers changed in place */
-    const void *owner;     /* of the callbacks (callback.h): the factory; NULL: the informer */
-    uint64_t seed;         /* of key hashes */
-    /* What the source selects, for health and metrics. Copied. NULL: nothing. */
-    const char *namespace_name, *label_selector, *field_selector;
-    int64_t internal_error_retry_ns;
+    bool detect_mutations;       /* checks for objects that handlers changed in place */
+    const void *owner;           /* of the callbacks (callback.h): the factory; NULL: the informer */
+    uint64_t seed;               /* of key hashes */
     ki_list_watch *check_source; /* a second source, for consistency checks; owned as list_watch; NULL: none */
-    int64_t check_interval_ns;   /* 0: no consistency checks */
 } ki_shared_informer_options;
 
 #define KI_RESYNC_MIN_MS INT64_C(1000)

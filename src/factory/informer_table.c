@@ -12,7 +12,6 @@ enum {
     KEY_MAX = 64 * 1024, /* bytes: selectors are the longest part */
     FIRST_CAPACITY = 8
 };
-#define CHECK_MIN_MS INT64_C(10000)
 
 void ki_informer_table_init(ki_informer_table *table, const ki_allocator *allocator, uint64_t seed) {
     *table = (ki_informer_table){ .allocator = allocator };
@@ -129,22 +128,16 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_resource
         .engine = maker->engine,
         .list_watch = made.main,
         .check_source = made.check,
-        .check_interval_ns = ki_period_ns(options->consistency_check_ms, CHECK_MIN_MS),
         .resource = resource,
         .format = entry->format,
         .name = entry->selection,
+        .given = *options,
         .resync_ns = ki_period_ns(options->resync_ms ? options->resync_ms : maker->resync_ms, KI_RESYNC_MIN_MS),
-        .page_size = options->page_size,
-        .no_streaming_list = options->no_streaming_list,
-        .in_order = options->in_order,
         .detect_mutations = maker->detect_mutations,
-        .namespace_name = namespace_name,
-        .label_selector = options->label_selector,
-        .field_selector = options->field_selector,
-        .internal_error_retry_ns = ki_period_ns(options->internal_error_retry_ms, 0),
         .owner = maker->owner,
         .seed = maker->seed,
     };
+    informer_options.given.namespace_name = namespace_name;
     status = ki_informer_new(&informer_options, &entry->informer, err);
     if (status)
         free_sources(&made);

@@ -139,7 +139,7 @@ ki_status open_stage_with(stage *s, ki_shared_informer_options options, const ki
     options.engine = s->engine.engine;
     options.list_watch = &s->source.base;
     options.resource = options.resource ? options.resource : &configmaps;
-    options.in_order = in_order;
+    options.given.in_order = in_order;
     settle(s); /* the informer is stepped from here on */
     ki_status status = ki_informer_new(&options, &s->informer, NULL);
     if (status) {
@@ -152,7 +152,8 @@ ki_status open_stage_with(stage *s, ki_shared_informer_options options, const ki
 }
 
 void open_stage(stage *s, int64_t resync_ms) {
-    const ki_shared_informer_options options = { .resync_ns = KI_MILLISECONDS(resync_ms), .no_streaming_list = true };
+    const ki_shared_informer_options options = { .resync_ns = KI_MILLISECONDS(resync_ms),
+                                                 .given.no_streaming_list = true };
     assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
 }
 

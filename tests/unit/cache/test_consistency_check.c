@@ -22,8 +22,8 @@ static ki_status open_checked(stage *s, const ki_allocator *allocator, bool no_s
     fake_init(&check);
     const ki_shared_informer_options options = {
         .check_source = &check.base,
-        .check_interval_ns = KI_SECONDS(60),
-        .no_streaming_list = no_streaming_list,
+        .given.consistency_check_ms = 60000,
+        .given.no_streaming_list = no_streaming_list,
         .seed = 7,
     };
     return open_stage_with(s, options, allocator);

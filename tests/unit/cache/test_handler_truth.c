@@ -33,7 +33,7 @@ static ki_status mark(ki_object *obj, ki_object **ret_obj, void *user) {
 }
 
 static void open_transformed(stage *s, observer *h, int *transforms, bool streaming) {
-    const ki_shared_informer_options options = { .no_streaming_list = !streaming, .resync_ns = KI_SECONDS(5) };
+    const ki_shared_informer_options options = { .given.no_streaming_list = !streaming, .resync_ns = KI_SECONDS(5) };
     *transforms = 0;
     assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
     assert_int_equal(ki_informer_set_transform(s->informer, mark, transforms, NULL), KI_OK);
@@ -296,8 +296,8 @@ static void what_a_store_read_error_hides_is_gone_after_the_list(void **state) {
         stage s;
         observer h;
         ki_error err = KI_ERROR_INIT;
-        const ki_shared_informer_options options = { .no_streaming_list = true,
-                                                     .internal_error_retry_ns = retries ? KI_SECONDS(600) : 0 };
+        const ki_shared_informer_options options = { .given.no_streaming_list = true,
+                                                     .given.internal_error_retry_ms = retries ? 600000 : 0 };
         assert_int_equal(open_stage_with(&s, options, NULL), KI_OK);
         add_observer(&h, &s, NULL);
         start_stage(&s);
@@ -318,7 +318,7 @@ static void the_user_s_pages_at_a_known_version_become_one_list_when_their_token
     (void)state;
     stage s;
     observer h;
-    const ki_shared_informer_options options = { .no_streaming_list = true, .page_size = 4 };
+    const ki_shared_informer_options options = { .given.no_streaming_list = true, .given.page_size = 4 };
     assert_int_equal(open_stage_with(&s, options, NULL), KI_OK);
     add_observer(&h, &s, NULL);
     start_stage(&s);

@@ -145,7 +145,7 @@ static void a_list_is_applied_whole_or_not_at_all_whatever_allocation_fails(void
         stage s;
         observer h = { .stage = &s };
         ki_status status =
-            open_stage_with(&s, (ki_shared_informer_options){ .no_streaming_list = true }, &memory.allocator);
+            open_stage_with(&s, (ki_shared_informer_options){ .given.no_streaming_list = true }, &memory.allocator);
         if (status) {
             assert_int_equal(status, KI_ERR_NO_MEMORY);
             continue;

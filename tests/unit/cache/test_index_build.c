@@ -242,7 +242,7 @@ static void nobody_waits_for_an_index_that_is_built_on_another_thread(void **sta
     const ki_shared_informer_options options = { .engine = engine.engine,
                                                  .list_watch = &source.base,
                                                  .resource = &configmaps,
-                                                 .no_streaming_list = true,
+                                                 .given.no_streaming_list = true,
                                                  .seed = 5 };
     assert_int_equal(ki_informer_new(&options, &other.informer, NULL), KI_OK);
     assert_int_equal(ki_informer_start(other.informer, NULL), KI_OK);

@@ -236,7 +236,7 @@ static void open_story(story *s, uint64_t seed, bool in_order) {
     ki_shared_informer_options options = { .engine = s->engine.engine,
                                            .list_watch = &s->source.base,
                                            .resource = &configmaps,
-                                           .in_order = in_order,
+                                           .given.in_order = in_order,
                                            .resync_ns = roll(s, 2) ? KI_SECONDS(1) : 0 };
     assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
 }

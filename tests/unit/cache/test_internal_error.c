@@ -33,8 +33,8 @@ static void open_watching(stage *s, int64_t window_s) {
     ki_shared_informer_options options = { .engine = s->engine.engine,
                                            .list_watch = &s->source.base,
                                            .resource = &configmaps,
-                                           .no_streaming_list = true,
-                                           .internal_error_retry_ns = KI_SECONDS(window_s) };
+                                           .given.no_streaming_list = true,
+                                           .given.internal_error_retry_ms = window_s * 1000 };
     assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
     assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
     assert_true(test_engine_settle(&s->engine));

@@ -93,7 +93,7 @@ static void open_stage(stage *s) {
     assert_int_equal(ki_engine_new(NULL, &s->engine, NULL), KI_OK);
     fake_init(&s->source);
     ki_shared_informer_options options = {
-        .engine = s->engine, .list_watch = &s->source.base, .resource = &configmaps, .no_streaming_list = true
+        .engine = s->engine, .list_watch = &s->source.base, .resource = &configmaps, .given.no_streaming_list = true
     };
     assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
     assert_int_equal(ki_engine_start(s->engine, NULL), KI_OK);

@@ -32,7 +32,7 @@ static void open_without_type(stage *s, observer *h, const ki_resource *resource
 }
 
 static void open_of(stage *s, observer *h, const ki_resource *resource) {
-    open_without_type(s, h, resource, (ki_shared_informer_options){ .no_streaming_list = true }, NULL);
+    open_without_type(s, h, resource, (ki_shared_informer_options){ .given.no_streaming_list = true }, NULL);
 }
 
 /* Whatever is asked for so long is refused in this way. */
@@ -77,9 +77,10 @@ static void what_is_rejected_is_waited_for_and_said_in_words(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage s;
         observer h;
-        open_without_type(
-            &s, &h, cases[i].resource,
-            (ki_shared_informer_options){ .namespace_name = cases[i].namespace_name, .no_streaming_list = true }, NULL);
+        open_without_type(&s, &h, cases[i].resource,
+                          (ki_shared_informer_options){ .given.namespace_name = cases[i].namespace_name,
+                                                        .given.no_streaming_list = true },
+                          NULL);
         refuse(&s, cases[i].how, 600);
         ki_health health = health_of(&s);
         assert_int_equal(health.state, KI_STATE_BLOCKED);
@@ -127,7 +128,7 @@ static void a_server_that_accepts_and_is_silent_is_reported_within_five_seconds(
     for (int streams = 0; streams < 2; streams++) {
         stage s;
         observer h;
-        open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .no_streaming_list = !streams }, NULL);
+        open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .given.no_streaming_list = !streams }, NULL);
         play(&s, "wait 4999");
         assert_string_equal(health_of(&s).message, "");
         play(&s, "wait 1");
@@ -175,7 +176,7 @@ static void the_objects_of_a_custom_resource_go_with_its_type_and_come_back(void
     for (int streams = 0; streams < 2; streams++) {
         stage s;
         observer h;
-        open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .no_streaming_list = !streams }, NULL);
+        open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .given.no_streaming_list = !streams }, NULL);
         play_each(&s, streams ? "open\nadd default/a 5\nadd default/b 6\ninitial-end 10" : LISTED);
         expect(&h, "+a=5i +b=6i synced");
         play_each(&s, "error 404");
@@ -298,7 +299,8 @@ static void without_memory_for_it_they_go_a_little_later(void **state) {
     observer h;
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
-    open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .no_streaming_list = true }, &memory.allocator);
+    open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .given.no_streaming_list = true },
+                      &memory.allocator);
     for (int i = 0; i < MANY; i++) {
         char line[64];
         snprintf(line, sizeof line, "item default/a%d 5", i);

@@ -124,8 +124,8 @@ static void an_informer_calls_its_error_handler_while_it_runs_and_at_its_end(voi
         ki_shared_informer_options options = { .engine = engine.engine,
                                                .list_watch = &source.base,
                                                .resource = &configmaps,
-                                               .no_streaming_list = true,
-                                               .in_order = in_order,
+                                               .given.no_streaming_list = true,
+                                               .given.in_order = in_order,
                                                .detect_mutations = detects };
         assert_int_equal(ki_informer_new(&options, &informer, NULL), KI_OK);
         assert_int_equal(ki_informer_set_watch_error_handler(informer, on_error, found, NULL), KI_OK);

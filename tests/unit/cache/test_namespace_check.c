@@ -17,8 +17,8 @@
 
 static void open_in(stage *s, observer *h, const ki_resource *resource, const char *namespace_name, bool streams) {
     const ki_shared_informer_options options = { .resource = resource,
-                                                 .namespace_name = namespace_name,
-                                                 .no_streaming_list = !streams };
+                                                 .given.namespace_name = namespace_name,
+                                                 .given.no_streaming_list = !streams };
     assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
     add_observer(h, s, NULL);
     start_stage(s);

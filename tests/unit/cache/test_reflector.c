@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const ki_reflector_options by_pages = { .no_streaming_list = true };
-static const ki_reflector_options streaming = { .no_streaming_list = false };
+static const ki_reflector_options by_pages = { .given = &KI_INFORMER_OPTIONS(.no_streaming_list = true) };
+static const ki_reflector_options streaming = { .given = &KI_INFORMER_OPTIONS(.no_streaming_list = false) };
 
 #define LISTED "? list rv=0 limit=500\nitem default/a 5\npage 10 -\n? replace 10: default/a=5; watch rv=10\n"
 #define WATCHING LISTED "open\n"
@@ -44,7 +44,7 @@ static void the_user_s_page_size_wins(void **state) {
     play_reflector("? list rv=0 limit=7\npage 10 -\n? replace 10:; watch rv=10\nopen\nadd default/a 11\n? add "
                    "default/a=11\nerror 500\n"
                    "? -\nwait 1600\n? list rv=11 limit=7",
-                   (ki_reflector_options){ .no_streaming_list = true, .page_size = 7 });
+                   (ki_reflector_options){ .given = &KI_INFORMER_OPTIONS(.no_streaming_list = true, .page_size = 7) });
 }
 
 static void a_relist_at_a_known_version_is_in_one_piece(void **state) {

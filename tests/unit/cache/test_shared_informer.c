@@ -509,7 +509,7 @@ static bool memory_scenario(memory_case c) {
     scarce_memory memory;
     scarce_memory_init(&memory, c.fail_at);
     memory.forever = c.for_a_minute;
-    const ki_shared_informer_options options = { .no_streaming_list = !c.streaming };
+    const ki_shared_informer_options options = { .given.no_streaming_list = !c.streaming };
     ki_status status = open_stage_with(&s, options, &memory.allocator);
     if (status)
         goto no_stage;

@@ -99,8 +99,8 @@ static void open_stage(stage *s, bool in_order, bool streams) {
                                            .list_watch = &s->source.base,
                                            .resource = &configmaps,
                                            .resync_ns = KI_SECONDS(3600),
-                                           .no_streaming_list = !streams,
-                                           .in_order = in_order,
+                                           .given.no_streaming_list = !streams,
+                                           .given.in_order = in_order,
                                            .seed = 5 };
     assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
     const ki_registration_options latest = KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST, .resync_ms = -1);
