@@ -37,7 +37,7 @@ enum {
     KI_CLIENT_TIMEOUT_MS = 30000,       /* time limit of a request that names none */
     KI_CLIENT_MAX_RETRIES = 10,         /* retries of one request */
     KI_CLIENT_BODY_MAX = 64 << 20,      /* bytes of a request's body */
-    KI_CLIENT_RESPONSE_MAX = 256 << 20, /* bytes of a response, unless the client's options name another limit */
+    KI_CLIENT_RESPONSE_MAX = 256 << 20, /* bytes of a response */
     KI_CLIENT_TARGET_MAX = 64 << 10,    /* bytes of a request's path and parameters */
     KI_CLIENT_CAUSES_MAX = 1024         /* causes of an error response; further causes are dropped */
 };
@@ -51,7 +51,6 @@ typedef struct ki_client_options {
     const ki_log *log;             /* of the client's own engine; copied; NULL: no log */
     int requests_per_second;       /* the rate limit; 0: the configuration's; < 0: no limit */
     int request_burst;             /* requests at once before the rate limit applies; 0: the configuration's */
-    size_t response_max;           /* bytes of one response; 0: KI_CLIENT_RESPONSE_MAX */
 } ki_client_options;
 
 #define KI_CLIENT_OPTIONS(...) ((ki_client_options){ .size = sizeof(ki_client_options), __VA_ARGS__ })

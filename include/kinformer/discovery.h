@@ -66,7 +66,6 @@ KI_API const char *ki_resource_map_failed_at(const ki_resource_map *map, size_t 
 
 typedef struct ki_discovery_options {
     size_t size;        /* sizeof(ki_discovery_options); set by the macro */
-    int64_t ttl_ms;     /* 0: KI_DISCOVERY_TTL_MS */
     int64_t refresh_ms; /* 0: KI_DISCOVERY_REFRESH_MS */
     int64_t timeout_ms; /* time limit of one request; 0: KI_CLIENT_TIMEOUT_MS */
 } ki_discovery_options;
@@ -93,7 +92,7 @@ typedef void (*ki_discovery_function)(const ki_resource_map *map, const ki_error
 KI_API KI_MUST_CHECK ki_status ki_discovery_refresh(ki_discovery *discovery, ki_discovery_function on_map, void *user,
                                                     ki_error *err);
 
-/* Gets the cached map, or requests a new one if the cached map is older than `ttl_ms`.
+/* Gets the cached map, or requests a new one if the cached map is older than KI_DISCOVERY_TTL_MS.
  * Ownership: `*ret_map` is a reference that the caller releases with ki_resource_map_unref. Threads: any but the
  * loop's.
  * Blocks, Errors: as ki_client_do. */

@@ -138,8 +138,6 @@ static ki_status make(ki_engine *engine, const ki_config *config, ki_transport *
     if (status)
         return status;
     client->is_factorys = false;
-    if (given->response_max)
-        client->response_max = given->response_max;
     int per_second, burst;
     ki_client_limit_of(config, given->requests_per_second, given->request_burst, &per_second, &burst);
     status = add_throttle(client, per_second, burst, err);

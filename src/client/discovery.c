@@ -38,7 +38,7 @@ struct ki_discovery {
     /* constant */
     ki_client *client;
     const ki_allocator *allocator;
-    int64_t ttl_ms, refresh_ms, timeout_ms;
+    int64_t refresh_ms, timeout_ms;
     uint64_t seed;
     /* under `mutex` */
     ki_mutex mutex;
@@ -330,7 +330,6 @@ ki_status ki_discovery_new(ki_client *client, const ki_discovery_options *option
     }
     discovery->client = client;
     discovery->allocator = client->allocator;
-    discovery->ttl_ms = given.ttl_ms > 0 ? given.ttl_ms : KI_DISCOVERY_TTL_MS;
     discovery->refresh_ms = given.refresh_ms > 0 ? given.refresh_ms : KI_DISCOVERY_REFRESH_MS;
     discovery->timeout_ms = given.timeout_ms > 0 ? given.timeout_ms : KI_CLIENT_TIMEOUT_MS;
     /* The seed only has to differ between programs. */
@@ -463,7 +462,7 @@ ki_status ki_discovery_get(ki_discovery *discovery, ki_resource_map **ret_map, k
         return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_get: discovery or ret_map is NULL");
     if (ki_engine_check_process(discovery->client->engine, err))
         return KI_ERR_STATE;
-    ki_resource_map *map = cached_map(discovery, discovery->ttl_ms);
+    ki_resource_map *map = cached_map(discovery, KI_DISCOVERY_TTL_MS);
     if (!map)
         return refresh_now(discovery, ret_map, err);
     *ret_map = map;

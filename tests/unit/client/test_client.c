@@ -338,7 +338,8 @@ static void an_error_response_keeps_all_that_the_server_said(void **state) {
 static void a_response_over_the_limit_is_an_error_not_memory(void **state) {
     (void)state;
     client_stage self;
-    client_stage_open(&self, &KI_CLIENT_OPTIONS(.response_max = 60));
+    client_stage_open(&self, NULL);
+    self.client->response_max = 60;
     self.script[0].body = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}}";
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
     assert_int_equal(self.err.code, KI_ERR_LIMIT);
@@ -583,7 +584,8 @@ static bool on_chunk(const void *data, size_t size, void *user) {
 static void a_stream_is_passed_on_as_it_arrives_until_the_callback_ends_it(void **state) {
     (void)state;
     client_stage self;
-    client_stage_open(&self, &KI_CLIENT_OPTIONS(.response_max = 2));
+    client_stage_open(&self, NULL);
+    self.client->response_max = 2;
     self.script[0].body = "more than two bytes";
     const ki_client_request log = KI_CLIENT_REQUEST(GET_POD, .on_data = on_chunk);
     send_request(&self, &log);
