@@ -129,7 +129,7 @@ KI_API bool ki_error_is_service_unavailable(const ki_error *err);
 KI_API bool ki_error_is_internal(const ki_error *err);
 /* Returns true for a response that no Kubernetes API server sends, such as an HTML page: another content type,
  * malformed JSON, or an error response without a Status. An error response with 401, 403, 429 or 5xx (except 501) can
- * be a proxy's, and is none. */
+ * be a proxy's, and is none. What an exec plugin printed is no response. */
 KI_API bool ki_error_is_foreign(const ki_error *err);
 
 KI_END_DECLS

@@ -198,7 +198,7 @@ ki_status ki_exec_result_parse(const ki_allocator *allocator, const char *api_ve
     for (size_t i = 0; i < output.size && is_blank; i++)
         is_blank = output.data[i] != '\0' && strchr(" \t\r\n", output.data[i]);
     if (is_blank)
-        return ki_error_set(err, KI_ERR_PARSE, "it printed nothing");
+        return ki_error_set(err, KI_ERR_CONFIG, "it printed nothing");
     /* Parsed in place: the strings are then in memory that can be wiped. */
     char *text = ki_alloc_zero(allocator, output.size + YYJSON_PADDING_SIZE);
     if (!text)
@@ -209,7 +209,7 @@ ki_status ki_exec_result_parse(const ki_allocator *allocator, const char *api_ve
     if (status == KI_ERR_NO_MEMORY)
         ki_error_no_memory(err, "reading credentials");
     else if (status)
-        ki_error_set(err, status, "its output is not JSON");
+        status = ki_error_set(err, KI_ERR_CONFIG, "its output is not JSON"); /* KI_ERR_PARSE is a response's */
     if (!status)
         status = check_head(yyjson_doc_get_root(doc), api_version, err);
     if (!status)

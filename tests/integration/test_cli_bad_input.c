@@ -123,7 +123,10 @@ static void a_plugin_that_is_of_no_use_is_named_with_its_place_in_the_kubeconfig
     static const struct {
         const char *plugin, *what;
     } cases[] = {
-        { "command: echo, args: [garbage]", "exec plugin echo: its output is not JSON; check users[u].exec" },
+        { "command: echo, args: [garbage]",
+          "Unable to connect to the server: exec plugin echo: its output is not JSON; check users[u].exec" },
+        { "command: 'true'",
+          "Unable to connect to the server: exec plugin true: it printed nothing; check users[u].exec" },
         { "command: head, args: ['-c', '100000000', /dev/zero]",
           "exec plugin head: it printed more than 1048576 bytes; check users[u].exec" },
         { "command: sh, args: ['-c', 'kill -9 $$']", "exec plugin sh: it was killed by signal 9; check users[u].exec" },

@@ -465,8 +465,8 @@ static void each_way_in_which_a_plugin_fails_is_one_line_with_command_and_remedy
         { "echo first >&2; echo 'log in first' >&2; exit 3\n", "exit status 3 and printed: log in first; ",
           KI_ERR_CONFIG },
         { "kill -9 $$\n", "it was killed by signal 9; ", KI_ERR_CONFIG },
-        { "echo secret\n", "its output is not JSON; ", KI_ERR_PARSE },
-        { "exec >&-\n", "it printed nothing; ", KI_ERR_PARSE },
+        { "echo secret\n", "its output is not JSON; ", KI_ERR_CONFIG },
+        { "exec >&-\n", "it printed nothing; ", KI_ERR_CONFIG },
         { "printf '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\","
           "\"status\":{\"token\":\"%065537d\"}}' 1\n",
           "status.token is longer than 65536 bytes", KI_ERR_CONFIG },
@@ -516,7 +516,7 @@ static void a_plugin_that_cannot_be_run_or_hangs_is_reported_too(void **state) {
           KI_ERR_NOT_FOUND, "some install hint" },
         { "/nonexistent/plugin", "No such file or directory; ", KI_EXEC_IF_AVAILABLE, KI_ERR_NOT_FOUND, NULL },
         { "/etc/passwd", "Permission denied; ", KI_EXEC_IF_AVAILABLE, KI_ERR_SYSTEM, NULL },
-        { "true", "it printed nothing; ", KI_EXEC_NEVER, KI_ERR_PARSE, NULL }, /* found in PATH */
+        { "true", "it printed nothing; ", KI_EXEC_NEVER, KI_ERR_CONFIG, NULL }, /* found in PATH */
         { "true", "interactiveMode is Always", KI_EXEC_ALWAYS, KI_ERR_UNSUPPORTED, NULL },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
