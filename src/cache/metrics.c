@@ -48,6 +48,11 @@ void ki_metrics_set_queued_at(ki_metrics_record *record, int64_t at) {
         atomic_store_explicit(&record->queued_at, at, memory_order_relaxed);
 }
 
+void ki_metrics_set_listed_at(ki_metrics_record *record, int64_t at) {
+    if (at > atomic_load_explicit(&record->stored_at, memory_order_relaxed))
+        atomic_store_explicit(&record->stored_at, at, memory_order_relaxed);
+}
+
 void ki_metrics_queue(ki_metrics_record *record, size_t depth) {
     atomic_store_explicit(&record->queue_depth, depth, memory_order_relaxed);
     if (depth == 0)

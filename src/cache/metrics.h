@@ -72,6 +72,8 @@ const char *ki_relist_cause_name(int cause);
 void ki_metrics_failed(ki_metrics_record *record, bool failed);
 /* Records that the queue has all changes that the server made up to `at`. Ignores a time before the recorded one. */
 void ki_metrics_set_queued_at(ki_metrics_record *record, int64_t at);
+/* Tells that the store has the first list, requested at `at`. Changes that followed it may still be queued. */
+void ki_metrics_set_listed_at(ki_metrics_record *record, int64_t at);
 /* Sets the queue's length. At 0 the store has everything that was queued. */
 void ki_metrics_queue(ki_metrics_record *record, size_t depth);
 

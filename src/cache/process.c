@@ -128,6 +128,7 @@ static void note_synced(ki_informer *informer) {
         return;
     take_list_version(informer);
     memcpy(informer->synced_version, informer->store_version, sizeof informer->synced_version);
+    ki_metrics_set_listed_at(&informer->metrics, informer->reflector.initial_list_at);
     ki_mutex_lock(&informer->wait_lock);
     atomic_store(&informer->synced, true);
     ki_cond_broadcast(&informer->changed);

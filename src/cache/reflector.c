@@ -388,6 +388,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_reflector_drop_objects(reflector);
     if (!reflector->has_initial_version) {
         reflector->has_initial_version = true;
+        reflector->initial_list_at = reflector->list.began_at;
         (void)ki_reflector_copy_version(reflector->initial_version, version, NULL); /* too long: stays "" */
     }
     (void)ki_reflector_advance(reflector, version);

@@ -120,6 +120,7 @@ typedef struct ki_reflector {
 
     /* the first list in the queue: the initial population */
     char initial_version[KI_RESOURCE_VERSION_MAX + 1];
+    int64_t initial_list_at; /* time of its request */
     bool has_initial_version;
 
     /* the list or streaming list in progress */

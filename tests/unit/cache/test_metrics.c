@@ -184,6 +184,25 @@ static void the_age_is_counted_from_the_last_word_of_the_server(void **state) {
     close_stage(&s);
 }
 
+/* A change arrives before the first list is processed: the queue is not empty at the sync. */
+static void a_synced_informer_has_an_age(void **state) {
+    (void)state;
+    for (int steps = 0; steps < 10; steps++) {
+        stage s;
+        open_measured(&s, &configmaps, NULL, false);
+        play(&s, "item default/a 5\nitem default/b 6\nwait 1000\npage 10 -");
+        for (int i = 0; i < 30; i++) {
+            if (i == steps && s.source.watches)
+                play(&s, "open\nadd default/c 11\nadd default/d 12");
+            assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
+            if (ki_informer_has_synced(s.informer))
+                assert_in_range(health_of(&s).staleness_ms, 0, 1000);
+        }
+        assert_true(ki_informer_has_synced(s.informer));
+        close_stage(&s);
+    }
+}
+
 /* An event that the watch repeats changes nothing: the queue stays empty. What arrived behind it is not in the store
  * all the same. */
 static void events_that_wait_to_be_decoded_make_the_cache_no_younger(void **state) {
@@ -624,6 +643,7 @@ int main(void) {
         cmocka_unit_test(bytes_held_are_those_of_the_objects_in_the_store),
         cmocka_unit_test(the_age_is_counted_from_the_last_word_of_the_server),
         cmocka_unit_test(what_is_read_late_counts_from_its_arrival),
+        cmocka_unit_test(a_synced_informer_has_an_age),
         cmocka_unit_test(events_that_wait_to_be_decoded_make_the_cache_no_younger),
         cmocka_unit_test(a_queued_event_makes_the_cache_no_younger),
         cmocka_unit_test(health_has_the_next_attempt_and_the_number_of_failures),
