@@ -83,7 +83,6 @@ typedef struct ki_elector_options {
     int64_t retry_period_ms;    /* 0: KI_RETRY_PERIOD_MS; 1.2 times this must be less than renew_deadline_ms */
     /* Release the Lease at a stop, so that another process can lead at once; not while a controller reconciles. */
     bool release_on_stop;
-    const char *labels; /* labels that the elector sets on the Lease, as a JSON map of strings; NULL: none */
     ki_elector_callbacks callbacks;
     void *user; /* of the callbacks */
 } ki_elector_options;

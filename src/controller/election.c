@@ -442,8 +442,7 @@ static ki_lease_record next_record(const ki_elector *elector, ki_elector_step st
 static ki_status write_body(ki_elector *elector, ki_elector_step step, char **ret_json, size_t *ret_size,
                             ki_error *err) {
     char text[KI_RFC3339_SIZE];
-    yyjson_val *labels = yyjson_doc_get_root(elector->labels);
-    const ki_lease_place place = { elector->namespace_name, elector->name, labels };
+    const ki_lease_place place = { elector->namespace_name, elector->name };
     int64_t wall_us = ki_engine_wall_now(elector->engine) / NANOSECONDS_OF_MICROSECOND;
     elector->wall_us = wall_us > elector->wall_us ? wall_us : elector->wall_us + 1;
     ki_rfc3339_micros(elector->wall_us * NANOSECONDS_OF_MICROSECOND, text);

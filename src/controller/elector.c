@@ -44,7 +44,6 @@ void ki_elector_release(ki_elector *elector) {
     ki_terms_close(elector->terms);
     ki_mutex_destroy(&elector->mutex);
     ki_lease_clear(&elector->lease);
-    yyjson_doc_free(elector->labels);
     ki_free(elector->allocator, elector->namespace_name);
     ki_free(elector->allocator, elector->name);
     ki_free(elector->allocator, elector->identity);

@@ -114,27 +114,9 @@ static char *make_identity(const ki_elector *elector) {
     return ki_strdup(elector->allocator, text);
 }
 
-static ki_status read_labels(ki_elector *elector, const char *labels, ki_error *err) {
-    size_t i, count;
-    yyjson_val *key, *value;
-    if (!labels)
-        return KI_OK;
-    ki_status status = ki_json_parse(elector->allocator, ki_str_of(labels), &elector->labels, err);
-    if (status == KI_ERR_NO_MEMORY)
-        return status;
-    if (status)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_elector_options.labels is not JSON");
-    yyjson_val *root = yyjson_doc_get_root(elector->labels);
-    bool are_labels = yyjson_is_obj(root);
-    yyjson_obj_foreach(root, i, count, key, value) are_labels = are_labels && yyjson_is_str(value);
-    if (!are_labels)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_elector_options.labels is not a JSON map of strings");
-    return KI_OK;
-}
-
 /* Writes a Lease without sending it, to find now an identity that cannot be written. */
 static ki_status try_to_write(const ki_elector *elector, ki_error *err) {
-    const ki_lease_place place = { elector->namespace_name, elector->name, NULL };
+    const ki_lease_place place = { elector->namespace_name, elector->name };
     const ki_lease_record record = { .holder = ki_str_of(elector->identity) };
     char *json = NULL;
     size_t size;
@@ -151,6 +133,5 @@ ki_status ki_elector_set_names(ki_elector *elector, const ki_elector_options *gi
     elector->identity = given->identity ? ki_strdup(elector->allocator, given->identity) : make_identity(elector);
     if (!elector->namespace_name || !elector->name || !elector->identity)
         return ki_error_no_memory(err, "making an elector");
-    ki_status status = read_labels(elector, given->labels, err);
-    return status ? status : try_to_write(elector, err);
+    return try_to_write(elector, err);
 }

@@ -45,7 +45,6 @@ struct ki_elector {
     ki_client *client;
     const ki_allocator *allocator;
     char *namespace_name, *name, *identity;
-    yyjson_doc *labels; /* NULL: none */
     int64_t lease_ns, renew_ns, retry_ns;
     bool is_releasing_on_stop;
     ki_elector_callbacks callbacks;
@@ -78,7 +77,7 @@ struct ki_elector {
 
 /* Copies the options, fills in defaults and checks them. Errors: KI_ERR_INVALID, KI_ERR_LIMIT. */
 ki_status ki_elector_take_options(const ki_elector_options *options, ki_elector_options *ret_given, ki_error *err);
-/* Sets the names, the identity and the labels. On failure the caller frees what was set. Errors: KI_ERR_INVALID,
+/* Sets the names and the identity. On failure the caller frees what was set. Errors: KI_ERR_INVALID,
  * KI_ERR_NO_MEMORY. */
 ki_status ki_elector_set_names(ki_elector *elector, const ki_elector_options *given, ki_error *err);
 

@@ -87,27 +87,6 @@ static yyjson_mut_val *metadata_of(yyjson_mut_doc *doc, const ki_lease_place *pl
     return is_whole ? made : NULL;
 }
 
-/* Sets the labels of `place`; other labels stay. */
-static bool set_labels(yyjson_mut_doc *doc, yyjson_mut_val *metadata, yyjson_val *labels) {
-    size_t i, count;
-    yyjson_val *key, *value;
-    if (!labels)
-        return true;
-    yyjson_mut_val *place = yyjson_mut_obj_get(metadata, "labels");
-    if (!yyjson_mut_is_obj(place)) {
-        yyjson_mut_obj_remove_key(metadata, "labels");
-        place = yyjson_mut_obj(doc);
-        if (!place || !yyjson_mut_obj_add_val(doc, metadata, "labels", place))
-            return false;
-    }
-    yyjson_obj_foreach(labels, i, count, key, value) {
-        yyjson_mut_val *name = yyjson_val_mut_copy(doc, key), *text = yyjson_val_mut_copy(doc, value);
-        if (!name || !text || !yyjson_mut_obj_put(place, name, text))
-            return false;
-    }
-    return true;
-}
-
 static bool set_spec(yyjson_mut_doc *doc, yyjson_mut_val *spec, const ki_lease_record *record) {
     return yyjson_mut_obj_add_val(doc, spec, "holderIdentity", text_of(doc, record->holder)) &&
            yyjson_mut_obj_add_int(doc, spec, "leaseDurationSeconds", record->duration_s) &&
@@ -122,7 +101,7 @@ static bool fill(yyjson_mut_doc *doc, const ki_lease_place *place, const ki_leas
     yyjson_mut_val *metadata = metadata_of(doc, place, base);
     yyjson_mut_doc_set_root(doc, root);
     return yyjson_mut_obj_add_str(doc, root, "apiVersion", "coordination.k8s.io/v1") &&
-           yyjson_mut_obj_add_str(doc, root, "kind", "Lease") && set_labels(doc, metadata, place->labels) &&
+           yyjson_mut_obj_add_str(doc, root, "kind", "Lease") &&
            yyjson_mut_obj_add_val(doc, root, "metadata", metadata) && set_spec(doc, spec, record) &&
            yyjson_mut_obj_add_val(doc, root, "spec", spec);
 }

@@ -35,11 +35,10 @@ void ki_lease_clear(ki_lease *lease);
  * can repeat a version. */
 bool ki_lease_is_same(const ki_lease *a, const ki_lease *b);
 
-/* Name of a Lease, and the labels that an elector sets. */
+/* Name of a Lease. */
 typedef struct ki_lease_place {
     const char *namespace_name;
     const char *name;
-    yyjson_val *labels; /* a map of strings; NULL: none */
 } ki_lease_place;
 
 /* Writes a Lease with `record` as its spec. `base`: the Lease to update; its metadata stay, with the resource version,

@@ -581,9 +581,6 @@ static void what_cannot_be_elected_is_rejected_by_name(void **state) {
         { KI_ELECTOR_OPTIONS(NAMES, .renew_deadline_ms = 15000), KI_ERR_INVALID, "lease_duration_ms" },
         { KI_ELECTOR_OPTIONS(NAMES, .renew_deadline_ms = 2400), KI_ERR_INVALID, "retry_period_ms" },
         { KI_ELECTOR_OPTIONS(NAMES, .retry_period_ms = INT64_MAX), KI_ERR_INVALID, "retry_period_ms" },
-        { KI_ELECTOR_OPTIONS(NAMES, .labels = "{"), KI_ERR_INVALID, "labels" },
-        { KI_ELECTOR_OPTIONS(NAMES, .labels = "[]"), KI_ERR_INVALID, "labels" },
-        { KI_ELECTOR_OPTIONS(NAMES, .labels = "{\"a\":1}"), KI_ERR_INVALID, "labels" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;
@@ -611,7 +608,7 @@ static void what_may_be_elected_is_taken(void **state) {
         KI_ELECTOR_OPTIONS(NAMES, .renew_deadline_ms = 2401),
         KI_ELECTOR_OPTIONS(NAMES, .lease_duration_ms = 10001),
         KI_ELECTOR_OPTIONS(NAMES, .lease_duration_ms = 3, .renew_deadline_ms = 2, .retry_period_ms = 1),
-        KI_ELECTOR_OPTIONS(NAMES, .identity = "\xc3\xbc", .labels = "{}"),
+        KI_ELECTOR_OPTIONS(NAMES, .identity = "\xc3\xbc"),
         KI_ELECTOR_OPTIONS(.namespace_name = TEN TEN TEN TEN TEN TEN "123", .name = "lock"),
         KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = HUNDRED HUNDRED TEN TEN TEN TEN TEN "123"),
     };
@@ -641,16 +638,6 @@ static void a_duration_of_less_than_a_second_is_rounded_up(void **state) {
     compete(ME(self),
             &KI_ELECTOR_OPTIONS(.lease_duration_ms = 1100, .renew_deadline_ms = 1001, .retry_period_ms = 300));
     assert_true(election_has(self, "\"leaseDurationSeconds\":2"));
-}
-
-static void labels_are_set_where_the_lease_is_written(void **state) {
-    election *self = *state;
-    compete(ME(self), &KI_ELECTOR_OPTIONS(.labels = "{\"app\":\"x\"}"));
-    assert_true(election_has(self, "\"labels\":{\"app\":\"x\"}"));
-    election_delete(self);
-    election_put(self, HELD_BY("me"));
-    election_advance(self, KI_RETRY_PERIOD_MS);
-    assert_true(election_has(self, "\"labels\":{\"app\":\"x\"}"));
 }
 
 /* --- what is asked of it ------------------------------------------------------------------------------------------ */
@@ -750,7 +737,6 @@ int main(void) {
         TEST(what_may_be_elected_is_taken),
         TEST(identities_that_are_made_differ),
         TEST(a_duration_of_less_than_a_second_is_rounded_up),
-        TEST(labels_are_set_where_the_lease_is_written),
         cmocka_unit_test(a_check_fails_where_a_lease_is_expired_for_long_and_the_loop_has_not_noticed),
         TEST(the_leader_is_written_as_far_as_there_is_room),
         TEST(its_metrics_are_client_go_s),

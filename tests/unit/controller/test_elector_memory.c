@@ -18,8 +18,7 @@ static void without_memory_for_a_while_an_elector_leads_all_the_same(void **stat
         candidate *me = &self.candidates[0];
         bool is_open = election_open(&self, &memory.allocator);
         ki_status status =
-            is_open ? candidate_compete(me, &KI_ELECTOR_OPTIONS(.release_on_stop = true, .labels = "{\"a\":\"b\"}"))
-                    : KI_ERR_NO_MEMORY;
+            is_open ? candidate_compete(me, &KI_ELECTOR_OPTIONS(.release_on_stop = true)) : KI_ERR_NO_MEMORY;
         if (status) {
             assert_int_equal(status, KI_ERR_NO_MEMORY);
             assert_true(scarce_memory_failed(&memory));
