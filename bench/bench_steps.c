@@ -173,8 +173,9 @@ static void source_cancel(ki_list_watch *base) {
     ki_task_cancel(&((source *)(void *)base)->task);
 }
 
-static const ki_list_watch_ops source_ops = { source_list,   source_watch, source_find,  NULL,
-                                              source_cancel, NULL,         source_cancel };
+static const ki_list_watch_ops source_ops = {
+    .list = source_list, .watch = source_watch, .find_type = source_find, .cancel = source_cancel, .free = source_cancel
+};
 
 /* --- another thread ----------------------------------------------------------------------------------------------- */
 

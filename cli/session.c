@@ -85,7 +85,9 @@ static void say_health(target *t, const ki_health *health) {
     switch (health->state) {
     case KI_STATE_CONNECTING:
         if (is_silent(t, health)) {
-            say(s->command, "%s: %s from %s", resource, health->message, ki_config_server(s->config));
+            bool is_asked = health->cause.category != KI_CATEGORY_CREDENTIALS; /* no exec plugin delays the request */
+            say(s->command, "%s: %s%s%s", resource, health->message, is_asked ? " from " : "",
+                is_asked ? ki_config_server(s->config) : "");
             break;
         }
         if (s->options->verbose && t->shown != KI_STATE_BACKING_OFF && t->shown != KI_STATE_BLOCKED)
@@ -463,6 +465,16 @@ static void wait_once(session *s, int timeout_ms, bool steps) {
     }
 }
 
+static void say_silence(const session *s) {
+    ki_config_description about = { .size = sizeof about };
+    ki_config_describe(s->config, &about);
+    if (about.credentials & KI_CREDENTIAL_EXEC)
+        say(s->command, "the exec plugin %.100s has not ended, or there is no response from %s, for %d s",
+            about.exec_command, ki_config_server(s->config), SILENT_MS / 1000);
+    else
+        say(s->command, "no response for %d s from %s", SILENT_MS / 1000, ki_config_server(s->config));
+}
+
 ki_status session_wait(session *s, bool (*is_done)(void *user), void *user, ki_error *err) {
     ki_status status = KI_OK;
     const int64_t silent_ms = session_now_ms() + SILENT_MS;
@@ -471,7 +483,7 @@ ki_status session_wait(session *s, bool (*is_done)(void *user), void *user, ki_e
         int64_t left_ms = silent_ms - session_now_ms();
         if (left_ms <= 0 && !is_silent_said) {
             is_silent_said = true;
-            say(s->command, "no response for %d s from %s", SILENT_MS / 1000, ki_config_server(s->config));
+            say_silence(s);
         }
         int timeout_ms = ki_engine_timeout(s->engine);
         if (!is_silent_said)

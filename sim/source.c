@@ -74,8 +74,12 @@ static void source_free(ki_list_watch *base) {
 
 void sim_source_init(sim_source *source, sim_world *world, unsigned informer, bool is_consistency_check,
                      ki_list_watch *inner) {
-    static const ki_list_watch_ops ops = { source_list,   source_watch, source_find_type, source_find_namespace,
-                                           source_cancel, NULL,         source_free };
+    static const ki_list_watch_ops ops = { .list = source_list,
+                                           .watch = source_watch,
+                                           .find_type = source_find_type,
+                                           .find_namespace = source_find_namespace,
+                                           .cancel = source_cancel,
+                                           .free = source_free };
     *source = (sim_source){ .base = { &ops },
                             .inner = inner,
                             .world = world,

@@ -107,6 +107,9 @@ typedef struct ki_list_watch_ops {
     void (*cancel)(ki_list_watch *list_watch); /* ends all running requests without further callbacks */
     /* Pauses or resumes the running watch. A few events may still come after a pause. NULL: not supported. */
     void (*hold)(ki_list_watch *list_watch, bool is_held);
+    /* Returns true if the running request is not sent yet because its credentials are not there, and writes for what it
+     * waits. NULL: requests never wait for credentials. */
+    bool (*waits_for)(const ki_list_watch *list_watch, char *text, size_t size);
     void (*free)(ki_list_watch *list_watch); /* cancels first */
 } ki_list_watch_ops;
 

@@ -13,6 +13,7 @@ enum {
     FIRST_CAPACITY = 64,          /* objects */
     CONTINUE_TOKEN_MAX = 1 << 16, /* bytes */
     HTTP_NOT_FOUND = 404,
+    REASON_MAX = 160,
     GONE_RESPONSES = 3 /* consecutive 404 responses over at least GONE_AFTER: a starting server may lack types */
 };
 
@@ -24,12 +25,19 @@ enum {
 
 /* --- steps ------------------------------------------------------------------------------------------------------ */
 
-/* Reports every NO_RESPONSE that a request still has no response. */
+/* Reports every NO_RESPONSE that a request still has no response, or is not sent yet. */
 static void report_no_response(ki_timer *timer, ki_reflector *reflector) {
+    const ki_list_watch *list_watch = reflector->options.list_watch;
     int64_t now = ki_engine_now(reflector->options.engine);
+    int lasts_s = (int)((now - reflector->connecting_since) / KI_SECONDS(1));
+    char reason[REASON_MAX];
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_TIMEOUT, "no response for %d s",
-                 (int)((now - reflector->connecting_since) / KI_SECONDS(1)));
+    if (list_watch->ops->waits_for && list_watch->ops->waits_for(list_watch, reason, sizeof reason)) {
+        ki_error_set(&err, KI_ERR_TIMEOUT, "no request sent for %d s: %s", lasts_s, reason);
+        err.category = KI_CATEGORY_CREDENTIALS;
+    } else {
+        ki_error_set(&err, KI_ERR_TIMEOUT, "no response for %d s", lasts_s);
+    }
     reflector->options.on_state(KI_STATE_CONNECTING, &err, -1, reflector->options.user);
     ki_timer_set(timer, now + NO_RESPONSE);
 }

@@ -716,8 +716,14 @@ static void http_free(ki_list_watch *base) {
     ki_free(self->allocator, self);
 }
 
+static bool http_waits_for(const ki_list_watch *base, char *text, size_t size) {
+    const http_list_watch *self = (const http_list_watch *)(const void *)base;
+    const ki_exchange *exchange = self->call ? self->call->exchange : self->lookup.exchange;
+    return exchange && ki_transport_waits_for(self->transport, exchange, text, size);
+}
+
 static const ki_list_watch_ops http_ops = { http_list,   http_watch, http_find_type, http_find_namespace,
-                                            http_cancel, http_hold,  http_free };
+                                            http_cancel, http_hold,  http_waits_for, http_free };
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
 

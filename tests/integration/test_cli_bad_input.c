@@ -1,6 +1,7 @@
 /* Mistakes in a kubeconfig and what it names, as somebody sees them who calls the command: one line with file, field
  * and remedy. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -154,12 +155,35 @@ static void a_plugin_that_is_of_no_use_is_named_with_its_place_in_the_kubeconfig
     ki_process_free(&program);
 }
 
+/* The server was not asked. */
+static void a_plugin_that_does_not_end_is_reported_and_not_the_server(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        { "pods", "kinformer get: pods: no request sent for 5 s: exec plugin sleep has not ended yet" },
+        { "foos", "kinformer get: the exec plugin sleep has not ended, or there is no response from https://" },
+    };
+    const char *file = write_kubeconfig("", PLUGIN "command: sleep, args: ['1000']}");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static const char *const environment[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
+        const char *const argv[] = { KI_TEST_PROGRAM, "get", rows[i][0], "--kubeconfig", file, NULL };
+        assert_true(ki_process_start(&program, argv, environment, true));
+        const char *line = ki_process_err_line(&program);
+        assert_non_null(line);
+        if (strncmp(line, rows[i][1], strlen(rows[i][1])) != 0)
+            fail_msg("%s", line);
+        ki_process_signal(&program, SIGINT); /* it ends the plugin */
+        (void)ki_process_wait(&program);
+        ki_process_free(&program);
+    }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_open, folder_close)
     const struct CMUnitTest tests[] = {
         TEST(a_file_that_is_no_kubeconfig_is_named),
         TEST(what_a_kubeconfig_names_and_is_not_so_is_reported_with_file_field_and_remedy),
         TEST(a_plugin_that_is_of_no_use_is_named_with_its_place_in_the_kubeconfig),
+        TEST(a_plugin_that_does_not_end_is_reported_and_not_the_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,8 +127,20 @@ static void fake_free(ki_list_watch *base) {
     fake->freed = true;
 }
 
-static const ki_list_watch_ops fake_ops = { fake_list,   fake_watch, fake_find_type, fake_find_namespace,
-                                            fake_cancel, NULL,       fake_free };
+static bool fake_waits_for(const ki_list_watch *base, char *text, size_t size) {
+    const fake_list_watch *fake = (const fake_list_watch *)base;
+    if (fake->waits_for)
+        snprintf(text, size, "%s", fake->waits_for);
+    return fake->waits_for != NULL;
+}
+
+static const ki_list_watch_ops fake_ops = { .list = fake_list,
+                                            .watch = fake_watch,
+                                            .find_type = fake_find_type,
+                                            .find_namespace = fake_find_namespace,
+                                            .cancel = fake_cancel,
+                                            .waits_for = fake_waits_for,
+                                            .free = fake_free };
 
 void fake_init(fake_list_watch *fake) {
     memset(fake, 0, sizeof *fake);

@@ -25,7 +25,8 @@ typedef struct fake_list_watch {
     void *on_found_user;
     ki_on_namespace_found on_namespace; /* NULL: no search is open */
     void *on_namespace_user;
-    ki_status refuse; /* the next list or watch fails at once with this status */
+    ki_status refuse;      /* the next list or watch fails at once with this status */
+    const char *waits_for; /* NULL: requests wait for the server alone */
     bool freed;
     bool is_part;
     const ki_engine *engine; /* NULL: does not say when everything that had arrived was read */

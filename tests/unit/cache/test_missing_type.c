@@ -123,6 +123,24 @@ static void what_is_no_api_server_is_called_that(void **state) {
     }
 }
 
+static void a_request_that_waits_for_credentials_is_not_the_server_s(void **state) {
+    (void)state;
+    for (int streams = 0; streams < 2; streams++) {
+        stage s;
+        observer h;
+        open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .given.no_streaming_list = !streams }, NULL);
+        s.source.waits_for = "the plugin has not ended yet";
+        play(&s, "wait 5000");
+        assert_int_equal(health_of(&s).state, KI_STATE_CONNECTING);
+        assert_string_equal(health_of(&s).message, "no request sent for 5 s: the plugin has not ended yet");
+        assert_int_equal(health_of(&s).cause.category, KI_CATEGORY_CREDENTIALS);
+        s.source.waits_for = NULL;
+        play(&s, "wait 5000");
+        assert_string_equal(health_of(&s).message, "no response for 10 s");
+        close_stage(&s);
+    }
+}
+
 static void a_server_that_accepts_and_is_silent_is_reported_within_five_seconds(void **state) {
     (void)state;
     for (int streams = 0; streams < 2; streams++) {
@@ -346,6 +364,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_rejected_is_waited_for_and_said_in_words),
         cmocka_unit_test(what_is_no_api_server_is_called_that),
+        cmocka_unit_test(a_request_that_waits_for_credentials_is_not_the_server_s),
         cmocka_unit_test(a_server_that_accepts_and_is_silent_is_reported_within_five_seconds),
         cmocka_unit_test(the_last_failure_is_reported_while_it_is_tried_again),
         cmocka_unit_test(a_list_that_the_server_rejects_as_wrong_blocks),
