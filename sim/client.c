@@ -261,7 +261,7 @@ void sim_client_start(sim_world *world) {
     client->informer_count = 0;
     note_start(world);
     ki_factory_options options = KI_FACTORY_OPTIONS(.engine = world->engine);
-    bool is_made = succeeded(world, ki_factory_new_on(client->transport, &options, &client->factory, &err),
+    bool is_made = succeeded(world, ki_factory_new_on(NULL, client->transport, &options, &client->factory, &err),
                              "making a factory", &err);
     for (unsigned i = 0; is_made && i < world->plan.informer_count; i++)
         is_made = make_informer(world, &world->plan.informers[i]);

@@ -66,7 +66,7 @@ static ki_status make_informers(ctl_process *process, ki_error *err) {
     ki_informer_options of_children = of_parents;
     of_children.view = ctl_child_fields;
     of_children.label_selector = "child";
-    ki_status status = ki_factory_new_on(process->transport, &options, &process->factory, err);
+    ki_status status = ki_factory_new_on(NULL, process->transport, &options, &process->factory, err);
     if (!status)
         status = ki_factory_informer(process->factory, &ctl_foos, &of_parents, &process->parents, err);
     if (!status)

@@ -153,8 +153,8 @@ static ki_status make(ki_engine *engine, const ki_config *config, ki_transport *
     return KI_OK;
 }
 
-static ki_status new_client(const ki_config *config, ki_transport *transport, const ki_client_options *options,
-                            ki_client **ret_client, ki_error *err) {
+ki_status ki_client_new_on(const ki_config *config, ki_transport *transport, const ki_client_options *options,
+                           ki_client **ret_client, ki_error *err) {
     ki_client_options given = { .size = sizeof given };
     if (!ret_client)
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_new: ret_client is NULL");
@@ -182,13 +182,8 @@ static ki_status new_client(const ki_config *config, ki_transport *transport, co
 
 ki_status ki_client_new(const ki_config *config, const ki_client_options *options, ki_client **ret_client,
                         ki_error *err) {
-    return config ? new_client(config, NULL, options, ret_client, err)
+    return config ? ki_client_new_on(config, NULL, options, ret_client, err)
                   : ki_error_set(err, KI_ERR_INVALID, "a client needs a config");
-}
-
-ki_status ki_client_new_on(ki_transport *transport, const ki_client_options *options, ki_client **ret_client,
-                           ki_error *err) {
-    return new_client(NULL, transport, options, ret_client, err);
 }
 
 ki_engine *ki_client_engine(const ki_client *client) {

@@ -41,9 +41,9 @@ typedef struct ki_client_parts {
 } ki_client_parts;
 /* Makes a client of borrowed parts; ki_client_free_of frees it. Errors: KI_ERR_NO_MEMORY, those of ki_mutex_init. */
 ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client, ki_error *err);
-/* Works as ki_client_new, with a borrowed transport in place of libcurl and a config. For tests. */
-ki_status ki_client_new_on(ki_transport *transport, const ki_client_options *options, ki_client **ret_client,
-                           ki_error *err);
+/* Works as ki_client_new, on libcurl by `config`, or on a borrowed `transport`; the other one is NULL. */
+ki_status ki_client_new_on(const ki_config *config, ki_transport *transport, const ki_client_options *options,
+                           ki_client **ret_client, ki_error *err);
 /* Cancels the client's requests and frees the client with everything that it owns. NULL: does nothing. */
 void ki_client_free_of(ki_client *client);
 

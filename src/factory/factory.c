@@ -290,8 +290,8 @@ static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *all
     ki_engine_free(own_engine);
 }
 
-static ki_status new_factory(const ki_config *config, ki_transport *transport, const ki_factory_options *options,
-                             ki_factory **ret_factory, ki_error *err) {
+ki_status ki_factory_new_on(const ki_config *config, ki_transport *transport, const ki_factory_options *options,
+                            ki_factory **ret_factory, ki_error *err) {
     ki_factory_options given;
     if (!ret_factory)
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_new: ret_factory is NULL");
@@ -326,13 +326,8 @@ static ki_status new_factory(const ki_config *config, ki_transport *transport, c
 
 ki_status ki_factory_new(const ki_config *config, const ki_factory_options *options, ki_factory **ret_factory,
                          ki_error *err) {
-    return config ? new_factory(config, NULL, options, ret_factory, err)
+    return config ? ki_factory_new_on(config, NULL, options, ret_factory, err)
                   : ki_error_set(err, KI_ERR_INVALID, "a factory needs a config");
-}
-
-ki_status ki_factory_new_on(ki_transport *transport, const ki_factory_options *options, ki_factory **ret_factory,
-                            ki_error *err) {
-    return new_factory(NULL, transport, options, ret_factory, err);
 }
 
 ki_status ki_factory_new_default(const ki_factory_options *options, ki_factory **ret_factory, ki_error *err) {

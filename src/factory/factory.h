@@ -6,8 +6,8 @@
 
 #include "src/transport/transport.h"
 
-/* Works as ki_factory_new, with a borrowed transport in place of libcurl and a config. For tests. */
-ki_status ki_factory_new_on(ki_transport *transport, const ki_factory_options *options, ki_factory **ret_factory,
-                            ki_error *err);
+/* Works as ki_factory_new, on libcurl by `config`, or on a borrowed `transport`; the other one is NULL. */
+ki_status ki_factory_new_on(const ki_config *config, ki_transport *transport, const ki_factory_options *options,
+                            ki_factory **ret_factory, ki_error *err);
 
 #endif

@@ -65,7 +65,8 @@ void byte_stage_open(byte_stage *s, const char *list, const ki_informer_options 
     const kt_memory_server server = { serve, abandoned, s };
     assert_int_equal(kt_memory_transport_new(s->engine.engine, &server, &s->transport, NULL), KI_OK);
     assert_int_equal(
-        ki_factory_new_on(s->transport, &KI_FACTORY_OPTIONS(.engine = s->engine.engine), &s->factory, NULL), KI_OK);
+        ki_factory_new_on(NULL, s->transport, &KI_FACTORY_OPTIONS(.engine = s->engine.engine), &s->factory, NULL),
+        KI_OK);
     assert_int_equal(ki_factory_informer(s->factory, KI_CONFIGMAPS, options, &s->informer, NULL), KI_OK);
     assert_int_equal(ki_informer_add_handler(s->informer, &handler, s, NULL), KI_OK);
     assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);

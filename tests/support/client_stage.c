@@ -45,7 +45,7 @@ ki_status client_stage_try(client_stage *self, const ki_allocator *allocator, co
     ki_status status = kt_memory_transport_new(self->engine.engine, &server, &self->transport, NULL);
     ki_client_options options = more ? *more : KI_CLIENT_OPTIONS(.engine = NULL);
     options.engine = self->engine.engine;
-    return status ? status : ki_client_new_on(self->transport, &options, &self->client, NULL);
+    return status ? status : ki_client_new_on(NULL, self->transport, &options, &self->client, NULL);
 }
 
 void client_stage_open(client_stage *self, const ki_client_options *more) {

@@ -36,7 +36,7 @@ static bool connect_stage(controller_stage *s) {
     assert_int_equal(kt_cluster_new(&ki_allocator_default, &options, &s->cluster, NULL), KI_OK);
     return !kt_memory_adapter_new(engine, s->cluster, start_ms, &s->adapter, NULL) &&
            !kt_memory_transport_new(engine, kt_memory_adapter_server(s->adapter), &s->transport, NULL) &&
-           !ki_factory_new_on(s->transport, &KI_FACTORY_OPTIONS(.engine = engine), &s->factory, NULL) &&
+           !ki_factory_new_on(NULL, s->transport, &KI_FACTORY_OPTIONS(.engine = engine), &s->factory, NULL) &&
            !ki_factory_informer(s->factory, KI_CONFIGMAPS, &plain, &s->configmaps, NULL) &&
            !ki_factory_informer(s->factory, KI_SECRETS, &plain, &s->secrets, NULL);
 }

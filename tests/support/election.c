@@ -153,7 +153,7 @@ static bool open_candidate(candidate *self, election *owner, const char *identit
         kt_memory_transport_new(self->engine.engine, &server, &self->transport, NULL))
         return false;
     options.engine = self->engine.engine;
-    return ki_factory_new_on(self->transport, &options, &self->factory, NULL) == KI_OK;
+    return ki_factory_new_on(NULL, self->transport, &options, &self->factory, NULL) == KI_OK;
 }
 
 static void close_candidate(candidate *self) {

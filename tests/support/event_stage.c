@@ -104,8 +104,8 @@ static bool make_all(event_stage *stage, const ki_allocator *allocator, const ki
                          NULL) == KI_OK &&
            make_cluster(stage) &&
            kt_memory_transport_new(stage->engine.engine, &server, &stage->transport, NULL) == KI_OK &&
-           ki_factory_new_on(stage->transport, &KI_FACTORY_OPTIONS(.engine = stage->engine.engine), &stage->factory,
-                             NULL) == KI_OK &&
+           ki_factory_new_on(NULL, stage->transport, &KI_FACTORY_OPTIONS(.engine = stage->engine.engine),
+                             &stage->factory, NULL) == KI_OK &&
            ki_event_recorder_new(stage->factory, options, &stage->recorder, NULL) == KI_OK;
 }
 

@@ -471,7 +471,8 @@ static ki_status open_host(host *h, const ki_allocator *allocator) {
         (metrics_library){ .common_labels = KI_INFORMER_LABELS, .on_sample = check_labels, .user = &h->inside };
     ki_status status = kt_memory_transport_new(h->engine.engine, &server, &h->transport, NULL);
     if (!status)
-        status = ki_factory_new_on(h->transport, &KI_FACTORY_OPTIONS(.engine = h->engine.engine), &h->factory, NULL);
+        status =
+            ki_factory_new_on(NULL, h->transport, &KI_FACTORY_OPTIONS(.engine = h->engine.engine), &h->factory, NULL);
     return status;
 }
 
@@ -582,7 +583,8 @@ static void any_thread_may_ask_while_the_loop_works(void **state) {
     const kt_memory_server server = { serve, abandoned, &h.exact };
     assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
     assert_int_equal(kt_memory_transport_new(engine, &server, &h.transport, NULL), KI_OK);
-    assert_int_equal(ki_factory_new_on(h.transport, &KI_FACTORY_OPTIONS(.engine = engine), &h.factory, NULL), KI_OK);
+    assert_int_equal(ki_factory_new_on(NULL, h.transport, &KI_FACTORY_OPTIONS(.engine = engine), &h.factory, NULL),
+                     KI_OK);
     assert_int_equal(add_informers(&h), KI_OK);
     assert_int_equal(ki_engine_start(engine, NULL), KI_OK);
     bool synced = false;

@@ -625,7 +625,7 @@ static void waiting_on_a_hosts_engine_that_nobody_drives_is_rejected(void **stat
     assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
     const kt_memory_server server = { serve_nothing, NULL, NULL };
     assert_int_equal(kt_memory_transport_new(engine, &server, &transport, NULL), KI_OK);
-    assert_int_equal(ki_client_new_on(transport, &KI_CLIENT_OPTIONS(.engine = engine), &client, NULL), KI_OK);
+    assert_int_equal(ki_client_new_on(NULL, transport, &KI_CLIENT_OPTIONS(.engine = engine), &client, NULL), KI_OK);
     assert_int_equal(ki_client_get(client, KI_PODS, "ns", "a", NULL, NULL, NULL), KI_ERR_STATE);
     ki_client_free(client);
     ki_transport_free(transport);

@@ -77,7 +77,8 @@ static bool open_on(fixture *self, const kt_memory_server *server, const ki_allo
              !kt_memory_adapter_new(self->engine.engine, self->cluster, 1750000000000, &self->adapter, NULL))) &&
            !kt_memory_transport_new(self->engine.engine, server ? server : kt_memory_adapter_server(self->adapter),
                                     &self->transport, NULL) &&
-           !ki_client_new_on(self->transport, &KI_CLIENT_OPTIONS(.engine = self->engine.engine), &self->client, NULL) &&
+           !ki_client_new_on(NULL, self->transport, &KI_CLIENT_OPTIONS(.engine = self->engine.engine), &self->client,
+                             NULL) &&
            !ki_discovery_new(self->client, &KI_DISCOVERY_OPTIONS(.timeout_ms = 5000), &self->discovery, NULL);
 }
 
@@ -508,8 +509,8 @@ static void what_is_not_known_is_asked_for_again_but_not_at_once(void **state) {
         const kt_memory_server server = { serve, NULL, &self };
         assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock), &engine, NULL), KI_OK);
         assert_int_equal(kt_memory_transport_new(engine, &server, &self.transport, NULL), KI_OK);
-        assert_int_equal(ki_client_new_on(self.transport, &KI_CLIENT_OPTIONS(.engine = engine), &self.client, NULL),
-                         KI_OK);
+        assert_int_equal(
+            ki_client_new_on(NULL, self.transport, &KI_CLIENT_OPTIONS(.engine = engine), &self.client, NULL), KI_OK);
         assert_int_equal(ki_discovery_new(self.client, &KI_DISCOVERY_OPTIONS(.refresh_ms = often ? 1 : 3600000),
                                           &self.discovery, NULL),
                          KI_OK);

@@ -132,7 +132,7 @@ static void no_reconcile_begins_before_all_watched_informers_have_synced(void **
     ki_factory *later = NULL;
     ki_informer *nodes = NULL;
     const ki_factory_options options = KI_FACTORY_OPTIONS(.engine = stage.engine.engine);
-    assert_int_equal(ki_factory_new_on(stage.transport, &options, &later, NULL), KI_OK);
+    assert_int_equal(ki_factory_new_on(NULL, stage.transport, &options, &later, NULL), KI_OK);
     assert_int_equal(ki_factory_informer(later, KI_NODES, NULL, &nodes, NULL), KI_OK);
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
     assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);

@@ -331,7 +331,8 @@ static void begin_process(process *self) {
                      KI_OK);
     assert_int_equal(kt_memory_transport_new(self->engine, &server, &self->transport, NULL), KI_OK);
     assert_int_equal(
-        ki_factory_new_on(self->transport, &KI_FACTORY_OPTIONS(.engine = self->engine), &self->factory, NULL), KI_OK);
+        ki_factory_new_on(NULL, self->transport, &KI_FACTORY_OPTIONS(.engine = self->engine), &self->factory, NULL),
+        KI_OK);
     ki_task_init(&self->reading, self->engine, read_messages, self);
     assert_int_equal(ki_elector_new(self->factory, &options, &self->elector, NULL), KI_OK);
     assert_int_equal(ki_factory_start(self->factory, NULL), KI_OK);

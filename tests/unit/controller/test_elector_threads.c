@@ -100,7 +100,8 @@ static void open_scene(scene *self) {
     assert_int_equal(ki_engine_new(NULL, &self->engine, NULL), KI_OK);
     assert_int_equal(kt_memory_transport_new(self->engine, &server, &self->transport, NULL), KI_OK);
     assert_int_equal(
-        ki_factory_new_on(self->transport, &KI_FACTORY_OPTIONS(.engine = self->engine), &self->factory, NULL), KI_OK);
+        ki_factory_new_on(NULL, self->transport, &KI_FACTORY_OPTIONS(.engine = self->engine), &self->factory, NULL),
+        KI_OK);
     assert_int_equal(
         ki_elector_new(self->factory,
                        &KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "lock", .identity = "me",

@@ -43,7 +43,7 @@ static void open_stage(stage *s, ki_events_api api) {
     assert_int_equal(kt_memory_adapter_new(s->engine, s->cluster, INT64_C(1767323045000), &s->adapter, NULL), KI_OK);
     assert_int_equal(kt_memory_transport_new(s->engine, kt_memory_adapter_server(s->adapter), &s->transport, NULL),
                      KI_OK);
-    assert_int_equal(ki_factory_new_on(s->transport, &KI_FACTORY_OPTIONS(.engine = s->engine), &s->factory, NULL),
+    assert_int_equal(ki_factory_new_on(NULL, s->transport, &KI_FACTORY_OPTIONS(.engine = s->engine), &s->factory, NULL),
                      KI_OK);
     assert_int_equal(ki_event_recorder_new(s->factory, &KI_EVENT_RECORDER_OPTIONS(.component = "robot", .api = api),
                                            &s->recorder, NULL),

@@ -128,7 +128,7 @@ static int open_on(ki_engine *engine) {
     const kt_memory_server server = { serve, abandoned, NULL };
     if (ki_mutex_init(&s.mutex, NULL) || kt_memory_transport_new(engine, &server, &s.transport, NULL))
         return 1;
-    return ki_factory_new_on(s.transport, &KI_FACTORY_OPTIONS(.engine = engine), &s.factory, NULL) != KI_OK;
+    return ki_factory_new_on(NULL, s.transport, &KI_FACTORY_OPTIONS(.engine = engine), &s.factory, NULL) != KI_OK;
 }
 
 static int open_stage(void **state) {

@@ -100,8 +100,9 @@ static ki_status connect_host(host *h, const char *namespace_name) {
     ki_status status = kt_memory_transport_new(engine_of(h), &memory_server, &h->transport, NULL);
     if (status)
         return status;
-    return ki_factory_new_on(
-        h->transport, &KI_FACTORY_OPTIONS(.engine = engine_of(h), .namespace_name = namespace_name), &h->factory, NULL);
+    return ki_factory_new_on(NULL, h->transport,
+                             &KI_FACTORY_OPTIONS(.engine = engine_of(h), .namespace_name = namespace_name), &h->factory,
+                             NULL);
 }
 
 static void host_init(host *h) {
@@ -234,7 +235,7 @@ static void what_cannot_be_is_rejected(void **state) {
     const ki_informer_options no_informer_size = { .size = 0 };
     open_stepped(&h, NULL);
     assert_int_equal(ki_factory_new(NULL, NULL, &factory, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_factory_new_on(h.transport, &no_size, &factory, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_factory_new_on(NULL, h.transport, &no_size, &factory, NULL), KI_ERR_INVALID);
     assert_null(factory);
     assert_int_equal(ki_factory_informer(h.factory, NULL, NULL, &informer, NULL), KI_ERR_INVALID);
     assert_int_equal(ki_factory_informer(h.factory, &incomplete, NULL, &informer, NULL), KI_ERR_INVALID);
@@ -257,11 +258,11 @@ static void options_of_an_engine_beside_another_engine_are_rejected(void **state
     ki_error err = KI_ERROR_INIT;
     const ki_log log = { .write = ki_log_stderr };
     open_stepped(&h, NULL);
-    assert_int_equal(
-        ki_factory_new_on(h.transport, &KI_FACTORY_OPTIONS(.engine = h.engine.engine, .log = &log), &factory, &err),
-        KI_ERR_INVALID);
+    assert_int_equal(ki_factory_new_on(NULL, h.transport, &KI_FACTORY_OPTIONS(.engine = h.engine.engine, .log = &log),
+                                       &factory, &err),
+                     KI_ERR_INVALID);
     assert_string_equal(err.message, "ki_factory_options: .log beside .engine; set it in KI_ENGINE_OPTIONS");
-    assert_int_equal(ki_factory_new_on(h.transport,
+    assert_int_equal(ki_factory_new_on(NULL, h.transport,
                                        &KI_FACTORY_OPTIONS(.engine = h.engine.engine,
                                                            .allocator = ki_engine_allocator(h.engine.engine)),
                                        &factory, &err),
@@ -278,7 +279,7 @@ static void nothing_at_all_is_rejected(void **state) {
     ki_config *config = NULL;
     ki_cursor cursor = KI_CURSOR_INIT;
     open_stepped(&h, NULL);
-    assert_int_equal(ki_factory_new_on(h.transport, NULL, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_factory_new_on(NULL, h.transport, NULL, NULL, NULL), KI_ERR_INVALID);
     assert_int_equal(ki_factory_new_default(NULL, NULL, NULL), KI_ERR_INVALID);
     assert_int_equal(ki_engine_new(NULL, NULL, NULL), KI_ERR_INVALID);
     assert_int_equal(ki_config_new(NULL, NULL, NULL), KI_ERR_INVALID);

@@ -42,7 +42,7 @@ static void open_host(host *h, bool detect_mutations) {
     assert_int_equal(kt_memory_transport_new(h->engine.engine, &server, &h->transport, NULL), KI_OK);
     const ki_factory_options options =
         KI_FACTORY_OPTIONS(.engine = h->engine.engine, .detect_mutations = detect_mutations);
-    assert_int_equal(ki_factory_new_on(h->transport, &options, &h->factory, NULL), KI_OK);
+    assert_int_equal(ki_factory_new_on(NULL, h->transport, &options, &h->factory, NULL), KI_OK);
 }
 
 static void close_host(host *h) {

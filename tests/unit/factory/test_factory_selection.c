@@ -60,7 +60,8 @@ static void open_host(host *h) {
     assert_int_equal(
         kt_memory_transport_new(h->engine.engine, kt_memory_adapter_server(h->adapter), &h->transport, NULL), KI_OK);
     assert_int_equal(
-        ki_factory_new_on(h->transport, &KI_FACTORY_OPTIONS(.engine = h->engine.engine), &h->factory, NULL), KI_OK);
+        ki_factory_new_on(NULL, h->transport, &KI_FACTORY_OPTIONS(.engine = h->engine.engine), &h->factory, NULL),
+        KI_OK);
 }
 
 static void close_host(host *h) {
