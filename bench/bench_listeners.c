@@ -4,8 +4,8 @@
 #include "bench/small_objects.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/cache/pending.h"
-#include "src/cache/shared_informer.h"
+#include "src/cache/informer/shared_informer.h"
+#include "src/cache/listener/pending.h"
 
 enum {
     OBJECTS = 100000,

@@ -3,9 +3,9 @@
 #include "bench/counting.h"
 #include "bench/small_objects.h"
 #include "src/base/memory.h"
-#include "src/cache/delta_fifo.h"
-#include "src/cache/in_order_fifo.h"
-#include "src/cache/store.h"
+#include "src/cache/queue/delta_fifo.h"
+#include "src/cache/queue/in_order_fifo.h"
+#include "src/cache/store/store.h"
 #include "tests/support/store_changes.h"
 
 enum {

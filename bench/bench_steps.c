@@ -6,7 +6,7 @@
 #include "bench/small_objects.h"
 #include "bench/steady_memory.h"
 #include "src/base/error.h"
-#include "src/cache/shared_informer.h"
+#include "src/cache/informer/shared_informer.h"
 #include "src/engine/engine.h"
 
 #include <stdatomic.h>

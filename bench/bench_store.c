@@ -1,7 +1,7 @@
 /* bench_store.c: the cost of the store: nanoseconds for each put, get, delete and visited object, bytes for each object
  * in trees and indexes, with 1,000 and 100,000 objects. */
 #include "src/base/memory.h"
-#include "src/cache/store.h"
+#include "src/cache/store/store.h"
 #include "src/object/format.h"
 #include "tests/support/store_changes.h"
 

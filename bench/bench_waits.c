@@ -1,7 +1,7 @@
 /* bench_waits.c: CPU time of a change by the number of waits for resource versions. A change checks each wait twice:
  * for the cache's version and for its object's. */
 #include "bench/counting.h"
-#include "src/cache/wait_table.h"
+#include "src/cache/informer/wait_table.h"
 
 #include <stdio.h>
 #include <time.h>

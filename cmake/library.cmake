@@ -1,5 +1,6 @@
 # libkinformer: kinformer (shared) and kinformer-static.
-set(folders base object wire transport auth client engine cache factory workqueue controller)
+set(folders base object wire transport auth client engine cache/store cache/queue cache/listener cache/reflector cache/informer factory
+    workqueue controller)
 list(TRANSFORM folders REPLACE "(.+)" "src/\\1/*.c" OUTPUT_VARIABLE patterns)
 ki_sources(sources ${patterns})
 ki_library(kinformer kinformer.map ${sources})

@@ -1,7 +1,7 @@
 /* client.c: starts and stops the program under test as its plan says, and adds and removes handlers and indexes. */
 #include "sim/world.h"
 
-#include "src/cache/informer_parts.h"
+#include "src/cache/informer/informer_parts.h"
 #include "src/factory/factory.h"
 #include "testing/memory/transport.h"
 

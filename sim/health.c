@@ -5,7 +5,7 @@
 #include "sim/oracle.h"
 #include "sim/world.h"
 
-#include "src/cache/informer_parts.h"
+#include "src/cache/informer/informer_parts.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* source.c: see source.h. */
 #include "sim/world.h"
 
-#include "src/cache/informer_parts.h"
+#include "src/cache/informer/informer_parts.h"
 
 /* Records the first request of a list. */
 static void note_list(sim_source *source) {

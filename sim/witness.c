@@ -1,7 +1,7 @@
 /* witness.c: see witness.h. The rules come from the documentation of informers, not from their code. */
 #include "sim/world.h"
 
-#include "src/cache/informer_parts.h"
+#include "src/cache/informer/informer_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

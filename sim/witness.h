@@ -6,7 +6,7 @@
 
 #include "sim/truth.h"
 
-#include "src/cache/queue.h"
+#include "src/cache/queue/queue.h"
 
 enum {
     SIM_NEVER = -1 /* a time */

@@ -5,7 +5,7 @@
 #include <kinformer/resource.h>
 
 #include "src/base/buffer.h"
-#include "src/cache/list_watch.h"
+#include "src/cache/reflector/list_watch.h"
 #include "src/client/throttle.h"
 #include "src/object/format.h"
 #include "src/transport/transport.h"

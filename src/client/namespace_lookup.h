@@ -4,7 +4,7 @@
 #define KI_CLIENT_NAMESPACE_LOOKUP_H
 
 #include "src/base/buffer.h"
-#include "src/cache/list_watch.h"
+#include "src/cache/reflector/list_watch.h"
 #include "src/transport/transport.h"
 
 typedef struct ki_namespace_lookup {

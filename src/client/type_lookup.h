@@ -7,7 +7,7 @@
 #include <kinformer/resource.h>
 
 #include "src/base/buffer.h"
-#include "src/cache/list_watch.h"
+#include "src/cache/reflector/list_watch.h"
 #include "src/transport/transport.h"
 
 typedef struct ki_type_lookup {

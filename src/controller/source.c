@@ -7,8 +7,8 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
-#include "src/cache/callback.h"
-#include "src/cache/informer_parts.h"
+#include "src/cache/informer/informer_parts.h"
+#include "src/cache/listener/callback.h"
 #include "src/controller/controller.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "src/base/buffer.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/cache/shared_informer.h"
+#include "src/cache/informer/shared_informer.h"
 #include "src/client/http_list_watch.h"
 
 enum {

@@ -109,7 +109,7 @@ done
 
 # ---- the names of files ----
 
-# A path in backquotes exists: from the top folder, or a file of src/cache or include/. A star stands for any rest.
+# A path in backquotes exists: from the top folder, or a file below src/cache or include/. A star stands for any rest.
 paths=0
 for document in docs/*.md docs/*/*.md; do
     # shellcheck disable=SC2016 # the backquotes are those of Markdown
@@ -117,7 +117,7 @@ for document in docs/*.md docs/*/*.md; do
         grep -oE '`((src|testing|cli|sim|scripts|tests|examples|include|cmake|bench)/[^` ]+|[a-z_*]+[.][ch])`' | tr -d '`' | sort -u >"$work/paths" || true
     while read -r path; do
         paths=$((paths + 1))
-        case $path in */*) places=$path ;; *) places="src/cache/$path include/kinformer/$path include/kinformer-testing/$path" ;; esac
+        case $path in */*) places=$path ;; *) places="src/cache/*/$path include/kinformer/$path include/kinformer-testing/$path" ;; esac
         # shellcheck disable=SC2086 # a star is to be replaced by names
         ls -d $places >"$work/found" 2>/dev/null || true
         [ -s "$work/found" ] || case $path in *FOLDER* | *'<'*) ;; *) complain "$document: there is no $path" ;; esac
@@ -144,7 +144,7 @@ for document in docs/how-*.md; do
     constants_of "$document" >"$work/constants"
     while read -r name file; do
         constants=$((constants + 1))
-        case $file in */*) ;; *) file=src/cache/$file ;; esac
+        case $file in */*) ;; *) file=$(echo src/cache/*/"$file") ;; esac
         grep -q "$name" "$file" || complain "$document: there is no $name in $file"
     done <"$work/constants"
 done

@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_FAKE_LIST_WATCH_H
 #define TESTS_SUPPORT_FAKE_LIST_WATCH_H
 
-#include "src/cache/list_watch.h"
+#include "src/cache/reflector/list_watch.h"
 #include "src/engine/engine.h"
 
 enum {

@@ -7,8 +7,8 @@
 #ifndef TESTS_SUPPORT_FIFO_STAGE_H
 #define TESTS_SUPPORT_FIFO_STAGE_H
 
-#include "src/cache/delta_fifo.h"
-#include "src/cache/in_order_fifo.h"
+#include "src/cache/queue/delta_fifo.h"
+#include "src/cache/queue/in_order_fifo.h"
 
 enum {
     FIFO_OBJECTS = 16,

@@ -14,7 +14,7 @@
 #ifndef TESTS_SUPPORT_INFORMER_STAGE_H
 #define TESTS_SUPPORT_INFORMER_STAGE_H
 
-#include "src/cache/shared_informer.h"
+#include "src/cache/informer/shared_informer.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/test_engine.h"
 

@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_REFLECTOR_STAGE_H
 #define TESTS_SUPPORT_REFLECTOR_STAGE_H
 
-#include "src/cache/reflector.h"
+#include "src/cache/reflector/reflector.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/test_engine.h"
 

@@ -2,8 +2,8 @@
 #ifndef TESTS_SUPPORT_STORE_CHANGES_H
 #define TESTS_SUPPORT_STORE_CHANGES_H
 
-#include "src/cache/index_build.h"
-#include "src/cache/store.h"
+#include "src/cache/store/index_build.h"
+#include "src/cache/store/store.h"
 
 #include <stdint.h>
 

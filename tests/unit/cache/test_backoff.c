@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "src/cache/backoff.h"
+#include "src/cache/reflector/backoff.h"
 
 #define MS(n) (INT64_C(1000000) * (n))
 

@@ -8,8 +8,8 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/cache/controller.h"
-#include "src/cache/delta_fifo.h"
+#include "src/cache/informer/process_loop.h"
+#include "src/cache/queue/delta_fifo.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/test_engine.h"
 
@@ -19,7 +19,7 @@
 typedef struct stage {
     test_engine engine;
     ki_queue *queue;
-    ki_cache_controller controller;
+    ki_process_loop controller;
     char processed[256];
     int fails;       /* so many process calls, from now on */
     int drain_fails; /* likewise */
@@ -55,7 +55,7 @@ static ki_status step(void *user, ki_error *err) {
 }
 
 static void wake(void *user) {
-    ki_cache_controller_wake(&((stage *)user)->controller);
+    ki_process_loop_wake(&((stage *)user)->controller);
 }
 
 static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
@@ -74,16 +74,16 @@ static void open_stage(stage *s) {
     assert_true(test_engine_open(&s->engine, NULL, 1));
     assert_int_equal(ki_delta_fifo_new(&(ki_delta_fifo_options){ .allocator = &ki_allocator_default }, &s->queue, NULL),
                      KI_OK);
-    ki_cache_controller_options options = { .engine = s->engine.engine, .step = step, .on_stuck = on_stuck, .user = s };
-    assert_int_equal(ki_cache_controller_open(&s->controller, &options, NULL), KI_OK);
+    ki_process_loop_options options = { .engine = s->engine.engine, .step = step, .on_stuck = on_stuck, .user = s };
+    assert_int_equal(ki_process_loop_open(&s->controller, &options, NULL), KI_OK);
     s->queue->ready = wake;
     s->queue->ready_user = s;
     assert_true(test_engine_settle(&s->engine));
 }
 
 static void close_stage(stage *s) {
-    ki_cache_controller_close(&s->controller);
-    ki_cache_controller_close(&s->controller);
+    ki_process_loop_close(&s->controller);
+    ki_process_loop_close(&s->controller);
     s->queue->ops->free(s->queue);
     test_engine_close(&s->engine);
 }
@@ -162,7 +162,7 @@ static void draining_that_fails_comes_again(void **state) {
     stage s;
     open_stage(&s);
     s.drain_fails = 1;
-    ki_cache_controller_wake(&s.controller);
+    ki_process_loop_wake(&s.controller);
     assert_true(test_engine_settle(&s.engine));
     assert_int_equal(s.stuck, 1);
     assert_int_equal(s.drained, 0);
@@ -189,7 +189,7 @@ static void closing_it_leaves_the_queue_alone(void **state) {
     stage s;
     open_stage(&s);
     queue(&s, "a", "1");
-    ki_cache_controller_close(&s.controller);
+    ki_process_loop_close(&s.controller);
     s.queue->ready = NULL;
     queue(&s, "b", "1");
     assert_true(test_engine_settle(&s.engine));

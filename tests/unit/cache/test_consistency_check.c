@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "src/base/error.h"
-#include "src/cache/informer_parts.h"
+#include "src/cache/informer/informer_parts.h"
 #include "tests/support/informer_stage.h"
 #include "tests/support/scarce_memory.h"
 

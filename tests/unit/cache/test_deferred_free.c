@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "src/base/memory.h"
-#include "src/cache/deferred_free.h"
-#include "src/cache/store.h"
+#include "src/cache/store/deferred_free.h"
+#include "src/cache/store/store.h"
 #include "src/object/format.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/store_changes.h"

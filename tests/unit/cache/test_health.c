@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "src/base/error.h"
-#include "src/cache/health.h"
+#include "src/cache/informer/health.h"
 #include "src/engine/engine.h"
 
 static void each_state_and_attempt_has_a_name(void **state) {

@@ -6,9 +6,9 @@
 #include <cmocka.h>
 
 #include "src/base/memory.h"
-#include "src/cache/index_build.h"
-#include "src/cache/informer_parts.h"
-#include "src/cache/shared_informer.h"
+#include "src/cache/informer/informer_parts.h"
+#include "src/cache/informer/shared_informer.h"
+#include "src/cache/store/index_build.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "src/cache/shared_informer.h"
+#include "src/cache/informer/shared_informer.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/test_engine.h"
 

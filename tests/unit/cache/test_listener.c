@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "src/cache/listener.h"
-#include "src/cache/shared_informer.h"
+#include "src/cache/informer/shared_informer.h"
+#include "src/cache/listener/listener.h"
 #include "src/engine/thread.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/patience.h"

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "src/base/memory.h"
-#include "src/cache/snapshot.h"
-#include "src/cache/store.h"
+#include "src/cache/store/snapshot.h"
+#include "src/cache/store/store.h"
 #include "tests/support/informer_stage.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"

@@ -10,7 +10,7 @@
 #include <kinformer/kinformer.h>
 
 #include "src/base/error.h"
-#include "src/cache/informer_parts.h"
+#include "src/cache/informer/informer_parts.h"
 #include "src/factory/factory.h"
 #include "src/object/format.h"
 #include "testing/memory/transport.h"

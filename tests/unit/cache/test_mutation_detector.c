@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "src/base/memory.h"
-#include "src/cache/mutation_detector.h"
-#include "src/cache/shared_informer.h"
+#include "src/cache/informer/shared_informer.h"
+#include "src/cache/store/mutation_detector.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "src/cache/pending.h"
+#include "src/cache/listener/pending.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/scarce_memory.h"
 

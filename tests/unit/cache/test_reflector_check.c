@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "src/cache/informer_parts.h"
+#include "src/cache/informer/informer_parts.h"
 #include "tests/support/informer_stage.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "src/base/error.h"
-#include "src/cache/report_limit.h"
+#include "src/cache/reflector/report_limit.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "src/cache/informer_parts.h"
-#include "src/cache/shared_informer.h"
+#include "src/cache/informer/informer_parts.h"
+#include "src/cache/informer/shared_informer.h"
 #include "src/object/format.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/test_engine.h"

@@ -8,7 +8,7 @@
 
 #include "src/base/memory.h"
 #include "src/base/refcount.h"
-#include "src/cache/tree.h"
+#include "src/cache/store/tree.h"
 #include "tests/support/scarce_memory.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/cache/unreadable.h"
+#include "src/cache/reflector/unreadable.h"
 #include "src/object/object.h"
 #include "tests/support/informer_stage.h"
 #include "tests/support/make_object.h"

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "src/cache/wait_table.h"
+#include "src/cache/informer/wait_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

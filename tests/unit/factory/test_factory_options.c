@@ -8,8 +8,8 @@
 #include <kinformer/factory.h>
 
 #include "src/base/memory.h"
-#include "src/cache/in_order_fifo.h"
-#include "src/cache/informer_parts.h"
+#include "src/cache/informer/informer_parts.h"
+#include "src/cache/queue/in_order_fifo.h"
 #include "src/factory/factory.h"
 #include "testing/memory/transport.h"
 #include "tests/support/test_engine.h"

@@ -1,0 +1,87 @@
+/* informer_health.c: ki_informer_health and ki_informer_why, from the records of the informer's parts, for any thread.
+ * The log of the states. */
+#include "src/cache/informer/informer_parts.h"
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+
+#include <stdio.h>
+
+/* The health in a process that was forked after the start: nothing of the informer may be read there. */
+static void describe_forked(ki_health *health) {
+    *health = (ki_health){ .state = KI_STATE_STOPPED, .retry_in_ms = -1, .list_total = -1, .staleness_ms = -1 };
+    (void)ki_error_set(&health->cause, KI_ERR_STATE, "%s", KI_FORKED);
+    snprintf(health->message, sizeof health->message, "%s", KI_FORKED);
+}
+
+void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health, size_t size) {
+    ki_health_record *record;
+    const ki_health_record *constant = &informer->health;
+    const ki_metrics_record *metrics = &informer->metrics;
+    int64_t now = ki_engine_clock(informer->engine); /* inside a slow handler on the loop, later than ki_engine_now */
+    ki_health health;
+    memset(&health, 0, sizeof health);
+    if (ki_engine_is_forked(informer->engine)) {
+        describe_forked(&health);
+        memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
+        return;
+    }
+    memcpy(&record, &constant, sizeof record); /* not const: reading takes the record's lock */
+    ki_attempt failed = ki_health_read(record, now, &health);
+    if (health.state == KI_STATE_STOPPED)
+        (void)ki_engine_failure(informer->engine, &health.cause);
+    health.objects = ki_store_count(informer->store);
+    int64_t staleness = ki_metrics_staleness(metrics, now);
+    health.staleness_ms = staleness < 0 ? -1 : staleness / KI_MILLISECONDS(1);
+    health.failures = atomic_load_explicit(&metrics->failures_in_row, memory_order_relaxed);
+    ki_unreadable *unreadable;
+    const ki_unreadable *constant_unreadable = &informer->unreadable;
+    memcpy(&unreadable, &constant_unreadable, sizeof unreadable); /* not const, as above */
+    health.unreadable = ki_unreadable_describe(unreadable, health.unreadable_message, sizeof health.unreadable_message);
+    ki_health_describe(&health, failed, &informer->resource, informer->namespace_name,
+                       ki_informer_has_synced(informer));
+    if (health.state == KI_STATE_WATCHING && atomic_load(&informer->is_namespace_missing))
+        snprintf(health.message, sizeof health.message, "there is no namespace %s", informer->namespace_name);
+    memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
+}
+
+/* Returns true if the state differs from the last logged one. Attempts of a failing informer are no change, except for
+ * another failure. */
+static bool is_new(const ki_informer *informer, const ki_health *health, bool has_cause) {
+    const ki_state logged = informer->logged_state;
+    switch (health->state) {
+    case KI_STATE_BACKING_OFF:
+    case KI_STATE_BLOCKED:
+        return logged != health->state || strcmp(informer->logged_message, health->message) != 0;
+    case KI_STATE_CONNECTING: /* with a cause: no response for a while */
+        return has_cause && (logged == KI_STATE_NOT_STARTED || logged == KI_STATE_WATCHING);
+    case KI_STATE_WATCHING: /* with a message: the namespace does not exist */
+        return logged != KI_STATE_WATCHING || strcmp(informer->logged_message, health->message) != 0;
+    case KI_STATE_LISTING: /* with a cause: no data for a while */
+        return has_cause && logged != KI_STATE_LISTING;
+    case KI_STATE_NOT_STARTED:
+    case KI_STATE_STOPPED:
+        return false;
+    }
+    return false;
+}
+
+void ki_informer_log_state(ki_informer *informer, bool has_cause) {
+    ki_health health;
+    ki_informer_health(informer, &health);
+    if (!is_new(informer, &health, has_cause))
+        return;
+    informer->logged_state = health.state;
+    memcpy(informer->logged_message, health.message, sizeof informer->logged_message);
+    ki_log_write(ki_engine_log(informer->engine), health.message[0] ? KI_LOG_WARNING : KI_LOG_INFO, "reflector",
+                 "%s: %s%s%s", informer->name, ki_state_name(health.state), health.message[0] ? ": " : "",
+                 health.message);
+}
+
+const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WHY_MAX]) {
+    ki_health health;
+    ki_informer_health(informer, &health);
+    snprintf(why, KI_INFORMER_WHY_MAX, "%s%s%s", ki_state_name(health.state), health.message[0] ? ": " : "",
+             health.message);
+    return why;
+}

@@ -1,0 +1,190 @@
+/* metrics_visit.c: an informer's metrics, and passing their samples. Any thread. */
+#include "src/base/memory.h"
+#include "src/cache/informer/informer_parts.h"
+#include "src/cache/listener/listener.h"
+#include "src/cache/store/snapshot.h"
+
+static const ki_metric table[KI_METRIC_COUNT] = {
+    [KI_METRIC_LISTS] = { .name = "reflector_lists",
+                          .help = "Started lists, including streaming lists",
+                          .type = KI_METRIC_COUNTER },
+    [KI_METRIC_WATCHES] = { .name = "reflector_watches",
+                            .help = "Watches that the server accepted",
+                            .type = KI_METRIC_COUNTER },
+    [KI_METRIC_SHORT_WATCHES] = { .name = "reflector_short_watches",
+                                  .help = "Watches that ended within a second without an event",
+                                  .type = KI_METRIC_COUNTER },
+    [KI_METRIC_FAILURES] = { .name = "informer_failures",
+                             .help = "Lists and watches that failed",
+                             .type = KI_METRIC_COUNTER },
+    [KI_METRIC_SKIPPED] = { .name = "informer_skipped_objects",
+                            .help = "Objects that could not be used",
+                            .type = KI_METRIC_COUNTER },
+    [KI_METRIC_INDEX_ERRORS] = { .name = "informer_index_errors",
+                                 .help = "Objects that an index skipped because its function failed",
+                                 .type = KI_METRIC_COUNTER },
+    [KI_METRIC_CONSISTENCY_CHECKS] = { .name = "informer_consistency_checks",
+                                       .help = "Completed consistency checks, periodic and of streaming lists",
+                                       .type = KI_METRIC_COUNTER },
+    [KI_METRIC_DIFFERENCES] = { .name = "informer_consistency_differences",
+                                .help = "Differing objects that consistency checks found",
+                                .type = KI_METRIC_COUNTER },
+    [KI_METRIC_RELISTS] = { .name = "informer_relists",
+                            .help = "Lists after the first one, by cause",
+                            .type = KI_METRIC_COUNTER },
+    [KI_METRIC_LIST_DURATION] = { .name = "reflector_list_duration_seconds",
+                                  .help = "Duration of a list with all its pages",
+                                  .type = KI_METRIC_SUMMARY,
+                                  .unit = "seconds" },
+    [KI_METRIC_ITEMS_PER_LIST] = { .name = "reflector_items_per_list",
+                                   .help = "Objects in a list",
+                                   .type = KI_METRIC_SUMMARY },
+    [KI_METRIC_WATCH_DURATION] = { .name = "reflector_watch_duration_seconds",
+                                   .help = "Duration of a watch",
+                                   .type = KI_METRIC_SUMMARY,
+                                   .unit = "seconds" },
+    [KI_METRIC_ITEMS_PER_WATCH] = { .name = "reflector_items_per_watch",
+                                    .help = "Events and bookmarks of a watch",
+                                    .type = KI_METRIC_SUMMARY },
+    [KI_METRIC_LAST_RESOURCE_VERSION] = { .name = "reflector_last_resource_version",
+                                          .help = "Resource version of the cache, if it is a number",
+                                          .type = KI_METRIC_GAUGE },
+    [KI_METRIC_OBJECTS] = { .name = "informer_objects", .help = "Objects in the cache", .type = KI_METRIC_GAUGE },
+    [KI_METRIC_OBJECT_BYTES] = { .name = "informer_object_bytes",
+                                 .help = "Memory of the objects in the cache, without the indexes",
+                                 .type = KI_METRIC_GAUGE,
+                                 .unit = "bytes" },
+    [KI_METRIC_QUEUE_DEPTH] = { .name = "informer_queue_depth",
+                                .help = "Changed keys that are not in the cache yet",
+                                .type = KI_METRIC_GAUGE },
+    [KI_METRIC_SYNCED] = { .name = "informer_synced",
+                           .help = "1 once the first list is in the cache",
+                           .type = KI_METRIC_GAUGE },
+    [KI_METRIC_STALENESS] = { .name = "informer_staleness_seconds",
+                              .help = "Seconds since the last event, bookmark or list that is fully in the cache",
+                              .type = KI_METRIC_GAUGE,
+                              .unit = "seconds" },
+    [KI_METRIC_PENDING] = { .name = "informer_pending_notifications",
+                            .help = "Changes that wait for handlers of this name",
+                            .type = KI_METRIC_GAUGE },
+};
+
+/* --- pending notifications ---------------------------------------------------------------------------------------- */
+
+/* The sum over all registrations of one name. Separate series would add one more for each handler that is added and
+ * removed. */
+typedef struct handler_pending {
+    char *name;
+    size_t pending;
+} handler_pending;
+
+static void free_pending(const ki_allocator *allocator, handler_pending *handlers, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        ki_free(allocator, handlers[i].name);
+    ki_free(allocator, handlers);
+}
+
+/* Caller holds change_lock. */
+static ki_status gather(const ki_informer *informer, handler_pending **ret_handlers, size_t *ret_count) {
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    size_t count = 0, most = 0;
+    for (const ki_listener *listener = informer->processor.first; listener; listener = listener->next)
+        most++;
+    handler_pending *handlers = ki_alloc_array(allocator, most ? most : 1, sizeof *handlers);
+    if (!handlers)
+        return KI_ERR_NO_MEMORY;
+    for (const ki_listener *listener = informer->processor.first; listener; listener = listener->next) {
+        size_t at = 0;
+        while (at < count && strcmp(handlers[at].name, listener->name) != 0)
+            at++;
+        if (at == count) {
+            handlers[at] = (handler_pending){ .name = ki_strdup(allocator, listener->name) };
+            if (!handlers[at].name) {
+                free_pending(allocator, handlers, count);
+                return KI_ERR_NO_MEMORY;
+            }
+            count++;
+        }
+        handlers[at].pending += ki_listener_pending(listener);
+    }
+    *ret_handlers = handlers;
+    *ret_count = count;
+    return KI_OK;
+}
+
+static ki_status pending_of(ki_informer *informer, handler_pending **ret_handlers, size_t *ret_count) {
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_status status = gather(informer, ret_handlers, ret_count);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    return status;
+}
+
+/* --- samples ------------------------------------------------------------------------------------------------------ */
+
+/* Passes a sample with the informer's labels and, unless it is NULL, the metric's own. */
+static void pass(const ki_metrics_record *record, const ki_metrics_visit *to, ki_metric_id id, const ki_label *own,
+                 double value) {
+    ki_label labels[KI_INFORMER_LABELS + 1];
+    memcpy(labels, record->labels, sizeof record->labels);
+    if (own)
+        labels[KI_INFORMER_LABELS] = *own;
+    ki_metrics_pass(to, &table[id], labels, KI_INFORMER_LABELS + (own ? 1u : 0u), value);
+}
+
+#define read_relaxed(member) atomic_load_explicit(member, memory_order_relaxed)
+
+static bool number_of(const char *version, double *ret_number) {
+    double number = 0;
+    for (const char *c = version; *c; c++) {
+        if (*c < '0' || *c > '9')
+            return false;
+        number = number * 10 + (*c - '0');
+    }
+    *ret_number = number;
+    return version[0] != '\0';
+}
+
+/* The gauges of what the cache has now. */
+static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to) {
+    const ki_metrics_record *record = &informer->metrics;
+    ki_snapshot *snapshot = ki_store_snapshot(informer->store);
+    int64_t staleness = ki_metrics_staleness(record, ki_engine_clock(informer->engine));
+    double version;
+    if (number_of(ki_snapshot_resource_version(snapshot), &version))
+        pass(record, to, KI_METRIC_LAST_RESOURCE_VERSION, NULL, version);
+    pass(record, to, KI_METRIC_OBJECTS, NULL, (double)ki_snapshot_count(snapshot));
+    pass(record, to, KI_METRIC_OBJECT_BYTES, NULL, (double)snapshot->object_bytes);
+    pass(record, to, KI_METRIC_QUEUE_DEPTH, NULL, (double)read_relaxed(&record->queue_depth));
+    pass(record, to, KI_METRIC_SYNCED, NULL, atomic_load(&informer->synced) ? 1 : 0);
+    if (staleness != KI_NEVER)
+        pass(record, to, KI_METRIC_STALENESS, NULL, (double)staleness / KI_METRIC_NANOSECONDS);
+    ki_snapshot_free(snapshot);
+}
+
+ki_status ki_metrics_visit_informer(ki_informer *informer, const ki_metrics_visit *to) {
+    const ki_metrics_record *record = &informer->metrics;
+    handler_pending *handlers = NULL;
+    size_t count = 0;
+    ki_status status = pending_of(informer, &handlers, &count);
+    if (status)
+        return status;
+    for (ki_metric_id id = 0; id < (ki_metric_id)KI_METRIC_COUNTERS; id++)
+        pass(record, to, id, NULL, (double)read_relaxed(&record->counters[id]));
+    for (int cause = 0; cause < KI_RELIST_CAUSES; cause++) {
+        uint64_t relists = read_relaxed(&record->relists[cause]);
+        if (relists > 0)
+            pass(record, to, KI_METRIC_RELISTS, &(ki_label){ "cause", ki_relist_cause_name(cause) }, (double)relists);
+    }
+    for (size_t i = 0; i < KI_METRIC_SUMMARIES; i++)
+        to->visit(&(ki_sample){ .metric = &table[KI_METRIC_LIST_DURATION + i],
+                                .labels = record->labels,
+                                .label_count = KI_INFORMER_LABELS,
+                                .value = read_relaxed(&record->summaries[i].sum),
+                                .count = read_relaxed(&record->summaries[i].count) },
+                  to->user);
+    visit_cache(informer, to);
+    for (size_t i = 0; i < count; i++)
+        pass(record, to, KI_METRIC_PENDING, &(ki_label){ "handler", handlers[i].name }, (double)handlers[i].pending);
+    free_pending(ki_engine_allocator(informer->engine), handlers, count);
+    return KI_OK;
+}

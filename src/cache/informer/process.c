@@ -1,0 +1,220 @@
+/* process.c: the process step. Under the change lock, the changes of one item of the queue, or of a part of a list, go
+ * to the store, then to the listeners. delta_apply.c decides what a delta does to an object.
+ *
+ * The step goes through the deltas once. It stages the store's next snapshot and, in the processor's log, the changes
+ * for the listeners. With the last part it publishes both, so readers see a whole list or nothing of it. If that
+ * fails, because memory runs out or an index was added meanwhile, what is staged is dropped: nothing has changed, and
+ * the queue passes the item again, or a list from its beginning. Once published, the log goes to the listeners. What
+ * does not get there in this step, because it is much or memory runs out, the next steps take up before they pop. */
+#include "src/cache/informer/informer_parts.h"
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/cache/informer/delta_apply.h"
+#include "src/cache/store/snapshot.h"
+
+/* --- storing ------------------------------------------------------------------------------------------------------ */
+
+/* Returns the resource version to store with these changes. NULL keeps the old one: more changes are queued, or a
+ * list's version is too long. */
+static const char *version_after(const ki_informer *informer, const ki_deltas *deltas) {
+    if (deltas->resource_version)
+        return strlen(deltas->resource_version) <= KI_RESOURCE_VERSION_MAX ? deltas->resource_version : NULL;
+    const char *version = informer->reflector.resource_version;
+    bool is_last = informer->queue->ops->length(informer->queue) == 0;
+    return is_last && version[0] ? version : NULL;
+}
+
+static ki_status begin_change(ki_informer *informer, const char *version) {
+    return ki_store_staged(informer->store) ? KI_OK : ki_store_begin(informer->store, version, NULL);
+}
+
+/* Stages the deltas of one key, from `*at` on: the store's next state, and the changes for the listeners. */
+static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_t *at, const char *version) {
+    ki_store *store = informer->store;
+    const char *key = ki_object_key(deltas->items[*at].obj);
+    ki_object *known = ki_store_known(store, key), *state = known;
+    ki_status status;
+    do
+        status = ki_delta_apply(&deltas->items[(*at)++], &state, &informer->processor, &informer->unreadable);
+    while (!status && *at < deltas->count && strcmp(ki_object_key(deltas->items[*at].obj), key) == 0);
+    if (status || state == known)
+        return status;
+    (void)ki_engine_work(informer->engine, 1); /* a change of the store costs as much as taking the key */
+    status = begin_change(informer, version);
+    if (status)
+        return status;
+    return state ? ki_store_stage_put(store, state) : ki_store_stage_delete(store, key);
+}
+
+static void publish_staged(ki_informer *informer, const ki_deltas *deltas, const char *version) {
+    ki_store *store = informer->store;
+    /* A list's steps release the snapshot before it in slices. */
+    ki_snapshot *before = deltas->resource_version ? ki_store_snapshot(store) : NULL;
+    if (ki_store_staged(store)) {
+        (void)ki_store_end(store, KI_OK, NULL, NULL);
+        if (version) /* fits: version_after, or the reflector, checked its length */
+            (void)ki_reflector_copy_version(informer->store_version, version, NULL);
+    }
+    ki_deferred_add_snapshot(&informer->deferred, before);
+    ki_processor_publish(&informer->processor);
+    if (informer->queue->ops->length(informer->queue) == 0)
+        ki_unreadable_catch_up(&informer->unreadable);
+}
+
+/* Stages the changes, and publishes all that is staged unless more follow. Caller holds change_lock. */
+static ki_status store_changes(ki_informer *informer, const ki_deltas *deltas) {
+    const char *version = version_after(informer, deltas);
+    ki_status status = KI_OK;
+    for (size_t at = 0; !status && at < deltas->count;)
+        status = stage_key(informer, deltas, &at, version);
+    if (!status && deltas->resource_version)
+        status = begin_change(informer, version); /* also a list that changes nothing has a version */
+    if (!status && !deltas->is_part)
+        publish_staged(informer, deltas, version);
+    return status;
+}
+
+static void drop_staged(ki_informer *informer) {
+    ki_deferred_add_snapshot(&informer->deferred, ki_store_abandon(informer->store));
+    ki_processor_drop(&informer->processor);
+}
+
+/* --- notifying ---------------------------------------------------------------------------------------------------- */
+
+/* Checks the waits against an object of a list. */
+static void check_listed(ki_informer *informer, const ki_change *change) {
+    if (change->is_listed && atomic_load(&informer->wait_count) > 0)
+        ki_informer_check_waits(informer, &(ki_deltas){ .items = change, .count = 1 });
+}
+
+/* Notifies the listeners of published changes, or releases dropped ones: at most `*units`, and subtracts their number.
+ * Caller holds change_lock. */
+static ki_status notify_some(ki_informer *informer, size_t *units, ki_error *err) {
+    ki_change change;
+    ki_status status = KI_OK;
+    ki_processor_release_some(&informer->processor, units);
+    for (; *units > 0 && !(status = ki_processor_notify_next(&informer->processor, &change)); --*units) {
+        check_listed(informer, &change);
+        if (informer->options.detect_mutations && change.obj != change.old &&
+            change.obj == ki_store_known(informer->store, ki_object_key(change.obj)))
+            ki_mutation_detector_add(&informer->detector, change.obj);
+        ki_change_release(&change);
+    }
+    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "notifying of a change") : KI_OK;
+}
+
+/* Notifies of what is published, unless it is the work of many parts. */
+static ki_status notify_of(ki_informer *informer, const ki_deltas *deltas, ki_error *err) {
+    size_t units = 2 * deltas->count + 1; /* two for a recreated object (another uid), and one for the end */
+    return informer->processor.log.count < units ? notify_some(informer, &units, err) : KI_OK;
+}
+
+/* --- steps -------------------------------------------------------------------------------------------------------- */
+
+/* Sets the first list's version if the store has none. While changes arrive without a pause the queue is never empty,
+ * and no other step sets a version. If memory runs out, the store has no version until the next change. */
+static void take_list_version(ki_informer *informer) {
+    const char *version = informer->reflector.initial_version;
+    if (informer->store_version[0] || !version[0] || ki_store_set_resource_version(informer->store, version, NULL))
+        return;
+    (void)ki_reflector_copy_version(informer->store_version, version,
+                                    NULL); /* fits: the reflector checked its length */
+}
+
+/* Marks the informer synced once the first list is processed. Caller holds change_lock. */
+static void note_synced(ki_informer *informer) {
+    if (atomic_load(&informer->synced) || !informer->queue->ops->has_synced(informer->queue))
+        return;
+    take_list_version(informer);
+    memcpy(informer->synced_version, informer->store_version, sizeof informer->synced_version);
+    ki_metrics_set_listed_at(&informer->metrics, informer->reflector.initial_list_at);
+    ki_mutex_lock(&informer->wait_lock);
+    atomic_store(&informer->synced, true);
+    ki_cond_broadcast(&informer->changed);
+    ki_mutex_unlock(&informer->wait_lock);
+    ki_processor_mark_synced(&informer->processor);
+    size_t count = ki_store_count(informer->store);
+    ki_log_write(ki_engine_log(informer->engine), KI_LOG_INFO, "informer", "%s: synced, %zu object%s", informer->name,
+                 count, count == 1 ? "" : "s");
+}
+
+/* Ends a step: what follows the change lock. Caller holds it. */
+static void end_step(ki_informer *informer) {
+    size_t waiting = ki_processor_waiting_on_loop(&informer->processor);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    ki_informer_regulate(informer, waiting);
+}
+
+static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    ki_informer *informer = user;
+    ki_informer_continue_resync(informer);
+    ki_fair_mutex_lock(&informer->change_lock);
+    note_synced(informer); /* of the item before: the queue drops an item after this function has returned */
+    bool is_overtaken = ki_store_is_overtaken(informer->store);
+    ki_status status = is_overtaken ? KI_OK : store_changes(informer, deltas);
+    *ret_requeue = status || is_overtaken;
+    if (status)
+        ki_error_no_memory(err, "storing a change");
+    if (*ret_requeue)
+        drop_staged(informer);
+    else if (!deltas->is_part)
+        status = notify_of(informer, deltas, err);
+    end_step(informer);
+    bool is_done = !*ret_requeue && !deltas->is_part;
+    if (is_done)
+        ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
+    /* Also after a failure: the informer can be synced, with the first list's version, even then. */
+    ki_informer_check_waits(informer, is_done && !deltas->resource_version ? deltas : NULL);
+    if (atomic_load_explicit(&informer->is_namespace_missing, memory_order_relaxed))
+        ki_informer_doubt_missing(informer);
+    return status;
+}
+
+/* The queue is empty. */
+static ki_status process_drained(ki_informer *informer, ki_error *err) {
+    const char *version = informer->reflector.resource_version;
+    ki_status status = KI_OK;
+    ki_informer_continue_resync(informer);
+    ki_fair_mutex_lock(&informer->change_lock);
+    if (version[0] && strcmp(version, informer->store_version) != 0) {
+        status = ki_store_set_resource_version(informer->store, version, err);
+        if (!status)
+            status = ki_reflector_copy_version(informer->store_version, version, err);
+    }
+    if (!status) {
+        ki_metrics_queue(&informer->metrics, 0);
+        ki_unreadable_catch_up(&informer->unreadable);
+    }
+    note_synced(informer);
+    end_step(informer);
+    ki_informer_check_waits(informer, NULL);
+    return status ? status : KI_ERR_NOT_FOUND;
+}
+
+/* Takes up what an item before left. */
+static ki_status notify_rest(ki_informer *informer, size_t *units, ki_error *err) {
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_status status = notify_some(informer, units, err);
+    end_step(informer);
+    return status;
+}
+
+ki_status ki_informer_step(void *user, ki_error *err) {
+    ki_informer *informer = user;
+    ki_queue *queue = informer->queue;
+    int work_left = ki_engine_work_left(informer->engine);
+    size_t most = work_left > 0 ? (size_t)work_left : 1, rest = most < KI_INFORMER_SLICE ? most : KI_INFORMER_SLICE;
+    if (informer->processor.log_state != KI_LOG_STAGES) {
+        size_t left = rest;
+        ki_status status = notify_rest(informer, &left, err);
+        (void)ki_engine_work(informer->engine, (int)(rest - left));
+        if (status || informer->processor.log_state != KI_LOG_STAGES)
+            return status;
+    }
+    queue->slice = most;
+    ki_status status = queue->ops->pop(queue, process_deltas, informer, err);
+    if (queue->work > 1)
+        (void)ki_engine_work(informer->engine, (int)queue->work - 1);
+    return status == KI_ERR_NOT_FOUND ? process_drained(informer, err) : status;
+}

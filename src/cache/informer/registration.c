@@ -1,0 +1,162 @@
+/* registration.c: adds and removes handlers of an informer, and reports their progress. */
+#include "src/base/error.h"
+#include "src/cache/informer/informer_parts.h"
+#include "src/cache/listener/listener.h"
+
+/* Returns a handler's resync period in nanoseconds. `requested_ms` 0 selects the informer's period, below 0 none. */
+static int64_t resync_period(const ki_informer *informer, int64_t requested_ms) {
+    return requested_ms ? ki_period_ns(requested_ms, KI_RESYNC_MIN_MS) : informer->options.resync_ns;
+}
+
+/* Gives the listener its id and adds it to the registry. */
+static ki_registration enlist(ki_informer *informer, ki_listener *listener) {
+    ki_mutex_lock(&informer->registry_lock);
+    listener->id = ++informer->last_id;
+    listener->next_registered = informer->registered;
+    informer->registered = listener;
+    ki_mutex_unlock(&informer->registry_lock);
+    return (ki_registration){ .informer = informer, .id = listener->id };
+}
+
+/* Returns the place of the listener in the registry. The place holds NULL if the handler does not exist or was removed.
+ * Caller holds registry_lock. */
+static ki_listener **find_listed(ki_registration registration) {
+    ki_listener **at = &registration.informer->registered;
+    while (*at && (*at)->id != registration.id)
+        at = &(*at)->next_registered;
+    return at;
+}
+
+/* Removes the listener from the registry and returns it; NULL if it is missing. */
+static ki_listener *delist(ki_registration registration) {
+    ki_informer *informer = registration.informer;
+    ki_mutex_lock(&informer->registry_lock);
+    ki_listener **at = find_listed(registration);
+    ki_listener *listener = *at;
+    if (listener)
+        *at = listener->next_registered;
+    ki_mutex_unlock(&informer->registry_lock);
+    return listener;
+}
+
+/* Frees a removed listener that has ended. Loop. */
+static void on_listener_end(ki_listener *listener, void *user) {
+    ki_informer *informer = user;
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_processor_forget(&informer->processor, listener);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    ki_listener_free(listener);
+    ki_informer_delivered(informer);
+}
+
+/* Adds the listener between two changes: it replays the present snapshot, and is notified of every later change. Caller
+ * holds change_lock. */
+static ki_status join_in(ki_informer *informer, ki_listener *listener, int64_t resync_ns, ki_error *err) {
+    ki_processor *processor = &informer->processor;
+    ki_status status = ki_informer_check_runs(informer, err);
+    if (status)
+        return status;
+    if (processor->started) {
+        ki_listener_set_replay(listener, ki_store_snapshot(informer->store), atomic_load(&informer->synced));
+        status = ki_listener_start(listener, processor->threaded, err);
+        if (status)
+            return status;
+    }
+    ki_processor_add(processor, listener, resync_ns, ki_engine_now(informer->engine));
+    return KI_OK;
+}
+
+static ki_status check_handler(const ki_handler *handler, const ki_registration_options *options, ki_error *err) {
+    if (!handler)
+        return ki_error_set(err, KI_ERR_INVALID, "a registration without a handler");
+    if (options && options->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "ki_registration_options without a size: use KI_REGISTRATION_OPTIONS()");
+    if (options && options->delivery != KI_DELIVER_ALL && options->delivery != KI_DELIVER_LATEST)
+        return ki_error_set(err, KI_ERR_INVALID, "no such delivery: %d", (int)options->delivery);
+    return KI_OK;
+}
+
+ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler, void *user,
+                               const ki_registration_options *options, ki_registration *ret_registration,
+                               ki_error *err) {
+    ki_status status = informer ? check_handler(handler, options, err) : ki_error_missing(err, "ki_informer_register");
+    if (status)
+        return status;
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
+    ki_registration_options given = { .size = sizeof given };
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    ki_listener_options listener_options = {
+        .engine = informer->engine,
+        .informer = informer,
+        .owner = informer->owner,
+        .handler = handler,
+        .user = user,
+        .registration = &given,
+        .seed = informer->options.seed,
+        .on_end = on_listener_end,
+        .end_user = informer,
+    };
+    ki_listener *listener = NULL;
+    status = ki_listener_new(&listener_options, &listener, err);
+    if (status)
+        return status;
+    /* The first callback can run before this function returns, and can remove the handler. */
+    const ki_registration before = ret_registration ? *ret_registration : (ki_registration){ NULL, 0 };
+    const ki_registration registration = enlist(informer, listener);
+    if (ret_registration)
+        *ret_registration = registration;
+    ki_fair_mutex_lock(&informer->change_lock);
+    status = join_in(informer, listener, resync_period(informer, given.resync_ms), err);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    if (!status)
+        return KI_OK;
+    if (ret_registration)
+        *ret_registration = before;
+    (void)delist(registration);
+    ki_listener_discard(listener);
+    return status;
+}
+
+ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handler, void *user, ki_error *err) {
+    return ki_informer_register(informer, handler, user, NULL, NULL, err);
+}
+
+ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration registration, ki_error *err) {
+    if (!informer)
+        return ki_error_missing(err, "ki_informer_remove_handler");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
+    bool is_own = registration.informer == informer;
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_listener *listener = is_own ? delist(registration) : NULL;
+    if (listener)
+        (void)ki_processor_remove(&informer->processor, listener);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    if (!listener)
+        return ki_error_set(err, KI_ERR_NOT_FOUND, "no such handler of the informer of %s", informer->resource.plural);
+    ki_listener_remove(listener);
+    return KI_OK;
+}
+
+bool ki_registration_has_synced(ki_registration registration) {
+    if (!registration.informer || ki_engine_is_forked(registration.informer->engine))
+        return false;
+    ki_mutex_lock(&registration.informer->registry_lock);
+    const ki_listener *listener = *find_listed(registration);
+    bool has_synced = listener && atomic_load(&listener->synced);
+    ki_mutex_unlock(&registration.informer->registry_lock);
+    return has_synced;
+}
+
+size_t ki_registration_pending(ki_registration registration) {
+    if (!registration.informer || ki_engine_is_forked(registration.informer->engine))
+        return 0;
+    ki_mutex_lock(&registration.informer->registry_lock);
+    const ki_listener *listener = *find_listed(registration);
+    size_t pending = listener ? ki_listener_pending(listener) : 0;
+    ki_mutex_unlock(&registration.informer->registry_lock);
+    return pending;
+}

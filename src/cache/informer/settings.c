@@ -1,0 +1,98 @@
+/* settings.c: the settings of an informer: the transform and the error and state handlers before the start, indexers at
+ * any time. */
+#include "src/base/error.h"
+#include "src/cache/informer/informer_parts.h"
+#include "src/cache/store/index_build.h"
+
+ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err) {
+    return informer->is_stopped
+               ? ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped", informer->resource.plural)
+               : KI_OK;
+}
+
+/* Takes the change lock, and keeps it if the setting is allowed. */
+static ki_status begin_setting(ki_informer *informer, const char *what, ki_error *err) {
+    ki_fair_mutex_lock(&informer->change_lock);
+    if (!informer->is_frozen)
+        return KI_OK;
+    ki_fair_mutex_unlock(&informer->change_lock);
+    return ki_error_set(err, KI_ERR_STATE, "%s of %s: only before the start", what, informer->resource.plural);
+}
+
+ki_status ki_informer_set_transform(ki_informer *informer, ki_transform transform, void *user, ki_error *err) {
+    if (!informer)
+        return ki_error_missing(err, "ki_informer_set_transform");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
+    ki_status status = begin_setting(informer, "the transform", err);
+    if (status)
+        return status;
+    informer->transform = transform;
+    informer->transform_user = user;
+    ki_fair_mutex_unlock(&informer->change_lock);
+    return KI_OK;
+}
+
+ki_status ki_informer_set_watch_error_handler(ki_informer *informer, ki_watch_error_handler handler, void *user,
+                                              ki_error *err) {
+    if (!informer)
+        return ki_error_missing(err, "ki_informer_set_watch_error_handler");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
+    ki_status status = begin_setting(informer, "the watch error handler", err);
+    if (status)
+        return status;
+    informer->error_handler = handler;
+    informer->error_user = user;
+    ki_fair_mutex_unlock(&informer->change_lock);
+    return KI_OK;
+}
+
+ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler handler, void *user, ki_error *err) {
+    if (!informer)
+        return ki_error_missing(err, "ki_informer_set_state_handler");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
+    ki_status status = begin_setting(informer, "the state handler", err);
+    if (status)
+        return status;
+    informer->state_handler = handler;
+    informer->state_user = user;
+    ki_fair_mutex_unlock(&informer->change_lock);
+    return KI_OK;
+}
+
+/* Does most of the work without a lock, so that no other thread waits for it. */
+static ki_status build_indexes(ki_informer *informer, ki_index_build *build, ki_error *err) {
+    ki_status status = KI_OK;
+    bool is_done = false;
+    while (!status && !is_done) {
+        status = ki_index_build_catch_up(build, err);
+        if (status)
+            break;
+        ki_fair_mutex_lock(&informer->change_lock);
+        status = ki_informer_check_runs(informer, err);
+        if (!status)
+            status = ki_index_build_publish(build, KI_INFORMER_SLICE, &is_done, err);
+        ki_fair_mutex_unlock(&informer->change_lock);
+    }
+    return status;
+}
+
+ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count, ki_error *err) {
+    if (!informer || !indexers)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_add_indexers: no informer, or no indexers");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
+    ki_index_build build;
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_status status = ki_informer_check_runs(informer, err);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    if (!status)
+        status = ki_index_build_begin(&build, informer->store, indexers, count, err);
+    if (status)
+        return status;
+    status = build_indexes(informer, &build, err);
+    ki_index_build_end(&build);
+    return status;
+}

@@ -1,0 +1,636 @@
+/* shared_informer.c: connects source, queue, controller, store and listeners. Makes, starts, stops and frees an
+ * informer. */
+#include "src/cache/informer/shared_informer.h"
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/base/memory.h"
+#include "src/cache/informer/informer_parts.h"
+#include "src/cache/listener/callback.h"
+#include "src/cache/listener/listener.h"
+#include "src/cache/queue/delta_fifo.h"
+#include "src/cache/queue/in_order_fifo.h"
+#include "src/cache/store/snapshot.h"
+#include "src/object/resource_table.h"
+
+#include <stdio.h>
+
+enum {
+    HELD_FROM = 1000 /* waiting changes at which the watch pauses; it resumes at half */
+};
+#define RESYNC_RETRY KI_SECONDS(1) /* after a resync that failed; no period is shorter */
+
+/* --- callbacks from the parts ------------------------------------------------------------------------------------- */
+
+static void report(ki_informer *informer, const ki_error *err, const char *key) {
+    if (!informer->error_handler)
+        return;
+    ki_callback callback;
+    ki_callback_enter(&callback, informer->owner);
+    informer->error_handler(informer, err, key, informer->error_user);
+    ki_callback_leave(&callback);
+}
+
+void ki_informer_report_state(ki_informer *informer) {
+    if (!informer->state_handler)
+        return;
+    ki_health health;
+    ki_callback callback;
+    ki_informer_health(informer, &health);
+    ki_callback_enter(&callback, informer->owner);
+    informer->state_handler(informer, &health, informer->state_user);
+    ki_callback_leave(&callback);
+}
+
+static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, void *user) {
+    ki_informer *informer = user;
+    if (cause)
+        ki_health_set_attempts(&informer->health, informer->reflector.failed_attempt,
+                               ki_reflector_next(&informer->reflector));
+    bool is_changed = ki_health_set_state(&informer->health, state, cause, retry_at, ki_engine_now(informer->engine));
+    ki_informer_log_state(informer, cause != NULL);
+    if (is_changed)
+        ki_informer_report_state(informer);
+    if (state == KI_STATE_WATCHING)
+        ki_informer_check_namespace(informer);
+}
+
+static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
+    ki_informer *informer = user;
+    int64_t now = ki_engine_now(informer->engine);
+    bool is_changed = ki_health_set_stuck(&informer->health, err, now + retry_ns, now);
+    ki_informer_log_state(informer, err != NULL);
+    if (is_changed)
+        ki_informer_report_state(informer);
+    if (err)
+        report(informer, err, "");
+}
+
+static void on_listed(size_t listed, int64_t total, void *user) {
+    ki_informer *informer = user;
+    ki_health_set_listed(&informer->health, listed, total);
+    ki_informer_note_listed(informer, listed);
+}
+
+static void on_error(const ki_error *err, void *user) {
+    report(user, err, "");
+}
+
+static void report_bad_object(const ki_error *err, const char *key, void *user) {
+    ki_informer *informer = user;
+    ki_log_write(ki_engine_log(informer->engine), KI_LOG_WARNING, "reflector", "%s: object %s skipped: %s",
+                 informer->name, key[0] ? key : "without a name", ki_error_message(err));
+    report(informer, err, key);
+}
+
+static void count_skipped(const ki_error *err, const char *key, void *user) {
+    ki_informer *informer = user;
+    ki_health_count_skipped(&informer->health);
+    ki_metrics_add(&informer->metrics, KI_METRIC_SKIPPED, 1);
+    ki_report_limit_add(&informer->report_limit, err, key);
+}
+
+static void on_mutation(const ki_error *err, const char *key, void *user) {
+    report(user, err, key);
+}
+
+void ki_informer_regulate(ki_informer *informer, size_t waiting) {
+    ki_list_watch *source = informer->options.list_watch;
+    size_t queued = informer->queue->ops->length(informer->queue);
+    bool is_much = queued + waiting >= (informer->is_held ? HELD_FROM / 2 : HELD_FROM);
+    informer->waiting = waiting;
+    if (!source->ops->hold || (!is_much && !informer->is_held))
+        return;
+    informer->is_held = is_much && informer->reflector.phase == KI_REFLECTOR_WATCHES; /* lists have deadlines */
+    source->ops->hold(source, informer->is_held);
+}
+
+void ki_informer_delivered(ki_informer *informer) {
+    if (!informer->is_held)
+        return;
+    ki_fair_mutex_lock(&informer->change_lock);
+    size_t waiting = ki_processor_waiting_on_loop(&informer->processor);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    ki_informer_regulate(informer, waiting);
+}
+
+static void on_progress(void *user) {
+    ki_informer *informer = user;
+    ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
+    ki_process_loop_wake(&informer->controller);
+    if (!informer->is_held)
+        ki_informer_regulate(informer, informer->waiting);
+}
+
+static void on_ready(void *user) {
+    ki_informer *informer = user;
+    ki_process_loop_wake(&informer->controller);
+}
+
+/* Any thread. Stores the error for the loop. */
+static void on_index_error(const ki_error *err, const char *key, void *user) {
+    ki_informer *informer = user;
+    ki_mutex_lock(&informer->index_error_lock);
+    bool is_first = informer->index_errors++ == 0;
+    if (is_first) {
+        informer->index_error = *err;
+        snprintf(informer->index_error_key, sizeof informer->index_error_key, "%s", key);
+    }
+    ki_mutex_unlock(&informer->index_error_lock);
+    if (is_first)
+        ki_task_post(&informer->report_task);
+}
+
+static void report_index_errors(ki_task *task, void *user) {
+    (void)task;
+    ki_informer *informer = user;
+    ki_mutex_lock(&informer->index_error_lock);
+    ki_error err = informer->index_error;
+    char key[KI_INFORMER_KEY_MAX + 1];
+    memcpy(key, informer->index_error_key, sizeof key);
+    size_t count = informer->index_errors;
+    informer->index_errors = 0;
+    ki_mutex_unlock(&informer->index_error_lock);
+    ki_metrics_add(&informer->metrics, KI_METRIC_INDEX_ERRORS, count);
+    if (count > 1)
+        ki_error_prefix(&err, "the first of %zu", count);
+    if (count > 0)
+        report(informer, &err, key);
+}
+
+/* --- callbacks for the parts -------------------------------------------------------------------------------------- */
+
+static ki_object *known_get(const char *key, void *user) {
+    const ki_informer *informer = user;
+    return ki_store_get(informer->store, key);
+}
+
+static ki_object *known_next(ki_known_walk *walk, void *user) {
+    const ki_informer *informer = user;
+    if (!walk->snapshot) {
+        walk->snapshot = ki_store_snapshot(informer->store);
+        walk->cursor = (ki_cursor)KI_CURSOR_INIT;
+    }
+    return ki_tree_next(&walk->snapshot->items, &walk->cursor);
+}
+
+static void known_end(ki_known_walk *walk, void *user) {
+    (void)user;
+    ki_snapshot_free(walk->snapshot);
+}
+
+static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
+    const ki_informer *informer = user;
+    ki_callback callback;
+    ki_callback_enter(&callback, informer->owner);
+    ki_status status = informer->transform(obj, ret_obj, informer->transform_user);
+    ki_callback_leave(&callback);
+    return status;
+}
+
+/* --- new ---------------------------------------------------------------------------------------------------------- */
+
+static void free_texts(ki_informer *informer) {
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    ki_free(allocator, informer->namespace_name);
+    ki_free(allocator, informer->label_selector);
+    ki_free(allocator, informer->field_selector);
+}
+
+/* Copies the texts that identify this informer, to people and in metrics. */
+static ki_status copy_texts(ki_informer *informer, const ki_informer_options *given, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    informer->namespace_name = ki_strdup(allocator, given->namespace_name ? given->namespace_name : "");
+    informer->label_selector = ki_strdup(allocator, given->label_selector ? given->label_selector : "");
+    informer->field_selector = ki_strdup(allocator, given->field_selector ? given->field_selector : "");
+    if (!informer->namespace_name || !informer->label_selector || !informer->field_selector) {
+        free_texts(informer);
+        return ki_error_no_memory(err, "making an informer");
+    }
+    informer->options.given.namespace_name = informer->namespace_name;
+    informer->options.given.label_selector = informer->label_selector;
+    informer->options.given.field_selector = informer->field_selector;
+    const ki_resource *resource = &informer->resource;
+    const ki_label labels[KI_INFORMER_LABELS] = {
+        { "group", resource->group },
+        { "version", resource->version },
+        { "resource", resource->plural },
+        { "namespace", informer->namespace_name },
+        { "label_selector", informer->label_selector },
+        { "field_selector", informer->field_selector },
+    };
+    memcpy(informer->metrics.labels, labels, sizeof labels);
+    return KI_OK;
+}
+
+static void free_resource(const ki_allocator *allocator, const ki_resource *resource) {
+    const char *texts[] = { resource->group, resource->version, resource->plural, resource->kind };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char *own;
+        memcpy(&own, &texts[i], sizeof own); /* the informer's own copy: const only in the public struct */
+        ki_free(allocator, own);
+    }
+}
+
+static ki_status copy_resource(const ki_allocator *allocator, const ki_resource *from, ki_resource *to, ki_error *err) {
+    to->group = ki_strdup(allocator, from->group);
+    to->version = ki_strdup(allocator, from->version);
+    to->plural = ki_strdup(allocator, from->plural);
+    to->kind = ki_strdup(allocator, from->kind);
+    to->namespaced = from->namespaced;
+    if (to->group && to->version && to->plural && to->kind)
+        return KI_OK;
+    free_resource(allocator, to);
+    return ki_error_no_memory(err, "making an informer");
+}
+
+/* Makes what other threads share: the locks, health and unreadable objects. */
+static ki_status init_shared(ki_informer *informer, ki_error *err) {
+    ki_status status = ki_fair_mutex_init(&informer->change_lock, err);
+    if (status)
+        return status;
+    status = ki_mutex_init(&informer->registry_lock, err);
+    if (status)
+        goto no_registry_lock;
+    status = ki_mutex_init(&informer->index_error_lock, err);
+    if (status)
+        goto no_index_error_lock;
+    status = ki_mutex_init(&informer->wait_lock, err);
+    if (status)
+        goto no_wait_lock;
+    status = ki_cond_init(&informer->changed, err);
+    if (status)
+        goto no_cond;
+    status = ki_health_init(&informer->health, ki_engine_now(informer->engine), err);
+    if (status)
+        goto no_health;
+    status =
+        ki_unreadable_init(&informer->unreadable, ki_engine_allocator(informer->engine), informer->options.seed, err);
+    if (!status)
+        return KI_OK;
+    ki_health_destroy(&informer->health);
+no_health:
+    ki_cond_destroy(&informer->changed);
+no_cond:
+    ki_mutex_destroy(&informer->wait_lock);
+no_wait_lock:
+    ki_mutex_destroy(&informer->index_error_lock);
+no_index_error_lock:
+    ki_mutex_destroy(&informer->registry_lock);
+no_registry_lock:
+    ki_fair_mutex_destroy(&informer->change_lock);
+    return status;
+}
+
+static void destroy_shared(ki_informer *informer) {
+    ki_unreadable_destroy(&informer->unreadable);
+    ki_health_destroy(&informer->health);
+    ki_cond_destroy(&informer->changed);
+    ki_mutex_destroy(&informer->wait_lock);
+    ki_mutex_destroy(&informer->index_error_lock);
+    ki_mutex_destroy(&informer->registry_lock);
+    ki_fair_mutex_destroy(&informer->change_lock);
+}
+
+static ki_known_objects known_objects(ki_informer *informer) {
+    return (ki_known_objects){ .get = known_get, .next = known_next, .end = known_end, .user = informer };
+}
+
+static ki_status make_delta_fifo(ki_informer *informer, ki_error *err) {
+    ki_delta_fifo_options options = {
+        .allocator = ki_engine_allocator(informer->engine),
+        .known = known_objects(informer),
+        .seed = informer->options.seed,
+    };
+    return ki_delta_fifo_new(&options, &informer->queue, err);
+}
+
+static ki_status make_in_order_fifo(ki_informer *informer, ki_error *err) {
+    ki_in_order_fifo_options options = {
+        .allocator = ki_engine_allocator(informer->engine),
+        .known = known_objects(informer),
+        .batch_size = KI_INFORMER_SLICE,
+        .seed = informer->options.seed,
+    };
+    return ki_in_order_fifo_new(&options, &informer->queue, err);
+}
+
+static ki_status make_store_and_queue(ki_informer *informer, bool in_order, ki_error *err) {
+    ki_store_options store_options = {
+        .allocator = ki_engine_allocator(informer->engine),
+        .seed = informer->options.seed,
+        .namespaced = informer->resource.namespaced,
+        .on_index_error = on_index_error,
+        .on_index_error_user = informer,
+    };
+    ki_status status = ki_store_new(&store_options, &informer->store, err);
+    if (status)
+        return status;
+    status = in_order ? make_in_order_fifo(informer, err) : make_delta_fifo(informer, err);
+    if (status)
+        ki_store_free(informer->store);
+    return status;
+}
+
+ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer **ret_informer, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(options->engine);
+    ki_informer *informer = ki_alloc_zero(allocator, sizeof *informer);
+    if (!informer)
+        return ki_error_no_memory(err, "making an informer");
+    informer->options = *options;
+    informer->engine = options->engine;
+    informer->owner = options->owner ? options->owner : informer;
+    ki_mutation_detector_init(&informer->detector, allocator, on_mutation, informer);
+    ki_metrics_init(&informer->metrics);
+    ki_informer_init_waits(informer);
+    ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
+    ki_deferred_init(&informer->deferred, options->engine);
+    ki_processor_init(&informer->processor, allocator, options->resync_ns);
+    ki_status status = copy_resource(allocator, options->resource, &informer->resource, err);
+    if (status)
+        goto no_resource;
+    informer->options.resource = &informer->resource;
+    informer->is_custom = ki_resource_is_custom(&informer->resource);
+    informer->name = options->name ? options->name : informer->resource.plural;
+    status = copy_texts(informer, &options->given, err);
+    if (status)
+        goto no_texts;
+    status = init_shared(informer, err);
+    if (status)
+        goto no_shared;
+    status = make_store_and_queue(informer, options->given.in_order, err);
+    if (status)
+        goto no_store;
+    *ret_informer = informer;
+    return KI_OK;
+no_store:
+    destroy_shared(informer);
+no_shared:
+    free_texts(informer);
+no_texts:
+    free_resource(allocator, &informer->resource);
+no_resource:
+    ki_free(allocator, informer);
+    return status;
+}
+
+/* --- start -------------------------------------------------------------------------------------------------------- */
+
+void ki_informer_freeze(ki_informer *informer) {
+    ki_fair_mutex_lock(&informer->change_lock);
+    informer->is_frozen = true;
+    ki_fair_mutex_unlock(&informer->change_lock);
+}
+
+/* Queues a resync for the due listeners, if any. */
+static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err) {
+    ki_fair_mutex_lock(&informer->change_lock);
+    bool due = ki_processor_resync_due(&informer->processor, now);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    ki_status status = due ? informer->queue->ops->resync(informer->queue, err) : KI_OK;
+    if (status || !due)
+        return status;
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_processor_resync_begun(&informer->processor, now);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    return KI_OK;
+}
+
+/* Returns true while a resync is queued, or its changes wait for memory. */
+static bool is_resyncing(const ki_informer *informer) {
+    return informer->queue->ops->is_resyncing(informer->queue) || informer->processor.log_state == KI_LOG_IS_PUBLISHED;
+}
+
+/* Starts a resync. Its listeners are chosen when it is queued, so the next resync waits until this one is processed. */
+static void resync(ki_timer *timer, void *user) {
+    ki_informer *informer = user;
+    if (is_resyncing(informer)) {
+        informer->is_resync_waiting = true;
+        return;
+    }
+    int64_t now = ki_engine_now(informer->engine);
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = begin_resync(informer, now, &err);
+    if (status)
+        report(informer, &err, "");
+    ki_timer_set(timer, now + (status ? RESYNC_RETRY : informer->processor.resync_ns));
+}
+
+void ki_informer_continue_resync(ki_informer *informer) {
+    if (!informer->is_resync_waiting || is_resyncing(informer))
+        return;
+    informer->is_resync_waiting = false;
+    ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine));
+}
+
+static void check_for_mutations(ki_timer *timer, void *user) {
+    ki_informer *informer = user;
+    int64_t now = ki_engine_now(informer->engine);
+    ki_mutation_detector_check(&informer->detector, now);
+    ki_timer_set(timer, now + KI_MUTATION_PERIOD);
+}
+
+/* Returns false while the watch is paused or many changes wait: the store is then older than the server, and a
+ * difference proves nothing. */
+static bool is_watching(void *user) {
+    const ki_informer *informer = user;
+    return informer->reflector.phase == KI_REFLECTOR_WATCHES && informer->reflector.watch.is_accepted &&
+           !informer->is_held && informer->waiting < HELD_FROM / 2;
+}
+
+static void on_difference(const ki_error *err, const char *key, bool relist, void *user) {
+    ki_informer *informer = user;
+    report(informer, err, key);
+    if (relist)
+        ki_reflector_relist(&informer->reflector);
+}
+
+static void on_dropped(ki_object **objects, size_t count, void *user) {
+    ki_informer *informer = user;
+    ki_deferred_add_objects(&informer->deferred, objects, count);
+}
+
+void ki_informer_defer_free(ki_informer *informer, ki_snapshot *snapshot) {
+    ki_deferred_add_snapshot(&informer->deferred, snapshot);
+}
+
+static void on_deferred(ki_snapshot *snapshot, void *user) {
+    ki_informer_defer_free(user, snapshot);
+}
+
+static ki_status open_consistency_check(ki_informer *informer, ki_error *err) {
+    const ki_consistency_check_options options = {
+        .engine = informer->engine,
+        .list_watch = informer->options.check_source,
+        .store = informer->store,
+        .interval_ns = ki_period_ns(informer->options.given.consistency_check_ms, KI_CONSISTENCY_CHECK_MIN_MS),
+        .metrics = &informer->metrics,
+        .seed = informer->options.seed,
+        .is_watching = is_watching,
+        .on_difference = on_difference,
+        .on_deferred = on_deferred,
+        .on_failure = on_error,
+        .user = informer,
+    };
+    return informer->options.check_source ? ki_consistency_check_open(&informer->consistency_check, &options, err)
+                                          : KI_OK;
+}
+
+/* Prepares everything that needs the loop, and starts nothing yet. */
+static ki_status open_parts(ki_informer *informer, ki_error *err) {
+    ki_process_loop_options controller = {
+        .engine = informer->engine,
+        .step = ki_informer_step,
+        .on_stuck = on_stuck,
+        .user = informer,
+    };
+    ki_reflector_options reflector = {
+        .engine = informer->engine,
+        .list_watch = informer->options.list_watch,
+        .queue = informer->queue,
+        .name = informer->name,
+        .given = &informer->options.given,
+        .is_custom = informer->is_custom,
+        .metrics = &informer->metrics,
+        .unreadable = &informer->unreadable,
+        .transform = { informer->transform ? transform : NULL, informer },
+        .known = known_get,
+        .on_state = on_state,
+        .on_listed = on_listed,
+        .on_error = on_error,
+        .on_bad_object = count_skipped,
+        .on_dropped = on_dropped,
+        .on_progress = on_progress,
+        .user = informer,
+    };
+    informer->queue->ready = on_ready;
+    informer->queue->ready_user = informer;
+    ki_status status = ki_process_loop_open(&informer->controller, &controller, err);
+    if (!status)
+        status = ki_reflector_open(&informer->reflector, &reflector, err);
+    if (!status)
+        status = open_consistency_check(informer, err);
+    if (!status && (ki_report_limit_open(&informer->report_limit, informer->engine, report_bad_object, informer) ||
+                    ki_timer_init(&informer->resync_timer, informer->engine, resync, informer) ||
+                    ki_timer_init(&informer->detector_timer, informer->engine, check_for_mutations, informer)))
+        status = ki_error_no_memory(err, "starting an informer");
+    return status;
+}
+
+static void close_parts(ki_informer *informer) {
+    informer->queue->ready = NULL;
+    ki_consistency_check_close(&informer->consistency_check);
+    ki_reflector_close(&informer->reflector);
+    ki_report_limit_close(&informer->report_limit);
+    ki_timer_close(&informer->resync_timer);
+    ki_timer_close(&informer->detector_timer);
+    ki_process_loop_close(&informer->controller);
+}
+
+static ki_status start_locked(ki_informer *informer, ki_error *err) {
+    if (informer->is_started || informer->is_stopped)
+        return ki_error_set(err, KI_ERR_STATE, "the informer of %s was %s before", informer->resource.plural,
+                            informer->is_stopped ? "stopped" : "started");
+    informer->is_frozen = true;
+    ki_status status = open_parts(informer, err);
+    if (!status)
+        status = ki_processor_start(&informer->processor, ki_engine_is_threaded(informer->engine), err);
+    if (status) {
+        close_parts(informer);
+        return status;
+    }
+    informer->is_started = true;
+    int64_t period = informer->processor.resync_ns;
+    if (period > 0)
+        ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine) + period);
+    if (informer->options.detect_mutations)
+        ki_timer_set(&informer->detector_timer, ki_engine_now(informer->engine) + KI_MUTATION_PERIOD);
+    ki_reflector_start(&informer->reflector);
+    if (informer->options.check_source)
+        ki_consistency_check_start(&informer->consistency_check);
+    return KI_OK;
+}
+
+ki_status ki_informer_start(ki_informer *informer, ki_error *err) {
+    ki_error cause = KI_ERROR_INIT;
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_status status = start_locked(informer, &cause);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    if (status && status != KI_ERR_STATE)
+        on_state(KI_STATE_BACKING_OFF, &cause, -1, informer);
+    if (status && err)
+        *err = cause;
+    return status;
+}
+
+/* --- stop --------------------------------------------------------------------------------------------------------- */
+
+void ki_informer_stop(ki_informer *informer) {
+    close_parts(informer);
+    informer->queue->ops->close(informer->queue);
+    ki_fair_mutex_lock(&informer->change_lock);
+    bool was_stopped = informer->is_stopped;
+    informer->is_frozen = informer->is_stopped = true;
+    ki_processor_stop(&informer->processor);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    ki_task_cancel(&informer->report_task);
+    ki_deferred_stop(&informer->deferred);
+    ki_informer_end_waits(informer);
+    ki_mutation_detector_check(&informer->detector, ki_engine_now(informer->engine)); /* a last time */
+    ki_mutation_detector_close(&informer->detector);
+    if (!was_stopped)
+        on_state(KI_STATE_STOPPED, NULL, -1, informer);
+}
+
+/* Returns a listener whose thread is not joined yet, or NULL. The caller joins without the lock: an ending handler may
+ * need it. */
+static ki_listener *next_to_join(ki_informer *informer) {
+    ki_listener *lists[] = { informer->processor.first, informer->processor.leaving };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        for (ki_listener *listener = lists[i]; listener; listener = listener->next) {
+            if (!listener->has_thread || listener->is_joined)
+                continue;
+            listener->is_joined = true;
+            return listener;
+        }
+    }
+    return NULL;
+}
+
+void ki_informer_join(ki_informer *informer) {
+    ki_listener *listener;
+    do {
+        ki_fair_mutex_lock(&informer->change_lock);
+        listener = next_to_join(informer);
+        ki_fair_mutex_unlock(&informer->change_lock);
+        if (listener)
+            ki_listener_join(listener);
+    } while (listener);
+}
+
+static void free_listeners(ki_listener **first) {
+    while (*first) {
+        ki_listener *listener = *first;
+        *first = listener->next;
+        ki_listener_free(listener);
+    }
+}
+
+void ki_informer_free(ki_informer *informer) {
+    if (!informer)
+        return;
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    free_listeners(&informer->processor.first);
+    free_listeners(&informer->processor.leaving);
+    informer->options.list_watch->ops->free(informer->options.list_watch);
+    if (informer->options.check_source)
+        informer->options.check_source->ops->free(informer->options.check_source);
+    informer->queue->ops->free(informer->queue);
+    ki_processor_free(&informer->processor);
+    ki_deferred_free(&informer->deferred);
+    ki_store_free(informer->store);
+    destroy_shared(informer);
+    free_texts(informer);
+    free_resource(allocator, &informer->resource);
+    ki_free(allocator, informer);
+}

@@ -1,0 +1,67 @@
+/* shared_informer.h: makes, starts and stops an informer, for the factory and for tests. A program uses
+ * <kinformer/informer.h>. "Loop" is meant as in engine.h: the caller of an idle engine counts as the loop. */
+#ifndef KI_CACHE_SHARED_INFORMER_H
+#define KI_CACHE_SHARED_INFORMER_H
+
+#include <kinformer/informer.h>
+
+#include "src/cache/reflector/list_watch.h"
+#include "src/cache/store/store.h"
+#include "src/engine/engine.h"
+#include "src/object/format.h"
+
+typedef struct ki_shared_informer_options {
+    ki_engine *engine;
+    ki_list_watch *list_watch;   /* the informer owns it if ki_informer_new succeeds */
+    const ki_resource *resource; /* copied, with its strings */
+    ki_object_format *format;    /* makes its objects; outlives the informer; NULL: the informer makes none itself */
+    const char *name;            /* for messages; outlives the informer; NULL: the resource's plural */
+    ki_informer_options given;   /* the program's; its texts, which the informer copies, say what the source selects */
+    int64_t resync_ns;           /* of listeners without a period of their own; 0: none */
+    bool detect_mutations;       /* checks for objects that handlers changed in place */
+    const void *owner;           /* of the callbacks (callback.h): the factory; NULL: the informer */
+    uint64_t seed;               /* of key hashes */
+    ki_list_watch *check_source; /* a second source, for consistency checks; owned as list_watch; NULL: none */
+} ki_shared_informer_options;
+
+#define KI_RESYNC_MIN_MS INT64_C(1000)
+#define KI_PERIOD_MAX_MS (INT64_C(366) * 24 * 3600 * 1000)
+
+/* Converts a period to nanoseconds, raised to `minimum_ms`, lowered to KI_PERIOD_MAX_MS. Returns 0 for 0 and below:
+ * none. */
+static inline int64_t ki_period_ns(int64_t period_ms, int64_t minimum_ms) {
+    if (period_ms <= 0)
+        return 0;
+    if (period_ms < minimum_ms)
+        period_ms = minimum_ms;
+    return KI_MILLISECONDS(period_ms < KI_PERIOD_MAX_MS ? period_ms : KI_PERIOD_MAX_MS);
+}
+
+/* Any thread. */
+ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer **ret_informer, ki_error *err);
+
+/* From now on rejects settings that are allowed only before the start. Any thread. */
+void ki_informer_freeze(ki_informer *informer);
+/* Starts to list and watch, and starts the listeners. Loop. KI_ERR_NO_MEMORY, KI_ERR_SYSTEM: nothing has started, and
+ * the caller may retry. KI_ERR_STATE: started or stopped before. */
+ki_status ki_informer_start(ki_informer *informer, ki_error *err);
+/* Ends reflector and controller, then asks the listeners to end. Loop. Repeatable. */
+void ki_informer_stop(ki_informer *informer);
+/* Waits until each listener's thread has ended. After stop. Any thread but theirs, one at a time. */
+void ki_informer_join(ki_informer *informer);
+/* Calls each outstanding on_removed, then frees the informer. After join. NULL is accepted. */
+void ki_informer_free(ki_informer *informer);
+
+enum {
+    KI_INFORMER_WHY_MAX = KI_HEALTH_MESSAGE_MAX + 32 /* bytes with the closing zero */
+};
+/* Writes the state and its cause, for example "blocked: forbidden: list pods in all namespaces". Returns `why`. Any
+ * thread. */
+const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WHY_MAX]);
+
+/* Returns the monotonic time `timeout_ms` from now; INT64_MAX for a negative or very long timeout. */
+int64_t ki_deadline_of_timeout(int64_t timeout_ms);
+/* Waits until `deadline_ns` of the monotonic clock; otherwise as ki_informer_wait_for_sync. */
+ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, ki_error *err);
+
+#endif

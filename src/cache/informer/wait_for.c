@@ -1,0 +1,281 @@
+/* wait_for.c: reading one's own writes: waits until an informer's cache has reached a resource version or an object.
+ * Blocks, or calls a handler.
+ *
+ * All waits are in the wait table, under the wait lock. The loop checks the table after each change of the store if
+ * there are waits; otherwise the check costs one atomic load. A wait enters the table before it reads the store, so it
+ * cannot miss a change in between. */
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/informer/informer_parts.h"
+#include "src/cache/listener/callback.h"
+
+#include <string.h>
+
+/* --- checking the waits ------------------------------------------------------------------------------------------- */
+
+/* Checks the objects of each delta: an object added and deleted within one change appears in no snapshot of the
+ * store. */
+static void check_deltas(ki_wait_table *waits, const ki_deltas *deltas) {
+    for (size_t i = 0; i < deltas->count && waits->keyed > 0; i++) {
+        const ki_change *delta = &deltas->items[i];
+        if (delta->obj)
+            ki_wait_table_seen(waits, ki_object_key(delta->obj), ki_object_resource_version(delta->obj),
+                               delta->type == KI_EVENT_DELETE);
+    }
+}
+
+/* Publishes the number of waits, and posts the callbacks of decided waits. Caller holds wait_lock. */
+static void publish_waits(ki_informer *informer) {
+    atomic_store(&informer->wait_count, informer->waits.count);
+    if (ki_wait_table_has_decided(&informer->waits))
+        ki_task_post(&informer->wait_task);
+}
+
+void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
+    if (atomic_load(&informer->wait_count) == 0)
+        return;
+    ki_snapshot *now = ki_store_snapshot(informer->store);
+    ki_mutex_lock(&informer->wait_lock);
+    ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
+    if (deltas)
+        check_deltas(&informer->waits, deltas);
+    ki_wait_table_check_held(&informer->waits);
+    publish_waits(informer);
+    ki_mutex_unlock(&informer->wait_lock);
+    ki_snapshot_free(now);
+}
+
+/* --- adding a wait ------------------------------------------------------------------------------------------------ */
+
+static ki_status check_wait(const ki_informer *informer, const char *key, const char *resource_version, ki_error *err) {
+    if (!informer)
+        return ki_error_missing(err, "waiting for a resource version");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
+    if ((resource_version && resource_version[0]) || (key && key[0]))
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_INVALID, "waiting without naming a resource version or a key");
+}
+
+/* Checks the waits against the present snapshot. Caller holds wait_lock. */
+static void check_now(ki_informer *informer, const char *key) {
+    ki_snapshot *now = ki_store_snapshot(informer->store);
+    const ki_object *obj = key ? ki_snapshot_get(now, key) : NULL;
+    ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
+    if (obj)
+        ki_wait_table_seen(&informer->waits, key, ki_object_resource_version(obj), false);
+    ki_snapshot_free(now);
+}
+
+/* Adds a wait, and decides it at once if the store has its state. Caller holds wait_lock. */
+static void add_wait(ki_informer *informer, ki_version_wait *wait) {
+    ki_wait_table_add(&informer->waits, wait);
+    atomic_store(&informer->wait_count, informer->waits.count); /* the loop checks the waits from now on */
+    check_now(informer, wait->key);
+}
+
+ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status, ki_error *err) {
+    ki_error cause = KI_ERROR_INIT;
+    if (ki_engine_failure(informer->engine, &cause))
+        return ki_error_set(err, status, "the informer of %s is stopped: %s", informer->name, ki_error_message(&cause));
+    return ki_error_set(err, status, "the informer of %s is stopped", informer->name);
+}
+
+bool ki_informer_has_ended(const ki_informer *informer) {
+    return informer->has_ended || ki_engine_has_ended(informer->engine);
+}
+
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
+
+static ki_status set_wait_error(const ki_informer *informer, const ki_version_wait *wait, ki_status status,
+                                ki_error *err) {
+    if (status == KI_ERR_CANCELLED)
+        return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
+    if (status == KI_ERR_TIMEOUT && wait->version[0])
+        return ki_error_set(err, KI_ERR_TIMEOUT, "%s not at version %s in time", wait->key ? wait->key : informer->name,
+                            wait->version);
+    if (status == KI_ERR_TIMEOUT)
+        return ki_error_set(err, KI_ERR_TIMEOUT, "no %s in time", wait->key);
+    return status;
+}
+
+/* Caller holds wait_lock. */
+static ki_status wait_until(ki_informer *informer, ki_version_wait *wait, int64_t deadline) {
+    add_wait(informer, wait);
+    publish_waits(informer); /* check_now may have decided other waits too */
+    bool in_time = true;
+    while (!wait->is_decided && !ki_informer_has_ended(informer) && in_time)
+        in_time = ki_engine_wait(informer->engine, wait->changed, &informer->wait_lock, deadline);
+    ki_status status = in_time ? KI_ERR_CANCELLED : KI_ERR_TIMEOUT;
+    if (wait->is_decided)
+        status = wait->status;
+    else if (ki_informer_has_ended(informer))
+        status = KI_ERR_CANCELLED;
+    ki_wait_table_remove(&informer->waits, wait);
+    atomic_store(&informer->wait_count, informer->waits.count);
+    return status;
+}
+
+ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key, const char *resource_version,
+                                       int64_t timeout_ms, ki_error *err) {
+    ki_status status = check_wait(informer, key, resource_version, err);
+    if (status)
+        return status;
+    if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
+        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs", informer->name);
+    ki_cond changed;
+    status = ki_cond_init(&changed, err);
+    if (status)
+        return status;
+    ki_version_wait wait = {
+        .key = key, .version = resource_version ? resource_version : "", .deadline = INT64_MAX, .changed = &changed
+    };
+    ki_mutex_lock(&informer->wait_lock);
+    status = wait_until(informer, &wait, ki_deadline_of_timeout(timeout_ms));
+    ki_mutex_unlock(&informer->wait_lock);
+    ki_cond_destroy(&changed);
+    return set_wait_error(informer, &wait, status, err);
+}
+
+/* --- calling back ------------------------------------------------------------------------------------------------- */
+
+static ki_version_wait *next_call(ki_informer *informer) {
+    ki_mutex_lock(&informer->wait_lock);
+    ki_version_wait *wait = ki_wait_table_next_decided(&informer->waits);
+    ki_mutex_unlock(&informer->wait_lock);
+    return wait;
+}
+
+static bool call_next(ki_informer *informer) {
+    ki_version_wait *wait = next_call(informer);
+    if (!wait)
+        return false;
+    ki_callback callback;
+    ki_callback_enter(&callback, informer->owner);
+    wait->handler(informer, wait->status, wait->user);
+    ki_callback_leave(&callback);
+    ki_free(ki_engine_allocator(informer->engine), wait);
+    return true;
+}
+
+static void expire(ki_timer *timer, void *user) {
+    (void)timer;
+    ki_informer *informer = user;
+    ki_mutex_lock(&informer->wait_lock);
+    ki_wait_table_expire(&informer->waits, ki_engine_now(informer->engine));
+    publish_waits(informer);
+    ki_mutex_unlock(&informer->wait_lock);
+    ki_task_post(&informer->wait_task); /* sets the timer for the next deadline */
+}
+
+/* Sets the timer to the earliest deadline. Loop. If memory runs out, the next run of the task retries: after the next
+ * wait, or the next change that decides one. */
+static void set_timer(ki_informer *informer) {
+    ki_mutex_lock(&informer->wait_lock);
+    int64_t next = ki_wait_table_next_deadline(&informer->waits);
+    ki_mutex_unlock(&informer->wait_lock);
+    if (next == INT64_MAX) {
+        ki_timer_cancel(&informer->wait_timer);
+        return;
+    }
+    if (informer->wait_timer.engine || !ki_timer_init(&informer->wait_timer, informer->engine, expire, informer))
+        ki_timer_set(&informer->wait_timer, next);
+}
+
+/* Calls one handler in each run, so that other work of the loop runs in between. */
+static void run(ki_task *task, void *user) {
+    ki_informer *informer = user;
+    set_timer(informer);
+    if (call_next(informer))
+        ki_task_post(task);
+}
+
+/* Returns true if the wait's state can be unreadable. The wait then ends only when the object is readable, replaced or
+ * deleted. */
+static bool may_lack(const ki_version_wait *wait, void *user) {
+    ki_informer *informer = user;
+    return ki_unreadable_may_lack(&informer->unreadable, wait->key, wait->version);
+}
+
+void ki_informer_init_waits(ki_informer *informer) {
+    ki_task_init(&informer->wait_task, informer->engine, run, informer);
+    ki_wait_table_init(&informer->waits, informer->options.seed);
+    informer->waits.may_lack = may_lack;
+    informer->waits.may_lack_user = informer;
+}
+
+void ki_informer_end_waits(ki_informer *informer) {
+    ki_mutex_lock(&informer->wait_lock);
+    informer->has_ended = true;
+    ki_wait_table_cancel_all(&informer->waits);
+    atomic_store(&informer->wait_count, 0);
+    ki_cond_broadcast(&informer->changed);
+    ki_mutex_unlock(&informer->wait_lock);
+    while (call_next(informer)) {}
+    ki_task_cancel(&informer->wait_task);
+    ki_timer_close(&informer->wait_timer);
+}
+
+/* Allocates a wait and its texts in one block. */
+static ki_version_wait *new_wait(const ki_allocator *allocator, const char *key, const char *version) {
+    size_t key_size = key ? strlen(key) + 1 : 0, version_size = strlen(version) + 1;
+    ki_version_wait *wait = ki_alloc(allocator, sizeof *wait + key_size + version_size);
+    if (!wait)
+        return NULL;
+    char *texts = (char *)(wait + 1);
+    *wait = (ki_version_wait){ .version = memcpy(texts, version, version_size) };
+    if (key)
+        wait->key = memcpy(texts + version_size, key, key_size);
+    return wait;
+}
+
+static int64_t deadline_of(const ki_informer *informer, int64_t timeout_ms) {
+    /* The clock, not ki_engine_now: a slow handler on the loop is later than that. */
+    return ki_time_after_ms(ki_engine_clock(informer->engine), timeout_ms);
+}
+
+ki_status ki_informer_wait_for_version_async(ki_informer *informer, const char *key, const char *resource_version,
+                                             int64_t timeout_ms, ki_version_handler handler, void *user,
+                                             ki_error *err) {
+    ki_status status = check_wait(informer, key, resource_version, err);
+    if (status)
+        return status;
+    if (!handler)
+        return ki_error_set(err, KI_ERR_INVALID, "waiting for a resource version without a handler");
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    ki_version_wait *wait = new_wait(allocator, key, resource_version ? resource_version : "");
+    if (!wait)
+        return ki_error_no_memory(err, "waiting for a resource version");
+    wait->deadline = deadline_of(informer, timeout_ms);
+    wait->handler = handler;
+    wait->user = user;
+    ki_mutex_lock(&informer->wait_lock);
+    if (informer->has_ended)
+        status = ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
+    else
+        add_wait(informer, wait);
+    if (!status)
+        publish_waits(informer);
+    if (!status && wait->deadline != INT64_MAX)
+        ki_task_post(&informer->wait_task); /* sets the timer */
+    ki_mutex_unlock(&informer->wait_lock);
+    if (status)
+        ki_free(allocator, wait);
+    return status;
+}
+
+ki_status ki_informer_cancel_version_waits(ki_informer *informer, ki_version_handler handler, void *user,
+                                           ki_error *err) {
+    if (!informer)
+        return ki_error_missing(err, "ki_informer_cancel_version_waits");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
+    ki_mutex_lock(&informer->wait_lock);
+    bool found = ki_wait_table_cancel(&informer->waits, handler, user);
+    if (found)
+        publish_waits(informer);
+    ki_mutex_unlock(&informer->wait_lock);
+    return found ? KI_OK
+                 : ki_error_set(err, KI_ERR_NOT_FOUND, "no wait for the informer of %s has this handler and user",
+                                informer->name);
+}

@@ -1,0 +1,43 @@
+/* wait_for_sync.c: waits until an informer is synced. */
+#include "src/base/error.h"
+#include "src/cache/informer/informer_parts.h"
+#include "src/cache/listener/callback.h"
+
+bool ki_informer_has_synced(const ki_informer *informer) {
+    return !ki_engine_is_forked(informer->engine) && atomic_load(&informer->synced);
+}
+
+const char *ki_informer_synced_version(const ki_informer *informer) {
+    return informer && ki_informer_has_synced(informer) ? informer->synced_version : "";
+}
+
+int64_t ki_deadline_of_timeout(int64_t timeout_ms) {
+    return ki_time_after_ms(ki_monotonic_now(), timeout_ms);
+}
+
+ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, ki_error *err) {
+    const char *name = informer->name;
+    if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
+        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs", name);
+    ki_mutex_lock(&informer->wait_lock);
+    bool in_time = true;
+    while (!atomic_load(&informer->synced) && !ki_informer_has_ended(informer) && in_time)
+        in_time = ki_engine_wait(informer->engine, &informer->changed, &informer->wait_lock, deadline_ns);
+    bool synced = atomic_load(&informer->synced);
+    bool over = ki_informer_has_ended(informer);
+    ki_mutex_unlock(&informer->wait_lock);
+    if (synced)
+        return KI_OK;
+    if (over)
+        return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
+    char why[KI_INFORMER_WHY_MAX];
+    return ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: %s (%s)", name, ki_informer_why(informer, why));
+}
+
+ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, ki_error *err) {
+    if (!informer)
+        return ki_error_missing(err, "ki_informer_wait_for_sync");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
+    return ki_informer_wait_until_synced(informer, ki_deadline_of_timeout(timeout_ms), err);
+}

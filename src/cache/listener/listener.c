@@ -1,0 +1,381 @@
+/* listener.c: delivers one notification at a time: first the objects of the replay, then the pending changes, with
+ * on_synced at its place. */
+#include "src/cache/listener/listener.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/listener/callback.h"
+
+/* --- new, free ---------------------------------------------------------------------------------------------------- */
+
+static void run_turn(ki_task *task, void *user);
+
+static ki_status make_locks(ki_listener *listener, ki_error *err) {
+    ki_status status = ki_mutex_init(&listener->mutex, err);
+    if (status)
+        return status;
+    status = ki_cond_init(&listener->changed, err);
+    if (status)
+        ki_mutex_destroy(&listener->mutex);
+    return status;
+}
+
+ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_listener, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(options->engine);
+    const char *name = options->registration->name;
+    ki_listener *listener = ki_alloc_zero(allocator, sizeof *listener);
+    if (!listener)
+        return ki_error_no_memory(err, "adding a handler");
+    listener->name = ki_strdup(allocator, name ? name : "handler");
+    ki_status status = listener->name ? make_locks(listener, err) : ki_error_no_memory(err, "adding a handler");
+    if (status) {
+        ki_free(allocator, listener->name);
+        ki_free(allocator, listener);
+        return status;
+    }
+    listener->engine = options->engine;
+    listener->informer = options->informer;
+    listener->owner = options->owner;
+    listener->handler = *options->handler;
+    listener->user = options->user;
+    listener->on_loop = options->registration->on_loop;
+    listener->on_end = options->on_end;
+    listener->end_user = options->end_user;
+    ki_pending_init(&listener->pending, allocator, options->registration->delivery, options->seed);
+    ki_task_init(&listener->task, options->engine, run_turn, listener);
+    *ret_listener = listener;
+    return KI_OK;
+}
+
+/* Ends the replay. Returns its snapshot, with the reference, or NULL. */
+static ki_snapshot *end_replay(ki_listener *listener) {
+    ki_snapshot *replay = listener->replay;
+    listener->replay = NULL;
+    atomic_store(&listener->to_replay, 0);
+    return replay;
+}
+
+/* On the loop the snapshot is released in slices: it may be large. */
+static void drop_replay(ki_listener *listener, bool on_loop) {
+    if (on_loop)
+        ki_informer_defer_free(listener->informer, end_replay(listener));
+    else
+        ki_snapshot_free(end_replay(listener));
+}
+
+static void call_on_removed(ki_listener *listener) {
+    listener->is_closed = true;
+    if (!listener->handler.on_removed)
+        return;
+    ki_callback callback;
+    ki_callback_enter(&callback, listener->owner);
+    listener->handler.on_removed(listener->user);
+    ki_callback_leave(&callback);
+}
+
+void ki_listener_discard(ki_listener *listener) {
+    drop_replay(listener, false);
+    listener->is_closed = true;
+    ki_listener_free(listener);
+}
+
+void ki_listener_free(ki_listener *listener) {
+    drop_replay(listener, false);
+    if (!listener->is_closed)
+        call_on_removed(listener);
+    const ki_allocator *allocator = ki_engine_allocator(listener->engine);
+    ki_pending_clear(&listener->pending);
+    ki_cond_destroy(&listener->changed);
+    ki_mutex_destroy(&listener->mutex);
+    ki_free(allocator, listener->name);
+    ki_free(allocator, listener);
+}
+
+/* --- delivering --------------------------------------------------------------------------------------------------- */
+
+/* Applies the handler's filter to a change: for the handler, an object that does not match does not exist. Returns
+ * false if the handler is not called. A deletion is delivered if the previous state matched, whether or not the last
+ * state does. */
+static bool filter(const ki_listener *listener, ki_change *change) {
+    bool (*matches)(const ki_object *obj, void *user) = listener->handler.filter;
+    if (!matches)
+        return true;
+    bool was = change->type != KI_EVENT_ADD && matches(change->old, listener->user);
+    bool is = matches(change->obj, listener->user);
+    if (was && !is) {
+        change->type = KI_EVENT_DELETE;
+        change->obj = change->old; /* the last state that the handler received */
+    } else if (is && change->type == KI_EVENT_UPDATE && !was) {
+        change->type = KI_EVENT_ADD;
+    }
+    return change->type == KI_EVENT_DELETE ? was : is;
+}
+
+/* Returns true if the listener ended while its filter ran (a filter can remove its own handler): no callback may
+ * start. */
+static bool has_ended_in_filter(ki_listener *listener) {
+    if (!listener->handler.filter)
+        return false;
+    ki_mutex_lock(&listener->mutex);
+    bool has_ended = listener->is_removed || listener->is_stopped;
+    ki_mutex_unlock(&listener->mutex);
+    return has_ended;
+}
+
+/* Calls the handler for one change, which is borrowed. No lock is held. */
+static void call_handler(ki_listener *listener, ki_change change) {
+    const ki_handler *handler = &listener->handler;
+    ki_callback callback;
+    ki_callback_enter(&callback, listener->owner);
+    if (filter(listener, &change) && !has_ended_in_filter(listener)) {
+        const bool is_add = change.type == KI_EVENT_ADD, is_update = change.type == KI_EVENT_UPDATE;
+        const ki_event event = { .obj = change.obj,
+                                 .old = is_update ? change.old : NULL,
+                                 .is_in_initial_list = is_add && change.is_in_initial_list,
+                                 .is_resync = is_update && change.is_resync,
+                                 .final_state_unknown = !is_add && !is_update && change.final_state_unknown,
+                                 .informer = listener->informer,
+                                 .type = change.type };
+        void (*call)(const ki_event *, void *) = is_add      ? handler->on_add
+                                                 : is_update ? handler->on_update
+                                                             : handler->on_delete;
+        if (call)
+            call(&event, listener->user);
+    }
+    ki_callback_leave(&callback);
+}
+
+/* Delivers one object of the replay, or ends the replay. */
+static void replay_one(ki_listener *listener, bool on_loop) {
+    const ki_object *obj = ki_snapshot_next(listener->replay, &listener->cursor);
+    if (!obj) {
+        drop_replay(listener, on_loop);
+        return;
+    }
+    ki_object *held = ki_object_ref(obj);
+    call_handler(listener, (ki_change){ .type = KI_EVENT_ADD, .obj = held, .is_in_initial_list = true });
+    ki_object_unref(held);
+    atomic_fetch_sub(&listener->to_replay, 1);
+}
+
+static void call_on_synced(ki_listener *listener) {
+    if (listener->handler.on_synced) {
+        ki_callback callback;
+        ki_callback_enter(&callback, listener->owner);
+        listener->handler.on_synced(listener->informer, listener->user);
+        ki_callback_leave(&callback);
+    }
+    atomic_store(&listener->synced, true);
+}
+
+typedef enum next_step {
+    STEP_NOTHING,
+    STEP_SYNCED,
+    STEP_CHANGE,
+    STEP_END
+} next_step;
+
+/* Returns the next step; for STEP_CHANGE, `ret_change->obj` stays NULL during the replay. Caller holds the mutex. */
+static next_step next(ki_listener *listener, ki_change *ret_change) {
+    if (listener->is_removed || listener->is_stopped)
+        return STEP_END;
+    if (listener->replay)
+        return STEP_CHANGE; /* read from the replay without the mutex */
+    if (listener->is_marked && !atomic_load(&listener->synced) && ki_pending_mark_is_reached(&listener->pending))
+        return STEP_SYNCED;
+    if (!ki_pending_pop(&listener->pending, ret_change))
+        return STEP_NOTHING;
+    atomic_store(&listener->waiting, listener->pending.count);
+    return STEP_CHANGE;
+}
+
+/* Takes the next step. `wait`, for threads: waits until there is a step. */
+static next_step deliver(ki_listener *listener, bool wait) {
+    ki_change change = { .obj = NULL };
+    ki_mutex_lock(&listener->mutex);
+    next_step step = next(listener, &change);
+    while (step == STEP_NOTHING && wait) {
+        ki_cond_wait(&listener->changed, &listener->mutex);
+        step = next(listener, &change);
+    }
+    ki_mutex_unlock(&listener->mutex);
+    if (step == STEP_SYNCED)
+        call_on_synced(listener);
+    if (step != STEP_CHANGE)
+        return step;
+    if (!change.obj) {
+        replay_one(listener, !wait);
+        return step;
+    }
+    call_handler(listener, change);
+    ki_change_release(&change);
+    return step;
+}
+
+/* Calls on_removed for a removed listener. For a stopped one ki_listener_free does. */
+static void close_listener(ki_listener *listener, bool on_loop) {
+    drop_replay(listener, on_loop);
+    ki_mutex_lock(&listener->mutex);
+    bool stopped = listener->is_stopped;
+    ki_mutex_unlock(&listener->mutex);
+    if (!stopped && !listener->is_closed)
+        call_on_removed(listener);
+}
+
+/* Moves the pending notifications to `*ret_taken`. Caller holds the mutex. */
+static void take_pending(ki_listener *listener, ki_pending *ret_taken) {
+    *ret_taken = listener->pending;
+    ki_pending_init(&listener->pending, ret_taken->allocator, ret_taken->delivery, ret_taken->by_key.seed);
+}
+
+static void drop_pending(ki_listener *listener) {
+    ki_pending dropped;
+    ki_mutex_lock(&listener->mutex);
+    take_pending(listener, &dropped);
+    ki_mutex_unlock(&listener->mutex);
+    ki_pending_clear(&dropped);
+}
+
+static void thread_main(void *user) {
+    ki_listener *listener = user;
+    ki_engine_adopt_thread(listener->engine);
+    while (deliver(listener, true) != STEP_END) {}
+    drop_pending(listener);
+    close_listener(listener, false);
+    ki_mutex_lock(&listener->mutex);
+    if (!listener->is_stopped)
+        ki_task_post(&listener->task); /* the loop joins the thread */
+    ki_mutex_unlock(&listener->mutex);
+}
+
+/* Ends a removed listener on the loop. Cancels the task, which another thread may have posted, since on_end frees the
+ * listener. */
+static void end_on_loop(ki_listener *listener) {
+    close_listener(listener, true);
+    ki_task_cancel(&listener->task);
+    ki_thread_join(&listener->thread);
+    listener->on_end(listener, listener->end_user);
+}
+
+/* Drops a slice of an ended listener's pending notifications. Returns false if nothing was left. */
+static bool drop_some(ki_listener *listener) {
+    int left = ki_engine_work_left(listener->engine), dropped = 0;
+    ki_change change;
+    while (dropped < (left > 1 ? left : 1) && ki_pending_pop(&listener->pending, &change)) {
+        ki_change_release(&change);
+        dropped++;
+    }
+    (void)ki_engine_work(listener->engine, dropped);
+    return dropped > 0;
+}
+
+/* The task on the loop: delivers for a listener without a thread; ends any removed listener. */
+static void run_turn(ki_task *task, void *user) {
+    ki_listener *listener = user;
+    if (listener->has_thread) {
+        end_on_loop(listener);
+        return;
+    }
+    switch (deliver(listener, false)) {
+    case STEP_END:
+        if (drop_some(listener))
+            ki_task_post(task);
+        else
+            end_on_loop(listener);
+        break;
+    case STEP_NOTHING:
+        break;
+    case STEP_SYNCED:
+    case STEP_CHANGE:
+        /* One callback in each run: timers and other tasks run in between, however slow the handler is. */
+        ki_task_post(task);
+        ki_informer_delivered(listener->informer);
+        break;
+    }
+}
+
+/* --- starting and pushing ----------------------------------------------------------------------------------------- */
+
+void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool marked) {
+    listener->replay = replay;
+    listener->cursor = (ki_cursor)KI_CURSOR_INIT;
+    atomic_store(&listener->to_replay, ki_snapshot_count(replay));
+    ki_mutex_lock(&listener->mutex);
+    listener->is_marked = marked;
+    ki_mutex_unlock(&listener->mutex);
+}
+
+ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err) {
+    if (listener->started)
+        return KI_OK;
+    ki_status status = KI_OK;
+    if (threaded && !listener->on_loop)
+        status = ki_thread_start(&listener->thread, listener->name, thread_main, listener, err);
+    if (status)
+        return status;
+    listener->has_thread = threaded && !listener->on_loop;
+    listener->started = true;
+    if (!listener->has_thread)
+        ki_task_post(&listener->task);
+    return KI_OK;
+}
+
+/* Wakes the thread or posts the task. The caller does not hold the mutex. */
+static void wake(ki_listener *listener) {
+    if (listener->has_thread)
+        ki_cond_signal(&listener->changed);
+    else if (listener->started)
+        ki_task_post(&listener->task);
+}
+
+ki_status ki_listener_push(ki_listener *listener, const ki_change *change) {
+    ki_mutex_lock(&listener->mutex);
+    ki_status status = ki_pending_push(&listener->pending, change);
+    atomic_store(&listener->waiting, listener->pending.count);
+    ki_mutex_unlock(&listener->mutex);
+    if (!status)
+        wake(listener);
+    return status;
+}
+
+void ki_listener_mark_synced(ki_listener *listener) {
+    ki_mutex_lock(&listener->mutex);
+    ki_pending_set_mark(&listener->pending);
+    listener->is_marked = true;
+    ki_mutex_unlock(&listener->mutex);
+    wake(listener);
+}
+
+/* --- ending ------------------------------------------------------------------------------------------------------- */
+
+/* The caller drops the pending notifications, outside the mutex. On the loop dropping them could take too long: the
+ * listener's thread drops them instead, or the loop in slices. */
+void ki_listener_remove(ki_listener *listener) {
+    ki_pending dropped;
+    bool drops = !ki_engine_on_loop(listener->engine);
+    ki_mutex_lock(&listener->mutex);
+    listener->is_removed = true;
+    if (drops)
+        take_pending(listener, &dropped);
+    atomic_store(&listener->waiting, 0);
+    ki_cond_signal(&listener->changed);
+    if (!listener->has_thread && !listener->is_stopped)
+        ki_task_post(&listener->task); /* also for a listener that never started */
+    ki_mutex_unlock(&listener->mutex);
+    if (drops)
+        ki_pending_clear(&dropped);
+}
+
+/* The thread drops the pending notifications when it ends. Without a thread ki_listener_free does. */
+void ki_listener_stop(ki_listener *listener) {
+    ki_mutex_lock(&listener->mutex);
+    listener->is_stopped = true;
+    atomic_store(&listener->waiting, 0);
+    ki_cond_signal(&listener->changed);
+    ki_mutex_unlock(&listener->mutex);
+    ki_task_cancel(&listener->task); /* a stopped listener's task is not posted again */
+}
+
+void ki_listener_join(ki_listener *listener) {
+    ki_thread_join(&listener->thread);
+}

@@ -1,0 +1,105 @@
+/* listener.h: one registration: its pending notifications, and the thread or the loop task that delivers them.
+ *
+ * The holder of the change lock pushes. The listener's thread, or its task on the loop, delivers. Any thread removes.
+ * Handlers are called under no lock. */
+#ifndef KI_CACHE_LISTENER_H
+#define KI_CACHE_LISTENER_H
+
+#include "src/cache/listener/pending.h"
+#include "src/cache/listener/processor.h"
+#include "src/engine/thread.h"
+
+typedef struct ki_listener_options {
+    ki_engine *engine;
+    ki_informer *informer;
+    const void *owner; /* the callbacks' owner: callback.h */
+    const ki_handler *handler;
+    void *user;
+    const ki_registration_options *registration;
+    uint64_t seed;
+    /* Called on the loop when a removed listener may be freed: on_removed was called and the thread is joined. Not
+     * called after stop. */
+    void (*on_end)(ki_listener *listener, void *end_user);
+    void *end_user;
+} ki_listener_options;
+
+struct ki_listener {
+    /* Under the informer's registry lock. */
+    ki_listener *next_registered;
+    /* Constant. */
+    uint64_t id; /* the registration's */
+    ki_engine *engine;
+    ki_informer *informer;
+    const void *owner;
+    ki_handler handler;
+    void *user;
+    bool on_loop;
+    char *name;
+    void (*on_end)(ki_listener *listener, void *end_user);
+    void *end_user;
+    /* Under the change lock. */
+    ki_listener *next;
+    ki_thread thread;
+    bool started;
+    bool has_thread; /* else its task delivers on the loop */
+    bool is_joined;
+    int64_t desired_resync_ns;
+    int64_t resync_ns; /* 0: none */
+    int64_t next_resync;
+    bool resync_is_due;
+    uint64_t next_change; /* number of the first change of the processor that this listener does not have */
+    /* Under `mutex`. */
+    ki_mutex mutex;
+    ki_cond changed;
+    ki_pending pending;
+    bool is_marked; /* the initial population is complete; `pending` has the place of on_synced */
+    bool is_removed;
+    bool is_stopped;
+    /* Of the delivering thread or task; set before it starts. */
+    ki_snapshot *replay; /* the cache at the registration; NULL: delivered */
+    ki_cursor cursor;
+    bool is_closed; /* on_removed has been called, or must not be */
+    ki_task task;   /* delivers on the loop, or ends the listener */
+    /* Any thread. */
+    _Atomic bool synced;
+    _Atomic size_t waiting;   /* notifications in `pending` */
+    _Atomic size_t to_replay; /* objects of `replay` that are not delivered */
+};
+
+/* Returns the number of undelivered notifications. Any thread. */
+static inline size_t ki_listener_pending(const ki_listener *listener) {
+    return atomic_load(&listener->waiting) + atomic_load(&listener->to_replay);
+}
+
+/* Makes a listener that is not started and in no list. Errors: KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
+ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_listener, ki_error *err);
+/* Frees a listener that has ended or never started. Calls on_removed if that was not done. */
+void ki_listener_free(ki_listener *listener);
+
+/* Frees a listener whose registration failed, without on_removed. */
+void ki_listener_discard(ki_listener *listener);
+
+/* Sets the objects that are delivered first. Called before start. Takes the reference over. `marked`: the initial
+ * population is complete. */
+void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool marked);
+/* Starts delivering. `threaded`: on a thread of its own unless the registration chose the loop. */
+ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err);
+
+/* shared_informer.c: releases a snapshot in slices. Takes the reference over; NULL is accepted. On the loop. */
+void ki_informer_defer_free(ki_informer *informer, ki_snapshot *snapshot);
+/* shared_informer.c: called after a listener was notified on the loop, or ended there. */
+void ki_informer_delivered(ki_informer *informer);
+/* Adds a change. KI_ERR_NO_MEMORY changes nothing. */
+ki_status ki_listener_push(ki_listener *listener, const ki_change *change);
+/* Has on_synced called after the notifications pushed so far. */
+void ki_listener_mark_synced(ki_listener *listener);
+
+/* After remove and stop, no new callback starts except on_removed. Pending notifications are dropped.
+ * Remove: any thread, after the listener has left the processor's list. Stop: loop; ends the thread, and
+ * ki_listener_free calls on_removed. */
+void ki_listener_remove(ki_listener *listener);
+void ki_listener_stop(ki_listener *listener);
+/* Waits until the thread of a stopped listener has ended. Any thread but that one. */
+void ki_listener_join(ki_listener *listener);
+
+#endif

@@ -1,0 +1,171 @@
+/* processor.c: distributes to the listeners, and applies the rules of resync periods. */
+#include "src/cache/listener/processor.h"
+
+#include "src/cache/listener/listener.h"
+#include "src/object/object.h"
+
+void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns) {
+    *processor = (ki_processor){ .allocator = allocator, .resync_ns = resync_ns };
+    ki_changes_init(&processor->log, allocator);
+}
+
+void ki_processor_free(ki_processor *processor) {
+    ki_changes_clear(&processor->log);
+}
+
+/* --- resync ------------------------------------------------------------------------------------------------------- */
+
+/* Sets the listener's period: never shorter than the informer's, and none if the informer has none. */
+static void settle_period(const ki_processor *processor, ki_listener *listener, int64_t now) {
+    int64_t period = listener->desired_resync_ns;
+    if (processor->resync_ns == 0)
+        period = 0;
+    else if (period > 0 && period < processor->resync_ns)
+        period = processor->resync_ns;
+    listener->resync_ns = period;
+    listener->next_resync = now + period;
+}
+
+static void settle_periods(ki_processor *processor, int64_t now) {
+    for (ki_listener *listener = processor->first; listener; listener = listener->next)
+        settle_period(processor, listener, now);
+}
+
+bool ki_processor_resync_due(ki_processor *processor, int64_t now) {
+    bool any = false;
+    for (ki_listener *listener = processor->first; listener; listener = listener->next) {
+        listener->resync_is_due = listener->resync_ns > 0 && now >= listener->next_resync;
+        any = any || listener->resync_is_due;
+    }
+    return any;
+}
+
+void ki_processor_resync_begun(ki_processor *processor, int64_t now) {
+    for (ki_listener *listener = processor->first; listener; listener = listener->next)
+        if (listener->resync_is_due)
+            listener->next_resync = now + listener->resync_ns;
+}
+
+/* --- adding and removing ------------------------------------------------------------------------------------------ */
+
+void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t desired_ns, int64_t now) {
+    ki_listener **last = &processor->first;
+    while (*last)
+        last = &(*last)->next;
+    listener->next = NULL;
+    bool has_all = processor->log_state == KI_LOG_IS_PUBLISHED; /* from its replay */
+    listener->next_change = processor->notified + (has_all ? processor->log.count : 0);
+    *last = listener;
+    listener->desired_resync_ns = desired_ns;
+    bool lowers = desired_ns > 0 && (processor->resync_ns == 0 || desired_ns < processor->resync_ns);
+    if (!lowers || processor->started) {
+        settle_period(processor, listener, now);
+        return;
+    }
+    processor->resync_ns = desired_ns;
+    settle_periods(processor, now);
+}
+
+static bool take_out(ki_listener **first, const ki_listener *listener, ki_listener **ret_taken) {
+    for (ki_listener **at = first; *at; at = &(*at)->next) {
+        if (*at != listener)
+            continue;
+        *ret_taken = *at;
+        *at = (*at)->next;
+        return true;
+    }
+    return false;
+}
+
+bool ki_processor_remove(ki_processor *processor, const ki_listener *listener) {
+    ki_listener *taken = NULL;
+    if (!take_out(&processor->first, listener, &taken))
+        return false;
+    taken->next = processor->leaving;
+    processor->leaving = taken;
+    return true;
+}
+
+void ki_processor_forget(ki_processor *processor, const ki_listener *listener) {
+    ki_listener *taken = NULL;
+    take_out(&processor->leaving, listener, &taken);
+}
+
+size_t ki_processor_waiting_on_loop(const ki_processor *processor) {
+    size_t most = 0;
+    for (const ki_listener *listener = processor->first; listener; listener = listener->next) {
+        size_t waiting = listener->has_thread ? 0 : atomic_load(&listener->waiting);
+        most = waiting > most ? waiting : most;
+    }
+    return most;
+}
+
+ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err) {
+    for (ki_listener *listener = processor->first; listener; listener = listener->next) {
+        ki_status status = ki_listener_start(listener, threaded, err);
+        if (status)
+            return status; /* listeners that did start wait for work */
+    }
+    processor->threaded = threaded;
+    processor->started = true;
+    return KI_OK;
+}
+
+void ki_processor_stop(ki_processor *processor) {
+    for (ki_listener *listener = processor->first; listener; listener = listener->next)
+        ki_listener_stop(listener);
+    for (ki_listener *listener = processor->leaving; listener; listener = listener->next)
+        ki_listener_stop(listener);
+}
+
+/* --- notifying ---------------------------------------------------------------------------------------------------- */
+
+static bool is_for(const ki_listener *listener, const ki_change *change) {
+    if (!change->is_resync)
+        return true;
+    return change->is_listed ? listener->resync_ns > 0 : listener->resync_is_due;
+}
+
+ki_status ki_processor_stage(ki_processor *processor, const ki_change *change) {
+    const ki_listener *listener = processor->first;
+    while (change->is_resync && listener && !is_for(listener, change))
+        listener = listener->next;
+    return listener || !change->is_resync ? ki_changes_push(&processor->log, change) : KI_OK;
+}
+
+void ki_processor_publish(ki_processor *processor) {
+    processor->log_state = KI_LOG_IS_PUBLISHED;
+}
+
+void ki_processor_drop(ki_processor *processor) {
+    processor->log_state = KI_LOG_IS_DROPPED;
+}
+
+void ki_processor_release_some(ki_processor *processor, size_t *units) {
+    if (processor->log_state == KI_LOG_IS_DROPPED && ki_changes_drop_some(&processor->log, units))
+        processor->log_state = KI_LOG_STAGES;
+}
+
+ki_status ki_processor_notify_next(ki_processor *processor, ki_change *ret_change) {
+    if (processor->log_state != KI_LOG_IS_PUBLISHED)
+        return KI_ERR_NOT_FOUND;
+    const ki_change *change = ki_changes_first(&processor->log);
+    for (ki_listener *listener = processor->first; change && listener; listener = listener->next) {
+        if (listener->next_change > processor->notified)
+            continue;
+        if (is_for(listener, change) && ki_listener_push(listener, change))
+            return KI_ERR_NO_MEMORY;
+        listener->next_change = processor->notified + 1;
+    }
+    if (!ki_changes_pop(&processor->log, ret_change)) {
+        processor->log_state = KI_LOG_STAGES;
+        return KI_ERR_NOT_FOUND;
+    }
+    processor->notified++;
+    return KI_OK;
+}
+
+void ki_processor_mark_synced(ki_processor *processor) {
+    for (ki_listener *listener = processor->first; listener; listener = listener->next)
+        ki_listener_mark_synced(listener);
+}

@@ -1,0 +1,504 @@
+/* delta_fifo.c: see delta_fifo.h.
+ *
+ * Each key with queued deltas has one entry. A map finds the entry by key; a linked list has the entries in the order
+ * of their first delta. A change allocates all memory first, so the queue takes a change whole or not at all.
+ *
+ * A list or resync can have very many objects. The queue stores it as one arrival, and each pop works off a slice of
+ * it (queued_list.c). Until all of it is worked off, pop hands out no key, and later changes wait behind it as
+ * arrivals. All slices thus see the same keys and known objects. */
+#include "src/cache/queue/delta_fifo.h"
+
+#include "src/base/error.h"
+#include "src/base/map.h"
+#include "src/base/memory.h"
+#include "src/base/ring.h"
+#include "src/cache/queue/queued_list.h"
+#include "src/object/object.h"
+
+enum {
+    INLINE_DELTAS = 2,  /* deltas within the entry; more are allocated */
+    KEEP_DELTAS = 16,   /* a released entry frees a larger delta array */
+    KEEP_ENTRIES = 1024 /* released entries kept for reuse */
+};
+
+typedef struct entry entry;
+struct entry {
+    entry *before, *after; /* neighbours in the queue */
+    entry *next;           /* in the list of free entries */
+    ki_object *key_owner;  /* owned reference; the entry has the object's key */
+    ki_change *deltas;     /* `few`, or allocated */
+    uint32_t capacity;
+    uint32_t count;  /* deltas queued; 0: not in the queue */
+    bool initial;    /* part of the initial population, not processed yet */
+    bool is_sync;    /* has a delta of a resync */
+    uint64_t listed; /* number of the last list or resync with this key; see `lists` */
+    ki_change few[INLINE_DELTAS];
+};
+
+/* A change, list or resync that is not worked off. */
+typedef struct arrival {
+    ki_change change;     /* owns its object */
+    ki_queued_list *list; /* owned; NULL: a change */
+} arrival;
+
+typedef struct delta_fifo {
+    ki_queue queue; /* first */
+    ki_delta_fifo_options options;
+    ki_allocator allocator;
+    ki_map entries;
+    entry *first, *last;
+    size_t entry_count;
+    entry *free;
+    size_t free_count;
+    bool is_processing; /* the first entry is being processed */
+    ki_ring arrivals;
+    /* The progress of the first arrival, a list or resync. */
+    bool has_begun;
+    ki_change unit;    /* the next change, borrowed; `obj` NULL: not taken from the list */
+    entry *at, *until; /* the next queued entry to delete unless it is listed, and the last one; `at` NULL: none left */
+    bool initial_waits; /* the initial population is not worked off */
+    size_t initial;     /* entries of the initial population, not processed yet */
+    size_t syncs;       /* entries with a delta of a resync */
+    size_t resyncs;     /* resyncs that are not worked off */
+    uint64_t lists;     /* lists and resyncs begun so far */
+    bool populated;     /* the queue has received a change or a list */
+    bool closed;
+} delta_fifo;
+
+static delta_fifo *of(ki_queue *queue) {
+    return (delta_fifo *)queue;
+}
+
+static ki_str key_of(const entry *e) {
+    return ki_str_of(ki_object_key(e->key_owner));
+}
+
+/* ---- entries ---- */
+
+static void free_entry(delta_fifo *fifo, entry *e) {
+    if (e->deltas != e->few)
+        ki_free(&fifo->allocator, e->deltas);
+    ki_free(&fifo->allocator, e);
+}
+
+/* Releases the contents of an entry that is neither in the queue nor in the map. Keeps the entry for reuse. */
+static void release_entry(delta_fifo *fifo, entry *e) {
+    for (uint32_t i = 0; i < e->count; i++)
+        ki_object_unref(e->deltas[i].obj);
+    ki_object_unref(e->key_owner);
+    if (fifo->free_count >= KEEP_ENTRIES) {
+        free_entry(fifo, e);
+        return;
+    }
+    ki_change *deltas = e->deltas;
+    uint32_t capacity = e->capacity;
+    if (capacity > KEEP_DELTAS) {
+        ki_free(&fifo->allocator, deltas);
+        deltas = e->few;
+        capacity = INLINE_DELTAS;
+    }
+    *e = (entry){ .deltas = deltas, .capacity = capacity, .next = fifo->free };
+    fifo->free = e;
+    fifo->free_count++;
+}
+
+/* Adds an entry to the map, not to the queue. Returns NULL without memory. */
+static entry *new_entry(delta_fifo *fifo, ki_object *key_owner) {
+    entry *e = fifo->free;
+    if (e) {
+        fifo->free = e->next;
+        fifo->free_count--;
+        e->next = NULL;
+    } else {
+        e = ki_alloc(&fifo->allocator, sizeof *e);
+        if (!e)
+            return NULL;
+        *e = (entry){ .deltas = e->few, .capacity = INLINE_DELTAS };
+    }
+    e->key_owner = ki_object_ref(key_owner);
+    if (ki_map_put(&fifo->entries, key_of(e), e, NULL)) {
+        release_entry(fifo, e);
+        return NULL;
+    }
+    return e;
+}
+
+static entry *find(const delta_fifo *fifo, const char *key) {
+    return ki_map_get(&fifo->entries, ki_str_of(key));
+}
+
+static void enqueue(delta_fifo *fifo, entry *e) {
+    e->before = fifo->last;
+    e->after = NULL;
+    *(fifo->last ? &fifo->last->after : &fifo->first) = e;
+    fifo->last = e;
+    fifo->entry_count++;
+}
+
+static void dequeue(delta_fifo *fifo, entry *e) {
+    *(e->before ? &e->before->after : &fifo->first) = e->after;
+    *(e->after ? &e->after->before : &fifo->last) = e->before;
+    e->before = e->after = NULL;
+    fifo->entry_count--;
+}
+
+static void signal_ready(delta_fifo *fifo) {
+    if (fifo->queue.ready)
+        fifo->queue.ready(fifo->queue.ready_user);
+}
+
+/* ---- deltas ---- */
+
+static bool make_room(delta_fifo *fifo, entry *e) {
+    if (e->count < e->capacity)
+        return true;
+    if (e->capacity > UINT32_MAX / 2)
+        return false;
+    uint32_t capacity = e->capacity * 2;
+    ki_change *deltas = e->deltas == e->few ? NULL : e->deltas;
+    deltas = ki_realloc_array(&fifo->allocator, deltas, capacity, sizeof *deltas);
+    if (!deltas)
+        return false;
+    if (e->deltas == e->few)
+        memcpy(deltas, e->few, e->count * sizeof *deltas);
+    e->deltas = deltas;
+    e->capacity = capacity;
+    return true;
+}
+
+static bool is_older(const ki_object *obj, const ki_object *than) {
+    return ki_resource_version_compare(ki_object_resource_version(obj), ki_object_resource_version(than)) ==
+           KI_ORDER_OLDER;
+}
+
+/* client-go's dedupDeltas. Merges two consecutive Deleted deltas of one object into the one with the later version: a
+ * watch may repeat a deletion from before the known state, and the store skips that deletion. If neither version is
+ * later, keeps the older delta, or the newer if the older is a tombstone. Never merges deletions of two objects with
+ * one key. */
+static void merge_deletions(entry *e) {
+    if (e->count < 2)
+        return;
+    ki_change *newer = &e->deltas[e->count - 1];
+    ki_change *older = newer - 1;
+    if (older->type != KI_EVENT_DELETE || newer->type != KI_EVENT_DELETE || !ki_object_is_same(older->obj, newer->obj))
+        return;
+    bool is_replaced =
+        is_older(older->obj, newer->obj) || (older->final_state_unknown && !is_older(newer->obj, older->obj));
+    ki_object *dropped = is_replaced ? older->obj : newer->obj;
+    if (is_replaced)
+        *older = *newer;
+    e->count--;
+    ki_object_unref(dropped);
+}
+
+static void append(delta_fifo *fifo, entry *e, const ki_change *delta) {
+    if (e->count == 0)
+        enqueue(fifo, e);
+    if (delta->is_in_initial_list && !e->initial) {
+        e->initial = true;
+        fifo->initial++;
+    }
+    if (delta->is_resync && !e->is_sync) {
+        e->is_sync = true;
+        fifo->syncs++;
+    }
+    e->deltas[e->count++] = *delta;
+    merge_deletions(e);
+}
+
+/* Adds a delta to its key's entry and takes over the reference. KI_ERR_NO_MEMORY leaves the queue unchanged. */
+static ki_status queue_delta(delta_fifo *fifo, const ki_change *delta, entry **ret_entry) {
+    entry *e = find(fifo, ki_object_key(delta->obj));
+    bool is_new = !e;
+    if (is_new)
+        e = new_entry(fifo, delta->obj);
+    if (!e)
+        return KI_ERR_NO_MEMORY;
+    if (!make_room(fifo, e)) /* never fails for a new entry */
+        return KI_ERR_NO_MEMORY;
+    append(fifo, e, delta);
+    if (ret_entry)
+        *ret_entry = e;
+    return KI_OK;
+}
+
+/* Returns a reference, or NULL. */
+static ki_object *known_object(const delta_fifo *fifo, const char *key) {
+    const ki_known_objects *known = &fifo->options.known;
+    return known->get ? known->get(key, known->user) : NULL;
+}
+
+static bool is_known(const delta_fifo *fifo, const char *key) {
+    ki_object *obj = known_object(fifo, key);
+    ki_object_unref(obj);
+    return obj != NULL;
+}
+
+/* As queue_delta. Drops a deletion of an object that is neither queued nor known. */
+static ki_status queue_change(delta_fifo *fifo, const ki_change *delta) {
+    /* A list may have deleted the object already. */
+    const char *key = ki_object_key(delta->obj);
+    if (delta->type == KI_EVENT_DELETE && !find(fifo, key) && !is_known(fifo, key)) {
+        ki_object_unref(delta->obj);
+        return KI_OK;
+    }
+    return queue_delta(fifo, delta, NULL);
+}
+
+/* ---- adding ---- */
+
+static size_t length(const delta_fifo *fifo) {
+    return fifo->entry_count + fifo->arrivals.count - fifo->is_processing;
+}
+
+static ki_status check_open(const delta_fifo *fifo, ki_error *err) {
+    return fifo->closed ? ki_error_set(err, KI_ERR_CLOSED, "the queue is closed") : KI_OK;
+}
+
+static ki_status fifo_put(ki_queue *queue, const ki_change *change, ki_error *err) {
+    delta_fifo *fifo = of(queue);
+    ki_status status = check_open(fifo, err);
+    if (status)
+        return status;
+    bool was_empty = length(fifo) == 0;
+    const arrival arrived = { .change = *change };
+    ki_object_ref(change->obj);
+    status = fifo->arrivals.count ? ki_ring_push(&fifo->arrivals, &arrived) : queue_change(fifo, change);
+    if (status) {
+        ki_object_unref(change->obj);
+        return ki_error_no_memory(err, "queueing a change");
+    }
+    fifo->populated = true;
+    if (was_empty && length(fifo))
+        signal_ready(fifo);
+    return KI_OK;
+}
+
+/* Queues a list, or a resync if it is NULL. */
+static ki_status arrive(delta_fifo *fifo, const ki_listing *listing, ki_error *err) {
+    ki_status status = check_open(fifo, err);
+    if (status)
+        return status;
+    arrival arrived = { .list = NULL };
+    if (!ki_ring_reserve(&fifo->arrivals, 1))
+        arrived.list = ki_queued_list_new(&fifo->allocator, fifo->options.seed, &fifo->options.known, listing);
+    if (!arrived.list)
+        return ki_error_no_memory(err, listing ? "queueing a list" : "queueing a resync");
+    arrived.list->is_initial = listing && !fifo->populated;
+    fifo->initial_waits = fifo->initial_waits || arrived.list->is_initial;
+    fifo->populated = fifo->populated || listing;
+    fifo->resyncs += !listing;
+    bool was_empty = length(fifo) == 0;
+    (void)ki_ring_push(&fifo->arrivals, &arrived);
+    if (was_empty)
+        signal_ready(fifo);
+    return KI_OK;
+}
+
+static ki_status fifo_replace(ki_queue *queue, const ki_listing *listing, ki_error *err) {
+    return arrive(of(queue), listing, err);
+}
+
+static ki_status fifo_resync(ki_queue *queue, ki_error *err) {
+    return arrive(of(queue), NULL, err);
+}
+
+static bool fifo_is_resyncing(const ki_queue *queue) {
+    const delta_fifo *fifo = (const delta_fifo *)queue;
+    return fifo->syncs + fifo->resyncs > 0;
+}
+
+/* ---- working off arrivals ---- */
+
+/* Queues a change of a list or resync. A known object with queued deltas needs none: in a resync they are newer, and in
+ * a list delete_next deletes it. */
+static ki_status queue_unit(delta_fifo *fifo, ki_queued_list *from, const ki_change *unit) {
+    entry *e;
+    if (!unit->is_listed && find(fifo, ki_object_key(unit->obj)))
+        return KI_OK;
+    ki_status status = queue_delta(fifo, unit, &e);
+    if (status)
+        return status;
+    e->listed = fifo->lists;
+    if (unit->is_listed)
+        ki_queued_list_take(from);
+    else
+        ki_object_ref(unit->obj);
+    return KI_OK;
+}
+
+/* Returns a reference to a queued object's last state: the newest delta's object. If the newest delta is a deletion
+ * from before the known state, returns the known object. */
+static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
+    const ki_change *newest = &e->deltas[e->count - 1];
+    if (newest->type != KI_EVENT_DELETE || newest->final_state_unknown)
+        return ki_object_ref(newest->obj);
+    const char *key = ki_object_key(newest->obj);
+    ki_object *known = e->count > 1 ? ki_object_ref(newest[-1].obj) : known_object(fifo, key);
+    if (known && is_older(newest->obj, known) && ki_object_is_same(newest->obj, known))
+        return known;
+    ki_object_unref(known);
+    return ki_object_ref(newest->obj);
+}
+
+/* Deletes the next queued object, unless it is listed. */
+static ki_status delete_next(delta_fifo *fifo, const ki_queued_list *from) {
+    entry *e = fifo->at;
+    ki_status status = KI_OK;
+    if (e->listed != fifo->lists && !ki_map_has(&from->keys, key_of(e))) {
+        const ki_change gone = { .type = KI_EVENT_DELETE,
+                                 .final_state_unknown = true,
+                                 .is_in_initial_list = from->is_initial,
+                                 .obj = last_state(fifo, e) };
+        status = queue_delta(fifo, &gone, NULL);
+        if (status)
+            ki_object_unref(gone.obj);
+    }
+    if (!status)
+        fifo->at = e == fifo->until ? NULL : e->after;
+    return status;
+}
+
+/* Does one unit of a list or resync. */
+static ki_status do_unit(delta_fifo *fifo, ki_queued_list *from, bool *ret_done) {
+    if (!fifo->has_begun) {
+        fifo->has_begun = true;
+        fifo->lists++;
+        fifo->at = from->is_resync || from->keeps_all ? NULL : fifo->first;
+        fifo->until = fifo->last;
+    }
+    if (!fifo->unit.obj && ki_queued_list_next(from, &fifo->unit)) { /* the end */
+        *ret_done = !fifo->at;
+        return fifo->at ? delete_next(fifo, from) : KI_OK;
+    }
+    ki_status status = fifo->unit.obj ? queue_unit(fifo, from, &fifo->unit) : KI_OK;
+    if (!status)
+        fifo->unit.obj = NULL;
+    return status;
+}
+
+/* Drops the first arrival: it is done, or the queue is being freed. */
+static void end_arrival(delta_fifo *fifo) {
+    arrival ended;
+    if (!ki_ring_pop(&fifo->arrivals, &ended) || !ended.list)
+        return;
+    fifo->has_begun = false;
+    fifo->unit.obj = NULL;
+    fifo->resyncs -= ended.list->is_resync;
+    fifo->initial_waits = fifo->initial_waits && !ended.list->is_initial;
+    ki_queued_list_free(ended.list);
+}
+
+/* Works off a slice of the arrivals. After KI_ERR_NO_MEMORY the next pop retries the failed unit. */
+static ki_status do_slice(delta_fifo *fifo, ki_error *err) {
+    size_t slice = ki_queue_slice(&fifo->queue);
+    ki_status status = KI_OK;
+    size_t done = 0;
+    for (const arrival *first; !status && done < slice && (first = ki_ring_at(&fifo->arrivals, 0)); done++) {
+        bool is_done = !first->list;
+        status = first->list ? do_unit(fifo, first->list, &is_done) : queue_change(fifo, &first->change);
+        if (!status && is_done)
+            end_arrival(fifo);
+    }
+    fifo->queue.work = done;
+    return status ? ki_error_no_memory(err, "queueing a change") : KI_OK;
+}
+
+/* ---- popping ---- */
+
+static void drop(delta_fifo *fifo, entry *e) {
+    dequeue(fifo, e);
+    ki_map_remove(&fifo->entries, key_of(e));
+    fifo->initial -= e->initial;
+    fifo->syncs -= e->is_sync;
+    release_entry(fifo, e);
+}
+
+static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
+    delta_fifo *fifo = of(queue);
+    queue->work = 0;
+    if (fifo->arrivals.count)
+        return do_slice(fifo, err);
+    entry *e = fifo->first;
+    if (!e) {
+        ki_status status = check_open(fifo, err);
+        return status ? status : ki_error_set(err, KI_ERR_NOT_FOUND, "the queue is empty");
+    }
+    if (fifo->is_processing)
+        return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
+    const ki_deltas deltas = { .items = e->deltas, .count = e->count };
+    bool requeue = false;
+    fifo->is_processing = true;
+    ki_status status = process(&deltas, user, &requeue, err);
+    fifo->is_processing = false;
+    if (!requeue)
+        drop(fifo, e);
+    return status;
+}
+
+static void fifo_close(ki_queue *queue) {
+    delta_fifo *fifo = of(queue);
+    if (fifo->closed)
+        return;
+    fifo->closed = true;
+    signal_ready(fifo);
+}
+
+static bool fifo_has_synced(const ki_queue *queue) {
+    const delta_fifo *fifo = (const delta_fifo *)queue;
+    return fifo->populated && fifo->initial == 0 && !fifo->initial_waits;
+}
+
+static size_t fifo_length(const ki_queue *queue) {
+    return length((const delta_fifo *)queue);
+}
+
+/* ---- new, free ---- */
+
+static void fifo_free(ki_queue *queue) {
+    delta_fifo *fifo = of(queue);
+    for (const arrival *first; (first = ki_ring_at(&fifo->arrivals, 0));) {
+        ki_object_unref(first->change.obj);
+        end_arrival(fifo);
+    }
+    ki_ring_free(&fifo->arrivals);
+    while (fifo->first) {
+        entry *e = fifo->first;
+        dequeue(fifo, e);
+        release_entry(fifo, e);
+    }
+    while (fifo->free) {
+        entry *e = fifo->free;
+        fifo->free = e->next;
+        free_entry(fifo, e);
+    }
+    ki_map_free(&fifo->entries);
+    ki_allocator allocator = fifo->allocator;
+    ki_free(&allocator, fifo);
+}
+
+static const ki_queue_ops delta_fifo_ops = {
+    .put = fifo_put,
+    .replace = fifo_replace,
+    .resync = fifo_resync,
+    .is_resyncing = fifo_is_resyncing,
+    .pop = fifo_pop,
+    .close = fifo_close,
+    .has_synced = fifo_has_synced,
+    .length = fifo_length,
+    .free = fifo_free,
+};
+
+ki_status ki_delta_fifo_new(const ki_delta_fifo_options *options, ki_queue **ret_queue, ki_error *err) {
+    delta_fifo *fifo = ki_alloc_zero(options->allocator, sizeof *fifo);
+    if (!fifo)
+        return ki_error_no_memory(err, "making a queue");
+    fifo->queue.ops = &delta_fifo_ops;
+    fifo->options = *options;
+    fifo->allocator = *options->allocator;
+    fifo->options.allocator = &fifo->allocator;
+    ki_map_init(&fifo->entries, &fifo->allocator, options->seed);
+    ki_ring_init(&fifo->arrivals, &fifo->allocator, sizeof(arrival));
+    *ret_queue = &fifo->queue;
+    return KI_OK;
+}

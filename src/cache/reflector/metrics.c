@@ -1,0 +1,71 @@
+/* metrics.c: counting. */
+#include "src/cache/reflector/metrics.h"
+
+void ki_metrics_init(ki_metrics_record *record) {
+    atomic_init(&record->queued_at, KI_NEVER);
+    atomic_init(&record->stored_at, KI_NEVER);
+}
+
+/* Adds without an atomic read-modify-write: the loop is the only writer. */
+static void add(_Atomic uint64_t *counter, uint64_t by) {
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + by, memory_order_relaxed);
+}
+
+void ki_metrics_add(ki_metrics_record *record, ki_metric_id id, uint64_t by) {
+    if (record)
+        add(&record->counters[id], by);
+}
+
+void ki_metrics_relist(ki_metrics_record *record, int cause) {
+    if (record)
+        add(&record->relists[cause], 1);
+}
+
+const char *ki_relist_cause_name(int cause) {
+    return cause == KI_RELIST_INCONSISTENT ? "inconsistent" : ki_status_name((ki_status)cause);
+}
+
+void ki_metrics_observe(ki_metrics_record *record, ki_metric_id id, double value) {
+    if (!record)
+        return;
+    size_t at = (size_t)(id - KI_METRIC_LIST_DURATION);
+    double sum = atomic_load_explicit(&record->summaries[at].sum, memory_order_relaxed);
+    atomic_store_explicit(&record->summaries[at].sum, sum + value, memory_order_relaxed);
+    add(&record->summaries[at].count, 1);
+}
+
+void ki_metrics_failed(ki_metrics_record *record, bool failed) {
+    if (record && failed)
+        add(&record->failures_in_row, 1);
+    else if (record)
+        atomic_store_explicit(&record->failures_in_row, 0, memory_order_relaxed);
+}
+
+/* --- age of the cache --------------------------------------------------------------------------------------------- */
+
+void ki_metrics_set_queued_at(ki_metrics_record *record, int64_t at) {
+    if (record && at > atomic_load_explicit(&record->queued_at, memory_order_relaxed))
+        atomic_store_explicit(&record->queued_at, at, memory_order_relaxed);
+}
+
+void ki_metrics_set_listed_at(ki_metrics_record *record, int64_t at) {
+    if (at > atomic_load_explicit(&record->stored_at, memory_order_relaxed))
+        atomic_store_explicit(&record->stored_at, at, memory_order_relaxed);
+}
+
+void ki_metrics_queue(ki_metrics_record *record, size_t depth) {
+    atomic_store_explicit(&record->queue_depth, depth, memory_order_relaxed);
+    if (depth == 0)
+        atomic_store_explicit(&record->stored_at, atomic_load_explicit(&record->queued_at, memory_order_relaxed),
+                              memory_order_relaxed);
+}
+
+int64_t ki_metrics_staleness(const ki_metrics_record *record, int64_t now) {
+    int64_t current = atomic_load_explicit(&record->stored_at, memory_order_relaxed);
+    bool is_empty = atomic_load_explicit(&record->queue_depth, memory_order_relaxed) == 0;
+    if (current != KI_NEVER && is_empty)
+        current = atomic_load_explicit(&record->queued_at, memory_order_relaxed);
+    if (current == KI_NEVER)
+        return KI_NEVER;
+    return current < now ? now - current : 0;
+}

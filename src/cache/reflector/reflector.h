@@ -1,0 +1,165 @@
+/* reflector.h: lists one resource, then watches it, and puts the objects and events into a queue. Recovers from every
+ * failure. On the loop.
+ *
+ * The reflector is a state machine. Either one request (list, watch or check) is running, or the timer is set for the
+ * next step. */
+#ifndef KI_CACHE_REFLECTOR_H
+#define KI_CACHE_REFLECTOR_H
+
+#include <kinformer/informer.h>
+
+#include "src/base/buffer.h"
+#include "src/base/map.h"
+#include "src/cache/queue/queue.h"
+#include "src/cache/reflector/backoff.h"
+#include "src/cache/reflector/list_watch.h"
+#include "src/cache/reflector/metrics.h"
+#include "src/cache/reflector/transform.h"
+#include "src/cache/reflector/unreadable.h"
+#include "src/engine/engine.h"
+
+enum {
+    KI_RESOURCE_VERSION_MAX = 127, /* bytes of a list's or bookmark's resource version */
+    KI_RETRY_AFTER_MAX_MS = 24 * 60 * 60 * 1000
+};
+
+typedef struct ki_reflector_options {
+    ki_engine *engine;
+    ki_list_watch *list_watch;        /* borrowed */
+    ki_queue *queue;                  /* borrowed */
+    const char *name;                 /* what is listed, such as "pods in default (app=x)"; for messages; borrowed */
+    const ki_informer_options *given; /* borrowed: page_size, no_streaming_list and internal_error_retry_ms */
+    bool is_custom;              /* a custom type: the server may stop serving it; its objects then count as deleted */
+    ki_metrics_record *metrics;  /* borrowed; NULL: no metrics */
+    ki_unreadable *unreadable;   /* borrowed; the unreadable objects */
+    ki_transform_step transform; /* applied to each decoded object */
+    ki_object *(*known)(const char *key, void *user); /* returns a reference to the store's object, or NULL */
+    /* Called for each new state. `retry_at`: the time of the next attempt; -1: none is planned. */
+    void (*on_state)(ki_state state, const ki_error *cause, int64_t retry_at, void *user);
+    void (*on_listed)(size_t listed, int64_t total, void *user); /* progress of a list; total -1: unknown */
+    void (*on_error)(const ki_error *err, void *user);           /* a list or a watch failed */
+    void (*on_bad_object)(const ki_error *err, const char *key, void *user);
+    /* Takes ownership of a cancelled list's objects and of the array. NULL: the reflector releases them at once. */
+    void (*on_dropped)(ki_object **objects, size_t count, void *user);
+    void (*on_progress)(void *user); /* the queue received a list or event, or the last synced version changed */
+    void *user;
+} ki_reflector_options;
+
+typedef enum ki_reflector_step {
+    KI_REFLECT_NOTHING,
+    KI_REFLECT_BEGIN,       /* a streaming list, or a plain list if streaming is off */
+    KI_REFLECT_LIST,        /* a plain list */
+    KI_REFLECT_LIST_PAGE,   /* the list's next page */
+    KI_REFLECT_LIST_FULL,   /* the same list again, without pages */
+    KI_REFLECT_LIST_LATEST, /* a list at "" */
+    KI_REFLECT_WATCH,
+    KI_REFLECT_CHECK,    /* ask whether the server knows the last synced version */
+    KI_REFLECT_FIND_TYPE /* ask whether the server has the resource; KI_REFLECT_BEGIN follows */
+} ki_reflector_step;
+
+typedef enum ki_reflector_phase {
+    KI_REFLECTOR_WAITS, /* no request is running; the timer is set for `next` */
+    KI_REFLECTOR_LISTS,
+    KI_REFLECTOR_STREAMS, /* a streaming list, before the end of the initial events */
+    KI_REFLECTOR_WATCHES,
+    KI_REFLECTOR_CHECKS /* KI_REFLECT_CHECK or KI_REFLECT_FIND_TYPE */
+} ki_reflector_phase;
+
+/* A list in progress. The whole struct is assigned when a list begins. */
+typedef struct ki_list_progress {
+    char version[KI_RESOURCE_VERSION_MAX + 1];        /* requested */
+    char result_version[KI_RESOURCE_VERSION_MAX + 1]; /* the first page's */
+    int64_t began_at;
+    size_t pages;
+    size_t empty_pages;    /* consecutive empty pages, up to the last page */
+    size_t thin_pages;     /* consecutive pages with hardly an object, up to the last page */
+    size_t objects_before; /* objects before the current page */
+    bool has_pages;        /* the server answered with more than one page; kept for KI_REFLECT_LIST_FULL */
+    bool is_full;          /* requested without pages, after a continue token had expired */
+    bool is_latest;        /* requested at "", after the version had expired or was too large */
+} ki_list_progress;
+
+/* A watch in progress. The whole struct is assigned when a watch is opened. */
+typedef struct ki_watch_progress {
+    int64_t opened_at;
+    int64_t last_byte_at;   /* when the last byte was read, or of the opening */
+    bool reports_reading;   /* the source says when everything that had arrived was read */
+    bool has_queued_events; /* events are in the queue, and what arrived with them may not be read yet */
+    bool is_accepted;       /* the server accepted the watch */
+    bool received_event;    /* the watch delivered an event or bookmark that was neither stale nor unreadable */
+    bool holds_version; /* opened at "" or "0": ADDED events do not advance the version until another event arrives */
+    uint64_t events;
+    char opened_version[KI_RESOURCE_VERSION_MAX + 1]; /* the last synced version at the opening */
+    char version[KI_RESOURCE_VERSION_MAX + 1];        /* where the watch started; older events are repeated events */
+    /* the version before the last event if the last event was a bookmark, else "" */
+    char before_bookmark[KI_RESOURCE_VERSION_MAX + 1];
+} ki_watch_progress;
+
+typedef struct ki_reflector {
+    ki_reflector_options options;
+    bool is_open;
+    ki_reflector_phase phase;
+    ki_reflector_step next;
+    ki_timer timer;         /* the next step; during a streaming list, its deadline */
+    ki_timer silence_timer; /* set while a request waits for its response, and while a list arrives */
+    int64_t connecting_since;
+    bool is_listing;  /* a list arrives */
+    bool is_stalled;  /* it was reported that no more of it arrives */
+    int64_t heard_at; /* time of its last object or byte */
+    ki_backoff backoff;
+    ki_attempt failed_attempt; /* the attempt that failed before this wait */
+
+    /* known from earlier responses */
+    char resource_version[KI_RESOURCE_VERSION_MAX + 1]; /* last synced; "" before the first list */
+    bool is_unavailable; /* `resource_version` had expired or was too large: list at "" */
+    bool is_paginated;   /* the server split a list at "0" into pages */
+    bool no_streaming;
+    unsigned missing_responses; /* consecutive 404 responses */
+    int64_t missing_since;      /* time of the first of them */
+    bool is_type_removed;       /* the server lost the type; its objects have been deleted */
+
+    /* the first list in the queue: the initial population */
+    char initial_version[KI_RESOURCE_VERSION_MAX + 1];
+    int64_t initial_list_at; /* time of its request */
+    bool has_initial_version;
+
+    /* the list or streaming list in progress */
+    ki_list_progress list;
+    ki_buffer continue_token;
+    ki_object **objects; /* NULL items in a streaming list: deleted objects */
+    size_t object_count, object_capacity;
+    ki_map staged; /* of a streaming list: each key's place in `objects`, counted from 1 */
+    ki_unreadable_marks listed_unreadable;
+
+    /* the watch or streaming list in progress */
+    ki_watch_progress watch;
+
+    /* kept from one watch to the next */
+    bool has_reopened; /* the watch was reopened without a backoff, and no good watch followed */
+    bool has_resumed;  /* a watch was resumed from `resumed_version` because the next event was unreadable */
+    char resumed_version[KI_RESOURCE_VERSION_MAX + 1];
+    unsigned silent_watches;  /* consecutive accepted watches without an event, since version_known_at */
+    int64_t version_known_at; /* time of the last event, list or check */
+    bool is_watch_counted;    /* the metrics have the start of a watch, but not its end */
+    int64_t watching_since;
+    uint64_t events_before;                      /* events of the streaming list that the watch began as */
+    int64_t first_internal, last_internal_error; /* times of errors within watches; KI_NEVER: none */
+} ki_reflector;
+
+/* Initializes an embedded reflector. The caller closes it. Sends nothing before start. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options, ki_error *err);
+/* Begins with a list at once. */
+void ki_reflector_start(ki_reflector *reflector);
+/* Relists at "", because the cache differs from the server. Does nothing if a list is running or is the next step. */
+void ki_reflector_relist(ki_reflector *reflector);
+/* Cancels the running request. Also accepts a zeroed or closed reflector. */
+void ki_reflector_close(ki_reflector *reflector);
+
+/* Returns the attempt that follows the wait. */
+ki_attempt ki_reflector_next(const ki_reflector *reflector);
+
+/* Copies a resource version to `to`, which has KI_RESOURCE_VERSION_MAX + 1 bytes. Returns KI_ERR_PROTOCOL for a longer
+ * version and then leaves `to` unchanged. */
+ki_status ki_reflector_copy_version(char *to, const char *version, ki_error *err);
+
+#endif

@@ -1,0 +1,490 @@
+/* reflector_watch.c: the watch, and the streaming list: a watch that begins with an event for every object
+ * (KEP-3157). */
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/cache/reflector/reflector_steps.h"
+
+#define STREAM_SILENCE KI_SECONDS(30) /* without an initial event for this long, the list is not streamed */
+#define STREAM_TOTAL KI_SECONDS(300)
+#define VERY_SHORT_WATCH KI_SECONDS(1)
+#define REOPEN_JITTER KI_SECONDS(1)
+#define GOOD_WATCH \
+    KI_SECONDS(5) /* a proxy ends a silent watch cleanly after some seconds: it is reopened without a backoff */
+#define GOOD_LOST_WATCH KI_SECONDS(30)       /* a lost connection after as long as the longest backoff: the same */
+#define INTERNAL_ERRORS_APART KI_SECONDS(60) /* an error this long after the last one counts as the first */
+enum {
+    WATCH_TIMEOUT_S = 300, /* times U[1,2) */
+    HTTP_INTERNAL_ERROR = 500
+};
+
+/* Returns true for failures that keep the resource version valid: 429, no connection, no descriptor. */
+static bool is_retriable(const ki_error *err, bool opened) {
+    bool is_unreached = err->code == KI_ERR_CONNECT || err->code == KI_ERR_SYSTEM;
+    return err->http_status == 429 || (!opened && is_unreached);
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------- */
+
+static void note_byte(ki_reflector *reflector) {
+    reflector->watch.last_byte_at = reflector->heard_at = ki_engine_now(reflector->options.engine);
+}
+
+/* Tells the metrics that the queue has everything that had arrived by the time `until`. Without an event since the last
+ * call nothing shows that the server still sends. */
+static void on_read(int64_t until, void *user) {
+    ki_reflector *reflector = user;
+    if (reflector->watch.has_queued_events && reflector->phase == KI_REFLECTOR_WATCHES)
+        ki_metrics_set_queued_at(reflector->options.metrics, until);
+    reflector->watch.has_queued_events = false;
+}
+
+/* Records that the last complete event is in the queue. */
+static void note_queued(ki_reflector *reflector) {
+    reflector->watch.has_queued_events = true;
+    if (!reflector->watch.reports_reading)
+        on_read(ki_engine_now(reflector->options.engine), reflector);
+}
+
+static void count_event(ki_reflector *reflector) {
+    note_byte(reflector);
+    if (reflector->phase == KI_REFLECTOR_WATCHES)
+        ki_metrics_failed(reflector->options.metrics, false);
+    reflector->watch.events++;
+}
+
+static void on_bytes(void *user) {
+    ki_reflector *reflector = user;
+    note_byte(reflector);
+    reflector->watch.reports_reading = true;
+}
+
+static void count_watch(ki_reflector *reflector) {
+    ki_metrics_add(reflector->options.metrics, KI_METRIC_WATCHES, 1);
+    reflector->is_watch_counted = true;
+    reflector->watching_since = ki_engine_now(reflector->options.engine);
+    reflector->events_before = reflector->watch.events;
+}
+
+void ki_reflector_count_watch_end(ki_reflector *reflector) {
+    if (!reflector->is_watch_counted)
+        return;
+    reflector->is_watch_counted = false;
+    int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watching_since;
+    ki_metrics_observe(reflector->options.metrics, KI_METRIC_WATCH_DURATION, (double)lasted / (double)KI_SECONDS(1));
+    ki_metrics_observe(reflector->options.metrics, KI_METRIC_ITEMS_PER_WATCH,
+                       (double)(reflector->watch.events - reflector->events_before));
+}
+
+static void on_open(void *user) {
+    ki_reflector *reflector = user;
+    reflector->watch.is_accepted = true;
+    reflector->missing_responses = 0;
+    reflector->watch.last_byte_at = ki_engine_now(reflector->options.engine);
+    if (reflector->phase == KI_REFLECTOR_WATCHES)
+        count_watch(reflector);
+    bool lists = reflector->phase == KI_REFLECTOR_STREAMS;
+    ki_reflector_set_state(reflector, lists ? KI_STATE_LISTING : KI_STATE_WATCHING);
+}
+
+static ki_object **staged_place(const ki_reflector *reflector, const char *key) {
+    size_t place = (uintptr_t)ki_map_get(&reflector->staged, ki_str_of(key));
+    return place ? &reflector->objects[place - 1] : NULL;
+}
+
+void ki_reflector_unstage(ki_reflector *reflector, const char *key) {
+    ki_object **place = staged_place(reflector, key);
+    if (!place)
+        return;
+    ki_map_remove(&reflector->staged, ki_str_of(key));
+    ki_object_unref(*place);
+    *place = NULL;
+}
+
+static ki_status stage_first(ki_reflector *reflector, ki_object *obj) {
+    ki_status status = ki_reflector_append(reflector, obj);
+    if (status)
+        return status;
+    size_t place = reflector->object_count;
+    return ki_map_put(&reflector->staged, ki_str_of(ki_object_key(reflector->objects[place - 1])),
+                      (void *)(uintptr_t)place, NULL);
+}
+
+/* Replaces a staged object. The map borrows the key of the old object: the entry is put again before that object is
+ * released. */
+static ki_status stage_newer(ki_reflector *reflector, ki_object **place, ki_object *obj) {
+    ki_object *before = *place;
+    *place = ki_reflector_known_instance(reflector, obj);
+    ki_status status = ki_map_put(&reflector->staged, ki_str_of(ki_object_key(*place)),
+                                  (void *)(uintptr_t)(place - reflector->objects + 1), NULL);
+    ki_object_unref(before);
+    return status;
+}
+
+/* Adds an event to the staged objects. Initial events arrive in any order, mixed with changes. */
+static ki_status stage(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
+    const char *key = ki_object_key(obj);
+    const char *version = type == KI_EVENT_DELETE ? "" : ki_object_resource_version(obj);
+    ki_unreadable_marks_remove(&reflector->listed_unreadable, key, version);
+    ki_object **place = staged_place(reflector, key);
+    if (place && ki_reflector_is_older(ki_object_resource_version(obj), ki_object_resource_version(*place)))
+        return KI_OK;
+    if (type == KI_EVENT_DELETE) {
+        ki_reflector_unstage(reflector, key);
+        return KI_OK;
+    }
+    return place ? stage_newer(reflector, place, obj) : stage_first(reflector, obj);
+}
+
+/* Updates the unreadable marks after an event went into the queue. */
+static void settle(ki_reflector *reflector, ki_event_type type, const ki_object *obj) {
+    const char *version = type == KI_EVENT_DELETE ? "" : ki_object_resource_version(obj);
+    ki_unreadable_settle(reflector->options.unreadable, ki_object_key(obj), version);
+}
+
+/* Transforms the object and queues the event. If the transform fails, skips the event; a deletion is queued as a
+ * tombstone. */
+static ki_status take(ki_reflector *reflector, ki_event_type type, ki_object *obj, ki_error *err) {
+    ki_object *kept;
+    ki_queue *queue = reflector->options.queue;
+    bool is_transformed = ki_reflector_transform(reflector, obj, type == KI_EVENT_DELETE, &kept);
+    if (reflector->phase != KI_REFLECTOR_WATCHES)
+        return KI_ERR_CANCELLED; /* the failed transform ended the watch */
+    if (!is_transformed && type != KI_EVENT_DELETE)
+        return KI_OK;
+    const ki_change change = { .type = type,
+                               .obj = is_transformed ? kept : obj,
+                               .final_state_unknown = !is_transformed };
+    ki_status status = queue->ops->put(queue, &change, err);
+    ki_object_unref(kept);
+    if (!status)
+        settle(reflector, type, obj);
+    return status;
+}
+
+/* Returns true for an event older than the version this watch started from: servers repeat events after a resume.
+ * Deletions are exempt: some servers send them with the object's last version. */
+static bool is_stale(const ki_reflector *reflector, ki_event_type type, const ki_object *obj) {
+    return type != KI_EVENT_DELETE && ki_reflector_is_older(ki_object_resource_version(obj), reflector->watch.version);
+}
+
+/* Advances the resource version. Never moves it back within a watch: a resume from there would resurrect deleted
+ * objects. */
+static bool advance_to(ki_reflector *reflector, const char *version) {
+    reflector->watch.holds_version = false;
+    return !ki_reflector_is_older(version, reflector->resource_version) && ki_reflector_advance(reflector, version);
+}
+
+static void on_event(ki_event_type type, ki_object *obj, void *user) {
+    ki_reflector *reflector = user;
+    ki_error err = KI_ERROR_INIT;
+    count_event(reflector);
+    reflector->watch.before_bookmark[0] = '\0';
+    if (reflector->phase == KI_REFLECTOR_STREAMS) {
+        ki_object *kept;
+        if (!ki_reflector_transform(reflector, obj, type == KI_EVENT_DELETE, &kept))
+            return;
+        ki_status status = stage(reflector, type, kept);
+        ki_object_unref(kept);
+        if (status) {
+            ki_error_no_memory(&err, "listing");
+            ki_reflector_give_up(reflector, &err);
+            return;
+        }
+        reflector->options.on_listed(reflector->staged.count, -1, reflector->options.user);
+        return;
+    }
+    if (is_stale(reflector, type, obj)) {
+        note_queued(reflector);
+        return;
+    }
+    ki_reflector_note_version_known(reflector);
+    ki_status status = take(reflector, type, obj, &err);
+    if (status == KI_ERR_CANCELLED)
+        return;
+    if (status) {
+        ki_reflector_give_up(reflector, &err);
+        return;
+    }
+    bool advances = !reflector->watch.holds_version || type != KI_EVENT_ADD;
+    if (!advances || !advance_to(reflector, ki_object_resource_version(obj)))
+        reflector->options.on_progress(reflector->options.user); /* the queue grew, at the same version */
+    note_queued(reflector);
+}
+
+/* Removes the NULL items of deleted objects. */
+static void close_gaps(ki_reflector *reflector) {
+    size_t count = 0;
+    if (reflector->object_count == reflector->staged.count)
+        return;
+    for (size_t i = 0; i < reflector->object_count; i++)
+        if (reflector->objects[i])
+            reflector->objects[count++] = reflector->objects[i];
+    reflector->object_count = count;
+}
+
+static ki_status end_of_initial_events(ki_reflector *reflector, const char *version, ki_error *err) {
+    char checked[KI_RESOURCE_VERSION_MAX + 1];
+    ki_status status = ki_reflector_copy_version(checked, version, err);
+    if (status)
+        return status;
+    close_gaps(reflector);
+    size_t count = reflector->object_count;
+    status = ki_reflector_replace(reflector, checked, err);
+    if (status)
+        return status;
+    reflector->options.on_listed(count, (int64_t)count, reflector->options.user);
+    reflector->phase = KI_REFLECTOR_WATCHES;
+    reflector->watch.holds_version = false;
+    memcpy(reflector->watch.version, checked, sizeof checked);
+    reflector->watch.before_bookmark[0] = '\0';
+    note_queued(reflector);
+    ki_timer_cancel(&reflector->timer);
+    count_watch(reflector);
+    ki_reflector_set_state(reflector, KI_STATE_WATCHING);
+    return KI_OK;
+}
+
+static void on_bookmark(const char *version, bool initial_events_end, void *user) {
+    ki_reflector *reflector = user;
+    if (reflector->phase == KI_REFLECTOR_WATCHES && ki_reflector_is_older(version, reflector->watch.version)) {
+        ki_reflector_fail_behind(reflector, version);
+        return;
+    }
+    count_event(reflector);
+    if (reflector->phase == KI_REFLECTOR_STREAMS) {
+        ki_error err = KI_ERROR_INIT;
+        if (initial_events_end && end_of_initial_events(reflector, version, &err))
+            ki_reflector_give_up(reflector, &err);
+        return;
+    }
+    ki_reflector_note_version_known(reflector);
+    char before[sizeof reflector->watch.before_bookmark];
+    memcpy(before, reflector->resource_version, sizeof before);
+    if (advance_to(reflector, version))
+        memcpy(reflector->watch.before_bookmark, before, sizeof before);
+    note_queued(reflector);
+}
+
+static void on_bad_object(const ki_bad_object *bad, void *user) {
+    ki_reflector *reflector = user;
+    count_event(reflector);
+    if (reflector->phase == KI_REFLECTOR_STREAMS)
+        ki_reflector_skip_listed(reflector, bad);
+    else
+        ki_reflector_bad_event(reflector, bad);
+}
+
+/* --- how a streaming list ends ------------------------------------------------------------------------------------ */
+
+static void fall_back(ki_reflector *reflector, const ki_error *err, bool for_good) {
+    if (for_good && !reflector->no_streaming)
+        ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_INFO, "reflector",
+                     "%s: no more streaming lists: %s", reflector->options.name, ki_error_message(err));
+    reflector->no_streaming = reflector->no_streaming || for_good;
+    ki_reflector_list_instead(reflector, err, KI_REFLECT_LIST);
+}
+
+static void stream_ended(ki_reflector *reflector, const ki_error *err, bool opened) {
+    ki_error cut = KI_ERROR_INIT;
+    if (!err) {
+        ki_error_set(&cut, KI_ERR_UNEXPECTED_EOF, "the streaming list was closed before its end");
+        err = &cut;
+    }
+    if (is_retriable(err, opened) || err->code == KI_ERR_NO_MEMORY) {
+        ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
+        return;
+    }
+    if (err->code == KI_ERR_EXPIRED || err->code == KI_ERR_TOO_LARGE_RV) {
+        bool may_help = !reflector->is_unavailable && reflector->resource_version[0] != '\0';
+        reflector->is_unavailable = true;
+        if (may_help)
+            ki_reflector_list_instead(reflector, err, KI_REFLECT_BEGIN);
+        else
+            ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
+        return;
+    }
+    fall_back(reflector, err, err->http_status == 400 || err->http_status == 422);
+}
+
+static int64_t stream_deadline(const ki_reflector *reflector) {
+    int64_t silence = reflector->watch.last_byte_at + STREAM_SILENCE;
+    int64_t total = reflector->watch.opened_at + STREAM_TOTAL;
+    return silence < total ? silence : total;
+}
+
+void ki_reflector_stream_deadline(ki_reflector *reflector) {
+    int64_t now = ki_engine_now(reflector->options.engine);
+    if (now < stream_deadline(reflector)) {
+        ki_timer_set(&reflector->timer, stream_deadline(reflector));
+        return;
+    }
+    reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, KI_ERR_TIMEOUT, "the streaming list is incomplete after %d s; a plain list follows",
+                 (int)((now - reflector->watch.opened_at) / KI_SECONDS(1)));
+    fall_back(reflector, &err,
+              reflector->watch.is_accepted); /* a watch that was never accepted shows nothing about streaming */
+}
+
+/* --- how a watch ends --------------------------------------------------------------------------------------------- */
+
+/* Returns the watch, or the check that must precede it. */
+static ki_reflector_step next_watch(const ki_reflector *reflector) {
+    return ki_reflector_needs_check(reflector) ? KI_REFLECT_CHECK : KI_REFLECT_WATCH;
+}
+
+/* The jitter spreads the clients of a restarted server. It also limits the requests to a server that closes each watch
+ * after one event. */
+void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter) {
+    ki_engine *engine = reflector->options.engine;
+    int64_t delay = with_jitter ? (int64_t)(ki_engine_random(engine) * (double)REOPEN_JITTER) : 0;
+    ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
+    ki_reflector_schedule_at(reflector, next_watch(reflector), ki_engine_now(engine) + delay);
+}
+
+/* Returns true if the watch lasted long for its end (`err`; NULL: a clean one) or delivered an event or bookmark. A
+ * bookmark that repeats the version does not count if the watch ended within a second: such a server would otherwise
+ * receive requests without a pause. */
+static bool was_good(const ki_reflector *reflector, int64_t lasted, const ki_error *err) {
+    bool has_advanced = strcmp(reflector->resource_version, reflector->watch.opened_version) != 0;
+    int64_t long_enough = err ? GOOD_LOST_WATCH : GOOD_WATCH;
+    return lasted >= long_enough || (reflector->watch.received_event && (has_advanced || lasted >= VERY_SHORT_WATCH));
+}
+
+/* Handles a clean close or a lost connection. The received events stay valid, and the next watch resumes from the last
+ * version. */
+static void watch_closed(ki_reflector *reflector, const ki_error *err) {
+    ki_error cause = KI_ERROR_INIT;
+    int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watch.opened_at;
+    if (lasted < VERY_SHORT_WATCH && reflector->watch.events == 0) {
+        ki_metrics_add(reflector->options.metrics, KI_METRIC_SHORT_WATCHES, 1);
+        ki_error_set(&cause, KI_ERR_PROTOCOL, "very short watch: closed within a second, without an event");
+        ki_reflector_fail(reflector, err ? err : &cause, KI_REFLECT_BEGIN);
+        return;
+    }
+    if (err)
+        ki_reflector_report(reflector, err);
+    ki_reflector_count_silent_watch(reflector);
+    bool is_good = was_good(reflector, lasted, err);
+    if (is_good)
+        reflector->has_reopened = false;
+    if (reflector->has_reopened) {
+        ki_error_set(&cause, KI_ERR_UNEXPECTED_EOF, "the server repeatedly closes the watch without an event");
+        ki_reflector_wait(reflector, err ? err : &cause, next_watch(reflector));
+        return;
+    }
+    reflector->has_reopened = !is_good;
+    bool was_silent = is_good && !reflector->watch.received_event; /* the proxy ends the streams of all clients */
+    ki_reflector_reopen(reflector, err != NULL || lasted < VERY_SHORT_WATCH || was_silent);
+}
+
+static bool is_lost_connection(const ki_error *err) {
+    return err->code == KI_ERR_TIMEOUT || err->code == KI_ERR_UNEXPECTED_EOF || err->code == KI_ERR_CONNECT;
+}
+
+/* Returns true if the watch may resume without a list after an internal error within the stream. */
+static bool may_retry_internal(ki_reflector *reflector, const ki_error *err) {
+    int64_t now = ki_engine_now(reflector->options.engine);
+    /* With another reason, such as StoreReadError, the server may have lost a deletion: only a list shows it. */
+    if (err->http_status != HTTP_INTERNAL_ERROR || (err->reason[0] && strcmp(err->reason, "InternalError") != 0))
+        return false;
+    bool is_new =
+        reflector->last_internal_error == KI_NEVER || now - reflector->last_internal_error >= INTERNAL_ERRORS_APART;
+    if (reflector->first_internal == KI_NEVER || is_new)
+        reflector->first_internal = now;
+    reflector->last_internal_error = now;
+    int64_t window_ms = reflector->options.given->internal_error_retry_ms;
+    if (window_ms <= 0)
+        return false;
+    if (now <= ki_time_after_ms(reflector->first_internal, window_ms))
+        return true;
+    reflector->first_internal = reflector->last_internal_error = KI_NEVER;
+    return false;
+}
+
+static bool is_watched_again(ki_reflector *reflector, const ki_error *err, bool opened, bool in_stream) {
+    return is_retriable(err, opened) || (in_stream && may_retry_internal(reflector, err));
+}
+
+static const char *name_of_stream(const ki_reflector *reflector) {
+    return reflector->phase == KI_REFLECTOR_STREAMS ? "streaming list" : "watch";
+}
+
+static void log_end(const ki_reflector *reflector, const ki_error *err) {
+    int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watch.opened_at;
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector",
+                 "%s: %s ended after %.1f s, %llu events: %s", reflector->options.name, name_of_stream(reflector),
+                 (double)lasted / (double)KI_SECONDS(1), (unsigned long long)reflector->watch.events,
+                 err ? ki_error_message(err) : "closed by the server");
+}
+
+static void on_end(const ki_error *err, bool opened, bool in_stream, void *user) {
+    ki_reflector *reflector = user;
+    ki_reflector_count_watch_end(reflector);
+    log_end(reflector, err);
+    if (reflector->phase == KI_REFLECTOR_STREAMS) {
+        stream_ended(reflector, err, opened);
+        return;
+    }
+    if (in_stream)
+        ki_reflector_note_version_known(reflector); /* an ERROR event counts as an event */
+    if (!err || (opened && !in_stream && is_lost_connection(err)))
+        watch_closed(reflector, err);
+    else
+        ki_reflector_fail(reflector, err,
+                          is_watched_again(reflector, err, opened, in_stream) ? next_watch(reflector)
+                                                                              : KI_REFLECT_BEGIN);
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+static ki_status open_watch(ki_reflector *reflector, const char *version, bool initial_events, ki_error *err) {
+    ki_engine *engine = reflector->options.engine;
+    ki_watch_options options = {
+        .resource_version = version,
+        .allow_bookmarks = true,
+        .send_initial_events = initial_events,
+        .timeout_s = WATCH_TIMEOUT_S + (int64_t)(ki_engine_random(engine) * WATCH_TIMEOUT_S),
+        .idle_timeout_ns = KI_REFLECTOR_IDLE,
+    };
+    ki_watch_handler handler = {
+        .on_open = on_open,
+        .on_bytes = on_bytes,
+        .on_read = on_read,
+        .on_event = on_event,
+        .on_bookmark = on_bookmark,
+        .on_bad_object = on_bad_object,
+        .on_end = on_end,
+        .user = reflector,
+    };
+    int64_t now = ki_engine_now(engine);
+    bool holds_version = version[0] == '\0' || strcmp(version, "0") == 0;
+    reflector->watch = (ki_watch_progress){ .opened_at = now, .last_byte_at = now, .holds_version = holds_version };
+    memcpy(reflector->watch.opened_version, reflector->resource_version, sizeof reflector->resource_version);
+    memcpy(reflector->watch.version, reflector->resource_version, sizeof reflector->resource_version);
+    ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s opened at \"%s\", for %lld s",
+                 reflector->options.name, name_of_stream(reflector), version, (long long)options.timeout_s);
+    ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
+    return reflector->options.list_watch->ops->watch(reflector->options.list_watch, &options, &handler, err);
+}
+
+void ki_reflector_stream(ki_reflector *reflector) {
+    ki_error err = KI_ERROR_INIT;
+    ki_reflector_drop_objects(reflector);
+    reflector->options.on_listed(0, -1, reflector->options.user);
+    reflector->list = (ki_list_progress){ .began_at = ki_engine_now(reflector->options.engine) };
+    ki_metrics_add(reflector->options.metrics, KI_METRIC_LISTS, 1);
+    reflector->phase = KI_REFLECTOR_STREAMS;
+    if (open_watch(reflector, reflector->is_unavailable ? "" : reflector->resource_version, true, &err)) {
+        stream_ended(reflector, &err, false);
+        return;
+    }
+    ki_timer_set(&reflector->timer, stream_deadline(reflector));
+}
+
+void ki_reflector_watch(ki_reflector *reflector) {
+    ki_error err = KI_ERROR_INIT;
+    reflector->phase = KI_REFLECTOR_WATCHES;
+    if (open_watch(reflector, reflector->resource_version, false, &err))
+        on_end(&err, false, false, reflector);
+}

@@ -1,0 +1,95 @@
+/* deferred_free.c: see deferred_free.h. An array of objects becomes a block of a linked list: its first places hold the
+ * block's head. */
+#include "src/cache/store/deferred_free.h"
+
+#include "src/base/memory.h"
+
+struct ki_deferred_block {
+    ki_deferred_block *next;
+    size_t count;         /* of `objects` */
+    ki_object *objects[]; /* the rest of the array */
+};
+
+enum {
+    HEAD = sizeof(ki_deferred_block) / sizeof(ki_object *) /* places of the array that the block's head takes */
+};
+
+static bool is_empty(const ki_deferred *deferred) {
+    return !deferred->blocks && !deferred->snapshots && !deferred->drain.snapshot;
+}
+
+/* Releases one object or an empty block. Returns false once nothing is left. */
+static bool release_object(ki_deferred *deferred) {
+    ki_deferred_block *block = deferred->blocks;
+    if (!block)
+        return false;
+    if (block->count > 0) {
+        ki_object_unref(block->objects[--block->count]);
+        return true;
+    }
+    deferred->blocks = block->next;
+    ki_free(ki_engine_allocator(deferred->engine), block);
+    return true;
+}
+
+static void release_some(ki_deferred *deferred, size_t *units) {
+    while (*units > 0 && release_object(deferred))
+        --*units;
+    while (*units > 0 && (deferred->snapshots || deferred->drain.snapshot)) {
+        if (!ki_snapshot_drain_some(&deferred->drain, units) || !deferred->snapshots || *units == 0)
+            continue;
+        ki_snapshot *next = deferred->snapshots;
+        deferred->snapshots = next->next_deferred;
+        ki_snapshot_drain_begin(&deferred->drain, next);
+        --*units;
+    }
+}
+
+static void run(ki_task *task, void *user) {
+    ki_deferred *deferred = user;
+    int left = ki_engine_work_left(deferred->engine);
+    size_t all = left > 0 ? (size_t)left : 1, units = all;
+    release_some(deferred, &units);
+    (void)ki_engine_work(deferred->engine, (int)(all - units));
+    if (!is_empty(deferred))
+        ki_task_post(task);
+}
+
+void ki_deferred_init(ki_deferred *deferred, ki_engine *engine) {
+    *deferred = (ki_deferred){ .engine = engine };
+    ki_task_init(&deferred->task, engine, run, deferred);
+}
+
+void ki_deferred_add_objects(ki_deferred *deferred, ki_object **objects, size_t count) {
+    if (count <= HEAD) {
+        for (size_t i = 0; i < count; i++)
+            ki_object_unref(objects[i]);
+        ki_free(ki_engine_allocator(deferred->engine), objects);
+        return;
+    }
+    for (size_t i = 0; i < HEAD; i++)
+        ki_object_unref(objects[i]);
+    ki_deferred_block *block = (ki_deferred_block *)(void *)objects;
+    block->next = deferred->blocks;
+    block->count = count - HEAD;
+    deferred->blocks = block;
+    ki_task_post(&deferred->task);
+}
+
+void ki_deferred_add_snapshot(ki_deferred *deferred, ki_snapshot *snapshot) {
+    if (!snapshot || !ki_refcount_dec(&snapshot->refs))
+        return;
+    ki_refcount_init(&snapshot->refs); /* the last reference: no other thread reads the snapshot */
+    snapshot->next_deferred = deferred->snapshots;
+    deferred->snapshots = snapshot;
+    ki_task_post(&deferred->task);
+}
+
+void ki_deferred_stop(ki_deferred *deferred) {
+    ki_task_cancel(&deferred->task);
+}
+
+void ki_deferred_free(ki_deferred *deferred) {
+    size_t units = SIZE_MAX;
+    release_some(deferred, &units);
+}

@@ -1,0 +1,306 @@
+/* indexer.c: see indexer.h. */
+#include "src/cache/store/indexer.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+
+/* ---- values ---- */
+
+static void init_values(ki_index_values *values, const ki_allocator *allocator) {
+    *values = (ki_index_values){ 0 };
+    ki_buffer_init(&values->text, allocator, 0);
+}
+
+static void free_values(ki_index_values *values) {
+    ki_free(values->text.allocator, values->items);
+    ki_buffer_free(&values->text);
+}
+
+static ki_str value_at(const ki_index_values *values, size_t index) {
+    return (ki_str){ values->text.data + values->items[index].at, values->items[index].size };
+}
+
+static bool has(const ki_index_values *values, ki_str value, uint64_t hash) {
+    for (size_t i = 0; i < values->count; i++)
+        if (values->items[i].hash == hash && ki_str_equal(value_at(values, i), value))
+            return true;
+    return false;
+}
+
+static bool has_value(const ki_index_values *values, ki_str value) {
+    return values->count && has(values, value, ki_hash(value.data, value.size, 0));
+}
+
+static ki_status add(ki_index_values *values, ki_str value) {
+    if (value.size > KI_INDEX_MAX_VALUE_SIZE)
+        return KI_ERR_LIMIT;
+    uint64_t hash = ki_hash(value.data, value.size, 0);
+    if (has(values, value, hash))
+        return KI_OK;
+    if (values->count == KI_INDEX_MAX_VALUES)
+        return KI_ERR_LIMIT;
+    if (values->count == values->capacity) {
+        size_t capacity = values->capacity ? values->capacity * 2 : 4;
+        ki_index_value *items =
+            ki_realloc_array(values->text.allocator, values->items, capacity, sizeof *values->items);
+        if (!items)
+            return KI_ERR_NO_MEMORY;
+        values->items = items;
+        values->capacity = capacity;
+    }
+    size_t at = values->text.size;
+    ki_status status = ki_buffer_reserve(&values->text, value.size + 1); /* the text of an empty value is not NULL */
+    if (!status)
+        status = ki_buffer_append_view(&values->text, value);
+    if (status)
+        return status;
+    values->items[values->count++] = (ki_index_value){ at, value.size, hash };
+    return KI_OK;
+}
+
+ki_status ki_index_values_add(ki_index_values *values, const char *value) {
+    if (!values)
+        return KI_ERR_INVALID;
+    ki_status status = value ? add(values, ki_str_of(value)) : KI_ERR_INVALID;
+    if (status && !values->failed)
+        values->failed = status;
+    return status;
+}
+
+/* Calls the index function and reads the values of `obj`; on failure there are none. After KI_ERR_NO_MEMORY the caller
+ * fails: only other failures omit an object from an index. */
+static ki_status read_values(ki_index_values *values, const ki_indexer *indexer, const ki_object *obj) {
+    ki_buffer_reset(&values->text, KI_INDEX_MAX_VALUE_SIZE);
+    values->count = 0;
+    values->failed = KI_OK;
+    ki_status status = indexer->index(obj, values, indexer->user);
+    if (values->failed)
+        status = values->failed;
+    if (status)
+        values->count = 0;
+    return status;
+}
+
+/* ---- sets ---- */
+
+static ki_str object_key(const void *value) {
+    return ki_str_of(ki_object_key(value));
+}
+
+static void object_ref(void *value) {
+    (void)ki_object_ref(value);
+}
+
+static void object_unref(void *value, const ki_tree_kind *kind) {
+    (void)kind;
+    ki_object_unref(value);
+}
+
+static ki_str set_value(const void *value) {
+    const ki_index_set *set = value;
+    return (ki_str){ set->value, set->value_size };
+}
+
+static void set_ref(void *value) {
+    ki_index_set *set = value;
+    ki_refcount_inc(&set->refs);
+}
+
+static void set_unref(void *value, const ki_tree_kind *kind) {
+    ki_index_set *set = value;
+    if (!ki_refcount_dec(&set->refs))
+        return;
+    ki_tree_unref(kind->context, &set->objects); /* context: the kind of the objects' tree */
+    ki_free(kind->allocator, set);
+}
+
+void ki_index_set_drain(const ki_schema *schema, ki_index_set *set, ki_tree_drain *drain) {
+    if (!ki_refcount_dec(&set->refs))
+        return;
+    ki_tree_drain_begin(drain, &set->objects);
+    ki_free(&schema->allocator, set);
+}
+
+/* Makes a set with the objects of `before` (NULL: none). Returns NULL without memory. */
+static ki_index_set *set_new(const ki_schema *schema, ki_str value, const ki_index_set *before) {
+    ki_index_set *set = ki_alloc(&schema->allocator, sizeof *set + value.size + 1);
+    if (!set)
+        return NULL;
+    ki_refcount_init(&set->refs);
+    set->value_size = (uint32_t)value.size;
+    if (value.size)
+        memcpy(set->value, value.data, value.size);
+    set->value[value.size] = '\0';
+    set->objects = before ? ki_tree_ref(&before->objects) : (ki_tree){ NULL, 0 };
+    return set;
+}
+
+const ki_index_set *ki_index_get(const ki_schema *schema, const ki_tree *index, ki_str value) {
+    return ki_tree_get(&schema->sets, index, value);
+}
+
+/* Returns the set of `value` if no snapshot shares it and it may be changed in place, else NULL. */
+static ki_index_set *get_unshared(const ki_schema *schema, const ki_tree *index, ki_str value) {
+    ki_index_set *set = ki_tree_get_unshared(&schema->sets, index, value);
+    return set && ki_refcount_is_one(&set->refs) ? set : NULL;
+}
+
+/* Adds an object or replaces the one with its key. On failure, here and below, `index` may have half of the change: the
+ * caller drops it. */
+static ki_status add_to_index(const ki_schema *schema, ki_tree *index, ki_str value, ki_object *obj) {
+    ki_index_set *set = get_unshared(schema, index, value);
+    if (set)
+        return ki_tree_put(&schema->objects, &set->objects, obj, NULL);
+    set = set_new(schema, value, ki_index_get(schema, index, value));
+    if (!set)
+        return KI_ERR_NO_MEMORY;
+    ki_status status = ki_tree_put(&schema->objects, &set->objects, obj, NULL);
+    if (!status)
+        status = ki_tree_put(&schema->sets, index, set, NULL);
+    set_unref(set, &schema->sets);
+    return status;
+}
+
+static ki_status remove_from_index(const ki_schema *schema, ki_tree *index, ki_str value, ki_str key) {
+    const ki_index_set *there = ki_index_get(schema, index, value);
+    if (!there || !ki_tree_get(&schema->objects, &there->objects, key))
+        return KI_OK;
+    if (there->objects.count == 1)
+        return ki_tree_remove(&schema->sets, index, value, NULL);
+    ki_index_set *set = get_unshared(schema, index, value);
+    if (set)
+        return ki_tree_remove(&schema->objects, &set->objects, key, NULL);
+    set = set_new(schema, value, there);
+    if (!set)
+        return KI_ERR_NO_MEMORY;
+    ki_status status = ki_tree_remove(&schema->objects, &set->objects, key, NULL);
+    if (!status)
+        status = ki_tree_put(&schema->sets, index, set, NULL);
+    set_unref(set, &schema->sets);
+    return status;
+}
+
+/* ---- one index and one object ---- */
+
+void ki_index_update_init(ki_index_update *update, const ki_allocator *allocator) {
+    *update = (ki_index_update){ .on_error = NULL };
+    init_values(&update->old_values, allocator);
+    init_values(&update->new_values, allocator);
+}
+
+void ki_index_update_free(ki_index_update *update) {
+    free_values(&update->old_values);
+    free_values(&update->new_values);
+}
+
+/* Reads the new object's values. Reports a failed index function; the object then has no values. Fails only with
+ * KI_ERR_NO_MEMORY. */
+static ki_status values_of_new(ki_index_update *update, const ki_indexer *indexer, const ki_object *obj) {
+    ki_status status = read_values(&update->new_values, indexer, obj);
+    if (status && status != KI_ERR_NO_MEMORY)
+        update->on_error(indexer, obj, status, update->user);
+    return status == KI_ERR_NO_MEMORY ? status : KI_OK;
+}
+
+/* Computes the old object's values again: an index function returns the same values for the same object. After a
+ * failure the index has none. */
+static ki_status values_of_old(ki_index_update *update, const ki_indexer *indexer, const ki_object *obj) {
+    ki_status status = read_values(&update->old_values, indexer, obj);
+    return status == KI_ERR_NO_MEMORY ? status : KI_OK;
+}
+
+ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_tree *index,
+                              const ki_object *old, ki_object *obj) {
+    const ki_indexer *indexer = &schema->indexers[at];
+    ki_index_values *values = &update->new_values, *before = &update->old_values;
+    ki_status status = KI_OK;
+    values->count = before->count = 0;
+    if (obj)
+        status = values_of_new(update, indexer, obj);
+    if (old && !status)
+        status = values_of_old(update, indexer, old);
+    for (size_t i = 0; !status && i < before->count; i++) {
+        ki_str value = value_at(before, i);
+        if (!has_value(values, value))
+            status = remove_from_index(schema, index, value, ki_str_of(ki_object_key(old)));
+    }
+    for (size_t i = 0; !status && i < values->count; i++)
+        status = add_to_index(schema, index, value_at(values, i), obj);
+    return status;
+}
+
+/* ---- schema ---- */
+
+size_t ki_schema_find(const ki_schema *schema, const char *name) {
+    size_t i = 0;
+    while (i < schema->count && strcmp(schema->indexers[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+/* Checks the new indexers. Stores the size of all names in `*ret_size`. */
+static ki_status check(const ki_schema *before, const ki_indexer *more, size_t count, size_t *ret_size, ki_error *err) {
+    size_t size = 0;
+    if (count > KI_INDEX_MAX_COUNT || (before && before->count + count > KI_INDEX_MAX_COUNT))
+        return ki_error_set(err, KI_ERR_LIMIT, "more than %d indexes", KI_INDEX_MAX_COUNT);
+    for (size_t i = 0; before && i < before->count; i++)
+        size += strlen(before->indexers[i].name) + 1;
+    for (size_t i = 0; i < count; i++) {
+        if (!more[i].index || !more[i].name || !*more[i].name || strlen(more[i].name) > KI_INDEX_MAX_VALUE_SIZE)
+            return ki_error_set(err, KI_ERR_INVALID, "an indexer needs a name and a function");
+        bool taken = before && ki_schema_find(before, more[i].name) < before->count;
+        for (size_t j = 0; j < i; j++)
+            taken = taken || strcmp(more[i].name, more[j].name) == 0;
+        if (taken)
+            return ki_error_set(err, KI_ERR_EXISTS, "there is an index named %s already", more[i].name);
+        size += strlen(more[i].name) + 1;
+    }
+    *ret_size = size;
+    return KI_OK;
+}
+
+ki_status ki_schema_new(const ki_allocator *allocator, uint64_t seed, const ki_schema *before, const ki_indexer *more,
+                        size_t count, ki_schema **ret_schema, ki_error *err) {
+    size_t names_size = 0;
+    ki_status status = check(before, more, count, &names_size, err);
+    if (status)
+        return status;
+    size_t old_count = before ? before->count : 0;
+    size_t total = old_count + count;
+    ki_schema *schema = ki_alloc(allocator, sizeof *schema + total * sizeof(ki_indexer) + names_size);
+    if (!schema)
+        return ki_error_no_memory(err, "adding an index");
+    ki_refcount_init(&schema->refs);
+    schema->allocator = *allocator;
+    schema->objects = (ki_tree_kind){
+        .allocator = &schema->allocator, .seed = seed, .key = object_key, .ref = object_ref, .unref = object_unref
+    };
+    schema->sets = (ki_tree_kind){ .allocator = &schema->allocator,
+                                   .seed = seed,
+                                   .key = set_value,
+                                   .ref = set_ref,
+                                   .unref = set_unref,
+                                   .context = &schema->objects };
+    schema->count = total;
+    char *names = (char *)(schema->indexers + total);
+    for (size_t i = 0; i < total; i++) {
+        schema->indexers[i] = before && i < old_count ? before->indexers[i] : more[i - old_count];
+        size_t size = strlen(schema->indexers[i].name) + 1;
+        schema->indexers[i].name = memcpy(names, schema->indexers[i].name, size);
+        names += size;
+    }
+    *ret_schema = schema;
+    return KI_OK;
+}
+
+ki_schema *ki_schema_ref(ki_schema *schema) {
+    ki_refcount_inc(&schema->refs);
+    return schema;
+}
+
+void ki_schema_unref(ki_schema *schema) {
+    if (!ki_refcount_dec(&schema->refs))
+        return;
+    ki_allocator allocator = schema->allocator; /* a copy: the block contains the original */
+    ki_free(&allocator, schema);
+}

@@ -1,0 +1,86 @@
+/* indexer.h: a store's indexes: their functions, the values of an object, and the set of objects for each value.
+ *
+ * An index is a tree of sets by value. A set is a tree of objects by key. Empty sets are removed. The schema lists the
+ * indexes, with the data that all snapshots share; it is immutable and reference-counted. Guards: one writer at a time;
+ * readers see only published snapshots. */
+#ifndef KI_CACHE_INDEXER_H
+#define KI_CACHE_INDEXER_H
+
+#include "src/base/buffer.h"
+#include "src/base/refcount.h"
+#include "src/cache/store/tree.h"
+
+enum {
+    KI_INDEX_MAX_COUNT = 64,        /* indexes of one store */
+    KI_INDEX_MAX_VALUES = 1000,     /* values of one object in one index */
+    KI_INDEX_MAX_VALUE_SIZE = 65536 /* bytes of one value, or of an index's name */
+};
+
+/* ---- values ---- */
+
+typedef struct ki_index_value {
+    size_t at;   /* offset in the text */
+    size_t size; /* without the closing zero */
+    uint64_t hash;
+} ki_index_value;
+
+struct ki_index_values {
+    ki_buffer text;
+    ki_index_value *items;
+    size_t count;
+    size_t capacity;
+    ki_status failed; /* the first failed add; it fails the index function even if the function ignores it */
+};
+
+/* ---- schema ---- */
+
+typedef struct ki_schema {
+    ki_refcount refs;
+    ki_allocator allocator;
+    ki_tree_kind objects; /* objects by key */
+    ki_tree_kind sets;    /* sets by value */
+    size_t count;
+    ki_indexer indexers[]; /* the names are in this block */
+} ki_schema;
+
+/* Makes a schema of the indexes of `before` (NULL: none), then `more`.
+ * Errors: KI_ERR_INVALID, KI_ERR_EXISTS, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+ki_status ki_schema_new(const ki_allocator *allocator, uint64_t seed, const ki_schema *before, const ki_indexer *more,
+                        size_t count, ki_schema **ret_schema, ki_error *err);
+ki_schema *ki_schema_ref(ki_schema *schema);
+void ki_schema_unref(ki_schema *schema);
+/* Returns the position of an index, or `count`. */
+size_t ki_schema_find(const ki_schema *schema, const char *name);
+
+/* ---- sets ---- */
+
+typedef struct ki_index_set {
+    ki_refcount refs;
+    uint32_t value_size;
+    ki_tree objects; /* never empty in a published snapshot */
+    char value[];    /* zero-terminated */
+} ki_index_set;
+
+/* Returns the set of a value, borrowed; NULL: no object has the value. */
+const ki_index_set *ki_index_get(const ki_schema *schema, const ki_tree *index, ki_str value);
+/* Releases a reference to `set`. After the last reference `drain` takes over the set's objects; it must be at its
+ * end. */
+void ki_index_set_drain(const ki_schema *schema, ki_index_set *set, ki_tree_drain *drain);
+
+/* ---- one index and one object ---- */
+
+/* The values of the old and of the new object. Reused for further updates, to keep their memory. One thread. */
+typedef struct ki_index_update {
+    ki_index_values old_values, new_values;
+    /* Called when an index function failed; the index omits the object. */
+    void (*on_error)(const ki_indexer *indexer, const ki_object *obj, ki_status status, void *user);
+    void *user;
+} ki_index_update;
+void ki_index_update_init(ki_index_update *update, const ki_allocator *allocator);
+void ki_index_update_free(ki_index_update *update);
+/* Replaces `old` by `obj` in `index`, number `at` of the schema. Either may be NULL. On failure `index` may have half
+ * of the change: the caller drops it. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_tree *index,
+                              const ki_object *old, ki_object *obj);
+
+#endif

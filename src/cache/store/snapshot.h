@@ -1,0 +1,44 @@
+/* snapshot.h: one immutable state of a store: all objects, all indexes, the resource version. store.c makes snapshots;
+ * programs read them through lister.h. The store and all readers share a snapshot. The last one to release it frees it.
+ * Any thread. */
+#ifndef KI_CACHE_SNAPSHOT_H
+#define KI_CACHE_SNAPSHOT_H
+
+#include "src/cache/store/indexer.h"
+
+struct ki_snapshot {
+    ki_refcount refs;
+    ki_schema *schema;            /* owned reference */
+    const char *resource_version; /* in this block */
+    size_t object_bytes;          /* memory of all objects */
+    ki_snapshot *next_deferred;   /* the next released snapshot (deferred_free.h) */
+    ki_tree items;
+    ki_tree indexes[]; /* one for each index of the schema */
+};
+
+/* Returns a snapshot without objects. */
+ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version);
+/* Returns a snapshot with the objects and indexes of `before`. The first indexes of `schema` must be those of
+ * `before`. */
+ki_snapshot *ki_snapshot_new_from(const ki_snapshot *before, ki_schema *schema, ki_str resource_version);
+ki_snapshot *ki_snapshot_ref(ki_snapshot *snapshot);
+
+/* Releases a reference in slices: the last reference can release very many objects. */
+typedef struct ki_snapshot_drain {
+    ki_snapshot *snapshot; /* NULL: nothing is left */
+    size_t next;           /* the next index; after the indexes, the objects */
+    ki_tree_drain tree;    /* of index `next` - 1, or of the objects */
+    ki_tree_drain set;     /* of an index: the objects of the set being released */
+} ki_snapshot_drain;
+/* Takes the reference over. NULL is accepted. */
+void ki_snapshot_drain_begin(ki_snapshot_drain *drain, ki_snapshot *snapshot);
+/* Releases at most `*units` objects and sets, and subtracts their number. Returns true once nothing is left. */
+bool ki_snapshot_drain_some(ki_snapshot_drain *drain, size_t *units);
+
+/* ki_lister_list and ki_lister_get for one snapshot. */
+ki_status ki_snapshot_list(ki_snapshot *snapshot, const char *namespace_name, const char *label_selector,
+                           ki_object_list *ret_list, ki_error *err);
+ki_status ki_snapshot_lookup(const ki_snapshot *snapshot, const char *namespace_name, const char *name,
+                             ki_object **ret_obj, ki_error *err);
+
+#endif

@@ -1,0 +1,223 @@
+/* store.c: see store.h. A change is made on a new snapshot, which is published when it is complete. A failure before
+ * that drops the new snapshot. */
+#include "src/cache/store/store.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/store/snapshot.h"
+#include "src/engine/thread.h"
+#include "src/object/format.h"
+
+/* What readers see. A separate block: readers lock it through a const store. */
+typedef struct published {
+    ki_mutex lock;
+    ki_snapshot *now; /* under `lock`; owned reference */
+} published;
+
+struct ki_store {
+    /* Constant. */
+    ki_allocator allocator;
+    uint64_t seed;
+    void (*on_index_error)(const ki_error *err, const char *key, void *user);
+    void *on_index_error_user;
+    published *published;
+    /* The writer's: the staged snapshot, owned; NULL between changes. */
+    ki_snapshot *staged;
+    ki_index_update update; /* the writer's */
+};
+
+static ki_status index_namespace(const ki_object *obj, ki_index_values *values, void *user) {
+    (void)user;
+    return ki_index_values_add(values, ki_object_namespace(obj));
+}
+
+static const ki_indexer namespace_indexer = { .name = KI_NAMESPACE_INDEX, .index = index_namespace };
+
+static void report_index_error(const ki_indexer *indexer, const ki_object *obj, ki_status status, void *user) {
+    ki_store *store = user;
+    if (!store->on_index_error)
+        return;
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, status, "index %s of %s: %s", indexer->name, ki_object_key(obj), ki_status_name(status));
+    store->on_index_error(&err, ki_object_key(obj), store->on_index_error_user);
+}
+
+void ki_store_init_update(ki_store *store, ki_index_update *update) {
+    ki_index_update_init(update, &store->allocator);
+    update->on_error = report_index_error;
+    update->user = store;
+}
+
+ki_status ki_store_new_schema(const ki_store *store, const ki_schema *before, const ki_indexer *indexers, size_t count,
+                              ki_schema **ret_schema, ki_error *err) {
+    return ki_schema_new(&store->allocator, store->seed, before, indexers, count, ret_schema, err);
+}
+
+ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki_error *err) {
+    const ki_allocator *allocator = options->allocator;
+    ki_store *store = ki_alloc_zero(allocator, sizeof *store);
+    published *shared = ki_alloc_zero(allocator, sizeof *shared);
+    ki_schema *schema = NULL;
+    ki_status status = KI_ERR_NO_MEMORY;
+    if (!store || !shared)
+        goto failed;
+    if (ki_schema_new(allocator, options->seed, NULL, &namespace_indexer, options->namespaced ? 1 : 0, &schema, NULL))
+        goto failed;
+    shared->now = ki_snapshot_new(schema, KI_STR(""));
+    ki_schema_unref(schema); /* the snapshot holds a reference now */
+    if (!shared->now)
+        goto failed;
+    status = ki_mutex_init(&shared->lock, err);
+    if (status)
+        goto failed;
+    store->allocator = *allocator;
+    store->seed = options->seed;
+    store->on_index_error = options->on_index_error;
+    store->on_index_error_user = options->on_index_error_user;
+    store->published = shared;
+    ki_store_init_update(store, &store->update);
+    *ret_store = store;
+    return KI_OK;
+failed:
+    if (shared)
+        ki_snapshot_free(shared->now);
+    ki_free(allocator, shared);
+    ki_free(allocator, store);
+    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "making a store") : status;
+}
+
+void ki_store_free(ki_store *store) {
+    if (!store)
+        return;
+    ki_allocator allocator = store->allocator;
+    ki_snapshot_free(store->staged);
+    ki_snapshot_free(store->published->now);
+    ki_mutex_destroy(&store->published->lock);
+    ki_free(&allocator, store->published);
+    ki_index_update_free(&store->update);
+    ki_free(&allocator, store);
+}
+
+/* ---- writing ---- */
+
+/* The writer reads it without the lock: only the writer swaps it. */
+static const ki_snapshot *current(const ki_store *store) {
+    return store->published->now;
+}
+
+static ki_str version_or_current(const ki_store *store, const char *resource_version) {
+    return ki_str_of(resource_version ? resource_version : current(store)->resource_version);
+}
+
+void ki_store_publish(ki_store *store, ki_snapshot *next) {
+    ki_mutex_lock(&store->published->lock);
+    ki_snapshot *before = store->published->now;
+    store->published->now = next;
+    ki_mutex_unlock(&store->published->lock);
+    ki_snapshot_free(before); /* outside the lock: this can take long */
+}
+
+static ki_status update_indexes(ki_store *store, ki_snapshot *next, ki_object *old, ki_object *obj) {
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < next->schema->count; i++)
+        status = ki_index_update_one(&store->update, next->schema, i, &next->indexes[i], old, obj);
+    return status;
+}
+
+static ki_snapshot *draft(const ki_store *store, const char *resource_version) {
+    return ki_snapshot_new_from(current(store), current(store)->schema, version_or_current(store, resource_version));
+}
+
+/* ---- a change: begin, stage, end ---- */
+
+ki_status ki_store_begin(ki_store *store, const char *resource_version, ki_error *err) {
+    store->staged = draft(store, resource_version);
+    return store->staged ? KI_OK : ki_error_no_memory(err, "changing the store");
+}
+
+ki_status ki_store_stage_put(ki_store *store, ki_object *obj) {
+    ki_snapshot *next = store->staged;
+    void *old = NULL;
+    ki_status status = ki_tree_put(&next->schema->objects, &next->items, obj, &old);
+    if (!status)
+        status = update_indexes(store, next, old, obj);
+    if (!status) {
+        next->object_bytes += ki_object_memory(obj);
+        next->object_bytes -= old ? ki_object_memory(old) : 0;
+    }
+    ki_object_unref(old);
+    return status;
+}
+
+ki_status ki_store_stage_delete(ki_store *store, const char *key) {
+    ki_snapshot *next = store->staged;
+    void *old = NULL;
+    ki_status status = ki_tree_remove(&next->schema->objects, &next->items, ki_str_of(key), &old);
+    if (!status && old)
+        status = update_indexes(store, next, old, NULL);
+    if (!status)
+        next->object_bytes -= old ? ki_object_memory(old) : 0;
+    ki_object_unref(old);
+    return status;
+}
+
+const ki_snapshot *ki_store_staged(const ki_store *store) {
+    return store->staged;
+}
+
+ki_status ki_store_end(ki_store *store, ki_status status, const char *what, ki_error *err) {
+    ki_snapshot *staged = store->staged;
+    store->staged = NULL;
+    if (!status) {
+        ki_store_publish(store, staged);
+        return KI_OK;
+    }
+    ki_snapshot_free(staged);
+    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, what) : ki_error_set(err, status, "%s", what);
+}
+
+ki_object *ki_store_known(const ki_store *store, const char *key) {
+    const ki_snapshot *now = current(store);
+    return ki_tree_get(&now->schema->objects, &now->items, ki_str_of(key));
+}
+
+bool ki_store_is_overtaken(const ki_store *store) {
+    return store->staged && store->staged->schema != current(store)->schema;
+}
+
+ki_snapshot *ki_store_abandon(ki_store *store) {
+    ki_snapshot *staged = store->staged;
+    store->staged = NULL;
+    return staged;
+}
+
+ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err) {
+    ki_snapshot *next = draft(store, resource_version);
+    if (!next)
+        return ki_error_no_memory(err, "setting the store's resource version");
+    ki_store_publish(store, next);
+    return KI_OK;
+}
+
+/* ---- reading ---- */
+
+ki_snapshot *ki_store_snapshot(const ki_store *store) {
+    ki_mutex_lock(&store->published->lock);
+    ki_snapshot *now = ki_snapshot_ref(store->published->now);
+    ki_mutex_unlock(&store->published->lock);
+    return now;
+}
+
+ki_object *ki_store_get(const ki_store *store, const char *key) {
+    ki_snapshot *now = ki_store_snapshot(store);
+    ki_object *obj = ki_object_ref(ki_snapshot_get(now, key));
+    ki_snapshot_free(now);
+    return obj;
+}
+
+size_t ki_store_count(const ki_store *store) {
+    ki_mutex_lock(&store->published->lock);
+    size_t count = store->published->now->items.count;
+    ki_mutex_unlock(&store->published->lock);
+    return count;
+}

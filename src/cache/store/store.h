@@ -1,0 +1,68 @@
+/* store.h: the objects of one informer and their indexes, as a chain of immutable snapshots.
+ *
+ * A store has one writer at a time, under the informer's change lock: the loop, or a thread that adds an index. Each
+ * change makes the next snapshot and publishes it by swapping one pointer. The next snapshot copies only the hash trie
+ * nodes on the path of the change (tree.h). Readers take a reference to the published snapshot and keep it for as long
+ * as they like. The lock on the pointer is held for the swap alone. So a query reads one snapshot, readers see a whole
+ * replace or nothing of it, and a late handler's replay costs the loop nothing. */
+#ifndef KI_CACHE_STORE_H
+#define KI_CACHE_STORE_H
+
+#include <kinformer/allocator.h>
+#include <kinformer/lister.h>
+
+#include "src/cache/store/indexer.h"
+
+#include <stdbool.h>
+
+typedef struct ki_store ki_store;
+
+typedef struct ki_store_options {
+    const ki_allocator *allocator;
+    uint64_t seed;   /* of the key hashes */
+    bool namespaced; /* adds KI_NAMESPACE_INDEX from the start */
+    /* Reports an index function that failed for an object. The object is not in that index. May be NULL. Runs on the
+     * thread that calls the index function. */
+    void (*on_index_error)(const ki_error *err, const char *key, void *user);
+    void *on_index_error_user;
+} ki_store_options;
+
+ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki_error *err);
+void ki_store_free(ki_store *store); /* snapshots stay valid */
+
+/* Changes: one thread at a time (the informer's change lock). A change takes effect whole or not at all: after
+ * KI_ERR_NO_MEMORY the store is unchanged. A change of one or more objects: begin, stage, then end with KI_OK or with
+ * the failure, which drops the change. Between begin and end nothing else is written except new indexes. If
+ * ki_store_is_overtaken then returns true, the caller must abandon. `resource_version` NULL keeps the store's
+ * version. */
+ki_status ki_store_begin(ki_store *store, const char *resource_version, ki_error *err);
+ki_status ki_store_stage_put(ki_store *store, ki_object *obj);
+/* Stages a deletion. A missing key is not an error. */
+ki_status ki_store_stage_delete(ki_store *store, const char *key);
+const ki_snapshot *ki_store_staged(const ki_store *store); /* the staged snapshot, borrowed until end */
+/* Publishes the staged snapshot with KI_OK. Drops it with any other status, and returns that status. `what` names the
+ * change in the message. */
+ki_status ki_store_end(ki_store *store, ki_status status, const char *what, ki_error *err);
+/* Returns true if an index was added since begin. */
+bool ki_store_is_overtaken(const ki_store *store);
+/* Gives the staged snapshot to the caller, who releases it. NULL if nothing is staged. */
+ki_snapshot *ki_store_abandon(ki_store *store);
+/* Returns the published object for the writer, borrowed until the next change is published; NULL if there is none. */
+ki_object *ki_store_known(const ki_store *store, const char *key);
+/* Publishes a snapshot that differs only in its resource version. */
+ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);
+
+/* For index_build.c. ki_store_init_update prepares an update beside the writer's; its index errors are reported as the
+ * store's. ki_store_publish takes the snapshot over; caller holds the writer's lock. */
+void ki_store_init_update(ki_store *store, ki_index_update *update);
+ki_status ki_store_new_schema(const ki_store *store, const ki_schema *before, const ki_indexer *indexers, size_t count,
+                              ki_schema **ret_schema, ki_error *err);
+void ki_store_publish(ki_store *store, ki_snapshot *next);
+
+/* Reading: any thread. */
+/* Returns a reference to the published snapshot. */
+ki_snapshot *ki_store_snapshot(const ki_store *store);
+ki_object *ki_store_get(const ki_store *store, const char *key); /* a reference, or NULL */
+size_t ki_store_count(const ki_store *store);
+
+#endif
