@@ -429,7 +429,9 @@ yyjson_mut_val *kt_strict_read(kt_strict *strict, const kt_spot *spot, yyjson_va
         return has_failed(&in) ? NULL : made;
     }
     in.unknown = kt_arena_alloc(strict->arena, KT_STRICT_NOTES_MAX * sizeof *in.unknown);
-    yyjson_mut_val *made = in.unknown ? read_custom(&in, spot, root) : NULL;
+    if (!in.unknown)
+        return NULL;
+    yyjson_mut_val *made = read_custom(&in, spot, root);
     if (has_failed(&in))
         return NULL;
     qsort(in.unknown, in.unknown_count, sizeof *in.unknown, compare);
