@@ -236,7 +236,9 @@ ki_status kt_review(kt_call *call) {
         status = kt_body_read(call, &doc);
     yyjson_val *root = yyjson_doc_get_root(doc);
     if (!status)
-        status = kt_body_check(call, root, true);
+        status = kt_body_check_type(call, root);
+    if (!status)
+        status = kt_body_check_namespace(call, root);
     if (!status && strcmp(kind, "SelfSubjectReview") == 0)
         status = self_subject(call);
     else if (!status && strcmp(kind, "TokenReview") == 0)

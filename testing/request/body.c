@@ -68,7 +68,7 @@ static ki_status fail_other_kind(kt_call *call, yyjson_val *root) {
     return kt_causes_fail(call, &causes, call->resource->group, kind.data, name);
 }
 
-ki_status kt_body_check(kt_call *call, yyjson_val *root, bool is_create) {
+ki_status kt_body_check_type(kt_call *call, yyjson_val *root) {
     const ki_resource *resource = call->resource;
     ki_str kind = kt_json_get_str(root, "kind"), version = kt_json_get_str(root, "apiVersion");
     ki_buffer expected;
@@ -103,16 +103,15 @@ ki_status kt_body_check(kt_call *call, yyjson_val *root, bool is_create) {
             "%s in version \"%s\" cannot be handled as a %s: json: cannot unmarshal into Go struct "
             "field %s.metadata of type v1.ObjectMeta",
             resource->kind, resource->version, resource->kind, resource->kind);
-    ki_str ns = kt_json_get_str(meta, "namespace");
-    if (ns.size && !ki_str_equal(ns, call->ns)) {
-        if (is_create)
-            return kt_fail_bad_request(
-                call, "the namespace of the provided object does not match the namespace sent on the request");
-        return kt_fail_bad_request(
-            call, "the namespace of the object (%.*s) does not match the namespace on the request (%.*s)", (int)ns.size,
-            ns.data, (int)call->ns.size, call->ns.data ? call->ns.data : "");
-    }
     return KI_OK;
+}
+
+ki_status kt_body_check_namespace(kt_call *call, yyjson_val *root) {
+    ki_str ns = kt_json_get_str(yyjson_obj_get(root, "metadata"), "namespace");
+    if (!ns.size || !call->ns.size || ki_str_equal(ns, call->ns))
+        return KI_OK;
+    return kt_fail_bad_request(call,
+                               "the namespace of the provided object does not match the namespace sent on the request");
 }
 
 static bool looks_like_json(ki_str text) {

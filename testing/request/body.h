@@ -17,7 +17,10 @@ ki_status kt_body_yaml(kt_call *call, ki_str *ret_text);
 ki_status kt_fail_media_type(kt_call *call, const char *accepted);
 /* Returns the body as an object of the call's resource. Ownership: the caller frees the document. */
 ki_status kt_body_read(kt_call *call, yyjson_doc **ret_doc);
-/* Checks that type and namespace of an object, from a body or a patch, match the path. */
-ki_status kt_body_check(kt_call *call, yyjson_val *root, bool is_create);
+/* Checks that kind and apiVersion of an object, from a body or a patch, match the path. */
+ki_status kt_body_check_type(kt_call *call, yyjson_val *root);
+/* Checks that the namespace of an object matches the path. Ignores it where the path has
+ * no namespace. */
+ki_status kt_body_check_namespace(kt_call *call, yyjson_val *root);
 
 #endif

@@ -220,9 +220,7 @@ static ki_status change_create(kt_call *call, const kt_write *write, yyjson_val 
     ki_str name = kt_json_get_str(meta, "name"), prefix = kt_json_get_str(meta, "generateName");
     ki_str revision = kt_json_get_str(meta, "resourceVersion");
     char generated[NAME_SIZE];
-    ki_status status = kt_body_check(call, root, true);
-    if (!status)
-        status = check_namespace(call);
+    ki_status status = check_namespace(call);
     if (!status)
         status = check_not_terminating(call, name);
     if (!status)
@@ -264,9 +262,8 @@ static ki_status check_conditional(kt_call *call, yyjson_val *meta) {
     return kt_causes_fail(call, &causes, call->resource->group, call->resource->plural, call->name);
 }
 
-static ki_status check_identity(kt_call *call, const kt_object *old, yyjson_val *meta) {
-    ki_str name = kt_json_get_str(meta, "name"), uid = kt_json_get_str(meta, "uid");
-    ki_str revision = kt_json_get_str(meta, "resourceVersion");
+static ki_status check_name(kt_call *call, yyjson_val *root) {
+    ki_str name = kt_json_get_str(yyjson_obj_get(root, "metadata"), "name");
     if (!name.size)
         return kt_fail_bad_request(
             call, "the name of the object (%.*s based on URL) was undeterminable: name must be provided",
@@ -274,6 +271,11 @@ static ki_status check_identity(kt_call *call, const kt_object *old, yyjson_val 
     if (!ki_str_equal(name, call->name))
         return kt_fail_bad_request(call, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
                                    (int)name.size, name.data, (int)call->name.size, call->name.data);
+    return KI_OK;
+}
+
+static ki_status check_identity(kt_call *call, const kt_object *old, yyjson_val *meta) {
+    ki_str uid = kt_json_get_str(meta, "uid"), revision = kt_json_get_str(meta, "resourceVersion");
     uint64_t number = 0;
     if (revision.size && !ki_str_to_uint64(revision, UINT64_MAX, &number))
         return kt_fail_bad_request(call,
@@ -282,14 +284,14 @@ static ki_status check_identity(kt_call *call, const kt_object *old, yyjson_val 
                                    (int)revision.size, revision.data, (int)revision.size, revision.data);
     if (uid.size && !ki_str_equal(uid, old->uid))
         return kt_fail_conflict(
-            call, call->resource->plural, name,
+            call, call->resource->plural, call->name,
             "StorageError: invalid object, Code: 4, Key: /registry/%s/%.*s, ResourceVersion: 0, "
             "AdditionalErrorMsg: Precondition failed: UID in precondition: %.*s, UID in object meta: "
             "%.*s",
             call->resource->plural, (int)old->key.size, old->key.data, (int)uid.size, uid.data, (int)old->uid.size,
             old->uid.data);
     if (number && number != old->revision)
-        return kt_fail_conflict(call, call->resource->plural, name,
+        return kt_fail_conflict(call, call->resource->plural, call->name,
                                 "the object has been modified; please apply your changes to the latest version and try "
                                 "again");
     return KI_OK;
@@ -298,9 +300,7 @@ static ki_status check_identity(kt_call *call, const kt_object *old, yyjson_val 
 static ki_status change_update(kt_call *call, const kt_write *write, kt_object *old, yyjson_val *old_root,
                                yyjson_val *root) {
     yyjson_val *meta = yyjson_obj_get(root, "metadata");
-    ki_status status = kt_body_check(call, root, false);
-    if (!status)
-        status = check_conditional(call, meta);
+    ki_status status = check_conditional(call, meta);
     if (!status)
         status = check_identity(call, old, meta);
     if (!status)
@@ -342,7 +342,9 @@ static ki_status prepare(kt_call *call, const kt_custom *custom, yyjson_val *roo
 ki_status kt_change_create(kt_call *call, const kt_write *write, yyjson_val *root) {
     const kt_custom *custom = kt_custom_of(call->storage->info);
     yyjson_doc *prepared = NULL;
-    ki_status status = custom ? prepare(call, custom, root, &prepared) : KI_OK;
+    ki_status status = kt_body_check_namespace(call, root);
+    if (!status && custom)
+        status = prepare(call, custom, root, &prepared);
     if (!status)
         status = change_create(call, write, prepared ? yyjson_doc_get_root(prepared) : root);
     yyjson_doc_free(prepared);
@@ -353,9 +355,15 @@ ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old,
                            yyjson_val *root) {
     const kt_custom *custom = kt_custom_of(call->storage->info);
     yyjson_doc *prepared = NULL;
-    ki_status status = custom                   ? prepare(call, custom, root, &prepared)
-                       : call->subresource.size ? KI_OK
-                                                : with_defaults(call, root, old_root, call->name, &prepared);
+    ki_status status = kt_body_check_namespace(call, root);
+    if (!status)
+        status = check_name(call, root);
+    if (!status && !old)
+        status = kt_fail_not_found(call, call->resource, call->name);
+    if (!status && custom)
+        status = prepare(call, custom, root, &prepared);
+    else if (!status && !call->subresource.size)
+        status = with_defaults(call, root, old_root, call->name, &prepared);
     if (!status)
         status = change_update(call, write, old, old_root, prepared ? yyjson_doc_get_root(prepared) : root);
     yyjson_doc_free(prepared);
@@ -370,8 +378,6 @@ ki_status kt_verb_create(kt_call *call) {
         status = kt_change_begin(call, &write);
     if (!status)
         status = kt_body_read(call, &doc);
-    if (!status)
-        status = kt_body_check(call, yyjson_doc_get_root(doc), true);
     if (!status)
         status = kt_conform(call, KT_ORIGIN_BODY, NULL, &doc);
     if (!status)
@@ -388,17 +394,10 @@ ki_status kt_verb_update(kt_call *call) {
         status = kt_change_begin(call, &write);
     if (!status)
         status = kt_body_read(call, &doc);
-    kt_object *old = status ? NULL : kt_storage_get(call->storage, call->ns, call->name);
-    if (!status && !old) {
-        status = kt_body_check(call, yyjson_doc_get_root(doc), false);
-        if (!status)
-            status = kt_fail_not_found(call, call->resource, call->name);
-    }
-    if (!status)
-        status = kt_body_check(call, yyjson_doc_get_root(doc), false);
     if (!status)
         status = kt_conform(call, KT_ORIGIN_BODY, NULL, &doc);
-    if (!status)
+    kt_object *old = status ? NULL : kt_storage_get(call->storage, call->ns, call->name);
+    if (old)
         status = kt_view_read(call->storage, old, &old_doc);
     if (!status)
         status = kt_change_update(call, &write, old, yyjson_doc_get_root(old_doc), yyjson_doc_get_root(doc));

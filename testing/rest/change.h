@@ -7,9 +7,11 @@
 
 #include <yyjson.h>
 
-/* Fills in the defaults, validates the object and its namespace, creates it, and responds 201. */
+/* Both take an object from kt_conform.
+ * Fills in the defaults, validates the object and its namespace, creates it, and responds 201. */
 ki_status kt_change_create(kt_call *call, const kt_write *write, yyjson_val *root);
-/* Validates `root`, the new object, against the path and `old`, and responds 200. `old_root` is the JSON of `old`. */
+/* Validates `root`, the new object, against the path and `old`, and responds 200. `old_root` is the JSON of `old`.
+ * Responds 404 if `old` is NULL and `root` matches the path. */
 ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old, yyjson_val *old_root,
                            yyjson_val *root);
 /* Reads the call's parameters for writes. */

@@ -3,6 +3,7 @@
 
 #include "testing/cluster/secret.h"
 #include "testing/crd/custom.h"
+#include "testing/request/body.h"
 #include "testing/request/status.h"
 #include "testing/schema/strict.h"
 #include "testing/values/index.h"
@@ -157,12 +158,16 @@ ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_
     directive strictness = WARN;
     kt_arena arena;
     ki_status status = read_directive(call, &strictness);
-    if (status || (!type && !kt_custom_of(call->storage->info)))
+    if (status)
         return status;
     kt_arena_init(&arena, call->allocator);
-    if (!type && origin != KT_ORIGIN_BODY && !kt_json_get_str(yyjson_doc_get_root(*doc), "kind").size)
-        status = fail_patch(call, &arena, origin, patch, yyjson_doc_get_root(*doc), "Object 'Kind' is missing");
+    yyjson_val *root = yyjson_doc_get_root(*doc);
+    bool is_custom = kt_custom_of(call->storage->info) != NULL;
+    if (is_custom && origin != KT_ORIGIN_BODY && !kt_json_get_str(root, "kind").size)
+        status = fail_patch(call, &arena, origin, patch, root, "Object 'Kind' is missing");
     else
+        status = kt_body_check_type(call, root);
+    if (!status && (type || is_custom))
         status = conform(call, &arena, strictness, origin, patch, doc);
     kt_arena_free(&arena);
     return status;

@@ -1,4 +1,4 @@
-/* conform.h: incoming objects: fieldValidation, removal of unknown fields. */
+/* conform.h: incoming objects: their type, fieldValidation, removal of unknown fields. */
 #ifndef KT_REST_CONFORM_H
 #define KT_REST_CONFORM_H
 
@@ -13,9 +13,10 @@ typedef enum kt_origin {
     KT_ORIGIN_APPLY      /* a configuration that was checked before */
 } kt_origin;
 
-/* Replaces `*doc` by the object without unknown and duplicate fields. Responds 400 or 422 for values of the wrong
- * type, and for unknown fields if the request forbids them; otherwise adds Warning headers. `patch` is for
- * KT_ORIGIN_STRATEGIC. Keeps unknown fields of custom resources, which kt_custom_prepare removes. */
+/* Replaces `*doc` by the object without unknown and duplicate fields. Responds 400 for another type than that of the
+ * path, 400 or 422 for values of the wrong type, and for unknown fields if the request forbids them; otherwise adds
+ * Warning headers. `patch` is for KT_ORIGIN_STRATEGIC. Keeps unknown fields of custom resources, which
+ * kt_custom_prepare removes. */
 ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_doc **doc);
 
 #endif

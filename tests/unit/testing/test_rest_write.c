@@ -80,6 +80,19 @@ static void bad_requests_get_the_words_of_a_real_server(void **state) {
         { "PUT", "/api/v1/namespaces/default", JSON, "{}", 400,
           "the name of the object (default based on URL) was undeterminable: name must be provided" },
         { "PUT", MAPS "/x", JSON, "{\"metadata\":{\"name\":\"x\"}}", 404, "configmaps \\\"x\\\" not found" },
+        { "PUT", MAPS "/x", JSON, "{\"metadata\":{\"name\":\"y\"}}", 400,
+          "the name of the object (y) does not match the name on the URL (x)" },
+        { "PUT", MAPS "/x?fieldValidation=Strict", JSON, "{\"metadata\":{\"name\":\"x\"},\"dta\":{}}", 400,
+          "strict decoding error: unknown field \\\"dta\\\"" },
+        { "PUT", MAPS "/m?fieldValidation=Strict", JSON,
+          "{\"metadata\":{\"name\":\"n\",\"namespace\":\"o\"},\"dta\":{}}", 400,
+          "strict decoding error: unknown field \\\"dta\\\"" },
+        { "PUT", MAPS "/m", JSON, "{\"metadata\":{\"name\":\"n\",\"namespace\":\"default\",\"namespace\":\"other\"}}",
+          400, "the namespace of the provided object does not match the namespace sent on the request" },
+        { "PATCH", MAPS "/m", MERGE, "{\"metadata\":{\"name\":\"n\",\"namespace\":\"other\"}}", 400,
+          "the namespace of the provided object does not match the namespace sent on the request" },
+        { "PATCH", MAPS "/m", MERGE, "{\"metadata\":{\"name\":\"n\"}}", 400,
+          "the name of the object (n) does not match the name on the URL (m)" },
         { "PATCH", MAPS "/x", MERGE, "{}", 404, "configmaps \\\"x\\\" not found" },
         { "PATCH", MAPS "/m", JSON, "{}", 415, "application/merge-patch+json" },
         { "PATCH", MAPS "/m", MERGE, "[]", 400, "error decoding patch" },
@@ -99,6 +112,17 @@ static void bad_requests_get_the_words_of_a_real_server(void **state) {
     uint64_t before = kt_cluster_revision(server.cluster);
     rest_check(cases, sizeof cases / sizeof *cases, NULL);
     assert_int_equal(kt_cluster_revision(server.cluster), before);
+}
+
+static void a_namespace_in_an_object_of_the_cluster_is_ignored(void **state) {
+    (void)state;
+    assert_int_equal(rest_post(&server, "/api/v1/nodes", "{\"metadata\":{\"name\":\"n\",\"namespace\":\"other\"}}"),
+                     201);
+    assert_false(rest_has(&server, "\"namespace\""));
+    assert_int_equal(rest_send(&server, "PUT", "/api/v1/nodes/n", JSON,
+                               "{\"metadata\":{\"name\":\"n\",\"namespace\":\"other\",\"labels\":{\"a\":\"b\"}}}"),
+                     200);
+    assert_false(rest_has(&server, "\"namespace\""));
 }
 
 static void an_unknown_method_gets_the_list_of_methods(void **state) {
@@ -360,6 +384,7 @@ static void a_patch_that_retains_more_names_than_an_object_has_is_rejected(void 
 int main(void) {
     const struct CMUnitTest tests[] = {
         REST_TEST_WITH(start, bad_requests_get_the_words_of_a_real_server),
+        REST_TEST_WITH(start, a_namespace_in_an_object_of_the_cluster_is_ignored),
         REST_TEST_WITH(start, an_unknown_method_gets_the_list_of_methods),
         REST_TEST_WITH(start, deep_json_is_rejected_before_it_is_walked),
         REST_TEST_WITH(start, a_manager_that_is_no_text_spoils_no_object),
