@@ -1,4 +1,4 @@
-# One cmocka program for each tests/unit/<folder>/test_<noun>.c and tests/integration/test_<noun>.c; tests/support/*.c is linked into all of them.
+# One cmocka program for each folder of tests/unit, and one for tests/integration; tests/support/*.c is linked into all of them.
 if(NOT KI_TESTS)
     return()
 endif()
@@ -13,54 +13,54 @@ function(ki_test_target target)
 endfunction()
 
 ki_sources(support tests/support/*.c)
-if(support)
-    # It takes the place of libc's functions, so it is linked although nothing calls it. The thread sanitizer has functions of its own there.
-    set(checked_locks ${PROJECT_SOURCE_DIR}/tests/support/checked_locks.c)
-    list(REMOVE_ITEM support ${checked_locks})
-    add_library(test-support STATIC ${support})
-    ki_test_target(test-support)
-    if(NOT KI_SANITIZE MATCHES thread)
-        add_library(checked-locks OBJECT ${checked_locks})
-        ki_test_target(checked-locks)
-        target_link_libraries(test-support INTERFACE $<TARGET_OBJECTS:checked-locks>)
-    endif()
+# It takes the place of libc's functions, so it is linked although nothing calls it. The thread sanitizer has functions of its own there.
+set(checked_locks ${PROJECT_SOURCE_DIR}/tests/support/checked_locks.c)
+list(REMOVE_ITEM support ${checked_locks})
+add_library(test-support STATIC ${support})
+ki_test_target(test-support)
+if(NOT KI_SANITIZE MATCHES thread)
+    add_library(checked-locks OBJECT ${checked_locks})
+    ki_test_target(checked-locks)
+    target_link_libraries(test-support INTERFACE $<TARGET_OBJECTS:checked-locks>)
 endif()
 
-foreach(kind unit integration)
-    ki_sources(sources tests/${kind}/test_*.c tests/${kind}/*/test_*.c)
-    foreach(source ${sources})
-        cmake_path(GET source STEM program)
-        string(REGEX REPLACE "^test_" "" noun ${program})
-        set(target ${kind}-${noun})
-        add_executable(${target} ${source})
-        set_target_properties(${target} PROPERTIES OUTPUT_NAME ${program}
-            RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${kind})
-        if(TARGET test-support)
-            target_link_libraries(${target} PRIVATE test-support)
-        endif()
-        ki_test_target(${target})
-        target_compile_definitions(${target} PRIVATE
-            KI_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests/data"
-            KI_TEST_EXAMPLES_DIR="${PROJECT_BINARY_DIR}/examples"
-            KI_TEST_PROGRAM="${PROJECT_BINARY_DIR}/bin/kinformer")
+# ki_test_program(NAME KIND FILE...): one program of a folder's test_<noun>.c, and a test KIND/<noun> for each of them, a process of its own.
+function(ki_test_program name kind)
+    add_executable(${name} ${ARGN})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    target_link_libraries(${name} PRIVATE test-support)
+    ki_test_target(${name})
+    target_compile_definitions(${name} PRIVATE
+        KI_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests/data"
+        KI_TEST_EXAMPLES_DIR="${PROJECT_BINARY_DIR}/examples"
+        KI_TEST_PROGRAM="${PROJECT_BINARY_DIR}/bin/kinformer")
+    foreach(source ${ARGN})
+        string(REGEX REPLACE "^.*/test_(.*)\\.c$" "\\1" noun ${source})
         # The time limit is for what hangs: with the thread sanitizer on a busy machine a test may take minutes.
-        add_test(NAME ${kind}/${noun} COMMAND ${target})
+        add_test(NAME ${kind}/${noun} COMMAND ${name} ${noun})
         set_tests_properties(${kind}/${noun} PROPERTIES LABELS ${kind} TIMEOUT 600 SKIP_RETURN_CODE 77
             ENVIRONMENT "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
     endforeach()
+endfunction()
+
+file(GLOB folders RELATIVE ${PROJECT_SOURCE_DIR}/tests/unit CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/*)
+list(FILTER folders EXCLUDE REGEX "\\.md$")
+foreach(folder ${folders})
+    ki_sources(sources tests/unit/${folder}/test_*.c)
+    ki_test_program(test_${folder} unit ${sources})
 endforeach()
+ki_sources(sources tests/integration/test_*.c)
+ki_test_program(test_integration integration ${sources})
 
 # unit/null_arguments calls each function of the public headers.
-if(TARGET unit-null_arguments)
-    ki_sources(public_headers include/kinformer/*.h include/kinformer-print/*.h include/kinformer-testing/*.h)
-    set(null_calls ${PROJECT_BINARY_DIR}/tests/generated/null_calls.h)
-    add_custom_command(OUTPUT ${null_calls}
-        COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/tests/generated
-        COMMAND sh -c "awk -f \"$0\" \"$@\" >${null_calls}" ${PROJECT_SOURCE_DIR}/tests/null_calls.awk ${public_headers}
-        DEPENDS ${PROJECT_SOURCE_DIR}/tests/null_calls.awk ${public_headers} VERBATIM)
-    target_sources(unit-null_arguments PRIVATE ${null_calls})
-    target_include_directories(unit-null_arguments PRIVATE ${PROJECT_BINARY_DIR}/tests/generated)
-endif()
+ki_sources(public_headers include/kinformer/*.h include/kinformer-print/*.h include/kinformer-testing/*.h)
+set(null_calls ${PROJECT_BINARY_DIR}/tests/generated/null_calls.h)
+add_custom_command(OUTPUT ${null_calls}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/tests/generated
+    COMMAND sh -c "awk -f \"$0\" \"$@\" >${null_calls}" ${PROJECT_SOURCE_DIR}/tests/null_calls.awk ${public_headers}
+    DEPENDS ${PROJECT_SOURCE_DIR}/tests/null_calls.awk ${public_headers} VERBATIM)
+target_sources(test_public PRIVATE ${null_calls})
+target_include_directories(test_public PRIVATE ${PROJECT_BINARY_DIR}/tests/generated)
 
 # What other tests run.
 ki_sources(programs tests/programs/*.c)
@@ -71,11 +71,11 @@ foreach(source ${programs})
     ki_test_target(${program})
 endforeach()
 
-if(TARGET integration-process AND TARGET kinformer)
+if(TARGET kinformer)
     set_target_properties(plugin_host PROPERTIES ENABLE_EXPORTS ON)
     target_link_libraries(plugin_host PRIVATE ${CMAKE_DL_LIBS})
-    target_compile_definitions(integration-process PRIVATE KI_TEST_HOST="$<TARGET_FILE:plugin_host>" KI_TEST_LIBRARY="$<TARGET_FILE:kinformer>")
-    add_dependencies(integration-process plugin_host kinformer kinformer-program)
+    target_compile_definitions(test_integration PRIVATE KI_TEST_HOST="$<TARGET_FILE:plugin_host>" KI_TEST_LIBRARY="$<TARGET_FILE:kinformer>")
+    add_dependencies(test_integration plugin_host kinformer kinformer-program)
     set_tests_properties(integration/process PROPERTIES TIMEOUT 60) # it waits for forked children without a limit
 endif()
 

@@ -1,20 +1,17 @@
 /* test_cli.c: the kinformer program as scripts use it: its output, its exit status, its messages. */
 #include "tests/support/process.h"
 #include "tests/support/raw_server.h"
+#include "tests/support/test.h"
 
 #include <kinformer-testing/server.h>
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <yyjson.h>
 
 enum {
@@ -708,7 +705,7 @@ static void the_demo_ends_with_a_cache_that_equals_the_server(void **state) {
     assert_ends(0);
 }
 
-int main(void) {
+KT_TESTS(cli) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(what_is_wrong_with_the_command_line_is_said),

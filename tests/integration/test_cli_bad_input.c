@@ -1,15 +1,10 @@
 /* Mistakes in a kubeconfig and what it names, as somebody sees them who calls the command: one line with file, field
  * and remedy. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/support/folder.h"
 #include "tests/support/process.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -177,7 +172,7 @@ static void a_plugin_that_does_not_end_is_reported_and_not_the_server(void **sta
     }
 }
 
-int main(void) {
+KT_TESTS(cli_bad_input) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_open, folder_close)
     const struct CMUnitTest tests[] = {
         TEST(a_file_that_is_no_kubeconfig_is_named),

@@ -1,16 +1,12 @@
 /* Completions and manual pages: made of the same tables as --help, and what the shells make of them. */
 #include "tests/support/command.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char *const names[] = { "watch", "get", "doctor", "serve", "demo", "version", "completion", "man" };
 enum {
@@ -273,7 +269,7 @@ static void pages_are_sound(void **state) {
     command_ends(2);
 }
 
-int main(void) {
+KT_TESTS(cli_completion) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(bash_completes),

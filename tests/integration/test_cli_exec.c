@@ -1,19 +1,16 @@
 /* watch --exec: a command for each event, in order, one at a time; and the end of those that do not want to end. */
 #include "tests/support/command.h"
+#include "tests/support/test.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <yyjson.h>
 
 static void put(const char *name, const char *value, size_t size) {
@@ -187,7 +184,7 @@ static void a_command_starts_with_the_signals_that_we_were_given(void **state) {
     command_ends(0);
 }
 
-int main(void) {
+KT_TESTS(cli_exec) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(each_event_is_a_command_with_its_environment_and_json),

@@ -2,18 +2,14 @@
  * was told to wait. */
 #include "tests/support/command.h"
 #include "tests/support/raw_server.h"
+#include "tests/support/test.h"
 
 #include <kinformer-testing/access.h>
 #include <kinformer-testing/faults.h>
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define TLS KI_TEST_DATA_DIR "/tls/"
 #define CA "--certificate-authority=" TLS "ca.pem"
@@ -350,7 +346,7 @@ static void watch_continues_trying(void **state) {
     command_ends(0);
 }
 
-int main(void) {
+KT_TESTS(cli_failures) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(get_ends_at_once_on_what_does_not_pass_by_waiting, command_set_up,
                                         command_tear_down),

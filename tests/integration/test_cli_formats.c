@@ -1,16 +1,12 @@
 /* The formats of -o in get and watch: what kubectl prints for the same objects; and the order and columns of tables. */
 #include "tests/support/command.h"
 #include "tests/support/raw_server.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char *read_file(const char *path, size_t *ret_size) {
     FILE *in = fopen(path, "r");
@@ -384,7 +380,7 @@ static void an_unknown_format_suggests_what_the_help_lists(void **state) {
     command_ends(2);
 }
 
-int main(void) {
+KT_TESTS(cli_formats) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(yaml_is_what_kubectl_prints),

@@ -1,15 +1,11 @@
 /* test_cli_hostile.c: what the commands print of hostile objects and responses. */
 #include "tests/support/command.h"
 #include "tests/support/raw_server.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define WATCH_HEAD "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
 #define OBJECT(version) \
@@ -165,7 +161,7 @@ static void a_full_disk_is_reported_by_every_command(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(cli_hostile) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_name_that_yaml_takes_for_a_merge_is_quoted),   TEST(a_change_among_very_many_members_is_found_at_once),

@@ -1,20 +1,16 @@
 /* test_cli_lines.c: the lines of kinformer watch: what of an object they show, in which order, and how much of it. */
 #include "tests/support/command.h"
+#include "tests/support/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void put(const ki_resource *resource, const char *json) {
     ki_error err = KI_ERROR_INIT;
@@ -214,7 +210,7 @@ static void a_line_is_cut_to_the_terminals_width(void **state) {
     assert_int_equal(strcspn(text, "\r"), WIDTH - 1 + 3); /* the last character has three bytes */
 }
 
-int main(void) {
+KT_TESTS(cli_lines) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(an_added_object_is_shown_with_its_columns),

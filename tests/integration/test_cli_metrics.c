@@ -1,22 +1,18 @@
 /* watch --metrics: what a scraper gets, and that no other client keeps it from that. */
 #include "tests/support/command.h"
+#include "tests/support/test.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum {
     RESPONSE_MAX = 256 * 1024
@@ -222,7 +218,7 @@ static void an_address_that_is_none_is_said(void **state) {
     command_ends(1);
 }
 
-int main(void) {
+KT_TESTS(cli_metrics) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_scraper_gets_openmetrics),

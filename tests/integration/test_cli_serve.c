@@ -1,19 +1,15 @@
 /* test_cli_serve.c: kinformer serve as a process: it starts, and ends when it is told to, whatever it is doing. */
 #include "tests/support/process.h"
+#include "tests/support/test.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum {
     ROUNDS = 8,
@@ -247,7 +243,7 @@ static void lists_in_lists_without_end_are_rejected(void **state) {
     assert_int_equal(ki_process_wait(&process), 1);
 }
 
-int main(void) {
+KT_TESTS(cli_serve) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(serve_ends_again_and_again_under_load_with_clients_that_do_not_read, tear_down),
         cmocka_unit_test_teardown(serve_ends_while_it_waits_for_the_objects_it_is_filled_with, tear_down),

@@ -5,17 +5,13 @@
 #include <kinformer/kinformer.h>
 
 #include "tests/support/raw_server.h"
+#include "tests/support/test.h"
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdint.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static ki_testing_server *server;
 static ki_config *config;
@@ -348,7 +344,7 @@ static void a_server_that_is_not_there_is_reported_at_once(void **state) {
     ki_client_free(client);
 }
 
-int main(void) {
+KT_TESTS(client) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_object_lives_through_all_verbs),
         cmocka_unit_test(a_list_is_read_page_by_page_and_its_collection_deleted),

@@ -5,16 +5,12 @@
 #include <kinformer-testing/server.h>
 
 #include "tests/support/process.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static ki_testing_server *server;
 static ki_process program;
@@ -193,7 +189,7 @@ static void a_word_that_means_nothing_is_said_with_the_nearest(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(client_messages) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_custom_resource_is_known_by_each_of_its_names),
         cmocka_unit_test(a_wrong_way_to_the_cluster_is_not_blamed_on_the_word),

@@ -1,10 +1,5 @@
 /* test_connecting.c: who the transport says we are, by which way, and what it does when that changes: over real sockets
  * and TLS. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/auth/config.h"
 #include "src/auth/credentials.h"
@@ -15,6 +10,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/h2_refuser.h"
 #include "tests/support/raw_server.h"
+#include "tests/support/test.h"
 
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
@@ -719,7 +715,7 @@ static void a_stream_that_was_reset_is_sent_again_only_where_it_was_rejected_and
     }
 }
 
-int main(void) {
+KT_TESTS(connecting) {
     if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
         return 77;
     const struct CMUnitTest tests[] = {

@@ -1,15 +1,11 @@
 /* test_curl_transport.c: the libcurl transport against servers that do well, and servers that do not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/transport/curl.h"
 #include "src/transport/transport.h"
 #include "tests/support/fixture.h"
 #include "tests/support/raw_server.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <curl/curl.h>
 #include <microhttpd.h>
@@ -759,7 +755,7 @@ static int no_surroundings(void **state) {
     return 0;
 }
 
-int main(void) {
+KT_TESTS(curl_transport) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_response_is_reported_as_it_came),
         cmocka_unit_test(a_request_says_who_asks_for_what_and_no_more),

@@ -3,20 +3,17 @@
 #include "tests/support/process.h"
 #include "tests/support/raw_server.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include "cli/doctor/checkup.h"
 #include <kinformer-testing/access.h>
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <yyjson.h>
 
 #define TLS KI_TEST_DATA_DIR "/tls/"
@@ -563,7 +560,7 @@ static void memory_that_runs_out_at_any_allocation_is_an_error_or_a_finding(void
     }
 }
 
-int main(void) {
+KT_TESTS(doctor) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_good_way_has_a_tick_at_each_step, tear_down),
         cmocka_unit_test_teardown(what_an_informer_would_be_asked_for_is_looked_at, tear_down),

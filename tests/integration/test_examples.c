@@ -1,17 +1,13 @@
 /* test_examples.c: the examples, run as a user would: against an API server, by a kubeconfig. */
 #include "tests/support/process.h"
+#include "tests/support/test.h"
 
 #include <dirent.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum {
     PODS = 40
@@ -151,7 +147,7 @@ static int clean_example(void **state) {
     return 0;
 }
 
-int main(void) {
+KT_TESTS(examples) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(the_shortest_program_prints_every_pod_and_ends_with_a_signal, clean_example),
         cmocka_unit_test_teardown(a_host_with_its_own_loop_is_served_without_a_thread, clean_example),

@@ -2,22 +2,18 @@
  * test changes. */
 #include "tests/support/folder.h"
 #include "tests/support/process.h"
+#include "tests/support/test.h"
 
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define SAMPLE "/example-sample-controller"
 
@@ -525,7 +521,7 @@ static void the_leaders_workers_do_the_jobs_and_the_next_leader_has_a_higher_tok
     end_well(&programs[1]);
 }
 
-int main(void) {
+KT_TESTS(examples_controllers) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(the_sample_controller_makes_the_writes_of_gos_own_unit_tests),

@@ -4,14 +4,11 @@
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum {
     PATIENCE_MS = 90000,
@@ -157,7 +154,7 @@ static void a_server_that_does_wrong_leaves_no_difference(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(faulty_server) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_server_that_does_wrong_leaves_no_difference, tear_down),
     };

@@ -2,11 +2,6 @@
  * sends SIGTERM twice, unloads the library. Over TLS, so that a child that said anything on its parent's connection
  * would break it. The server is a process of its own: a thread that is inside the allocator at a fork leaves the child
  * an allocator's lock that is never released. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <kinformer/kinformer.h>
 
@@ -14,6 +9,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/patience.h"
 #include "tests/support/process.h"
+#include "tests/support/test.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -388,7 +384,7 @@ static void a_second_signal_right_after_the_first_does_not_kill_the_program(void
     assert_int_equal(killed, 0);
 }
 
-int main(void) {
+KT_TESTS(process) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_factory_that_was_made_before_a_fork_starts_in_both_processes, open_stage,
                                         close_stage),

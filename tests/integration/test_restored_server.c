@@ -5,13 +5,10 @@
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include <poll.h>
 #include <time.h>
@@ -223,7 +220,7 @@ static void a_quiet_server_is_not_listed_again(void **state) {
     assert_int_equal(relists(), 0);
 }
 
-int main(void) {
+KT_TESTS(restored_server) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(the_cache_follows_a_restored_server, tear_down),
         cmocka_unit_test_teardown(a_quiet_server_is_not_listed_again, tear_down),

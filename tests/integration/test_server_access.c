@@ -3,15 +3,12 @@
 #include <kinformer-testing/access.h>
 
 #include <curl/curl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum {
     RESPONSE_MAX = 64 * 1024,
@@ -230,7 +227,7 @@ static void files_that_do_not_fit_are_rejected_with_their_names(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(server_access) {
 #define ACCESS_TEST(name) cmocka_unit_test_teardown(name, tear_down)
     const struct CMUnitTest tests[] = {
         ACCESS_TEST(a_server_with_tls_lets_its_own_token_in_and_no_other),

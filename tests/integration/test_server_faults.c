@@ -5,16 +5,13 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum {
     PATIENCE_MS = 90000, /* only a broken server reaches it */
@@ -213,7 +210,7 @@ static void faults_are_listed_with_what_they_did(void **state) {
     assert_int_equal(ki_testing_server_remove_fault(server, id, NULL), KI_ERR_NOT_FOUND);
 }
 
-int main(void) {
+KT_TESTS(server_faults) {
 #define FAULTS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         FAULTS_TEST(a_response_is_cut_after_its_bytes),

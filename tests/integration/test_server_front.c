@@ -2,20 +2,16 @@
 #include <kinformer-testing/server.h>
 
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum {
     PATIENCE_MS = 60000, /* only a broken server reaches it */
@@ -607,7 +603,7 @@ static void a_server_that_lacks_memory_does_not_start_or_says_so(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(server_front) {
 #define TEST(name) cmocka_unit_test_teardown(name, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_list_has_the_objects_and_its_content_type),

@@ -5,21 +5,17 @@
 #include "src/base/error.h"
 #include "src/base/string_view.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PATH "/api/v1/namespaces/default/configmaps"
 #define KEY "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -400,7 +396,7 @@ static void a_ping_that_is_too_long_ends_only_its_own_connection(void **state) {
     close(fd);
 }
 
-int main(void) {
+KT_TESTS(server_web_socket) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(each_event_is_a_text_frame, tear_down),
         cmocka_unit_test_teardown(a_watch_that_ends_says_goodbye, tear_down),

@@ -4,20 +4,16 @@
 
 #include "src/base/error.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum {
     PATIENCE_MS = 60000, /* only a broken server reaches it */
@@ -105,7 +101,7 @@ static void web_sockets_that_do_not_read_share_it_too(void **state) {
     share(web_socket);
 }
 
-int main(void) {
+KT_TESTS(slow_watches) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(watches_that_do_not_read_share_what_they_wait_for),
         cmocka_unit_test(web_sockets_that_do_not_read_share_it_too),

@@ -1,14 +1,9 @@
 /* test_socket_clients.c: what many informers, and slow handlers, may not do to one another or to the server: a stuck
  * handler delays neither the copy nor other handlers, a server that restarts is not stormed with lists, and an informer
  * that is stopped in the middle of a list leaves nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/world.h"
 
 /* ---- slow handlers ---- */
@@ -119,7 +114,7 @@ static void a_stop_in_the_middle_of_anything_is_clean(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(socket_clients) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_stuck_handler_delays_nobody_and_loses_nothing, worlds_close),
         cmocka_unit_test_teardown(no_list_follows_a_restart_of_the_server, worlds_close),

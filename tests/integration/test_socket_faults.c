@@ -2,13 +2,8 @@
  * does what a network does. After each fault the server goes on; then the informer's copy, and what its handler was
  * told, must add up to what the server has, and few requests must have been made. Each test begins anew: waits after
  * failures grow within an informer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/world.h"
 
 /* ---- the stream ---- */
@@ -283,7 +278,7 @@ static void a_response_that_is_no_watch_is_no_end(void **state) {
 
 #define FAULT(name) cmocka_unit_test_teardown(name, worlds_close)
 
-int main(void) {
+KT_TESTS(socket_faults) {
     const struct CMUnitTest tests[] = {
         FAULT(a_stream_cut_at_any_byte_continues_where_it_was),
         FAULT(a_first_list_cut_at_any_byte_is_listed_again),

@@ -4,16 +4,11 @@
  * made is known to the last. */
 #include <kinformer-testing/faults.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/world.h"
 
 enum {
@@ -357,7 +352,7 @@ static void a_server_that_went_back_and_says_so_is_listed_anew(void **state) {
 
 #define FAULT(name) cmocka_unit_test_teardown(name, worlds_close)
 
-int main(void) {
+KT_TESTS(socket_lists) {
     const struct CMUnitTest tests[] = {
         FAULT(a_first_list_whose_token_expires_is_reported_as_one_state),
         FAULT(a_later_list_whose_token_expires_is_reported_as_one_difference),

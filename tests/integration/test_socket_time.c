@@ -1,15 +1,10 @@
 /* test_socket_time.c: what an informer notices by the time that passes: a watch on which nothing comes any more, a
  * streaming list whose end does not come, an event that the server has lost. Over real sockets with threads; only the
  * informer's own clock leaps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/world.h"
 
 enum {
@@ -160,7 +155,7 @@ static void a_consistency_check_finds_an_event_that_the_server_lost(void **state
     worlds_assert_all_recover(SIZE_MAX);
 }
 
-int main(void) {
+KT_TESTS(socket_time) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_silent_watch_is_cut_and_continues_where_it_was_with_no_list, worlds_close),
         cmocka_unit_test_teardown(a_streaming_list_whose_end_never_comes_is_listed_in_pages, worlds_close),

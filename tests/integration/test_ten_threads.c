@@ -1,15 +1,10 @@
 /* test_ten_threads.c: ten threads call every function of an informer that any thread may call, while its objects
  * change, its connection is cut and, in the second test, its factory stops. TSan and ASan judge memory; the threads
  * check what each call returns. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/world.h"
 
 enum {
@@ -270,7 +265,7 @@ static void ten_threads_call_while_the_factory_stops(void **state) {
     assert_all_was_ended();
 }
 
-int main(void) {
+KT_TESTS(ten_threads) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(ten_threads_read_register_and_wait_while_objects_change_and_connections_break,
                                   worlds_close),

@@ -1,12 +1,8 @@
 /* byte_stage.c: see byte_stage.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
-
-#include "src/factory/factory.h"
 #include "tests/support/byte_stage.h"
+#include "src/factory/factory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <string.h>

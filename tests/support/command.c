@@ -1,14 +1,11 @@
 /* command.c: see command.h. */
 #include "tests/support/command.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 ki_testing_server *command_server;
 ki_process command;

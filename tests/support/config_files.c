@@ -1,11 +1,7 @@
 /* config_files.c: see config_files.h. */
 #include "tests/support/config_files.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,14 +4,11 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/factory/factory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const int64_t start_ms = 1750000000000;
 

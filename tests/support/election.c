@@ -4,13 +4,10 @@
 #include "src/factory/factory.h"
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #define LEASE ELECTION_LEASES "/lock"
 #define WALL_START INT64_C(1780000000000000000)

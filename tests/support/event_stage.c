@@ -5,13 +5,10 @@
 #include "src/base/memory.h"
 #include "src/factory/factory.h"
 #include "testing/rest/rest.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static int64_t now(void *user) {
     const event_stage *stage = user;

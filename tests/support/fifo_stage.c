@@ -4,12 +4,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "tests/support/make_object.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,10 @@
 /* fixture.c: reads a whole file for a test. */
 #include "tests/support/fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 char *fixture_read(const char *path, size_t *ret_size) {
     FILE *file = fopen(path, "rb");

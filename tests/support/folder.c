@@ -1,11 +1,7 @@
 /* folder.c: see folder.h. */
 #include "tests/support/folder.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include <ftw.h>
 #include <stdio.h>

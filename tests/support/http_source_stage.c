@@ -1,11 +1,7 @@
 /* http_source_stage.c: see http_source_stage.h. */
 #include "tests/support/http_source_stage.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 const ki_resource things = { "example.com", "v1", "things", "Thing", true };
 

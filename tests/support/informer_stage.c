@@ -1,11 +1,7 @@
 /* informer_stage.c: see informer_stage.h. */
 #include "tests/support/informer_stage.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

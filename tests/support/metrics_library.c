@@ -1,11 +1,7 @@
 /* metrics_library.c: see metrics_library.h. */
 #include "tests/support/metrics_library.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,7 @@
 /* proxy.c: see proxy.h. One thread polls and holds the lock while it works, so that a call affects the next byte. */
 #include "tests/support/proxy.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,9 +1,6 @@
 /* queue_stage.c: see queue_stage.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include "tests/support/queue_stage.h"
 

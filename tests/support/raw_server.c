@@ -1,11 +1,7 @@
 /* raw_server.c: accepts, reads a head, writes, closes; until the listening socket is shut down. */
 #include "tests/support/raw_server.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>

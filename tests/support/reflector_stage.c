@@ -1,13 +1,9 @@
 /* reflector_stage.c: see reflector_stage.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
-
+#include "tests/support/reflector_stage.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "tests/support/reflector_stage.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

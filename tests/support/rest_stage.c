@@ -2,12 +2,7 @@
 #include "tests/support/rest_stage.h"
 
 #include "tests/support/scarce_memory.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 rest_server server;
 

@@ -1,12 +1,7 @@
 /* scarce_memory.c: counts allocations and lets one fail. */
 #include "tests/support/scarce_memory.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include <malloc.h>
 #include <stdlib.h>

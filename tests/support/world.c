@@ -4,16 +4,13 @@
 #include <kinformer-testing/faults.h>
 
 #include "src/engine/engine.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
 #include <yyjson.h>
 
 ki_testing_server *world_server;

@@ -1,14 +1,10 @@
 /* test_certificate.c: from when until when a certificate is valid; whatever bytes stand in its place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/auth/certificate.h"
 #include "src/base/memory.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,7 +265,7 @@ static void memory_that_runs_out_is_an_error(void **state) {
     free(pem);
 }
 
-int main(void) {
+KT_TESTS(certificate) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_validity_of_real_certificates_is_read),
         cmocka_unit_test(the_first_certificate_counts),

@@ -1,12 +1,8 @@
 /* test_config.c: kubeconfigs good and bad, the program's options over them, and the view from inside a pod. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "tests/support/config_files.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -538,7 +534,7 @@ static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(config) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, folder_close)
     const struct CMUnitTest tests[] = {
         TEST(a_kubeconfig_gives_what_it_says),

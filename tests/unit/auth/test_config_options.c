@@ -1,14 +1,10 @@
 /* test_config_options.c: the program's options over a kubeconfig or a pod's files, and what a config tells of
  * itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/memory.h"
 #include "tests/support/config_files.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -536,7 +532,7 @@ static void warnings_end_somewhere(void **state) {
     ki_config_free(config);
 }
 
-int main(void) {
+KT_TESTS(config_options) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, folder_close)
     const struct CMUnitTest tests[] = {
         TEST(context_cluster_and_user_are_chosen_by_name),

@@ -1,10 +1,5 @@
 /* test_credentials.c: the current credentials: files that change, plugins that succeed, fail, hang. The clock is the
  * test's own, but for plugins, which are real programs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/auth/credentials.h"
 #include "src/auth/exec_plugin.h"
@@ -14,6 +9,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/process.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <poll.h>
@@ -610,7 +606,7 @@ static void every_lack_of_memory_is_reported(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(credentials) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_that_comes_back_is_hidden),
         cmocka_unit_test(a_token_or_a_password_becomes_a_header),

@@ -1,14 +1,10 @@
 /* test_exec_credential.c: what a credential plugin gets, and what is used of its output. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/auth/exec_credential.h"
 #include "src/base/memory.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,7 +203,7 @@ static void every_lack_of_memory_is_reported(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(exec_credential) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_response_has_a_token_or_a_pair_or_is_rejected),
         cmocka_unit_test(a_key_that_does_not_fit_its_certificate_is_rejected),

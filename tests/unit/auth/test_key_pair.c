@@ -1,15 +1,11 @@
 /* test_key_pair.c: a key that does not fit its certificate is found before anybody connects, whatever form the two
  * have. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/auth/key_pair.h"
 #include "src/base/memory.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,7 +177,7 @@ static void every_lack_of_memory_is_reported(void **state) {
     free(key);
 }
 
-int main(void) {
+KT_TESTS(key_pair) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_key_of_each_kind_and_form_is_compared_with_its_certificate),
         cmocka_unit_test(the_first_of_each_counts),

@@ -1,11 +1,7 @@
 /* test_kubeconfig.c: every field of a kubeconfig, what wins over what, and what is refused with which words. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "tests/support/config_files.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -568,7 +564,7 @@ static void relative_paths_become_absolute(void **state) {
     assert_int_equal(chdir(before), 0);
 }
 
-int main(void) {
+KT_TESTS(kubeconfig) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, config_files_open, folder_close)
     const struct CMUnitTest tests[] = {
         TEST(every_field_of_a_cluster_is_read),

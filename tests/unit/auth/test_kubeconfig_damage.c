@@ -1,14 +1,10 @@
 /* test_kubeconfig_damage.c: a full kubeconfig cut anywhere and changed in any byte, memory that fails anywhere, and
  * what is left in memory: it is read or refused in one clean line, nothing leaks, and no secret stays behind. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/auth/config.h"
 #include "tests/support/folder.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -183,7 +179,7 @@ static void no_secret_is_in_memory_that_is_given_back(void **state) {
     assert_int_equal(found, 0);
 }
 
-int main(void) {
+KT_TESTS(kubeconfig_damage) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, folder_close)
     const struct CMUnitTest tests[] = {
         TEST(every_prefix_is_read_or_refused_cleanly),

@@ -1,13 +1,9 @@
 /* test_pem.c: certificates are found among what else a file has, and a garbled one does not spoil the others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/auth/pem.h"
 #include "src/base/memory.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 
@@ -130,7 +126,7 @@ static int read_files(void **state) {
     return 0;
 }
 
-int main(void) {
+KT_TESTS(pem) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_certificate_is_judged_alone),
         cmocka_unit_test(a_key_with_a_password_is_known_by_its_head),

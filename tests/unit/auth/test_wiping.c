@@ -1,13 +1,9 @@
 /* test_wiping.c: released memory has no secrets: tokens, passwords, keys, a plugin's environment and its output. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/auth/config.h"
 #include "src/auth/credentials.h"
 #include "src/base/memory.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <poll.h>
@@ -137,7 +133,7 @@ static void no_memory_is_given_back_with_a_secret_in_it(void **state) {
     assert_int_equal(found, 1);
 }
 
-int main(void) {
+KT_TESTS(wiping) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_memory_is_given_back_with_a_secret_in_it),
     };

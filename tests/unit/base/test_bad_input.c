@@ -1,15 +1,11 @@
 /* test_bad_input.c: what a server may send that nobody should: as bytes into a watch, all the way to handlers, reports
  * and health. Each is counted and reported, with the key where there is one; what is well formed before and after it
  * arrives. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <kinformer/kinformer.h>
 
 #include "tests/support/byte_stage.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -307,7 +303,7 @@ static void times_without_measure_are_bounded(void **state) {
     byte_stage_close(&s);
 }
 
-int main(void) {
+KT_TESTS(bad_input) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bad_event_is_counted_and_the_others_arrive),
         cmocka_unit_test(an_event_over_the_limit_is_counted_with_its_key),

@@ -2,14 +2,10 @@
 #include "src/base/buffer.h"
 #include "src/base/memory.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void what_is_appended_stands_in_order_and_zero_terminated(void **state) {
     (void)state;
@@ -170,7 +166,7 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(buffer) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_appended_stands_in_order_and_zero_terminated),
         cmocka_unit_test(a_long_text_grows_the_buffer),

@@ -1,18 +1,14 @@
 /* Errors carry code, category and one bounded line; log lines reach only who listens. */
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "tests/support/test.h"
 
 #include <errno.h>
 #include <kinformer/version.h>
 #include <stdio.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void an_error_holds_code_category_and_message(void **state) {
     (void)state;
@@ -115,7 +111,7 @@ static void a_line_reaches_who_listens_at_that_level(void **state) {
     assert_int_equal(strlen(last_line), KI_LOG_LINE_MAX - 1 + 2);
 }
 
-int main(void) {
+KT_TESTS(error) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_error_holds_code_category_and_message),
         cmocka_unit_test(nobody_needs_to_want_the_error),

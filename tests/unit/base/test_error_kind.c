@@ -2,12 +2,9 @@
  * it. */
 #include "src/base/error.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 typedef bool predicate(const ki_error *err);
 
@@ -117,7 +114,7 @@ static void what_no_api_server_sends_is_foreign(void **state) {
     assert_false(ki_error_is_foreign(NULL));
 }
 
-int main(void) {
+KT_TESTS(error_kind) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reason_means_one_thing_whatever_the_status),
         cmocka_unit_test(a_status_decides_where_the_reason_is_unknown),

@@ -1,12 +1,7 @@
 /* The heap's first node is always the smallest, whatever was removed or changed in between. */
 #include "src/base/heap.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum {
     COUNT = 500
@@ -80,7 +75,7 @@ static void any_node_may_be_removed_or_changed(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(heap) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_come_out_by_rank_and_ties_by_sequence),
         cmocka_unit_test(any_node_may_be_removed_or_changed),

@@ -2,16 +2,12 @@
 #include "src/base/map.h"
 #include "src/base/memory.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void what_was_put_is_found_and_what_was_removed_is_not(void **state) {
     (void)state;
@@ -275,7 +271,7 @@ static void a_large_map_works_on_without_memory(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(map) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_put_is_found_and_what_was_removed_is_not),
         cmocka_unit_test(the_empty_key_is_a_key),

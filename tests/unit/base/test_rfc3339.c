@@ -1,11 +1,7 @@
 /* test_rfc3339.c: times as text. */
 #include "src/base/rfc3339.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 static void a_time_is_written_to_the_second_and_to_the_microsecond(void **state) {
     (void)state;
@@ -46,7 +42,7 @@ static void every_year_that_has_four_digits_can_be_written(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(rfc3339) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_year_that_has_four_digits_can_be_written),
         cmocka_unit_test(a_time_is_written_to_the_second_and_to_the_microsecond),

@@ -2,14 +2,10 @@
 #include "src/base/memory.h"
 #include "src/base/ring.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void elements_come_out_in_the_order_they_went_in(void **state) {
     (void)state;
@@ -75,7 +71,7 @@ static void each_allocation_may_fail_and_reserved_pushes_cannot(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(ring) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_come_out_in_the_order_they_went_in),
         cmocka_unit_test(a_large_ring_that_is_empty_gives_its_memory_back_and_a_small_one_keeps_it),

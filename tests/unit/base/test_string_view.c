@@ -2,14 +2,10 @@
 #include "src/base/json_scan.h"
 #include "src/base/memory.h"
 #include "src/base/string_view.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void text_is_split_at_the_first_separator(void **state) {
     (void)state;
@@ -101,7 +97,7 @@ static void copies_end_with_a_zero_and_sizes_that_overflow_give_nothing(void **s
     ki_free(&ki_allocator_default, NULL);
 }
 
-int main(void) {
+KT_TESTS(string_view) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_split_at_the_first_separator),
         cmocka_unit_test(only_whole_decimal_numbers_within_the_limit_are_read),

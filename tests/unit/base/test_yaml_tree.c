@@ -1,14 +1,10 @@
 /* test_yaml_tree.c: YAML as Kubernetes' tools read it: kinds of scalars, merge keys, equal keys, aliases, tags, limits,
  * JSON. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/memory.h"
 #include "src/base/yaml_tree.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -264,7 +260,7 @@ static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(yaml_tree) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scalars_are_what_yaml_1_1_says),
         cmocka_unit_test(maps_and_aliases_are_as_in_kubernetes_tools),

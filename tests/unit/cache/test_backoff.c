@@ -1,11 +1,7 @@
 /* test_backoff.c: the steps, their jitter, and when they start over. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/cache/reflector/backoff.h"
+#include "tests/support/test.h"
 
 #define MS(n) (INT64_C(1000000) * (n))
 
@@ -43,7 +39,7 @@ static void failing_on_and_on_never_starts_over(void **state) {
     assert_true(wait == MS(57000));
 }
 
-int main(void) {
+KT_TESTS(backoff) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_double_up_to_thirty_seconds),
         cmocka_unit_test(jitter_adds_up_to_once_the_step),

@@ -1,12 +1,8 @@
 /* test_burst.c: a server that sends as fast as it can, and handlers on the loop: what was read and waits for them is
  * bounded, and all of it is told. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "tests/support/byte_stage.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +80,7 @@ static void a_handler_that_goes_lets_the_watch_continue(void **state) {
     byte_stage_close(&s);
 }
 
-int main(void) {
+KT_TESTS(burst) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_waits_for_handlers_on_the_loop_is_bounded),
         cmocka_unit_test(a_handler_that_goes_lets_the_watch_continue),

@@ -1,16 +1,12 @@
 /* test_controller.c: the process loop over a real queue: pops while a step allows it, and what cannot be processed
  * comes again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/informer/process_loop.h"
 #include "src/cache/queue/delta_fifo.h"
 #include "tests/support/fake_list_watch.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -198,7 +194,7 @@ static void closing_it_leaves_the_queue_alone(void **state) {
     close_stage(&s);
 }
 
-int main(void) {
+KT_TESTS(cache_controller) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_queued_is_processed_by_key),
         cmocka_unit_test(a_step_does_no_more_than_it_may),

@@ -1,16 +1,12 @@
 /* test_consistency_check.c: an informer that lists a second time beside its watch, on a stepped engine: what it asks
  * for, what it finds, what it does about it. Scripts: informer_stage.h; lines for the watch's source begin with "w ",
  * for the second source with "a ", and `w? TEXT` and `a? TEXT` assert their requests. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "src/cache/informer/informer_parts.h"
 #include "tests/support/informer_stage.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -291,7 +287,7 @@ static void lack_of_memory_ends_the_consistency_check(void **state) {
     assert_true(is_reported);
 }
 
-int main(void) {
+KT_TESTS(consistency_check) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_lists_by_pages_at_each_interval),
         cmocka_unit_test(a_missing_object_is_reported_and_listed),

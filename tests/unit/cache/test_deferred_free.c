@@ -1,9 +1,4 @@
 /* test_deferred_free.c: what nobody needs any more goes in small steps, and none of it stays. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/memory.h"
 #include "src/cache/store/deferred_free.h"
@@ -11,6 +6,7 @@
 #include "src/object/format.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/store_changes.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -169,7 +165,7 @@ static void what_is_left_after_a_stop_goes_with_free(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(deferred_free) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_are_released_a_few_in_a_step),
         cmocka_unit_test(an_array_of_any_size_is_released),

@@ -1,15 +1,11 @@
 /* test_delta_fifo.c: what the queue makes of adds, updates, deletions, lists and resyncs, as scripts; then its
  * edges. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "tests/support/fifo_stage.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -540,7 +536,7 @@ static void what_is_queued_is_freed_with_the_queue(void **state) {
     fifo_close(&f);
 }
 
-int main(void) {
+KT_TESTS(delta_fifo) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_come_out_by_key_in_order_of_first_arrival),
         cmocka_unit_test(a_key_that_was_popped_does_not_jump_the_line),

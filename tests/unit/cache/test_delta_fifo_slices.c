@@ -1,14 +1,10 @@
 /* test_delta_fifo_slices.c: lists and resyncs that the DeltaFIFO works off a unit at a time: what comes out, and
  * when. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/memory.h"
 #include "tests/support/fifo_stage.h"
 #include "tests/support/make_object.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,7 +78,7 @@ static void what_is_not_worked_off_is_freed_with_the_queue(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(delta_fifo_slices) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_is_worked_off_a_slice_at_a_time_before_any_key_is_handed_out),
         cmocka_unit_test(a_resync_is_under_way_until_its_last_key_is_processed),

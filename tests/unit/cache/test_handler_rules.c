@@ -1,13 +1,9 @@
 /* test_handler_rules.c: how a handler with a filter is notified of deletions, which adds are of the initial list, and
  * objects without a uid. On a stepped engine; other notifications: test_shared_informer.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "tests/support/informer_stage.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -308,7 +304,7 @@ static void what_cannot_be_used_is_reported_and_counted_and_the_rest_continues(v
     close_stage(&s);
 }
 
-int main(void) {
+KT_TESTS(handler_rules) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_handler_that_knows_an_object_is_notified_of_its_deletion_and_no_other),
         cmocka_unit_test(the_deletion_of_another_object_is_that_of_the_known_one_too),

@@ -1,17 +1,13 @@
 /* test_handler_truth.c: a handler is notified of exactly what the store has, transformed once, and synced only when it
  * is; handlers that are registered twice or removed elsewhere; a lost deletion. On a stepped engine, with both
  * queues. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <kinformer/lister.h>
 
 #include "src/base/error.h"
 #include "tests/support/informer_stage.h"
 #include "tests/support/make_object.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -328,7 +324,7 @@ static void the_user_s_pages_at_a_known_version_become_one_list_when_their_token
     close_stage(&s);
 }
 
-int main(void) {
+KT_TESTS(handler_truth) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(handlers_are_notified_of_transformed_objects_and_of_each_once),
         cmocka_unit_test(each_state_of_a_streaming_list_is_transformed_once_as_it_arrives),

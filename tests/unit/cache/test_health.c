@@ -1,14 +1,10 @@
 /* test_health.c: what an informer's record shows of it: the reflector's state, unless a change cannot be stored; and
  * the names of it all. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "src/cache/informer/health.h"
 #include "src/engine/engine.h"
+#include "tests/support/test.h"
 
 static void each_state_and_attempt_has_a_name(void **state) {
     (void)state;
@@ -91,7 +87,7 @@ static void a_change_that_cannot_be_stored_outweighs_the_reflector(void **state)
     ki_health_destroy(&record);
 }
 
-int main(void) {
+KT_TESTS(health) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_state_and_attempt_has_a_name),
         cmocka_unit_test(the_last_failure_is_reported_until_something_comes),

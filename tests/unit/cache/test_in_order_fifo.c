@@ -1,15 +1,11 @@
 /* test_in_order_fifo.c: what the in-order queue hands out, as scripts; then its edges. What an informer does with it:
  * test_in_order_informer.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "tests/support/fifo_stage.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -393,7 +389,7 @@ static void what_is_queued_is_freed_with_the_queue(void **state) {
     fifo_close(&f);
 }
 
-int main(void) {
+KT_TESTS(in_order_fifo) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_come_out_in_batches_in_the_order_of_their_arrival),
         cmocka_unit_test(a_key_does_not_jump_the_line),

@@ -1,14 +1,10 @@
 /* test_in_order_informer.c: what an informer with the in-order queue makes of a list: one step, seen whole or not at
  * all. What it has in common with the other queue: test_shared_informer.c and test_informer_story.c, which run with
  * both. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "tests/support/informer_stage.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -169,7 +165,7 @@ static void a_list_is_applied_whole_or_not_at_all_whatever_allocation_fails(void
     }
 }
 
-int main(void) {
+KT_TESTS(in_order_informer) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_is_reported_in_its_order_what_is_gone_first),
         cmocka_unit_test(whoever_is_notified_of_a_list_finds_all_of_it),

@@ -1,9 +1,4 @@
 /* test_index_build.c: an index that is added to a full store, while that goes on changing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/memory.h"
 #include "src/cache/informer/informer_parts.h"
@@ -13,6 +8,7 @@
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/store_changes.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <pthread.h>
@@ -275,7 +271,7 @@ static void nobody_waits_for_an_index_that_is_built_on_another_thread(void **sta
     pthread_mutex_destroy(&other.mutex);
 }
 
-int main(void) {
+KT_TESTS(index_build) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_index_follows_what_changes_while_it_is_built),
         cmocka_unit_test(an_index_that_comes_meanwhile_stays),

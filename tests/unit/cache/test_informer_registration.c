@@ -1,14 +1,10 @@
 /* test_informer_registration.c: handlers that come late, go, resync by their own clock, want the latest only or what a
  * filter lets through; on a stepped engine. Their notifications: test_shared_informer.c. With threads:
  * test_listener.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "tests/support/informer_stage.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -301,7 +297,7 @@ static void a_filter_turns_updates_into_adds_and_deletes(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(informer_registration) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_late_handler_is_notified_of_what_is_there_then_of_changes),
         cmocka_unit_test(a_handler_added_while_the_list_is_applied_misses_nothing),

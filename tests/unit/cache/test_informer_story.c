@@ -1,14 +1,10 @@
 /* test_informer_story.c: random stories of a small server, its failures, and handlers that come and go, from seeds.
  * Whatever happens: what a handler is notified of is true (old is the previous notification), and in the end it and the
  * store know what the server has. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/cache/informer/shared_informer.h"
 #include "tests/support/fake_list_watch.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -342,7 +338,7 @@ static int name_the_seed(void **state) {
     return 0;
 }
 
-int main(void) {
+KT_TESTS(informer_story) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(every_story_is_true_and_ends_well, name_the_seed),
     };

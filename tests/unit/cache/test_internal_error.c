@@ -1,13 +1,9 @@
 /* test_internal_error.c: internal errors (500) within a watch: for how long it is only watched again, and what then. On
  * a stepped engine; plays: fake_list_watch.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/cache/informer/shared_informer.h"
 #include "tests/support/fake_list_watch.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <string.h>
@@ -152,7 +148,7 @@ static void other_ends_are_none_of_its_business(void **state) {
     close_stage(&s);
 }
 
-int main(void) {
+KT_TESTS(internal_error) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_internal_error_lists_where_no_window_is_asked_for),
         cmocka_unit_test(it_is_watched_again_until_the_window_is_over),

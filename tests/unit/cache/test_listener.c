@@ -1,11 +1,6 @@
 /* test_listener.c: listeners with threads of their own, on an engine that was started: who calls whom, who waits for
  * whom. Nothing here waits for time: semaphores tell when something has happened. Worth running under the thread
  * sanitizer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/cache/informer/shared_informer.h"
 #include "src/cache/listener/listener.h"
@@ -13,6 +8,7 @@
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/patience.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -707,7 +703,7 @@ static void an_informer_may_be_started_while_other_threads_set_it_up(void **stat
         hearer_destroy(&h[i]);
 }
 
-int main(void) {
+KT_TESTS(listener) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_handler_has_its_thread_or_the_loop_s),
         cmocka_unit_test(a_stuck_handler_delays_nobody),

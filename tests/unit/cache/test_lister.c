@@ -1,9 +1,4 @@
 /* test_lister.c: lists and lookups in one moment: by namespace, by labels, by name; and of an informer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/memory.h"
 #include "src/cache/store/snapshot.h"
@@ -12,6 +7,7 @@
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/store_changes.h"
+#include "tests/support/test.h"
 
 #include <string.h>
 
@@ -168,7 +164,7 @@ static void a_lister_reads_its_informer_s_cache(void **state) {
     close_stage(&s);
 }
 
-int main(void) {
+KT_TESTS(lister) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_has_what_matches_namespace_and_labels),
         cmocka_unit_test(a_malformed_selector_gives_no_list),

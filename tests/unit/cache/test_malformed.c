@@ -2,16 +2,11 @@
  * a list, an event of a watch (added, modified, deleted), an event of a streaming list; a bookmark in both; an error
  * event in both; what a list says of itself. Of each: it is counted, it is reported with the key where there is one,
  * what is well formed on both sides of it arrives, and the version to go on from is the last good one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <kinformer/kinformer.h>
 
 #include "tests/support/byte_stage.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -759,7 +754,7 @@ static void a_remaining_count_that_is_none_is_no_harm(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(malformed) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bad_item_of_a_list),
         cmocka_unit_test(a_bad_event_of_a_watch),

@@ -1,11 +1,6 @@
 /* test_metrics.c: what informers count and how old they say they are; the text of a factory, read by a strict little
  * parser; a program's own metrics library. Informers have a source played by hand (fake_list_watch.h), factories a
  * server within the process. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <kinformer/kinformer.h>
 
@@ -17,6 +12,7 @@
 #include "tests/support/informer_stage.h"
 #include "tests/support/metrics_library.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -635,7 +631,7 @@ static void lack_of_memory_is_an_error(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(metrics) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_and_a_watch_are_counted_as_client_go_does),
         cmocka_unit_test(a_streaming_list_is_a_list_and_then_a_watch),

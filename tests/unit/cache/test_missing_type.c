@@ -1,14 +1,10 @@
 /* test_missing_type.c: resources that come and go, and permissions: an informer waits, says why in words, and goes on
  * by itself; the objects of a custom resource go with its type. On a stepped engine. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/object/resource_table.h"
 #include "tests/support/informer_stage.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -360,7 +356,7 @@ static void only_what_can_be_nothing_else_is_custom(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(missing_type) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_rejected_is_waited_for_and_said_in_words),
         cmocka_unit_test(what_is_no_api_server_is_called_that),

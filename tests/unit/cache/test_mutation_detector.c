@@ -1,9 +1,4 @@
 /* test_mutation_detector.c: an object of the cache that somebody writes to is found and named; others are not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/memory.h"
 #include "src/cache/informer/shared_informer.h"
@@ -11,6 +6,7 @@
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -153,7 +149,7 @@ static void an_informer_calls_its_error_handler_while_it_runs_and_at_its_end(voi
     }
 }
 
-int main(void) {
+KT_TESTS(mutation_detector) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_object_that_was_written_to_is_named_once),
         cmocka_unit_test(an_object_is_looked_after_for_a_while_and_then_let_go),

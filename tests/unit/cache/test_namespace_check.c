@@ -1,13 +1,9 @@
 /* test_namespace_check.c: an informer of a namespace that does not exist syncs with nothing, and says why. It asks only
  * after an empty list, and no answer is a failure. On a stepped engine. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/object/resource_table.h"
 #include "tests/support/informer_stage.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -160,7 +156,7 @@ static void a_question_without_an_answer_ends_with_the_informer(void **state) {
     close_stage(&s);
 }
 
-int main(void) {
+KT_TESTS(namespace_check) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_namespace_is_one_line_and_the_healths_message),
         cmocka_unit_test(a_namespace_that_appears_ends_the_message),

@@ -1,14 +1,10 @@
 /* test_pending.c: the notifications that wait for one listener, against a model: order, latest by key, the mark,
  * memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/cache/listener/pending.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -263,7 +259,7 @@ static void lack_of_memory_loses_nothing_of_many_keys(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(pending) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_them_come_in_order),
         cmocka_unit_test(a_push_without_memory_changes_nothing),

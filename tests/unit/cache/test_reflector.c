@@ -1,11 +1,7 @@
 /* test_reflector.c: what the reflector asks of its source and gives to its queue, told as plays (reflector_stage.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "tests/support/reflector_stage.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -639,7 +635,7 @@ static void closing_cancels_what_is_under_way(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(reflector) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_is_replaced_then_watched),
         cmocka_unit_test(pages_carry_only_the_token_and_the_limit),

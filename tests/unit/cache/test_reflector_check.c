@@ -1,13 +1,9 @@
 /* test_reflector_check.c: a server that was restored from a backup: how an informer finds out, and what it does not
  * take for one. Scripts: informer_stage.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/cache/informer/informer_parts.h"
 #include "tests/support/informer_stage.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,7 +200,7 @@ static void a_requested_relist_replaces_a_version_check(void **state) {
     close_stage(&s);
 }
 
-int main(void) {
+KT_TESTS(reflector_check) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_second_silent_watch_is_followed_by_a_check_and_too_large_by_a_list),
         cmocka_unit_test(a_response_from_an_older_state_is_too_large_too),

@@ -1,12 +1,8 @@
 /* Of many complaints at once the first are reported, the rest once, with its count. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "src/cache/reflector/report_limit.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -86,7 +82,7 @@ static void what_is_counted_is_reported_at_the_end(void **state) {
     tear_down(&f);
 }
 
-int main(void) {
+KT_TESTS(report_limit) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_many_as_there_may_be_are_reported_one_by_one),
         cmocka_unit_test(the_rest_of_a_second_is_one_report_with_a_count),

@@ -1,15 +1,11 @@
 /* test_shared_informer.c: the notifications that handlers get from a scripted source, on a stepped engine: everything
  * on one thread, time moved by hand. With threads: test_listener.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "tests/support/informer_stage.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -555,7 +551,7 @@ static void no_change_is_lost_when_memory_is_short_for_a_while(void **state) {
     for (size_t n = 0; memory_scenario((memory_case){ n, true, true }); n++) {}
 }
 
-int main(void) {
+KT_TESTS(shared_informer) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_handler_is_notified_of_the_list_then_of_changes),
         cmocka_unit_test(changes_of_one_key_come_in_order_after_the_store),

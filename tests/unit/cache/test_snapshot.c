@@ -1,9 +1,4 @@
 /* test_snapshot.c: snapshots that are given back a part at a time, and changes that are staged and thrown away. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/memory.h"
 #include "src/cache/store/snapshot.h"
@@ -11,6 +6,7 @@
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/store_changes.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 
@@ -83,7 +79,7 @@ static void a_change_that_is_staged_can_be_abandoned(void **state) {
     ki_store_free(store); /* with what is staged */
 }
 
-int main(void) {
+KT_TESTS(snapshot) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_snapshot_is_given_back_a_part_at_a_time),
         cmocka_unit_test(a_change_that_is_staged_can_be_abandoned),

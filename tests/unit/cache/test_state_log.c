@@ -1,13 +1,9 @@
 /* test_state_log.c: the log says what the health says, once for each change: one line for a failure however often it is
  * tried again. On a stepped engine. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/object/resource_table.h"
 #include "tests/support/informer_stage.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -183,7 +179,7 @@ static void a_list_that_stalls_is_one_line(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(state_log) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_is_one_line_however_often_it_is_tried_again),
         cmocka_unit_test(each_change_of_the_state_is_a_line),

@@ -1,15 +1,11 @@
 /* test_steps.c: lists and resyncs of any size go through in small steps: what one step does is counted in allocations
  * and calls, and what may come in between two of them comes out right. With both queues. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/informer/shared_informer.h"
 #include "src/object/format.h"
 #include "tests/support/fake_list_watch.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -477,7 +473,7 @@ static void a_relist_in_which_nothing_changed_keeps_the_known_objects(void **sta
     }
 }
 
-int main(void) {
+KT_TESTS(steps) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_does_no_more_where_there_are_more_objects),
         cmocka_unit_test(a_reader_sees_an_atomic_list_whole_or_not_at_all),

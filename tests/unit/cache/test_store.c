@@ -1,10 +1,5 @@
 /* test_store.c: objects, indexes, moments: one at a time, against a plain model under random changes,
  * under readers, without memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
@@ -12,6 +7,7 @@
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/store_changes.h"
+#include "tests/support/test.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -759,7 +755,7 @@ static void lack_of_memory_leaves_the_store_as_it_was(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(store) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_are_put_got_replaced_and_taken_out),
         cmocka_unit_test(a_replace_leaves_what_is_in_the_list),

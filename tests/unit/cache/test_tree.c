@@ -1,15 +1,11 @@
 /* test_tree.c: the persistent trie against a plain array, its versions, its balance of references, lack
  * of memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/memory.h"
 #include "src/base/refcount.h"
 #include "src/cache/store/tree.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -423,7 +419,7 @@ static void a_walk_over_changes_gives_all_that_another_version_lacks(void **stat
     }
 }
 
-int main(void) {
+KT_TESTS(tree) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_tree_has_nothing_and_needs_nothing),
         cmocka_unit_test(what_was_replaced_or_taken_out_is_handed_back),

@@ -1,10 +1,5 @@
 /* test_unreadable.c: an object whose state cannot be read, from the source to handlers, health and waits: never a
  * deletion, a ghost or a claim that is not true. With both queues. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
@@ -12,6 +7,7 @@
 #include "src/object/object.h"
 #include "tests/support/informer_stage.h"
 #include "tests/support/make_object.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -339,7 +335,7 @@ static void a_list_in_which_nothing_changed_keeps_the_objects_that_are_there(voi
     close_stage(&s);
 }
 
-int main(void) {
+KT_TESTS(unreadable) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_listed_object_that_cannot_be_read_keeps_its_state),
         cmocka_unit_test(where_a_listed_object_has_no_key_the_list_deletes_nothing),

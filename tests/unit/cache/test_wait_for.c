@@ -1,14 +1,10 @@
 /* test_wait_for.c: reading one's own writes: who waits for a version goes on once the copy has seen it, and not before.
  * The test steps the engine; waits that block are on a thread of their own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/cache/informer/informer_parts.h"
 #include "tests/support/informer_stage.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -366,7 +362,7 @@ static void lack_of_memory_rejects_a_callback_and_nothing_else(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(wait_for) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_ends_with_the_change_it_waits_for),
         cmocka_unit_test(a_wait_for_what_is_there_does_not_wait),

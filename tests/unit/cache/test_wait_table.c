@@ -1,11 +1,7 @@
 /* test_wait_table.c: who waits for which version: which changes end which waits, in which order they are handed out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/cache/informer/wait_table.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,7 +175,7 @@ static void a_held_wait_ends_by_its_object_or_once_the_state_is_there(void **sta
     expect(&table, waits, "0o ");
 }
 
-int main(void) {
+KT_TESTS(wait_table) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_change_ends_the_waits_for_it_and_for_what_was_before),
         cmocka_unit_test(a_wait_ends_once_by_what_comes_first),

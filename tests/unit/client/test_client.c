@@ -4,15 +4,11 @@
 #include "src/client/client.h"
 #include "tests/support/client_stage.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void send_request(client_stage *self, const ki_client_request *request) {
     ki_error err = KI_ERROR_INIT;
@@ -661,7 +657,7 @@ static void whatever_allocation_fails_a_request_ends_once_and_nothing_leaks(void
     }
 }
 
-int main(void) {
+KT_TESTS(client) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_verb_is_the_request_that_the_api_defines),
         cmocka_unit_test(every_verb_reaches_the_objects_of_any_resource),

@@ -2,15 +2,11 @@
  * one and with none, and what of them a stream is told. The server is in the process and the clock moves by hand. */
 #include "src/client/client.h"
 #include "tests/support/client_stage.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char streamed[256];
 
@@ -322,7 +318,7 @@ static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
     client_stage_close(&self);
 }
 
-int main(void) {
+KT_TESTS(client_responses) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_status_from_200_to_299_is_good_and_the_response_has_it),
         cmocka_unit_test(any_other_status_is_an_error_of_its_kind_whatever_its_body),

@@ -1,12 +1,8 @@
 /* test_decoding_in_steps.c: one buffer may hold thousands of items. No step of the engine decodes more of them than it
  * has work for; what is left waits, and so does the end that came behind it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "tests/support/http_source_stage.h"
+#include "tests/support/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +112,7 @@ static void a_cancel_in_the_middle_ends_it_at_once(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(decoding_in_steps) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_of_one_unit_decodes_an_item_or_two),
         cmocka_unit_test(an_error_behind_what_waits_comes_after_it),

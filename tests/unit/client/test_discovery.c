@@ -10,17 +10,13 @@
 #include "testing/memory/adapter.h"
 #include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 typedef struct page {
     const char *path;
@@ -770,7 +766,7 @@ static void whatever_allocation_fails_an_asking_ends_and_nothing_leaks(void **st
     }
 }
 
-int main(void) {
+KT_TESTS(discovery) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_means_what_kubectl_takes_it_for),
         cmocka_unit_test(of_several_the_first_is_meant_and_names_go_before_short_names),

@@ -1,12 +1,8 @@
 /* test_endless_response.c: a server that keeps sending, but not what was asked for: no list and no watch lives for
  * ever. The clock is the test's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "tests/support/http_source_stage.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -135,7 +131,7 @@ static void a_list_of_another_resource_is_a_protocol_error(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(endless_response) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(white_space_does_not_keep_a_list_alive),
         cmocka_unit_test(objects_keep_a_slow_list_alive_and_their_end_begins_the_time_anew),

@@ -1,15 +1,11 @@
 /* test_guess_key.c: what an object is called that could not be read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <kinformer/allocator.h>
 
 #include "src/base/memory.h"
 #include "src/client/guess_key.h"
 #include "src/wire/watch_decoder.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -146,7 +142,7 @@ static void a_guess_reaches_behind_what_is_too_deep(void **state) {
         assert_string_equal(decode(text, 100000, chunk).keys, "limit reached:default/bad@21 ");
 }
 
-int main(void) {
+KT_TESTS(guess_key) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_key_is_guessed_from_what_there_is),
         cmocka_unit_test(a_guess_does_not_depend_on_how_the_bytes_come),

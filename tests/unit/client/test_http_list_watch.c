@@ -1,15 +1,11 @@
 /* test_http_list_watch.c: requests as they are sent, responses as they arrive: complete, bad, cut anywhere, in any
  * chunks, cancelled anywhere. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "src/client/http_list_watch.h"
 #include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -776,7 +772,7 @@ static void every_lack_of_memory_is_reported(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(http_list_watch) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_follow_group_and_scope),
         cmocka_unit_test(a_lists_options_are_its_query),

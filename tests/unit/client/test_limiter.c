@@ -1,13 +1,9 @@
 /* test_limiter.c: the client's own limit: its arithmetic, and the queue in front of it. Time is an argument. */
 #include "src/client/throttle.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define SECOND INT64_C(1000000000)
 
@@ -168,7 +164,7 @@ static void without_a_limit_nobody_waits(void **state) {
     ki_throttle_leave(NULL, &ticket);
 }
 
-int main(void) {
+KT_TESTS(limiter) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_burst_passes_at_once_and_then_so_many_a_second),
         cmocka_unit_test(over_a_long_time_the_rate_is_kept_exactly),

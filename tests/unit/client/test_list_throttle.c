@@ -1,14 +1,10 @@
 /* test_list_throttle.c: an informer's lists wait for their turn in the client's own limit, its watches do not. */
 #include "src/client/http_list_watch.h"
 #include "testing/memory/transport.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 typedef struct fixture {
     test_engine engine;
@@ -171,7 +167,7 @@ static void a_list_that_waits_long_is_not_called_silent(void **state) {
     close_fixture(&self);
 }
 
-int main(void) {
+KT_TESTS(list_throttle) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_wait_for_their_turn),
         cmocka_unit_test(a_watch_does_not_wait),

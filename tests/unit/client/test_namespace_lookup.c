@@ -1,15 +1,11 @@
 /* test_namespace_lookup.c: which responses say that a namespace does not exist, and which say nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "src/client/namespace_lookup.h"
 #include "src/wire/status.h"
 #include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -149,7 +145,7 @@ static void without_memory_nothing_is_certain(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(namespace_lookup) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_status_says_that_a_namespace_does_not_exist),
         cmocka_unit_test(a_body_without_end_is_not_kept),

@@ -1,9 +1,4 @@
 /* test_type_lookup.c: what is read from the responses of discovery. The server is a table of paths. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "src/client/http_list_watch.h"
@@ -11,6 +6,7 @@
 #include "src/object/format.h"
 #include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -178,7 +174,7 @@ static void without_memory_nothing_is_certain(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(type_lookup) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_list_of_resources_decides),
         cmocka_unit_test(a_cancelled_lookup_calls_nothing),

@@ -1,13 +1,9 @@
 /* test_watched_resource.c: a watch of any resource, of a namespace, of all or of none: its path, and its events as
  * objects, over the memory transport. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/client/http_list_watch.h"
 #include "testing/memory/transport.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -158,7 +154,7 @@ static void a_watch_is_read_as_json_or_not_at_all(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(watched_resource) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_events_of_any_resource_arrive_as_its_objects),
         cmocka_unit_test(a_watch_is_read_as_json_or_not_at_all),

@@ -5,13 +5,10 @@
 #include "src/factory/factory.h"
 #include "tests/support/controller_stage.h"
 #include "tests/support/metrics_library.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int failures_of(const char *key) {
     return ki_workqueue_num_requeues(ki_controller_queue(stage.controller), key);
@@ -614,7 +611,7 @@ static void a_key_that_is_put_back_is_handed_out_again(void **state) {
     assert_int_equal(ki_workqueue_done(queue, key), KI_OK);
 }
 
-int main(void) {
+KT_TESTS(controller) {
     const struct CMUnitTest tests[] = {
         TEST(what_cannot_be_is_rejected),
         TEST(an_elector_of_another_engine_is_rejected),

@@ -2,15 +2,12 @@
 #include "src/base/error.h"
 #include "src/engine/thread.h"
 #include "tests/support/controller_stage.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
     PATIENCE_S = 60
@@ -526,7 +523,7 @@ static void no_key_is_with_two_workers_and_the_last_change_is_seen(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
 #define cmocka_unit_test_threaded(name) cmocka_unit_test_setup_teardown(name, open_threaded, close_threaded)
 
-int main(void) {
+KT_TESTS(controller_end) {
     const struct CMUnitTest tests[] = {
         TEST(a_stop_drops_what_is_queued),
         TEST(a_controller_stopped_before_the_start_never_works),

@@ -3,14 +3,11 @@
 #include "src/base/error.h"
 #include "tests/support/controller_stage.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
     MANY = 100000
@@ -614,7 +611,7 @@ static void a_stop_ends_reconciles_before_the_lease_is_given_up(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
 
-int main(void) {
+KT_TESTS(controller_watch) {
     const struct CMUnitTest tests[] = {
         TEST(an_event_queues_the_keys_that_its_watch_names),
         TEST(a_map_function_is_notified_of_keys_that_cannot_be),

@@ -3,13 +3,10 @@
 #include "src/base/error.h"
 #include "tests/support/controller_stage.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static ki_client *client;
 
@@ -308,7 +305,7 @@ static void a_reconcile_may_wait_for_its_requests(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, stage_tear_down)
 
-int main(void) {
+KT_TESTS(controller_writes) {
     const struct CMUnitTest tests[] = {
         TEST(a_finalizer_is_added_and_removed),       TEST(finalizers_of_an_object_that_has_changed_are_rejected),
         TEST(the_last_finalizer_lets_the_object_go),  TEST(a_finalizer_of_an_object_that_is_gone_is_removed),

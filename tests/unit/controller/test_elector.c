@@ -4,14 +4,10 @@
 #include "src/controller/elector_parts.h"
 #include "tests/support/election.h"
 #include "tests/support/metrics_library.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define ME(self) (&(self)->candidates[0])
 #define YOU(self) (&(self)->candidates[1])
@@ -706,7 +702,7 @@ static void its_metrics_are_client_go_s(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_election, close_election)
 
-int main(void) {
+KT_TESTS(elector) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_candidate_takes_a_lease_that_nobody_holds_or_renews),
         TEST(a_lease_that_is_renewed_is_never_taken),

@@ -1,13 +1,9 @@
 /* test_elector_deleted.c: somebody deletes the Lease: who waits, and how long. */
 #include "tests/support/election.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define ME(self) (&(self)->candidates[0])
 #define RETRY_MOST_MS 4400 /* 2.2 retry periods */
@@ -86,7 +82,7 @@ static void a_deleted_lease_is_not_waited_for_longer_than_a_holder_can_mean(void
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_election, close_election)
 
-int main(void) {
+KT_TESTS(elector_deleted) {
     const struct CMUnitTest tests[] = {
         TEST(a_leader_makes_a_deleted_lease_again_with_a_higher_token),
         TEST(a_candidate_waits_for_a_deleted_lease_as_if_it_were_there),

@@ -1,13 +1,9 @@
 /* test_elector_log.c: an elector's log says who leads, and why this process cannot: once for each change. The server is
  * the embedded one, in the process, and the clocks move by hand. */
 #include "tests/support/election.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define ME(self) (&(self)->candidates[0])
 #define YOU(self) (&(self)->candidates[1])
@@ -128,7 +124,7 @@ static void a_release_that_is_cut_short_is_no_failure(void **state) {
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, open_election, close_election)
 
-int main(void) {
+KT_TESTS(elector_log) {
     const struct CMUnitTest tests[] = {
         TEST(a_candidate_says_who_leads),
         TEST(a_holder_of_several_lines_is_one_line),

@@ -2,13 +2,9 @@
 #include "src/controller/elector_parts.h"
 #include "tests/support/election.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void without_memory_for_a_while_an_elector_leads_all_the_same(void **state) {
     (void)state;
@@ -36,7 +32,7 @@ static void without_memory_for_a_while_an_elector_leads_all_the_same(void **stat
     }
 }
 
-int main(void) {
+KT_TESTS(elector_memory) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_memory_for_a_while_an_elector_leads_all_the_same),
     };

@@ -8,16 +8,12 @@
 #include "src/factory/factory.h"
 #include "src/object/json.h"
 #include "testing/memory/transport.h"
+#include "tests/support/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
     SEEDS = 120,
@@ -536,7 +532,7 @@ static void of_five_electors_at_most_one_leads_at_any_time(void **state) {
     tell_all(PROCESSES);
 }
 
-int main(void) {
+KT_TESTS(elector_safety) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_two_electors_at_most_one_leads_at_any_time),
         cmocka_unit_test(of_five_electors_at_most_one_leads_at_any_time),

@@ -7,16 +7,12 @@
 #include "src/factory/factory.h"
 #include "testing/memory/transport.h"
 #include "tests/support/rest_server.h"
+#include "tests/support/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
     THREADS = 3,
@@ -191,7 +187,7 @@ static void a_worker_that_waits_for_a_response_is_released_by_the_end_of_its_ter
     close_scene(&self);
 }
 
-int main(void) {
+KT_TESTS(elector_threads) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_thread_may_ask_and_stop_an_elector),
         cmocka_unit_test(an_elector_may_be_freed_while_its_loop_runs),

@@ -6,13 +6,10 @@
 #include "src/engine/engine.h"
 #include "tests/support/event_record_of.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define WALL KI_SECONDS(1767323045)
 
@@ -237,7 +234,7 @@ static void without_memory_each_record_is_new(void **state) {
     close_play(&p);
 }
 
-int main(void) {
+KT_TESTS(event_correlator) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_is_counted_combined_or_filtered_by_what_came_before),
         cmocka_unit_test(only_the_message_may_differ_in_what_is_combined),

@@ -5,14 +5,11 @@
 #include "tests/support/event_record_of.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const ki_event_source robot = { .component = "robot", .host = "", .instance = "robot-1", .seed = 7 };
 
@@ -193,7 +190,7 @@ static void each_allocation_may_fail(void **state) {
     ki_free(&ki_allocator_default, record);
 }
 
-int main(void) {
+KT_TESTS(event_json) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_is_the_object_s_with_the_time_or_a_uuid),
         cmocka_unit_test(a_core_event_says_all_that_client_go_s_says),

@@ -3,12 +3,9 @@
 
 #include "src/base/memory.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 typedef struct entry {
     ki_event_lru_node node;
@@ -101,7 +98,7 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(event_lru) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_entry_that_was_used_longest_ago_goes),
         cmocka_unit_test(texts_with_other_borders_have_other_keys),

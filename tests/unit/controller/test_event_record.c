@@ -4,14 +4,11 @@
 #include "src/base/memory.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char foo_json[] = "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"a\","
                                "\"namespace\":\"shop\",\"uid\":\"u1\",\"resourceVersion\":\"7\"}}";
@@ -155,7 +152,7 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(event_record) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_is_cut_at_whole_characters_and_has_no_other_bytes),
         cmocka_unit_test(a_record_copies_its_strings),

@@ -6,14 +6,11 @@
 #include "tests/support/event_stage.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define CORE KI_EVENT_RECORDER_OPTIONS(.component = "robot")
 #define V1 KI_EVENT_RECORDER_OPTIONS(.component = "robot", .instance = "robot-1", .api = KI_EVENTS_V1)
@@ -735,7 +732,7 @@ static void each_allocation_may_fail(void **state) {
     play_with(&V1);
 }
 
-int main(void) {
+KT_TESTS(event_recorder) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_first_event_is_created_and_an_equal_one_counts_it_up),
         cmocka_unit_test(an_event_about_a_cluster_scoped_object_stands_in_default),

@@ -6,13 +6,10 @@
 #include "tests/support/event_record_of.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define NOW KI_SECONDS(1000)
 
@@ -173,7 +170,7 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(event_series) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_entry_counts_what_says_the_same),
         cmocka_unit_test(only_the_message_may_differ_within_a_series),

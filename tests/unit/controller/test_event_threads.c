@@ -7,14 +7,11 @@
 #include "src/factory/factory.h"
 #include "testing/memory/adapter.h"
 #include "tests/support/make_object.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
     THREADS = 4,
@@ -134,7 +131,7 @@ static void a_recorder_is_freed_while_the_loop_sends(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(event_threads) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_event_of_four_threads_is_counted_once),
         cmocka_unit_test(a_recorder_is_freed_while_the_loop_sends),

@@ -3,14 +3,10 @@
 
 #include "src/base/memory.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LEASE(metadata, spec) \
     "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{" metadata "},\"spec\":{" spec "}}"
@@ -208,7 +204,7 @@ static void without_memory_nothing_is_read_or_written_and_nothing_leaks(void **s
     }
 }
 
-int main(void) {
+KT_TESTS(lease) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lease_is_read_field_by_field),
         cmocka_unit_test(what_is_absent_or_out_of_range_has_the_nearest_value),

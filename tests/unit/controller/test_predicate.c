@@ -1,14 +1,10 @@
 /* test_predicate.c: which updates the library's predicates let pass. */
 #include "tests/support/make_object.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 
 #include <kinformer/controller.h>
-
-#include <cmocka.h>
 
 enum {
     TEXT_MAX = 1024
@@ -101,7 +97,7 @@ static void a_resync_never_passes(void **state) {
     ki_object_unref(obj);
 }
 
-int main(void) {
+KT_TESTS(predicate) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_update_passes_where_the_field_has_changed),
         cmocka_unit_test(what_comes_and_goes_always_passes),

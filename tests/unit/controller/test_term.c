@@ -1,17 +1,13 @@
 /* test_term.c: the requests of a reconcile belong to the term of leadership in which it began: after the term none is
  * sent, and each ends. A Lease is released only when every reconcile has ended. */
 #include "tests/support/election.h"
+#include "tests/support/test.h"
 
 #include <kinformer/client.h>
 #include <kinformer/controller.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
     KEYS = 8
@@ -300,7 +296,7 @@ static void a_lease_is_released_when_all_reconciles_have_ended(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_program, close_program)
 
-int main(void) {
+KT_TESTS(term) {
     const struct CMUnitTest tests[] = {
         TEST(a_request_that_waits_for_the_rate_limit_ends_with_its_term),
         TEST(a_request_that_waits_to_be_sent_again_ends_with_its_term),

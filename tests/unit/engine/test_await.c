@@ -1,12 +1,7 @@
 /* test_await.c: waiting for something on the loop: by whom the engine is driven meanwhile, and how the waiting ends. */
 #include "src/engine/engine.h"
 #include "src/engine/thread.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 typedef struct fixture {
     ki_engine *engine;
@@ -134,7 +129,7 @@ static void one_that_waits_gives_way_to_who_starts_or_calls(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(await) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_waits_drives_an_engine_that_nobody_drives),
         cmocka_unit_test(what_is_done_already_needs_no_waiting),

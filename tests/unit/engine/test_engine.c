@@ -1,14 +1,10 @@
 /* test_engine.c: time, timers, tasks, descriptors and the ways to drive the engine. Time is the test's own but in the
  * tests of threads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/engine/engine.h"
 #include "src/engine/thread.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -764,7 +760,7 @@ static void lack_of_memory_is_an_error_of_new_and_of_timer_init_only(void **stat
     }
 }
 
-int main(void) {
+KT_TESTS(engine) {
 #define TEST(name) cmocka_unit_test_setup(name, reset_trace)
     const struct CMUnitTest tests[] = {
         TEST(timers_fire_by_deadline_and_ties_by_order_of_setting),

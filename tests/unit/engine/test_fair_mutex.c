@@ -1,12 +1,7 @@
 /* The fair mutex: one at a time, and whoever waits gets it before the one that has just given it back. */
 #include "src/engine/thread.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum {
     THREADS = 4,
@@ -77,7 +72,7 @@ static void who_waits_goes_before_who_comes_again(void **state) {
     ki_fair_mutex_destroy(&q.mutex);
 }
 
-int main(void) {
+KT_TESTS(fair_mutex) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_has_it_at_a_time),
         cmocka_unit_test(who_waits_goes_before_who_comes_again),

@@ -1,12 +1,8 @@
 /* test_fork.c: an engine that was made before a fork and is first driven after it. tests/integration/test_process.c
  * forks whole programs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/engine/engine.h"
+#include "tests/support/test.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -95,7 +91,7 @@ static void threads_ask_while_waits_claim_the_engine(void **state) {
     ki_engine_free(self.engine);
 }
 
-int main(void) {
+KT_TESTS(fork) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_task_wakes_the_child_although_one_was_posted_before_the_fork),
         cmocka_unit_test(threads_ask_while_waits_claim_the_engine),

@@ -1,12 +1,7 @@
 /* test_freed_memory.c: the engine makes glibc's malloc sort freed blocks in small portions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "src/engine/engine.h"
+#include "tests/support/test.h"
 
 #include <stdlib.h>
 
@@ -69,7 +64,7 @@ static void much_work_makes_malloc_sort_what_was_freed(void **state) {
     ki_engine_free(engine);
 }
 
-int main(void) {
+KT_TESTS(freed_memory) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(much_work_makes_malloc_sort_what_was_freed),
     };

@@ -1,12 +1,7 @@
 /* test_log_stderr.c: the log callback that writes to stderr: one line for each message, in klog's form. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "src/base/log.h"
+#include "tests/support/test.h"
 
 #include <regex.h>
 #include <stdio.h>
@@ -90,7 +85,7 @@ static void the_log_s_own_level_decides(void **state) {
     fclose(file);
 }
 
-int main(void) {
+KT_TESTS(log_stderr) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_entry_is_one_line_in_klog_s_form),
         cmocka_unit_test(a_message_sends_nothing_else_to_a_terminal),

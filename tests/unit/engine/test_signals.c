@@ -1,13 +1,9 @@
 /* test_signals.c: signals that cannot become readable bytes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "src/engine/loop.h"
 #include "tests/support/process.h"
+#include "tests/support/test.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -107,7 +103,7 @@ static void a_signal_that_the_program_has_blocked_is_left_to_it(void **state) {
     ki_engine_free(engine);
 }
 
-int main(void) {
+KT_TESTS(signals) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signals_that_cannot_be_watched_stay_as_they_were),
         cmocka_unit_test(a_signal_that_waits_at_the_end_of_a_run_does_not_kill),

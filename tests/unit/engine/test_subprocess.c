@@ -1,14 +1,10 @@
 /* test_subprocess.c: programs that end well, and programs that do anything else. The shell plays them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/engine/subprocess.h"
 #include "tests/support/folder.h"
 #include "tests/support/process.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -326,7 +322,7 @@ static void every_lack_of_memory_is_reported_and_leaves_no_process(void **state)
     }
 }
 
-int main(void) {
+KT_TESTS(subprocess) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_end_is_reported_as_it_was),
         cmocka_unit_test(output_up_to_the_limit_is_whole_and_one_byte_more_is_too_much),

@@ -5,19 +5,16 @@
 #include "src/factory/component.h"
 #include "src/factory/factory.h"
 #include "testing/memory/transport.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <kinformer/kinformer.h>
-
-#include <cmocka.h>
 
 enum {
     TEXT_MAX = 512,
@@ -509,7 +506,7 @@ static void no_component_goes_while_its_metrics_are_read(void **state) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, close_stage)
 #define cmocka_unit_test_threaded(name) cmocka_unit_test_setup_teardown(name, open_threaded, close_stage)
 
-int main(void) {
+KT_TESTS(component) {
     const struct CMUnitTest tests[] = {
         TEST(what_works_starts_last_and_stops_first),
         TEST(the_second_order_waits_for_all_of_the_first),

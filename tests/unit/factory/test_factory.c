@@ -1,10 +1,5 @@
 /* test_factory.c: a factory's informers and its life: stepped by a host, run, started; over a server within the
  * process, and over libcurl to where nobody listens. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <kinformer/kinformer.h>
 
@@ -12,6 +7,7 @@
 #include "testing/memory/transport.h"
 #include "tests/support/patience.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <pthread.h>
@@ -759,7 +755,7 @@ static void it_gets_there_whatever_allocation_fails(void **state) {
     for (size_t n = 0; memory_scenario(n); n++) {}
 }
 
-int main(void) {
+KT_TESTS(factory) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_asks_for_the_same_gets_the_same),
         cmocka_unit_test(a_factory_s_namespace_is_that_of_who_names_none),

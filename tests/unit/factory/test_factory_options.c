@@ -1,9 +1,4 @@
 /* test_factory_options.c: options that a factory passes on to its informers, and what it takes from the environment. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <kinformer/factory.h>
 
@@ -12,6 +7,7 @@
 #include "src/cache/queue/in_order_fifo.h"
 #include "src/factory/factory.h"
 #include "testing/memory/transport.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <stdlib.h>
@@ -170,7 +166,7 @@ static void what_cannot_be_asked_for_is_rejected_at_once(void **state) {
     close_host(&h);
 }
 
-int main(void) {
+KT_TESTS(factory_options) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mutations_are_detected_where_option_or_environment_asks_for_it),
         cmocka_unit_test(an_informer_has_the_queue_that_it_was_asked_for),

@@ -1,15 +1,11 @@
 /* test_factory_selection.c: an informer is notified of the objects of its namespace and selectors, of any resource, and
  * of no others; against the API server within the process, in the engine's time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <kinformer/factory.h>
 
 #include "src/factory/factory.h"
 #include "testing/memory/adapter.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -166,7 +162,7 @@ static void an_object_comes_and_goes_with_its_labels(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(factory_selection) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_informer_is_notified_of_its_namespace_and_selectors_alone),
         cmocka_unit_test(an_object_comes_and_goes_with_its_labels),

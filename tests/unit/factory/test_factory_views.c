@@ -1,10 +1,7 @@
 /* test_factory_views.c: two who ask for one informer, each with a view; objects made as the informer's own are, by its
  * view. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include <kinformer/kinformer.h>
 
@@ -125,7 +122,7 @@ static void what_a_write_gave_back_becomes_an_object_like_the_informer_s_own(voi
     ki_config_free(config);
 }
 
-int main(void) {
+KT_TESTS(factory_views) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_write_gave_back_becomes_an_object_like_the_informer_s_own),
         cmocka_unit_test(who_shares_an_informer_agrees_on_its_view),

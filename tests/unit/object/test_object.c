@@ -3,18 +3,14 @@
 #include "src/object/format.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <pthread.h>
 #include <yyjson.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static ki_object_format *plain_format(void) {
     ki_object_format *format = NULL;
@@ -491,7 +487,7 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(object) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_frequent_fields_of_a_pod_are_there),
         cmocka_unit_test(the_body_is_the_same_object_without_managed_fields),

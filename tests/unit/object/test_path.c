@@ -3,15 +3,11 @@
 #include "src/object/json.h"
 #include "src/object/path.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char document[] =
     "{\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"image\":\"a\"},{\"image\":\"b\"},{\"image\":\"c\"}],\"grid\":[["
@@ -119,7 +115,7 @@ static void lack_of_memory_is_an_error(void **state) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-int main(void) {
+KT_TESTS(path) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_path_leads_to_its_value),
         cmocka_unit_test(a_malformed_path_is_rejected),

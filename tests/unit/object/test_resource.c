@@ -1,14 +1,11 @@
 /* A person's word finds the resource it means, and the table is consistent. */
 #include "src/object/resource_table.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 static void a_word_finds_its_resource(void **state) {
     (void)state;
@@ -126,7 +123,7 @@ static void the_table_is_consistent(void **state) {
     assert_null(ki_verb_name(KI_VERB_COUNT));
 }
 
-int main(void) {
+KT_TESTS(resource) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_finds_its_resource),
         cmocka_unit_test(a_misspelt_word_finds_its_neighbour),

@@ -1,14 +1,11 @@
 /* Resource versions are ordered where Kubernetes promises an order, and nowhere else. */
 #include <kinformer/object.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 static void versions_are_compared_as_decimal_integers_of_any_length(void **state) {
     (void)state;
@@ -39,7 +36,7 @@ static void versions_are_compared_as_decimal_integers_of_any_length(void **state
     }
 }
 
-int main(void) {
+KT_TESTS(resource_version) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(versions_are_compared_as_decimal_integers_of_any_length),
     };

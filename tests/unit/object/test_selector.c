@@ -1,14 +1,10 @@
 /* test_selector.c: label selectors: what matches, what is refused, limits, lack of memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/memory.h"
 #include "src/object/selector.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -274,7 +270,7 @@ static void without_memory_there_is_no_selector(void **state) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-int main(void) {
+KT_TESTS(selector) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_mean_what_the_server_means),
         cmocka_unit_test(malformed_selectors_are_rejected_in_the_servers_words),

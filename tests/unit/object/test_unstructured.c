@@ -8,15 +8,12 @@
 #include "tests/support/fixture.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define FOO(namespace_member, uid) \
     "{\"apiVersion\":\"samplecontroller.k8s.io/" \
@@ -704,7 +701,7 @@ static void a_copy_takes_its_memory_where_the_object_does(void **state) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-int main(void) {
+KT_TESTS(unstructured) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_not_changed_is_written_as_it_was_read),
         cmocka_unit_test(a_cached_object_comes_with_all_that_its_body_has),

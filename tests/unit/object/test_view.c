@@ -2,15 +2,11 @@
 #include "src/base/memory.h"
 #include "src/object/format.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct all_types {
     const char *text;
@@ -167,7 +163,7 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(view) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_type_is_filled),
         cmocka_unit_test(what_is_absent_or_of_another_type_or_range_is_zero),

@@ -1,18 +1,13 @@
 /* Rows as kubectl get shows them: each case is an object and the cells of its row. */
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <kinformer-print/columns.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
     TEXT_MAX = 16 * 1024
@@ -646,7 +641,7 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(columns) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pods_row_says_what_its_containers_say),
         cmocka_unit_test(workloads_rows_are_kubectls),

@@ -3,18 +3,15 @@
 #include "src/base/memory.h"
 #include "src/base/string_view.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <kinformer-print/jsonpath.h>
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <yyjson.h>
 
 enum {
@@ -326,7 +323,7 @@ static void lack_of_memory_is_an_error_and_nothing_leaks(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(jsonpath) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_template_prints_what_kubectl_prints),
         cmocka_unit_test(what_is_wrong_with_a_template_is_said_with_its_place),

@@ -2,11 +2,8 @@
  * pointer at a time while the others are valid, and for each string of a resource. Such a call returns KI_ERR_INVALID;
  * a pointer of the tables below may be NULL. A function that frees does nothing. Each call is made in a process of its
  * own. The calls are written by tests/null_calls.awk from the headers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include <kinformer-print/columns.h>
 #include <kinformer-print/jsonpath.h>
@@ -265,7 +262,7 @@ static void a_process_forked_after_the_start_gets_wrong_state_and_can_free(void 
     assert_int_equal(wrong, 0);
 }
 
-int main(void) {
+KT_TESTS(null_arguments) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_public_function_takes_null_for_invalid),
         cmocka_unit_test(the_given_arguments_are_valid),

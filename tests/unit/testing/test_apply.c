@@ -1,13 +1,10 @@
 /* Server-side apply: who owns which fields, what is a conflict, what goes once nobody applies it any more. */
 #include "tests/support/rest_stage.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #define DEPLOYMENT "/apis/apps/v1/namespaces/default/deployments/d"
 #define SERVICE "/api/v1/namespaces/default/services/s"
@@ -282,7 +279,7 @@ static void whatever_allocation_fails_nothing_is_lost(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(apply) {
     const struct CMUnitTest tests[] = {
         REST_TEST(applied_fields_are_listed_by_the_keys_of_their_lists),
         REST_TEST(what_another_manager_set_is_a_conflict_until_it_is_forced),

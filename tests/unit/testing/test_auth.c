@@ -1,16 +1,12 @@
 /* test_auth.c: who is let in to the test server, what they may do there, and what they are told. */
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
 #include "testing/access/rbac.h"
 #include "testing/values/spec.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static kt_user as; /* in whose name `ask` asks */
 
@@ -494,7 +490,7 @@ static void tokens_and_rules_have_limits(void **state) {
     assert_int_equal(kt_auth_add_token(auth, line, NULL), KI_ERR_LIMIT);
 }
 
-int main(void) {
+KT_TESTS(auth) {
 #define AUTH_TEST(name) REST_TEST_WITH(set_up, name)
     const struct CMUnitTest tests[] = {
         AUTH_TEST(a_server_without_tokens_lets_everybody_in),

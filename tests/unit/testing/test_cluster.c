@@ -1,12 +1,9 @@
 /* The cluster without HTTP: its revision, what it keeps, what it forgets, and that lack of memory breaks nothing. */
 #include "tests/support/rest_server.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #define NOW 1780000000000
 
@@ -214,7 +211,7 @@ static void lack_of_memory_at_any_point_fails_one_call_and_leaks_nothing(void **
     }
 }
 
-int main(void) {
+KT_TESTS(cluster) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_change_has_the_next_revision),
         cmocka_unit_test(what_is_put_is_kept_with_what_the_server_adds),

@@ -1,18 +1,14 @@
 /* test_crd.c: custom resources of the test server: they come and go with their definitions, and have a schema. */
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
 #include "src/base/buffer.h"
 #include "src/base/memory.h"
 #include "testing/crd/custom.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define JSON "application/json"
 #define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -449,7 +445,7 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
     rest_run_short_of_memory(calls, sizeof calls / sizeof *calls);
 }
 
-int main(void) {
+KT_TESTS(crd) {
     const struct CMUnitTest tests[] = {
         REST_TEST(a_whole_number_is_stored_without_a_fraction),
         REST_TEST(a_definition_is_established_and_serves_its_resource),

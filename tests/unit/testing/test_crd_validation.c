@@ -1,16 +1,12 @@
 /* test_crd_validation.c: which schemas a definition may have, and what formats, sets and maps refuse. The words are the
  * real server's. */
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
 #include "src/base/memory.h"
 #include "testing/crd/string_format.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #define JSON "application/json"
 #define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -212,7 +208,7 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
     rest_run_short_of_memory(calls, sizeof calls / sizeof *calls);
 }
 
-int main(void) {
+KT_TESTS(crd_validation) {
     const struct CMUnitTest tests[] = {
         REST_TEST(schemas_must_be_structural),
         REST_TEST(formats_sets_and_maps_are_checked),

@@ -1,16 +1,12 @@
 /* test_defaults.c: the default values of the server, as a real server sets them. */
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
 #include "src/base/memory.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define JSON "application/json"
 #define CORE "/api/v1/namespaces/default/"
@@ -191,7 +187,7 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
     rest_run_short_of_memory(calls, sizeof calls / sizeof *calls);
 }
 
-int main(void) {
+KT_TESTS(defaults) {
     const struct CMUnitTest tests[] = {
         REST_TEST(objects_get_what_a_real_server_fills_in),
         REST_TEST(an_external_name_needs_no_address),

@@ -1,16 +1,12 @@
 /* test_deletion.c: deletions with finalizers, propagation policies and namespaces. The responses are the real server's,
  * which runs no controllers; a namespace is emptied as its controller would. */
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
 #include "src/base/memory.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define SPACES "/api/v1/namespaces"
 #define MAPS SPACES "/a/configmaps"
@@ -271,7 +267,7 @@ static void a_namespace_s_own_finalizers_keep_it(void **state) {
     check(rows, sizeof rows / sizeof rows[0]);
 }
 
-int main(void) {
+KT_TESTS(deletion) {
     const struct CMUnitTest tests[] = {
         REST_TEST_WITH(set_up, a_policy_says_which_finalizers_keep_an_object),
         REST_TEST_WITH(set_up, a_later_policy_replaces_an_earlier_one),

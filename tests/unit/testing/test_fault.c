@@ -2,18 +2,14 @@
 #include "testing/faults/fault.h"
 #include "testing/faults/stream.h"
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
 #include "src/base/memory.h"
 #include "tests/support/scarce_memory.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
 
@@ -463,7 +459,7 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(fault) {
     const struct CMUnitTest tests[] = {
         REST_TEST_WITH(set_up, a_fault_strikes_the_requests_it_is_for),
         REST_TEST_WITH(set_up, numbers_chances_and_times_are_kept),

@@ -1,14 +1,11 @@
 /* What a built-in type does not have is told, dropped or refused as the request wants it; what it cannot hold is
  * refused. */
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include <yyjson.h>
-
-#include <cmocka.h>
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
 #define PODS "/api/v1/namespaces/default/pods"
@@ -125,7 +122,7 @@ static void the_schemas_of_a_group_version_are_complete(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(field_validation) {
     const struct CMUnitTest tests[] = {
         REST_TEST(unknown_fields_are_dropped_and_reported),
         REST_TEST(strict_requests_are_rejected_with_all_unknown_fields),

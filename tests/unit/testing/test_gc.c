@@ -1,15 +1,11 @@
 /* test_gc.c: what the garbage collector makes of owners that go. */
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
 #include "src/base/memory.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
 #define SECRETS "/api/v1/namespaces/default/secrets"
@@ -214,7 +210,7 @@ static void it_continues_after_the_cluster_went_back(void **state) {
     expect("b", 404);
 }
 
-int main(void) {
+KT_TESTS(gc) {
     const struct CMUnitTest tests[] = {
         REST_TEST_WITH(set_up, a_dependent_goes_with_its_owner_and_so_do_its_own),
         REST_TEST_WITH(set_up, a_dependent_of_two_owners_goes_with_the_last_one),

@@ -2,15 +2,11 @@
  * the output of robfig/cron v3.0.1 and of Go 1.26's encoding/json. */
 #include "testing/values/cron.h"
 #include "testing/values/go_json.h"
+#include "tests/support/test.h"
 
 #include "src/base/memory.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 typedef struct row {
     const char *text;
@@ -145,7 +141,7 @@ static void wrong_json_has_the_decoder_s_message(void **state) {
     check(rows, sizeof rows / sizeof rows[0], kt_go_json_check_map);
 }
 
-int main(void) {
+KT_TESTS(go_messages) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wrong_schedule_has_the_parser_s_message),
         cmocka_unit_test(wrong_json_has_the_decoder_s_message),

@@ -1,16 +1,12 @@
 /* test_grant.c: what RBAC lets a client list by one name, and which permissions it lets a client grant. The responses
  * are the real server's. */
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
 #include "src/base/memory.h"
 #include "testing/access/rbac.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define RBAC "/apis/rbac.authorization.k8s.io/v1"
 #define ROLES RBAC "/namespaces/a/roles"
@@ -184,7 +180,7 @@ static void the_first_namespaces_stay(void **state) {
     assert_int_equal(rest_send(&server, "DELETE", "/api/v1/namespaces/a", NULL, NULL), 200);
 }
 
-int main(void) {
+KT_TESTS(grant) {
     const struct CMUnitTest tests[] = {
         REST_TEST_WITH(set_up, a_rule_with_names_allows_a_list_and_a_watch_of_one_of_them),
         REST_TEST_WITH(set_up, nobody_grants_by_a_role_what_they_do_not_hold),

@@ -3,13 +3,9 @@
 #include "src/base/memory.h"
 #include "testing/values/json.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static const char *const texts[] = {
     "null",
@@ -103,7 +99,7 @@ static void without_memory_the_buffer_stays_as_it_was(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(json) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_follows_what_stands_there),
         cmocka_unit_test(a_limit_holds_for_the_text_and_not_for_the_room_to_write_it),

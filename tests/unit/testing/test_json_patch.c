@@ -3,15 +3,11 @@
 #include "testing/rest/patch.h"
 #include "testing/values/json.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static ki_status apply(const ki_allocator *allocator, ki_str old, ki_str patch, ki_buffer *out, int *ret_code) {
     yyjson_doc *old_doc = NULL, *patch_doc = NULL;
@@ -213,7 +209,7 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(json_patch) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_operation_does_what_it_says),
         cmocka_unit_test(copies_into_themselves_do_not_get_deeper_than_a_body),

@@ -4,15 +4,12 @@
 #include "testing/load/load.h"
 #include "testing/load/text.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <yyjson.h>
 #include <zlib.h>
 
@@ -278,7 +275,7 @@ static void gzip_is_chosen_by_the_header_and_unpacks_to_the_same(void **state) {
     ki_buffer_free(&packed);
 }
 
-int main(void) {
+KT_TESTS(load) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_seed_gives_the_same_objects),
         cmocka_unit_test(each_change_is_one_event),

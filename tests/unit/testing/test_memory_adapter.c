@@ -2,14 +2,10 @@
 #include "src/base/buffer.h"
 #include "src/base/memory.h"
 #include "testing/memory/adapter.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static const int64_t start_ms = 1750000000000;
 static const char config_map[] = "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"},\"data\":{\"k\":\"v\"}}";
@@ -136,7 +132,7 @@ static void a_watch_that_is_cancelled_or_left_open_leaves_nothing(void **state) 
     assert_int_equal(c.ends, 0);
 }
 
-int main(void) {
+KT_TESTS(memory_adapter) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_list_comes_whole),

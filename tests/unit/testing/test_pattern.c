@@ -3,14 +3,10 @@
 
 #include "src/base/memory.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
     PLENTY = 1000 * 1000 * 1000
@@ -251,7 +247,7 @@ static void lack_of_memory_is_reported(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(pattern) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_that_does_not_match_is_rejected),
         cmocka_unit_test(a_set_is_read_as_go_reads_it),

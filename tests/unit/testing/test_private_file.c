@@ -2,18 +2,14 @@
 #include "src/base/error.h"
 #include "testing/server/private_file.h"
 #include "tests/support/folder.h"
+#include "tests/support/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void check(const char *name, const char *text) {
     struct stat is;
@@ -149,7 +145,7 @@ static void what_cannot_be_written_says_why(void **state) {
     assert_int_equal(kt_private_file_write(path, KI_STR("x"), &err), KI_ERR_LIMIT);
 }
 
-int main(void) {
+KT_TESTS(private_file) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_new_file_is_for_its_owner_alone, folder_open, folder_close),
         cmocka_unit_test_setup_teardown(a_file_that_others_may_read_is_replaced, folder_open, folder_close),

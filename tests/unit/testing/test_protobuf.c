@@ -3,15 +3,12 @@
 #include "testing/values/json.h"
 #include "tests/support/rest_server.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <kinformer/allocator.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "src/base/memory.h"
 
@@ -217,7 +214,7 @@ static void typed_clients_create_and_delete_in_protobuf(void **state) {
     rest_server_stop(&server);
 }
 
-int main(void) {
+KT_TESTS(protobuf) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_client_go_writes_is_read_as_its_json),
         cmocka_unit_test(every_beginning_and_every_changed_byte_is_rejected_or_read),

@@ -2,12 +2,9 @@
  * resource.Quantity. */
 #include "testing/values/quantity.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 static void quantities_have_one_canonical_form(void **state) {
     (void)state;
@@ -76,7 +73,7 @@ static void quantities_are_compared_by_their_amount(void **state) {
     assert_int_equal(kt_quantity_compare(&zero, &negative_zero), 0);
 }
 
-int main(void) {
+KT_TESTS(quantity) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantities_have_one_canonical_form),
         cmocka_unit_test(quantities_are_compared_by_their_amount),

@@ -1,11 +1,6 @@
 /* test_rest_health.c: what monitoring asks the test server. */
 #include "tests/support/rest_stage.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 static void health_is_reported_in_a_word_or_check_by_check(void **state) {
     (void)state;
@@ -47,7 +42,7 @@ static void metrics_count_objects_and_watches(void **state) {
     assert_int_equal(rest_get(&server, "/metrics/more"), 404);
 }
 
-int main(void) {
+KT_TESTS(rest_health) {
     const struct CMUnitTest tests[] = {
         REST_TEST(health_is_reported_in_a_word_or_check_by_check),
         REST_TEST(metrics_count_objects_and_watches),

@@ -5,12 +5,7 @@
 #include "src/base/memory.h"
 #include "testing/access/rbac.h"
 #include "tests/support/scarce_memory.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #define JSON "application/json"
 #define MERGE "application/merge-patch+json"
@@ -99,7 +94,7 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(rest_memory) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

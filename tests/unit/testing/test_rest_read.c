@@ -1,11 +1,8 @@
 /* get and list: states, pages, selectors, forms, and what is refused. */
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #define PODS "/api/v1/namespaces/default/pods"
 
@@ -269,7 +266,7 @@ static void discovery_has_both_forms(void **state) {
     assert_true(rest_has(&server, "\"/apis/apps/v1\""));
 }
 
-int main(void) {
+KT_TESTS(rest_read) {
     const struct CMUnitTest tests[] = {
         REST_TEST_WITH(start_with_pods, requests_get_the_status_and_words_of_a_real_server),
         REST_TEST_WITH(start_with_pods, selectors_pick_what_they_say),

@@ -2,13 +2,10 @@
 #include "src/base/memory.h"
 #include "testing/cluster/object.h"
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define PODS "/api/v1/namespaces/default/pods"
 #define MERGE "application/merge-patch+json"
@@ -349,7 +346,7 @@ static void a_large_object_is_shared_by_those_who_watch_it(void **state) {
         kt_response_free(&responses[i]);
 }
 
-int main(void) {
+KT_TESTS(rest_watch) {
     const struct CMUnitTest tests[] = {
         REST_TEST_WITH(start, a_watch_shows_what_its_start_and_selector_say),
         REST_TEST_WITH(start, the_end_of_the_initial_events_is_marked),

@@ -1,12 +1,9 @@
 /* create, update, patch, apply, delete: what the server adds, and what it refuses. */
 #include "src/base/memory.h"
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
 #define PODS "/api/v1/namespaces/default/pods"
@@ -381,7 +378,7 @@ static void a_patch_that_retains_more_names_than_an_object_has_is_rejected(void 
                      400);
 }
 
-int main(void) {
+KT_TESTS(rest_write) {
     const struct CMUnitTest tests[] = {
         REST_TEST_WITH(start, bad_requests_get_the_words_of_a_real_server),
         REST_TEST_WITH(start, a_namespace_in_an_object_of_the_cluster_is_ignored),

@@ -3,14 +3,10 @@
 #include "testing/cluster/secret.h"
 #include "testing/values/json.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void texts_go_into_data_in_base64(void **state) {
     (void)state;
@@ -63,7 +59,7 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(secret) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_go_into_data_in_base64),
         cmocka_unit_test(other_objects_stay_as_they_are),

@@ -1,11 +1,8 @@
 /* Scale, eviction, binding, tokens of service accounts, finalize: what each changes and returns. */
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #define DEPLOYMENT "/apis/apps/v1/namespaces/default/deployments/d"
 #define POD "/api/v1/namespaces/default/pods/p"
@@ -152,7 +149,7 @@ static void tables_show_containers_images_and_selectors(void **state) {
     assert_true(rest_has(&server, "{\"cells\":[\"j\",\"Running\",\"0/1\",\"\",\"0s\",\"c\",\"i\",\"<none>\"]"));
 }
 
-int main(void) {
+KT_TESTS(subresource) {
     const struct CMUnitTest tests[] = {
         REST_TEST_WITH(start, a_scale_shows_and_sets_the_replicas),
         REST_TEST_WITH(start, bad_scales_are_rejected),

@@ -1,15 +1,11 @@
 /* test_validate_object.c: what the embedded server refuses of built-in kinds, in the real server's words. */
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
 #include "src/base/memory.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define CORE "/api/v1/namespaces/default/"
 #define APPS "/apis/apps/v1/namespaces/default/"
@@ -353,7 +349,7 @@ static void very_many_wrong_containers_are_rejected_in_time(void **state) {
     ki_buffer_free(&body);
 }
 
-int main(void) {
+KT_TESTS(validate_object) {
     const struct CMUnitTest tests[] = {
         REST_TEST(what_is_required_or_wrong_is_rejected),
         REST_TEST(objects_that_no_controller_could_use_are_rejected),

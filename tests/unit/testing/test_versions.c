@@ -1,17 +1,13 @@
 /* test_versions.c: one object in several versions: of custom resources, events and autoscalers; and the scale of a
  * custom resource. */
 #include "tests/support/rest_stage.h"
+#include "tests/support/test.h"
 
 #include "src/base/memory.h"
 #include "testing/values/version.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 #define FOOS(version) "/apis/example.com/" version "/namespaces/default/foos"
@@ -344,7 +340,7 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
     rest_run_short_of_memory(calls, sizeof calls / sizeof *calls);
 }
 
-int main(void) {
+KT_TESTS(versions) {
     const struct CMUnitTest tests[] = {
         REST_TEST_WITH(set_up, versions_come_in_kubernetes_order),
         REST_TEST_WITH(set_up, an_object_is_there_in_each_version),

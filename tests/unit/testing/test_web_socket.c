@@ -2,14 +2,10 @@
 #include "src/base/memory.h"
 #include "testing/http/web_socket.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum {
     FLOOD_SIZE = 60000
@@ -144,7 +140,7 @@ static void lack_of_memory_ends_the_connection(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(web_socket) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_accept_key_is_the_one_of_the_rfc),
         cmocka_unit_test(each_line_is_a_text_frame),

@@ -1,12 +1,8 @@
 /* test_curl_error.c: what a libcurl result means: who has to act, and whether a watch that could not be opened is
  * one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/transport/curl_internal.h"
+#include "tests/support/test.h"
 
 #include <string.h>
 
@@ -163,7 +159,7 @@ static void what_is_wrong_with_a_file_names_field_file_and_remedy(void **state) 
     curl_easy_cleanup(easy);
 }
 
-int main(void) {
+KT_TESTS(curl_error) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_libcurl_says_of_a_proxys_url_is_not_shown),
         cmocka_unit_test(what_is_wrong_with_a_file_names_field_file_and_remedy),

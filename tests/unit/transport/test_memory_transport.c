@@ -1,14 +1,10 @@
 /* test_memory_transport.c: the transport within the process keeps the promises that transport.h makes for every
  * transport. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -296,7 +292,7 @@ static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(memory_transport) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_response_comes_in_order_and_never_from_inside_send),
         cmocka_unit_test(a_server_can_look_at_each_request_inside_send),

@@ -1,13 +1,9 @@
 /* test_proxy.c: which proxy a server is reached by. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/transport/proxy.h"
+#include "tests/support/test.h"
 
 static void the_environments_exceptions_are_those_of_go(void **state) {
     (void)state;
@@ -137,7 +133,7 @@ static void the_configs_proxy_comes_before_the_environments(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(proxy) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_environments_exceptions_are_those_of_go),
         cmocka_unit_test(a_servers_url_has_host_port_and_path),

@@ -3,15 +3,11 @@
 #include "src/wire/framer.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Writes what the framer reports into `out`: v(…) value, t(…) too large, d(…) too deep, ',' separator, ']' close, '!'
  * invalid, 'm' no memory. False where reading has to stop. */
@@ -277,7 +273,7 @@ static void input_is_shown_on_one_printable_line(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(framer) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_found_at_every_split),
         cmocka_unit_test(a_value_over_the_limit_is_skipped_and_its_beginning_reported),

@@ -3,15 +3,11 @@
 #include "src/base/memory.h"
 #include "src/wire/list_decoder.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 typedef struct record {
     ki_buffer text;
@@ -280,7 +276,7 @@ static void an_api_version_that_is_too_long_is_cut(void **state) {
     ki_buffer_free(&text);
 }
 
-int main(void) {
+KT_TESTS(list_decoder) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_come_out_whatever_the_order_of_members),
         cmocka_unit_test(what_is_no_list_is_rejected),

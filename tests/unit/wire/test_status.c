@@ -2,15 +2,11 @@
 #include "src/base/memory.h"
 #include "src/wire/status.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define STATUS(reason, code, message) \
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"" message \
@@ -140,7 +136,7 @@ static void without_memory_the_refusal_is_not_lost(void **state) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-int main(void) {
+KT_TESTS(status) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_response_has_its_code_and_category),
         cmocka_unit_test(the_header_says_when_to_try_again_else_the_status),

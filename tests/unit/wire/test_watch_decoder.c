@@ -4,15 +4,11 @@
 #include "src/wire/watch_decoder.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* What the sink saw: one line for each event. */
 typedef struct record {
@@ -331,7 +327,7 @@ static void damaged_streams_are_read_alike_in_pieces_and_as_a_whole(void **state
     ki_buffer_free(&text);
 }
 
-int main(void) {
+KT_TESTS(watch_decoder) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_are_handed_over_at_every_split),
         cmocka_unit_test(a_bad_event_is_reported_and_the_rest_continues),

@@ -1,12 +1,8 @@
 /* test_rate_limiter.c: how long a key that failed is delayed. Time and failures are arguments. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/engine/engine.h"
 #include "src/workqueue/rate_limiter.h"
+#include "tests/support/test.h"
 
 #include <math.h>
 #include <string.h>
@@ -152,7 +148,7 @@ static void the_default_is_client_go_s(void **state) {
     assert_int_equal(ki_rate_limiter_delay(&limiter, "a", 30, 0), KI_SECONDS(1000));
 }
 
-int main(void) {
+KT_TESTS(rate_limiter) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_delay_depends_on_the_failures_of_the_key),
         cmocka_unit_test(an_exponential_delay_does_not_overflow),

@@ -1,15 +1,11 @@
 /* test_workqueue.c: a work queue: each key once, in order, never with two workers; delays, failures, shutdown. Time is
  * the test's own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <kinformer/workqueue.h>
 
 #include "tests/support/queue_stage.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -493,7 +489,7 @@ static void a_clock_may_be_negative(void **state) {
     }
 }
 
-int main(void) {
+KT_TESTS(workqueue) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_handed_out_in_the_order_of_arrival),
         cmocka_unit_test(a_key_added_twice_is_handed_out_once),

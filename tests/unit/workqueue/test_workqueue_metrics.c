@@ -1,15 +1,11 @@
 /* test_workqueue_metrics.c: what a work queue counts and measures, as text and as samples. Time is the test's own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/base/openmetrics.h"
 #include "src/workqueue/workqueue.h"
 #include "tests/support/metrics_library.h"
 #include "tests/support/queue_stage.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -363,7 +359,7 @@ static void a_program_s_library_gets_every_sample(void **state) {
     queue_stage_close(&stage);
 }
 
-int main(void) {
+KT_TESTS(workqueue_metrics) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_text_is_complete_and_names_the_queue),
         cmocka_unit_test(times_are_those_of_the_key_s_way_through_the_queue),

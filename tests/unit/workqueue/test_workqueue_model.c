@@ -1,13 +1,9 @@
 /* test_workqueue_model.c: random calls from many seeds, compared step by step with a model of a work queue that is too
  * simple to be wrong: arrays that are searched from end to end. Both kinds of queue; time is the test's own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "src/workqueue/parts.h"
 #include "tests/support/queue_stage.h"
+#include "tests/support/test.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -347,7 +343,7 @@ static void a_queue_by_priority_does_as_the_model(void **state) {
         play_seed(true, seed);
 }
 
-int main(void) {
+KT_TESTS(workqueue_model) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plain_queue_does_as_the_model),
         cmocka_unit_test(a_queue_by_priority_does_as_the_model),

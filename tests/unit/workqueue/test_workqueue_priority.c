@@ -1,12 +1,8 @@
 /* test_workqueue_priority.c: a work queue with `by_priority`: what differs from the plain one. Time is the test's
  * own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "tests/support/queue_stage.h"
+#include "tests/support/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -149,7 +145,7 @@ static void after_the_shutdown_what_was_queued_is_handed_out_by_priority(void **
     queue_play_alone(&by_priority, "+a +b^1 +c@5 x +d =b^1 =a ~5 =x. -a =x.");
 }
 
-int main(void) {
+KT_TESTS(workqueue_priority) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_of_one_priority_are_handed_out_in_the_order_of_arrival),
         cmocka_unit_test(the_higher_priority_is_handed_out_first),

@@ -1,10 +1,7 @@
 /* test_workqueue_threads.c: a work queue with many threads: producers, workers, delays, shutdown. No test looks at the
  * clock; one that fails to end runs into the time limit of all tests. Also meant for the thread sanitizer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 #include <kinformer/workqueue.h>
 
@@ -319,7 +316,7 @@ static void a_plain_shutdown_ends_all_drains(void **state) {
     close_crowd(&self);
 }
 
-int main(void) {
+KT_TESTS(workqueue_threads) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_key_is_lost_and_none_has_two_workers),
         cmocka_unit_test(a_shutdown_at_any_time_ends_all_workers),
