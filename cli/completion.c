@@ -84,7 +84,7 @@ static int write_all(const char *directory) {
     return EXIT_OK;
 }
 
-static int run(const options *o) {
+static int run_completion(const options *o) {
     if (o->directory)
         return write_all(o->directory);
     for (size_t i = 0; o->arguments[0] && i < SHELLS; i++) {
@@ -111,5 +111,5 @@ const cli_command command_completion = {
             "  kinformer completion fish > ~/.config/fish/completions/kinformer.fish\n",
     .max_arguments = 1,
     .flags = tables,
-    .run = run,
+    .run = run_completion,
 };

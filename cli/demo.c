@@ -264,7 +264,7 @@ static int serve_and_watch(demo *d, options *own) {
     return status;
 }
 
-static int run(const options *given) {
+static int run_demo(const options *given) {
     static demo d;
     static options own; /* as long as `d`, whose session refers to it */
     own = *given;
@@ -318,5 +318,5 @@ const cli_command command_demo = {
             "HTTP on loopback, and compares the informer's cache with the server at the end.\n",
     .flags = tables,
     .set_defaults = set_defaults,
-    .run = run,
+    .run = run_demo,
 };

@@ -98,7 +98,7 @@ static ki_status make_config(void *user, ki_config **ret_config, ki_error *err) 
     return connection_config(d->options, NULL, ret_config, err);
 }
 
-static int run(const options *o) {
+static int run_doctor(const options *o) {
     doctor d = { .options = o, .is_first = true, .first_failed = KI_CHECK_STEPS };
     ki_error err = KI_ERROR_INIT;
     d.is_json = o->output && strcmp(o->output, "json") == 0;
@@ -157,5 +157,5 @@ const cli_command command_doctor = {
         "credentials.\n",
     .max_arguments = 1,
     .flags = tables,
-    .run = run,
+    .run = run_doctor,
 };

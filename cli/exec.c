@@ -245,7 +245,7 @@ static void look_at_group(exec_queue *queue) {
     }
 }
 
-static void run(session_part *part, const struct pollfd *fds, size_t count) {
+static void run_programs(session_part *part, const struct pollfd *fds, size_t count) {
     exec_queue *queue = queue_of(part);
     (void)fds;
     if (queue->in >= 0 && count)
@@ -291,7 +291,7 @@ exec_queue *exec_new(session *s, const char *command) {
     queue->last = &queue->first;
     queue->in = -1;
     queue->part = (session_part){
-        .prepare = prepare, .run = run, .is_full = is_full, .is_busy = is_busy, .stop = stop, .user = queue
+        .prepare = prepare, .run = run_programs, .is_full = is_full, .is_busy = is_busy, .stop = stop, .user = queue
     };
     return queue;
 }

@@ -136,7 +136,7 @@ static void set_defaults(options *o) {
     o->allow_missing_keys = true;
 }
 
-static int run(const options *o) {
+static int run_get(const options *o) {
     static get g;
     session *s = &g.session;
     options own = *o;
@@ -211,5 +211,5 @@ const cli_command command_get = {
     .flags = tables,
     .hints = hints,
     .set_defaults = set_defaults,
-    .run = run,
+    .run = run_get,
 };

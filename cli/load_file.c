@@ -15,10 +15,10 @@ enum {
     LISTS_DEEP = 16                      /* nested Lists */
 };
 
-static ki_status fail(ki_error *err, ki_status code, const char *format, ...)
+static ki_status fail_load(ki_error *err, ki_status code, const char *format, ...)
     __attribute__((__format__(__printf__, 3, 4)));
 
-static ki_status fail(ki_error *err, ki_status code, const char *format, ...) {
+static ki_status fail_load(ki_error *err, ki_status code, const char *format, ...) {
     va_list args;
     *err = (ki_error)KI_ERROR_INIT;
     err->code = code;
@@ -103,7 +103,7 @@ static ki_status put_object(ki_testing_server *server, const char *path, yyjson_
         size_t size;
         yyjson_val *item;
         if (depth == LISTS_DEEP)
-            return fail(err, KI_ERR_LIMIT, "%s: more than %d nested lists", path, LISTS_DEEP);
+            return fail_load(err, KI_ERR_LIMIT, "%s: more than %d nested lists", path, LISTS_DEEP);
         yyjson_arr_foreach(items, index, size, item) {
             ki_status status = put_object(server, path, item, depth + 1, count, err);
             if (status)
@@ -112,10 +112,10 @@ static ki_status put_object(ki_testing_server *server, const char *path, yyjson_
         return KI_OK;
     }
     if (!kind || !api_version || !name) {
-        return fail(err, KI_ERR_INVALID, "%s: object %zu has no %s", path, *count + 1,
-                    !kind          ? "kind"
-                    : !api_version ? "apiVersion"
-                                   : "metadata.name");
+        return fail_load(err, KI_ERR_INVALID, "%s: object %zu has no %s", path, *count + 1,
+                         !kind          ? "kind"
+                         : !api_version ? "apiVersion"
+                                        : "metadata.name");
     }
     wanted custom = { .api_version = api_version, .kind = kind };
     const ki_resource *resource = find_resource(api_version, kind);
@@ -124,15 +124,16 @@ static ki_status put_object(ki_testing_server *server, const char *path, yyjson_
         resource = custom.found ? &custom.resource : NULL;
     }
     if (!resource) {
-        return fail(err, KI_ERR_INVALID,
-                    "%s: object %zu: %s %s is not a built-in resource; put the CustomResourceDefinition of a custom "
-                    "resource before it",
-                    path, *count + 1, api_version, kind);
+        return fail_load(
+            err, KI_ERR_INVALID,
+            "%s: object %zu: %s %s is not a built-in resource; put the CustomResourceDefinition of a custom "
+            "resource before it",
+            path, *count + 1, api_version, kind);
     }
     size_t size = 0;
     char *text = write_with_namespace(object, resource, &size);
     ki_status status = text ? ki_testing_server_put(server, resource, text, size, err)
-                            : fail(err, KI_ERR_NO_MEMORY, "%s: out of memory", path);
+                            : fail_load(err, KI_ERR_NO_MEMORY, "%s: out of memory", path);
     free(text);
     yyjson_doc_free(custom.found);
     if (!status)
@@ -146,7 +147,7 @@ static char *read_file(const char *path, size_t *ret_size, ki_error *err) {
     size_t capacity = 0;
     size_t size = 0;
     if (!file) {
-        fail(err, KI_ERR_SYSTEM, "cannot read %s: %s", path, strerror(errno));
+        fail_load(err, KI_ERR_SYSTEM, "cannot read %s: %s", path, strerror(errno));
         return NULL;
     }
     for (;;) {
@@ -163,11 +164,11 @@ static char *read_file(const char *path, size_t *ret_size, ki_error *err) {
             break;
     }
     if (size > LOAD_FILE_LIMIT) {
-        fail(err, KI_ERR_LIMIT, "%s is larger than %d bytes", path, LOAD_FILE_LIMIT);
+        fail_load(err, KI_ERR_LIMIT, "%s is larger than %d bytes", path, LOAD_FILE_LIMIT);
         free(text);
         text = NULL;
     } else if (ferror(file) || !text || !feof(file)) {
-        fail(err, KI_ERR_SYSTEM, "cannot read %s: %s", path, strerror(errno));
+        fail_load(err, KI_ERR_SYSTEM, "cannot read %s: %s", path, strerror(errno));
         free(text);
         text = NULL;
     }
@@ -188,7 +189,7 @@ static ki_status to_json(const char *path, char **text, size_t *size, ki_error *
     size_t json_size = 0;
     char *json = yaml_to_json(*text, *size, &json_size, why);
     if (!json)
-        return fail(err, KI_ERR_PARSE, "%s: %s", path, why);
+        return fail_load(err, KI_ERR_PARSE, "%s: %s", path, why);
     free(*text);
     *text = json;
     *size = json_size;
@@ -212,7 +213,7 @@ ki_status load_file(ki_testing_server *server, const char *path, size_t *ret_obj
         yyjson_read_err cause;
         yyjson_doc *doc = yyjson_read_opts(text + at, size - at, YYJSON_READ_STOP_WHEN_DONE, NULL, &cause);
         if (!doc) {
-            status = fail(err, KI_ERR_PARSE, "%s: invalid JSON at byte %zu: %s", path, at + cause.pos, cause.msg);
+            status = fail_load(err, KI_ERR_PARSE, "%s: invalid JSON at byte %zu: %s", path, at + cause.pos, cause.msg);
             break;
         }
         status = put_object(server, path, yyjson_doc_get_root(doc), 0, ret_objects, err);

@@ -150,7 +150,7 @@ static const char *name_at(size_t index, const void *user) {
     return command_at(index)->name;
 }
 
-static int run(const options *o) {
+static int run_man(const options *o) {
     const char *name = o->arguments[0];
     const cli_command *command = NULL;
     size_t count = 0;
@@ -191,5 +191,5 @@ const cli_command command_man = {
             "COMMAND it prints the main page.\n",
     .max_arguments = 1,
     .flags = tables,
-    .run = run,
+    .run = run_man,
 };

@@ -128,7 +128,7 @@ static size_t prepare(session_part *part, struct pollfd *fds, size_t max, int *t
     return 1;
 }
 
-static void run(session_part *part, const struct pollfd *fds, size_t count) {
+static void run_connections(session_part *part, const struct pollfd *fds, size_t count) {
     metrics_page *page = part->user;
     (void)fds;
     (void)count;
@@ -143,7 +143,7 @@ metrics_page *metrics_page_new(session *s, const char *text) {
         return NULL;
     }
     page->session = s;
-    page->part = (session_part){ .prepare = prepare, .run = run, .user = page };
+    page->part = (session_part){ .prepare = prepare, .run = run_connections, .user = page };
     unsigned flags = MHD_USE_EPOLL | (a.any.sa_family == AF_INET6 ? MHD_USE_IPv6 : 0U);
     errno = 0;
     page->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle_request, page, MHD_OPTION_SOCK_ADDR, &a.any,

@@ -143,7 +143,7 @@ static void wait_for_end(const sigset_t *ends, bool until_eof) {
         close(waits[0].fd);
 }
 
-static int run(const options *o) {
+static int run_serve(const options *o) {
     ki_testing_server *server = NULL;
     ki_error err = KI_ERROR_INIT;
     sigset_t ends;
@@ -237,5 +237,5 @@ const cli_command command_serve = {
         "without both a user may do everything. GET, POST and DELETE /_faults change the faults while it runs; a\n"
         "server with tokens lets only the group system:masters do that.\n",
     .flags = tables,
-    .run = run,
+    .run = run_serve,
 };

@@ -79,7 +79,7 @@ static bool read_quantity(const char *text, double *ret_value) {
 }
 
 /* Takes the first value and ends the search. */
-static bool take(const ki_value *value, void *user) {
+static bool keep_first_value(const ki_value *value, void *user) {
     sorted *s = user;
     switch (value->type) {
     case KI_VALUE_NULL:
@@ -115,7 +115,7 @@ static int compare(const void *a, const void *b) {
     return order ? order : (left->place > right->place) - (left->place < right->place);
 }
 
-static ki_status fail(ki_error *err, ki_status code, const char *path, const char *why) {
+static ki_status fail_sort(ki_error *err, ki_status code, const char *path, const char *why) {
     err->code = code;
     snprintf(err->message, sizeof err->message, "--sort-by %.200s: %s", path, why);
     return code;
@@ -128,12 +128,12 @@ static ki_status take_all(sorted *all, const ki_object **objects, size_t count, 
         all[i] = (sorted){ .object = objects[i], .place = i };
         ki_status status = ki_object_json(objects[i], &json, err);
         if (!status)
-            status = ki_jsonpath_each(path, json.text, json.text_size, take, &all[i], err);
+            status = ki_jsonpath_each(path, json.text, json.text_size, keep_first_value, &all[i], err);
         ki_value_clear(&json);
         if (status)
             return status;
         if (all[i].rank == RANK_TEXT && !all[i].text)
-            return fail(err, KI_ERR_NO_MEMORY, "", "out of memory");
+            return fail_sort(err, KI_ERR_NO_MEMORY, "", "out of memory");
     }
     return KI_OK;
 }
@@ -145,16 +145,17 @@ ki_status sort_objects(const ki_object **objects, size_t count, const char *path
     sorted *all = status || !count ? NULL : calloc(count, sizeof *all);
     bool is_found = false;
     if (!status && count && !all)
-        status = fail(err, KI_ERR_NO_MEMORY, "", "out of memory");
+        status = fail_sort(err, KI_ERR_NO_MEMORY, "", "out of memory");
     if (all)
         status = take_all(all, objects, count, parsed, err);
     for (size_t i = 0; all && i < count && !status; i++) {
         is_found = is_found || all[i].rank != RANK_MISSING;
         if (all[i].rank == RANK_NONE)
-            status = fail(err, KI_ERR_INVALID, path, "the values are arrays or objects, which have no order");
+            status = fail_sort(err, KI_ERR_INVALID, path, "the values are arrays or objects, which have no order");
     }
     if (all && !status && !is_found)
-        status = fail(err, KI_ERR_NOT_FOUND, path, "couldn't find any field with this path in the list of objects");
+        status =
+            fail_sort(err, KI_ERR_NOT_FOUND, path, "couldn't find any field with this path in the list of objects");
     if (all && !status) {
         qsort(all, count, sizeof *all, compare);
         for (size_t i = 0; i < count; i++)

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static int run(const options *o) {
+static int run_version(const options *o) {
     (void)o;
     printf("kinformer %s\n", ki_version());
     return output_flush() ? EXIT_OK : output_status();
@@ -17,5 +17,5 @@ const cli_command command_version = {
     .usage = "",
     .purpose = "print the version of kinformer",
     .text = "  kinformer version\n",
-    .run = run,
+    .run = run_version,
 };

@@ -237,7 +237,7 @@ static int read_columns(session *s) {
     return EXIT_FAILED;
 }
 
-static int run(const options *o) {
+static int run_watch(const options *o) {
     static watch w; /* too large for the stack */
     session *s = &w.session;
     *s = (session){ .command = "watch",
@@ -329,5 +329,5 @@ const cli_command command_watch = {
     .max_arguments = MAX_ARGUMENTS,
     .flags = tables,
     .set_defaults = set_defaults,
-    .run = run,
+    .run = run_watch,
 };

@@ -71,7 +71,7 @@ static void remedy_credentials(ki_checkup_state *state) {
 }
 
 /* Reports a failed request that ends the checkup. */
-static void fail(ki_checkup_state *state, const ki_error *why) {
+static void fail_checkup(ki_checkup_state *state, const ki_error *why) {
     ki_checkup_find(state, "%s", ki_error_message(why));
     if (why->http_status == 401 || why->category == KI_CATEGORY_CREDENTIALS)
         remedy_credentials(state);
@@ -118,12 +118,12 @@ static ki_status check_credentials(ki_checkup_state *state, ki_error *err) {
     if (status && ki_error_is_foreign(&why)) {
         fail_foreign(state, ki_error_message(&why));
     } else if (status && why.http_status == 401) {
-        fail(state, &why);
+        fail_checkup(state, &why);
     } else if (status && is_error_response(&why) && why.http_status < 500) {
         ki_checkup_find(state, "the server does not return the user (%s)", ki_error_message(&why));
         ki_checkup_end(state, KI_CHECK_WARNING);
     } else if (status) {
-        fail(state, &why);
+        fail_checkup(state, &why);
     } else if (!is_of_kind(response, "SelfSubjectReview")) {
         char text[100];
         snprintf(text, sizeof text, "the response (HTTP %d) is not a SelfSubjectReview",

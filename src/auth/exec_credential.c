@@ -119,8 +119,8 @@ bool ki_rfc3339_to_seconds(ki_str text, int64_t *ret_seconds) {
 
 /* --- the output --------------------------------------------------------------------------------------------------- */
 
-static ki_status take(const ki_allocator *allocator, yyjson_val *status, const char *name, ki_secret *ret_secret,
-                      ki_error *err) {
+static ki_status take_secret(const ki_allocator *allocator, yyjson_val *status, const char *name, ki_secret *ret_secret,
+                             ki_error *err) {
     ki_str text = ki_json_string(status, name);
     if (!text.data && yyjson_obj_get(status, name) && !yyjson_is_null(yyjson_obj_get(status, name)))
         return ki_error_set(err, KI_ERR_CONFIG, "its status.%s is not a string", name);
@@ -150,11 +150,11 @@ static ki_status check_pair(const ki_allocator *allocator, const ki_exec_result 
 static ki_status take_status(const ki_allocator *allocator, yyjson_val *status, ki_exec_result *result, ki_error *err) {
     if (!yyjson_is_obj(status))
         return ki_error_set(err, KI_ERR_CONFIG, "its output has no status");
-    ki_status failed = take(allocator, status, "token", &result->token, err);
+    ki_status failed = take_secret(allocator, status, "token", &result->token, err);
     if (!failed)
-        failed = take(allocator, status, "clientCertificateData", &result->certificate, err);
+        failed = take_secret(allocator, status, "clientCertificateData", &result->certificate, err);
     if (!failed)
-        failed = take(allocator, status, "clientKeyData", &result->key, err);
+        failed = take_secret(allocator, status, "clientKeyData", &result->key, err);
     if (failed)
         return failed;
     if (!result->token.data && !result->certificate.data && !result->key.data)

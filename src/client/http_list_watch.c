@@ -108,7 +108,7 @@ static void close_call(http_call *call) {
         ki_transport_cancel(owner->transport, exchange);
 }
 
-static void fail(http_call *call, const ki_error *why) {
+static void fail_call(http_call *call, const ki_error *why) {
     ki_error err = *why;
     ki_error_prefix(&err, "%s", call->what);
     bool opened = call->status == HTTP_OK;
@@ -122,7 +122,7 @@ static void fail(http_call *call, const ki_error *why) {
 static void fail_with(http_call *call, ki_status status, const char *message) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, status, "%s", message);
-    fail(call, &err);
+    fail_call(call, &err);
 }
 
 /* Ends a list that delivers no objects. Other bytes, such as white space, do not count as progress. */
@@ -136,7 +136,7 @@ static void silence_timer_fired(ki_timer *timer, void *user) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_TIMEOUT, "no object of the list for %d s", LIST_SILENCE_S);
     call->inside++;
-    fail(call, &err);
+    fail_call(call, &err);
     leave(call);
 }
 
@@ -306,7 +306,7 @@ static void on_head(const ki_response_head *head, void *user) {
     if (head->status == HTTP_OK && !is_json(head->content_type)) {
         ki_error err = KI_ERROR_INIT;
         ki_error_set(&err, KI_ERR_PROTOCOL, "expected application/json, got \"%.100s\"", head->content_type);
-        fail(call, &err);
+        fail_call(call, &err);
     } else {
         call->status = head->status;
         if (call->status == HTTP_OK && call->watch)
@@ -323,7 +323,7 @@ static void http_error(http_call *call) {
     else
         ki_status_to_error(call->allocator, call->status, (ki_str){ call->error_body.data, call->error_body.size },
                            call->retry_after_ms, &err);
-    fail(call, &err);
+    fail_call(call, &err);
 }
 
 static void error_data(http_call *call, const char *data, size_t size) {
@@ -348,7 +348,7 @@ static void decode(http_call *call, ki_str *chunk) {
     ki_status status =
         call->list ? ki_list_decoder_feed(call->list, chunk, &err) : ki_watch_decoder_feed(call->watch, chunk, &err);
     if (status && !call->is_closed)
-        fail(call, call->failure.code ? &call->failure : &err);
+        fail_call(call, call->failure.code ? &call->failure : &err);
 }
 
 /* Keeps `chunk` for the next step and pauses the transport until then. */
@@ -356,7 +356,7 @@ static void keep(http_call *call, ki_str chunk) {
     if (ki_buffer_append(&call->rest, chunk.data, chunk.size)) {
         ki_error err = KI_ERROR_INIT;
         ki_error_no_memory(&err, "keeping received bytes");
-        fail(call, &err);
+        fail_call(call, &err);
         return;
     }
     if (call->exchange)
@@ -464,7 +464,7 @@ static void end_list(http_call *call) {
     ki_error err = KI_ERROR_INIT;
     const ki_list_meta *meta = ki_list_decoder_meta(call->list);
     if (ki_list_decoder_finish(call->list, &err) || check_list_kind(call, meta, &err)) {
-        fail(call, &err);
+        fail_call(call, &err);
         return;
     }
     const ki_list_result result = { meta->resource_version, meta->continue_token, meta->remaining_item_count };
@@ -485,7 +485,7 @@ static void end_call(http_call *call, const ki_error *err) {
     if (call->status && call->status != HTTP_OK)
         http_error(call); /* the error response, complete or cut, has more detail than the transport's error */
     else if (err)
-        fail(call, err);
+        fail_call(call, err);
     else if (!call->status)
         fail_with(call, KI_ERR_PROTOCOL, "the response has no head");
     else if (call->list)
@@ -585,7 +585,7 @@ static void granted(void *user) {
     ki_error err = KI_ERROR_INIT;
     call->inside++;
     if (transmit(call, 0, &err))
-        fail(call, &err);
+        fail_call(call, &err);
     leave(call);
 }
 

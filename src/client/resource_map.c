@@ -61,7 +61,7 @@ void ki_resource_map_unref(const ki_resource_map *borrowed) {
 
 /* --- adding ------------------------------------------------------------------------------------------------------- */
 
-static void *take(ki_resource_map *map, size_t size) {
+static void *take_room(ki_resource_map *map, size_t size) {
     size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (!map->chunks || map->chunks->size - map->chunks->used < size) {
         size_t room = size > CHUNK_SIZE ? size : CHUNK_SIZE;
@@ -77,7 +77,7 @@ static void *take(ki_resource_map *map, size_t size) {
 }
 
 static const char *keep(ki_resource_map *map, ki_str text) {
-    char *copy = take(map, text.size + 1);
+    char *copy = take_room(map, text.size + 1);
     if (!copy)
         return NULL;
     if (text.size)
@@ -87,7 +87,7 @@ static const char *keep(ki_resource_map *map, ki_str text) {
 }
 
 static const char *const *copy_names(ki_resource_map *map, const ki_found_names *names) {
-    const char **list = take(map, (names->count + 1) * sizeof *list);
+    const char **list = take_room(map, (names->count + 1) * sizeof *list);
     if (!list)
         return NULL;
     for (size_t i = 0; i < names->count; i++) {
@@ -181,7 +181,7 @@ ki_status ki_resource_map_add(ki_resource_map *map, const ki_found *found, ki_er
 static ki_status choose(ki_resource_map *map, ki_map_entry *entry) {
     const ki_resource *resource = &entry->found.resource;
     size_t size = strlen(resource->group) + strlen(resource->plural) + 2;
-    char *key = take(map, size);
+    char *key = take_room(map, size);
     if (!key)
         return KI_ERR_NO_MEMORY;
     snprintf(key, size, "%s/%s", resource->group, resource->plural);
@@ -217,7 +217,7 @@ ki_status ki_resource_map_add_failed(ki_resource_map *map, const char *group, co
         map->failed_capacity = capacity;
     }
     size_t size = strlen(group) + strlen(version) + 2;
-    char *name = take(map, size);
+    char *name = take_room(map, size);
     if (!name)
         return KI_ERR_NO_MEMORY;
     snprintf(name, size, "%s%s%s", group, group[0] ? "/" : "", version);

@@ -140,7 +140,7 @@ typedef struct few {
 } few;
 
 /* Counts an entry. Returns true if the caller must append its text. */
-static bool next(few *f) {
+static bool next_shown(few *f) {
     if (f->count++ >= SHOWN)
         return false;
     ki_buffer_append_string(f->out, f->count > 1 ? "," : "");
@@ -160,7 +160,7 @@ static void append_addresses(few *f, yyjson_val *addresses, yyjson_val *port) {
     yyjson_arr_foreach(addresses, index, count, address) {
         ki_str ip = ki_cell_str_at(address, "ip");
         bool is_v6 = port && ip.size && memchr(ip.data, ':', ip.size);
-        if (!next(f))
+        if (!next_shown(f))
             continue;
         ki_buffer_append_string(f->out, is_v6 ? "[" : "");
         ki_buffer_append_view(f->out, ip);
@@ -192,7 +192,7 @@ void ki_cell_slice_ports(ki_buffer *out, yyjson_val *root, const char *path, int
     few f = { out, 0 };
     (void)path, (void)now_ms;
     yyjson_arr_foreach(ki_cell_at(root, "ports"), index, count, port) {
-        if (!next(&f))
+        if (!next_shown(&f))
             continue;
         if (ki_cell_at(port, "port"))
             ki_buffer_printf(out, "%" PRId64, ki_cell_int_at(port, "port"));
@@ -211,7 +211,7 @@ void ki_cell_slice_addresses(ki_buffer *out, yyjson_val *root, const char *path,
     (void)path, (void)now_ms;
     yyjson_arr_foreach(ki_cell_at(root, "endpoints"), index, count, endpoint) {
         yyjson_arr_foreach(yyjson_obj_get(endpoint, "addresses"), i, n, address) {
-            if (next(&f))
+            if (next_shown(&f))
                 ki_buffer_append_view(out, ki_cell_str(address));
         }
     }

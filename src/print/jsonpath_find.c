@@ -45,7 +45,7 @@ typedef struct search {
 
 static ki_status eval_steps(search *s, const ki_steps *steps, found_list *values);
 
-static ki_status add(search *s, found_list *list, found value) {
+static ki_status add_found(search *s, found_list *list, found value) {
     if (++s->visited > s->path->max_values)
         return ki_error_set(s->err, KI_ERR_LIMIT, "JSONPath: more than %zu values visited", s->path->max_values);
     if (list->count == list->capacity) {
@@ -61,7 +61,7 @@ static ki_status add(search *s, found_list *list, found value) {
 }
 
 static ki_status add_json(search *s, found_list *list, yyjson_val *json) {
-    return add(s, list, (found){ .type = FOUND_JSON, .json = json });
+    return add_found(s, list, (found){ .type = FOUND_JSON, .json = json });
 }
 
 static void clear(const search *s, found_list *list) {
@@ -116,7 +116,7 @@ static ki_status add_children(search *s, const found *value, found_list *out) {
     ki_str text;
     if (get_text(value, &text)) {
         for (size_t i = 0; i < text.size && !status; i++)
-            status = add(s, out, (found){ .type = FOUND_BYTE, .byte = (unsigned char)text.data[i] });
+            status = add_found(s, out, (found){ .type = FOUND_BYTE, .byte = (unsigned char)text.data[i] });
     } else if (array_of(value)) {
         yyjson_arr_iter elements;
         yyjson_val *element;
@@ -147,10 +147,10 @@ static ki_status descend(search *s, const found *value, found_list *out, int dep
         return ki_error_set(s->err, KI_ERR_LIMIT, "JSONPath: values nested more than %d deep", KI_JSONPATH_MAX_NESTING);
     ki_str text;
     if (get_text(value, &text))
-        return text.size ? add(s, out, *value) : KI_OK;
+        return text.size ? add_found(s, out, *value) : KI_OK;
     ki_status status = add_children(s, value, &children);
     if (!status && children.count)
-        status = add(s, out, *value);
+        status = add_found(s, out, *value);
     for (size_t i = 0; i < children.count && !status; i++)
         status = descend(s, &children.items[i], out, depth + 1);
     clear(s, &children);
@@ -215,7 +215,7 @@ static ki_status eval_array(search *s, const ki_step *step, const found_list *in
 static ki_status copy_list(search *s, const found_list *from, found_list *to) {
     ki_status status = KI_OK;
     for (size_t i = 0; i < from->count && !status; i++)
-        status = add(s, to, from->items[i]);
+        status = add_found(s, to, from->items[i]);
     return status;
 }
 
@@ -388,7 +388,7 @@ static ki_status eval_literal(search *s, const ki_step *step, const found_list *
     size_t count = step->type == KI_STEP_TEXT ? 1 : in->count;
     ki_status status = KI_OK;
     for (size_t i = 0; i < count && !status; i++)
-        status = add(s, out, (found){ .type = FOUND_STEP, .step = step });
+        status = add_found(s, out, (found){ .type = FOUND_STEP, .step = step });
     return status;
 }
 
@@ -516,7 +516,7 @@ static ki_status run_parts(search *s, const ki_part *part, const ki_part *end,
     ki_status status = KI_OK;
     for (; part && part != end && !status && !s->is_over; part = part->next) {
         found_list values = { NULL, 0, 0 };
-        status = add(s, &values, value);
+        status = add_found(s, &values, value);
         if (!status)
             status = eval_steps(s, &part->steps, &values);
         if (!status && part->is_range) {

@@ -26,7 +26,7 @@ typedef struct member {
     yyjson_val *value;
 } member;
 
-static void fail(writer *w, ki_status status) {
+static void fail_writer(writer *w, ki_status status) {
     if (!w->status)
         w->status = status;
 }
@@ -34,7 +34,7 @@ static void fail(writer *w, ki_status status) {
 /* Emits an event; libyaml frees it in every case. */
 static void emit(writer *w, int is_made, yaml_event_t *event) {
     if (!is_made || !yaml_emitter_emit(&w->emitter, event))
-        fail(w, is_made && w->emitter.error == YAML_WRITER_ERROR ? KI_ERR_CLOSED : KI_ERR_NO_MEMORY);
+        fail_writer(w, is_made && w->emitter.error == YAML_WRITER_ERROR ? KI_ERR_CLOSED : KI_ERR_NO_MEMORY);
 }
 
 static void write_scalar(writer *w, const char *text, size_t size, yaml_scalar_style_t style) {
@@ -48,7 +48,7 @@ static void write_text(writer *w, yyjson_val *value) {
     size_t size = yyjson_get_len(value);
     yaml_scalar_style_t style = YAML_PLAIN_SCALAR_STYLE;
     if (size > INT32_MAX) {
-        fail(w, KI_ERR_LIMIT);
+        fail_writer(w, KI_ERR_LIMIT);
         return;
     }
     if (memchr(text, '\n', size))
@@ -82,7 +82,7 @@ static void write_number(writer *w, yyjson_val *value) {
         else
             ki_append_go_double(&printed, number);
         if (printed.failed)
-            fail(w, KI_ERR_NO_MEMORY);
+            fail_writer(w, KI_ERR_NO_MEMORY);
         else
             snprintf(text, sizeof text, "%.*s", (int)printed.size, printed.data);
         ki_buffer_free(&printed);
@@ -113,7 +113,7 @@ static void write_object(writer *w, yyjson_val *object, int depth) {
     yyjson_val *name;
     member *members = ki_alloc_array(w->allocator, count + 1, sizeof *members);
     if (!members) {
-        fail(w, KI_ERR_NO_MEMORY);
+        fail_writer(w, KI_ERR_NO_MEMORY);
         return;
     }
     yyjson_obj_iter_init(object, &names);
@@ -148,7 +148,7 @@ static void write_value(writer *w, yyjson_val *value, int depth) {
     if (w->status)
         return;
     if (depth > KI_YAML_MAX_NESTING) {
-        fail(w, KI_ERR_LIMIT);
+        fail_writer(w, KI_ERR_LIMIT);
         return;
     }
     if (yyjson_is_obj(value))
@@ -182,7 +182,7 @@ static void write_document(writer *w, yyjson_val *value) {
     if (!w->status)
         emit(w, yaml_document_end_event_initialize(&event, 1), &event);
     if (!w->status && !yaml_emitter_flush(&w->emitter))
-        fail(w, KI_ERR_CLOSED);
+        fail_writer(w, KI_ERR_CLOSED);
 }
 
 ki_status ki_yaml_write(const ki_allocator *allocator, const char *json, size_t size,

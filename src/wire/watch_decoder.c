@@ -54,7 +54,7 @@ static void skip_space(ki_str *text) {
     }
 }
 
-static ki_str take(ki_str *text, size_t size) {
+static ki_str take_front(ki_str *text, size_t size) {
     ki_str taken = { text->data, size };
     text->data += size;
     text->size -= size;
@@ -66,7 +66,7 @@ static bool take_char(ki_str *text, char c) {
     skip_space(text);
     if (!text->size || *text->data != c)
         return false;
-    take(text, 1);
+    take_front(text, 1);
     return true;
 }
 
@@ -79,7 +79,7 @@ static ki_str take_string(ki_str *text) {
         if (text->data[i] == '\\')
             i++;
         else if (text->data[i] == '"')
-            return take(text, i + 1);
+            return take_front(text, i + 1);
     }
     return (ki_str){ NULL, 0 };
 }
@@ -92,18 +92,18 @@ static ki_str take_value(ki_str *text) {
     if (*text->data == '"')
         return take_string(text);
     if (*text->data == '{' || *text->data == '[')
-        return take(text, ki_json_container_size(*text));
+        return take_front(text, ki_json_container_size(*text));
     size_t size = 0;
     while (size < text->size && !strchr(",}] \t\r\n", text->data[size]))
         size++;
-    return take(text, size);
+    return take_front(text, size);
 }
 
 /* Finds type and object. `frame` begins with '{' and ends with its '}'. Returns false if it is malformed at this
  * level. */
 static bool split_event(ki_str frame, ki_str *ret_type, ki_str *ret_object) {
     *ret_type = *ret_object = (ki_str){ NULL, 0 };
-    take(&frame, 1);
+    take_front(&frame, 1);
     if (take_char(&frame, '}'))
         return true;
     do {
@@ -222,7 +222,7 @@ static ki_status take_bytes(ki_watch_decoder *decoder, ki_str *chunk, bool all, 
     size_t size = newline ? (size_t)(newline - chunk->data) + 1 : chunk->size;
     ki_str line = { chunk->data, size };
     ki_status status = take_line(decoder, &line, all, err);
-    take(chunk, size - line.size);
+    take_front(chunk, size - line.size);
     decoder->on_new_line = newline && line.size == 0 && ki_framer_is_partial(&decoder->framer);
     decoder->head_size = 0;
     return status;
@@ -257,7 +257,7 @@ static head_match compare_head(const char *text, size_t size) {
 
 /* Handles the next byte of a line that begins inside an event. */
 static ki_status take_head_byte(ki_watch_decoder *decoder, ki_str *chunk, ki_error *err) {
-    decoder->head[decoder->head_size++] = *take(chunk, 1).data;
+    decoder->head[decoder->head_size++] = *take_front(chunk, 1).data;
     head_match found = compare_head(decoder->head, decoder->head_size);
     if (found == MAY_BE_HEAD)
         return KI_OK;

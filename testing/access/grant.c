@@ -31,7 +31,7 @@ typedef struct grants {
 
 /* ---- permissions of a role ---- */
 
-static void add(grants *all, const grant *one) {
+static void add_grant(grants *all, const grant *one) {
     if (all->status)
         return;
     if (all->count == KT_GRANTS_MAX) {
@@ -58,10 +58,10 @@ static void add_names(grants *all, grant one, yyjson_val *names, yyjson_val *ver
         one.verb = kt_json_str(verb);
         one.name = (ki_str){ NULL, 0 };
         if (yyjson_arr_size(names) == 0)
-            add(all, &one);
+            add_grant(all, &one);
         yyjson_arr_foreach(names, n, name_count, name) {
             one.name = kt_json_str(name);
-            add(all, &one);
+            add_grant(all, &one);
         }
         if (all->status)
             return;

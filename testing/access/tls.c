@@ -115,7 +115,7 @@ static int set_all(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key, const certi
     return code;
 }
 
-static char *take(const ki_allocator *allocator, const gnutls_datum_t *text) {
+static char *take_pem(const ki_allocator *allocator, const gnutls_datum_t *text) {
     return ki_strndup(allocator, (const char *)text->data, text->size);
 }
 
@@ -149,7 +149,7 @@ static ki_status make(const ki_allocator *allocator, const certificate_spec *w, 
     if (code < 0) {
         status = failed(err, code, "a certificate");
     } else {
-        char *text = take(allocator, &pem), *key_text = take(allocator, &key_pem);
+        char *text = take_pem(allocator, &pem), *key_text = take_pem(allocator, &key_pem);
         if (text && key_text) {
             *ret_pem = text;
             *ret_key_pem = key_text;

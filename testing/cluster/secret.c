@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Adds a member. `val` NULL: an allocation failed. */
-static void add(kt_arena *arena, yyjson_mut_doc *doc, yyjson_mut_val *obj, ki_str name, yyjson_mut_val *val) {
+static void add_member(kt_arena *arena, yyjson_mut_doc *doc, yyjson_mut_val *obj, ki_str name, yyjson_mut_val *val) {
     yyjson_mut_val *key = yyjson_mut_strncpy(doc, name.data, name.size);
     if (!key || !val || !yyjson_mut_obj_add(obj, key, val))
         arena->failed = true;
@@ -32,12 +32,12 @@ static yyjson_mut_val *data_of(kt_arena *arena, yyjson_mut_doc *doc, yyjson_val 
     for (size_t i = 0; made && i < old.count && !arena->failed; i++) {
         const kt_entry *one = &old.entries[i], *other = kt_index_find(&given, one->name);
         if (!other || !yyjson_is_str(other->val))
-            add(arena, doc, made, one->name, yyjson_val_mut_copy(doc, one->val));
+            add_member(arena, doc, made, one->name, yyjson_val_mut_copy(doc, one->val));
     }
     for (size_t i = 0; made && i < given.count && !arena->failed; i++) {
         const kt_entry *one = &given.entries[i];
         if (yyjson_is_str(one->val))
-            add(arena, doc, made, one->name, encode(arena, doc, kt_json_str(one->val)));
+            add_member(arena, doc, made, one->name, encode(arena, doc, kt_json_str(one->val)));
     }
     return made;
 }
@@ -51,10 +51,10 @@ static yyjson_mut_val *fold(kt_arena *arena, yyjson_mut_doc *doc, yyjson_val *ro
     yyjson_val *strings = yyjson_obj_get(root, "stringData"), *data = yyjson_obj_get(root, "data");
     yyjson_obj_foreach(root, index, count, key, val) {
         if (!yyjson_equals_str(key, "stringData") && !yyjson_equals_str(key, "data"))
-            add(arena, doc, made, kt_json_str(key), yyjson_val_mut_copy(doc, val));
+            add_member(arena, doc, made, kt_json_str(key), yyjson_val_mut_copy(doc, val));
     }
     if (yyjson_obj_size(strings) || yyjson_obj_size(data))
-        add(arena, doc, made, KI_STR("data"), data_of(arena, doc, data, strings));
+        add_member(arena, doc, made, KI_STR("data"), data_of(arena, doc, data, strings));
     return made;
 }
 

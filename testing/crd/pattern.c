@@ -31,7 +31,7 @@ void kt_pattern_room_free(kt_pattern_room *room, const ki_allocator *allocator) 
 }
 
 /* Removes the first character of `rest`. A byte that is not UTF-8 is U+FFFD, as in Go. */
-static int32_t take(ki_str *rest) {
+static int32_t take_character(ki_str *rest) {
     size_t size = rest->size ? ki_str_utf8_size(*rest) : 0;
     const unsigned char *bytes = (const unsigned char *)rest->data;
     if (!rest->size)
@@ -116,7 +116,7 @@ bool kt_pattern_matches(const kt_pattern *pattern, ki_str text, kt_pattern_room 
     match m = { .pattern = pattern, .room = room, .left = left, .before = NO_CHARACTER };
     bool is_anchored = pattern->steps[0].kind == KT_PATTERN_BEGIN_TEXT;
     size_t count = 0;
-    m.after = take(&text);
+    m.after = take_character(&text);
     room->position++;
     if (follow(&m, 0, &count))
         return true;
@@ -128,7 +128,7 @@ bool kt_pattern_matches(const kt_pattern *pattern, ki_str text, kt_pattern_room 
         room->position++;
         count = 0;
         m.before = m.after;
-        m.after = take(&text);
+        m.after = take_character(&text);
         for (size_t i = 0; i < waiting; i++) {
             if (takes(&m, &pattern->steps[now[i]], m.before) && follow(&m, now[i] + 1, &count))
                 return true;

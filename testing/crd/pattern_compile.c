@@ -30,7 +30,7 @@ typedef struct compiler {
 
 /* ---- the source ---- */
 
-static bool fail(compiler *c, const char *reason, size_t from, size_t to) {
+static bool fail_pattern(compiler *c, const char *reason, size_t from, size_t to) {
     if (!c->status) {
         c->problem = (kt_pattern_problem){ reason, { c->source.data + from, to - from } };
         c->status = KI_ERR_INVALID;
@@ -39,7 +39,7 @@ static bool fail(compiler *c, const char *reason, size_t from, size_t to) {
 }
 
 static bool fail_size(compiler *c) {
-    fail(c, "expression too large", 0, 0);
+    fail_pattern(c, "expression too large", 0, 0);
     c->status = KI_ERR_LIMIT;
     return false;
 }
@@ -65,7 +65,7 @@ static bool take_character(compiler *c, uint32_t *ret) {
     ki_str rest = { c->source.data + c->at, c->source.size - c->at };
     size_t size = rest.size ? ki_str_utf8_size(rest) : 0;
     if (!size)
-        return fail(c, "invalid UTF-8", c->at, c->source.size);
+        return fail_pattern(c, "invalid UTF-8", c->at, c->source.size);
     *ret = size == 1 ? (unsigned char)rest.data[0] : (unsigned char)rest.data[0] & (0x7fU >> size);
     for (size_t i = 1; i < size; i++)
         *ret = *ret << 6 | ((unsigned char)rest.data[i] & 0x3fU);
@@ -104,7 +104,7 @@ static bool add_characters(compiler *c, uint32_t first, uint32_t last) {
     if (!(c->flags & IS_FOLDED))
         return add_range(c, first, last);
     if (last > 0x7f)
-        return fail(c, "this server does not ignore the case of letters that are not ASCII", 0, c->source.size);
+        return fail_pattern(c, "this server does not ignore the case of letters that are not ASCII", 0, c->source.size);
     return add_range(c, first, last) && add_other_case(c, first, last, 'a', 'z', 'A' - 'a') &&
            add_other_case(c, first, last, 'A', 'Z', 'a' - 'A') &&
            (!(has(first, last, 'k') || has(first, last, 'K')) || add_range(c, KELVIN_SIGN, KELVIN_SIGN)) &&
@@ -201,7 +201,7 @@ static bool accept_named_class(compiler *c) {
     ki_str name = { rest.data + 2 + is_negated, size - 4 - is_negated };
     size_t class = name.size > 1 ? find_class(name) : SIZE_MAX;
     c->at += size;
-    return class == SIZE_MAX ? fail(c, "invalid character class range", c->at - size, c->at)
+    return class == SIZE_MAX ? fail_pattern(c, "invalid character class range", c->at - size, c->at)
                              : add_class(c, class, is_negated);
 }
 
@@ -228,7 +228,7 @@ static bool take_hex(compiler *c, size_t start, uint32_t *ret) {
     size_t digits = take_number(c, 16, has_braces ? 8 : 2, ret);
     if (digits && (has_braces ? accept(c, "}") : digits == 2) && *ret <= RUNE_MAX)
         return true;
-    return fail(c, "invalid escape sequence", start, c->at);
+    return fail_pattern(c, "invalid escape sequence", start, c->at);
 }
 
 /* Takes an escape that stands for one character. */
@@ -238,7 +238,7 @@ static bool take_escape(compiler *c, uint32_t *ret) {
     char letter = look(c, 0);
     const char *control = letter ? strchr(letters, letter) : NULL;
     if (is_at_end(c))
-        return fail(c, "trailing backslash at end of expression", c->at, c->at);
+        return fail_pattern(c, "trailing backslash at end of expression", c->at, c->at);
     if (letter == '0' || (letter >= '1' && letter <= '7' && digit_of(look(c, 1), 8) >= 0))
         return take_number(c, 8, 3, ret) > 0;
     if (!take_character(c, ret))
@@ -248,9 +248,9 @@ static bool take_escape(compiler *c, uint32_t *ret) {
     if (control)
         *ret = (unsigned char)meant[control - letters];
     else if (letter == 'p' || letter == 'P')
-        return fail(c, "this server has no Unicode classes", start, c->at);
+        return fail_pattern(c, "this server has no Unicode classes", start, c->at);
     else if (*ret > 0x7f || digit_of(letter, 10) >= 0 || ((letter | 0x20) >= 'a' && (letter | 0x20) <= 'z'))
-        return fail(c, "invalid escape sequence", start, c->at);
+        return fail_pattern(c, "invalid escape sequence", start, c->at);
     return true;
 }
 
@@ -265,7 +265,7 @@ static bool parse_set(compiler *c) {
         size_t from = c->at;
         uint32_t first, last;
         if (is_at_end(c))
-            return fail(c, "missing closing ]", start, c->source.size);
+            return fail_pattern(c, "missing closing ]", start, c->source.size);
         if (accept_letter_class(c) || accept_named_class(c))
             continue;
         if (c->status || !take_member(c, &first))
@@ -277,7 +277,7 @@ static bool parse_set(compiler *c) {
                 return false;
         }
         if (last < first)
-            return fail(c, "invalid character class range", from, c->at);
+            return fail_pattern(c, "invalid character class range", from, c->at);
         if (!add_characters(c, first, last))
             return false;
     }
@@ -350,7 +350,7 @@ static bool accept_braces(compiler *c, int *ret_least, int *ret_most) {
         return false;
     }
     if (least > KT_PATTERN_REPEAT_MAX || (!is_open && (most > KT_PATTERN_REPEAT_MAX || most < least)))
-        return fail(c, "invalid repeat count", start, c->at);
+        return fail_pattern(c, "invalid repeat count", start, c->at);
     *ret_least = (int)least;
     *ret_most = is_open ? FOREVER : (int)most;
     return true;
@@ -377,7 +377,7 @@ static bool parse_repetition(compiler *c, size_t start) {
     accept(c, "?");
     if (accept_repetition(c, &next_least, &next_most)) {
         accept(c, "?");
-        return fail(c, "invalid nested repetition operator", from, c->at);
+        return fail_pattern(c, "invalid nested repetition operator", from, c->at);
     }
     return !c->status && repeat(c, start, least, most);
 }
@@ -404,7 +404,7 @@ static bool parse_flags(compiler *c, size_t start) {
         } else if ((letter == ')' || letter == ':') && (has_flag || !is_off)) {
             return true;
         } else {
-            return fail(c, "invalid or unsupported Perl syntax", start, is_at_end(c) ? c->at : c->at + 1);
+            return fail_pattern(c, "invalid or unsupported Perl syntax", start, is_at_end(c) ? c->at : c->at + 1);
         }
     }
 }
@@ -415,7 +415,7 @@ static bool parse_name(compiler *c, size_t start) {
     while (look(c, 0) == '_' || digit_of(look(c, 0), 10) >= 0 ||
            ((look(c, 0) | 0x20) >= 'a' && (look(c, 0) | 0x20) <= 'z'))
         c->at++;
-    return (c->at > from && accept(c, ">")) || fail(c, "invalid named capture", start, c->at);
+    return (c->at > from && accept(c, ">")) || fail_pattern(c, "invalid named capture", start, c->at);
 }
 
 /* Reads a group, or flags for the rest of the group around them: `*ret_is_flags`. */
@@ -423,7 +423,7 @@ static bool parse_group(compiler *c, bool *ret_is_flags) {
     size_t start = c->at++;
     unsigned flags = c->flags;
     if (++c->depth > KT_PATTERN_DEPTH_MAX)
-        return fail(c, "expression nests too deeply", 0, c->source.size);
+        return fail_pattern(c, "expression nests too deeply", 0, c->source.size);
     if (accept(c, "?P<") ||
         (look(c, 0) == '?' && look(c, 1) == '<' && look(c, 2) != '=' && look(c, 2) != '!' && accept(c, "?<"))) {
         if (!parse_name(c, start))
@@ -437,7 +437,7 @@ static bool parse_group(compiler *c, bool *ret_is_flags) {
     if (!*ret_is_flags && !parse_alternatives(c))
         return false;
     if (!accept(c, ")"))
-        return fail(c, "missing closing )", 0, c->source.size);
+        return fail_pattern(c, "missing closing )", 0, c->source.size);
     if (!*ret_is_flags)
         c->flags = flags;
     c->depth--;
@@ -491,7 +491,7 @@ static bool parse_sequence(compiler *c) {
         bool is_flags = false;
         if (accept_repetition(c, &least, &most)) {
             accept(c, "?");
-            return fail(c, "missing argument to repetition operator", from, c->at);
+            return fail_pattern(c, "missing argument to repetition operator", from, c->at);
         }
         if (c->status || !(accept(c, "\\Q") ? parse_quoted(c, &start) : parse_item(c, &is_flags)))
             return false;
@@ -529,7 +529,7 @@ static bool parse(compiler *c) {
     if (!parse_alternatives(c))
         return false;
     if (!is_at_end(c))
-        return fail(c, "unexpected )", 0, c->source.size);
+        return fail_pattern(c, "unexpected )", 0, c->source.size);
     return add_step(c, KT_PATTERN_MATCH, 0, 0);
 }
 

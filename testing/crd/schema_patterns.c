@@ -22,7 +22,7 @@ static ki_status reserve(kt_schema_patterns *patterns) {
     return KI_OK;
 }
 
-static ki_status add(kt_schema_patterns *patterns, yyjson_val *source) {
+static ki_status add_pattern(kt_schema_patterns *patterns, yyjson_val *source) {
     kt_pattern_problem problem;
     kt_pattern *pattern = NULL;
     if (patterns->steps > KT_SCHEMA_PATTERN_STEPS_MAX)
@@ -43,7 +43,7 @@ static ki_status add(kt_schema_patterns *patterns, yyjson_val *source) {
 
 static ki_status collect(kt_schema_patterns *patterns, yyjson_val *schema, int depth) {
     yyjson_val *source = yyjson_obj_get(schema, "pattern"), *key, *property;
-    ki_status status = yyjson_is_str(source) ? add(patterns, source) : KI_OK;
+    ki_status status = yyjson_is_str(source) ? add_pattern(patterns, source) : KI_OK;
     size_t index, count;
     if (!yyjson_is_obj(schema) || depth > KT_SCHEMA_DEPTH_MAX)
         return status;

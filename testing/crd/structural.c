@@ -13,7 +13,7 @@ typedef struct walk {
     size_t pattern_steps; /* of the patterns so far */
 } walk;
 
-static void add(walk *w, kt_cause_type type, const char *member, ki_str value, const char *detail) {
+static void add_problem(walk *w, kt_cause_type type, const char *member, ki_str value, const char *detail) {
     size_t size = w->path.size;
     if (ki_buffer_append_string(&w->path, member))
         return;
@@ -43,8 +43,8 @@ static void check_list(walk *w, yyjson_val *schema) {
     if (!ki_str_equals(kt_json_get_str(schema, "x-kubernetes-list-type"), "map"))
         return;
     if (yyjson_arr_size(keys) == 0)
-        add(w, KT_CAUSE_REQUIRED, ".x-kubernetes-list-map-keys", (ki_str){ NULL, 0 },
-            "must not be empty if x-kubernetes-list-type is map");
+        add_problem(w, KT_CAUSE_REQUIRED, ".x-kubernetes-list-map-keys", (ki_str){ NULL, 0 },
+                    "must not be empty if x-kubernetes-list-type is map");
     yyjson_arr_foreach(keys, index, count, key) {
         ki_str name = kt_json_str(key);
         yyjson_val *property =
@@ -53,7 +53,8 @@ static void check_list(walk *w, yyjson_val *schema) {
         if (!property || yyjson_obj_get(property, "default") || is_listed(yyjson_obj_get(items, "required"), name))
             continue;
         snprintf(member, sizeof member, ".items.properties[%.*s].default", (int)name.size, name.data);
-        add(w, KT_CAUSE_REQUIRED, member, (ki_str){ NULL, 0 },
+        add_problem(
+            w, KT_CAUSE_REQUIRED, member, (ki_str){ NULL, 0 },
             "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property");
     }
 }
@@ -65,11 +66,11 @@ static void check_type(walk *w, yyjson_val *schema, const char *missing) {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         is_known = is_known || ki_str_equals(type, types[i]);
     if (!is_known)
-        add(w, KT_CAUSE_NOT_SUPPORTED, ".type", type,
-            "supported values: \"array\", \"boolean\", \"integer\", \"number\", \"object\", \"string\"");
+        add_problem(w, KT_CAUSE_NOT_SUPPORTED, ".type", type,
+                    "supported values: \"array\", \"boolean\", \"integer\", \"number\", \"object\", \"string\"");
     else if (!type.size && !flag(schema, "x-kubernetes-int-or-string") &&
              !flag(schema, "x-kubernetes-preserve-unknown-fields"))
-        add(w, KT_CAUSE_REQUIRED, ".type", type, missing);
+        add_problem(w, KT_CAUSE_REQUIRED, ".type", type, missing);
 }
 
 /* Checks what kt_schema_patterns_init compiles, in the same order. */
@@ -84,7 +85,7 @@ static void check_pattern(walk *w, yyjson_val *schema) {
     w->pattern_steps += pattern ? pattern->count : 0;
     kt_pattern_free(pattern);
     if (w->pattern_steps > KT_SCHEMA_PATTERN_STEPS_MAX)
-        add(w, KT_CAUSE_INVALID, ".pattern", source, "the schema's patterns are too large for this server");
+        add_problem(w, KT_CAUSE_INVALID, ".pattern", source, "the schema's patterns are too large for this server");
     if (!status)
         return;
     ki_buffer_init(&detail, w->path.allocator, 0);
@@ -94,7 +95,7 @@ static void check_pattern(walk *w, yyjson_val *schema) {
     if (!detail.data || detail.failed)
         w->path.failed = KI_ERR_NO_MEMORY;
     else
-        add(w, KT_CAUSE_INVALID, ".pattern", source, detail.data);
+        add_problem(w, KT_CAUSE_INVALID, ".pattern", source, detail.data);
     ki_buffer_free(&detail);
 }
 
@@ -127,14 +128,14 @@ static void check_schema(walk *w, yyjson_val *schema, const char *missing, int d
         snprintf(member, sizeof member, ".%s", unsupported[i]);
         snprintf(detail, sizeof detail, "%s is not supported", unsupported[i]);
         if (yyjson_obj_get(schema, unsupported[i]))
-            add(w, KT_CAUSE_FORBIDDEN, member, (ki_str){ NULL, 0 }, detail);
+            add_problem(w, KT_CAUSE_FORBIDDEN, member, (ki_str){ NULL, 0 }, detail);
     }
     if (flag(schema, "uniqueItems"))
-        add(w, KT_CAUSE_FORBIDDEN, ".uniqueItems", (ki_str){ NULL, 0 },
-            "uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
+        add_problem(w, KT_CAUSE_FORBIDDEN, ".uniqueItems", (ki_str){ NULL, 0 },
+                    "uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
     if (yyjson_obj_size(properties) && more && !yyjson_is_false(more))
-        add(w, KT_CAUSE_FORBIDDEN, ".additionalProperties", (ki_str){ NULL, 0 },
-            "additionalProperties and properties are mutual exclusive");
+        add_problem(w, KT_CAUSE_FORBIDDEN, ".additionalProperties", (ki_str){ NULL, 0 },
+                    "additionalProperties and properties are mutual exclusive");
     yyjson_obj_foreach(properties, index, count, key, property) {
         check_below(w, property, ".properties", kt_json_str(key), "must not be empty for specified object fields",
                     depth);
@@ -144,7 +145,7 @@ static void check_schema(walk *w, yyjson_val *schema, const char *missing, int d
     check_below(w, yyjson_obj_get(schema, "items"), ".items", (ki_str){ NULL, 0 },
                 "must not be empty for specified array items", depth);
     if (ki_str_equals(kt_json_get_str(schema, "type"), "array") && !yyjson_is_obj(yyjson_obj_get(schema, "items")))
-        add(w, KT_CAUSE_REQUIRED, ".items", (ki_str){ NULL, 0 }, "must be specified");
+        add_problem(w, KT_CAUSE_REQUIRED, ".items", (ki_str){ NULL, 0 }, "must be specified");
     check_list(w, schema);
     check_pattern(w, schema);
     check_type(w, schema, missing);
@@ -157,7 +158,7 @@ void kt_crd_validate_schema(kt_causes *causes, const ki_allocator *allocator, co
     ki_buffer_append_string(&w.path, path);
     check_schema(&w, schema, "must not be empty at the root", 0);
     if (type.size && !ki_str_equals(type, "object"))
-        add(&w, KT_CAUSE_INVALID, ".type", type, "must be object at the root");
+        add_problem(&w, KT_CAUSE_INVALID, ".type", type, "must be object at the root");
     if (w.path.failed)
         causes->text.failed = KI_ERR_NO_MEMORY;
     ki_buffer_free(&w.path);

@@ -14,7 +14,7 @@ bool kt_fault_http_is(const kt_call *call) {
     return call->segment_count >= 1 && call->segment_count <= 2 && ki_str_equals(call->segments[0], "_faults");
 }
 
-static ki_status add(kt_call *call) {
+static ki_status add_fault(kt_call *call) {
     ki_str line = call->request->body;
     ki_error err = KI_ERROR_INIT;
     uint64_t id = 0;
@@ -57,7 +57,7 @@ ki_status kt_fault_http(kt_call *call) {
         return status ? status : kt_call_done(call, 200);
     }
     if (strcmp(method, "POST") == 0 && call->segment_count == 1)
-        return add(call);
+        return add_fault(call);
     if (strcmp(method, "DELETE") == 0)
         return remove_some(call);
     snprintf(call->response->allow, sizeof call->response->allow, "GET, POST, DELETE");

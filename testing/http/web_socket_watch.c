@@ -189,7 +189,7 @@ static void send_some(kt_web_socket *socket) {
 }
 
 /* Responds to the client's bytes. Cuts a client that sends pings and does not read the pongs. */
-static void take(kt_web_socket *socket, const char *bytes, size_t size) {
+static void take_client_bytes(kt_web_socket *socket, const char *bytes, size_t size) {
     if (!kt_web_socket_read(&socket->reader, bytes, size, &socket->responses))
         socket->is_ended = true;
     if (socket->responses.size > PONGS_MAX)
@@ -200,7 +200,7 @@ static void receive_some(kt_web_socket *socket) {
     char bytes[RECEIVED_MAX];
     ssize_t size = recv(socket->fd, bytes, sizeof bytes, MSG_DONTWAIT);
     if (size > 0)
-        take(socket, bytes, (size_t)size);
+        take_client_bytes(socket, bytes, (size_t)size);
     else if (size == 0 || (errno != EAGAIN && errno != EINTR))
         socket->is_cut = true;
 }
@@ -280,7 +280,7 @@ static void work(kt_web_sockets *sockets, nfds_t count, int64_t wait_ms) {
     }
 }
 
-static void run(void *user) {
+static void run_connection(void *user) {
     kt_web_sockets *sockets = user;
     kt_streams_lock(sockets->streams);
     for (;;) {
@@ -340,12 +340,12 @@ static void on_upgrade(void *user, struct MHD_Connection *connection, void *stat
     *socket->place = NULL;
     bool is_served = !sockets->cutting;
     if (is_served && !sockets->thread.started)
-        is_served = !ki_thread_start(&sockets->thread, "kt-websocket", run, sockets, NULL);
+        is_served = !ki_thread_start(&sockets->thread, "kt-websocket", run_connection, sockets, NULL);
     if (is_served) {
         sockets->upgrading--;
         socket->fd = fd;
         socket->handle = handle;
-        take(socket, extra, extra_size);
+        take_client_bytes(socket, extra, extra_size);
         socket->next = sockets->first;
         sockets->first = socket;
         sockets->count++;

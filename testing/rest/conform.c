@@ -83,8 +83,8 @@ static ki_status fail_patch(kt_call *call, kt_arena *arena, kt_origin origin, yy
     return failed ? KI_ERR_NO_MEMORY : status;
 }
 
-static ki_status fail(kt_call *call, kt_arena *arena, kt_origin origin, yyjson_val *patch, yyjson_val *root,
-                      const char *why) {
+static ki_status fail_object(kt_call *call, kt_arena *arena, kt_origin origin, yyjson_val *patch, yyjson_val *root,
+                             const char *why) {
     const ki_resource *resource = call->resource;
     if (origin != KT_ORIGIN_BODY)
         return fail_patch(call, arena, origin, patch, root, why);
@@ -105,7 +105,7 @@ static ki_status fail_strict(kt_call *call, kt_arena *arena, kt_origin origin, y
         ki_buffer_append_view(&why, line);
         comma = ", ";
     }
-    ki_status status = why.failed ? KI_ERR_NO_MEMORY : fail(call, arena, origin, patch, root, why.data);
+    ki_status status = why.failed ? KI_ERR_NO_MEMORY : fail_object(call, arena, origin, patch, root, why.data);
     ki_buffer_free(&why);
     return status;
 }
@@ -130,9 +130,9 @@ static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, k
              ki_str_starts_with(ki_str_of(strict.error.data), KI_STR("json: cannot unmarshal"))) {
         const char *type_name = strstr(strict.error.data, " of type ");
         ki_buffer_printf(&text, "unrecognized type: %s", type_name ? type_name + sizeof " of type " - 1 : "");
-        status = text.failed ? KI_ERR_NO_MEMORY : fail(call, arena, origin, patch, root, text.data);
+        status = text.failed ? KI_ERR_NO_MEMORY : fail_object(call, arena, origin, patch, root, text.data);
     } else if (!val)
-        status = fail(call, arena, origin, patch, root, strict.error.data);
+        status = fail_object(call, arena, origin, patch, root, strict.error.data);
     else if (strict.notes.size && strictness == STRICT && origin != KT_ORIGIN_APPLY)
         status = fail_strict(call, arena, origin, patch, root, &strict.notes);
     else if (strict.notes.size && strictness == WARN && origin != KT_ORIGIN_APPLY)

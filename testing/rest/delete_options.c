@@ -19,11 +19,11 @@ typedef struct chosen {
     yyjson_val *dry_run;
 } chosen;
 
-static ki_status fail(kt_call *call, kt_causes *causes) {
+static ki_status fail_options(kt_call *call, kt_causes *causes) {
     return kt_causes_fail(call, causes, "meta.k8s.io", "DeleteOptions", (ki_str){ NULL, 0 });
 }
 
-static ki_status take(kt_call *call, const chosen *from, kt_write *write) {
+static ki_status take_into_write(kt_call *call, const chosen *from, kt_write *write) {
     static const struct {
         const char *name;
         kt_propagation propagation;
@@ -60,7 +60,7 @@ static ki_status take(kt_call *call, const chosen *from, kt_write *write) {
                             "supported values: \"All\"");
     }
     ki_buffer_free(&shown);
-    ki_status status = fail(call, &causes);
+    ki_status status = fail_options(call, &causes);
     if (!status && is_job && !from->policy.data && !from->has_orphan)
         status = ki_buffer_append_string(&call->response->warnings, JOBS_ARE_ORPHANED);
     return status;
@@ -72,14 +72,14 @@ ki_status kt_delete_options_take(kt_call *call, yyjson_val *options, kt_write *w
                           .has_orphan = yyjson_is_bool(orphan),
                           .orphan = yyjson_get_bool(orphan),
                           .dry_run = yyjson_obj_get(options, "dryRun") };
-    return take(call, &from, write);
+    return take_into_write(call, &from, write);
 }
 
 static ki_status read_query(kt_call *call, kt_write *write) {
     const chosen from = { .policy = kt_call_param(call, "propagationPolicy"),
                           .has_orphan = kt_call_param(call, "orphanDependents").data != NULL,
                           .orphan = kt_call_param_bool(call, "orphanDependents") };
-    return take(call, &from, write);
+    return take_into_write(call, &from, write);
 }
 
 ki_status kt_delete_options_read(kt_call *call, kt_write *write, yyjson_doc **ret_doc) {

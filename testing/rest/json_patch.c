@@ -19,7 +19,7 @@ static bool has_failed(const patcher *p) {
     return p->code || p->no_memory;
 }
 
-static void fail(patcher *p) {
+static void fail_patch(patcher *p) {
     if (!p->code)
         p->code = 422;
 }
@@ -70,7 +70,7 @@ static size_t position(patcher *p, ki_str token, size_t count, bool may_append) 
         if (is_negative && number && number <= room)
             return room - (size_t)number;
     }
-    fail(p);
+    fail_patch(p);
     return SIZE_MAX;
 }
 
@@ -87,7 +87,7 @@ static yyjson_mut_val *look_up(patcher *p, yyjson_mut_val *of, ki_str token) {
         spend(p, at == SIZE_MAX ? 0 : at);
         return p->code ? NULL : yyjson_mut_arr_get(of, at);
     }
-    fail(p);
+    fail_patch(p);
     return NULL;
 }
 
@@ -106,7 +106,7 @@ static place walk(patcher *p, ki_str path) {
         path.size--;
     }
     if (!path.size)
-        fail(p);
+        fail_patch(p);
     while (path.size && !has_failed(p)) {
         at.token = take_token(p, path, &path);
         at.in = val;
@@ -115,7 +115,7 @@ static place walk(patcher *p, ki_str path) {
         if (path.size)
             val = look_up(p, val, at.token);
         if (!val)
-            fail(p);
+            fail_patch(p);
     }
     return at;
 }
@@ -145,7 +145,7 @@ static size_t depth_of(patcher *p, yyjson_mut_val *val) {
 
 static void check_depth(patcher *p, const place *at, yyjson_mut_val *val) {
     if (!has_failed(p) && at->depth + depth_of(p, val) > KT_JSON_MAX_DEPTH)
-        fail(p);
+        fail_patch(p);
 }
 
 static yyjson_mut_val *made(patcher *p, yyjson_mut_val *val) {
@@ -155,7 +155,7 @@ static yyjson_mut_val *made(patcher *p, yyjson_mut_val *val) {
 }
 
 /* Adds `val`, which is in no other container. */
-static void add(patcher *p, ki_str path, yyjson_mut_val *val) {
+static void add_at_path(patcher *p, ki_str path, yyjson_mut_val *val) {
     place at = walk(p, path);
     check_depth(p, &at, val);
     if (has_failed(p))
@@ -169,9 +169,9 @@ static void add(patcher *p, ki_str path, yyjson_mut_val *val) {
         size_t index = position(p, at.token, yyjson_mut_arr_size(at.in), true);
         spend(p, index == SIZE_MAX ? 0 : index);
         if (!has_failed(p) && !yyjson_mut_arr_insert(at.in, val, index))
-            fail(p);
+            fail_patch(p);
     } else {
-        fail(p);
+        fail_patch(p);
     }
 }
 
@@ -197,7 +197,7 @@ static yyjson_mut_val *remove_at(patcher *p, ki_str path) {
             val = yyjson_mut_arr_remove(at.in, index);
     }
     if (!val)
-        fail(p);
+        fail_patch(p);
     return val;
 }
 
@@ -212,7 +212,7 @@ static void replace(patcher *p, ki_str path, yyjson_mut_val *val) {
     if (has_failed(p))
         return;
     if (!yyjson_mut_is_arr(at.in)) {
-        add(p, path, val);
+        add_at_path(p, path, val);
         return;
     }
     size_t index = position(p, at.token, yyjson_mut_arr_size(at.in), false);
@@ -243,7 +243,7 @@ static void test(patcher *p, ki_str path, yyjson_val *wanted) {
     }
     if (!has_failed(p) && (!val || !wanted || yyjson_mut_is_null(val) || yyjson_is_null(wanted))) {
         if ((val && !yyjson_mut_is_null(val)) || (wanted && !yyjson_is_null(wanted)))
-            fail(p);
+            fail_patch(p);
         return;
     }
     if (val)
@@ -256,7 +256,7 @@ static void test(patcher *p, ki_str path, yyjson_val *wanted) {
         kt_json_read_trusted(p->allocator, (ki_str){ text.data, text.size }, &doc, NULL))
         p->no_memory = true;
     else if (!kt_equal(&arena, yyjson_doc_get_root(doc), wanted))
-        fail(p);
+        fail_patch(p);
     if (arena.failed)
         p->no_memory = true;
     yyjson_doc_free(doc);
@@ -266,11 +266,11 @@ static void test(patcher *p, ki_str path, yyjson_val *wanted) {
 
 /* ---- operations ---- */
 
-static yyjson_mut_val *take(patcher *p, yyjson_val *value) {
+static yyjson_mut_val *copy_or_null(patcher *p, yyjson_val *value) {
     return made(p, value ? yyjson_val_mut_copy(p->doc, value) : yyjson_mut_null(p->doc));
 }
 
-static void run(patcher *p, yyjson_val *operation) {
+static void run_operation(patcher *p, yyjson_val *operation) {
     ki_str op = kt_json_get_str(operation, "op"), path = kt_json_get_str(operation, "path");
     ki_str from = kt_json_get_str(operation, "from");
     yyjson_val *value = yyjson_obj_get(operation, "value");
@@ -278,13 +278,13 @@ static void run(patcher *p, yyjson_val *operation) {
     bool is_value_needed =
         ki_str_equals(op, "replace") && !path.size; /* other operations take a missing value as null */
     if (!path.data || (is_value_needed && !yyjson_is_ctn(value)) || (takes_from && !from.data)) {
-        fail(p);
+        fail_patch(p);
         return;
     }
     if (ki_str_equals(op, "add")) {
-        add(p, path, take(p, value));
+        add_at_path(p, path, copy_or_null(p, value));
     } else if (ki_str_equals(op, "replace")) {
-        replace(p, path, take(p, value));
+        replace(p, path, copy_or_null(p, value));
     } else if (ki_str_equals(op, "test")) {
         test(p, path, value);
     } else if (ki_str_equals(op, "remove")) {
@@ -292,13 +292,13 @@ static void run(patcher *p, yyjson_val *operation) {
     } else if (ki_str_equals(op, "copy")) {
         yyjson_mut_val *val = copy(p, from);
         if (val)
-            add(p, path, val);
+            add_at_path(p, path, val);
     } else if (ki_str_equals(op, "move")) {
         yyjson_mut_val *val = remove_at(p, from);
         if (val)
-            add(p, path, val);
+            add_at_path(p, path, val);
     } else {
-        fail(p);
+        fail_patch(p);
     }
 }
 
@@ -317,7 +317,7 @@ ki_status kt_patch_json(const ki_allocator *allocator, yyjson_val *old, yyjson_v
     p.root = made(&p, yyjson_val_mut_copy(p.doc, old));
     yyjson_arr_foreach(patch, index, count, operation) {
         if (!has_failed(&p))
-            run(&p, operation);
+            run_operation(&p, operation);
     }
     if (allowed.exceeded)
         p.code = 413;

@@ -25,7 +25,7 @@ static bool has_failed(const patching *in) {
     return in->why || in->arena->failed;
 }
 
-static void add(patching *in, yyjson_mut_val *obj, ki_str name, yyjson_mut_val *val) {
+static void add_member(patching *in, yyjson_mut_val *obj, ki_str name, yyjson_mut_val *val) {
     yyjson_mut_val *key = val ? yyjson_mut_strncpy(in->doc, name.data, name.size) : NULL;
     if (val && (!key || !yyjson_mut_obj_add(obj, key, val)))
         in->arena->failed = true;
@@ -49,14 +49,14 @@ static yyjson_mut_val *merge(patching *in, yyjson_val *old, yyjson_val *patch) {
     for (size_t i = 0; i < before.count && !has_failed(in); i++) {
         const kt_entry *one = &before.entries[i], *change = kt_index_find(&now, one->name);
         if (!change)
-            add(in, merged, one->name, checked(in, yyjson_val_mut_copy(in->doc, one->val)));
+            add_member(in, merged, one->name, checked(in, yyjson_val_mut_copy(in->doc, one->val)));
         else if (!yyjson_is_null(change->val))
-            add(in, merged, one->name, merge(in, one->val, change->val));
+            add_member(in, merged, one->name, merge(in, one->val, change->val));
     }
     for (size_t i = 0; i < now.count && !has_failed(in); i++) {
         const kt_entry *one = &now.entries[i];
         if (!yyjson_is_null(one->val) && !kt_index_find(&before, one->name))
-            add(in, merged, one->name, merge(in, NULL, one->val));
+            add_member(in, merged, one->name, merge(in, NULL, one->val));
     }
     return merged;
 }
@@ -90,7 +90,7 @@ static yyjson_mut_val *plain(patching *in, yyjson_val *val) {
     }
     yyjson_obj_foreach(val, index, count, key, inner) {
         if (!is_directive(kt_json_str(key)) && !yyjson_is_null(inner) && !has_failed(in))
-            add(in, made, kt_json_str(key), plain(in, inner));
+            add_member(in, made, kt_json_str(key), plain(in, inner));
     }
     return made;
 }
@@ -305,12 +305,12 @@ static yyjson_mut_val *merge_object(patching *in, const kt_spot *spot, yyjson_va
     for (size_t i = 0; i < before.count && !has_failed(in); i++) {
         const kt_entry *one = &before.entries[i];
         if (!retain || is_retained(&retained, one->name))
-            add(in, merged, one->name, merge_member(in, spot, one, &now, has_directives));
+            add_member(in, merged, one->name, merge_member(in, spot, one, &now, has_directives));
     }
     for (size_t i = 0; i < now.count && !has_failed(in); i++) {
         const kt_entry *one = &now.entries[i];
         if (!is_directive(one->name) && !yyjson_is_null(one->val) && !kt_index_find(&before, one->name))
-            add(in, merged, one->name, plain(in, one->val));
+            add_member(in, merged, one->name, plain(in, one->val));
     }
     return merged;
 }

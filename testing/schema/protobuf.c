@@ -33,7 +33,7 @@ typedef struct record {
 /* Stands for a field that the message does not have. */
 static const record NO_RECORD = { .bytes = { "", 0 } };
 
-static bool fail(reader *in, const char *why) {
+static bool fail_message(reader *in, const char *why) {
     if (!in->why)
         in->why = why;
     return false;
@@ -54,7 +54,7 @@ static bool read_varint(ki_str *rest, uint64_t *ret_value) {
     return false;
 }
 
-static ki_str take(ki_str *rest, size_t size) {
+static ki_str take_bytes(ki_str *rest, size_t size) {
     ki_str taken = { rest->data, size };
     rest->data += size;
     rest->size -= size;
@@ -69,30 +69,30 @@ static uint64_t little_endian(ki_str bytes) {
 }
 
 /* Reads the next record of a message. Returns false at the end, and on an error (`in->why` is set). */
-static bool next(reader *in, ki_str *rest, record *ret) {
+static bool next_record(reader *in, ki_str *rest, record *ret) {
     uint64_t tag, size = 0;
     if (!rest->size)
         return false;
     if (!read_varint(rest, &tag) || tag >> 3 == 0 || tag >> 3 > UINT32_MAX >> 3)
-        return fail(in, "proto: illegal tag");
+        return fail_message(in, "proto: illegal tag");
     *ret = (record){ .number = tag >> 3, .wire = (unsigned)(tag & 7) };
     switch (ret->wire) {
     case WIRE_VARINT:
-        return read_varint(rest, &ret->value) || fail(in, "proto: integer overflow");
+        return read_varint(rest, &ret->value) || fail_message(in, "proto: integer overflow");
     case WIRE_BYTES:
         if (!read_varint(rest, &size) || size > rest->size)
-            return fail(in, "unexpected EOF");
-        ret->bytes = take(rest, (size_t)size);
+            return fail_message(in, "unexpected EOF");
+        ret->bytes = take_bytes(rest, (size_t)size);
         return true;
     case WIRE_FIXED64:
     case WIRE_FIXED32:
         size = ret->wire == WIRE_FIXED64 ? 8 : 4;
         if (rest->size < size)
-            return fail(in, "unexpected EOF");
-        ret->value = little_endian(take(rest, (size_t)size));
+            return fail_message(in, "unexpected EOF");
+        ret->value = little_endian(take_bytes(rest, (size_t)size));
         return true;
     default:
-        return fail(in, "proto: illegal wireType");
+        return fail_message(in, "proto: illegal wireType");
     }
 }
 
@@ -100,11 +100,11 @@ static bool next(reader *in, ki_str *rest, record *ret) {
 static bool find(reader *in, ki_str message, uint64_t number, unsigned wire, record *ret) {
     record one;
     bool found = false;
-    while (next(in, &message, &one)) {
+    while (next_record(in, &message, &one)) {
         if (one.number != number)
             continue;
         if (one.wire != wire)
-            return fail(in, "proto: wrong wireType");
+            return fail_message(in, "proto: wrong wireType");
         *ret = one;
         found = true;
     }
@@ -138,7 +138,7 @@ static void append_json(reader *in, ki_str text) {
     const char *why = NULL;
     ki_status status = text.size ? kt_json_read(in->out->allocator, text, &doc, &why) : KI_OK;
     if (status == KI_ERR_PARSE)
-        fail(in, why);
+        fail_message(in, why);
     else if (status)
         in->out->failed = status;
     else if (doc)
@@ -152,7 +152,7 @@ static void append_strings(reader *in, ki_str message, uint64_t number) {
     record one;
     const char *comma = "";
     ki_buffer_append_char(in->out, '[');
-    while (next(in, &message, &one)) {
+    while (next_record(in, &message, &one)) {
         if (one.number != number)
             continue;
         ki_buffer_append_string(in->out, comma);
@@ -176,7 +176,7 @@ static void append_schema_or(reader *in, const kt_schema *schema, const kt_field
     } else {
         const char *comma = "";
         ki_buffer_append_char(in->out, '[');
-        while (next(in, &message, &one)) {
+        while (next_record(in, &message, &one)) {
             if (one.number != 2)
                 continue;
             ki_buffer_append_string(in->out, comma);
@@ -195,7 +195,7 @@ static void append_time(reader *in, ki_str message, bool micro) {
     }
     int64_t seconds = (int64_t)find_varint(in, message, 1), nanos = (int64_t)find_varint(in, message, 2);
     if (seconds < -62135596800 || seconds > 253402300799 || nanos < 0 || nanos > 999999999) {
-        fail(in, "proto: a time out of range");
+        fail_message(in, "proto: a time out of range");
         return;
     }
     ki_rfc3339_seconds(seconds, text);
@@ -218,7 +218,7 @@ static void append_double(reader *in, uint64_t bits) {
     if (isfinite(value))
         ki_buffer_printf(in->out, "%.17g", value);
     else
-        fail(in, "proto: a number that JSON cannot write");
+        fail_message(in, "proto: a number that JSON cannot write");
 }
 
 static unsigned wire_of(const kt_field *field) {
@@ -308,11 +308,11 @@ static void append_many(reader *in, const kt_schema *schema, const kt_field *fie
     bool is_map = field->wrap == KT_WRAP_MAP, first = true;
     unsigned wire = is_map ? WIRE_BYTES : wire_of(field);
     record one;
-    while (!in->out->failed && next(in, &message, &one)) {
+    while (!in->out->failed && next_record(in, &message, &one)) {
         if (one.number != field->number)
             continue;
         if (one.wire != wire) {
-            fail(in, "proto: wrong wireType");
+            fail_message(in, "proto: wrong wireType");
             return;
         }
         if (first)
@@ -331,7 +331,7 @@ static void append_many(reader *in, const kt_schema *schema, const kt_field *fie
 /* Appends an object's members. An inlined type adds its members to the same object. */
 static void append_message(reader *in, const kt_schema *schema, const kt_type *type, ki_str message, bool *any) {
     if (in->depth >= KT_PROTOBUF_MAX_DEPTH) {
-        fail(in, "exceeded max depth");
+        fail_message(in, "exceeded max depth");
         return;
     }
     in->depth++;
@@ -359,7 +359,7 @@ static ki_status append_typed(reader *in, ki_str unknown) {
     if (in->why)
         return KI_ERR_PARSE;
     if (find_bytes(in, unknown, 3).size) {
-        fail(in, "a content encoding is not supported");
+        fail_message(in, "a content encoding is not supported");
         return KI_ERR_PARSE;
     }
     ki_str version = api_version, group = ki_str_split(api_version, '/', &rest);
@@ -371,7 +371,7 @@ static ki_status append_typed(reader *in, ki_str unknown) {
     if (!type && ki_str_equals(kind, "DeleteOptions")) /* every group has DeleteOptions */
         type = kt_schema_kind(KI_STR(""), KI_STR("v1"), kind);
     if (!type) {
-        fail(in, "no kind of this name is registered for its version");
+        fail_message(in, "no kind of this name is registered for its version");
         return KI_ERR_PARSE;
     }
     bool any = true;
@@ -390,7 +390,7 @@ ki_status kt_protobuf_to_json(ki_str data, ki_buffer *out, const char **ret_why)
     if (data.size >= 4 && memcmp(data.data, "k8s", 4) == 0)
         status = append_typed(&in, (ki_str){ data.data + 4, data.size - 4 });
     else
-        fail(&in, "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]");
+        fail_message(&in, "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]");
     *ret_why = in.why;
     return status;
 }

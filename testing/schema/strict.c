@@ -106,7 +106,7 @@ static bool has_failed(const walk *in) {
     return in->out->arena->failed || in->out->error.size > 0;
 }
 
-static yyjson_mut_val *fail(walk *in, const char *why) {
+static yyjson_mut_val *fail_object(walk *in, const char *why) {
     if (!has_failed(in) && ki_buffer_append_string(&in->out->error, why))
         in->out->arena->failed = true;
     return NULL;
@@ -196,8 +196,8 @@ static yyjson_mut_val *read_quantity(walk *in, yyjson_val *val) {
         return made;
     }
     if (!is_quantity(kt_json_str(val)))
-        return fail(in, "quantities must match the regular expression "
-                        "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+        return fail_object(in, "quantities must match the regular expression "
+                               "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
     return copy(in, val);
 }
 
@@ -271,7 +271,7 @@ static yyjson_mut_val *read_value(walk *in, const kt_type *owner, const kt_field
     return fits ? copy(in, val) : fail_type(in, owner, field, val, false);
 }
 
-static void add(walk *in, yyjson_mut_val *obj, ki_str name, yyjson_mut_val *val) {
+static void add_member(walk *in, yyjson_mut_val *obj, ki_str name, yyjson_mut_val *val) {
     yyjson_mut_val *key = val ? yyjson_mut_strncpy(in->out->doc, name.data, name.size) : NULL;
     if (val && (!key || !yyjson_mut_obj_add(obj, key, val)))
         in->out->arena->failed = true;
@@ -310,7 +310,7 @@ static yyjson_mut_val *read_map(walk *in, const kt_type *owner, const kt_field *
             yyjson_mut_val *val = yyjson_is_null(one->val) && field->kind == KT_VALUE_STRING
                                       ? yyjson_mut_str(in->out->doc, "")
                                       : read_value(in, owner, field, one->val);
-            add(in, made, one->name, val);
+            add_member(in, made, one->name, val);
         }
         in->path[path_end] = '\0';
     }
@@ -339,7 +339,7 @@ static yyjson_mut_val *read_object(walk *in, const kt_type *type, yyjson_val *ob
         if (!field && !is_type_meta)
             note_unknown(in);
         else if (take_last(in, &index, one) && !yyjson_is_null(one->val))
-            add(in, made, one->name, field ? read_field(in, type, field, one->val) : copy(in, one->val));
+            add_member(in, made, one->name, field ? read_field(in, type, field, one->val) : copy(in, one->val));
         leave(in, before);
     }
     return made;
@@ -364,8 +364,9 @@ static yyjson_mut_val *read_custom_object(walk *in, const kt_spot *spot, yyjson_
             note_unknown(in);
         if (take_last(in, &index, one)) {
             bool is_metadata = member.field && yyjson_is_obj(one->val);
-            add(in, made, one->name,
-                is_metadata ? read_object(in, member.type, one->val, false) : read_custom(in, &member, one->val));
+            add_member(in, made, one->name,
+                       is_metadata ? read_object(in, member.type, one->val, false)
+                                   : read_custom(in, &member, one->val));
         }
         leave(in, before);
     }

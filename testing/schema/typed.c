@@ -330,7 +330,7 @@ void kt_type_error_free(kt_type_error *type_error) {
     ki_buffer_free(&type_error->field);
 }
 
-static bool fail(kt_type_error *out, const char *what) {
+static bool fail_type_check(kt_type_error *out, const char *what) {
     ki_buffer_append_string(&out->message, what);
     return false;
 }
@@ -369,7 +369,7 @@ static bool fail_structural_nameless(size_t index, const char *keys, kt_type_err
         ki_buffer_append_json_string(&out->message, ki_str_split(rest, ',', &rest));
         blank = " ";
     }
-    return fail(out, "] (and doesn't have default values for any key fields)");
+    return fail_type_check(out, "] (and doesn't have default values for any key fields)");
 }
 
 static bool fail_nameless(const kt_spot *spot, const char *keys, yyjson_val *list, kt_type_error *out) {
@@ -388,17 +388,17 @@ static bool fail_nameless(const kt_spot *spot, const char *keys, yyjson_val *lis
                 return fail_structural_nameless(index, keys, out);
             }
             ki_buffer_printf(&out->field, "[%zu].%.*s", index, (int)key.size, key.data);
-            return fail(out, ": an element omits a key field");
+            return fail_type_check(out, ": an element omits a key field");
         }
     }
-    return fail(out, ": an element omits a key field");
+    return fail_type_check(out, ": an element omits a key field");
 }
 
 static bool check_duplicates(const kt_index *index, kt_type_error *out) {
     for (size_t i = 1; i < index->count; i++) {
         if (!ki_str_equal(index->sorted[i - 1]->name, index->sorted[i]->name))
             continue;
-        fail(out, ": duplicate entries for key ");
+        fail_type_check(out, ": duplicate entries for key ");
         append_element(&out->message, index->sorted[i]->name);
         return false;
     }
@@ -420,7 +420,7 @@ static bool check_scalar(kt_value_kind kind, yyjson_val *val, kt_type_error *out
         return true;
     ki_buffer_printf(&out->message, ": expected %s, got &value.valueUnstructured{Value:", wanted);
     kt_json_append(&out->message, val);
-    return fail(out, "}");
+    return fail_type_check(out, "}");
 }
 
 static bool check_members(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val *val, kt_type_error *out) {
@@ -446,7 +446,7 @@ static bool check_members(kt_arena *arena, const kt_spot *spot, walk how, yyjson
             ki_buffer_printf(&out->field, "[%zu]", i);
         }
         if (!known)
-            return fail(out, ": field not declared in schema");
+            return fail_type_check(out, ": field not declared in schema");
         if (inner.layout == KT_LAYOUT_SCALAR && !check_scalar(kind, one->val, out))
             return false;
         if (!kt_typed_check(arena, &inner, one->val, out))
@@ -466,18 +466,18 @@ bool kt_typed_check(kt_arena *arena, const kt_spot *spot, yyjson_val *val, kt_ty
     case KT_LAYOUT_KEYED:
         if (yyjson_is_arr(val))
             break;
-        return fail(out, yyjson_is_obj(val) ? ": expected list, got map" : ": expected list, got scalar");
+        return fail_type_check(out, yyjson_is_obj(val) ? ": expected list, got map" : ": expected list, got scalar");
     case KT_LAYOUT_STRUCT:
     case KT_LAYOUT_MAP:
         if (yyjson_is_obj(val))
             break;
-        fail(out, ": expected map, got ");
+        fail_type_check(out, ": expected map, got ");
         kt_json_append(&out->message, val);
         return false;
     case KT_LAYOUT_SCALAR:
         if (!yyjson_is_ctn(val))
             break;
-        return fail(out, yyjson_is_obj(val) ? ": expected scalar, got map" : ": expected scalar, got list");
+        return fail_type_check(out, yyjson_is_obj(val) ? ": expected scalar, got map" : ": expected scalar, got list");
     case KT_LAYOUT_ATOMIC:
     case KT_LAYOUT_ANY:
         break;

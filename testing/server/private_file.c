@@ -15,7 +15,7 @@ enum {
     DESCRIPTORS_MAX = 256 /* a shell's >(...) has 63 and below */
 };
 
-static ki_status fail(const char *path, int code, ki_error *err) {
+static ki_status fail_file(const char *path, int code, ki_error *err) {
     return ki_error_set_errno(err, KI_ERR_SYSTEM, code, "cannot write %s", path);
 }
 
@@ -69,17 +69,17 @@ ki_status kt_private_file_write(const char *path, ki_str text, ki_error *err) {
     int stream = open_stream(path);
     if (stream != -1) {
         int failed = stream < 0 ? errno : write_and_close(stream, text);
-        return failed ? fail(path, failed, err) : KI_OK;
+        return failed ? fail_file(path, failed, err) : KI_OK;
     }
     if ((size_t)snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= sizeof temporary)
         return ki_error_set(err, KI_ERR_LIMIT, "cannot write %.100s…: the path is too long", path);
     int fd = mkostemp(temporary, O_CLOEXEC); /* with mode 0600 */
     if (fd < 0)
-        return fail(path, errno, err);
+        return fail_file(path, errno, err);
     int code = write_and_close(fd, text);
     if (!code && rename(temporary, path))
         code = errno;
     if (code)
         (void)unlink(temporary);
-    return code ? fail(path, code, err) : KI_OK;
+    return code ? fail_file(path, code, err) : KI_OK;
 }

@@ -39,7 +39,7 @@ static bool fail_end(scan *s) {
 }
 
 /* Appends "invalid character 'x' CONTEXT" and returns false. As in Go, the end of the text is a space. */
-static bool fail(scan *s, const char *context) {
+static bool fail_character(scan *s, const char *context) {
     unsigned char c = s->at < s->text.size ? (unsigned char)s->text.data[s->at] : ' ';
     static const char escaped[] = "\a\b\f\n\r\t\v\\'", letters[] = "abfnrtv\\'";
     const char *place = c ? strchr(escaped, c) : NULL;
@@ -65,7 +65,7 @@ static char now(const scan *s) {
 static bool scan_string(scan *s) {
     for (s->at++; s->at < s->text.size && now(s) != '"'; s->at++) {
         if ((unsigned char)now(s) < ' ')
-            return fail(s, "in string literal");
+            return fail_character(s, "in string literal");
         if (now(s) != '\\')
             continue;
         s->at++;
@@ -73,10 +73,10 @@ static bool scan_string(scan *s) {
             for (int i = 0; i < 4; i++) {
                 s->at++;
                 if (!now(s) || !strchr("0123456789abcdefABCDEF", now(s)))
-                    return fail(s, "in \\u hexadecimal character escape");
+                    return fail_character(s, "in \\u hexadecimal character escape");
             }
         } else if (!now(s) || !strchr("bfnrt\\/\"", now(s))) {
-            return fail(s, "in string escape code");
+            return fail_character(s, "in string escape code");
         }
     }
     return s->at < s->text.size ? (s->at++, true) : fail_end(s);
@@ -84,7 +84,7 @@ static bool scan_string(scan *s) {
 
 static bool scan_digits(scan *s, const char *context) {
     if (!is_digit(now(s)))
-        return fail(s, context);
+        return fail_character(s, context);
     while (is_digit(now(s)))
         s->at++;
     return true;
@@ -115,7 +115,7 @@ static bool scan_word(scan *s, const char *word) {
         char context[48];
         snprintf(context, sizeof context, "in literal %s (expecting '%c')", word, word[i]);
         if (now(s) != word[i])
-            return fail(s, context);
+            return fail_character(s, context);
     }
     return true;
 }
@@ -147,27 +147,27 @@ static bool scan_value(scan *s, next *ret_next) {
         return scan_number(s);
     if (c == 't' || c == 'f' || c == 'n')
         return scan_word(s, c == 't' ? "true" : c == 'f' ? "false" : "null");
-    return fail(s, "looking for beginning of value");
+    return fail_character(s, "looking for beginning of value");
 }
 
 static bool scan_key(scan *s, next *ret_next) {
     *ret_next = NEXT_AFTER;
-    return now(s) == '"' ? scan_string(s) : fail(s, "looking for beginning of object key string");
+    return now(s) == '"' ? scan_string(s) : fail_character(s, "looking for beginning of object key string");
 }
 
 static bool scan_after(scan *s, next *ret_next) {
     char c = now(s), *inside = s->open.size ? &s->open.data[s->open.size - 1] : NULL;
     if (!inside)
-        return fail(s, "after top-level value");
+        return fail_character(s, "after top-level value");
     if (*inside == IN_KEY) {
         if (c != ':')
-            return fail(s, "after object key");
+            return fail_character(s, "after object key");
         *inside = IN_VALUE;
         *ret_next = NEXT_VALUE;
     } else if (c == (*inside == IN_VALUE ? '}' : ']')) {
         return close_one(s, ret_next);
     } else if (c != ',') {
-        return fail(s, *inside == IN_VALUE ? "after object key:value pair" : "after array element");
+        return fail_character(s, *inside == IN_VALUE ? "after object key:value pair" : "after array element");
     } else {
         *ret_next = *inside == IN_VALUE ? NEXT_KEY : NEXT_VALUE;
         *inside = *inside == IN_VALUE ? IN_KEY : *inside;

@@ -1,6 +1,6 @@
 /* informer_parts.h: the struct of an informer, for the files that implement it: shared_informer.c (creation, start,
- * stop), process.c (processes one item), registration.c (handlers), settings.c, informer_health.c, namespace_check.c,
- * informer_read.c, wait_for_sync.c and wait_for.c. */
+ * stop), process_item.c (processes one item), registration.c (handlers), settings.c, informer_health.c,
+ * namespace_check.c, informer_read.c, wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
@@ -122,7 +122,7 @@ void ki_informer_report_state(ki_informer *informer);
 /* informer_health.c: logs the state if it differs from the last logged one. `has_cause`: a failure or a missing
  * response set the state. Loop. */
 void ki_informer_log_state(ki_informer *informer, bool has_cause);
-/* process.c: the controller's step; `user` is the informer. Notifies of what is stored, or pops and processes. */
+/* process_item.c: the controller's step; `user` is the informer. Notifies of what is stored, or pops and processes. */
 ki_status ki_informer_step(void *user, ki_error *err);
 
 #endif

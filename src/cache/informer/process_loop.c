@@ -12,7 +12,7 @@ static void wait_and_retry(ki_process_loop *controller, const ki_error *err) {
     controller->options.on_stuck(err, wait, controller->options.user);
 }
 
-static void run(ki_task *task, void *user) {
+static void run_steps(ki_task *task, void *user) {
     ki_process_loop *controller = user;
     const ki_process_loop_options *options = &controller->options;
     if (ki_timer_is_set(&controller->retry))
@@ -48,7 +48,7 @@ ki_status ki_process_loop_open(ki_process_loop *controller, const ki_process_loo
     *controller = (ki_process_loop){ .options = *options };
     if (ki_timer_init(&controller->retry, options->engine, retry, controller))
         return ki_error_no_memory(err, "starting an informer");
-    ki_task_init(&controller->task, options->engine, run, controller);
+    ki_task_init(&controller->task, options->engine, run_steps, controller);
     controller->is_open = true;
     return KI_OK;
 }

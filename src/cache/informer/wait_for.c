@@ -183,7 +183,7 @@ static void set_timer(ki_informer *informer) {
 }
 
 /* Calls one handler in each run, so that other work of the loop runs in between. */
-static void run(ki_task *task, void *user) {
+static void run_handlers(ki_task *task, void *user) {
     ki_informer *informer = user;
     set_timer(informer);
     if (call_next(informer))
@@ -198,7 +198,7 @@ static bool may_lack(const ki_version_wait *wait, void *user) {
 }
 
 void ki_informer_init_waits(ki_informer *informer) {
-    ki_task_init(&informer->wait_task, informer->engine, run, informer);
+    ki_task_init(&informer->wait_task, informer->engine, run_handlers, informer);
     ki_wait_table_init(&informer->waits, informer->options.seed);
     informer->waits.may_lack = may_lack;
     informer->waits.may_lack_user = informer;

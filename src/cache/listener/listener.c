@@ -176,7 +176,7 @@ typedef enum next_step {
 } next_step;
 
 /* Returns the next step; for STEP_CHANGE, `ret_change->obj` stays NULL during the replay. Caller holds the mutex. */
-static next_step next(ki_listener *listener, ki_change *ret_change) {
+static next_step next_step_of(ki_listener *listener, ki_change *ret_change) {
     if (listener->is_removed || listener->is_stopped)
         return STEP_END;
     if (listener->replay)
@@ -193,10 +193,10 @@ static next_step next(ki_listener *listener, ki_change *ret_change) {
 static next_step deliver(ki_listener *listener, bool wait) {
     ki_change change = { .obj = NULL };
     ki_mutex_lock(&listener->mutex);
-    next_step step = next(listener, &change);
+    next_step step = next_step_of(listener, &change);
     while (step == STEP_NOTHING && wait) {
         ki_cond_wait(&listener->changed, &listener->mutex);
-        step = next(listener, &change);
+        step = next_step_of(listener, &change);
     }
     ki_mutex_unlock(&listener->mutex);
     if (step == STEP_SYNCED)

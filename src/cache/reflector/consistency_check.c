@@ -52,7 +52,7 @@ static void note_retry_after(ki_consistency_check *check, const ki_error *err) {
         check->not_before = ki_engine_now(check->options.engine) + KI_MILLISECONDS(requested_ms);
 }
 
-static void fail(ki_consistency_check *check, const ki_error *why) {
+static void fail_check(ki_consistency_check *check, const ki_error *why) {
     ki_error err = *why; /* `why` can be part of the memory that end_check frees */
     ki_error_prefix(&err, "checking the cache");
     note_retry_after(check, &err);
@@ -64,7 +64,7 @@ static void give_up(ki_consistency_check *check) {
     ki_error err = KI_ERROR_INIT;
     check->options.list_watch->ops->cancel(check->options.list_watch);
     ki_error_no_memory(&err, "comparing");
-    fail(check, &err);
+    fail_check(check, &err);
 }
 
 /* --- listed objects ----------------------------------------------------------------------------------------------- */
@@ -244,7 +244,7 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
     ki_consistency_check *check = user;
     ki_error cause = KI_ERROR_INIT;
     if (err) {
-        fail(check, err);
+        fail_check(check, err);
         return;
     }
     ki_status status = KI_OK;
@@ -263,7 +263,7 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
         go(check, KI_CONSISTENCY_WALK, 0);
     }
     if (status)
-        fail(check, &cause);
+        fail_check(check, &cause);
 }
 
 static void list(ki_consistency_check *check) {
@@ -278,7 +278,7 @@ static void list(ki_consistency_check *check) {
     const ki_list_handler handler = { on_object, on_bad_object, on_end, check };
     ki_error err = KI_ERROR_INIT;
     if (check->options.list_watch->ops->list(check->options.list_watch, &options, &handler, &err))
-        fail(check, &err);
+        fail_check(check, &err);
 }
 
 static void take_step(ki_timer *timer, void *user) {

@@ -7,18 +7,18 @@ void ki_metrics_init(ki_metrics_record *record) {
 }
 
 /* Adds without an atomic read-modify-write: the loop is the only writer. */
-static void add(_Atomic uint64_t *counter, uint64_t by) {
+static void add_to_counter(_Atomic uint64_t *counter, uint64_t by) {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + by, memory_order_relaxed);
 }
 
 void ki_metrics_add(ki_metrics_record *record, ki_metric_id id, uint64_t by) {
     if (record)
-        add(&record->counters[id], by);
+        add_to_counter(&record->counters[id], by);
 }
 
 void ki_metrics_relist(ki_metrics_record *record, int cause) {
     if (record)
-        add(&record->relists[cause], 1);
+        add_to_counter(&record->relists[cause], 1);
 }
 
 const char *ki_relist_cause_name(int cause) {
@@ -31,12 +31,12 @@ void ki_metrics_observe(ki_metrics_record *record, ki_metric_id id, double value
     size_t at = (size_t)(id - KI_METRIC_LIST_DURATION);
     double sum = atomic_load_explicit(&record->summaries[at].sum, memory_order_relaxed);
     atomic_store_explicit(&record->summaries[at].sum, sum + value, memory_order_relaxed);
-    add(&record->summaries[at].count, 1);
+    add_to_counter(&record->summaries[at].count, 1);
 }
 
 void ki_metrics_failed(ki_metrics_record *record, bool failed) {
     if (record && failed)
-        add(&record->failures_in_row, 1);
+        add_to_counter(&record->failures_in_row, 1);
     else if (record)
         atomic_store_explicit(&record->failures_in_row, 0, memory_order_relaxed);
 }

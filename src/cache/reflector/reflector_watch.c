@@ -143,7 +143,7 @@ static void settle(ki_reflector *reflector, ki_event_type type, const ki_object 
 
 /* Transforms the object and queues the event. If the transform fails, skips the event; a deletion is queued as a
  * tombstone. */
-static ki_status take(ki_reflector *reflector, ki_event_type type, ki_object *obj, ki_error *err) {
+static ki_status take_event(ki_reflector *reflector, ki_event_type type, ki_object *obj, ki_error *err) {
     ki_object *kept;
     ki_queue *queue = reflector->options.queue;
     bool is_transformed = ki_reflector_transform(reflector, obj, type == KI_EVENT_DELETE, &kept);
@@ -198,7 +198,7 @@ static void on_event(ki_event_type type, ki_object *obj, void *user) {
         return;
     }
     ki_reflector_note_version_known(reflector);
-    ki_status status = take(reflector, type, obj, &err);
+    ki_status status = take_event(reflector, type, obj, &err);
     if (status == KI_ERR_CANCELLED)
         return;
     if (status) {

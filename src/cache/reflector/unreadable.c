@@ -50,7 +50,7 @@ static void copy_reason(char to[KI_UNREADABLE_REASON_MAX], const ki_error *reaso
     to[size] = '\0';
 }
 
-static ki_status add(ki_unreadable_marks *marks, const char *key, ki_unreadable_mark **ret_mark) {
+static ki_status add_mark(ki_unreadable_marks *marks, const char *key, ki_unreadable_mark **ret_mark) {
     const ki_allocator *allocator = marks->by_key.allocator;
     size_t size = strlen(key) + 1;
     ki_unreadable_mark *mark = ki_alloc_zero(allocator, sizeof *mark + size);
@@ -74,7 +74,7 @@ ki_status ki_unreadable_marks_put(ki_unreadable_marks *marks, const char *key, c
         mark = find(marks, key);
     }
     if (!mark) {
-        ki_status status = add(marks, key, &mark);
+        ki_status status = add_mark(marks, key, &mark);
         if (status)
             return status;
     }

@@ -45,7 +45,7 @@ static void release_some(ki_deferred *deferred, size_t *units) {
     }
 }
 
-static void run(ki_task *task, void *user) {
+static void run_frees(ki_task *task, void *user) {
     ki_deferred *deferred = user;
     int left = ki_engine_work_left(deferred->engine);
     size_t all = left > 0 ? (size_t)left : 1, units = all;
@@ -57,7 +57,7 @@ static void run(ki_task *task, void *user) {
 
 void ki_deferred_init(ki_deferred *deferred, ki_engine *engine) {
     *deferred = (ki_deferred){ .engine = engine };
-    ki_task_init(&deferred->task, engine, run, deferred);
+    ki_task_init(&deferred->task, engine, run_frees, deferred);
 }
 
 void ki_deferred_add_objects(ki_deferred *deferred, ki_object **objects, size_t count) {

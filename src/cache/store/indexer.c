@@ -31,7 +31,7 @@ static bool has_value(const ki_index_values *values, ki_str value) {
     return values->count && has(values, value, ki_hash(value.data, value.size, 0));
 }
 
-static ki_status add(ki_index_values *values, ki_str value) {
+static ki_status add_value(ki_index_values *values, ki_str value) {
     if (value.size > KI_INDEX_MAX_VALUE_SIZE)
         return KI_ERR_LIMIT;
     uint64_t hash = ki_hash(value.data, value.size, 0);
@@ -61,7 +61,7 @@ static ki_status add(ki_index_values *values, ki_str value) {
 ki_status ki_index_values_add(ki_index_values *values, const char *value) {
     if (!values)
         return KI_ERR_INVALID;
-    ki_status status = value ? add(values, ki_str_of(value)) : KI_ERR_INVALID;
+    ki_status status = value ? add_value(values, ki_str_of(value)) : KI_ERR_INVALID;
     if (status && !values->failed)
         values->failed = status;
     return status;

@@ -94,7 +94,7 @@ static void ref_slots(const ki_tree_kind *kind, const node *n) {
 
 /* Makes the node at `slot` exclusive to this tree, with `extra` free slots at `gap`. `slot` itself must be in an
  * exclusive node. */
-static node *take(const ki_tree_kind *kind, node **slot, unsigned gap, unsigned extra) {
+static node *make_exclusive(const ki_tree_kind *kind, node **slot, unsigned gap, unsigned extra) {
     node *old = *slot;
     bool shared = !ki_refcount_is_one(&old->refs);
     if (!shared && extra == 0)
@@ -220,7 +220,7 @@ static ki_status insert(const ki_tree_kind *kind, node **slot, uint32_t bit, voi
     unsigned at = bit ? below((*slot)->leaves, bit) : (*slot)->leaf_count;
     if (at >= KI_TREE_MAX_COLLISIONS)
         return KI_ERR_LIMIT;
-    node *n = take(kind, slot, at, 1);
+    node *n = make_exclusive(kind, slot, at, 1);
     if (!n)
         return KI_ERR_NO_MEMORY;
     kind->ref(value);
@@ -245,7 +245,7 @@ ki_status ki_tree_put(const ki_tree_kind *kind, ki_tree *tree, void *value, void
             status = insert(kind, slot, bit, value);
             break;
         }
-        node *n = take(kind, slot, 0, 0);
+        node *n = make_exclusive(kind, slot, 0, 0);
         if (!n)
             return KI_ERR_NO_MEMORY;
         if (at >= 0) {
@@ -310,7 +310,7 @@ ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree *tree, ki_str key, vo
     path[0] = &tree->root;
     for (;; level++) { /* the key is present, so the path ends at it */
         uint32_t bit = level < KI_TREE_LEVELS ? bit_of(hash, level) : 0;
-        node *n = take(kind, path[level], 0, 0);
+        node *n = make_exclusive(kind, path[level], 0, 0);
         if (!n)
             return KI_ERR_NO_MEMORY;
         at = leaf_at(kind, n, level, bit, key);

@@ -1,5 +1,5 @@
-/* process.c: the process step. Under the change lock, the changes of one item of the queue, or of a part of a list, go
- * to the store, then to the listeners. delta_apply.c decides what a delta does to an object.
+/* process_item.c: the process step. Under the change lock, the changes of one item of the queue, or of a part of a
+ * list, go to the store, then to the listeners. delta_apply.c decides what a delta does to an object.
  *
  * The step goes through the deltas once. It stages the store's next snapshot and, in the processor's log, the changes
  * for the listeners. With the last part it publishes both, so readers see a whole list or nothing of it. If that
