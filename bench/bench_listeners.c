@@ -4,8 +4,8 @@
 #include "bench/small_objects.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/cache/informer/shared_informer.h"
 #include "src/cache/listener/pending.h"
+#include "tests/support/selected.h"
 
 enum {
     OBJECTS = 100000,
@@ -106,9 +106,9 @@ static void measure_late_handler(ki_object **objects) {
     size_t adds = 0;
     need(!ki_engine_new(NULL, &engine, NULL), "engine");
     ki_shared_informer_options options = {
-        .engine = engine, .list_watch = &from_here.base, .resource = &pods, .given.no_streaming_list = true, .seed = 42
+        .engine = engine, .list_watch = &from_here.base, .given.no_streaming_list = true, .seed = 42
     };
-    need(!ki_informer_new(&options, &informer, NULL), "informer");
+    need(!informer_of(&pods, options, &informer), "informer");
     step_until(engine, NULL, 0);
     need(!ki_informer_start(informer, NULL), "start");
     step_until(engine, NULL, 0);

@@ -6,8 +6,8 @@
 #include "bench/small_objects.h"
 #include "bench/steady_memory.h"
 #include "src/base/error.h"
-#include "src/cache/informer/shared_informer.h"
 #include "src/engine/engine.h"
+#include "tests/support/selected.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -389,12 +389,11 @@ static void play(bool in_order, bool streams, bool with_other, const ki_allocato
     ki_task_init(&s.from.task, s.engine, arrive, &s.from);
     ki_shared_informer_options options = { .engine = s.engine,
                                            .list_watch = &s.from.base,
-                                           .resource = &pods,
                                            .given.no_streaming_list = !streams,
                                            .given.in_order = in_order,
-                                           .resync_ns = RESYNC,
+                                           .given.resync_ms = RESYNC / KI_MILLISECONDS(1),
                                            .seed = 42 };
-    need(!ki_informer_new(&options, &s.informer, NULL), "informer");
+    need(!informer_of(&pods, options, &s.informer), "informer");
     s.beside.informer = s.informer;
     lock_times_begin(with_other ? LOCK_OF_LOOP : LOCK_NOT_MEASURED);
     need(!ki_informer_register(s.informer, &handler, &s.calls, &KI_REGISTRATION_OPTIONS(.resync_ms = -1), NULL, NULL),
@@ -448,12 +447,11 @@ static void measure_transform(bool in_order) {
     ki_task_init(&from.task, engine, arrive, &from);
     ki_shared_informer_options options = { .engine = engine,
                                            .list_watch = &from.base,
-                                           .resource = &pods,
                                            .given.no_streaming_list = true,
                                            .given.in_order = in_order,
                                            .seed = 42 };
     figures seen = { .steps = 0 };
-    need(!ki_informer_new(&options, &s.informer, NULL), "informer");
+    need(!informer_of(&pods, options, &s.informer), "informer");
     need(!ki_informer_set_transform(s.informer, reduce, from.format, NULL), "transform");
     need(!ki_engine_step(engine, 1, NULL) && !ki_informer_start(s.informer, NULL), "start");
     step_until_idle(&s, &seen);
@@ -489,11 +487,10 @@ static whole play_whole(bool in_order, bool deletes, bool detects) {
     ki_task_init(&from.task, from.engine, arrive, &from);
     ki_shared_informer_options options = { .engine = from.engine,
                                            .list_watch = &from.base,
-                                           .resource = &pods,
                                            .given.in_order = in_order,
                                            .detect_mutations = detects,
                                            .seed = 42 };
-    need(!ki_informer_new(&options, &informer, NULL) && !ki_informer_start(informer, NULL), "start");
+    need(!informer_of(&pods, options, &informer) && !ki_informer_start(informer, NULL), "start");
     while (!ki_informer_has_synced(informer) || ki_engine_timeout(from.engine) == 0)
         need(!ki_engine_step(from.engine, 0, NULL), "step");
     seen.end_ns = from.end_ns;

@@ -11,7 +11,6 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
-#include "src/object/resource_table.h"
 #include "src/object/selector.h"
 #include "src/wire/list_decoder.h"
 #include "src/wire/status.h"
@@ -37,10 +36,7 @@ typedef struct http_list_watch {
     const ki_allocator *allocator;
     ki_transport *transport;
     ki_object_format *format;
-    ki_resource resource; /* points to the strings below */
-    char *group, *version, *plural, *kind;
-    char *api_version;                                      /* "apps/v1" */
-    char *namespace_name, *label_selector, *field_selector; /* NULL: none */
+    ki_selection *selection;
     size_t object_limit;
     ki_throttle *throttle; /* NULL: none */
     /* loop only */
@@ -164,12 +160,12 @@ typedef enum bad_kind {
 /* Adds the namespace to a key without one. Clears the key if the namespace is unknown: a name alone is another object's
  * key. */
 static void complete_key(const http_list_watch *owner, ki_guess *guess) {
-    if (guess->has_namespace || !owner->resource.namespaced || !guess->key[0])
+    if (guess->has_namespace || !owner->selection->resource.namespaced || !guess->key[0])
         return;
     char name[KI_GUESSED_KEY_MAX];
     memcpy(name, guess->key, sizeof name);
-    int size =
-        owner->namespace_name ? snprintf(guess->key, sizeof guess->key, "%s/%s", owner->namespace_name, name) : 0;
+    const char *namespace_name = owner->selection->namespace_name;
+    int size = namespace_name[0] ? snprintf(guess->key, sizeof guess->key, "%s/%s", namespace_name, name) : 0;
     if (size <= 0 || (size_t)size >= sizeof guess->key)
         guess->key[0] = '\0';
 }
@@ -203,7 +199,7 @@ static bool is_foreign(const http_call *call, ki_str text) {
         return false;
     yyjson_val *root = yyjson_doc_get_root(doc);
     ki_str kind = ki_json_string(root, "kind");
-    bool is_foreign = (kind.size && !ki_str_equals(kind, call->owner->resource.kind)) ||
+    bool is_foreign = (kind.size && !ki_str_equals(kind, call->owner->selection->resource.kind)) ||
                       !yyjson_is_obj(yyjson_obj_get(root, "metadata"));
     yyjson_doc_free(doc);
     return is_foreign;
@@ -216,15 +212,17 @@ static ki_status make_object(http_call *call, ki_str text, bool is_deleted, ki_o
     ki_error err = KI_ERROR_INIT;
     ki_object *obj = NULL;
     *ret_obj = NULL;
-    ki_status status = ki_object_from_json(owner->format, text, owner->api_version, owner->resource.kind, &obj, &err);
+    ki_status status = ki_object_from_json(owner->format, text, owner->selection->api_version,
+                                           owner->selection->resource.kind, &obj, &err);
     if (status == KI_ERR_NO_MEMORY) {
         call->failure = err;
         return status;
     }
     if (status)
         return bad_object(call, &err, text, is_foreign(call, text) ? other : is_deleted ? DELETED_OBJECT : UNREADABLE);
-    if (strcmp(ki_object_kind(obj), owner->resource.kind) != 0) {
-        ki_error_set(&err, KI_ERR_PROTOCOL, "expected kind %s, got %.64s", owner->resource.kind, ki_object_kind(obj));
+    if (strcmp(ki_object_kind(obj), owner->selection->resource.kind) != 0) {
+        ki_error_set(&err, KI_ERR_PROTOCOL, "expected kind %s, got %.64s", owner->selection->resource.kind,
+                     ki_object_kind(obj));
         ki_object_unref(obj);
         return bad_object(call, &err, text, other);
     }
@@ -256,9 +254,9 @@ static ki_status on_bookmark(ki_str object, void *user) {
         call->failure = err;
         return status;
     }
-    if (!status && meta.kind[0] && strcmp(meta.kind, call->owner->resource.kind) != 0)
+    if (!status && meta.kind[0] && strcmp(meta.kind, call->owner->selection->resource.kind) != 0)
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "expected a bookmark of kind %s, got %s",
-                              call->owner->resource.kind, meta.kind);
+                              call->owner->selection->resource.kind, meta.kind);
     /* The bookmark that ends a streaming list may lack a version, as a list may. */
     if (!status && !meta.resource_version[0] && !meta.initial_events_end)
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "a bookmark has no resourceVersion");
@@ -446,7 +444,7 @@ static bool is_built_in(ki_str group, ki_str kind) {
  * shows the mistake. Other lists pass: a custom resource may name its list kind freely, and some servers send just
  * "List". */
 static ki_status check_list_kind(const http_call *call, const ki_list_meta *meta, ki_error *err) {
-    const char *kind = call->owner->resource.kind;
+    const char *kind = call->owner->selection->resource.kind;
     ki_str api_version = ki_str_of(meta->api_version);
     ki_str item = ki_str_of(meta->kind); /* ends with "List": ki_list_decoder_finish has checked it */
     item.size -= strlen("List");
@@ -527,17 +525,6 @@ static void number_parameter(ki_buffer *target, const char *name, int64_t value)
     parameter(target, name, text);
 }
 
-static void describe(http_call *call, const char *verb) {
-    const http_list_watch *owner = call->owner;
-    const char *group = owner->resource.group;
-    bool one_namespace = owner->namespace_name != NULL;
-    snprintf(call->what, sizeof call->what, "%s %s%s%s%s%s", verb, owner->resource.plural, group[0] ? "." : "", group,
-             !owner->resource.namespaced ? ""
-             : one_namespace             ? " in namespace "
-                                         : " in all namespaces",
-             owner->resource.namespaced && one_namespace ? owner->namespace_name : "");
-}
-
 static http_call *new_call(http_list_watch *owner, const char *verb) {
     http_call *call = ki_alloc_zero(owner->allocator, sizeof *call);
     if (!call)
@@ -548,15 +535,16 @@ static http_call *new_call(http_list_watch *owner, const char *verb) {
     ki_buffer_init(&call->error_body, owner->allocator, KI_STATUS_BODY_MAX);
     ki_buffer_init(&call->rest, owner->allocator, 0);
     ki_task_init(&call->decode_task, owner->engine, decode_rest, call);
-    describe(call, verb);
+    snprintf(call->what, sizeof call->what, "%s %s", verb, owner->selection->target);
     return call;
 }
 
 static void begin_target(ki_buffer *target, const http_list_watch *owner) {
     ki_buffer_init(target, owner->allocator, 0);
-    ki_resource_path(target, &owner->resource, owner->namespace_name, NULL);
-    parameter(target, "labelSelector", owner->label_selector);
-    parameter(target, "fieldSelector", owner->field_selector);
+    const ki_selection *selection = owner->selection;
+    ki_resource_path(target, &selection->resource, selection->namespace_name, NULL);
+    parameter(target, "labelSelector", selection->label_selector);
+    parameter(target, "fieldSelector", selection->field_selector);
 }
 
 static ki_status transmit(http_call *call, int64_t total_timeout_ns, ki_error *err) {
@@ -680,7 +668,7 @@ static ki_status http_find_type(ki_list_watch *base, ki_on_type_found on_found, 
 
 static ki_status http_find_namespace(ki_list_watch *base, ki_on_namespace_found on_found, void *user, ki_error *err) {
     http_list_watch *self = (http_list_watch *)(void *)base;
-    return ki_namespace_lookup_begin(&self->namespace_lookup, self->namespace_name, on_found, user, err);
+    return ki_namespace_lookup_begin(&self->namespace_lookup, self->selection->namespace_name, on_found, user, err);
 }
 
 static void http_cancel(ki_list_watch *base) {
@@ -708,10 +696,7 @@ static void http_hold(ki_list_watch *base, bool is_held) {
 static void http_free(ki_list_watch *base) {
     http_list_watch *self = (http_list_watch *)(void *)base;
     http_cancel(base);
-    char *texts[] = { self->group,       self->version,        self->plural,         self->kind,
-                      self->api_version, self->namespace_name, self->label_selector, self->field_selector };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        ki_free(self->allocator, texts[i]);
+    ki_selection_unref(self->selection);
     ki_object_format_unref(self->format);
     ki_free(self->allocator, self);
 }
@@ -727,40 +712,15 @@ static const ki_list_watch_ops http_ops = { http_list,   http_watch, http_find_t
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
 
-/* Copies `text`; "" counts as NULL. Returns false on lack of memory. */
-static bool copy(http_list_watch *self, char **to, const char *text) {
-    if (!text || !text[0])
-        return true;
-    *to = ki_strdup(self->allocator, text);
-    return *to != NULL;
-}
-
-static bool copy_resource(http_list_watch *self, const ki_resource *resource) {
-    self->group = ki_strdup(self->allocator, resource->group);
-    self->version = ki_strdup(self->allocator, resource->version);
-    self->plural = ki_strdup(self->allocator, resource->plural);
-    self->kind = ki_strdup(self->allocator, resource->kind);
-    ki_buffer api_version;
-    ki_buffer_init(&api_version, self->allocator, 0);
-    ki_buffer_printf(&api_version, "%s%s%s", resource->group, resource->group[0] ? "/" : "", resource->version);
-    self->api_version = ki_buffer_take(&api_version, NULL);
-    ki_buffer_free(&api_version);
-    self->resource = (ki_resource){ self->group, self->version, self->plural, self->kind, resource->namespaced };
-    return self->group && self->version && self->plural && self->kind && self->api_version;
-}
-
 /* Rejects here what a server would reject at each attempt. */
-static ki_status check_selection(const ki_allocator *allocator, const ki_http_list_watch_options *options,
-                                 ki_error *err) {
-    ki_status status = ki_resource_check(&options->resource, options->namespace_name, NULL, err);
+static ki_status check_selection(const ki_allocator *allocator, const ki_selection *selection, ki_error *err) {
+    ki_status status = ki_resource_check(&selection->resource, selection->namespace_name, NULL, err);
     if (status)
         return status;
-    if (!options->resource.version[0] || !options->resource.plural[0])
-        return ki_error_set(err, KI_ERR_INVALID, "a resource needs a version and a plural");
     ki_selector *labels = NULL, *fields = NULL;
-    if ((status = ki_selector_parse(allocator, ki_str_of(options->label_selector), &labels, err)))
+    if ((status = ki_selector_parse(allocator, ki_str_of(selection->label_selector), &labels, err)))
         ki_error_prefix(err, "label selector");
-    else if ((status = ki_field_selector_parse(allocator, ki_str_of(options->field_selector), &fields, err)))
+    else if ((status = ki_field_selector_parse(allocator, ki_str_of(selection->field_selector), &fields, err)))
         ki_error_prefix(err, "field selector");
     ki_selector_free(allocator, labels);
     ki_selector_free(allocator, fields);
@@ -770,10 +730,7 @@ static ki_status check_selection(const ki_allocator *allocator, const ki_http_li
 ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_object_format *format,
                                  const ki_http_list_watch_options *options, ki_list_watch **ret_list_watch,
                                  ki_error *err) {
-    const ki_resource *resource = &options->resource;
-    if (!ki_resource_is_complete(resource))
-        return ki_error_set(err, KI_ERR_INVALID, "a resource needs group, version, plural and kind");
-    ki_status status = check_selection(ki_engine_allocator(engine), options, err);
+    ki_status status = check_selection(ki_engine_allocator(engine), options->selection, err);
     if (status)
         return status;
     http_list_watch *self = ki_alloc_zero(ki_engine_allocator(engine), sizeof *self);
@@ -784,16 +741,11 @@ ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_
     self->allocator = ki_engine_allocator(engine);
     self->transport = transport;
     self->format = ki_object_format_ref(format);
+    self->selection = ki_selection_ref(options->selection);
     self->throttle = options->throttle;
-    ki_type_lookup_init(&self->lookup, self->allocator, transport, &self->resource);
+    ki_type_lookup_init(&self->lookup, self->allocator, transport, &self->selection->resource);
     ki_namespace_lookup_init(&self->namespace_lookup, self->allocator, transport);
     self->object_limit = options->object_limit ? options->object_limit : KI_WIRE_OBJECT_LIMIT;
-    if (!copy_resource(self, resource) || !copy(self, &self->namespace_name, options->namespace_name) ||
-        !copy(self, &self->label_selector, options->label_selector) ||
-        !copy(self, &self->field_selector, options->field_selector)) {
-        http_free(&self->base);
-        return ki_error_no_memory(err, "making a list and watch");
-    }
     *ret_list_watch = &self->base;
     return KI_OK;
 }

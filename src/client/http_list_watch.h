@@ -2,24 +2,21 @@
 #ifndef KI_CLIENT_HTTP_LIST_WATCH_H
 #define KI_CLIENT_HTTP_LIST_WATCH_H
 
-#include <kinformer/resource.h>
-
 #include "src/base/buffer.h"
 #include "src/cache/reflector/list_watch.h"
 #include "src/client/throttle.h"
 #include "src/object/format.h"
+#include "src/object/selection.h"
 #include "src/transport/transport.h"
 
 typedef struct ki_http_list_watch_options {
-    ki_resource resource;       /* strings are copied */
-    const char *namespace_name; /* NULL or "": all namespaces */
-    const char *label_selector; /* NULL: none */
-    const char *field_selector;
+    ki_selection *selection;
     size_t object_limit;   /* bytes of one object; 0: 32 MiB */
     ki_throttle *throttle; /* borrowed; lists wait in it, watches do not; NULL: no limit */
 } ki_http_list_watch_options;
 
-/* Returns a ListWatch over `transport`. Borrows engine and transport; takes a reference to `format`. */
+/* Returns a ListWatch over `transport`. Borrows engine and transport; takes references to format and selection.
+ * Errors: KI_ERR_INVALID, KI_ERR_PARSE (a selection that each server rejects), KI_ERR_NO_MEMORY. */
 ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_object_format *format,
                                  const ki_http_list_watch_options *options, ki_list_watch **ret_list_watch,
                                  ki_error *err);

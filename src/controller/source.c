@@ -235,7 +235,7 @@ static ki_status check(const ki_controller *controller, const ki_informer *infor
                        const ki_controller_watch_options *options, ki_error *err) {
     if (informer->engine != controller->engine)
         return ki_error_set(err, KI_ERR_INVALID, "controller %s and the informer of %s are of different engines",
-                            controller->name, informer->name);
+                            controller->name, informer->selection->name);
     if (options->owner && options->map)
         return ki_error_set(err, KI_ERR_INVALID, "a watch has either an owner or a map function");
     if (options->any_owner && !options->owner)

@@ -17,7 +17,6 @@
 #include "src/engine/thread.h"
 #include "src/factory/component.h"
 #include "src/factory/informer_table.h"
-#include "src/object/resource_table.h"
 #include "src/transport/curl.h"
 
 #include <stdio.h>
@@ -32,7 +31,8 @@ struct ki_factory {
     ki_transport *transport;
     bool owns_transport;
     ki_client *client;    /* for the program's own requests */
-    char *namespace_name; /* NULL: all */
+    char *namespace_name; /* of informers that name none; NULL: all */
+    int64_t resync_ms;    /* of informers that name none */
     ki_informer_maker maker;
     /* Under `mutex`. */
     ki_mutex mutex;
@@ -88,7 +88,7 @@ static void start_all(ki_factory *factory) {
             continue;
         again = true;
         ki_log_write(ki_engine_log(factory->engine), KI_LOG_ERROR, "factory", "cannot start the informer of %s: %s",
-                     entry->selection, ki_error_message(&err));
+                     entry->selection->name, ki_error_message(&err));
     }
     if (again)
         ki_timer_set(&factory->start_timer, ki_engine_now(factory->engine) + START_RETRY);
@@ -238,6 +238,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
             return status;
         factory->owns_transport = true;
     }
+    factory->resync_ms = given->resync_ms;
     if (given->namespace_name && given->namespace_name[0]) {
         factory->namespace_name = ki_strdup(allocator, given->namespace_name);
         if (!factory->namespace_name)
@@ -258,8 +259,6 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         .transport = factory->transport,
         .throttle = throttle,
         .owner = factory,
-        .namespace_name = factory->namespace_name,
-        .resync_ms = given->resync_ms,
         .detect_mutations = given->detect_mutations || is_true(getenv("KUBE_CACHE_MUTATION_DETECTOR")),
         .seed = setup.seed,
     };
@@ -363,20 +362,6 @@ ki_client *ki_factory_client(ki_factory *factory) {
     return factory->client;
 }
 
-static ki_status check_resource(const ki_resource *resource, ki_error *err) {
-    if (!resource)
-        return ki_error_set(err, KI_ERR_INVALID, "no resource, or no built-in resource of that name");
-    if (!ki_resource_is_complete(resource))
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "a resource needs group (\"\" for the core), version, plural and kind");
-    if (!ki_resource_has_verb(resource, "list") || !ki_resource_has_verb(resource, "watch"))
-        return ki_error_set(
-            err, KI_ERR_UNSUPPORTED,
-            "%s cannot be listed and watched: no informer is possible; send their requests with ki_client",
-            resource->plural);
-    return KI_OK;
-}
-
 /* Caller holds the mutex. */
 static ki_status check_not_stopped(const ki_factory *factory, ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
@@ -396,18 +381,19 @@ ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, 
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_informer: factory or ret_informer is NULL");
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
-    ki_status status = check_resource(resource, err);
-    if (status)
-        return status;
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options without a size: use KI_INFORMER_OPTIONS()");
     if (options)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (!given.namespace_name)
+        given.namespace_name = factory->namespace_name;
+    if (!given.resync_ms)
+        given.resync_ms = factory->resync_ms;
     if (given.page_size < 0)
         return ki_error_set(err, KI_ERR_INVALID, "a page size below 0");
     ki_error cause = KI_ERROR_INIT;
     ki_mutex_lock(&factory->mutex);
-    status = check_not_stopped(factory, &cause);
+    ki_status status = check_not_stopped(factory, &cause);
     if (!status)
         status = ki_informer_table_get(&factory->table, &factory->maker, resource, &given, ret_informer, &cause);
     ki_mutex_unlock(&factory->mutex);
@@ -523,7 +509,7 @@ static ki_status timed_out(ki_factory *factory, ki_error *err) {
         char why[KI_INFORMER_WHY_MAX];
         if (!is_requested || ki_informer_has_synced(entry->informer))
             continue;
-        int size = snprintf(names + used, sizeof names - used, "%s%s (%s)", used ? ", " : "", entry->selection,
+        int size = snprintf(names + used, sizeof names - used, "%s%s (%s)", used ? ", " : "", entry->selection->name,
                             ki_informer_why(entry->informer, why));
         if (size < 0 || (size_t)size >= sizeof names - used) {
             names[used] = '\0'; /* drops an incomplete name */

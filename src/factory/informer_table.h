@@ -9,12 +9,12 @@
 #include "src/client/throttle.h"
 #include "src/engine/engine.h"
 #include "src/object/format.h"
+#include "src/object/selection.h"
 #include "src/transport/transport.h"
 
 typedef struct ki_informer_entry {
     ki_informer *informer;
-    char *key;
-    char *selection;          /* for messages: "pods in default (app=web)" */
+    ki_selection *selection;
     ki_object_format *format; /* of its objects: a later request must name the same view, or none */
     bool is_start_requested;  /* its start was requested */
     bool is_started;          /* loop only */
@@ -22,7 +22,7 @@ typedef struct ki_informer_entry {
 
 typedef struct ki_informer_table {
     const ki_allocator *allocator;
-    ki_map by_key;
+    ki_map by_key;               /* of its selection */
     ki_informer_entry **entries; /* in order of creation */
     size_t count, capacity;
 } ki_informer_table;
@@ -33,8 +33,6 @@ typedef struct ki_informer_maker {
     ki_transport *transport;
     ki_throttle *throttle; /* NULL: none */
     const void *owner;
-    const char *namespace_name; /* of informers that name no namespace; NULL: all */
-    int64_t resync_ms;          /* of informers without a period of their own; 0: none */
     bool detect_mutations;
     uint64_t seed;
 } ki_informer_maker;
@@ -42,8 +40,8 @@ typedef struct ki_informer_maker {
 void ki_informer_table_init(ki_informer_table *table, const ki_allocator *allocator, uint64_t seed);
 /* Frees the table and its informers. The informers must have ended. */
 void ki_informer_table_free(ki_informer_table *table);
-/* Returns the informer of a selection, and makes it if necessary. `options` must be complete: the caller has checked
- * its size. Errors: KI_ERR_EXISTS if the informer has another view. */
+/* Returns the informer of a selection, and makes it if necessary. `options` must be complete, with the
+ * factory's defaults. Errors: KI_ERR_EXISTS if the informer has another view. */
 ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_maker *maker, const ki_resource *resource,
                                 const ki_informer_options *options, ki_informer **ret_informer, ki_error *err);
 

@@ -1,5 +1,6 @@
 /* http_source_stage.c: see http_source_stage.h. */
 #include "tests/support/http_source_stage.h"
+#include "tests/support/selected.h"
 
 #include "tests/support/test.h"
 
@@ -58,14 +59,14 @@ static void on_watch_end(const ki_error *err, bool opened, bool in_stream, void 
 
 void http_source_open(http_source_stage *s, const ki_resource *resource) {
     const ki_object_format_options format = { .namespaced = true };
-    const ki_http_list_watch_options options = { .resource = *resource };
+    const selected of = { .resource = *resource };
     const kt_memory_server server = { serve, abandoned, s };
     *s = (http_source_stage){ .ends = 0 };
     assert_true(test_engine_open(&s->engine, NULL, 1));
     ki_engine *engine = s->engine.engine;
     assert_int_equal(kt_memory_transport_new(engine, &server, &s->transport, NULL), KI_OK);
     assert_int_equal(ki_object_format_new(ki_engine_allocator(engine), &format, &s->format, NULL), KI_OK);
-    assert_int_equal(ki_http_list_watch_new(engine, s->transport, s->format, &options, &s->source, NULL), KI_OK);
+    assert_int_equal(source_of(&of, engine, s->transport, s->format, NULL, &s->source), KI_OK);
 }
 
 void http_source_close(http_source_stage *s) {

@@ -1,5 +1,6 @@
 /* informer_stage.c: see informer_stage.h. */
 #include "tests/support/informer_stage.h"
+#include "tests/support/selected.h"
 
 #include "tests/support/test.h"
 
@@ -125,7 +126,8 @@ static void note_log_line(ki_log_level level, const char *component, const char 
     snprintf(s->log + used, sizeof s->log - used, "%c %s: %s\n", "-EWID"[level], component, message);
 }
 
-ki_status open_stage_with(stage *s, ki_shared_informer_options options, const ki_allocator *allocator) {
+ki_status open_stage_of(stage *s, const ki_resource *resource, ki_shared_informer_options options,
+                        const ki_allocator *allocator) {
     memset(s, 0, sizeof *s);
     const ki_log log = { .write = note_log_line, .user = s };
     if (!test_engine_open_logged(&s->engine, allocator, 1, &log))
@@ -134,10 +136,9 @@ ki_status open_stage_with(stage *s, ki_shared_informer_options options, const ki
     s->source.engine = s->engine.engine;
     options.engine = s->engine.engine;
     options.list_watch = &s->source.base;
-    options.resource = options.resource ? options.resource : &configmaps;
     options.given.in_order = in_order;
     settle(s); /* the informer is stepped from here on */
-    ki_status status = ki_informer_new(&options, &s->informer, NULL);
+    ki_status status = informer_of(resource, options, &s->informer);
     if (status) {
         test_engine_close(&s->engine);
         return status;
@@ -147,14 +148,17 @@ ki_status open_stage_with(stage *s, ki_shared_informer_options options, const ki
     return KI_OK;
 }
 
+ki_status open_stage_with(stage *s, ki_shared_informer_options options, const ki_allocator *allocator) {
+    return open_stage_of(s, &configmaps, options, allocator);
+}
+
 void open_stage(stage *s, int64_t resync_ms) {
-    const ki_shared_informer_options options = { .resync_ns = KI_MILLISECONDS(resync_ms),
-                                                 .given.no_streaming_list = true };
+    const ki_shared_informer_options options = { .given.resync_ms = resync_ms, .given.no_streaming_list = true };
     assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
 }
 
 void open_streaming_stage(stage *s) {
-    assert_int_equal(open_stage_with(s, (ki_shared_informer_options){ .resync_ns = 0 }, NULL), KI_OK);
+    assert_int_equal(open_stage_with(s, (ki_shared_informer_options){ .given.resync_ms = 0 }, NULL), KI_OK);
 }
 
 void start_stage(stage *s) {

@@ -58,6 +58,8 @@ extern bool in_order; /* queue order of all stages that follow */
 
 /* Opens a stage. Sets the options' engine, source and queue order, and the resource if there is none. Returns
  * KI_ERR_NO_MEMORY, then nothing is open. */
+ki_status open_stage_of(stage *s, const ki_resource *resource, ki_shared_informer_options options,
+                        const ki_allocator *allocator);
 ki_status open_stage_with(stage *s, ki_shared_informer_options options, const ki_allocator *allocator);
 void open_stage(stage *s, int64_t resync_ms); /* an informer that does not stream its list */
 void open_streaming_stage(stage *s);

@@ -142,26 +142,14 @@ const char *ki_attempt_name(ki_attempt attempt) {
 
 /* --- message ------------------------------------------------------------------------------------------------------ */
 
-static void describe_forbidden(ki_health *health, ki_attempt failed, const ki_resource *resource,
-                               const char *namespace_name) {
-    /* The server authorizes a streaming list as a watch. */
-    const char *verb = failed == KI_ATTEMPT_LIST ? "list" : "watch";
-    bool one_namespace = resource->namespaced && namespace_name[0] != '\0';
-    snprintf(health->message, sizeof health->message, "forbidden: %s %s%s%s%s%s", verb, resource->plural,
-             resource->group[0] ? "." : "", resource->group,
-             one_namespace          ? " in namespace "
-             : resource->namespaced ? " in all namespaces"
-                                    : "",
-             one_namespace ? namespace_name : "");
-}
-
-static void describe_missing(ki_health *health, const ki_resource *resource) {
+static void describe_missing(ki_health *health, const ki_selection *selection) {
+    const ki_resource *resource = &selection->resource;
     if (ki_resource_is_custom(resource))
         snprintf(health->message, sizeof health->message, "the CRD %s.%s is not installed, or not in version %s",
                  resource->plural, resource->group, resource->version);
     else
-        snprintf(health->message, sizeof health->message, "the server has no %s in version %s%s%s", resource->plural,
-                 resource->group, resource->group[0] ? "/" : "", resource->version);
+        snprintf(health->message, sizeof health->message, "the server has no %s in version %s", resource->plural,
+                 selection->api_version);
 }
 
 /* Returns true if the server is no Kubernetes API server. An unusable response of a server that the informer has listed
@@ -170,8 +158,7 @@ static bool is_no_api_server(const ki_error *cause, bool has_synced) {
     return ki_error_is_foreign(cause) && (cause->http_status || !has_synced);
 }
 
-void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource *resource, const char *namespace_name,
-                        bool has_synced) {
+void ki_health_describe(ki_health *health, ki_attempt failed, const ki_selection *selection, bool has_synced) {
     const ki_error *cause = &health->cause;
     health->message[0] = '\0';
     if (cause->code == KI_OK)
@@ -182,13 +169,15 @@ void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource 
     else if (cause->http_status == 401)
         snprintf(health->message, sizeof health->message, "unauthorized: the server does not accept the credentials");
     else if (cause->http_status == 403)
-        describe_forbidden(health, failed, resource, namespace_name);
+        /* The server authorizes a streaming list as a watch. */
+        snprintf(health->message, sizeof health->message, "forbidden: %s %s",
+                 failed == KI_ATTEMPT_LIST ? "list" : "watch", selection->target);
     else if (cause->http_status == 404)
-        describe_missing(health, resource);
+        describe_missing(health, selection);
     else if (cause->http_status == 429 && strstr(cause->message, "(re)initializing"))
         /* A CRD was created or changed: kube-apiserver responds 429 until its storage is ready. */
         snprintf(health->message, sizeof health->message, "the server is preparing the storage of %s%s%s",
-                 resource->plural, resource->group[0] ? "." : "", resource->group);
+                 selection->resource.plural, selection->resource.group[0] ? "." : "", selection->resource.group);
     else if (cause->http_status == 429)
         snprintf(health->message, sizeof health->message, "the server is too busy");
     else if (cause->code == KI_ERR_TOO_LARGE_RV)

@@ -5,6 +5,7 @@
 #include <kinformer/informer.h>
 
 #include "src/engine/thread.h"
+#include "src/object/selection.h"
 
 /* Times are the engine's, in nanoseconds. */
 typedef struct ki_health_record {
@@ -41,9 +42,7 @@ void ki_health_count_skipped(ki_health_record *record);
  * ki_informer_health_sized. */
 ki_attempt ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_health);
 
-/* Sets the message, the cause for a person: "forbidden: list pods in all namespaces". `namespace_name` "": all
- * namespaces. */
-void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource *resource, const char *namespace_name,
-                        bool has_synced);
+/* Sets the message, the cause for a person: "forbidden: list pods in all namespaces". */
+void ki_health_describe(ki_health *health, ki_attempt failed, const ki_selection *selection, bool has_synced);
 
 #endif

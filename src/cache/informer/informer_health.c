@@ -38,10 +38,10 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     const ki_unreadable *constant_unreadable = &informer->unreadable;
     memcpy(&unreadable, &constant_unreadable, sizeof unreadable); /* not const, as above */
     health.unreadable = ki_unreadable_describe(unreadable, health.unreadable_message, sizeof health.unreadable_message);
-    ki_health_describe(&health, failed, &informer->resource, informer->namespace_name,
-                       ki_informer_has_synced(informer));
+    ki_health_describe(&health, failed, informer->selection, ki_informer_has_synced(informer));
     if (health.state == KI_STATE_WATCHING && atomic_load(&informer->is_namespace_missing))
-        snprintf(health.message, sizeof health.message, "there is no namespace %s", informer->namespace_name);
+        snprintf(health.message, sizeof health.message, "there is no namespace %s",
+                 informer->selection->namespace_name);
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
 }
 
@@ -74,7 +74,7 @@ void ki_informer_log_state(ki_informer *informer, bool has_cause) {
     informer->logged_state = health.state;
     memcpy(informer->logged_message, health.message, sizeof informer->logged_message);
     ki_log_write(ki_engine_log(informer->engine), health.message[0] ? KI_LOG_WARNING : KI_LOG_INFO, "reflector",
-                 "%s: %s%s%s", informer->name, ki_state_name(health.state), health.message[0] ? ": " : "",
+                 "%s: %s%s%s", informer->selection->name, ki_state_name(health.state), health.message[0] ? ": " : "",
                  health.message);
 }
 

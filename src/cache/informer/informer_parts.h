@@ -24,14 +24,12 @@ enum {
 
 struct ki_informer {
     /* Constant. */
-    ki_shared_informer_options options; /* texts and resource: copies, owned by the informer */
+    ki_shared_informer_options options;
     ki_engine *engine;
     const void *owner;
-    ki_resource resource;                                   /* strings owned by the informer */
-    const char *name;                                       /* for messages; borrowed */
-    bool is_custom;                                         /* a custom resource: the server may stop serving it */
-    char *namespace_name, *label_selector, *field_selector; /* for messages; "" for none */
-    ki_store *store;                                        /* written under `change_lock` */
+    ki_selection *selection;
+    bool is_custom;  /* a custom resource: the server may stop serving it */
+    ki_store *store; /* written under `change_lock` */
 
     /* Constant after freeze. */
     ki_transform transform;

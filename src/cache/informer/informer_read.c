@@ -2,12 +2,6 @@
 #include "src/base/error.h"
 #include "src/cache/informer/informer_parts.h"
 
-#include <stdio.h>
-
-enum {
-    KI_API_VERSION_MAX = 320 /* bytes: a DNS name, a slash, a DNS label and the closing zero */
-};
-
 ki_status ki_informer_object_from_json(const ki_informer *informer, const char *json, size_t size, ki_object **ret_obj,
                                        ki_error *err) {
     if (!informer || !json || !ret_obj)
@@ -16,19 +10,13 @@ ki_status ki_informer_object_from_json(const ki_informer *informer, const char *
         return KI_ERR_STATE;
     if (!informer->options.format)
         return ki_error_set(err, KI_ERR_INVALID, "the informer's objects are not made from JSON");
-    const ki_resource *resource = &informer->resource;
-    char api_version[KI_API_VERSION_MAX];
-    int length = snprintf(api_version, sizeof api_version, "%s%s%s", resource->group, resource->group[0] ? "/" : "",
-                          resource->version);
-    if (length < 0 || (size_t)length >= sizeof api_version)
-        return ki_error_set(err, KI_ERR_LIMIT, "the resource's group and version are longer than %d bytes",
-                            KI_API_VERSION_MAX - 1);
-    return ki_object_from_json(informer->options.format, (ki_str){ json, size }, api_version, resource->kind, ret_obj,
-                               err);
+    const ki_selection *selection = informer->selection;
+    return ki_object_from_json(informer->options.format, (ki_str){ json, size }, selection->api_version,
+                               selection->resource.kind, ret_obj, err);
 }
 
 const ki_resource *ki_informer_resource(const ki_informer *informer) {
-    return &informer->resource;
+    return &informer->selection->resource;
 }
 
 ki_snapshot *ki_informer_snapshot(const ki_informer *informer) {

@@ -24,8 +24,7 @@ void ki_informer_note_listed(ki_informer *informer, size_t listed) {
 
 void ki_informer_check_namespace(ki_informer *informer) {
     ki_list_watch *source = informer->options.list_watch;
-    bool has_namespace = informer->resource.namespaced && informer->namespace_name[0];
-    if (informer->asks_for_namespace && has_namespace && source->ops->find_namespace) {
+    if (informer->asks_for_namespace && informer->selection->namespace_name[0] && source->ops->find_namespace) {
         ki_error err = KI_ERROR_INIT; /* a question that cannot be sent waits for the next watch */
         (void)!source->ops->find_namespace(source, on_found, informer, &err);
     }

@@ -135,8 +135,8 @@ static void note_synced(ki_informer *informer) {
     ki_mutex_unlock(&informer->wait_lock);
     ki_processor_mark_synced(&informer->processor);
     size_t count = ki_store_count(informer->store);
-    ki_log_write(ki_engine_log(informer->engine), KI_LOG_INFO, "informer", "%s: synced, %zu object%s", informer->name,
-                 count, count == 1 ? "" : "s");
+    ki_log_write(ki_engine_log(informer->engine), KI_LOG_INFO, "informer", "%s: synced, %zu object%s",
+                 informer->selection->name, count, count == 1 ? "" : "s");
 }
 
 /* Ends a step: what follows the change lock. Caller holds it. */

@@ -5,7 +5,7 @@
 
 /* Returns a handler's resync period in nanoseconds. `requested_ms` 0 selects the informer's period, below 0 none. */
 static int64_t resync_period(const ki_informer *informer, int64_t requested_ms) {
-    return requested_ms ? ki_period_ns(requested_ms, KI_RESYNC_MIN_MS) : informer->options.resync_ns;
+    return ki_period_ns(requested_ms ? requested_ms : informer->options.given.resync_ms, KI_RESYNC_MIN_MS);
 }
 
 /* Gives the listener its id and adds it to the registry. */
@@ -136,7 +136,8 @@ ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration regi
         (void)ki_processor_remove(&informer->processor, listener);
     ki_fair_mutex_unlock(&informer->change_lock);
     if (!listener)
-        return ki_error_set(err, KI_ERR_NOT_FOUND, "no such handler of the informer of %s", informer->resource.plural);
+        return ki_error_set(err, KI_ERR_NOT_FOUND, "no such handler of the informer of %s",
+                            informer->selection->resource.plural);
     ki_listener_remove(listener);
     return KI_OK;
 }

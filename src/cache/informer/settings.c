@@ -6,7 +6,7 @@
 
 ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err) {
     return informer->is_stopped
-               ? ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped", informer->resource.plural)
+               ? ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped", informer->selection->resource.plural)
                : KI_OK;
 }
 
@@ -16,7 +16,8 @@ static ki_status begin_setting(ki_informer *informer, const char *what, ki_error
     if (!informer->is_frozen)
         return KI_OK;
     ki_fair_mutex_unlock(&informer->change_lock);
-    return ki_error_set(err, KI_ERR_STATE, "%s of %s: only before the start", what, informer->resource.plural);
+    return ki_error_set(err, KI_ERR_STATE, "%s of %s: only before the start", what,
+                        informer->selection->resource.plural);
 }
 
 ki_status ki_informer_set_transform(ki_informer *informer, ki_transform transform, void *user, ki_error *err) {

@@ -79,7 +79,7 @@ static void on_error(const ki_error *err, void *user) {
 static void report_bad_object(const ki_error *err, const char *key, void *user) {
     ki_informer *informer = user;
     ki_log_write(ki_engine_log(informer->engine), KI_LOG_WARNING, "reflector", "%s: object %s skipped: %s",
-                 informer->name, key[0] ? key : "without a name", ki_error_message(err));
+                 informer->selection->name, key[0] ? key : "without a name", ki_error_message(err));
     report(informer, err, key);
 }
 
@@ -190,58 +190,14 @@ static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
 
-static void free_texts(ki_informer *informer) {
-    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
-    ki_free(allocator, informer->namespace_name);
-    ki_free(allocator, informer->label_selector);
-    ki_free(allocator, informer->field_selector);
-}
-
-/* Copies the texts that identify this informer, to people and in metrics. */
-static ki_status copy_texts(ki_informer *informer, const ki_informer_options *given, ki_error *err) {
-    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
-    informer->namespace_name = ki_strdup(allocator, given->namespace_name ? given->namespace_name : "");
-    informer->label_selector = ki_strdup(allocator, given->label_selector ? given->label_selector : "");
-    informer->field_selector = ki_strdup(allocator, given->field_selector ? given->field_selector : "");
-    if (!informer->namespace_name || !informer->label_selector || !informer->field_selector) {
-        free_texts(informer);
-        return ki_error_no_memory(err, "making an informer");
-    }
-    informer->options.given.namespace_name = informer->namespace_name;
-    informer->options.given.label_selector = informer->label_selector;
-    informer->options.given.field_selector = informer->field_selector;
-    const ki_resource *resource = &informer->resource;
+static void set_labels(ki_informer *informer) {
+    const ki_selection *selection = informer->selection;
     const ki_label labels[KI_INFORMER_LABELS] = {
-        { "group", resource->group },
-        { "version", resource->version },
-        { "resource", resource->plural },
-        { "namespace", informer->namespace_name },
-        { "label_selector", informer->label_selector },
-        { "field_selector", informer->field_selector },
+        { "group", selection->resource.group },          { "version", selection->resource.version },
+        { "resource", selection->resource.plural },      { "namespace", selection->namespace_name },
+        { "label_selector", selection->label_selector }, { "field_selector", selection->field_selector },
     };
     memcpy(informer->metrics.labels, labels, sizeof labels);
-    return KI_OK;
-}
-
-static void free_resource(const ki_allocator *allocator, const ki_resource *resource) {
-    const char *texts[] = { resource->group, resource->version, resource->plural, resource->kind };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        char *own;
-        memcpy(&own, &texts[i], sizeof own); /* the informer's own copy: const only in the public struct */
-        ki_free(allocator, own);
-    }
-}
-
-static ki_status copy_resource(const ki_allocator *allocator, const ki_resource *from, ki_resource *to, ki_error *err) {
-    to->group = ki_strdup(allocator, from->group);
-    to->version = ki_strdup(allocator, from->version);
-    to->plural = ki_strdup(allocator, from->plural);
-    to->kind = ki_strdup(allocator, from->kind);
-    to->namespaced = from->namespaced;
-    if (to->group && to->version && to->plural && to->kind)
-        return KI_OK;
-    free_resource(allocator, to);
-    return ki_error_no_memory(err, "making an informer");
 }
 
 /* Makes what other threads share: the locks, health and unreadable objects. */
@@ -319,7 +275,7 @@ static ki_status make_store_and_queue(ki_informer *informer, bool in_order, ki_e
     ki_store_options store_options = {
         .allocator = ki_engine_allocator(informer->engine),
         .seed = informer->options.seed,
-        .namespaced = informer->resource.namespaced,
+        .namespaced = informer->selection->resource.namespaced,
         .on_index_error = on_index_error,
         .on_index_error_user = informer,
     };
@@ -345,17 +301,11 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_informer_init_waits(informer);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
     ki_deferred_init(&informer->deferred, options->engine);
-    ki_processor_init(&informer->processor, allocator, options->resync_ns);
-    ki_status status = copy_resource(allocator, options->resource, &informer->resource, err);
-    if (status)
-        goto no_resource;
-    informer->options.resource = &informer->resource;
-    informer->is_custom = ki_resource_is_custom(&informer->resource);
-    informer->name = options->name ? options->name : informer->resource.plural;
-    status = copy_texts(informer, &options->given, err);
-    if (status)
-        goto no_texts;
-    status = init_shared(informer, err);
+    ki_processor_init(&informer->processor, allocator, ki_period_ns(options->given.resync_ms, KI_RESYNC_MIN_MS));
+    informer->selection = ki_selection_ref(options->selection);
+    informer->is_custom = ki_resource_is_custom(&informer->selection->resource);
+    set_labels(informer);
+    ki_status status = init_shared(informer, err);
     if (status)
         goto no_shared;
     status = make_store_and_queue(informer, options->given.in_order, err);
@@ -366,10 +316,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
 no_store:
     destroy_shared(informer);
 no_shared:
-    free_texts(informer);
-no_texts:
-    free_resource(allocator, &informer->resource);
-no_resource:
+    ki_selection_unref(informer->selection);
     ki_free(allocator, informer);
     return status;
 }
@@ -488,7 +435,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .engine = informer->engine,
         .list_watch = informer->options.list_watch,
         .queue = informer->queue,
-        .name = informer->name,
+        .name = informer->selection->name,
         .given = &informer->options.given,
         .is_custom = informer->is_custom,
         .metrics = &informer->metrics,
@@ -529,7 +476,7 @@ static void close_parts(ki_informer *informer) {
 
 static ki_status start_locked(ki_informer *informer, ki_error *err) {
     if (informer->is_started || informer->is_stopped)
-        return ki_error_set(err, KI_ERR_STATE, "the informer of %s was %s before", informer->resource.plural,
+        return ki_error_set(err, KI_ERR_STATE, "the informer of %s was %s before", informer->selection->resource.plural,
                             informer->is_stopped ? "stopped" : "started");
     informer->is_frozen = true;
     ki_status status = open_parts(informer, err);
@@ -630,7 +577,6 @@ void ki_informer_free(ki_informer *informer) {
     ki_deferred_free(&informer->deferred);
     ki_store_free(informer->store);
     destroy_shared(informer);
-    free_texts(informer);
-    free_resource(allocator, &informer->resource);
+    ki_selection_unref(informer->selection);
     ki_free(allocator, informer);
 }

@@ -9,15 +9,14 @@
 #include "src/cache/store/store.h"
 #include "src/engine/engine.h"
 #include "src/object/format.h"
+#include "src/object/selection.h"
 
 typedef struct ki_shared_informer_options {
     ki_engine *engine;
     ki_list_watch *list_watch;   /* the informer owns it if ki_informer_new succeeds */
-    const ki_resource *resource; /* copied, with its strings */
+    ki_selection *selection;     /* what the source selects; the informer takes a reference */
     ki_object_format *format;    /* makes its objects; outlives the informer; NULL: the informer makes none itself */
-    const char *name;            /* for messages; outlives the informer; NULL: the resource's plural */
-    ki_informer_options given;   /* the program's; its texts, which the informer copies, say what the source selects */
-    int64_t resync_ns;           /* of listeners without a period of their own; 0: none */
+    ki_informer_options given;   /* the program's, with the factory's defaults; its texts are not used */
     bool detect_mutations;       /* checks for objects that handlers changed in place */
     const void *owner;           /* of the callbacks (callback.h): the factory; NULL: the informer */
     uint64_t seed;               /* of key hashes */

@@ -77,8 +77,9 @@ static void add_wait(ki_informer *informer, ki_version_wait *wait) {
 ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status, ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
     if (ki_engine_failure(informer->engine, &cause))
-        return ki_error_set(err, status, "the informer of %s is stopped: %s", informer->name, ki_error_message(&cause));
-    return ki_error_set(err, status, "the informer of %s is stopped", informer->name);
+        return ki_error_set(err, status, "the informer of %s is stopped: %s", informer->selection->name,
+                            ki_error_message(&cause));
+    return ki_error_set(err, status, "the informer of %s is stopped", informer->selection->name);
 }
 
 bool ki_informer_has_ended(const ki_informer *informer) {
@@ -92,8 +93,8 @@ static ki_status set_wait_error(const ki_informer *informer, const ki_version_wa
     if (status == KI_ERR_CANCELLED)
         return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
     if (status == KI_ERR_TIMEOUT && wait->version[0])
-        return ki_error_set(err, KI_ERR_TIMEOUT, "%s not at version %s in time", wait->key ? wait->key : informer->name,
-                            wait->version);
+        return ki_error_set(err, KI_ERR_TIMEOUT, "%s not at version %s in time",
+                            wait->key ? wait->key : informer->selection->name, wait->version);
     if (status == KI_ERR_TIMEOUT)
         return ki_error_set(err, KI_ERR_TIMEOUT, "no %s in time", wait->key);
     return status;
@@ -122,7 +123,8 @@ ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key, c
     if (status)
         return status;
     if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
-        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs", informer->name);
+        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs",
+                            informer->selection->name);
     ki_cond changed;
     status = ki_cond_init(&changed, err);
     if (status)
@@ -277,5 +279,5 @@ ki_status ki_informer_cancel_version_waits(ki_informer *informer, ki_version_han
     ki_mutex_unlock(&informer->wait_lock);
     return found ? KI_OK
                  : ki_error_set(err, KI_ERR_NOT_FOUND, "no wait for the informer of %s has this handler and user",
-                                informer->name);
+                                informer->selection->name);
 }

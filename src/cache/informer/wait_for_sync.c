@@ -16,7 +16,7 @@ int64_t ki_deadline_of_timeout(int64_t timeout_ms) {
 }
 
 ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, ki_error *err) {
-    const char *name = informer->name;
+    const char *name = informer->selection->name;
     if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs", name);
     ki_mutex_lock(&informer->wait_lock);

@@ -83,7 +83,7 @@ static ki_status result_of(ki_informer *informer, bool is_met, bool is_done, ki_
     if (is_done)
         return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
     char why[KI_INFORMER_WHY_MAX];
-    return ki_error_set(err, KI_ERR_TIMEOUT, "the condition on %s was not met in time (%s)", informer->name,
+    return ki_error_set(err, KI_ERR_TIMEOUT, "the condition on %s was not met in time (%s)", informer->selection->name,
                         ki_informer_why(informer, why));
 }
 
@@ -94,7 +94,8 @@ ki_status ki_informer_wait_until(ki_informer *informer, ki_wait_condition condit
     if (ki_engine_check_process(informer->engine, err))
         return KI_ERR_STATE;
     if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
-        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs", informer->name);
+        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs",
+                            informer->selection->name);
     int64_t deadline = ki_deadline_of_timeout(timeout_ms);
     until *self;
     ki_registration registration;

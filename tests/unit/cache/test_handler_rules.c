@@ -20,7 +20,7 @@ static void open_with(stage *s, observer *h, bool filters, bool streams, int del
         handler.filter = is_odd;
         handler.on_synced = NULL;
     }
-    const ki_shared_informer_options options = { .given.no_streaming_list = !streams, .resync_ns = KI_SECONDS(5) };
+    const ki_shared_informer_options options = { .given.no_streaming_list = !streams, .given.resync_ms = 5000 };
     assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
     add_observer_of(h, s, &handler, &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery));
     start_stage(s);
@@ -229,7 +229,7 @@ static bool resync_without_memory(size_t spared) {
     counter ten;
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
-    const ki_shared_informer_options options = { .given.no_streaming_list = true, .resync_ns = KI_SECONDS(5) };
+    const ki_shared_informer_options options = { .given.no_streaming_list = true, .given.resync_ms = 5000 };
     assert_int_equal(open_stage_with(&s, options, &memory.allocator), KI_OK);
     listen(&s, &ten, 10000);
     start_stage(&s);

@@ -29,7 +29,7 @@ static ki_status mark(ki_object *obj, ki_object **ret_obj, void *user) {
 }
 
 static void open_transformed(stage *s, observer *h, int *transforms, bool streaming) {
-    const ki_shared_informer_options options = { .given.no_streaming_list = !streaming, .resync_ns = KI_SECONDS(5) };
+    const ki_shared_informer_options options = { .given.no_streaming_list = !streaming, .given.resync_ms = 5000 };
     *transforms = 0;
     assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
     assert_int_equal(ki_informer_set_transform(s->informer, mark, transforms, NULL), KI_OK);

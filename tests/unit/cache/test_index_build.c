@@ -2,11 +2,11 @@
 
 #include "src/base/memory.h"
 #include "src/cache/informer/informer_parts.h"
-#include "src/cache/informer/shared_informer.h"
 #include "src/cache/store/index_build.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/selected.h"
 #include "tests/support/store_changes.h"
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
@@ -235,12 +235,10 @@ static void nobody_waits_for_an_index_that_is_built_on_another_thread(void **sta
     pthread_t thread;
     assert_true(test_engine_open(&engine, NULL, 1));
     fake_init(&source);
-    const ki_shared_informer_options options = { .engine = engine.engine,
-                                                 .list_watch = &source.base,
-                                                 .resource = &configmaps,
-                                                 .given.no_streaming_list = true,
-                                                 .seed = 5 };
-    assert_int_equal(ki_informer_new(&options, &other.informer, NULL), KI_OK);
+    const ki_shared_informer_options options = {
+        .engine = engine.engine, .list_watch = &source.base, .given.no_streaming_list = true, .seed = 5
+    };
+    assert_int_equal(informer_of(&configmaps, options, &other.informer), KI_OK);
     assert_int_equal(ki_informer_start(other.informer, NULL), KI_OK);
     assert_true(test_engine_settle(&engine));
     assert_true(fake_play(&source, "item ns/a 1") && fake_play(&source, "item ns/b 2"));

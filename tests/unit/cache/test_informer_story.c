@@ -2,8 +2,8 @@
  * Whatever happens: what a handler is notified of is true (old is the previous notification), and in the end it and the
  * store know what the server has. */
 
-#include "src/cache/informer/shared_informer.h"
 #include "tests/support/fake_list_watch.h"
+#include "tests/support/selected.h"
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
@@ -231,10 +231,9 @@ static void open_story(story *s, uint64_t seed, bool in_order) {
     fake_init(&s->source);
     ki_shared_informer_options options = { .engine = s->engine.engine,
                                            .list_watch = &s->source.base,
-                                           .resource = &configmaps,
                                            .given.in_order = in_order,
-                                           .resync_ns = roll(s, 2) ? KI_SECONDS(1) : 0 };
-    assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
+                                           .given.resync_ms = roll(s, 2) ? 1000 : 0 };
+    assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);
 }
 
 /* No more failures: the server serves until all is told. */

@@ -1,8 +1,8 @@
 /* test_internal_error.c: internal errors (500) within a watch: for how long it is only watched again, and what then. On
  * a stepped engine; plays: fake_list_watch.h. */
 
-#include "src/cache/informer/shared_informer.h"
 #include "tests/support/fake_list_watch.h"
+#include "tests/support/selected.h"
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
@@ -28,10 +28,9 @@ static void open_watching(stage *s, int64_t window_s) {
     fake_init(&s->source);
     ki_shared_informer_options options = { .engine = s->engine.engine,
                                            .list_watch = &s->source.base,
-                                           .resource = &configmaps,
                                            .given.no_streaming_list = true,
                                            .given.internal_error_retry_ms = window_s * 1000 };
-    assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
+    assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);
     assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
     assert_true(test_engine_settle(&s->engine));
     play(s, "page 10 -");

@@ -2,12 +2,12 @@
  * whom. Nothing here waits for time: semaphores tell when something has happened. Worth running under the thread
  * sanitizer. */
 
-#include "src/cache/informer/shared_informer.h"
 #include "src/cache/listener/listener.h"
 #include "src/engine/thread.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/patience.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/selected.h"
 #include "tests/support/test.h"
 
 #include <pthread.h>
@@ -88,10 +88,10 @@ static void open_stage(stage *s) {
     s->version = 100;
     assert_int_equal(ki_engine_new(NULL, &s->engine, NULL), KI_OK);
     fake_init(&s->source);
-    ki_shared_informer_options options = {
-        .engine = s->engine, .list_watch = &s->source.base, .resource = &configmaps, .given.no_streaming_list = true
-    };
-    assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
+    ki_shared_informer_options options = { .engine = s->engine,
+                                           .list_watch = &s->source.base,
+                                           .given.no_streaming_list = true };
+    assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);
     assert_int_equal(ki_engine_start(s->engine, NULL), KI_OK);
 }
 

@@ -42,10 +42,9 @@ static metrics_library library;
 
 static void open_measured(stage *s, const ki_resource *resource, const char *namespace_name, bool streams) {
     library = (metrics_library){ .common_labels = KI_INFORMER_LABELS, .on_sample = check_labels, .user = &no_factory };
-    const ki_shared_informer_options options = { .resource = resource,
-                                                 .given.no_streaming_list = !streams,
+    const ki_shared_informer_options options = { .given.no_streaming_list = !streams,
                                                  .given.namespace_name = namespace_name };
-    assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
+    assert_int_equal(open_stage_of(s, resource, options, NULL), KI_OK);
     start_stage(s);
 }
 

@@ -20,8 +20,7 @@ static int requests; /* that were refused */
 static void open_without_type(stage *s, observer *h, const ki_resource *resource, ki_shared_informer_options options,
                               const ki_allocator *allocator) {
     requests = 0;
-    options.resource = resource;
-    assert_int_equal(open_stage_with(s, options, allocator), KI_OK);
+    assert_int_equal(open_stage_of(s, resource, options, allocator), KI_OK);
     s->source.type = KI_TYPE_MISSING;
     add_observer(h, s, NULL);
     start_stage(s);

@@ -1,11 +1,11 @@
 /* test_mutation_detector.c: an object of the cache that somebody writes to is found and named; others are not. */
 
 #include "src/base/memory.h"
-#include "src/cache/informer/shared_informer.h"
 #include "src/cache/store/mutation_detector.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/selected.h"
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
@@ -119,11 +119,10 @@ static void an_informer_calls_its_error_handler_while_it_runs_and_at_its_end(voi
         fake_init(&source);
         ki_shared_informer_options options = { .engine = engine.engine,
                                                .list_watch = &source.base,
-                                               .resource = &configmaps,
                                                .given.no_streaming_list = true,
                                                .given.in_order = in_order,
                                                .detect_mutations = detects };
-        assert_int_equal(ki_informer_new(&options, &informer, NULL), KI_OK);
+        assert_int_equal(informer_of(&configmaps, options, &informer), KI_OK);
         assert_int_equal(ki_informer_set_watch_error_handler(informer, on_error, found, NULL), KI_OK);
         assert_true(test_engine_settle(&engine));
         assert_int_equal(ki_informer_start(informer, NULL), KI_OK);

@@ -12,10 +12,9 @@
 #define STREAMED_EMPTY "open\ninitial-end 10"
 
 static void open_in(stage *s, observer *h, const ki_resource *resource, const char *namespace_name, bool streams) {
-    const ki_shared_informer_options options = { .resource = resource,
-                                                 .given.namespace_name = namespace_name,
+    const ki_shared_informer_options options = { .given.namespace_name = namespace_name,
                                                  .given.no_streaming_list = !streams };
-    assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
+    assert_int_equal(open_stage_of(s, resource, options, NULL), KI_OK);
     add_observer(h, s, NULL);
     start_stage(s);
 }
@@ -46,12 +45,12 @@ static void a_missing_namespace_is_one_line_and_the_healths_message(void **state
         play_each(&s, streams ? STREAMED_EMPTY : EMPTY);
         assert_true(asks(&s));
         assert_string_equal(message_of(&s), "");
-        assert_non_null(strstr(s.log, "I reflector: configmaps: watching\n"));
+        assert_non_null(strstr(s.log, "I reflector: configmaps in shop: watching\n"));
         s.log[0] = s.states[0] = '\0';
         play_each(&s, "namespace missing");
         assert_string_equal(message_of(&s), "there is no namespace shop");
         assert_string_equal(s.states, "watching"); /* the state handler was called once */
-        expect_log(&s, "W reflector: configmaps: watching: there is no namespace shop\n");
+        expect_log(&s, "W reflector: configmaps in shop: watching: there is no namespace shop\n");
         assert_true(ki_informer_has_synced(s.informer));
         close_stage(&s);
     }
@@ -72,7 +71,7 @@ static void a_namespace_that_appears_ends_the_message(void **state) {
     expect_log(&s, "");
     play_each(&s, "bookmark 12\nwait 30000\nclose\nwait 2000\nopen\nnamespace there");
     assert_string_equal(message_of(&s), "");
-    expect_log(&s, "I reflector: configmaps: watching\n");
+    expect_log(&s, "I reflector: configmaps in shop: watching\n");
     play_each(&s, "bookmark 13\nwait 30000\nclose\nwait 2000\nopen");
     assert_false(asks(&s));
     close_stage(&s);
@@ -88,7 +87,7 @@ static void an_object_ends_the_message_at_once(void **state) {
     play_each(&s, "add default/a 11");
     assert_string_equal(message_of(&s), "");
     assert_string_equal(s.states, "watching");
-    expect_log(&s, "I reflector: configmaps: watching\n");
+    expect_log(&s, "I reflector: configmaps in default: watching\n");
     play_each(&s, "del default/a 12");
     assert_string_equal(message_of(&s), "");
     play_each(&s, "wait 30000\nclose\nwait 2000\nopen");

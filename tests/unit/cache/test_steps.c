@@ -2,9 +2,9 @@
  * and calls, and what may come in between two of them comes out right. With both queues. */
 
 #include "src/cache/informer/informer_parts.h"
-#include "src/cache/informer/shared_informer.h"
 #include "src/object/format.h"
 #include "tests/support/fake_list_watch.h"
+#include "tests/support/selected.h"
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
@@ -93,12 +93,11 @@ static void open_stage(stage *s, bool in_order, bool streams) {
     assert_int_equal(ki_object_format_new(&s->memory.allocator, &format_options, &s->format, NULL), KI_OK);
     ki_shared_informer_options options = { .engine = s->engine.engine,
                                            .list_watch = &s->source.base,
-                                           .resource = &configmaps,
-                                           .resync_ns = KI_SECONDS(3600),
+                                           .given.resync_ms = 3600000,
                                            .given.no_streaming_list = !streams,
                                            .given.in_order = in_order,
                                            .seed = 5 };
-    assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
+    assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);
     const ki_registration_options latest = KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST, .resync_ms = -1);
     assert_int_equal(ki_informer_register(s->informer, &observing, &s->observer, NULL, &s->registration, NULL), KI_OK);
     assert_int_equal(ki_informer_register(s->informer, &observing, &s->other, &latest, &s->other_registration, NULL),

@@ -5,6 +5,7 @@
 #include "src/client/http_list_watch.h"
 #include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/selected.h"
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -157,9 +158,9 @@ static void on_watch_end(const ki_error *err, bool opened, bool in_stream, void 
 
 /* --- set-up ------------------------------------------------------------------------------------------------------- */
 
-static const ki_http_list_watch_options pods = { .resource = { "", "v1", "pods", "Pod", true }, .object_limit = 400 };
+static const selected pods = { .resource = { "", "v1", "pods", "Pod", true }, .given.object_limit = 400 };
 
-static ki_status open_fixture(fixture *self, const ki_allocator *allocator, const ki_http_list_watch_options *options) {
+static ki_status open_fixture(fixture *self, const ki_allocator *allocator, const selected *of) {
     memset(self, 0, sizeof *self);
     self->response.status = 200;
     ki_status status = ki_engine_new(&KI_ENGINE_OPTIONS(.seed = 1, .allocator = allocator), &self->engine, NULL);
@@ -170,7 +171,7 @@ static ki_status open_fixture(fixture *self, const ki_allocator *allocator, cons
     if (!status)
         status = ki_object_format_new(ki_engine_allocator(self->engine), NULL, &self->format, NULL);
     if (!status)
-        status = ki_http_list_watch_new(self->engine, self->transport, self->format, options, &self->list_watch, NULL);
+        status = source_of(of, self->engine, self->transport, self->format, NULL, &self->list_watch);
     return status;
 }
 
@@ -244,7 +245,7 @@ static void paths_follow_group_and_scope(void **state) {
 static void a_lists_options_are_its_query(void **state) {
     (void)state;
     static const struct {
-        ki_http_list_watch_options of;
+        selected of;
         ki_list_options options;
         const char *want;
     } cases[] = {
@@ -256,9 +257,9 @@ static void a_lists_options_are_its_query(void **state) {
           { .resource_version = "0", .resource_version_match = "NotOlderThan", .limit = 500 },
           "/api/v1/pods?limit=500&resourceVersion=0&resourceVersionMatch=NotOlderThan" },
         { { .resource = { "", "v1", "pods", "Pod", true },
-            .namespace_name = "ns",
-            .label_selector = "a=b,c in (d)",
-            .field_selector = "spec.nodeName=x&y" },
+            .given.namespace_name = "ns",
+            .given.label_selector = "a=b,c in (d)",
+            .given.field_selector = "spec.nodeName=x&y" },
           { .continue_token = "t+/=", .limit = 5 },
           "/api/v1/namespaces/ns/"
           "pods?labelSelector=a%3Db%2Cc%20in%20%28d%29&fieldSelector=spec.nodeName%3Dx%26y&limit=5"
@@ -569,8 +570,7 @@ static void every_response_is_reported_as_it_is_in_any_chunks(void **state) {
 
 static void a_resource_of_its_own_may_be_called_table(void **state) {
     (void)state;
-    static const ki_http_list_watch_options tables = { .resource = { "furniture.example", "v1", "tables", "Table",
-                                                                     true } };
+    static const selected tables = { .resource = { "furniture.example", "v1", "tables", "Table", true } };
     fixture self;
     assert_int_equal(open_fixture(&self, NULL, &tables), KI_OK);
     self.response.body = EVENT("ADDED", "{\"kind\":\"Table\",\"apiVersion\":\"furniture.example/v1\",\"metadata\":{"
@@ -718,12 +718,13 @@ static void an_endless_error_body_is_cut_short(void **state) {
 static void messages_say_what_was_tried(void **state) {
     (void)state;
     static const struct {
-        ki_http_list_watch_options of;
+        selected of;
         const char *begin;
     } cases[] = {
         { { .resource = { "", "v1", "pods", "Pod", true } }, "list pods in all namespaces: " },
-        { { .resource = { "", "v1", "pods", "Pod", true }, .namespace_name = "ns" }, "list pods in namespace ns: " },
-        { { .resource = { "", "v1", "nodes", "Node", false }, .namespace_name = "ns" }, "list nodes: " },
+        { { .resource = { "", "v1", "pods", "Pod", true }, .given.namespace_name = "ns" },
+          "list pods in namespace ns: " },
+        { { .resource = { "", "v1", "nodes", "Node", false }, .given.namespace_name = "ns" }, "list nodes: " },
         { { .resource = { "apps", "v1", "deployments", "Deployment", true } },
           "list deployments.apps in all namespaces: " },
     };
@@ -737,7 +738,7 @@ static void messages_say_what_was_tried(void **state) {
         close_fixture(&self);
     }
     fixture self;
-    const ki_http_list_watch_options nothing = { .namespace_name = "x" };
+    const selected nothing = { .given.namespace_name = "x" };
     assert_int_equal(open_fixture(&self, NULL, &nothing), KI_ERR_INVALID);
     close_fixture(&self);
 }

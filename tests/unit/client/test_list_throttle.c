@@ -1,6 +1,6 @@
 /* test_list_throttle.c: an informer's lists wait for their turn in the client's own limit, its watches do not. */
-#include "src/client/http_list_watch.h"
 #include "testing/memory/transport.h"
+#include "tests/support/selected.h"
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
@@ -79,16 +79,14 @@ static void open_fixture(fixture *self) {
     assert_true(test_engine_open(&self->engine, NULL, 1));
     ki_engine *engine = self->engine.engine;
     const kt_memory_server server = { serve, NULL, self };
-    const ki_http_list_watch_options options = { .resource = *KI_PODS, .throttle = &self->throttle };
+    const selected of = { .resource = *KI_PODS };
     assert_int_equal(ki_throttle_init(&self->throttle, engine, 1, 1), KI_OK);
     assert_int_equal(kt_memory_transport_new(engine, &server, &self->transport, NULL), KI_OK);
     assert_int_equal(ki_object_format_new(ki_engine_allocator(engine), &(ki_object_format_options){ .view = NULL },
                                           &self->format, NULL),
                      KI_OK);
-    assert_int_equal(ki_http_list_watch_new(engine, self->transport, self->format, &options, &self->first, NULL),
-                     KI_OK);
-    assert_int_equal(ki_http_list_watch_new(engine, self->transport, self->format, &options, &self->second, NULL),
-                     KI_OK);
+    assert_int_equal(source_of(&of, engine, self->transport, self->format, &self->throttle, &self->first), KI_OK);
+    assert_int_equal(source_of(&of, engine, self->transport, self->format, &self->throttle, &self->second), KI_OK);
 }
 
 static void close_fixture(fixture *self) {

@@ -1,11 +1,11 @@
 /* test_type_lookup.c: what is read from the responses of discovery. The server is a table of paths. */
 
 #include "src/base/error.h"
-#include "src/client/http_list_watch.h"
 #include "src/client/type_lookup.h"
 #include "src/object/format.h"
 #include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/selected.h"
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
@@ -140,9 +140,9 @@ static void a_cancelled_source_reports_no_type(void **state) {
     f.of_groups = html;
     ki_object_format *format = NULL;
     ki_list_watch *source = NULL;
-    const ki_http_list_watch_options options = { .resource = foos };
+    const selected of = { .resource = foos };
     assert_int_equal(ki_object_format_new(ki_engine_allocator(f.engine.engine), NULL, &format, NULL), KI_OK);
-    assert_int_equal(ki_http_list_watch_new(f.engine.engine, f.transport, format, &options, &source, NULL), KI_OK);
+    assert_int_equal(source_of(&of, f.engine.engine, f.transport, format, NULL, &source), KI_OK);
     assert_int_equal(source->ops->find_type(source, on_found, &f, NULL), KI_OK);
 
     source->ops->cancel(source);

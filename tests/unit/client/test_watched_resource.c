@@ -1,8 +1,8 @@
 /* test_watched_resource.c: a watch of any resource, of a namespace, of all or of none: its path, and its events as
  * objects, over the memory transport. */
 
-#include "src/client/http_list_watch.h"
 #include "testing/memory/transport.h"
+#include "tests/support/selected.h"
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
@@ -78,8 +78,7 @@ static void on_end(const ki_error *err, bool opened, bool in_stream, void *user)
 }
 
 /* Watches once; the trace has all that came. */
-static void watch(fixture *self, const ki_http_list_watch_options *options, const char *content_type,
-                  const char *body) {
+static void watch(fixture *self, const selected *of, const char *content_type, const char *body) {
     ki_transport *transport = NULL;
     ki_object_format *format = NULL;
     ki_list_watch *source = NULL;
@@ -93,7 +92,7 @@ static void watch(fixture *self, const ki_http_list_watch_options *options, cons
     ki_engine *engine = self->engine.engine;
     assert_int_equal(kt_memory_transport_new(engine, &server, &transport, NULL), KI_OK);
     assert_int_equal(ki_object_format_new(ki_engine_allocator(engine), NULL, &format, NULL), KI_OK);
-    assert_int_equal(ki_http_list_watch_new(engine, transport, format, options, &source, NULL), KI_OK);
+    assert_int_equal(source_of(of, engine, transport, format, NULL, &source), KI_OK);
     assert_int_equal(source->ops->watch(source, &nothing, &handler, NULL), KI_OK);
     assert_true(test_engine_settle(&self->engine));
     source->ops->free(source);
@@ -124,10 +123,9 @@ static void the_events_of_any_resource_arrive_as_its_objects(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture self;
-        const ki_http_list_watch_options options = { .resource = { "gtest", "vtest", "rtests", "rTest",
-                                                                   cases[i].namespaced },
-                                                     .namespace_name = cases[i].namespace_name };
-        watch(&self, &options, "application/json", cases[i].body);
+        const selected of = { .resource = { "gtest", "vtest", "rtests", "rTest", cases[i].namespaced },
+                              .given.namespace_name = cases[i].namespace_name };
+        watch(&self, &of, "application/json", cases[i].body);
         assert_string_equal(self.target, cases[i].target);
         assert_string_equal(self.trace, cases[i].told);
     }
@@ -146,10 +144,10 @@ static void a_watch_is_read_as_json_or_not_at_all(void **state) {
         { "foobar", false },
         { "text/plain", false },
     };
-    static const ki_http_list_watch_options options = { .resource = { "gtest", "vtest", "rtests", "rTest", false } };
+    static const selected of = { .resource = { "gtest", "vtest", "rtests", "rTest", false } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture self;
-        watch(&self, &options, cases[i].content_type, EVENTS(CLUSTER));
+        watch(&self, &of, cases[i].content_type, EVENTS(CLUSTER));
         assert_string_equal(self.trace, cases[i].is_read ? TOLD("it", CLUSTER) : "failed");
     }
 }

@@ -1,0 +1,98 @@
+/* selection.c: see selection.h. One allocation: the struct, then its texts with their zeros. The key is the first six
+ * texts: as none has a zero inside, no two selections share a key. */
+#include "src/object/selection.h"
+
+#include "src/base/buffer.h"
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/object/resource_table.h"
+
+enum {
+    SELECTORS_MAX = 64 * 1024 /* bytes */
+};
+
+static const char *or_empty(const char *text) {
+    return text ? text : "";
+}
+
+/* Appends all texts, in the order of set_texts. */
+static void append_texts(ki_buffer *memory, const ki_resource *resource, const char *namespace_name, const char *labels,
+                         const char *fields) {
+    const char *group = resource->group, *plural = resource->plural;
+    const char *const copied[] = { group, resource->version, plural, namespace_name, labels, fields, resource->kind };
+    const char *all = resource->namespaced ? " in all namespaces" : "";
+    bool has_namespace = namespace_name[0], has_selector = labels[0] || fields[0];
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
+        ki_buffer_append(memory, copied[i], strlen(copied[i]) + 1);
+    ki_buffer_printf(memory, "%s%s%s%c", group, group[0] ? "/" : "", resource->version, '\0');
+    ki_buffer_printf(memory, "%s%s%s%s%s%c", plural, group[0] ? "." : "", group, has_namespace ? " in namespace " : all,
+                     namespace_name, '\0');
+    ki_buffer_printf(memory, "%s%s%s%s%s%s%s%s", plural, has_namespace ? " in " : "", namespace_name,
+                     has_selector ? " (" : "", labels, labels[0] && fields[0] ? ", " : "", fields,
+                     has_selector ? ")" : "");
+}
+
+static void set_texts(ki_selection *selection) {
+    const char *at = (const char *)(selection + 1);
+    ki_resource *resource = &selection->resource;
+    const char **const texts[] = { &resource->group,
+                                   &resource->version,
+                                   &resource->plural,
+                                   &selection->namespace_name,
+                                   &selection->label_selector,
+                                   &selection->field_selector,
+                                   &resource->kind,
+                                   &selection->api_version,
+                                   &selection->target,
+                                   &selection->name };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++, at += strlen(at) + 1)
+        *texts[i] = at;
+    selection->key = (ki_str){ resource->group, (size_t)(resource->kind - resource->group) };
+}
+
+static ki_status check_resource(const ki_resource *resource, ki_error *err) {
+    if (!resource)
+        return ki_error_set(err, KI_ERR_INVALID, "no resource, or no built-in resource of that name");
+    if (!ki_resource_is_complete(resource))
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "a resource needs group (\"\" for the core), version, plural and kind");
+    if (!ki_resource_has_verb(resource, "list") || !ki_resource_has_verb(resource, "watch"))
+        return ki_error_set(
+            err, KI_ERR_UNSUPPORTED,
+            "%s cannot be listed and watched: no informer is possible; send their requests with ki_client",
+            resource->plural);
+    return KI_OK;
+}
+
+ki_status ki_selection_new(const ki_allocator *allocator, const ki_resource *resource,
+                           const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
+    ki_status status = check_resource(resource, err);
+    if (status)
+        return status;
+    const char *namespace_name = resource->namespaced ? or_empty(options->namespace_name) : "";
+    const char *labels = or_empty(options->label_selector), *fields = or_empty(options->field_selector);
+    if (strlen(labels) + strlen(fields) > SELECTORS_MAX)
+        return ki_error_set(err, KI_ERR_LIMIT, "selectors of more than %d bytes", (int)SELECTORS_MAX);
+    const ki_selection empty = { .allocator = allocator, .resource.namespaced = resource->namespaced };
+    ki_buffer memory;
+    ki_buffer_init(&memory, allocator, 0);
+    ki_buffer_append(&memory, &empty, sizeof empty);
+    append_texts(&memory, resource, namespace_name, labels, fields);
+    ki_selection *selection = (void *)ki_buffer_take(&memory, NULL);
+    if (!selection)
+        return ki_error_no_memory(err, "making an informer");
+    set_texts(selection);
+    ki_refcount_init(&selection->refs);
+    *ret_selection = selection;
+    return KI_OK;
+}
+
+ki_selection *ki_selection_ref(ki_selection *selection) {
+    ki_refcount_inc(&selection->refs);
+    return selection;
+}
+
+void ki_selection_unref(ki_selection *selection) {
+    if (selection && ki_refcount_dec(&selection->refs))
+        ki_free(selection->allocator, selection);
+}
