@@ -1,8 +1,8 @@
 /* fake_list_watch.c: see fake_list_watch.h. */
 #include "tests/support/fake_list_watch.h"
+#include "tests/support/test.h"
 
 #include "src/base/error.h"
-#include "tests/support/make_object.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,8 +15,7 @@ enum {
 };
 
 void fake_note(fake_list_watch *fake, const char *text) {
-    size_t used = strlen(fake->trace);
-    snprintf(fake->trace + used, sizeof fake->trace - used, "%s%s", used ? "; " : "", text);
+    notation_add(fake->trace, ", ", text);
 }
 
 static void parameter(char *line, const char *name, const char *value) {
@@ -147,16 +146,6 @@ void fake_init(fake_list_watch *fake) {
     fake->base.ops = &fake_ops;
 }
 
-ki_object *fake_object(const char *key, const char *resource_version, const char *uid) {
-    char json[1024];
-    const char *slash = strchr(key, '/');
-    int namespace_size = slash ? (int)(slash - key) : 0;
-    snprintf(json, sizeof json,
-             "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%.*s\",\"resourceVersion\":\"%s\",\"uid\":\"%s%s\"}}",
-             slash ? slash + 1 : key, namespace_size, key, resource_version, uid ? uid : key, uid ? "" : "-uid");
-    return make_object_from_json(json);
-}
-
 static ki_error error_of(const char *what) {
     static const struct {
         const char *name;
@@ -194,24 +183,10 @@ static bool end(fake_list_watch *fake, const ki_error *err, bool in_stream) {
     return true;
 }
 
-static bool page(fake_list_watch *fake, const char *version, const char *token, const char *remaining) {
-    ki_list_result result = { version, strcmp(token, "-") == 0 ? "" : token, remaining[0] ? atoi(remaining) : -1 };
-    if (!fake->lists)
-        return false;
-    fake->lists = false;
-    fake->list.on_end(&result, NULL, fake->list.user);
-    return true;
-}
-
-static bool bad(fake_list_watch *fake, const char *what, const char *key, const char *version) {
+static bool bad(fake_list_watch *fake, ki_bad_object object) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_PARSE, "bad object");
-    const ki_bad_object object = { .err = &err,
-                                   .key = strcmp(key, "-") == 0 ? "" : key,
-                                   .resource_version = version,
-                                   .is_deleted = strcmp(what, "bad-del") == 0,
-                                   .is_foreign = strncmp(what, "foreign", 7) == 0,
-                                   .is_bookmark = strcmp(what, "bad-bookmark") == 0 };
+    object.err = &err;
     if (fake->lists)
         fake->list.on_bad_object(&object, fake->list.user);
     else if (fake->watches)
@@ -232,72 +207,109 @@ static void all_is_read(const fake_list_watch *fake) {
         fake->watch.on_read(ki_engine_now(fake->engine) - fake->late_ns, fake->watch.user);
 }
 
-static bool object(fake_list_watch *fake, const char *what, const char *key, const char *version, const char *uid) {
-    ki_object *obj = fake_object(key, version, uid[0] ? uid : NULL);
-    bool known = true;
+/* An object of the open list, or an event. */
+static bool change(fake_list_watch *fake, const noted_change *noted) {
+    if (noted->is_unreadable)
+        return bad(fake, (ki_bad_object){
+                             .key = noted->key, .resource_version = noted->version, .is_deleted = noted->sign == '-' });
+    ki_object *obj = notation_object(noted);
+    bool is_possible = noted->sign ? fake->watches : fake->lists;
     bytes(fake);
-    if (strcmp(what, "item") == 0 && fake->lists)
+    if (is_possible && !noted->sign)
         fake->list.on_object(obj, fake->list.user);
-    else if (strcmp(what, "add") == 0 && fake->watches)
-        fake->watch.on_event(KI_EVENT_ADD, obj, fake->watch.user);
-    else if (strcmp(what, "mod") == 0 && fake->watches)
-        fake->watch.on_event(KI_EVENT_UPDATE, obj, fake->watch.user);
-    else if (strcmp(what, "del") == 0 && fake->watches)
-        fake->watch.on_event(KI_EVENT_DELETE, obj, fake->watch.user);
-    else
-        known = false;
+    else if (is_possible)
+        fake->watch.on_event(noted->sign == '+'   ? KI_EVENT_ADD
+                             : noted->sign == '~' ? KI_EVENT_UPDATE
+                                                  : KI_EVENT_DELETE,
+                             obj, fake->watch.user);
     all_is_read(fake);
     ki_object_unref(obj);
-    return known;
+    return is_possible;
 }
 
-bool fake_play(fake_list_watch *fake, const char *line) {
-    char words[4][WORD_MAX] = { "", "", "", "" };
-    int count = sscanf(line, "%127s %127s %127s %127s", words[0], words[1], words[2], words[3]);
-    const char *what = words[0];
-    if (strcmp(what, "part") == 0) {
+static bool list(fake_list_watch *fake, const noted_list *noted) {
+    ki_list_result result = { noted->version, noted->token, noted->remaining };
+    for (size_t i = 0; i < noted->count; i++)
+        if (!change(fake, &noted->changes[i]))
+            return false;
+    if (!fake->lists)
+        return false;
+    fake->lists = false;
+    fake->list.on_end(&result, NULL, fake->list.user);
+    return true;
+}
+
+static bool bookmark(fake_list_watch *fake, const char *version, bool ends_initial_events) {
+    bool watches = fake->watches;
+    bytes(fake);
+    if (watches)
+        fake->watch.on_bookmark(strcmp(version, "-") == 0 ? "" : version, ends_initial_events, fake->watch.user);
+    all_is_read(fake);
+    return watches;
+}
+
+bool fake_play(fake_list_watch *fake, const char *step) {
+    const char *rest;
+    noted_change noted;
+    noted_list page;
+    if (notation_read_list(step, &page))
+        return list(fake, &page);
+    if (notation_read_change(step, &noted))
+        return change(fake, &noted);
+    if ((rest = notation_after(step, "part "))) {
         fake->is_part = true;
-        bool is_played = fake_play(fake, strchr(line, ' ') + 1);
+        bool is_played = fake_play(fake, rest);
         fake->is_part = false;
         return is_played;
     }
-    if (strcmp(what, "late") == 0) {
-        fake->late_ns = KI_MILLISECONDS(atoi(words[1]));
+    if ((rest = notation_after(step, "late "))) {
+        fake->late_ns = KI_MILLISECONDS(atoi(rest));
         return true;
     }
-    if (strcmp(what, "open") == 0) {
+    if (strcmp(step, "open") == 0) {
         fake->opened = true;
         if (fake->watches)
             fake->watch.on_open(fake->watch.user);
         return fake->watches;
     }
-    if (strcmp(what, "byte") == 0) {
+    if (strcmp(step, "byte") == 0) {
         bool watches = fake->watches;
         bytes(fake);
         all_is_read(fake);
         return watches;
     }
-    if (strcmp(what, "type") == 0)
+    if (strcmp(step, "bookmark !") == 0)
+        return bad(fake, (ki_bad_object){ .key = "", .resource_version = "", .is_bookmark = true });
+    if ((rest = notation_after(step, "foreign ")) && notation_read_change(rest, &noted))
+        return bad(fake, (ki_bad_object){ .key = noted.key, .resource_version = noted.version, .is_foreign = true });
+    if ((rest = notation_after(step, "bookmark ")))
+        return bookmark(fake, rest, false);
+    if ((rest = notation_after(step, "initial-end ")))
+        return bookmark(fake, rest, true);
+    if (strcmp(step, "type") == 0)
         return find_type(fake);
-    if (strcmp(what, "namespace") == 0)
-        return find_namespace(fake, words[1]);
-    if (strcmp(what, "close") == 0)
+    if ((rest = notation_after(step, "namespace ")))
+        return find_namespace(fake, rest);
+    if (strcmp(step, "close") == 0)
         return end(fake, NULL, false);
-    if (count >= 2 && (strcmp(what, "fail") == 0 || strcmp(what, "error") == 0)) {
-        ki_error err = error_of(words[1]);
-        return end(fake, &err, strcmp(what, "error") == 0);
+    bool in_stream = notation_after(step, "error ") != NULL;
+    if (in_stream || notation_after(step, "fail ")) {
+        ki_error err = error_of(strchr(step, ' ') + 1);
+        return end(fake, &err, in_stream);
     }
-    if (strcmp(what, "page") == 0 && count >= 3)
-        return page(fake, strcmp(words[1], "-") == 0 ? "" : words[1], words[2], words[3]);
-    if ((strncmp(what, "bad", 3) == 0 || strcmp(what, "foreign") == 0) && count >= 2)
-        return bad(fake, what, words[1], words[2]);
-    if (strcmp(what, "bookmark") == 0 || strcmp(what, "initial-end") == 0) {
-        bool watches = fake->watches;
-        bytes(fake);
-        if (watches)
-            fake->watch.on_bookmark(strcmp(words[1], "-") == 0 ? "" : words[1], what[0] == 'i', fake->watch.user);
-        all_is_read(fake);
-        return watches;
+    return false;
+}
+
+void fake_step(fake_list_watch *fake, test_engine *engine, const char *step) {
+    const char *rest;
+    if ((rest = notation_after(step, "? "))) {
+        notation_expect(step, fake->trace, rest);
+    } else if ((rest = notation_after(step, "wait "))) {
+        assert_true(test_engine_advance(engine, atoi(rest)));
+    } else if ((rest = notation_after(step, "quiet "))) {
+        assert_true(test_engine_advance(engine, atoi(rest)));
+        notation_expect(step, fake->trace, "-");
+    } else if (!fake_play(fake, step)) {
+        fail_msg("the source cannot do \"%s\" now; it was asked: %s", step, fake->trace);
     }
-    return count >= 3 && object(fake, what, words[1], words[2], words[3]);
 }

@@ -3,7 +3,6 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "tests/support/make_object.h"
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -13,15 +12,12 @@
 /* --- the queue ---------------------------------------------------------------------------------------------------- */
 
 static fifo_objects objects_of(const char *text) {
-    fifo_objects list = { .count = 0 };
-    char copy[FIFO_TEXT];
-    char *rest = NULL;
-    snprintf(copy, sizeof copy, "%s", text);
-    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        char *version = strchr(word, '=');
-        *version++ = '\0';
-        list.items[list.count++] = make_object(word, version, NULL);
-    }
+    fifo_objects list;
+    noted_change changes[NOTATION_LIST];
+    list.count = notation_read_changes(text, changes);
+    assert_true(list.count <= FIFO_OBJECTS);
+    for (size_t i = 0; i < list.count; i++)
+        list.items[i] = notation_object(&changes[i]);
     return list;
 }
 
@@ -53,35 +49,36 @@ static void count_ready(void *user) {
     ((fifo_stage *)user)->ready++;
 }
 
-static void watch_queue(fifo_stage *f) {
+static void open_queue(fifo_stage *f, fifo_kind kind, size_t batch_size, const char *known,
+                       const ki_allocator *allocator) {
+    *f = (fifo_stage){ .allocator = allocator };
+    if (known)
+        f->known = objects_of(known);
+    const ki_known_objects objects = { fifo_known, known_next, known_end, f };
+    ki_delta_fifo_options delta = { .allocator = allocator, .seed = 3 };
+    ki_in_order_fifo_options in_order = {
+        .allocator = allocator, .known = objects, .batch_size = batch_size, .seed = 3
+    };
+    if (known)
+        delta.known = objects;
+    assert_int_equal(kind == FIFO_DELTA ? ki_delta_fifo_new(&delta, &f->queue, NULL)
+                                        : ki_in_order_fifo_new(&in_order, &f->queue, NULL),
+                     KI_OK);
     f->queue->ready = count_ready;
     f->queue->ready_user = f;
 }
 
-void delta_fifo_open(fifo_stage *f, const char *known, const ki_allocator *allocator) {
-    *f = (fifo_stage){ .allocator = allocator, .is_delta_fifo = true };
-    ki_delta_fifo_options options = { .allocator = allocator, .seed = 3 };
-    if (known) {
-        f->known = objects_of(known);
-        options.known = (ki_known_objects){ fifo_known, known_next, known_end, f };
-    }
-    assert_int_equal(ki_delta_fifo_new(&options, &f->queue, NULL), KI_OK);
-    watch_queue(f);
+void fifo_open(fifo_stage *f, fifo_kind kind, const char *known, const ki_allocator *allocator) {
+    open_queue(f, kind, 1000, known, allocator);
+}
+
+void fifo_open_in_order(fifo_stage *f, size_t batch_size) {
+    open_queue(f, FIFO_IN_ORDER, batch_size, "", &ki_allocator_default);
 }
 
 void fifo_know(fifo_stage *f, const char *known) {
     objects_free(&f->known);
     f->known = objects_of(known);
-}
-
-void in_order_fifo_open(fifo_stage *f, size_t batch_size, const ki_allocator *allocator) {
-    *f = (fifo_stage){ .allocator = allocator };
-    ki_in_order_fifo_options options = { .allocator = allocator,
-                                         .known = { fifo_known, known_next, known_end, f },
-                                         .batch_size = batch_size ? batch_size : 1000,
-                                         .seed = 3 };
-    assert_int_equal(ki_in_order_fifo_new(&options, &f->queue, NULL), KI_OK);
-    watch_queue(f);
 }
 
 void fifo_close(fifo_stage *f) {
@@ -91,21 +88,20 @@ void fifo_close(fifo_stage *f) {
 
 /* --- changes ------------------------------------------------------------------------------------------------------ */
 
-static ki_status replace(const fifo_stage *f, const fifo_objects *list, const char *version, ki_error *err) {
-    ki_object **good = ki_alloc_array(f->allocator, FIFO_OBJECTS, sizeof(ki_object *));
-    const char *kept[FIFO_OBJECTS];
+static ki_status replace(const fifo_stage *f, const noted_list *list, ki_error *err) {
+    ki_object **good = ki_alloc_array(f->allocator, NOTATION_LIST, sizeof(ki_object *));
+    const char *kept[NOTATION_LIST];
     if (!good)
         return ki_error_no_memory(err, "listing");
-    ki_listing listing = { .objects = good, .kept = kept, .resource_version = version };
+    ki_listing listing = { .objects = good, .kept = kept, .resource_version = list->version };
     for (size_t i = 0; i < list->count; i++) {
-        const char *key = ki_object_key(list->items[i]);
-        bool is_bad = strcmp(ki_object_resource_version(list->items[i]), "!") == 0;
-        if (!is_bad)
-            good[listing.count++] = ki_object_ref(list->items[i]);
-        else if (strcmp(key, "?") == 0)
+        const noted_change *item = &list->changes[i];
+        if (!item->is_unreadable)
+            good[listing.count++] = notation_object(item);
+        else if (!item->key[0])
             listing.keeps_all = true;
         else
-            kept[listing.kept_count++] = key;
+            kept[listing.kept_count++] = item->key;
     }
     ki_status status = f->queue->ops->replace(f->queue, &listing, err);
     for (size_t i = 0; status && i < listing.count; i++)
@@ -115,127 +111,84 @@ static ki_status replace(const fifo_stage *f, const fifo_objects *list, const ch
     return status;
 }
 
-ki_status fifo_change(fifo_stage *f, const char *change, ki_error *err) {
-    ki_queue *queue = f->queue;
-    char verb[16] = "", version[8] = "9";
-    assert_true(sscanf(change, "%15[a-z]@%7[0-9]", verb, version) >= 1);
-    fifo_objects list = objects_of(change + strcspn(change, " "));
-    ki_status status;
-    if (strcmp(verb, "replace") == 0) {
-        status = replace(f, &list, version, err);
-    } else if (strcmp(verb, "resync") == 0) {
-        status = queue->ops->resync(queue, err);
-    } else {
-        bool is_lost = strcmp(verb, "lose") == 0;
-        ki_change put = { .obj = list.items[0], .final_state_unknown = is_lost };
-        put.type = strcmp(verb, "add") == 0      ? KI_EVENT_ADD
-                   : strcmp(verb, "update") == 0 ? KI_EVENT_UPDATE
-                                                 : KI_EVENT_DELETE;
-        status = queue->ops->put(queue, &put, err);
-    }
-    objects_free(&list);
+ki_status fifo_step(fifo_stage *f, const char *step, ki_error *err) {
+    noted_list list;
+    noted_change noted;
+    if (strcmp(step, "resync") == 0)
+        return f->queue->ops->resync(f->queue, err);
+    if (notation_read_list(step, &list))
+        return replace(f, &list, err);
+    if (!notation_read_change(step, &noted) || !noted.sign)
+        fail_msg("\"%s\" is no change", step);
+    ki_object *obj = notation_object(&noted);
+    const ki_change change = { .type = noted.sign == '+'   ? KI_EVENT_ADD
+                                       : noted.sign == '~' ? KI_EVENT_UPDATE
+                                                           : KI_EVENT_DELETE,
+                               .obj = obj,
+                               .final_state_unknown = noted.sign == '?' };
+    ki_status status = f->queue->ops->put(f->queue, &change, err);
+    ki_object_unref(obj);
     return status;
 }
 
-/* Plays each change; `is_scarce` allows each to fail once for lack of memory. */
-static void play(fifo_stage *f, const char *script, bool is_scarce) {
-    char copy[FIFO_TEXT];
-    char *rest = NULL;
-    snprintf(copy, sizeof copy, "%s", script);
-    for (char *line = strtok_r(copy, ";", &rest); line; line = strtok_r(NULL, ";", &rest)) {
-        ki_error err = KI_ERROR_INIT;
-        size_t length = f->queue->ops->length(f->queue);
-        const char *change = line + strspn(line, " ");
-        ki_status status = fifo_change(f, change, &err);
-        if (status && is_scarce) {
-            assert_int_equal(status, KI_ERR_NO_MEMORY);
-            assert_int_equal(err.code, KI_ERR_NO_MEMORY);
-            assert_int_equal(f->queue->ops->length(f->queue), length);
-            status = fifo_change(f, change, &err);
-        }
-        if (status)
-            fail_msg("%s: %s", change, ki_error_message(&err));
-    }
+static void play(const char *step, void *user) {
+    ki_error err = KI_ERROR_INIT;
+    if (fifo_step(user, step, &err))
+        fail_msg("%s: %s", step, ki_error_message(&err));
+}
+
+static void play_scarce(const char *step, void *user) {
+    fifo_stage *f = user;
+    ki_error err = KI_ERROR_INIT;
+    size_t length = f->queue->ops->length(f->queue);
+    ki_status status = fifo_step(f, step, &err);
+    if (!status)
+        return;
+    assert_int_equal(status, KI_ERR_NO_MEMORY);
+    assert_int_equal(err.code, KI_ERR_NO_MEMORY);
+    assert_int_equal(f->queue->ops->length(f->queue), length);
+    play(step, f);
 }
 
 void fifo_play(fifo_stage *f, const char *script) {
-    play(f, script, false);
+    notation_play(script, play, f);
 }
 
 void fifo_play_scarce(fifo_stage *f, const char *script) {
-    play(f, script, true);
+    notation_play(script, play_scarce, f);
 }
 
 /* --- what comes out ----------------------------------------------------------------------------------------------- */
 
-static const char *name_of(const ki_change *delta) {
-    static const char *const names[] = {
-        [KI_EVENT_ADD] = "Added", [KI_EVENT_UPDATE] = "Updated", [KI_EVENT_DELETE] = "Deleted"
-    };
-    assert_true(!delta->final_state_unknown || delta->type == KI_EVENT_DELETE);
-    assert_true(!(delta->is_listed || delta->is_resync) || delta->type != KI_EVENT_ADD);
-    if (delta->type == KI_EVENT_DELETE && delta->final_state_unknown)
-        return "Tombstone";
-    return delta->is_listed ? "Replaced" : delta->is_resync ? "Sync" : names[delta->type];
-}
-
-static void note_key(const ki_deltas *deltas, char *at) {
-    const char *key = ki_object_key(deltas->items[0].obj);
-    at += sprintf(at, "%s:", key);
-    for (size_t i = 0; i < deltas->count; i++) {
-        const ki_change *delta = &deltas->items[i];
-        assert_string_equal(ki_object_key(delta->obj), key);
-        at += sprintf(at, " %s %s", name_of(delta), ki_object_resource_version(delta->obj));
-    }
-    strcpy(at, "; ");
-}
-
-static char *note_change(const ki_change *delta, char *at) {
+static noted_word word_of(const ki_change *change) {
     static const char signs[] = { [KI_EVENT_ADD] = '+', [KI_EVENT_UPDATE] = '~', [KI_EVENT_DELETE] = '-' };
-    if (!delta->is_listed && !delta->is_resync)
-        *at++ = delta->final_state_unknown ? '?' : signs[delta->type];
-    return at + sprintf(at, "%s=%s", ki_object_key(delta->obj), ki_object_resource_version(delta->obj));
-}
-
-static void note_batch(const ki_deltas *deltas, char *at) {
-    *at++ = '[';
-    for (size_t i = 0; i < deltas->count; i++) {
-        assert_false(deltas->items[i].is_in_initial_list || deltas->items[i].is_listed);
-        at += sprintf(at, "%s", i > 0 ? " " : "");
-        at = note_change(&deltas->items[i], at);
+    char sign = signs[change->type];
+    assert_true(!change->final_state_unknown || change->type == KI_EVENT_DELETE);
+    if (change->is_listed || change->is_resync) {
+        assert_int_equal(change->type, KI_EVENT_UPDATE);
+        sign = '\0';
+    } else if (change->final_state_unknown) {
+        sign = '?';
     }
-    strcpy(at, "] ");
-}
-
-/* Notes a part of a list, or of a resync. */
-static void note_part(fifo_stage *f, const ki_deltas *deltas, char *at) {
-    const char *version = deltas->resource_version;
-    if (!f->is_in_list && version)
-        at += sprintf(at, "%s{%s:", deltas->count && deltas->items[0].is_in_initial_list ? "*" : "", version);
-    else if (!f->is_in_list)
-        at += sprintf(at, "resync");
-    for (size_t i = 0; i < deltas->count; i++) {
-        assert_int_equal(deltas->items[i].is_resync, !version);
-        *at++ = ' ';
-        at = note_change(&deltas->items[i], at);
-    }
-    f->is_in_list = deltas->is_part;
-    if (!deltas->is_part)
-        at += sprintf(at, "%s ", version ? "}" : "");
-    *at = '\0';
+    return notation_change(sign, NULL, change->obj, change->is_in_initial_list ? "i" : change->is_resync ? "r" : "");
 }
 
 ki_status fifo_note(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     fifo_stage *f = user;
-    char *at = f->popped + strlen(f->popped);
+    const char *version = deltas->resource_version;
+    char text[NOTATION_TEXT] = "";
     (void)ret_requeue;
     (void)err;
-    if (f->is_delta_fifo)
-        note_key(deltas, at);
-    else if (deltas->resource_version || deltas->count == 0 || deltas->items[0].is_resync)
-        note_part(f, deltas, at);
-    else
-        note_batch(deltas, at);
+    if (!f->is_in_part)
+        snprintf(text, sizeof text, "%s%s%s", version ? "{" : "[", version ? version : "", version ? ":" : "");
+    for (size_t i = 0; i < deltas->count; i++) {
+        const char *separator = i || f->is_in_part || version ? " " : "";
+        strcat(strcat(text, separator), word_of(&deltas->items[i]).text);
+    }
+    if (!deltas->is_part)
+        strcat(text, version ? "}" : "]");
+    notation_add(f->popped, f->is_in_part ? "" : " ", text);
+    f->is_in_part = deltas->is_part;
     return KI_OK;
 }
 

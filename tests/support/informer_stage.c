@@ -8,20 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct shown {
-    char text[64];
-} shown;
-
-static shown version_of(const ki_object *obj) {
-    shown v;
-    ki_value seen = KI_VALUE_INIT;
-    bool is_marked = ki_object_field(obj, "data.seen", &seen, NULL) == KI_OK;
-    snprintf(v.text, sizeof v.text, "%s%s%s%s", ki_object_resource_version(obj), is_marked ? "(" : "",
-             is_marked ? seen.text : "", is_marked ? ")" : "");
-    ki_value_clear(&seen);
-    return v;
-}
-
 /* Asserts that the store has this state of the object; NULL: that it has none. */
 static void check_store(const observer *self, const ki_object *obj, const char *version) {
     if (!self->reads_the_store)
@@ -29,14 +15,13 @@ static void check_store(const observer *self, const ki_object *obj, const char *
     ki_object *stored = ki_informer_get(self->stage->informer, ki_object_key(obj));
     assert_int_equal(stored != NULL, version != NULL);
     if (stored)
-        assert_string_equal(version_of(stored).text, version);
+        assert_string_equal(notation_version(stored).text, version);
     ki_object_unref(stored);
 }
 
 static void add_note(observer *self, const char *text) {
-    size_t used = strlen(self->notes);
     assert_int_equal(self->removed, 0);
-    snprintf(self->notes + used, sizeof self->notes - used, "%s%s", used ? " " : "", text);
+    notation_add(self->notes, " ", text);
     if (self->store_size) {
         ki_snapshot *snapshot = ki_informer_snapshot(self->stage->informer);
         assert_int_equal(ki_snapshot_count(snapshot), self->store_size);
@@ -54,32 +39,23 @@ static void add_note(observer *self, const char *text) {
 }
 
 static void on_add(const ki_event *e, void *user) {
-    char text[TEXT];
     const observer *self = user;
     assert_null(e->old);
     if (e->is_in_initial_list && self->registration.informer)
         assert_false(ki_registration_has_synced(self->registration));
-    check_store(self, e->obj, version_of(e->obj).text);
-    snprintf(text, sizeof text, "+%s=%s%s", ki_object_name(e->obj), version_of(e->obj).text,
-             e->is_in_initial_list ? "i" : "");
-    add_note(user, text);
+    check_store(self, e->obj, notation_version(e->obj).text);
+    add_note(user, notation_change('+', NULL, e->obj, e->is_in_initial_list ? "i" : "").text);
 }
 
 static void on_update(const ki_event *e, void *user) {
-    char text[TEXT];
-    check_store(user, e->obj, version_of(e->obj).text);
-    snprintf(text, sizeof text, "~%s=%s>%s%s", ki_object_name(e->obj), version_of(e->old).text, version_of(e->obj).text,
-             e->is_resync ? "r" : "");
-    add_note(user, text);
+    check_store(user, e->obj, notation_version(e->obj).text);
+    add_note(user, notation_change('~', e->old, e->obj, e->is_resync ? "r" : "").text);
 }
 
 static void on_delete(const ki_event *e, void *user) {
-    char text[TEXT];
     assert_null(e->old);
     check_store(user, e->obj, NULL);
-    snprintf(text, sizeof text, "-%s=%s%s", ki_object_name(e->obj), version_of(e->obj).text,
-             e->final_state_unknown ? "?" : "");
-    add_note(user, text);
+    add_note(user, notation_change(e->final_state_unknown ? '?' : '-', NULL, e->obj, "").text);
 }
 
 static void on_synced(ki_informer *informer, void *user) {
@@ -109,15 +85,15 @@ const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 static void on_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
     stage *s = user;
     (void)informer;
-    size_t used = strlen(s->errors);
-    snprintf(s->errors + used, sizeof s->errors - used, "%s%s:%s", used ? " " : "", ki_status_name(cause->code), key);
+    char text[NOTATION_WORD];
+    snprintf(text, sizeof text, "%s:%s", ki_status_name(cause->code), notation_key(key));
+    notation_add(s->errors, " ", text);
 }
 
 static void on_state(ki_informer *informer, const ki_health *health, void *user) {
     stage *s = user;
     (void)informer;
-    size_t used = strlen(s->states);
-    snprintf(s->states + used, sizeof s->states - used, "%s%s", used ? ", " : "", ki_state_name(health->state));
+    notation_add(s->states, ", ", ki_state_name(health->state));
 }
 
 static void note_log_line(ki_log_level level, const char *component, const char *message, void *user) {
@@ -194,103 +170,74 @@ void close_stage(stage *s) {
 
 /* --- scripts ------------------------------------------------------------------------------------------------------ */
 
-static const char *after(const char *line, const char *word) {
-    size_t size = strlen(word);
-    return strncmp(line, word, size) == 0 ? line + size : NULL;
-}
-
-static void check_text(const char *line, char *is, const char *should_be) {
-    if (strcmp(is, strcmp(should_be, "-") == 0 ? "" : should_be) != 0)
-        fail_msg("at \"%s\": it is \"%s\"", line, is);
-    is[0] = '\0';
-}
-
-static void check_version(const stage *s, const char *line, const char *version) {
+static void check_version(const stage *s, const char *step, const char *version) {
     ki_snapshot *snapshot = ki_informer_snapshot(s->informer);
     if (strcmp(ki_snapshot_resource_version(snapshot), version) != 0)
-        fail_msg("at \"%s\": it is \"%s\"", line, ki_snapshot_resource_version(snapshot));
+        fail_msg("at \"%s\": it is \"%s\"", step, ki_snapshot_resource_version(snapshot));
     ki_snapshot_free(snapshot);
 }
 
-static void check_objects(const stage *s, const char *line, const char *objects) {
-    char copy[TEXT];
-    char *rest = NULL;
-    size_t count = 0;
+static void check_objects(const stage *s, const char *step, const char *objects) {
+    noted_change changes[NOTATION_LIST];
     ki_snapshot *snapshot = ki_informer_snapshot(s->informer);
-    strcpy(copy, strcmp(objects, "-") == 0 ? "" : objects);
-    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest), count++) {
-        char key[TEXT];
-        char *version = strchr(word, '=');
-        snprintf(key, sizeof key, "default/%.*s", (int)(version - word), word);
-        const ki_object *obj = ki_snapshot_get(snapshot, key);
-        if (!obj || strcmp(version_of(obj).text, version + 1) != 0)
-            fail_msg("at \"%s\": %s is at \"%s\"", line, key, obj ? version_of(obj).text : "");
+    size_t count = notation_read_changes(strcmp(objects, "-") == 0 ? "" : objects, changes);
+    for (size_t i = 0; i < count; i++) {
+        const ki_object *obj = ki_snapshot_get(snapshot, changes[i].key);
+        if (!obj || strcmp(notation_version(obj).text, changes[i].version) != 0)
+            fail_msg("at \"%s\": %s is at \"%s\"", step, changes[i].key, obj ? notation_version(obj).text : "");
     }
     assert_int_equal(ki_snapshot_count(snapshot), count);
     ki_snapshot_free(snapshot);
 }
 
-static void check_unreadable(const stage *s, const char *line, const char *expected) {
+static void check_unreadable(const stage *s, const char *step, const char *expected) {
     const ki_health health = health_of(s);
     char found[TEXT];
     snprintf(found, sizeof found, "%zu %s", (size_t)health.unreadable, health.unreadable_message);
-    check_text(line, found, expected);
+    notation_expect(step, found, expected);
 }
 
-static void play_line(stage *s, const char *line) {
+static void play_step(const char *step, void *user) {
+    stage *s = user;
     const char *rest;
-    if ((rest = after(line, "wait "))) {
-        assert_true(test_engine_advance(&s->engine, atoi(rest)));
-    } else if (strcmp(line, "settle") == 0) {
+    if (strcmp(step, "settle") == 0) {
         settle(s);
-    } else if ((rest = after(line, "quiet "))) {
-        assert_true(test_engine_advance(&s->engine, atoi(rest)));
-        check_text(line, s->source.trace, "-");
-    } else if ((rest = after(line, "? "))) {
-        check_text(line, s->source.trace, rest);
-    } else if ((rest = after(line, "> "))) {
-        check_text(line, s->observers[0]->notes, rest);
-    } else if ((rest = after(line, ">> "))) {
-        check_text(line, s->observers[1]->notes, rest);
-    } else if ((rest = after(line, "errors "))) {
-        check_text(line, s->errors, rest);
-    } else if ((rest = after(line, "at "))) {
-        check_version(s, line, rest);
-    } else if ((rest = after(line, "store "))) {
-        check_objects(s, line, rest);
-    } else if ((rest = after(line, "unreadable "))) {
-        check_unreadable(s, line, rest);
-    } else if (!fake_play(&s->source, line)) {
-        fail_msg("the source cannot do \"%s\" now; it was asked: %s", line, s->source.trace);
+    } else if ((rest = notation_after(step, "> "))) {
+        notation_expect(step, s->observers[0]->notes, rest);
+    } else if ((rest = notation_after(step, ">> "))) {
+        notation_expect(step, s->observers[1]->notes, rest);
+    } else if ((rest = notation_after(step, "errors "))) {
+        notation_expect(step, s->errors, rest);
+    } else if ((rest = notation_after(step, "at "))) {
+        check_version(s, step, rest);
+    } else if ((rest = notation_after(step, "store "))) {
+        check_objects(s, step, rest);
+    } else if ((rest = notation_after(step, "unreadable "))) {
+        check_unreadable(s, step, rest);
+    } else {
+        fake_step(&s->source, &s->engine, step);
     }
 }
 
-static void play_lines(stage *s, const char *lines, bool settles) {
-    char copy[TEXT];
-    char *rest = NULL;
-    assert_true(strlen(lines) < sizeof copy);
-    strcpy(copy, lines);
-    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        play_line(s, line);
-        if (settles)
-            settle(s);
-    }
-}
-
-void play(stage *s, const char *lines) {
-    play_lines(s, lines, false);
+static void play_step_and_settle(const char *step, void *user) {
+    play_step(step, user);
+    settle(user);
 }
 
 void settle(stage *s) {
     assert_true(test_engine_settle(&s->engine));
 }
 
-void play_each(stage *s, const char *lines) {
-    play_lines(s, lines, true);
+void play(stage *s, const char *script) {
+    notation_play(script, play_step, s);
 }
 
-void play_all(stage *s, const char *lines) {
-    play_lines(s, lines, false);
+void play_each(stage *s, const char *script) {
+    notation_play(script, play_step_and_settle, s);
+}
+
+void play_all(stage *s, const char *script) {
+    play(s, script);
     settle(s);
 }
 

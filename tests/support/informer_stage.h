@@ -1,15 +1,12 @@
 /* informer_stage.h: an informer on a stepped engine with a virtual clock and a scripted source, and handlers that note
  * their calls. An unexpected failure fails the test.
  *
- * A script has lines of the source (fake_list_watch.h) and these:
- *     wait MS      advances the clock
+ * A script has steps of the source (fake_list_watch.h) and these:
  *     settle       applies queued changes and calls handlers
- *     > NOTES      asserts the first observer's calls since the last such line; `>> NOTES` the second observer's
- *     ? TEXT       asserts the requests since the last such line; "-" is none
- *     quiet MS     advances the clock and asserts that nothing is requested
- *     errors TEXT  asserts the errors since the last such line; "-" is none
+ *     > NOTES      asserts the first observer's calls since the last such step; `>> NOTES` the second observer's
+ *     errors TEXT  asserts the errors since the last such step
  *     at RV        asserts the store's resource version
- *     store NOTES  asserts the store's objects, as "a=5 b=6"; "-" is none
+ *     store NOTES  asserts the store's objects, as "a=5 b=6"
  *     unreadable N TEXT  asserts how many objects are unreadable, and the message of the health */
 #ifndef TESTS_SUPPORT_INFORMER_STAGE_H
 #define TESTS_SUPPORT_INFORMER_STAGE_H
@@ -19,7 +16,7 @@
 #include "tests/support/test_engine.h"
 
 enum {
-    TEXT = 4096,
+    TEXT = NOTATION_TEXT,
     OBSERVERS = 2
 };
 
@@ -35,9 +32,7 @@ typedef struct stage {
     char log[TEXT]; /* lines up to KI_LOG_INFO, such as "W reflector: pods: blocked: …"; a full buffer takes no more */
 } stage;
 
-/* A handler that notes its calls: "+a=5i" an add of the initial list, "~a=5>6" an update, "~a=6>6r" a resync, "-a=6"
- * a delete, "-a=6?" a delete with unknown final state, "synced", "removed". Keys are in namespace "default", which
- * the notes omit. "5(7)" is version 5 of an object with "7" in data.seen. */
+/* A handler that notes its calls (notation.h): changes of keys, "synced", "removed". */
 struct observer {
     stage *stage;
     ki_registration registration;
@@ -53,8 +48,8 @@ extern const ki_handler observing; /* the functions of an observer */
 extern const ki_resource configmaps;
 extern bool in_order; /* queue order of all stages that follow */
 
-/* The first lines of most scripts. */
-#define LISTED "item default/a 5\nitem default/b 6\npage 10 -\nopen"
+/* The first steps of most scripts. */
+#define LISTED "{10: a=5 b=6}; open"
 
 /* Opens a stage. Sets the options' engine, source and queue order, and the resource if there is none. Returns
  * KI_ERR_NO_MEMORY, then nothing is open. */
@@ -72,12 +67,12 @@ void open_transformed_stage(stage *s, observer *h, ki_transform transform, void 
 void open_listed_stage(stage *s, observer *h);
 void close_stage(stage *s);
 
-/* Plays lines in order without settling. */
-void play(stage *s, const char *lines);
+/* Plays steps in order without settling. */
+void play(stage *s, const char *script);
 void settle(stage *s);
-void play_each(stage *s, const char *lines); /* settles after each line */
-void play_all(stage *s, const char *lines);  /* settles after the last line */
-/* Plays a script with an observer from the start, settles after each line. */
+void play_each(stage *s, const char *script); /* settles after each step */
+void play_all(stage *s, const char *script);  /* settles after the last step */
+/* Plays a script with an observer from the start, settles after each step. */
 void play_informer(const char *script);
 
 void add_observer(observer *h, stage *s, const ki_registration_options *options);

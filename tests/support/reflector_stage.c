@@ -16,62 +16,46 @@ static reflector_stage *stage_of(ki_queue *queue) {
 }
 
 static ki_status queue_put(ki_queue *queue, const ki_change *change, ki_error *err) {
-    static const char *const verbs[] = {
-        [KI_EVENT_ADD] = "add", [KI_EVENT_UPDATE] = "update", [KI_EVENT_DELETE] = "remove"
-    };
+    static const char signs[] = { [KI_EVENT_ADD] = '+', [KI_EVENT_UPDATE] = '~', [KI_EVENT_DELETE] = '-' };
     reflector_stage *s = stage_of(queue);
-    char text[REFLECTOR_TEXT];
     ki_status status = s->queue_fails;
     s->queue_fails = KI_OK;
     if (status)
         return ki_error_set(err, status, "the queue fails");
     assert_true(!change->final_state_unknown || change->type == KI_EVENT_DELETE);
-    snprintf(text, sizeof text, "%s %s=%s", change->final_state_unknown ? "lose" : verbs[change->type],
-             ki_object_key(change->obj), ki_object_resource_version(change->obj));
-    fake_note(&s->source, text);
+    fake_note(&s->source,
+              notation_change(change->final_state_unknown ? '?' : signs[change->type], NULL, change->obj, "").text);
     return KI_OK;
 }
 
-static int by_key(const void *a, const void *b) {
-    const ki_object *const *left = a, *const *right = b;
-    return strcmp(ki_object_key(*left), ki_object_key(*right));
-}
-
-static int by_name(const void *a, const void *b) {
-    const char *const *left = a, *const *right = b;
-    return strcmp(*left, *right);
+static int by_text(const void *a, const void *b) {
+    return strcmp(a, b);
 }
 
 static ki_status queue_replace(ki_queue *queue, const ki_listing *list, ki_error *err) {
     reflector_stage *s = stage_of(queue);
-    const char *version = list->resource_version, *kept[16];
-    size_t count = list->count;
-    const ki_object *sorted[16];
-    char text[REFLECTOR_TEXT];
+    const char *version = list->resource_version;
+    noted_word words[NOTATION_LIST];
+    size_t count = 0;
+    char text[NOTATION_TEXT];
     ki_status status = s->queue_fails;
     s->queue_fails = KI_OK;
     if (status)
         return ki_error_set(err, status, "the queue fails");
-    assert_true(count <= 16);
     if (version[0])
         assert_string_not_equal(s->reflector.resource_version, version); /* changes after the queue */
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = list->objects[i];
-    qsort(sorted, count, sizeof *sorted, by_key);
-    size_t used = (size_t)snprintf(text, sizeof text, "replace %s:", version);
-    for (size_t i = 0; i < count; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, " %s=%s", ki_object_key(sorted[i]),
-                                 ki_object_resource_version(sorted[i]));
-    assert_true(list->kept_count <= 16);
+    assert_true(list->count + list->kept_count <= NOTATION_LIST);
+    for (size_t i = 0; i < list->count; i++)
+        words[count++] = notation_change('\0', NULL, list->objects[i], "");
     for (size_t i = 0; i < list->kept_count; i++)
-        kept[i] = list->kept[i];
-    qsort(kept, list->kept_count, sizeof *kept, by_name);
-    for (size_t i = 0; i < list->kept_count; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, " %s=?", kept[i]);
-    if (list->keeps_all)
-        snprintf(text + used, sizeof text - used, " ?");
+        snprintf(words[count++].text, sizeof words->text, "%s=!", notation_key(list->kept[i]));
+    qsort(words, count, sizeof *words, by_text);
+    snprintf(text, sizeof text, "{%s:", version[0] ? version : "-");
+    for (size_t i = 0; i < count; i++)
+        notation_add(text, " ", words[i].text);
+    strcat(text, list->keeps_all ? " ?=!}" : "}");
     fake_note(&s->source, text);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < list->count; i++)
         ki_object_unref(list->objects[i]);
     ki_free(ki_engine_allocator(s->engine.engine), list->objects);
     return KI_OK;
@@ -116,7 +100,7 @@ static void on_bad_object(const ki_error *err, const char *key, void *user) {
 /* The store has default/a at version 5. */
 static ki_object *known(const char *key, void *user) {
     (void)user;
-    return strcmp(key, "default/a") == 0 ? fake_object(key, "5", NULL) : NULL;
+    return strcmp(key, "default/a") == 0 ? noted_object(key, "5", NULL) : NULL;
 }
 
 static void on_progress(void *user) {
@@ -157,56 +141,35 @@ void reflector_stage_close(reflector_stage *s) {
     test_engine_close(&s->engine);
 }
 
-static const char *after(const char *line, const char *word) {
-    size_t size = strlen(word);
-    return strncmp(line, word, size) == 0 ? line + size : NULL;
-}
-
-static void expect(const char *line, const char *is, const char *should_be) {
-    if (strcmp(is, should_be) != 0)
-        fail_msg("at \"%s\": it is \"%s\"", line, is);
-}
-
-static void play_line(reflector_stage *s, const char *line) {
+static void play_step(const char *step, void *user) {
+    reflector_stage *s = user;
     const char *rest;
-    if ((rest = after(line, "? "))) {
-        expect(line, s->source.trace, strcmp(rest, "-") == 0 ? "" : rest);
-        s->source.trace[0] = '\0';
-    } else if ((rest = after(line, "quiet "))) {
-        assert_true(test_engine_advance(&s->engine, atoi(rest)));
-        expect(line, s->source.trace, "");
-    } else if ((rest = after(line, "wait "))) {
-        assert_true(test_engine_advance(&s->engine, atoi(rest)));
-    } else if ((rest = after(line, "state "))) {
-        expect(line, ki_state_name(s->state), rest);
-    } else if ((rest = after(line, "rv "))) {
-        expect(line, s->reflector.resource_version, strcmp(rest, "-") == 0 ? "" : rest);
-    } else if ((rest = after(line, "reports "))) {
-        expect(line, s->reports, strcmp(rest, "-") == 0 ? "" : rest);
-        s->reports[0] = '\0';
-    } else if ((rest = after(line, "unreadable "))) {
-        char words[REFLECTOR_TEXT];
-        ki_unreadable_describe(&s->unreadable, words, sizeof words);
-        expect(line, words, strcmp(rest, "-") == 0 ? "" : rest);
-    } else if (strcmp(line, "queue fails") == 0) {
+    char found[NOTATION_TEXT];
+    if ((rest = notation_after(step, "state "))) {
+        snprintf(found, sizeof found, "%s", ki_state_name(s->state));
+        notation_expect(step, found, rest);
+    } else if ((rest = notation_after(step, "rv "))) {
+        snprintf(found, sizeof found, "%s", s->reflector.resource_version);
+        notation_expect(step, found, rest);
+    } else if ((rest = notation_after(step, "reports "))) {
+        notation_expect(step, s->reports, rest);
+    } else if ((rest = notation_after(step, "unreadable "))) {
+        ki_unreadable_describe(&s->unreadable, found, sizeof found);
+        notation_expect(step, found, rest);
+    } else if (strcmp(step, "queue fails") == 0) {
         s->queue_fails = KI_ERR_NO_MEMORY;
-    } else if (strcmp(line, "refuse") == 0) {
+    } else if (strcmp(step, "refuse") == 0) {
         s->source.refuse = KI_ERR_NO_MEMORY;
-    } else if (strcmp(line, "no descriptor") == 0) {
+    } else if (strcmp(step, "no descriptor") == 0) {
         s->source.refuse = KI_ERR_SYSTEM;
-    } else if (!fake_play(&s->source, line)) {
-        fail_msg("the source cannot do \"%s\" now; it was asked: %s", line, s->source.trace);
+    } else {
+        fake_step(&s->source, &s->engine, step);
     }
     assert_true(test_engine_settle(&s->engine));
 }
 
 void reflector_stage_play(reflector_stage *s, const char *script) {
-    char copy[4096];
-    char *rest = NULL;
-    assert_true(strlen(script) < sizeof copy);
-    strcpy(copy, script);
-    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        play_line(s, line);
+    notation_play(script, play_step, s);
 }
 
 /* Jitter must not matter, so the script runs with several seeds. */

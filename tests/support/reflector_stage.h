@@ -1,7 +1,6 @@
-/* reflector_stage.h: a reflector between a scripted source and a queue that records its calls. A script has lines:
- * `? TEXT` asserts the requests and queue calls since the last such line; `wait MS` advances the clock, and `quiet
- * MS` also asserts that nothing happens; `state NAME`, `rv TEXT`, `reports TEXT` and `unreadable TEXT` assert the
- * reflector's state; other lines are the source's (fake_list_watch.h). The store has default/a at version 5. An
+/* reflector_stage.h: a reflector between a scripted source and a queue that records its calls. A script has steps of
+ * the source (fake_list_watch.h), whose `? TEXT` asserts the queue's calls too, "+c=11, {20: a=5 b=!}", and these:
+ * `state NAME`, `rv TEXT`, `reports TEXT` and `unreadable TEXT` assert the reflector's state. The store has a=5. An
  * unexpected failure fails the test. */
 #ifndef TESTS_SUPPORT_REFLECTOR_STAGE_H
 #define TESTS_SUPPORT_REFLECTOR_STAGE_H
@@ -9,10 +8,6 @@
 #include "src/cache/reflector/reflector.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/test_engine.h"
-
-enum {
-    REFLECTOR_TEXT = 1024
-};
 
 typedef struct reflector_stage {
     test_engine engine;
@@ -22,7 +17,7 @@ typedef struct reflector_stage {
     ki_reflector reflector;
     ki_unreadable unreadable;
     ki_state state;
-    char reports[REFLECTOR_TEXT]; /* statuses since the last check */
+    char reports[NOTATION_TEXT]; /* statuses since the last check */
     int bad_objects;
     size_t listed;
     int64_t list_total;

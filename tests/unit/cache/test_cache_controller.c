@@ -85,7 +85,7 @@ static void close_stage(stage *s) {
 }
 
 static void queue(stage *s, const char *key, const char *version) {
-    ki_object *obj = fake_object(key, version, NULL);
+    ki_object *obj = noted_object(key, version, NULL);
     assert_int_equal(s->queue->ops->put(s->queue, &(ki_change){ .type = KI_EVENT_ADD, .obj = obj }, NULL), KI_OK);
     ki_object_unref(obj);
 }

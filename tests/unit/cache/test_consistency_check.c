@@ -39,30 +39,21 @@ static void close_checked(stage *s) {
     assert_true(check.freed);
 }
 
-/* Plays "w LINE" for the watch's source, "a LINE" for the second source, `w?` and `a?`, and the stage's lines. */
-static void play_line(stage *s, const char *line) {
-    if (strncmp(line, "w? ", 3) == 0 || strncmp(line, "w ", 2) == 0) {
-        play(s, line + (line[1] == '?' ? 1 : 2));
-    } else if (strncmp(line, "a? ", 3) == 0) {
-        if (strcmp(check.trace, strcmp(line + 3, "-") == 0 ? "" : line + 3) != 0)
-            fail_msg("at \"%s\": it is \"%s\"", line, check.trace);
-        check.trace[0] = '\0';
-    } else if (strncmp(line, "a ", 2) == 0) {
-        if (!fake_play(&check, line + 2))
-            fail_msg("the second source cannot do \"%s\" now; asked: %s", line, check.trace);
-    } else {
-        play(s, line);
-    }
+/* Plays "w STEP" for the watch's source, "a STEP" for the second source, `w?` and `a?`, and the stage's steps. */
+static void play_step(const char *step, void *user) {
+    stage *s = user;
+    bool is_second = step[0] == 'a' && (step[1] == ' ' || step[1] == '?');
+    bool is_named = is_second || (step[0] == 'w' && (step[1] == ' ' || step[1] == '?'));
+    const char *rest = is_named ? step + (step[1] == '?' ? 1 : 2) : step;
+    if (is_second)
+        fake_step(&check, &s->engine, rest);
+    else
+        play(s, rest);
     settle(s);
 }
 
 static void play_both(stage *s, const char *script) {
-    char copy[TEXT];
-    char *rest = NULL;
-    assert_true(strlen(script) < sizeof copy);
-    strcpy(copy, script);
-    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        play_line(s, line);
+    notation_play(script, play_step, s);
 }
 
 static void run(const char *script) {
@@ -72,141 +63,133 @@ static void run(const char *script) {
     close_checked(&s);
 }
 
-#define WATCHING "w? list rv=0 limit=500\nw item default/a 5\nw item default/b 6\nw page 10 -\nw? watch rv=10\nw open\n"
-#define LISTS "a? list limit=500\n"
+#define WATCHING "w? list rv=0 limit=500; w {10: a=5 b=6}; w? watch rv=10; w open; "
+#define LISTS "a? list limit=500; "
 /* A second look after the first, which settles when the watch is as far as the list. */
-#define LOOKS_TWICE(objects, version) \
-    LISTS objects "a page " version " -\na? -\nwait 2000\n" LISTS objects "a page " version " -\na? -\nwait 2000\n"
+#define LOOKS_TWICE(list) LISTS "a " list "; a? -; wait 2000; " LISTS "a " list "; a? -; wait 2000; "
 
 static void it_lists_by_pages_at_each_interval(void **state) {
     (void)state;
-    run(WATCHING "wait 59999\na? -\nwait 1\n" LISTS "a item default/a 5\na page 10 t 1\na? list continue=t limit=500\n"
-                 "a item default/b 6\na page 10 -\nwait 59999\na? -\nerrors -\nwait 1\n" LISTS "w? -");
+    run(WATCHING
+        "wait 59999; a? -; wait 1; " LISTS
+        "a {10 t 1: a=5}; a? list continue=t limit=500; a {10: b=6}; wait 59999; a? -; errors -; wait 1; " LISTS
+        "w? -");
 }
 
 static void a_missing_object_is_reported_and_listed(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LOOKS_TWICE("a item default/a 5\na item default/b 6\na item default/c 9\n",
-                                            "10") "errors protocol violation:default/c\n"
-                                                  "w? cancel; list limit=500\nw item default/a 5\nw item default/b 6\n"
-                                                  "w item default/c 9\nw page 12 -\nw? watch rv=12");
+    run(WATCHING "wait 60000; " LOOKS_TWICE("{10: a=5 b=6 c=9}") "errors protocol violation:c; w? cancel, list "
+                                                                 "limit=500; w {12: a=5 b=6 c=9}; w? watch rv=12");
 }
 
 static void an_object_that_is_older_is_reported(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LOOKS_TWICE("a item default/a 5\na item default/b 9\n",
-                                            "10") "errors protocol violation:default/b\nw? cancel; list limit=500");
+    run(WATCHING "wait 60000; " LOOKS_TWICE("{10: a=5 b=9}") "errors protocol violation:b; w? cancel, list limit=500");
 }
 
 static void an_object_that_is_gone_is_reported(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LOOKS_TWICE("a item default/a 5\n",
-                                            "10") "errors protocol violation:default/b\nw? cancel; list limit=500");
+    run(WATCHING "wait 60000; " LOOKS_TWICE("{10: a=5}") "errors protocol violation:b; w? cancel, list limit=500");
 }
 
 static void what_is_on_its_way_is_no_difference(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LISTS "a item default/a 15\na item default/c 16\na page 17 -\n"
-                 "w mod default/a 15\nw add default/c 16\nw del default/b 17\nwait 2000\na? -\nerrors -\nw? -");
+    run(WATCHING "wait 60000; " LISTS "a {17: a=15 c=16}; w ~a=15; w +c=16; w -b=17; wait 2000; a? -; errors -; w? -");
 }
 
 static void a_watch_that_lags_is_waited_for(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LISTS "a item default/a 5\na item default/b 6\na item default/c 16\na page 20 -\n"
-                 "wait 50000\na? -\nw add default/c 16\nwait 2000\na? -\nerrors -\nw? -");
+    run(WATCHING "wait 60000; " LISTS
+                 "a {20: a=5 b=6 c=16}; wait 50000; a? -; w +c=16; wait 2000; a? -; errors -; w? -");
 }
 
 static void a_watch_that_never_comes_so_far_is_not_waited_for_without_end(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LISTS "a item default/a 5\na item default/b 6\na item default/c 16\na page 20 -\n"
-                 "wait 119999\na? -\nw byte\nwait 2001\n" LISTS);
+    run(WATCHING "wait 60000; " LISTS "a {20: a=5 b=6 c=16}; wait 119999; a? -; w byte; wait 2001; " LISTS);
 }
 
 static void an_object_that_was_made_and_deleted_meanwhile_is_no_difference(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LISTS "a item default/a 5\na item default/b 6\na item default/c 16\na page 17 -\n"
-                 "w add default/c 16\nw del default/c 18\nwait 2000\n" LISTS
-                 "a item default/a 5\na item default/b 6\na page 20 -\na? -\nwait 2000\na? -\nerrors -\nw? -");
+    run(WATCHING "wait 60000; " LISTS "a {17: a=5 b=6 c=16}; w +c=16; w -c=18; wait 2000; " LISTS
+                 "a {20: a=5 b=6}; a? -; wait 2000; a? -; errors -; w? -");
 }
 
 static void without_a_watch_there_is_no_verdict(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LISTS "a item default/a 5\na page 10 -\nw bookmark 20\nw fail 429\nerrors http error:\n"
-                 "wait 2000\nw? watch rv=20\nwait 122000\na? -\nerrors -");
+    run(WATCHING "wait 60000; " LISTS "a {10: a=5}; w bookmark 20; w fail 429; errors http error:; wait 2000; w? watch "
+                 "rv=20; wait 122000; a? -; errors -");
 }
 
 static void a_list_that_fails_is_reported_and_given_up_until_the_next(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LISTS "a item default/a 5\na page 10 t\na? list continue=t limit=500\na fail 410\n"
-                 "errors expired:\nwait 59999\na? -\nwait 1\n" LISTS "w? -");
+    run(WATCHING
+        "wait 60000; " LISTS
+        "a {10 t: a=5}; a? list continue=t limit=500; a fail 410; errors expired:; wait 59999; a? -; wait 1; " LISTS
+        "w? -");
 }
 
 static void the_next_consistency_check_obeys_retry_after(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LISTS "a fail 429+90000\nerrors http error:\nwait 89999\na? -\nwait 1\n" LISTS
-                 "a fail 429+1000\nerrors http error:\nwait 59999\na? -\nwait 1\n" LISTS "w? -");
+    run(WATCHING "wait 60000; " LISTS "a fail 429+90000; errors http error:; wait 89999; a? -; wait 1; " LISTS
+                 "a fail 429+1000; errors http error:; wait 59999; a? -; wait 1; " LISTS "w? -");
 }
 
 static void no_consistency_check_runs_while_the_informer_waits(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LISTS "a item default/a 5\nw fail 429+30000\nerrors http error:\na page 10 t\na? -\n"
-                 "wait 31000\nw? watch rv=10\na? -\nerrors -");
+    run(WATCHING
+        "wait 60000; " LISTS
+        "a a=5; w fail 429+30000; errors http error:; a {10 t:}; a? -; wait 31000; w? watch rv=10; a? -; errors -");
 }
 
 static void a_list_without_end_is_given_up(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LISTS
-                 "a item default/a 5\na page 10 t\na? list continue=t limit=500\na page 10 t\na? -\n"
-                 "errors protocol violation:\nw? -");
+    run(WATCHING "wait 60000; " LISTS
+                 "a {10 t: a=5}; a? list continue=t limit=500; a {10 t:}; a? -; errors protocol violation:; w? -");
     stage s;
     start_checked(&s);
-    play_both(&s, WATCHING "wait 60000\n" LISTS);
+    play_both(&s, WATCHING "wait 60000; " LISTS);
     for (int i = 0; i <= 100; i++) {
         char script[TEXT];
-        snprintf(script, sizeof script, "a page 10 t%d\na? %s", i, i < 100 ? "list continue=t" : "-");
+        snprintf(script, sizeof script, "a {10 t%d:}; a? %s", i, i < 100 ? "list continue=t" : "-");
         if (i < 100)
             snprintf(script + strlen(script), sizeof script - strlen(script), "%d limit=500", i);
         play_both(&s, script);
     }
-    play_both(&s, "errors protocol violation:\nw? -");
+    play_both(&s, "errors protocol violation:; w? -");
     close_checked(&s);
 }
 
 static void an_object_that_cannot_be_used_is_not_a_ghost(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LISTS
-                 "a item default/a 5\na bad default/b\na page 10 -\nwait 4000\na? -\nerrors -\nw? -");
+    run(WATCHING "wait 60000; " LISTS "a {10: a=5 b=!}; wait 4000; a? -; errors -; w? -");
 }
 
 static void while_an_object_has_no_name_nothing_is_a_ghost(void **state) {
     (void)state;
     stage s;
     ki_error bad = KI_ERROR_INIT;
-    ki_error_set(&bad, KI_ERR_PARSE, "bad object");
+    ki_error_set(&bad, KI_ERR_PARSE, "object=!");
     start_checked(&s);
-    play_both(&s, WATCHING "wait 60000\n" LISTS "a item default/a 5");
+    play_both(&s, WATCHING "wait 60000; " LISTS "a a=5");
     check.list.on_bad_object(&(ki_bad_object){ .err = &bad, .key = "", .resource_version = "" },
                              check.list.user); /* it may be default/b */
-    play_both(&s, "a page 10 -\nwait 4000\na? -\nerrors -\nw? -");
+    play_both(&s, "a {10:}; wait 4000; a? -; errors -; w? -");
     close_checked(&s);
 }
 
 static void what_a_repair_did_not_help_is_reported_only(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LOOKS_TWICE(
-        "a item default/a 5\n", "10") "errors protocol violation:default/b\nw? cancel; list limit=500\nw item "
-                                      "default/a 5\nw item default/b 6\n"
-                                      "w page 12 -\nw? watch rv=12\nw open\nwait 60000\n" LOOKS_TWICE(
-                                          "a item default/a 5\n", "10") "errors protocol violation:default/b\nw? -");
+    run(WATCHING "wait 60000; " LOOKS_TWICE(
+        "{10: a=5}") "errors protocol violation:b; w? cancel, list limit=500; w {12: a=5 b=6}; w? watch rv=12; w "
+                     "open; wait 60000; " LOOKS_TWICE("{10: a=5}") "errors protocol violation:b; w? -");
 }
 
 static void an_object_that_a_streaming_list_left_out_is_found(void **state) {
     (void)state;
     stage s;
     start_with(&s, false);
-    play_both(&s, "w? stream\nw open\nw add default/a 5\nw add default/b 6\nw initial-end 10\nwait 60000\n" LOOKS_TWICE(
-                      "a item default/a 5\na item default/b 6\na item default/c 9\n",
-                      "10") "errors protocol violation:default/c\nw? cancel; list limit=500");
+    play_both(&s, "w? stream; w open; w +a=5; w +b=6; w initial-end 10; wait 60000; " LOOKS_TWICE(
+                      "{10: a=5 b=6 c=9}") "errors protocol violation:c; w? cancel, list limit=500");
     close_checked(&s);
 }
 
@@ -214,8 +197,8 @@ static void the_repair_delivers_what_was_lost(void **state) {
     (void)state;
     stage s;
     start_checked(&s);
-    play_both(&s, WATCHING "wait 60000\n" LOOKS_TWICE("a item default/a 9\na item default/c 8\n", "10"));
-    play_both(&s, "w? cancel; list limit=500\nw item default/a 9\nw item default/c 8\nw page 12 -");
+    play_both(&s, WATCHING "wait 60000; " LOOKS_TWICE("{10: a=9 c=8}"));
+    play_both(&s, "w? cancel, list limit=500; w {12: a=9 c=8}");
     ki_object *a = ki_informer_get(s.informer, "default/a"), *b = ki_informer_get(s.informer, "default/b"),
               *c = ki_informer_get(s.informer, "default/c");
     assert_string_equal(ki_object_resource_version(a), "9");
@@ -238,16 +221,16 @@ static void many_objects_are_walked_and_many_differences_are_bounded(void **stat
     char line[64];
     start_checked(&s);
     for (int i = 0; i < MANY; i++) {
-        snprintf(line, sizeof line, "item default/o%d 5", i);
+        snprintf(line, sizeof line, "o%d=5", i);
         assert_true(fake_play(&s.source, line));
     }
-    play_both(&s, "w page 10 -\nw open\nwait 60000\na? list limit=500");
+    play_both(&s, "w {10:}; w open; wait 60000; a? list limit=500");
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < MANY; i += 2) {
-            snprintf(line, sizeof line, "item default/o%d 5", i);
+            snprintf(line, sizeof line, "o%d=5", i);
             assert_true(fake_play(&check, line));
         }
-        play_both(&s, "a page 10 -\nwait 2000");
+        play_both(&s, "a {10:}; wait 2000");
     }
     assert_int_equal(s.informer->metrics.counters[KI_METRIC_DIFFERENCES], KI_CONSISTENCY_DIFFERENCES_MAX);
     close_checked(&s);
@@ -255,8 +238,8 @@ static void many_objects_are_walked_and_many_differences_are_bounded(void **stat
 
 static void a_stopped_consistency_check_leaves_nothing(void **state) {
     (void)state;
-    run(WATCHING "wait 60000\n" LISTS "a item default/a 5\na item default/c 5");
-    run(WATCHING "wait 60000\n" LISTS "a item default/c 5\na page 10 -\nwait 2000\n" LISTS "a item default/c 5");
+    run(WATCHING "wait 60000; " LISTS "a a=5; a c=5");
+    run(WATCHING "wait 60000; " LISTS "a {10: c=5}; wait 2000; " LISTS "a c=5");
 }
 
 /* Memory that fails once: nothing is lost, and the next audit is as good. */
@@ -268,9 +251,8 @@ static void lack_of_memory_ends_the_consistency_check(void **state) {
         stage s;
         if (open_checked(&s, &memory.allocator, true))
             continue;
-        static const char *const lines[] = { "w item default/a 5", "w page 10 -",        "w open",
-                                             "wait 60000",         "a item default/a 5", "a item default/c 5",
-                                             "a page 10 t",        "a page 10 -",        "wait 4000" };
+        static const char *const lines[] = { "w a=5", "w {10:}",   "w open",  "wait 60000", "a a=5",
+                                             "a c=5", "a {10 t:}", "a {10:}", "wait 4000" };
         ki_status status = ki_informer_start(s.informer, NULL);
         settle(&s);
         for (size_t i = 0; !status && i < sizeof lines / sizeof *lines; i++) {

@@ -44,21 +44,21 @@ static void check(const rule *rules, size_t count, bool filters) {
 }
 
 #define CHECK(rules, filters) check(rules, sizeof(rules) / sizeof *(rules), filters)
-#define SETTLED "item default/a 5\nitem default/b 6\npage 10 -\nsettle\nopen\nsettle\n"
+#define SETTLED "{10: a=5 b=6}; settle; open; settle; "
 
 static void a_handler_that_knows_an_object_is_notified_of_its_deletion_and_no_other(void **state) {
     (void)state;
     static const rule rules[] = {
-        { SETTLED "del default/a 11", "+a=5i -a=11" },
-        { SETTLED "del default/a 12", "+a=5i -a=5" }, /* its very last state does not match */
-        { SETTLED "del default/b 12", "+a=5i" },
-        { SETTLED "del default/b 13", "+a=5i" }, /* matches only now that it is gone */
-        { SETTLED "mod default/b 13\nsettle\ndel default/b 14", "+a=5i +b=13 -b=13" },
-        { SETTLED "mod default/a 12\nsettle\ndel default/a 13", "+a=5i -a=5" },
-        { SETTLED "error 410\nwait 1600\npage 12 -", "+a=5i -a=5?" },
-        { SETTLED "mod default/a 13 other", "+a=5i -a=5? +a=13" },
-        { SETTLED "mod default/a 14 other\nsettle\ndel default/a 15 other", "+a=5i -a=5?" },
-        { SETTLED "mod default/b 13 other\nsettle\ndel default/b 14 other", "+a=5i +b=13 -b=13" },
+        { SETTLED "-a=11", "+a=5i -a=11" },
+        { SETTLED "-a=12", "+a=5i -a=5" }, /* its very last state does not match */
+        { SETTLED "-b=12", "+a=5i" },
+        { SETTLED "-b=13", "+a=5i" }, /* matches only now that it is gone */
+        { SETTLED "~b=13; settle; -b=14", "+a=5i +b=13 -b=13" },
+        { SETTLED "~a=12; settle; -a=13", "+a=5i -a=5" },
+        { SETTLED "error 410; wait 1600; {12:}", "+a=5i ?a=5" },
+        { SETTLED "~a=13#other", "+a=5i ?a=5 +a=13" },
+        { SETTLED "~a=14#other; settle; -a=15#other", "+a=5i ?a=5" },
+        { SETTLED "~b=13#other; settle; -b=14#other", "+a=5i +b=13 -b=13" },
     };
     CHECK(rules, true);
 }
@@ -66,8 +66,8 @@ static void a_handler_that_knows_an_object_is_notified_of_its_deletion_and_no_ot
 static void the_deletion_of_another_object_is_that_of_the_known_one_too(void **state) {
     (void)state;
     static const rule rules[] = {
-        { SETTLED "del default/a 12 other", "+a=5i +b=6i synced -a=5?" },
-        { SETTLED "del default/a 12\nsettle\ndel default/a 13", "+a=5i +b=6i synced -a=12" },
+        { SETTLED "-a=12#other", "+a=5i +b=6i synced ?a=5" },
+        { SETTLED "-a=12; settle; -a=13", "+a=5i +b=6i synced -a=12" },
     };
     CHECK(rules, false);
 }
@@ -77,8 +77,8 @@ static void a_change_on_top_of_a_resync_is_a_change(void **state) {
     stage s;
     observer h;
     open_with(&s, &h, false, true, KI_DELIVER_LATEST);
-    play(&s, "open\nadd default/a 5\ninitial-end 10\nsettle\nerror 410\nwait 1600\nopen\nadd default/a 5\n"
-             "initial-end 20\nmod default/a 21\nsettle\n> +a=5i synced ~a=5>21");
+    play(&s, "open; +a=5; initial-end 10; settle; error 410; wait 1600; open; +a=5; initial-end 20; ~a=21; settle; > "
+             "+a=5i synced ~a=5>21");
     close_stage(&s);
 }
 
@@ -106,7 +106,7 @@ static void a_handler_that_its_filter_removes_is_not_called_any_more(void **stat
     start_stage(&s);
     add_observer_of(&self, &s, &handler, NULL);
     self.removes_itself = true;
-    play_each(&s, "item default/a 5\npage 10 -\nopen\nadd default/b 11\n> removed");
+    play_each(&s, "{10: a=5}; open; +b=11; > removed");
     close_stage(&s);
 }
 
@@ -137,7 +137,7 @@ static void each_period_counts_from_the_last_resync_and_never_less_than_the_info
     listen(&s, &two, 2000);
     listen(&s, &three, 3000);
     start_stage(&s);
-    play_each(&s, "item default/a 5\npage 10 -\nopen");
+    play_each(&s, "{10: a=5}; open");
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         play(&s, "wait 1000");
         if (i == 4)
@@ -179,7 +179,7 @@ static void a_listener_s_period_is_its_own_however_often_the_informer_looks(void
         for (int l = 0; l < LISTENERS; l++)
             listen(&s, &listeners[l], cases[i].listener_ms[l]);
         start_stage(&s);
-        play_each(&s, "item default/a 5\npage 10 -\nopen");
+        play_each(&s, "{10: a=5}; open");
         assert_true(test_engine_advance(&s.engine, (int64_t)cases[i].seconds * 1000));
         for (int l = 0; l < LISTENERS; l++)
             if (listeners[l].resyncs != cases[i].resyncs[l])
@@ -202,7 +202,7 @@ static void a_resync_that_is_late_is_not_lost_to_the_next(void **state) {
     listen(&s, &one, 1000);
     listen(&s, &two, 2000);
     start_stage(&s);
-    play_each(&s, "item default/a 5\nitem default/b 6\nitem default/c 7\npage 10 -\nopen");
+    play_each(&s, "{10: a=5 b=6 c=7}; open");
     play(&s, "wait 1000");
     assert_int_equal(one.resyncs, 3);
     /* Each unit of work takes so long that the informer's period is over again before all objects had their turn. */
@@ -235,10 +235,10 @@ static bool resync_without_memory(size_t spared) {
     start_stage(&s);
     for (int i = 0; i < MANY; i++) {
         char line[64];
-        snprintf(line, sizeof line, "item default/a%d 5", i);
+        snprintf(line, sizeof line, "a%d=5", i);
         play(&s, line);
     }
-    play_each(&s, "page 10 -\nopen");
+    play_each(&s, "{10:}; open");
     play(&s, "wait 9999");
     memory.fail_at = atomic_load(&memory.calls) + spared;
     memory.forever = true;
@@ -268,9 +268,9 @@ static void an_add_is_of_the_initial_list_only_where_the_object_was_in_it(void *
         stage s;
         observer h;
         open_with(&s, &h, false, true, delivery);
-        play_all(&s, "open\nadd default/a 5\ninitial-end 10\n"
+        play_all(&s, "open; +a=5; initial-end 10; "
                      /* before anything of the list has been applied */
-                     "del default/a 11\nadd default/a 12 other\nadd default/c 13");
+                     "-a=11; +a=12#other; +c=13");
         expect(&h, delivery == KI_DELIVER_ALL ? "+a=5i -a=11 +a=12 synced +c=13" : "+a=12 synced +c=13");
         close_stage(&s);
     }
@@ -282,11 +282,11 @@ static void an_object_without_a_uid_is_the_one_of_its_name(void **state) {
         stage s;
         observer h;
         open_with(&s, &h, false, false, delivery);
-        play_each(&s, "item default/a 5\npage 10 -\nopen");
-        ki_object *nameless = fake_object("default/a", "11", "");
+        play_each(&s, "{10: a=5}; open");
+        ki_object *nameless = noted_object("default/a", "11", "");
         s.source.watch.on_event(KI_EVENT_UPDATE, nameless, s.source.watch.user);
         ki_object_unref(nameless);
-        play_each(&s, "settle\nmod default/a 12\n> +a=5i synced ~a=5>11 ~a=11>12");
+        play_each(&s, "settle; ~a=12; > +a=5i synced ~a=5>11 ~a=11>12");
         close_stage(&s);
     }
 }
@@ -296,9 +296,8 @@ static void what_cannot_be_used_is_reported_and_counted_and_the_rest_continues(v
     stage s;
     observer h;
     open_with(&s, &h, false, false, KI_DELIVER_ALL);
-    play_each(&s, "item default/a 5\nbad default/b\n> -\nerrors malformed:default/b\npage 10 -\n> +a=5i synced\nopen\n"
-                  "bad default/c\nwait 1000\nerrors malformed:\nopen\nbad default/c\nerrors malformed:default/c\n> -\n"
-                  "mod default/a 12\n> ~a=5>12");
+    play_each(&s, "a=5; b=!; > -; errors malformed:b; {10:}; > +a=5i synced; open; c=!; wait 1000; errors malformed:; "
+                  "open; c=!; errors malformed:c; > -; ~a=12; > ~a=5>12");
     assert_int_equal(health_of(&s).skipped, 2);
     assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
     close_stage(&s);

@@ -44,16 +44,15 @@ static void handlers_are_notified_of_transformed_objects_and_of_each_once(void *
     observer h;
     int transforms;
     open_transformed(&s, &h, &transforms, false);
-    play_each(&s, "item default/a 5\npage 10 -\nopen\n> +a=5(5)i synced\n"
-                  "add default/b 11\nmod default/b 12\nstore a=5(5) b=12(12)\n"
-                  "del default/a 13\n> +b=11(11) ~b=11(11)>12(12) -a=13(13)\nstore b=12(12)");
+    play_each(&s, "{10: a=5}; open; > +a=5(5)i synced; +b=11; ~b=12; store a=5(5) b=12(12); -a=13; > +b=11(11) "
+                  "~b=11(11)>12(12) -a=13(13); store b=12(12)");
     assert_int_equal(transforms, 4);
     play_each(&s, "wait 20000");
     assert_non_null(strstr(h.notes, "~b=12(12)>12(12)r"));
     assert_int_equal(transforms, 4); /* a resync transforms nothing */
     h.notes[0] = '\0';
-    play_each(&s, "error 410\nwait 1600\nitem default/c 20\npage 21 -\nopen");
-    expect(&h, in_order ? "-b=12(12)? +c=20(20)" : "+c=20(20) -b=12(12)?");
+    play_each(&s, "error 410; wait 1600; {21: c=20}; open");
+    expect(&h, in_order ? "?b=12(12) +c=20(20)" : "+c=20(20) ?b=12(12)");
     assert_int_equal(transforms, 5); /* nor does a deletion that was found out */
     play_each(&s, "store c=20(20)");
     close_stage(&s);
@@ -65,12 +64,11 @@ static void each_state_of_a_streaming_list_is_transformed_once_as_it_arrives(voi
     observer h;
     int transforms;
     open_transformed(&s, &h, &transforms, true);
-    play_each(&s, "open\nadd default/a 1\nadd default/a 2");
+    play_each(&s, "open; +a=1; +a=2");
     assert_int_equal(transforms, 2);
-    play_each(&s, "initial-end 3\n> +a=2(2)i synced");
+    play_each(&s, "initial-end 3; > +a=2(2)i synced");
     assert_int_equal(transforms, 2);
-    play_each(&s, "add default/b 4\nmod default/a 5\n> +b=4(4) ~a=2(2)>5(5)\nstore a=5(5) b=4(4)\n"
-                  "del default/b 6\n> -b=6(6)\nstore a=5(5)");
+    play_each(&s, "+b=4; ~a=5; > +b=4(4) ~a=2(2)>5(5); store a=5(5) b=4(4); -b=6; > -b=6(6); store a=5(5)");
     assert_int_equal(transforms, 5);
     close_stage(&s);
 }
@@ -83,13 +81,11 @@ static void a_handler_finds_in_the_store_what_it_is_notified_of(void **state) {
     observer h;
     open_observed_stage(&s, &h, NULL);
     h.reads_the_store = true;
-    play_each(&s, "page 1 -\nopen\n> synced\n"
-                  "add default/a 2\nadd default/b 3\nadd default/c 4\n> +a=2 +b=3 +c=4\n"
-                  "error 410\nwait 1600\nitem default/a 5\nitem default/b 6\nitem default/d 7\npage 8 -\nopen\n"
-                  "store a=5 b=6 d=7");
-    expect(&h, in_order ? "-c=4? ~a=2>5 ~b=3>6 +d=7" : "~a=2>5 ~b=3>6 +d=7 -c=4?");
-    play_each(&s, "error 410\nwait 3200\npage 9 -\nopen\nstore -");
-    expect_any_order(&h, "-a=5? -b=6? -d=7?");
+    play_each(&s, "{1:}; open; > synced; +a=2; +b=3; +c=4; > +a=2 +b=3 +c=4; error 410; wait 1600; {8: a=5 b=6 d=7}; "
+                  "open; store a=5 b=6 d=7");
+    expect(&h, in_order ? "?c=4 ~a=2>5 ~b=3>6 +d=7" : "~a=2>5 ~b=3>6 +d=7 ?c=4");
+    play_each(&s, "error 410; wait 3200; {9:}; open; store -");
+    expect_any_order(&h, "?a=5 ?b=6 ?d=7");
     close_stage(&s);
 }
 
@@ -135,13 +131,13 @@ static void an_index_follows_the_source_and_may_come_late(void **state) {
     start_stage(&s);
     bring(&s, "default/a", "5", "x=1,y=1");
     bring(&s, "default/b", "6", "y=2");
-    play_each(&s, "page 10 -\nopen");
+    play_each(&s, "{10:}; open");
     expect_index(&s, "labels", 1, 2);
     bring(&s, "default/c", "11", "x=2");
     expect_index(&s, "labels", 2, 2);
     assert_int_equal(ki_informer_add_indexers(s.informer, &late, 1, NULL), KI_OK);
     expect_index(&s, "labels-again", 2, 2); /* at once */
-    play_each(&s, "del default/c 12");
+    play_each(&s, "-c=12");
     expect_index(&s, "labels-again", 1, 2);
     close_stage(&s);
 }
@@ -157,7 +153,7 @@ static void a_registration_has_synced_after_the_informer_and_its_own_last_add(vo
     assert_false(ki_informer_has_synced(s.informer));
     assert_false(ki_registration_has_synced(early.registration));
     start_stage(&s);
-    play(&s, "item default/a 5\nitem default/b 6\npage 10 -");
+    play(&s, "{10: a=5 b=6}");
     assert_false(ki_registration_has_synced(early.registration));
     for (int steps = 0; ki_engine_timeout(s.engine.engine) == 0; steps++) {
         assert_true(steps < 1000);
@@ -191,11 +187,11 @@ static void one_handler_may_be_registered_twice_and_removed_once(void **state) {
     assert_int_equal(ki_informer_register(s.informer, &changes, &h, NULL, &h.registration, NULL), KI_OK);
     assert_int_not_equal(first.id, h.registration.id);
     start_stage(&s);
-    play_each(&s, "item default/a 5\npage 10 -\nopen\n> +a=5i +a=5i");
+    play_each(&s, "{10: a=5}; open; > +a=5i +a=5i");
     assert_int_equal(ki_informer_remove_handler(s.informer, first, NULL), KI_OK);
-    play_each(&s, "mod default/a 11\n> ~a=5>11");
+    play_each(&s, "~a=11; > ~a=5>11");
     assert_int_equal(ki_informer_remove_handler(s.informer, h.registration, NULL), KI_OK);
-    play_each(&s, "mod default/a 12\n> -");
+    play_each(&s, "~a=12; > -");
     close_stage(&s);
 }
 
@@ -209,13 +205,13 @@ static void a_registration_that_was_removed_removes_nobody_else(void **state) {
     play_each(&s, LISTED);
     assert_true(ki_registration_has_synced(a.registration));
     assert_int_equal(ki_informer_remove_handler(s.informer, a.registration, NULL), KI_OK);
-    play_each(&s, "mod default/a 11"); /* it ends, and its memory is free for the next one */
+    play_each(&s, "~a=11"); /* it ends, and its memory is free for the next one */
     add_observer(&b, &s, NULL);
     assert_int_equal(ki_informer_remove_handler(s.informer, a.registration, NULL), KI_ERR_NOT_FOUND);
     assert_false(ki_registration_has_synced(a.registration));
     assert_int_equal(ki_registration_pending(a.registration), 0);
     b.notes[0] = '\0';
-    play_each(&s, "mod default/a 12");
+    play_each(&s, "~a=12");
     assert_non_null(strstr(b.notes, "~a=11>12"));
     const ki_registration none = { NULL, 0 };
     assert_int_equal(ki_informer_remove_handler(s.informer, none, NULL), KI_ERR_NOT_FOUND);
@@ -259,11 +255,11 @@ static void to_remove_it_from_another_informer_changes_nothing(void **state) {
     add_observer(&h, &s, NULL);
     assert_int_equal(ki_informer_remove_handler(other.informer, h.registration, NULL), KI_ERR_NOT_FOUND);
     start_stage(&s);
-    play_each(&s, LISTED "\n> +a=5i +b=6i synced");
+    play_each(&s, LISTED "; > +a=5i +b=6i synced");
     assert_int_equal(ki_informer_remove_handler(other.informer, h.registration, NULL), KI_ERR_NOT_FOUND);
-    play_each(&s, "mod default/a 11\n> ~a=5>11");
+    play_each(&s, "~a=11; > ~a=5>11");
     assert_int_equal(ki_informer_remove_handler(s.informer, h.registration, NULL), KI_OK);
-    play_each(&s, "mod default/a 12\n> removed");
+    play_each(&s, "~a=12; > removed");
     close_stage(&s);
     close_stage(&other);
 }
@@ -278,10 +274,8 @@ static void after_a_lost_watch_only_who_wants_resyncs_is_notified_of_what_stayed
     add_observer(&none, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = -1));
     add_observer(&resyncing, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = 100000000));
     start_stage(&s);
-    play_each(&s,
-              LISTED "\n> +a=5i +b=6i synced\n>> +a=5i +b=6i synced\n"
-                     "error 410\nwait 1600\nitem default/a 5\nitem default/b 12\nitem default/c 11\npage 12 -\nopen\n"
-                     "> ~b=6>12 +c=11\n>> ~a=5>5r ~b=6>12 +c=11");
+    play_each(&s, LISTED "; > +a=5i +b=6i synced; >> +a=5i +b=6i synced; error 410; wait 1600; {12: a=5 b=12 c=11}; "
+                         "open; > ~b=6>12 +c=11; >> ~a=5>5r ~b=6>12 +c=11");
     close_stage(&s);
 }
 
@@ -297,7 +291,7 @@ static void what_a_store_read_error_hides_is_gone_after_the_list(void **state) {
         assert_int_equal(open_stage_with(&s, options, NULL), KI_OK);
         add_observer(&h, &s, NULL);
         start_stage(&s);
-        play_each(&s, LISTED "\nadd default/c 11\n> +a=5i +b=6i synced +c=11");
+        play_each(&s, LISTED "; +c=11; > +a=5i +b=6i synced +c=11");
         s.source.trace[0] = '\0';
         ki_error_set(&err, KI_ERR_HTTP,
                      "failed to prepare current and previous objects: corrupt object has been deleted");
@@ -305,7 +299,7 @@ static void what_a_store_read_error_hides_is_gone_after_the_list(void **state) {
         strcpy(err.reason, "StoreReadError");
         s.source.watches = false;
         s.source.watch.on_end(&err, true, true, s.source.watch.user);
-        play_each(&s, "wait 1600\n? list rv=11\nitem default/a 5\nitem default/b 6\npage 12 -\nopen\n> -c=11?");
+        play_each(&s, "wait 1600; ? list rv=11; {12: a=5 b=6}; open; > ?c=11");
         close_stage(&s);
     }
 }
@@ -318,9 +312,9 @@ static void the_user_s_pages_at_a_known_version_become_one_list_when_their_token
     assert_int_equal(open_stage_with(&s, options, NULL), KI_OK);
     add_observer(&h, &s, NULL);
     start_stage(&s);
-    play_each(&s, "? list rv=0 limit=4\nitem default/a 5\npage 10 -\n? watch rv=10\nopen\nerror 410\nwait 1600\n"
-                  "? list rv=10 limit=4\nitem default/a 5\npage 11 C1\n? list continue=C1 limit=4\nfail 410\n"
-                  "? list rv=10\nitem default/a 5\nitem default/b 11\npage 11 -\n? watch rv=11\n> +a=5i synced +b=11");
+    play_each(&s, "? list rv=0 limit=4; {10: a=5}; ? watch rv=10; open; error 410; wait 1600; ? list rv=10 limit=4; "
+                  "{11 C1: a=5}; ? list continue=C1 limit=4; fail 410; ? list rv=10; {11: a=5 b=11}; ? watch rv=11; > "
+                  "+a=5i synced +b=11");
     close_stage(&s);
 }
 

@@ -9,10 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char three[] = "item default/c 5\nitem default/a 6\nitem default/b 7\npage 10 -\nopen\n"
-                            "> +c=5i +a=6i +b=7i synced";
+static const char three[] = "{10: c=5 a=6 b=7}; open; > +c=5i +a=6i +b=7i synced";
 
-#define RELIST "error 410\nwait 60000\n"
+#define RELIST "error 410; wait 60000; "
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
@@ -21,31 +20,24 @@ static void a_list_is_reported_in_its_order_what_is_gone_first(void **state) {
     static const struct {
         const char *events, *list, *notes;
     } cases[] = {
-        { "", "item default/z 20\nitem default/b 7\nitem default/d 19\npage 30 -", "-a=6? -c=5? +z=20 +d=19" },
-        { "", "page 30 -", "-a=6? -b=7? -c=5?" },
-        { "", "item default/a 20\nitem default/b 21\nitem default/c 22\npage 30 -", "~a=6>20 ~b=7>21 ~c=5>22" },
-        { "del default/b 12\n", "item default/c 5\nitem default/a 6\npage 30 -", "-b=12" },
-        { "del default/b 12\nadd default/b 13\n", "item default/c 5\nitem default/a 6\npage 30 -",
-          "-b=12 +b=13 -b=13?" },
-        { "add default/d 12\n", "item default/c 5\nitem default/a 6\nitem default/b 7\npage 30 -", "+d=12 -d=12?" },
-        { "mod default/b 12\n", "item default/c 5\nitem default/a 6\nitem default/b 13\npage 30 -",
-          "~b=7>12 ~b=12>13" },
-        { "add default/d 12\n",
-          "item default/a 6\nitem default/b 7\nitem default/c 5\nitem default/d 12\npage 13 -\nopen\n" RELIST
-          "item default/a 6\nitem default/b 7\nitem default/c 5\nitem default/d 12\npage 14 -\nopen\n" RELIST
-          "item default/a 6\nitem default/b 7\nitem default/c 5\npage 15 -\nopen\n" RELIST
-          "item default/a 6\nitem default/b 7\nitem default/c 5\npage 30 -",
-          "+d=12 -d=12?" }, /* once, though four lists came */
-        { "mod default/b 12\n",
-          "item default/a 6\nitem default/b 100\nitem default/c 5\npage 101 -\nopen\n" RELIST
-          "item default/a 6\nitem default/c 5\npage 30 -",
-          "~b=7>12 ~b=12>100 -b=100?" }, /* the last that was known */
+        { "", "{30: z=20 b=7 d=19}", "?a=6 ?c=5 +z=20 +d=19" },
+        { "", "{30:}", "?a=6 ?b=7 ?c=5" },
+        { "", "{30: a=20 b=21 c=22}", "~a=6>20 ~b=7>21 ~c=5>22" },
+        { "-b=12; ", "{30: c=5 a=6}", "-b=12" },
+        { "-b=12; +b=13; ", "{30: c=5 a=6}", "-b=12 +b=13 ?b=13" },
+        { "+d=12; ", "{30: c=5 a=6 b=7}", "+d=12 ?d=12" },
+        { "~b=12; ", "{30: c=5 a=6 b=13}", "~b=7>12 ~b=12>13" },
+        { "+d=12; ",
+          "{13: a=6 b=7 c=5 d=12}; open; " RELIST "{14: a=6 b=7 c=5 d=12}; open; " RELIST
+          "{15: a=6 b=7 c=5}; open; " RELIST "{30: a=6 b=7 c=5}",
+          "+d=12 ?d=12" }, /* once, though four lists came */
+        { "~b=12; ", "{101: a=6 b=100 c=5}; open; " RELIST "{30: a=6 c=5}",
+          "~b=7>12 ~b=12>100 ?b=100" }, /* the last that was known */
         /* Another object under the same name. */
-        { "", "item default/a 20 another\nitem default/b 7\nitem default/c 5\npage 30 -", "-a=6? +a=20" },
+        { "", "{30: a=20#another b=7 c=5}", "?a=6 +a=20" },
         /* A key that is in the list twice counts where it is last. */
-        { "", "item default/a 20\nitem default/b 7\nitem default/c 5\nitem default/a 21\npage 30 -", "~a=6>21" },
-        { "", "item default/a 6\nitem default/b 7\nitem default/c 5\nitem default/d 20\nitem default/d 21\npage 30 -",
-          "+d=21" },
+        { "", "{30: a=20 b=7 c=5 a=21}", "~a=6>21" },
+        { "", "{30: a=6 b=7 c=5 d=20 d=21}", "+d=21" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage s;
@@ -57,9 +49,9 @@ static void a_list_is_reported_in_its_order_what_is_gone_first(void **state) {
         play_each(&s, cases[i].list);
         play_each(&s, "at 30");
         /* What is gone comes in no particular order. */
-        char *gone = strstr(h.notes, "-c=5? -a=6?");
+        char *gone = strstr(h.notes, "?c=5 ?a=6");
         if (gone)
-            memcpy(gone, "-a=6? -c=5?", 11);
+            memcpy(gone, "?a=6 ?c=5", 10);
         if (i == 1)
             expect_any_order(&h, cases[i].notes);
         else
@@ -75,7 +67,7 @@ static void whoever_is_notified_of_a_list_finds_all_of_it(void **state) {
     open_observed_stage(&s, &h, NULL);
     h.store_size = 3;
     play_each(&s, three);
-    play(&s, RELIST "item default/c 5\nitem default/d 20\npage 30 -");
+    play(&s, RELIST "{30: c=5 d=20}");
     h.store_size = 2;
     settle(&s);
     assert_non_null(strstr(h.notes, "+d=20"));
@@ -88,11 +80,11 @@ static void a_handler_that_comes_after_a_list_is_notified_of_what_follows(void *
     observer h;
     open_stage(&s, 0);
     start_stage(&s);
-    play_each(&s, "item default/a 6\npage 10 -\nopen");
+    play_each(&s, "{10: a=6}; open");
     add_observer(&h, &s, NULL);
     settle(&s);
     expect(&h, "+a=6i synced");
-    play_all(&s, "mod default/a 11\nadd default/b 12");
+    play_all(&s, "~a=11; +b=12");
     expect(&h, "~a=6>11 +b=12");
     close_stage(&s);
 }
@@ -102,10 +94,10 @@ static void what_cannot_be_transformed_stays_as_it_was_known(void **state) {
     stage s;
     observer h;
     open_transformed_stage(&s, &h, reject_sevens, NULL);
-    play_each(&s, "item default/c 5\nitem default/a 6\nitem default/b 8\npage 10 -\nopen\n> +c=5i +a=6i +b=8i synced");
+    play_each(&s, "{10: c=5 a=6 b=8}; open; > +c=5i +a=6i +b=8i synced");
     play_each(&s, RELIST "errors expired:");
-    play_all(&s, "item default/a 667\nitem default/new 667\nitem default/b 20\nitem default/c 5\npage 700 -");
-    play_each(&s, "> ~b=8>20\nerrors invalid argument:default/a invalid argument:default/new\nstore a=6 b=20 c=5");
+    play_all(&s, "{700: a=667 new=667 b=20 c=5}");
+    play_each(&s, "> ~b=8>20; errors invalid argument:a invalid argument:new; store a=6 b=20 c=5");
     close_stage(&s);
 }
 
@@ -116,8 +108,8 @@ static void a_resync_reminds_of_everything_once(void **state) {
     open_stage(&s, 1000);
     add_observer(&h, &s, NULL);
     start_stage(&s);
-    play_each(&s, "item default/a 5\npage 10 -\nopen\n> +a=5i synced\nwait 1000\n> ~a=5>5r\n"
-                  "mod default/a 11\nwait 1000\n> ~a=5>11 ~a=11>11r\ndel default/a 12\nwait 1000\n> -a=12");
+    play_each(&s, "{10: a=5}; open; > +a=5i synced; wait 1000; > ~a=5>5r; ~a=11; wait 1000; > ~a=5>11 ~a=11>11r; "
+                  "-a=12; wait 1000; > -a=12");
     close_stage(&s);
 }
 
@@ -125,8 +117,7 @@ static void a_resync_reminds_of_everything_once(void **state) {
 
 /* The source's list or watch, as far as a failed allocation leaves one open. */
 static void serve(stage *s) {
-    static const char *const list[] = { "item default/a 1", "item default/b 2", "item default/c 3", "item default/d 4",
-                                        "page 10 -" };
+    static const char *const list[] = { "a=1", "b=2", "c=3", "d=4", "{10:}" };
     for (size_t line = 0; line < sizeof list / sizeof *list && s->source.lists; line++)
         play(s, list[line]);
     if (s->source.watches && !s->source.opened)
@@ -159,7 +150,7 @@ static void a_list_is_applied_whole_or_not_at_all_whatever_allocation_fails(void
         if (!status) {
             settle(&s);
             expect(&h, "+a=1i +b=2i +c=3i +d=4i synced");
-            play_each(&s, "store a=1 b=2 c=3 d=4\nat 10");
+            play_each(&s, "store a=1 b=2 c=3 d=4; at 10");
         }
         close_stage(&s);
     }

@@ -241,16 +241,16 @@ static void nobody_waits_for_an_index_that_is_built_on_another_thread(void **sta
     assert_int_equal(informer_of(&configmaps, options, &other.informer), KI_OK);
     assert_int_equal(ki_informer_start(other.informer, NULL), KI_OK);
     assert_true(test_engine_settle(&engine));
-    assert_true(fake_play(&source, "item ns/a 1") && fake_play(&source, "item ns/b 2"));
-    assert_true(fake_play(&source, "page 5 -") && test_engine_settle(&engine) && fake_play(&source, "open"));
+    assert_true(fake_play(&source, "ns/a=1") && fake_play(&source, "ns/b=2"));
+    assert_true(fake_play(&source, "{5:}") && test_engine_settle(&engine) && fake_play(&source, "open"));
     assert_int_equal(pthread_create(&thread, NULL, add_index, &other), 0);
     pthread_mutex_lock(&other.mutex);
     while (!other.is_inside)
         pthread_cond_wait(&other.changed, &other.mutex);
     pthread_mutex_unlock(&other.mutex);
 
-    assert_true(fake_play(&source, "mod ns/a 6") && fake_play(&source, "del ns/b 7"));
-    assert_true(fake_play(&source, "add ns/c 8") && test_engine_settle(&engine));
+    assert_true(fake_play(&source, "~ns/a=6") && fake_play(&source, "-ns/b=7"));
+    assert_true(fake_play(&source, "+ns/c=8") && test_engine_settle(&engine));
     assert_int_equal(ki_store_count(other.informer->store), 2);
     assert_int_equal(ki_informer_add_handler(other.informer, &handler, NULL, NULL), KI_OK);
 

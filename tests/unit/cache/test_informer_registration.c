@@ -18,10 +18,10 @@ static void a_late_handler_is_notified_of_what_is_there_then_of_changes(void **s
     observer h;
     open_stage(&s, 0);
     start_stage(&s);
-    play_each(&s, LISTED "\nadd default/c 11");
+    play_each(&s, LISTED "; +c=11");
     add_observer(&h, &s, NULL);
     assert_int_equal(ki_registration_pending(h.registration), 3);
-    play_all(&s, "mod default/a 12\ndel default/b 13"); /* before its first call */
+    play_all(&s, "~a=12; -b=13"); /* before its first call */
     assert_int_equal(ki_registration_pending(h.registration), 0);
     assert_true(ki_registration_has_synced(h.registration));
     char *changes = strstr(h.notes, "synced");
@@ -39,7 +39,7 @@ static void a_handler_added_while_the_list_is_applied_misses_nothing(void **stat
         observer h;
         open_stage(&s, 0);
         start_stage(&s);
-        play(&s, "item default/a 5\nitem default/b 6\npage 10 -");
+        play(&s, "{10: a=5 b=6}");
         for (int i = 0; i < steps; i++)
             assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
         add_observer(&h, &s, steps % 2 ? &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST) : NULL);
@@ -63,7 +63,7 @@ static void a_removed_handler_is_notified_no_more(void **state) {
     add_observer(&other, &s, NULL);
     start_stage(&s);
     play_each(&s, LISTED);
-    play(&s, "mod default/a 11");
+    play(&s, "~a=11");
     assert_int_equal(ki_informer_remove_handler(s.informer, h.registration, NULL), KI_OK);
     settle(&s);
     expect(&h, "+a=5i +b=6i synced removed");
@@ -91,8 +91,7 @@ static void a_handler_may_be_removed_from_inside_any_call(void **state) {
             add_observer(&h, &s, &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery));
             h.removes_itself = length == 0;
             start_stage(&s);
-            static const char *const lines[] = { "item default/a 5", "item default/b 6", "page 10 -", "open",
-                                                 "mod default/a 11", "del default/a 12" };
+            static const char *const lines[] = { "a=5", "b=6", "{10:}", "open", "~a=11", "-a=12" };
             for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
                 play(&s, lines[i]);
                 while (ki_engine_timeout(s.engine.engine) == 0) {
@@ -125,7 +124,7 @@ static void a_handler_may_remove_another_one(void **state) {
     start_stage(&s);
     play_each(&s, LISTED);
     first.removes = second.registration;
-    play_each(&s, "mod default/a 11\nmod default/a 12");
+    play_each(&s, "~a=11; ~a=12");
     expect(&first, "+a=5i +b=6i synced ~a=5>11 ~a=11>12");
     expect(&second, "+a=5i +b=6i synced removed");
     close_stage(&s);
@@ -193,7 +192,7 @@ static void each_listener_has_its_own_resync_period(void **state) {
     add_observer(&three, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = 3000));
     add_observer(&none, &s, NULL);
     start_stage(&s);
-    play_each(&s, "item default/a 5\npage 10 -\nopen");
+    play_each(&s, "{10: a=5}; open");
     expect(&two, "+a=5i synced");
     expect(&three, "+a=5i synced");
     /* The informer looks every two seconds: 3 s are over at the second look. */
@@ -231,7 +230,7 @@ static void resync_periods_are_lowered_before_the_start_and_raised_after(void **
         add_observer(&before, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = c->before_ms));
         start_stage(&s);
         add_observer(&after, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = c->after_ms));
-        play_each(&s, "item default/a 5\npage 10 -\nopen");
+        play_each(&s, "{10: a=5}; open");
         expect(&before, "+a=5i synced");
         expect(&after, "+a=5i synced");
         assert_true(test_engine_advance(&s.engine, c->first_ms - 1));
@@ -251,15 +250,15 @@ static void latest_keeps_one_change_for_each_key(void **state) {
     static const struct {
         const char *play, *notes;
     } cases[] = {
-        { "mod default/a 11\nmod default/a 12", "~a=5>12" },
-        { "mod default/a 11\ndel default/a 12", "-a=12" },
-        { "del default/a 12\nadd default/a 13 other", "-a=5? +a=13" },
-        { "del default/a 12\nadd default/a 13", "~a=5>13" },
-        { "add default/c 11\nmod default/c 12", "+c=12" },
-        { "add default/c 11\ndel default/c 12", "" },
-        { "add default/c 11\ndel default/c 12\nadd default/c 13", "+c=13" },
-        { "del default/a 12\nadd default/a 13 other\ndel default/a 14 other", "-a=5?" },
-        { "mod default/a 11\nmod default/b 12\nmod default/a 13\nadd default/d 14", "~a=5>13 ~b=6>12 +d=14" },
+        { "~a=11; ~a=12", "~a=5>12" },
+        { "~a=11; -a=12", "-a=12" },
+        { "-a=12; +a=13#other", "?a=5 +a=13" },
+        { "-a=12; +a=13", "~a=5>13" },
+        { "+c=11; ~c=12", "+c=12" },
+        { "+c=11; -c=12", "" },
+        { "+c=11; -c=12; +c=13", "+c=13" },
+        { "-a=12; +a=13#other; -a=14#other", "?a=5" },
+        { "~a=11; ~b=12; ~a=13; +d=14", "~a=5>13 ~b=6>12 +d=14" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage s;
@@ -290,8 +289,7 @@ static void a_filter_turns_updates_into_adds_and_deletes(void **state) {
         start_stage(&s);
         play_each(&s, LISTED);
         expect(&h, "+a=5i synced");
-        play_each(&s, "mod default/a 11\nmod default/a 12\nmod default/a 14\nmod default/a 15\ndel default/a 17\n"
-                      "mod default/b 18\ndel default/b 20\nadd default/c 22\nadd default/d 23");
+        play_each(&s, "~a=11; ~a=12; ~a=14; ~a=15; -a=17; ~b=18; -b=20; +c=22; +d=23");
         expect(&h, "~a=5>11 -a=11 +a=15 -a=17 +d=23");
         close_stage(&s);
     }

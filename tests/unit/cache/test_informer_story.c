@@ -22,7 +22,7 @@ enum {
 /* --- the server --------------------------------------------------------------------------------------------------- */
 
 typedef struct event {
-    char what[4]; /* "add", "mod", "del" */
+    char sign; /* of notation.h */
     int key, version, life;
 } event;
 
@@ -58,7 +58,7 @@ static void happen(story *s) {
     v->now++;
     bool there = v->version[key] != 0;
     bool goes = there && roll(s, 3) == 0;
-    strcpy(e->what, goes ? "del" : there ? "mod" : "add");
+    e->sign = goes ? '-' : there ? '~' : '+';
     v->life[key] += !there;
     v->version[key] = goes ? 0 : v->now;
     e->key = key;
@@ -71,9 +71,9 @@ static void play(story *s, const char *line) {
         fail_msg("the source cannot do \"%s\"", line);
 }
 
-static void play_object(story *s, const char *what, int key, int version, int life) {
+static void play_object(story *s, const char *sign, int key, int version, int life) {
     char line[128];
-    snprintf(line, sizeof line, "%s default/k%d %d life-%d-%d", what, key, version, key, life);
+    snprintf(line, sizeof line, "%sk%d=%d#life-%d-%d", sign, key, version, key, life);
     play(s, line);
 }
 
@@ -83,8 +83,8 @@ static void serve_list(story *s) {
     bool fails = roll(s, 5) == 0;
     for (int key = 0; key < KEYS; key++)
         if (s->server.version[key] && !(fails && roll(s, 2)))
-            play_object(s, "item", key, s->server.version[key], s->server.life[key]);
-    snprintf(line, sizeof line, "page %d -", s->server.now);
+            play_object(s, "", key, s->server.version[key], s->server.life[key]);
+    snprintf(line, sizeof line, "{%d:}", s->server.now);
     play(s, fails ? failures[roll(s, sizeof failures / sizeof *failures)] : line);
 }
 
@@ -103,7 +103,7 @@ static void open_watch(story *s) {
     while (s->sent < s->server.count && s->server.events[s->sent].version <= version)
         s->sent++;
     if (s->sent < s->server.compacted) {
-        play(s, roll(s, 2) ? "fail 410" : "open\n");
+        play(s, roll(s, 2) ? "fail 410" : "open");
         if (s->source.watches)
             play(s, "error 410");
         return;
@@ -123,7 +123,7 @@ static void serve_watch(story *s) {
     }
     if (s->sent < s->server.count && roll(s, 4)) {
         const event *e = &s->server.events[s->sent++];
-        play_object(s, e->what, e->key, e->version, e->life);
+        play_object(s, (const char[]){ e->sign, '\0' }, e->key, e->version, e->life);
         return;
     }
     char line[64];
@@ -244,15 +244,15 @@ static void heal(story *s) {
         if (s->source.lists) {
             for (int key = 0; key < KEYS; key++)
                 if (s->server.version[key])
-                    play_object(s, "item", key, s->server.version[key], s->server.life[key]);
-            snprintf(line, sizeof line, "page %d -", s->server.now);
+                    play_object(s, "", key, s->server.version[key], s->server.life[key]);
+            snprintf(line, sizeof line, "{%d:}", s->server.now);
             play(s, line);
         } else if (s->source.watches && !s->source.opened) {
             open_watch(s);
         }
         while (s->source.watches && s->source.opened && s->sent < s->server.count) {
             const event *e = &s->server.events[s->sent++];
-            play_object(s, e->what, e->key, e->version, e->life);
+            play_object(s, (const char[]){ e->sign, '\0' }, e->key, e->version, e->life);
         }
     }
 }

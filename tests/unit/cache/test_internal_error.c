@@ -33,7 +33,7 @@ static void open_watching(stage *s, int64_t window_s) {
     assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);
     assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
     assert_true(test_engine_settle(&s->engine));
-    play(s, "page 10 -");
+    play(s, "{10:}");
     play(s, "open");
 }
 
@@ -52,7 +52,7 @@ static bool is_watched_again(stage *s, const char *end) {
         assert_true(test_engine_advance(&s->engine, 100));
     if (strcmp(s->source.trace, "watch rv=10") != 0) {
         assert_string_equal(s->source.trace, "list rv=10");
-        play(s, "page 10 -");
+        play(s, "{10:}");
         play(s, "open");
         return false;
     }

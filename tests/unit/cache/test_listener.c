@@ -66,9 +66,9 @@ static void play_when_watching(stage *s, const char *line) {
     play(s, line);
 }
 
-static void change(stage *s, const char *what, int key) {
+static void change(stage *s, char sign, int key) {
     char line[64];
-    snprintf(line, sizeof line, "%s default/k%d %d", what, key, ++s->version);
+    snprintf(line, sizeof line, "%ck%d=%d", sign, key, ++s->version);
     play(s, line);
 }
 
@@ -109,8 +109,8 @@ static void start(stage *s) {
 
 static void start_synced(stage *s) {
     start(s);
-    play(s, "item default/k0 1");
-    play(s, "page 100 -");
+    play(s, "k0=1");
+    play(s, "{100:}");
     play_when_watching(s, "open");
     assert_int_equal(ki_informer_wait_for_sync(s->informer, PATIENCE_S * 1000, NULL), KI_OK);
 }
@@ -267,7 +267,7 @@ static void a_stuck_handler_delays_nobody(void **state) {
     listen(&quick, &s, NULL);
     start_synced(&s);
     for (int i = 0; i < CHANGES; i++)
-        change(&s, i < KEYS - 1 ? "add" : "mod", 1 + i % (KEYS - 1));
+        change(&s, i < KEYS - 1 ? '+' : '~', 1 + i % (KEYS - 1));
     await_times(&quick.called, 1 + CHANGES);
     assert_in_range(ki_registration_pending(stuck.registration), CHANGES, CHANGES + 1);
     assert_in_range(ki_registration_pending(stuck_latest.registration), KEYS - 1, KEYS);
@@ -297,7 +297,7 @@ static void stopping_waits_for_a_handler_that_runs(void **state) {
     h.waits_for = &release;
     listen(&h, &s, NULL);
     start_synced(&s);
-    change(&s, "mod", 0);
+    change(&s, '~', 0);
     ki_engine_call(s.engine, stop_on_loop, &s);
     assert_int_equal(ki_informer_add_handler(s.informer, &observing, &h, NULL), KI_ERR_STATE);
     sem_post(&release);
@@ -326,7 +326,7 @@ static void handlers_come_and_go_while_changes_arrive(void **state) {
         listen(&h[i], &s,
                &KI_REGISTRATION_OPTIONS(.delivery = i % 2 ? KI_DELIVER_LATEST : KI_DELIVER_ALL, .on_loop = i % 3 == 2));
         for (int key = 1; key < KEYS; key++)
-            change(&s, i == 0 ? "add" : i % 5 == 4 && key % 3 == 0 ? "del" : "mod", key);
+            change(&s, i == 0 ? '+' : i % 5 == 4 && key % 3 == 0 ? '-' : '~', key);
         if (i % 4 == 1)
             assert_int_equal(ki_informer_remove_handler(s.informer, h[i - 1].registration, NULL), KI_OK);
     }
@@ -338,7 +338,7 @@ static void handlers_come_and_go_while_changes_arrive(void **state) {
         await_semaphore(&h[i].synced);
     }
     atomic_store(&s.last_version, s.version + 1);
-    change(&s, "mod", 0);
+    change(&s, '~', 0);
     for (int i = 0; i < HANDLERS; i++) {
         if (i % 4 == 3 || i % 4 == 0)
             continue;
@@ -381,7 +381,7 @@ static void waiting_ends_with_sync_with_stop_and_in_time(void **state) {
         if (stopped)
             ki_engine_call(s.engine, stop_on_loop, &s);
         else
-            play(&s, "page 100 -");
+            play(&s, "{100:}");
         pthread_join(waiter, &status);
         assert_int_equal(*(ki_status *)status, stopped ? KI_ERR_CANCELLED : KI_OK);
         close_stage(&s);
@@ -433,14 +433,14 @@ static void a_wait_for_a_condition_ends_with_the_event_that_meets_it(void **stat
     assert_int_equal(there.events, 1); /* it was in the cache */
     goal synced = { .stage = &s };
     assert_int_equal(ki_informer_wait_until(s.informer, is_goal_met, &synced, -1, NULL), KI_OK);
-    goal later = { .stage = &s, .key = "default/k9", .version = 900, .plays = "add default/k9 901" };
+    goal later = { .stage = &s, .key = "default/k9", .version = 900, .plays = "+k9=901" };
     assert_int_equal(ki_informer_wait_until(s.informer, is_goal_met, &later, -1, NULL), KI_OK);
     assert_int_equal(later.events, synced.events + 1);
     goal never = { .stage = &s, .key = "default/never" };
     assert_int_equal(ki_informer_wait_until(s.informer, is_goal_met, &never, 1, NULL), KI_ERR_TIMEOUT);
     int calls = never.calls;
     s.version = 902;
-    change(&s, "mod", 0);
+    change(&s, '~', 0);
     assert_int_equal(never.calls, calls);
     assert_int_equal(there.calls_after + synced.calls_after + later.calls_after, 0);
     assert_int_equal(ki_informer_wait_until(NULL, is_goal_met, &never, 0, NULL), KI_ERR_INVALID);
@@ -469,25 +469,23 @@ static void a_wait_for_a_condition_ends_with_the_informer(void **state) {
  * own. */
 typedef struct course {
     stage *stage;
-    const char *wanted[4]; /* "add default/k9 901"; NULL: the end */
+    const char *wanted[4]; /* "+k9=901"; NULL: the end */
     const char *plays[3];
     int met;
     bool has_failed;
 } course;
 
 static bool is_course_run(ki_informer *informer, const ki_event *event, void *user) {
-    static const char *const types[] = { "", "add", "mod", "del" };
+    static const char signs[] = { [KI_EVENT_ADD] = '+', [KI_EVENT_UPDATE] = '~', [KI_EVENT_DELETE] = '-' };
     course *self = user;
-    char text[64];
     (void)informer;
     if (!event) {
         for (size_t i = 0; i < 3 && self->plays[i]; i++)
             assert_true(fake_play(&self->stage->source, self->plays[i]));
         return false;
     }
-    snprintf(text, sizeof text, "%s %s %s", types[event->type], ki_object_key(event->obj),
-             ki_object_resource_version(event->obj));
-    while (self->wanted[self->met] && strcmp(self->wanted[self->met], text) == 0)
+    const noted_word found = notation_change(signs[event->type], NULL, event->obj, "");
+    while (self->wanted[self->met] && strcmp(self->wanted[self->met], found.text) == 0)
         self->met++; /* one event may be all that several conditions want */
     self->has_failed = self->wanted[self->met] && self->wanted[self->met][0] == '!';
     return self->has_failed || !self->wanted[self->met];
@@ -502,27 +500,12 @@ static void a_wait_may_go_through_several_conditions_one_after_the_other(void **
         int met;
         bool has_failed;
     } cases[] = {
-        { { "add default/k8 901", "mod default/k8 902" },
-          { "add default/k8 901", "mod default/k8 902", "del default/k8 903" },
-          -1,
-          KI_OK,
-          2,
-          false },
-        { { "add default/k8 901", "add default/k8 901" }, { "add default/k8 901" }, -1, KI_OK, 2, false },
-        { { "add default/k8 901", "add default/k8 901", "del default/k8 902" },
-          { "add default/k8 901", "mod default/k8 902" },
-          50,
-          KI_ERR_TIMEOUT,
-          2,
-          false },
-        { { "add default/k8 901", "mod default/k8 902", "del default/k8 903" },
-          { "add default/k8 901", "mod default/k8 902", "del default/k8 903" },
-          -1,
-          KI_OK,
-          3,
-          false },
-        { { "add default/k8 901", "!" }, { "add default/k8 901" }, -1, KI_OK, 1, true },
-        { { "add default/k0 1" }, { NULL }, -1, KI_OK, 1, false }, /* in the cache */
+        { { "+k8=901", "~k8=902" }, { "+k8=901", "~k8=902", "-k8=903" }, -1, KI_OK, 2, false },
+        { { "+k8=901", "+k8=901" }, { "+k8=901" }, -1, KI_OK, 2, false },
+        { { "+k8=901", "+k8=901", "-k8=902" }, { "+k8=901", "~k8=902" }, 50, KI_ERR_TIMEOUT, 2, false },
+        { { "+k8=901", "~k8=902", "-k8=903" }, { "+k8=901", "~k8=902", "-k8=903" }, -1, KI_OK, 3, false },
+        { { "+k8=901", "!" }, { "+k8=901" }, -1, KI_OK, 1, true },
+        { { "+k0=1" }, { NULL }, -1, KI_OK, 1, false }, /* in the cache */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage s;
@@ -575,7 +558,7 @@ static void several_threads_may_add_and_remove_at_once(void **state) {
         pthread_create(&threads[i], NULL, add_and_remove, &adders[i]);
     }
     for (int i = 0; i < CHANGES; i++)
-        change(&s, "mod", 0);
+        change(&s, '~', 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < THREADS * EACH; i++) {
@@ -646,7 +629,7 @@ static void handlers_come_and_go_while_the_informer_stops(void **state) {
         pthread_create(&threads[i], NULL, add_until_refused, &meddlers[i]);
     }
     while (atomic_load(&added) < ENOUGH)
-        change(&s, "mod", 0);
+        change(&s, '~', 0);
     ki_engine_call(s.engine, stop_on_loop, &s);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);

@@ -60,13 +60,13 @@ static void a_list_and_a_watch_are_counted_as_client_go_does(void **state) {
     stage s;
     open_measured(&s, &configmaps, NULL, false);
     expect_samples(&s, "reflector_lists+1");
-    play_each(&s, "item default/a 5\nwait 1500\npage 10 t\nitem default/b 6\npage 10 -");
+    play_each(&s, "a=5; wait 1500; {10 t:}; {10: b=6}");
     expect_samples(&s, "reflector_list_duration_seconds~1.5 reflector_items_per_list~2");
     play_each(&s, "open");
     expect_samples(&s, "reflector_watches+1");
-    play_each(&s, "add default/c 11\nbookmark 12\nwait 2000\nclose");
+    play_each(&s, "+c=11; bookmark 12; wait 2000; close");
     expect_samples(&s, "reflector_watch_duration_seconds~2 reflector_items_per_watch~2");
-    play_each(&s, "open\nclose");
+    play_each(&s, "open; close");
     expect_samples(
         &s, "reflector_watches+1 reflector_short_watches+1 informer_failures+1 "
             "informer_relists/protocol violation+1 reflector_watch_duration_seconds~0 reflector_items_per_watch~0");
@@ -78,9 +78,9 @@ static void a_streaming_list_is_a_list_and_then_a_watch(void **state) {
     stage s;
     open_measured(&s, &configmaps, NULL, true);
     expect_samples(&s, "reflector_lists+1");
-    play_each(&s, "open\nadd default/a 5\nadd default/b 6\nwait 3000\ninitial-end 10");
+    play_each(&s, "open; +a=5; +b=6; wait 3000; initial-end 10");
     expect_samples(&s, "reflector_watches+1 reflector_list_duration_seconds~3 reflector_items_per_list~2");
-    play_each(&s, "mod default/a 11\nwait 1000\nerror 410");
+    play_each(&s, "~a=11; wait 1000; error 410");
     expect_samples(&s, "informer_failures+1 informer_relists/expired+1 reflector_watch_duration_seconds~1 "
                        "reflector_items_per_watch~1");
     close_stage(&s);
@@ -94,13 +94,13 @@ static void lists_after_the_first_are_counted_by_cause(void **state) {
         { "error 410", KI_ERR_EXPIRED },
         { "error 500", KI_ERR_HTTP },
         { "fail protocol", KI_ERR_PROTOCOL },
-        { "mod default/a 12\nerror 500\nwait 1600\nfail toolarge", KI_ERR_TOO_LARGE_RV },
+        { "~a=12; error 500; wait 1600; fail toolarge", KI_ERR_TOO_LARGE_RV },
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         stage s;
         open_measured(&s, &configmaps, NULL, false);
-        play_each(&s, "item default/a 5\npage 10 -\nopen");
+        play_each(&s, "{10: a=5}; open");
         play_each(&s, rows[i].script);
         assert_int_equal(s.informer->metrics.relists[rows[i].cause], 1);
         close_stage(&s);
@@ -111,7 +111,7 @@ static void a_first_list_that_fails_is_no_relist(void **state) {
     (void)state;
     stage s;
     open_measured(&s, &configmaps, NULL, false);
-    play_each(&s, "fail 500\nwait 1600\nfail 500");
+    play_each(&s, "fail 500; wait 1600; fail 500");
     for (int cause = 0; cause < KI_RELIST_CAUSES; cause++)
         assert_int_equal(s.informer->metrics.relists[cause], 0);
     assert_int_equal(s.informer->metrics.counters[KI_METRIC_FAILURES], 2);
@@ -122,7 +122,7 @@ static void objects_skipped_and_index_errors_are_counted(void **state) {
     (void)state;
     stage s;
     open_measured(&s, &configmaps, NULL, false);
-    play_each(&s, "bad default/b\nitem default/a 5\npage 10 -\nopen\nbad default/b");
+    play_each(&s, "{10: b=! a=5}; open; b=!");
     assert_int_equal(s.informer->metrics.counters[KI_METRIC_SKIPPED], 2);
     assert_int_equal(health_of(&s).skipped, 2);
     close_stage(&s);
@@ -133,7 +133,7 @@ static void bytes_held_are_those_of_the_objects_in_the_store(void **state) {
     stage s;
     char notes[512];
     open_measured(&s, &configmaps, NULL, false);
-    play_each(&s, "item default/a 5\nitem default/b 6\npage 10 -\nopen\nmod default/a 1100\ndel default/b 1101");
+    play_each(&s, "{10: a=5 b=6}; open; ~a=1100; -b=1101");
     ki_object *a = ki_informer_get(s.informer, "default/a");
     size_t memory = ki_object_memory(a);
     ki_object_unref(a);
@@ -144,7 +144,7 @@ static void bytes_held_are_those_of_the_objects_in_the_store(void **state) {
              "informer_queue_depth=0 informer_synced=1 informer_staleness_seconds=0",
              memory);
     expect_samples(&s, notes);
-    play_each(&s, "del default/a 1102");
+    play_each(&s, "-a=1102");
     expect_samples(&s, "reflector_last_resource_version=1102 informer_objects=0 informer_object_bytes=0 "
                        "informer_queue_depth=0 informer_synced=1 informer_staleness_seconds=0");
     close_stage(&s);
@@ -157,23 +157,23 @@ static void the_age_is_counted_from_the_last_word_of_the_server(void **state) {
     stage s;
     open_measured(&s, &configmaps, NULL, false);
     assert_int_equal(health_of(&s).staleness_ms, -1);
-    play_each(&s, "item default/a 5\nwait 3000");
+    play_each(&s, "a=5; wait 3000");
     assert_int_equal(health_of(&s).staleness_ms, -1);
-    play_each(&s, "page 10 -");
+    play_each(&s, "{10:}");
     assert_int_equal(health_of(&s).staleness_ms, 3000); /* since the list was asked for */
-    play_each(&s, "open\nwait 1000");
+    play_each(&s, "open; wait 1000");
     assert_int_equal(health_of(&s).staleness_ms, 4000);
-    play_each(&s, "add default/b 11");
+    play_each(&s, "+b=11");
     assert_int_equal(health_of(&s).staleness_ms, 0);
-    play_each(&s, "wait 10000\nbyte\nwait 500");
+    play_each(&s, "wait 10000; byte; wait 500");
     assert_int_equal(health_of(&s).staleness_ms, 10500); /* what it is saying is not in the store */
-    play_each(&s, "mod default/b 12\nwait 500");
+    play_each(&s, "~b=12; wait 500");
     assert_int_equal(health_of(&s).staleness_ms, 500);
-    play_each(&s, "bookmark 20\nwait 700\nerror 500\nwait 100");
+    play_each(&s, "bookmark 20; wait 700; error 500; wait 100");
     assert_int_equal(health_of(&s).staleness_ms, 800); /* and nothing that is not a watch makes it younger */
-    play_each(&s, "wait 1600\nitem default/a 5\nwait 1000");
+    play_each(&s, "wait 1600; a=5; wait 1000");
     assert_true(health_of(&s).staleness_ms >= 3400);
-    play_each(&s, "page 30 -");
+    play_each(&s, "{30:}");
     assert_true(health_of(&s).staleness_ms >= 1000);
     assert_true(health_of(&s).staleness_ms < 3400);
     close_stage(&s);
@@ -185,10 +185,10 @@ static void a_synced_informer_has_an_age(void **state) {
     for (int steps = 0; steps < 10; steps++) {
         stage s;
         open_measured(&s, &configmaps, NULL, false);
-        play(&s, "item default/a 5\nitem default/b 6\nwait 1000\npage 10 -");
+        play(&s, "a=5; b=6; wait 1000; {10:}");
         for (int i = 0; i < 30; i++) {
             if (i == steps && s.source.watches)
-                play(&s, "open\nadd default/c 11\nadd default/d 12");
+                play(&s, "open; +c=11; +d=12");
             assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
             if (ki_informer_has_synced(s.informer))
                 assert_in_range(health_of(&s).staleness_ms, 0, 1000);
@@ -204,14 +204,14 @@ static void events_that_wait_to_be_decoded_make_the_cache_no_younger(void **stat
     (void)state;
     stage s;
     open_measured(&s, &configmaps, NULL, false);
-    play_each(&s, "item default/a 5\npage 10 -\nopen\nbookmark 10\nwait 5000");
-    play_each(&s, "part add default/a 5\nwait 100");
+    play_each(&s, "{10: a=5}; open; bookmark 10; wait 5000");
+    play_each(&s, "part +a=5; wait 100");
     assert_int_equal(health_of(&s).staleness_ms, 5100);
-    play_each(&s, "part add default/b 11\nwait 100");
+    play_each(&s, "part +b=11; wait 100");
     assert_int_equal(health_of(&s).staleness_ms, 5200);
-    play_each(&s, "add default/b 12\nwait 100");
+    play_each(&s, "+b=12; wait 100");
     assert_int_equal(health_of(&s).staleness_ms, 100);
-    play_each(&s, "part bookmark 13\nwait 100\nerror 500\nwait 100"); /* when the ERROR arrived is not known */
+    play_each(&s, "part bookmark 13; wait 100; error 500; wait 100"); /* when the ERROR arrived is not known */
     assert_int_equal(health_of(&s).staleness_ms, 300);
     close_stage(&s);
 }
@@ -221,11 +221,11 @@ static void what_is_read_late_counts_from_its_arrival(void **state) {
     (void)state;
     stage s;
     open_measured(&s, &configmaps, NULL, false);
-    play_each(&s, "item default/a 5\npage 10 -\nopen\nbookmark 10\nwait 5000\nlate 3000\nadd default/b 11\n");
+    play_each(&s, "{10: a=5}; open; bookmark 10; wait 5000; late 3000; +b=11; ");
     assert_int_equal(health_of(&s).staleness_ms, 3000);
-    play_each(&s, "late 8000\nmod default/b 12\nwait 100"); /* something later was read already */
+    play_each(&s, "late 8000; ~b=12; wait 100"); /* something later was read already */
     assert_int_equal(health_of(&s).staleness_ms, 3100);
-    play_each(&s, "late 0\nbookmark 13\nwait 100");
+    play_each(&s, "late 0; bookmark 13; wait 100");
     assert_int_equal(health_of(&s).staleness_ms, 100);
     close_stage(&s);
 }
@@ -235,9 +235,9 @@ static void a_queued_event_makes_the_cache_no_younger(void **state) {
     (void)state;
     stage s;
     open_measured(&s, &configmaps, NULL, false);
-    play_each(&s, "item default/a 5\npage 10 -\nopen\nbookmark 10\nwait 5000");
+    play_each(&s, "{10: a=5}; open; bookmark 10; wait 5000");
     assert_int_equal(health_of(&s).staleness_ms, 5000);
-    play(&s, "add default/b 10");
+    play(&s, "+b=10");
     assert_int_equal(health_of(&s).staleness_ms, 5000);
     play_each(&s, "wait 100");
     assert_int_equal(health_of(&s).staleness_ms, 100);
@@ -252,16 +252,16 @@ static void health_has_the_next_attempt_and_the_number_of_failures(void **state)
     play_each(&s, "fail connect");
     assert_int_equal(health_of(&s).next, KI_ATTEMPT_STREAMING_LIST);
     assert_int_equal(health_of(&s).failures, 1);
-    play_each(&s, "wait 1600\nfail 400");
+    play_each(&s, "wait 1600; fail 400");
     assert_int_equal(health_of(&s).next, KI_ATTEMPT_NONE); /* it is listing */
     play_each(&s, "fail 503");
     assert_int_equal(health_of(&s).next, KI_ATTEMPT_LIST);
     assert_int_equal(health_of(&s).failures, 2);
     assert_true(health_of(&s).retry_in_ms > 0);
-    play_each(&s, "wait 3200\npage 10 -\nfail 429");
+    play_each(&s, "wait 3200; {10:}; fail 429");
     assert_int_equal(health_of(&s).next, KI_ATTEMPT_WATCH);
     assert_int_equal(health_of(&s).failures, 1); /* the list has come */
-    play_each(&s, "wait 12800\nopen\nbookmark 11");
+    play_each(&s, "wait 12800; open; bookmark 11");
     assert_int_equal(health_of(&s).next, KI_ATTEMPT_NONE);
     assert_int_equal(health_of(&s).failures, 0);
     assert_string_equal(ki_attempt_name(KI_ATTEMPT_STREAMING_LIST), "streaming list");
@@ -278,7 +278,7 @@ static void it_says_why_in_a_person_s_words(void **state) {
     } rows[] = {
         { &configmaps, NULL, "fail 403", KI_STATE_BLOCKED, "forbidden: list configmaps in all namespaces" },
         { &configmaps, "team", "fail 403", KI_STATE_BLOCKED, "forbidden: list configmaps in namespace team" },
-        { &foos, NULL, "page 10 -\nfail 403", KI_STATE_BLOCKED, "forbidden: watch foos.example.com in all namespaces" },
+        { &foos, NULL, "{10:}; fail 403", KI_STATE_BLOCKED, "forbidden: watch foos.example.com in all namespaces" },
         { &foos, NULL, "fail 404", KI_STATE_BLOCKED,
           "the CRD foos.example.com is not installed, or not in version v1" },
         { &configmaps, NULL, "fail 404", KI_STATE_BLOCKED, "the server has no configmaps in version v1" },
@@ -286,7 +286,7 @@ static void it_says_why_in_a_person_s_words(void **state) {
         { &configmaps, NULL, "fail 429", KI_STATE_BACKING_OFF, "the server is too busy" },
         { &configmaps, NULL, "fail nomemory", KI_STATE_BACKING_OFF, "out of memory" },
         { &configmaps, NULL, "fail connect", KI_STATE_BACKING_OFF, "connect" },
-        { &configmaps, NULL, "page 10 -\nopen", KI_STATE_WATCHING, "" },
+        { &configmaps, NULL, "{10:}; open", KI_STATE_WATCHING, "" },
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -112,7 +112,7 @@ static void what_is_no_api_server_is_called_that(void **state) {
         refuse(&s, rows[i][0], 10);
         assert_string_equal(health_of(&s).message, rows[i][1]);
         await_list(&s);
-        play_each(&s, LISTED "\nwait 2000\nfail protocol"); /* a fault of a server that it has listed from */
+        play_each(&s, LISTED "; wait 2000; fail protocol"); /* a fault of a server that it has listed from */
         assert_string_equal(health_of(&s).message, "protocol");
         close_stage(&s);
     }
@@ -149,7 +149,7 @@ static void a_server_that_accepts_and_is_silent_is_reported_within_five_seconds(
         assert_string_equal(health_of(&s).message, "no response for 5 s");
         play(&s, "wait 5000");
         assert_string_equal(health_of(&s).message, "no response for 10 s");
-        play_each(&s, streams ? "open\ninitial-end 10" : LISTED);
+        play_each(&s, streams ? "open; initial-end 10" : LISTED);
         assert_string_equal(health_of(&s).message, "");
         assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
         play(&s, "wait 60000"); /* a quiet watch is none */
@@ -190,7 +190,7 @@ static void the_objects_of_a_custom_resource_go_with_its_type_and_come_back(void
         stage s;
         observer h;
         open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .given.no_streaming_list = !streams }, NULL);
-        play_each(&s, streams ? "open\nadd default/a 5\nadd default/b 6\ninitial-end 10" : LISTED);
+        play_each(&s, streams ? "open; +a=5; +b=6; initial-end 10" : LISTED);
         expect(&h, "+a=5i +b=6i synced");
         play_each(&s, "error 404");
         refuse(&s, "404", 59);
@@ -198,7 +198,7 @@ static void the_objects_of_a_custom_resource_go_with_its_type_and_come_back(void
         assert_int_equal(health_of(&s).state, KI_STATE_BLOCKED);
         assert_int_equal(health_of(&s).objects, 2);
         refuse(&s, "404", 31);
-        expect(&h, "-a=5? -b=6?");
+        expect(&h, "?a=5 ?b=6");
         assert_int_equal(health_of(&s).state, KI_STATE_BLOCKED);
         assert_int_equal(health_of(&s).objects, 0);
         refuse(&s, "404", 300);
@@ -207,14 +207,13 @@ static void the_objects_of_a_custom_resource_go_with_its_type_and_come_back(void
         for (int i = 0; !(s.source.lists || s.source.watches) && i < 301; i++)
             play(&s, "wait 100");
         assert_string_equal(s.source.trace, streams ? "stream" : "list limit=500"); /* not from a cache that lags */
-        play_each(&s, streams ? "open\nadd default/a 20\ninitial-end 21\nmod default/a 22"
-                              : "item default/a 20\npage 21 -\nopen\nmod default/a 22");
+        play_each(&s, streams ? "open; +a=20; initial-end 21; ~a=22" : "{21: a=20}; open; ~a=22");
         expect(&h, "+a=20 ~a=20>22");
         assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
         /* And goes again. */
         play_each(&s, "error 404");
         refuse(&s, "404", 151);
-        expect(&h, "-a=22?");
+        expect(&h, "?a=22");
         close_stage(&s);
     }
 }
@@ -259,7 +258,7 @@ static void another_response_in_between_begins_the_count_anew(void **state) {
     }
     expect(&h, "");
     refuse(&s, "404", 150);
-    expect(&h, "-a=5? -b=6?");
+    expect(&h, "?a=5 ?b=6");
     close_stage(&s);
 }
 
@@ -268,13 +267,13 @@ static void two_responses_far_apart_are_not_enough(void **state) {
     stage s;
     observer h;
     open_of(&s, &h, &foos);
-    play_each(&s, LISTED "\nerror 404");
+    play_each(&s, LISTED "; error 404");
     play(&s, "wait 120000"); /* the next response takes so long */
     play_each(&s, "fail 404");
     expect(&h, "+a=5i +b=6i synced");
     await_list(&s);
     refuse(&s, "404", 31);
-    expect(&h, "-a=5? -b=6?");
+    expect(&h, "?a=5 ?b=6");
     close_stage(&s);
 }
 
@@ -300,7 +299,7 @@ static void a_bare_404_empties_nothing_unless_discovery_says_so(void **state) {
         h.notes[0] = '\0';
         play_each(&s, "error 404");
         refuse(&s, rows[i].how, 200);
-        expect(&h, rows[i].is_gone ? "-a=5? -b=6?" : "");
+        expect(&h, rows[i].is_gone ? "?a=5 ?b=6" : "");
         assert_int_equal(strstr(s.source.trace, "find type") != NULL, rows[i].asks);
         close_stage(&s);
     }
@@ -316,10 +315,10 @@ static void without_memory_for_it_they_go_a_little_later(void **state) {
                       &memory.allocator);
     for (int i = 0; i < MANY; i++) {
         char line[64];
-        snprintf(line, sizeof line, "item default/a%d 5", i);
+        snprintf(line, sizeof line, "a%d=5", i);
         play_each(&s, line);
     }
-    play_each(&s, "page 10 -\nopen");
+    play_each(&s, "{10:}; open");
     assert_int_equal(health_of(&s).objects, MANY);
     play_each(&s, "error 404");
     refuse(&s, "404", 59);

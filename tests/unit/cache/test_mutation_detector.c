@@ -127,10 +127,9 @@ static void an_informer_calls_its_error_handler_while_it_runs_and_at_its_end(voi
         assert_true(test_engine_settle(&engine));
         assert_int_equal(ki_informer_start(informer, NULL), KI_OK);
         assert_true(test_engine_settle(&engine));
-        assert_true(fake_play(&source, "item default/a 5") && fake_play(&source, "item default/b 6") &&
-                    fake_play(&source, "page 10 -"));
+        assert_true(fake_play(&source, "a=5") && fake_play(&source, "b=6") && fake_play(&source, "{10:}"));
         assert_true(test_engine_settle(&engine));
-        assert_true(fake_play(&source, "open") && fake_play(&source, "add default/c 11"));
+        assert_true(fake_play(&source, "open") && fake_play(&source, "+c=11"));
         assert_true(test_engine_advance(&engine, 1500));
         assert_string_equal(found, "");
         ki_object *a = ki_informer_get(informer, "default/a"), *c = ki_informer_get(informer, "default/c");

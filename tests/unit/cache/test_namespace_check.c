@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EMPTY "page 10 -\nopen"
-#define STREAMED_EMPTY "open\ninitial-end 10"
+#define EMPTY "{10:}; open"
+#define STREAMED_EMPTY "open; initial-end 10"
 
 static void open_in(stage *s, observer *h, const ki_resource *resource, const char *namespace_name, bool streams) {
     const ki_shared_informer_options options = { .given.namespace_name = namespace_name,
@@ -62,17 +62,17 @@ static void a_namespace_that_appears_ends_the_message(void **state) {
     stage s;
     observer h;
     open_in(&s, &h, &configmaps, "shop", false);
-    play_each(&s, EMPTY "\nnamespace missing");
+    play_each(&s, EMPTY "; namespace missing");
     s.log[0] = '\0';
     for (int i = 0; i < 3; i++) {
-        play_each(&s, "bookmark 11\nwait 30000\nclose\nwait 2000\nopen\nnamespace missing");
+        play_each(&s, "bookmark 11; wait 30000; close; wait 2000; open; namespace missing");
         assert_string_equal(message_of(&s), "there is no namespace shop");
     }
     expect_log(&s, "");
-    play_each(&s, "bookmark 12\nwait 30000\nclose\nwait 2000\nopen\nnamespace there");
+    play_each(&s, "bookmark 12; wait 30000; close; wait 2000; open; namespace there");
     assert_string_equal(message_of(&s), "");
     expect_log(&s, "I reflector: configmaps in shop: watching\n");
-    play_each(&s, "bookmark 13\nwait 30000\nclose\nwait 2000\nopen");
+    play_each(&s, "bookmark 13; wait 30000; close; wait 2000; open");
     assert_false(asks(&s));
     close_stage(&s);
 }
@@ -82,15 +82,15 @@ static void an_object_ends_the_message_at_once(void **state) {
     stage s;
     observer h;
     open_in(&s, &h, &configmaps, "default", false);
-    play_each(&s, EMPTY "\nnamespace missing");
+    play_each(&s, EMPTY "; namespace missing");
     s.log[0] = s.states[0] = '\0';
-    play_each(&s, "add default/a 11");
+    play_each(&s, "+a=11");
     assert_string_equal(message_of(&s), "");
     assert_string_equal(s.states, "watching");
     expect_log(&s, "I reflector: configmaps in default: watching\n");
-    play_each(&s, "del default/a 12");
+    play_each(&s, "-a=12");
     assert_string_equal(message_of(&s), "");
-    play_each(&s, "wait 30000\nclose\nwait 2000\nopen");
+    play_each(&s, "wait 30000; close; wait 2000; open");
     assert_false(asks(&s));
     expect(&h, "synced +a=11 -a=12");
     close_stage(&s);
@@ -124,17 +124,17 @@ static void an_answer_that_does_not_show_it_is_kept_until_the_next_list(void **s
     stage s;
     observer h;
     open_in(&s, &h, &configmaps, "shop", false);
-    play_each(&s, EMPTY "\nnamespace unknown");
+    play_each(&s, EMPTY "; namespace unknown");
     for (int i = 0; i < 3; i++) {
         assert_string_equal(message_of(&s), "");
-        play_each(&s, "bookmark 11\nwait 30000\nclose\nwait 2000\nopen");
+        play_each(&s, "bookmark 11; wait 30000; close; wait 2000; open");
         assert_false(asks(&s));
     }
-    play_each(&s, "fail expired\nwait 30000\n" EMPTY);
+    play_each(&s, "fail expired; wait 30000; " EMPTY);
     assert_true(asks(&s));
     play_each(&s, "namespace missing");
     assert_string_equal(message_of(&s), "there is no namespace shop");
-    play_each(&s, "fail expired\nwait 30000\n" EMPTY "\nnamespace unknown"); /* what was known remains */
+    play_each(&s, "fail expired; wait 30000; " EMPTY "; namespace unknown"); /* what was known remains */
     assert_string_equal(message_of(&s), "there is no namespace shop");
     close_stage(&s);
 }

@@ -12,8 +12,8 @@
 
 static void push(ki_pending *pending, ki_event_type type, const char *version, const char *old_version,
                  const char *uid) {
-    ki_object *obj = fake_object("default/a", version, uid);
-    ki_object *old = old_version ? fake_object("default/a", old_version, NULL) : NULL;
+    ki_object *obj = noted_object("default/a", version, uid);
+    ki_object *old = old_version ? noted_object("default/a", old_version, NULL) : NULL;
     assert_int_equal(ki_pending_push(pending, &(ki_change){ .type = type, .obj = obj, .old = old }), KI_OK);
     ki_object_unref(obj);
     ki_object_unref(old);
@@ -83,7 +83,7 @@ static void a_push_without_memory_changes_nothing(void **state) {
         for (int i = 0; i < MANY; i++) {
             char key[32];
             snprintf(key, sizeof key, "default/k%d", i);
-            ki_object *obj = fake_object(key, "6", NULL), *old = fake_object(key, "5", NULL);
+            ki_object *obj = noted_object(key, "6", NULL), *old = noted_object(key, "5", NULL);
             const ki_change change = { .type = KI_EVENT_UPDATE, .obj = obj, .old = old };
             for (size_t fail_at = 0;; fail_at++) {
                 memory.fail_at = memory.calls + fail_at;
@@ -160,7 +160,7 @@ static void the_mark_is_reached_when_what_was_before_it_is_out(void **state) {
         push(&pending, KI_EVENT_ADD, "1", NULL, NULL);
         ki_pending_set_mark(&pending);
         assert_false(ki_pending_mark_is_reached(&pending));
-        ki_object *other = fake_object("default/b", "2", NULL);
+        ki_object *other = noted_object("default/b", "2", NULL);
         assert_int_equal(ki_pending_push(&pending, &(ki_change){ .type = KI_EVENT_ADD, .obj = other }), KI_OK);
         ki_object_unref(other);
         assert_false(ki_pending_mark_is_reached(&pending));
@@ -206,7 +206,7 @@ static void the_latest_of_many_keys_grows_in_small_steps(void **state) {
         for (int i = 0; i < MANY; i++) {
             char key[32];
             snprintf(key, sizeof key, "default/k%d", i);
-            ki_object *obj = fake_object(key, round ? "2" : "1", NULL), *old = fake_object(key, "1", NULL);
+            ki_object *obj = noted_object(key, round ? "2" : "1", NULL), *old = noted_object(key, "1", NULL);
             const ki_change change = { .type = round ? KI_EVENT_UPDATE : KI_EVENT_ADD, .obj = obj, .old = old };
             assert_int_equal(ki_pending_push(&pending, &change), KI_OK);
             ki_object_unref(obj);
@@ -243,7 +243,7 @@ static void lack_of_memory_loses_nothing_of_many_keys(void **state) {
         for (int i = 0; i < MANY; i++) {
             char key[32];
             snprintf(key, sizeof key, "default/k%d", i);
-            ki_object *obj = fake_object(key, "1", NULL);
+            ki_object *obj = noted_object(key, "1", NULL);
             if (i == FROM)
                 memory.fail_at = memory.calls + fail_at;
             const ki_change change = { .type = KI_EVENT_ADD, .obj = obj };

@@ -10,64 +10,57 @@
 static const ki_reflector_options by_pages = { .given = &KI_INFORMER_OPTIONS(.no_streaming_list = true) };
 static const ki_reflector_options streaming = { .given = &KI_INFORMER_OPTIONS(.no_streaming_list = false) };
 
-#define LISTED "? list rv=0 limit=500\nitem default/a 5\npage 10 -\n? replace 10: default/a=5; watch rv=10\n"
-#define WATCHING LISTED "open\n"
-#define STREAMED "? stream\nopen\nadd default/a 5\ninitial-end 10\n? replace 10: default/a=5\n"
+#define LISTED "? list rv=0 limit=500; {10: a=5}; ? {10: a=5}, watch rv=10; "
+#define WATCHING LISTED "open; "
+#define STREAMED "? stream; open; +a=5; initial-end 10; ? {10: a=5}; "
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
 static void a_list_is_replaced_then_watched(void **state) {
     (void)state;
-    play_reflector("state connecting\n? list rv=0 limit=500\nrv -\n"
-                   "item default/a 5\nstate listing\nitem default/b 6\npage 10 -\n"
-                   "? replace 10: default/a=5 default/b=6; watch rv=10\nrv 10\nstate connecting\n"
-                   "open\nstate watching\nadd default/c 11\nmod default/a 12\ndel default/b 13\n"
-                   "? add default/c=11; update default/a=12; remove default/b=13\nrv 13\n"
-                   "bookmark 20\nrv 20\n? -\nreports -",
+    play_reflector("state connecting; ? list rv=0 limit=500; rv -; a=5; state listing; {10: b=6}; ? {10: a=5 b=6}, "
+                   "watch rv=10; rv 10; state connecting; open; state watching; +c=11; ~a=12; -b=13; ? +c=11, ~a=12, "
+                   "-b=13; rv 13; bookmark 20; rv 20; ? -; reports -",
                    by_pages);
 }
 
 static void pages_carry_only_the_token_and_the_limit(void **state) {
     (void)state;
-    play_reflector("? list rv=0 limit=500\nitem default/a 5\npage 10 t1 7\n? list continue=t1 limit=500\n"
-                   "page 11 t2\n? list continue=t2 limit=500\nitem default/b 6\npage 12 -\n"
-                   "? replace 10: default/a=5 default/b=6; watch rv=10",
+    play_reflector("? list rv=0 limit=500; {10 t1 7: a=5}; ? list continue=t1 limit=500; {11 t2:}; ? list continue=t2 "
+                   "limit=500; {12: b=6}; ? {10: a=5 b=6}, watch rv=10",
                    by_pages);
 }
 
 static void the_user_s_page_size_wins(void **state) {
     (void)state;
-    play_reflector("? list rv=0 limit=7\npage 10 -\n? replace 10:; watch rv=10\nopen\nadd default/a 11\n? add "
-                   "default/a=11\nerror 500\n"
-                   "? -\nwait 1600\n? list rv=11 limit=7",
+    play_reflector("? list rv=0 limit=7; {10:}; ? {10:}, watch rv=10; open; +a=11; ? +a=11; error 500; ? -; wait 1600; "
+                   "? list rv=11 limit=7",
                    (ki_reflector_options){ .given = &KI_INFORMER_OPTIONS(.no_streaming_list = true, .page_size = 7) });
 }
 
 static void a_relist_at_a_known_version_is_in_one_piece(void **state) {
     (void)state;
-    play_reflector(WATCHING "error 500\nreports 500\nwait 1600\n? list rv=10", by_pages);
+    play_reflector(WATCHING "error 500; reports 500; wait 1600; ? list rv=10", by_pages);
 }
 
 static void a_server_that_paged_at_0_is_asked_by_pages_ever_after(void **state) {
     (void)state;
-    play_reflector(
-        "? list rv=0 limit=500\npage 10 t\n? list continue=t limit=500\npage 10 -\n? replace 10:; watch rv=10\n"
-        "open\nerror 500\nwait 1600\n? list rv=10 limit=500",
-        by_pages);
+    play_reflector("? list rv=0 limit=500; {10 t:}; ? list continue=t limit=500; {10:}; ? {10:}, watch rv=10; open; "
+                   "error 500; wait 1600; ? list rv=10 limit=500",
+                   by_pages);
 }
 
 static void that_it_paged_at_0_is_remembered_though_the_token_expired(void **state) {
     (void)state;
-    play_reflector("? list rv=0 limit=500\npage 10 t\n? list continue=t limit=500\nfail 410\n? list rv=0\npage 12 -\n"
-                   "? replace 12:; watch rv=12\nopen\nadd default/a 13\n? add default/a=13\nerror 500\nwait 3200\n"
-                   "? list rv=13 limit=500",
+    play_reflector("? list rv=0 limit=500; {10 t:}; ? list continue=t limit=500; fail 410; ? list rv=0; {12:}; ? "
+                   "{12:}, watch rv=12; open; +a=13; ? +a=13; error 500; wait 3200; ? list rv=13 limit=500",
                    by_pages);
 }
 
 static void a_page_that_leads_to_itself_is_an_error(void **state) {
     (void)state;
-    play_reflector("? list rv=0 limit=500\npage 10 t\n? list continue=t limit=500\npage 10 t\n? -\n"
-                   "reports protocol violation\nquiet 799\nwait 801\n? list rv=0 limit=500",
+    play_reflector("? list rv=0 limit=500; {10 t:}; ? list continue=t limit=500; {10 t:}; ? -; reports protocol "
+                   "violation; quiet 799; wait 801; ? list rv=0 limit=500",
                    by_pages);
 }
 
@@ -75,13 +68,13 @@ static void empty_pages_without_end_are_an_error(void **state) {
     (void)state;
     reflector_stage s;
     reflector_stage_open(&s, by_pages, 1);
-    reflector_stage_play(&s, "? list rv=0 limit=500\nitem default/a 5\npage 10 t0");
+    reflector_stage_play(&s, "? list rv=0 limit=500; {10 t0: a=5}");
     for (int i = 1; i <= 101; i++) {
-        char script[REFLECTOR_TEXT];
-        snprintf(script, sizeof script, "? list continue=t%d limit=500\npage 10 t%d", i - 1, i);
+        char script[NOTATION_TEXT];
+        snprintf(script, sizeof script, "? list continue=t%d limit=500; {10 t%d:}", i - 1, i);
         reflector_stage_play(&s, script);
     }
-    reflector_stage_play(&s, "? -\nreports protocol violation\nquiet 799\nwait 801\n? list rv=0 limit=500");
+    reflector_stage_play(&s, "? -; reports protocol violation; quiet 799; wait 801; ? list rv=0 limit=500");
     reflector_stage_close(&s);
 }
 
@@ -89,52 +82,47 @@ static void pages_of_one_object_without_end_are_an_error_and_wait(void **state) 
     (void)state;
     reflector_stage s;
     reflector_stage_open(&s, by_pages, 1);
-    reflector_stage_play(&s, "? list rv=0 limit=500\nitem default/a 5\npage 10 t0");
+    reflector_stage_play(&s, "? list rv=0 limit=500; {10 t0: a=5}");
     for (int i = 1; i <= 1000; i++) {
-        char script[REFLECTOR_TEXT];
-        snprintf(script, sizeof script, "? list continue=t%d limit=500\nitem default/a%d 5\npage 10 t%d", i - 1, i, i);
+        char script[NOTATION_TEXT];
+        snprintf(script, sizeof script, "? list continue=t%d limit=500; {10 t%d: a%d=5}", i - 1, i, i);
         reflector_stage_play(&s, script);
     }
-    reflector_stage_play(&s, "? -\nreports protocol violation\nquiet 799\nwait 801\n? list rv=0 limit=500");
+    reflector_stage_play(&s, "? -; reports protocol violation; quiet 799; wait 801; ? list rv=0 limit=500");
     reflector_stage_close(&s);
 }
 
 static void a_token_that_expires_makes_one_full_list(void **state) {
     (void)state;
-    play_reflector("? list rv=0 limit=500\nitem default/a 5\npage 10 t\n? list continue=t limit=500\nfail 410\n"
-                   "? list rv=0\nreports 410\nitem default/b 6\npage 12 -\n? replace 12: default/b=6; watch rv=12",
+    play_reflector("? list rv=0 limit=500; {10 t: a=5}; ? list continue=t limit=500; fail 410; ? list rv=0; reports "
+                   "410; {12: b=6}; ? {12: b=6}, watch rv=12",
                    by_pages);
 }
 
 static void a_full_list_that_expires_too_lists_the_latest(void **state) {
     (void)state;
-    play_reflector(
-        "? list rv=0 limit=500\npage 10 t\n? list continue=t limit=500\nfail 410\n"
-        "? list rv=0\nfail 410\n? list limit=500\nfail 410\n? -\nreports 410 410 410\nquiet 799\nwait 801\n? list "
-        "limit=500\n"
-        "page 12 -\n? replace 12:; watch rv=12\nopen\nadd default/a 13\nerror 500\nwait 3200\n? add default/a=13; "
-        "list rv=13",
-        by_pages);
+    play_reflector("? list rv=0 limit=500; {10 t:}; ? list continue=t limit=500; fail 410; ? list rv=0; fail 410; ? "
+                   "list limit=500; fail 410; ? -; reports 410 410 410; quiet 799; wait 801; ? list limit=500; {12:}; "
+                   "? {12:}, watch rv=12; open; +a=13; error 500; wait 3200; ? +a=13, list rv=13",
+                   by_pages);
 }
 
 static void a_full_list_that_comes_in_pages_all_the_same_makes_no_loop(void **state) {
     (void)state;
-    play_reflector(
-        "? list rv=0 limit=500\npage 10 t\n? list continue=t limit=500\nfail 410\n? list rv=0\npage 10 u\n"
-        "? list continue=u\nfail 410\n? list limit=500\npage 11 v\n? list continue=v limit=500\nfail 410\n? list\n"
-        "page 12 w\n? list continue=w\nfail 410\n? -\nquiet 799\nwait 801\n? list limit=500",
-        by_pages);
+    play_reflector("? list rv=0 limit=500; {10 t:}; ? list continue=t limit=500; fail 410; ? list rv=0; {10 u:}; ? "
+                   "list continue=u; fail 410; ? list limit=500; {11 v:}; ? list continue=v limit=500; fail 410; ? "
+                   "list; {12 w:}; ? list continue=w; fail 410; ? -; quiet 799; wait 801; ? list limit=500",
+                   by_pages);
 }
 
 static void an_unavailable_version_lists_the_latest_at_once(void **state) {
     (void)state;
     static const char *const causes[] = { "410", "toolarge", "expired" };
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
-        char script[REFLECTOR_TEXT];
+        char script[NOTATION_TEXT];
         snprintf(script, sizeof script,
-                 WATCHING "error 500\nwait 1600\n? list rv=10\nfail %s\n? list limit=500\npage 20 -\n"
-                          "? replace 20:; watch rv=20\nrv 20\nopen\nadd default/a 21\n? add default/a=21\nerror "
-                          "500\nwait 3200\n? list rv=21",
+                 WATCHING "error 500; wait 1600; ? list rv=10; fail %s; ? list limit=500; {20:}; ? {20:}, watch rv=20; "
+                          "rv 20; open; +a=21; ? +a=21; error 500; wait 3200; ? list rv=21",
                  causes[i]);
         play_reflector(script, by_pages);
     }
@@ -143,28 +131,25 @@ static void an_unavailable_version_lists_the_latest_at_once(void **state) {
 static void an_unavailable_version_is_listed_otherwise_when_the_server_wants_it(void **state) {
     (void)state;
     play_reflector(WATCHING
-                   "error 500\nwait 1600\n? list rv=10\nfail 410+5000\n? -\nquiet 4999\nwait 1\n? list limit=500\n"
-                   "page 20 t\n? list continue=t limit=500\nfail 410+9000\n? -\nquiet 8999\nwait 1\n? list",
+                   "error 500; wait 1600; ? list rv=10; fail 410+5000; ? -; quiet 4999; wait 1; ? list limit=500; {20 "
+                   "t:}; ? list continue=t limit=500; fail 410+9000; ? -; quiet 8999; wait 1; ? list",
                    by_pages);
-    play_reflector(STREAMED "error 500\nwait 1600\n? stream rv=10\nfail 410+5000\n? -\nquiet 4999\nwait 1\n? stream",
+    play_reflector(STREAMED "error 500; wait 1600; ? stream rv=10; fail 410+5000; ? -; quiet 4999; wait 1; ? stream",
                    streaming);
 }
 
 static void a_failed_list_waits_and_begins_again(void **state) {
     (void)state;
     play_reflector(
-        "? list rv=0 limit=500\nfail 500\nreports 500\nstate backing off\nquiet 799\nwait 801\n? list rv=0 limit=500\n"
-        "state connecting\nfail cut\nquiet 1599\nwait 1601\n? list rv=0 limit=500\npage 10 -\n? replace 10:; watch "
-        "rv=10",
+        "? list rv=0 limit=500; fail 500; reports 500; state backing off; quiet 799; wait 801; ? list rv=0 limit=500; "
+        "state connecting; fail cut; quiet 1599; wait 1601; ? list rv=0 limit=500; {10:}; ? {10:}, watch rv=10",
         by_pages);
 }
 
 static void objects_of_a_failed_list_are_not_used(void **state) {
     (void)state;
     play_reflector(
-        "? list rv=0 limit=500\nitem default/a 5\nfail 500\nwait 1600\n? list rv=0 limit=500\nitem default/b 6\npage "
-        "10 -\n"
-        "? replace 10: default/b=6; watch rv=10",
+        "? list rv=0 limit=500; a=5; fail 500; wait 1600; ? list rv=0 limit=500; {10: b=6}; ? {10: b=6}, watch rv=10",
         by_pages);
 }
 
@@ -173,10 +158,8 @@ static void an_object_of_another_kind_is_unreadable(void **state) {
     reflector_stage s;
     reflector_stage_open(&s, by_pages, 1);
     reflector_stage_play(&s,
-                         "? list rv=0 limit=500\nitem default/a 5\nforeign default/b\npage 10 -\n? replace 10: "
-                         "default/a=5 default/b=?; watch rv=10\n"
-                         "open\nforeign default/b\nwait 1000\n? cancel; watch rv=10\nopen\nforeign default/b\nrv 10\n"
-                         "mod default/a 11\n? update default/a=11\nrv 11\n");
+                         "? list rv=0 limit=500; a=5; foreign b=!; {10:}; ? {10: a=5 b=!}, watch rv=10; open; foreign "
+                         "b=!; wait 1000; ? cancel, watch rv=10; open; foreign b=!; rv 10; ~a=11; ? ~a=11; rv 11; ");
     assert_int_equal(s.bad_objects, 2);
     reflector_stage_close(&s);
 }
@@ -185,7 +168,7 @@ static void health_counts_the_listed_objects(void **state) {
     (void)state;
     reflector_stage s;
     reflector_stage_open(&s, by_pages, 1);
-    reflector_stage_play(&s, "item default/a 5\npage 10 t 7");
+    reflector_stage_play(&s, "{10 t 7: a=5}");
     assert_int_equal(s.listed, 1);
     assert_int_equal(s.list_total, 8);
     reflector_stage_close(&s);
@@ -195,19 +178,19 @@ static void health_counts_the_listed_objects(void **state) {
 
 static void a_watch_that_brought_an_event_is_opened_again_at_once_after_a_clean_close(void **state) {
     (void)state;
-    play_reflector(WATCHING "add default/b 11\nwait 5000\n? add default/b=11\nclose\n? watch rv=11\nreports -\n"
-                            "open\nbookmark 12\nwait 5000\nclose\n? watch rv=12\nreports -\n"
-                            "open\nadd default/c 13\nwait 5000\n? add default/c=13\nclose\n? watch rv=13\nreports -",
+    play_reflector(WATCHING
+                   "+b=11; wait 5000; ? +b=11; close; ? watch rv=11; reports -; open; bookmark 12; wait 5000; close; ? "
+                   "watch rv=12; reports -; open; +c=13; wait 5000; ? +c=13; close; ? watch rv=13; reports -",
                    by_pages);
 }
 
 static void a_connection_that_is_lost_is_made_again_within_a_second(void **state) {
     (void)state;
-    play_reflector(WATCHING
-                   "add default/b 11\nwait 5000\n? add default/b=11\nfail cut\n? -\nstate connecting\nwait 1000\n"
-                   "? watch rv=11\nreports unexpected EOF\n"
-                   "open\nbookmark 12\nwait 5000\nfail cut\n? -\nwait 1000\n? watch rv=12\nreports unexpected EOF",
-                   by_pages);
+    play_reflector(
+        WATCHING
+        "+b=11; wait 5000; ? +b=11; fail cut; ? -; state connecting; wait 1000; ? watch rv=11; reports unexpected EOF; "
+        "open; bookmark 12; wait 5000; fail cut; ? -; wait 1000; ? watch rv=12; reports unexpected EOF",
+        by_pages);
 }
 
 /* How often in 100 s a server is asked that ends each watch at once after `line`. */
@@ -218,9 +201,9 @@ static int count_watches(const char *line, bool with_new_versions, uint64_t seed
     reflector_stage_play(&s, LISTED);
     for (int ms = 0; ms < 100000; ms += 10) {
         if (s.source.watches) {
-            char script[REFLECTOR_TEXT];
+            char script[NOTATION_TEXT];
             watches++;
-            snprintf(script, sizeof script, "open\n%s %d\nclose", line, 10 + (with_new_versions ? watches : 0));
+            snprintf(script, sizeof script, "open; %s%d; close", line, 10 + (with_new_versions ? watches : 0));
             reflector_stage_play(&s, script);
         }
         assert_true(test_engine_advance(&s.engine, 10));
@@ -233,26 +216,25 @@ static int count_watches(const char *line, bool with_new_versions, uint64_t seed
 static void a_watch_that_ends_after_one_word_makes_no_tight_loop(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        assert_in_range(count_watches("bookmark", false, seed), 3, 10);   /* nothing new: it waits */
-        assert_in_range(count_watches("bookmark", true, seed), 140, 260); /* half a second's pause on average */
-        assert_in_range(count_watches("mod default/a", true, seed), 140, 260);
+        assert_in_range(count_watches("bookmark ", false, seed), 3, 10);   /* nothing new: it waits */
+        assert_in_range(count_watches("bookmark ", true, seed), 140, 260); /* half a second's pause on average */
+        assert_in_range(count_watches("~a=", true, seed), 140, 260);
     }
 }
 
 static void only_watches_without_an_event_wait(void **state) {
     (void)state;
     play_reflector(WATCHING
-                   "wait 4999\nclose\n? watch rv=10\nreports -\nopen\nwait 4999\nclose\n? -\nstate backing off\n"
-                   "quiet 799\nwait 801\n? watch rv=10\nopen\nbookmark 11\nwait 5000\nclose\n? watch rv=11\n"
-                   "state connecting",
+                   "wait 4999; close; ? watch rv=10; reports -; open; wait 4999; close; ? -; state backing off; quiet "
+                   "799; wait 801; ? watch rv=10; open; bookmark 11; wait 5000; close; ? watch rv=11; state connecting",
                    by_pages);
 }
 
 /* A proxy that ends each stream after a time, with events or without: the view is never blind for longer than the
  * reopening takes. */
 static void a_proxy_that_ends_streams_never_makes_it_blind(void **state) {
-    static const char *const streams[] = { "open\nmod default/a 11\nwait 25000\nfail cut", "open\nwait 25000\nclose",
-                                           "open\nwait 5000\nclose" };
+    static const char *const streams[] = { "open; ~a=11; wait 25000; fail cut", "open; wait 25000; close",
+                                           "open; wait 5000; close" };
     (void)state;
     for (uint64_t seed = 0; seed < 5 * sizeof streams / sizeof *streams; seed++) {
         reflector_stage s;
@@ -263,7 +245,7 @@ static void a_proxy_that_ends_streams_never_makes_it_blind(void **state) {
             reflector_stage_play(&s, streams[seed % (sizeof streams / sizeof *streams)]);
             for (; !s.source.watches && blind_ms < 300000; blind_ms++) {
                 if (s.source.lists) /* whether the server still has the version */
-                    reflector_stage_play(&s, "page 10 -");
+                    reflector_stage_play(&s, "{10:}");
                 assert_true(test_engine_advance(&s.engine, 1));
             }
             s.source.trace[0] = '\0';
@@ -275,46 +257,45 @@ static void a_proxy_that_ends_streams_never_makes_it_blind(void **state) {
 
 static void a_watch_that_lasted_may_be_opened_at_once_again(void **state) {
     (void)state;
-    play_reflector(WATCHING
-                   "bookmark 11\nwait 300000\nclose\n? watch rv=11\nopen\nbookmark 12\nwait 400000\nclose\n? watch "
-                   "rv=12\nreports -",
+    play_reflector(WATCHING "bookmark 11; wait 300000; close; ? watch rv=11; open; bookmark 12; wait 400000; close; ? "
+                            "watch rv=12; reports -",
                    by_pages);
 }
 
 static void a_proxy_that_closes_each_minute_does_not_make_it_wait(void **state) {
     (void)state;
-    play_reflector(WATCHING "bookmark 11\nwait 30000\nclose\n? watch rv=11\nopen\nbookmark 12\nwait 30000\nclose\n"
-                            "? watch rv=12\nreports -",
-                   by_pages);
+    play_reflector(
+        WATCHING
+        "bookmark 11; wait 30000; close; ? watch rv=11; open; bookmark 12; wait 30000; close; ? watch rv=12; reports -",
+        by_pages);
 }
 
 static void an_older_event_does_not_move_the_version_back(void **state) {
     (void)state;
-    play_reflector(WATCHING "mod default/a 15\nmod default/b 12\nrv 15\nbookmark 14\nrv 15\nbookmark other\nrv other\n"
-                            "bookmark 16\nrv 16\ndel default/b 17\nrv 17",
-                   by_pages);
-    play_reflector(WATCHING "mod default/a 15\nerror 410\nwait 1600\npage 12 -\nrv 12",
-                   by_pages); /* a list is believed */
+    play_reflector(
+        WATCHING "~a=15; ~b=12; rv 15; bookmark 14; rv 15; bookmark other; rv other; bookmark 16; rv 16; -b=17; rv 17",
+        by_pages);
+    play_reflector(WATCHING "~a=15; error 410; wait 1600; {12:}; rv 12", by_pages); /* a list is believed */
 }
 
 static void a_quiet_watch_of_a_second_is_long_enough(void **state) {
     (void)state;
-    play_reflector(WATCHING "quiet 1000\nclose\n? watch rv=10\nreports -", by_pages);
+    play_reflector(WATCHING "quiet 1000; close; ? watch rv=10; reports -", by_pages);
 }
 
 static void a_very_short_watch_is_an_error_and_lists(void **state) {
     (void)state;
     play_reflector(WATCHING
-                   "close\n? -\nreports protocol violation\nstate backing off\nquiet 799\nwait 801\n? list rv=10",
+                   "close; ? -; reports protocol violation; state backing off; quiet 799; wait 801; ? list rv=10",
                    by_pages);
 }
 
 static void a_watch_that_brought_anything_is_not_very_short(void **state) {
     (void)state;
-    static const char *const lines[] = { "bookmark 11", "mod default/a 11", "bad-bookmark -" };
+    static const char *const lines[] = { "bookmark 11", "~a=11", "bookmark !" };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        char script[REFLECTOR_TEXT];
-        snprintf(script, sizeof script, WATCHING "%s\nclose\nreports -\nstate connecting", lines[i]);
+        char script[NOTATION_TEXT];
+        snprintf(script, sizeof script, WATCHING "%s; close; reports -; state connecting", lines[i]);
         play_reflector(script, by_pages);
     }
 }
@@ -322,9 +303,8 @@ static void a_watch_that_brought_anything_is_not_very_short(void **state) {
 static void watches_closed_at_once_never_make_a_tight_loop(void **state) {
     (void)state;
     play_reflector(WATCHING
-                   "close\nwait 1600\n? list rv=10\npage 11 -\n? replace 11:; watch rv=11\nopen\nclose\nquiet 1599\n"
-                   "wait 1601\n? list rv=11\npage 12 -\n? replace 12:; watch rv=12\nopen\nclose\nquiet 3199\nwait "
-                   "3201\n? list rv=12",
+                   "close; wait 1600; ? list rv=10; {11:}; ? {11:}, watch rv=11; open; close; quiet 1599; wait 1601; ? "
+                   "list rv=11; {12:}; ? {12:}, watch rv=12; open; close; quiet 3199; wait 3201; ? list rv=12",
                    by_pages);
 }
 
@@ -332,40 +312,37 @@ static void a_watch_that_finds_no_descriptor_waits_and_continues(void **state) {
     (void)state;
     play_reflector(
         WATCHING
-        "mod default/a 11\n? update default/a=11\nno descriptor\nwait 1000\nclose\n? watch rv=11\nquiet 799\nwait "
-        "801\n? watch rv=11\nopen",
+        "~a=11; ? ~a=11; no descriptor; wait 1000; close; ? watch rv=11; quiet 799; wait 801; ? watch rv=11; open",
         by_pages);
 }
 
 static void too_many_requests_and_refused_connections_do_not_list(void **state) {
     (void)state;
     play_reflector(LISTED
-                   "fail 429\nreports 429\nquiet 799\nwait 801\n? watch rv=10\nfail connect\nquiet 1599\nwait 1601\n? "
-                   "watch rv=10\n"
-                   "open\nerror 429\nquiet 3199\nwait 3201\n? watch rv=10\nreports no connection 429",
+                   "fail 429; reports 429; quiet 799; wait 801; ? watch rv=10; fail connect; quiet 1599; wait 1601; ? "
+                   "watch rv=10; open; error 429; quiet 3199; wait 3201; ? watch rv=10; reports no connection 429",
                    by_pages);
 }
 
 static void retry_after_is_obeyed(void **state) {
     (void)state;
     play_reflector(
-        LISTED "fail 429+60000\nquiet 59999\nwait 1\n? watch rv=10\nfail 429+1\nquiet 1599\nwait 1601\n? watch rv=10",
+        LISTED "fail 429+60000; quiet 59999; wait 1; ? watch rv=10; fail 429+1; quiet 1599; wait 1601; ? watch rv=10",
         by_pages);
 }
 
 static void expired_in_the_stream_lists_at_the_last_version(void **state) {
     (void)state;
-    play_reflector(WATCHING "add default/b 11\n? add default/b=11\nerror 410\n? -\nquiet 799\nwait 801\n? list rv=11",
-                   by_pages);
+    play_reflector(WATCHING "+b=11; ? +b=11; error 410; ? -; quiet 799; wait 801; ? list rv=11", by_pages);
 }
 
 static void expired_when_opening_lists_at_the_last_version(void **state) {
     (void)state;
-    play_reflector(LISTED "fail 410\nquiet 799\nwait 801\n? list rv=10", by_pages);
-    play_reflector(STREAMED
-                   "add default/b 11\n? add default/b=11\nwait 5000\nclose\n? watch rv=11\nfail 410\nreports 410\n"
-                   "quiet 799\nwait 801\n? stream rv=11",
-                   streaming);
+    play_reflector(LISTED "fail 410; quiet 799; wait 801; ? list rv=10", by_pages);
+    play_reflector(
+        STREAMED
+        "+b=11; ? +b=11; wait 5000; close; ? watch rv=11; fail 410; reports 410; quiet 799; wait 801; ? stream rv=11",
+        streaming);
 }
 
 static void a_lost_connection_is_reported_and_resumed_without_a_list(void **state) {
@@ -374,11 +351,10 @@ static void a_lost_connection_is_reported_and_resumed_without_a_list(void **stat
         const char *cause, *report;
     } cases[] = { { "cut", "unexpected EOF" }, { "timeout", "timeout" }, { "connect", "no connection" } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char script[REFLECTOR_TEXT];
+        char script[NOTATION_TEXT];
         snprintf(script, sizeof script,
-                 WATCHING
-                 "add default/b 11\nwait 90000\n? add default/b=11\nfail %s\nwait 1000\n? watch rv=11\nreports %s",
-                 cases[i].cause, cases[i].report);
+                 WATCHING "+b=11; wait 90000; ? +b=11; fail %s; wait 1000; ? watch rv=11; reports %s", cases[i].cause,
+                 cases[i].report);
         play_reflector(script, by_pages);
     }
 }
@@ -388,15 +364,14 @@ static void any_other_end_lists_after_a_while(void **state) {
     static const char *const ends[] = { "error 500",     "fail protocol", "error 403", "fail 500",
                                         "fail nomemory", "error cut",     "error 504", "error 666" };
     static const char *const failures[] = { "fail 500", "fail 403", "fail protocol", "fail cut", "fail timeout" };
-    char script[REFLECTOR_TEXT];
+    char script[NOTATION_TEXT];
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        snprintf(script, sizeof script,
-                 WATCHING "add default/b 11\nwait 5000\n? add default/b=11\n%s\nquiet 799\nwait 801\n? list rv=11",
+        snprintf(script, sizeof script, WATCHING "+b=11; wait 5000; ? +b=11; %s; quiet 799; wait 801; ? list rv=11",
                  ends[i]);
         play_reflector(script, by_pages);
     }
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) { /* before it was open */
-        snprintf(script, sizeof script, LISTED "%s\nquiet 799\nwait 801\n? list rv=10", failures[i]);
+        snprintf(script, sizeof script, LISTED "%s; quiet 799; wait 801; ? list rv=10", failures[i]);
         play_reflector(script, by_pages);
     }
 }
@@ -405,9 +380,9 @@ static void what_needs_a_person_blocks_and_is_tried_all_the_same(void **state) {
     (void)state;
     static const char *const causes[] = { "401", "403", "404" };
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
-        char script[REFLECTOR_TEXT];
+        char script[NOTATION_TEXT];
         snprintf(script, sizeof script,
-                 "? list rv=0 limit=500\nfail %s\nstate blocked\nreports %s\nwait 1600\n? list rv=0 limit=500",
+                 "? list rv=0 limit=500; fail %s; state blocked; reports %s; wait 1600; ? list rv=0 limit=500",
                  causes[i], causes[i]);
         play_reflector(script, by_pages);
     }
@@ -415,46 +390,36 @@ static void what_needs_a_person_blocks_and_is_tried_all_the_same(void **state) {
 
 static void a_watch_from_no_version_keeps_it_until_a_change(void **state) {
     (void)state;
-    play_reflector(
-        "? list rv=0 limit=500\npage 0 -\n? replace 0:; watch rv=0\nopen\nadd default/a 7\nadd default/b 3\nrv 0\nmod "
-        "default/a 9\nrv 9\n"
-        "add default/c 12\nrv 12",
-        by_pages);
-    play_reflector(
-        "? list rv=0 limit=500\npage 0 -\n? replace 0:; watch rv=0\nopen\nadd default/a 7\nbookmark 8\nrv 8\nadd "
-        "default/b 9\nrv 9",
-        by_pages);
-    play_reflector(
-        "? list rv=0 limit=500\npage - -\n? replace :; watch\nopen\nadd default/a 7\nrv -\nmod default/a 9\nrv 9",
-        by_pages);
+    play_reflector("? list rv=0 limit=500; {0:}; ? {0:}, watch rv=0; open; +a=7; +b=3; rv 0; ~a=9; rv 9; +c=12; rv 12",
+                   by_pages);
+    play_reflector("? list rv=0 limit=500; {0:}; ? {0:}, watch rv=0; open; +a=7; bookmark 8; rv 8; +b=9; rv 9",
+                   by_pages);
+    play_reflector("? list rv=0 limit=500; {-:}; ? {-:}, watch; open; +a=7; rv -; ~a=9; rv 9", by_pages);
 }
 
 static void events_older_than_the_watch_are_skipped(void **state) {
     (void)state;
-    play_reflector(
-        WATCHING "mod default/a 9\nadd default/b 8\n? -\nrv 10\nbookmark 12\nmod default/a 12\n? update default/a=12\n"
-                 "del default/a 9\n? remove default/a=9\nrv 12\nmod default/a opaque\n? update default/a=opaque",
-        by_pages);
-    play_reflector(STREAMED "mod default/a 9\n? -\nrv 10\nmod default/a 11\n? update default/a=11", streaming);
+    play_reflector(WATCHING
+                   "~a=9; +b=8; ? -; rv 10; bookmark 12; ~a=12; ? ~a=12; -a=9; ? -a=9; rv 12; ~a=opaque; ? ~a=opaque",
+                   by_pages);
+    play_reflector(STREAMED "~a=9; ? -; rv 10; ~a=11; ? ~a=11", streaming);
 }
 
 static void a_full_queue_lists_again(void **state) {
     (void)state;
-    play_reflector(WATCHING
-                   "queue fails\nadd default/b 11\n? cancel\nreports out of memory\nstate backing off\nquiet 799\nwait "
-                   "801\n? list rv=10\n"
-                   "queue fails\nitem default/b 11\npage 12 -\n? -\nrv 10\nreports out of memory\nquiet 1599\nwait "
-                   "1601\n? list rv=10",
-                   by_pages);
+    play_reflector(
+        WATCHING
+        "queue fails; +b=11; ? cancel; reports out of memory; state backing off; quiet 799; wait 801; ? list rv=10; "
+        "queue fails; {12: b=11}; ? -; rv 10; reports out of memory; quiet 1599; wait 1601; ? list rv=10",
+        by_pages);
 }
 
 static void a_request_that_cannot_be_made_is_tried_later(void **state) {
     (void)state;
-    play_reflector(
-        WATCHING "refuse\nerror 500\nwait 1600\n? list rv=10\nquiet 1599\nwait 1601\n? list rv=10\nrefuse\npage 12 -\n"
-                 "? replace 12:; watch rv=12\nquiet 3199\nwait 3201\n? list rv=12",
-        by_pages);
-    play_reflector("? stream\nrefuse\nfail 429\nwait 1600\n? stream\nreports 429, out of memory\nwait 3200\n? stream",
+    play_reflector(WATCHING "refuse; error 500; wait 1600; ? list rv=10; quiet 1599; wait 1601; ? list rv=10; refuse; "
+                            "{12:}; ? {12:}, watch rv=12; quiet 3199; wait 3201; ? list rv=12",
+                   by_pages);
+    play_reflector("? stream; refuse; fail 429; wait 1600; ? stream; reports 429, out of memory; wait 3200; ? stream",
                    streaming);
 }
 
@@ -475,53 +440,43 @@ static void requests_have_a_deadline(void **state) {
 
 static void a_streaming_list_continues_as_the_watch(void **state) {
     (void)state;
-    play_reflector(
-        "? stream\nstate connecting\nopen\nstate listing\nadd default/b 7\nadd default/a 5\nadd default/c 6\nmod "
-        "default/a 8\ndel default/c 9\n"
-        "bookmark 9\n? -\nrv -\ninitial-end 10\n? replace 10: default/a=8 default/b=7\nrv 10\nstate watching\n"
-        "mod default/b 11\n? update default/b=11\nrv 11\nwait 600000\n? -\nreports -\n"
-        "close\n? watch rv=11\nopen\nadd default/d 12\n? add default/d=12",
-        streaming);
-    play_reflector(
-        "? stream\nopen\nadd default/a 5\ninitial-end -\n? replace : default/a=5\nrv -\nadd default/b 6\nrv 6",
-        streaming); /* as a list without a version */
+    play_reflector("? stream; state connecting; open; state listing; +b=7; +a=5; +c=6; ~a=8; -c=9; bookmark 9; ? -; rv "
+                   "-; initial-end 10; ? {10: a=8 b=7}; rv 10; state watching; ~b=11; ? ~b=11; rv 11; wait 600000; ? "
+                   "-; reports -; close; ? watch rv=11; open; +d=12; ? +d=12",
+                   streaming);
+    play_reflector("? stream; open; +a=5; initial-end -; ? {-: a=5}; rv -; +b=6; rv 6",
+                   streaming); /* as a list without a version */
 }
 
 static void a_streaming_list_again_is_at_the_last_version(void **state) {
     (void)state;
-    play_reflector(STREAMED
-                   "mod default/a 11\n? update default/a=11\nerror 410\nwait 1600\n? stream rv=11\n"
-                   "fail 410\n? stream\nreports 410 410\nopen\ninitial-end 20\n? replace 20:\nerror 500\nwait 3200\n? "
-                   "stream rv=20",
+    play_reflector(STREAMED "~a=11; ? ~a=11; error 410; wait 1600; ? stream rv=11; fail 410; ? stream; reports 410 "
+                            "410; open; initial-end 20; ? {20:}; error 500; wait 3200; ? stream rv=20",
                    streaming);
 }
 
 static void a_streaming_list_at_the_latest_that_is_expired_too_waits(void **state) {
     (void)state;
-    play_reflector(
-        STREAMED "error 500\nwait 1600\n? stream rv=10\nfail toolarge\n? stream\nfail toolarge\n? -\nquiet 1599\nwait "
-                 "1601\n? stream",
-        streaming);
+    play_reflector(STREAMED "error 500; wait 1600; ? stream rv=10; fail toolarge; ? stream; fail toolarge; ? -; quiet "
+                            "1599; wait 1601; ? stream",
+                   streaming);
 }
 
 static void initial_events_may_come_in_any_order(void **state) {
     (void)state;
-    play_reflector(
-        "? stream\nopen\nadd default/a 9\nadd default/a 7\nadd default/b 5\nmod default/b 8\ndel default/b 6\n"
-        "initial-end 10\n? replace 10: default/a=9 default/b=8",
-        streaming);
+    play_reflector("? stream; open; +a=9; +a=7; +b=5; ~b=8; -b=6; initial-end 10; ? {10: a=9 b=8}", streaming);
 }
 
 static void the_list_in_place_of_a_stream_comes_when_the_server_wants_it(void **state) {
     (void)state;
-    play_reflector("? stream\nfail 503+5000\nreports 503\nstate backing off\nquiet 4999\nwait 1\n? list rv=0 limit=500",
+    play_reflector("? stream; fail 503+5000; reports 503; state backing off; quiet 4999; wait 1; ? list rv=0 limit=500",
                    streaming);
 }
 
 static void a_busy_server_is_asked_for_a_stream_again(void **state) {
     (void)state;
-    play_reflector("? stream\nfail 429\nquiet 799\nwait 801\n? stream\nfail connect\nquiet 1599\nwait 1601\n? stream\n"
-                   "open\nadd default/a 1\ninitial-end 2\n? replace 2: default/a=1\nrv 2",
+    play_reflector("? stream; fail 429; quiet 799; wait 801; ? stream; fail connect; quiet 1599; wait 1601; ? stream; "
+                   "open; +a=1; initial-end 2; ? {2: a=1}; rv 2",
                    streaming);
 }
 
@@ -529,8 +484,8 @@ static void an_old_server_is_listed_by_pages_from_then_on(void **state) {
     (void)state;
     static const char *const causes[] = { "400", "422" };
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
-        char script[REFLECTOR_TEXT];
-        snprintf(script, sizeof script, "? stream\nfail %s\nreports %s\n" WATCHING "error 500\nwait 1600\n? list rv=10",
+        char script[NOTATION_TEXT];
+        snprintf(script, sizeof script, "? stream; fail %s; reports %s; " WATCHING "error 500; wait 1600; ? list rv=10",
                  causes[i], causes[i]);
         play_reflector(script, streaming);
     }
@@ -540,33 +495,32 @@ static void any_other_failure_of_a_stream_lists_by_pages_this_time(void **state)
     (void)state;
     static const char *const ends[] = { "fail 500", "fail 403", "fail cut", "fail connect", "close" };
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        char script[REFLECTOR_TEXT];
-        snprintf(script, sizeof script,
-                 "? stream\nopen\nadd default/z 1\n%s\n" WATCHING "error 500\nwait 1600\n? stream rv=10", ends[i]);
+        char script[NOTATION_TEXT];
+        snprintf(script, sizeof script, "? stream; open; +z=1; %s; " WATCHING "error 500; wait 1600; ? stream rv=10",
+                 ends[i]);
         play_reflector(script, streaming);
     }
 }
 
 static void a_stream_that_goes_silent_is_given_up(void **state) {
     (void)state;
-    play_reflector("? stream\nopen\nquiet 29999\nwait 1\n? cancel; list rv=0 limit=500\nreports timeout\npage 10 -\n"
-                   "? replace 10:; watch rv=10\nopen\nerror 500\nwait 1600\n? list rv=10",
+    play_reflector("? stream; open; quiet 29999; wait 1; ? cancel, list rv=0 limit=500; reports timeout; {10:}; ? "
+                   "{10:}, watch rv=10; open; error 500; wait 1600; ? list rv=10",
                    streaming);
-    play_reflector("? stream\nopen\nquiet 20000\nadd default/a 5\nquiet 29999\nwait 1\n? cancel; list rv=0 limit=500",
-                   streaming);
+    play_reflector("? stream; open; quiet 20000; +a=5; quiet 29999; wait 1; ? cancel, list rv=0 limit=500", streaming);
 }
 
 static void a_server_that_was_out_of_reach_is_asked_for_a_stream_again(void **state) {
     (void)state;
-    play_reflector("? stream\nquiet 29999\nwait 1\n? cancel; list rv=0 limit=500\nreports timeout\npage 10 -\n"
-                   "? replace 10:; watch rv=10\nopen\nerror 500\nwait 1600\n? stream rv=10",
+    play_reflector("? stream; quiet 29999; wait 1; ? cancel, list rv=0 limit=500; reports timeout; {10:}; ? {10:}, "
+                   "watch rv=10; open; error 500; wait 1600; ? stream rv=10",
                    streaming);
 }
 
 static void a_stream_that_brings_one_long_object_is_not_silent(void **state) {
     (void)state;
     play_reflector(
-        "? stream\nopen\nquiet 20000\nbyte\nquiet 29999\nbyte\nquiet 29999\nwait 1\n? cancel; list rv=0 limit=500",
+        "? stream; open; quiet 20000; byte; quiet 29999; byte; quiet 29999; wait 1; ? cancel, list rv=0 limit=500",
         streaming);
 }
 
@@ -574,19 +528,18 @@ static void a_stream_without_an_end_is_given_up_after_five_minutes(void **state)
     (void)state;
     reflector_stage s;
     reflector_stage_open(&s, streaming, 1);
-    reflector_stage_play(&s, "? stream\nopen");
+    reflector_stage_play(&s, "? stream; open");
     for (int i = 0; i < 14; i++)
-        reflector_stage_play(&s, "quiet 20000\nadd default/a 5");
-    reflector_stage_play(&s, "quiet 19999\nwait 1\n? cancel; list rv=0 limit=500\nreports timeout");
+        reflector_stage_play(&s, "quiet 20000; +a=5");
+    reflector_stage_play(&s, "quiet 19999; wait 1; ? cancel, list rv=0 limit=500; reports timeout");
     reflector_stage_close(&s);
 }
 
 static void a_stream_that_runs_out_of_memory_waits(void **state) {
     (void)state;
-    play_reflector(
-        "? stream\nopen\nadd default/a 5\nqueue fails\ninitial-end 10\n? cancel\nreports out of memory\nrv -\nquiet "
-        "799\nwait 801\n? stream",
-        streaming);
+    play_reflector("? stream; open; +a=5; queue fails; initial-end 10; ? cancel; reports out of memory; rv -; quiet "
+                   "799; wait 801; ? stream",
+                   streaming);
 }
 
 /* --- backoff ------------------------------------------------------------------------------------------------------ */
@@ -602,8 +555,8 @@ static void waits_grow_to_thirty_seconds(void **state) {
         reflector_stage s;
         reflector_stage_open(&s, strstr(cases[c][0], "stream") ? streaming : by_pages, 7);
         for (size_t i = 0; i < sizeof least / sizeof *least; i++) {
-            char script[REFLECTOR_TEXT];
-            snprintf(script, sizeof script, "%s\n%s\nquiet %d\nwait %d", cases[c][i ? 2 : 0], cases[c][1], least[i] - 1,
+            char script[NOTATION_TEXT];
+            snprintf(script, sizeof script, "%s; %s; quiet %d; wait %d", cases[c][i ? 2 : 0], cases[c][1], least[i] - 1,
                      least[i] + 1);
             reflector_stage_play(&s, script);
         }
@@ -613,14 +566,14 @@ static void waits_grow_to_thirty_seconds(void **state) {
 
 static void two_minutes_without_a_failure_begin_from_the_start(void **state) {
     (void)state;
-    play_reflector("? list rv=0 limit=500\nfail 500\nwait 1600\n? list rv=0 limit=500\nfail 500\nwait 3200\n" WATCHING
-                   "bookmark 11\nwait 121000\nerror 500\nquiet 799\nwait 801\n? list rv=11",
+    play_reflector("? list rv=0 limit=500; fail 500; wait 1600; ? list rv=0 limit=500; fail 500; wait 3200; " WATCHING
+                   "bookmark 11; wait 121000; error 500; quiet 799; wait 801; ? list rv=11",
                    by_pages);
 }
 
 static void closing_cancels_what_is_under_way(void **state) {
     (void)state;
-    static const char *const scripts[] = { "? list rv=0 limit=500", "item default/a 5", "fail 500", LISTED, WATCHING };
+    static const char *const scripts[] = { "? list rv=0 limit=500", "a=5", "fail 500", LISTED, WATCHING };
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         reflector_stage s;
         reflector_stage_open(&s, by_pages, 1);

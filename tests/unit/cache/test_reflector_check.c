@@ -23,72 +23,67 @@ static void tell(const char *script, const char *words, const char *notes) {
 }
 
 /* Watches that were accepted, and then were cut for silence. */
-#define SILENT_WATCH "wait 90000\nfail timeout\nwait 1000\n? watch rv=10\nopen\n"
-#define TWICE_SILENT SILENT_WATCH "wait 90000\nfail timeout\nwait 1000\n"
+#define SILENT_WATCH "wait 90000; fail timeout; wait 1000; ? watch rv=10; open; "
+#define TWICE_SILENT SILENT_WATCH "wait 90000; fail timeout; wait 1000; "
 #define CHECK "list rv=10 match=NotOlderThan limit=1"
 #define RESTORED \
     "the server's state is older than the cache: the server was restored from a backup, or lags; the informer relists"
 
 static void a_second_silent_watch_is_followed_by_a_check_and_too_large_by_a_list(void **state) {
     (void)state;
-    tell(TWICE_SILENT "? " CHECK "\nfail toolarge\n? list limit=500\nitem default/b 6\npage 7 -\n? watch rv=7\nopen\n"
-                      "add default/c 8",
-         "", "-a=5? +c=8");
+    tell(TWICE_SILENT "? " CHECK "; fail toolarge; ? list limit=500; {7: b=6}; ? watch rv=7; open; +c=8", "",
+         "?a=5 +c=8");
 }
 
 static void a_response_from_an_older_state_is_too_large_too(void **state) {
     (void)state;
-    tell(TWICE_SILENT "? " CHECK "\nitem default/b 6\npage 7 -\n? list limit=500\nitem default/b 6\npage 7 -\n"
-                      "? watch rv=7",
-         "", "-a=5?");
+    tell(TWICE_SILENT "? " CHECK "; {7: b=6}; ? list limit=500; {7: b=6}; ? watch rv=7", "", "?a=5");
 }
 
 static void a_check_that_expired_lists_as_well(void **state) {
     (void)state;
-    tell(TWICE_SILENT "? " CHECK "\nfail 410\n? list limit=500", "", "");
+    tell(TWICE_SILENT "? " CHECK "; fail 410; ? list limit=500", "", "");
 }
 
 static void a_server_that_is_well_and_says_nothing_is_only_asked_for_one_object_now_and_then(void **state) {
     (void)state;
-    tell(TWICE_SILENT "? " CHECK "\nitem default/a 5\npage 10 - 1\n? watch rv=10\nopen\n" TWICE_SILENT "? " CHECK
-                      "\nitem default/a 5\npage 12 - 1\n? watch rv=10\nopen\n" SILENT_WATCH "bookmark 12\nwait 90000\n"
-                      "fail timeout\nwait 1000\n? watch rv=12\nopen\nwait 90000\nfail timeout\nwait 1000\n? watch "
-                      "rv=12\nopen\nadd default/c 13",
+    tell(TWICE_SILENT "? " CHECK "; {10 - 1: a=5}; ? watch rv=10; open; " TWICE_SILENT "? " CHECK
+                      "; {12 - 1: a=5}; ? watch rv=10; open; " SILENT_WATCH
+                      "bookmark 12; wait 90000; fail timeout; wait 1000; ? watch rv=12; open; wait 90000; fail "
+                      "timeout; wait 1000; ? watch rv=12; open; +c=13",
          "", "+c=13");
 }
 
 static void one_silent_watch_is_a_dead_connection(void **state) {
     (void)state;
-    tell(SILENT_WATCH "quiet 89999\nbookmark 11\nwait 90000\nfail timeout\nwait 1000\n? watch rv=11\nopen\nquiet "
-                      "89999\nmod default/a "
-                      "12\nwait 90000\nfail timeout\nwait 1000\n? watch rv=12",
+    tell(SILENT_WATCH "quiet 89999; bookmark 11; wait 90000; fail timeout; wait 1000; ? watch rv=11; open; quiet "
+                      "89999; ~a=12; wait 90000; fail timeout; wait 1000; ? watch rv=12",
          "", "~a=5>12");
 }
 
 static void watches_that_were_never_accepted_do_not_count(void **state) {
     (void)state;
-    tell("wait 90000\nfail timeout\nwait 1000\n? watch rv=10\nwait 60000\nfail connect\nwait 1600\n? watch rv=10\nwait "
-         "60000\nfail 429\n"
-         "wait 3200\n? watch rv=10\nopen\nwait 60000\nfail cut\nwait 1000\n? " CHECK,
+    tell("wait 90000; fail timeout; wait 1000; ? watch rv=10; wait 60000; fail connect; wait 1600; ? watch rv=10; wait "
+         "60000; fail 429; wait 3200; ? watch rv=10; open; wait 60000; fail cut; wait 1000; ? " CHECK,
          "", "");
 }
 
 /* What closes idle connections after some seconds makes nobody ask again and again. */
 static void short_silences_are_none_until_they_come_to_the_idle_deadline(void **state) {
     (void)state;
-#define SILENCE "open\nwait 40000\nclose\nwait 1000\n"
-    tell("wait 40000\nclose\nwait 1000\n? watch rv=10\n" SILENCE "? watch rv=10\n" SILENCE "? " CHECK
-         "\npage 10 -\n? watch rv=10\n" SILENCE "? watch rv=10\n" SILENCE "? watch rv=10",
+#define SILENCE "open; wait 40000; close; wait 1000; "
+    tell("wait 40000; close; wait 1000; ? watch rv=10; " SILENCE "? watch rv=10; " SILENCE "? " CHECK
+         "; {10:}; ? watch rv=10; " SILENCE "? watch rv=10; " SILENCE "? watch rv=10",
          "", "");
 }
 
 static void what_is_over_is_no_word(void **state) {
     (void)state;
-    tell("wait 90000\nfail timeout\nwait 1000\n? watch rv=10\nopen\nmod default/a 5\nwait 90000\nfail timeout\nwait "
-         "1000\n? " CHECK,
-         "", "");
-    tell("wait 90000\nfail timeout\nwait 1000\n? watch rv=10\nopen\nmod default/a 11\nwait 90000\nfail timeout\nwait "
-         "1000\n? watch rv=11",
+    tell(
+        "wait 90000; fail timeout; wait 1000; ? watch rv=10; open; ~a=5; wait 90000; fail timeout; wait 1000; ? " CHECK,
+        "", "");
+    tell("wait 90000; fail timeout; wait 1000; ? watch rv=10; open; ~a=11; wait 90000; fail timeout; wait 1000; ? "
+         "watch rv=11",
          "", "~a=5>11");
 }
 
@@ -102,7 +97,7 @@ static void a_check_that_is_rejected_is_made_later(void **state) {
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         char script[TEXT];
         snprintf(script, sizeof script,
-                 TWICE_SILENT "? " CHECK "\nfail %s\nquiet 799\nwait 801\n? " CHECK "\nfail toolarge\n? list limit=500",
+                 TWICE_SILENT "? " CHECK "; fail %s; quiet 799; wait 801; ? " CHECK "; fail toolarge; ? list limit=500",
                  causes[i].cause);
         tell(script, causes[i].words, "");
     }
@@ -118,7 +113,7 @@ static void a_check_that_fails_otherwise_is_followed_by_a_list(void **state) {
                    { "protocol", "protocol" } };
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         char script[TEXT];
-        snprintf(script, sizeof script, TWICE_SILENT "? " CHECK "\nfail %s\nquiet 799\nwait 801\n? list rv=10",
+        snprintf(script, sizeof script, TWICE_SILENT "? " CHECK "; fail %s; quiet 799; wait 801; ? list rv=10",
                  causes[i].cause);
         tell(script, causes[i].words, "");
     }
@@ -129,33 +124,30 @@ static void a_check_that_cannot_be_made_is_followed_by_a_list(void **state) {
     stage s;
     open_stage(&s, 0);
     start_stage(&s);
-    play_each(&s, LISTED "\nwait 90000\nfail timeout\nwait 1000\nopen\nwait 90000");
+    play_each(&s, LISTED "; wait 90000; fail timeout; wait 1000; open; wait 90000");
     s.source.trace[0] = '\0';
     s.source.refuse = KI_ERR_NO_MEMORY;
-    play_each(&s, "fail timeout\nwait 1000\n? " CHECK "\nwait 1600\n? list rv=10");
+    play_each(&s, "fail timeout; wait 1000; ? " CHECK "; wait 1600; ? list rv=10");
     close_stage(&s);
 }
 
 static void a_bookmark_from_before_the_watch_lists_anew(void **state) {
     (void)state;
-    tell("bookmark 9\n? cancel\nquiet 799", RESTORED, "");
-    tell("bookmark 9\n? cancel\nwait 1600\n? list limit=500\nitem default/b 6\npage 7 -\n? watch rv=7\nopen\nbookmark "
-         "7\n"
-         "add default/a 8",
-         "", "-a=5? +a=8");
+    tell("bookmark 9; ? cancel; quiet 799", RESTORED, "");
+    tell("bookmark 9; ? cancel; wait 1600; ? list limit=500; {7: b=6}; ? watch rv=7; open; bookmark 7; +a=8", "",
+         "?a=5 +a=8");
 }
 
 static void a_bookmark_from_before_the_watch_makes_no_tight_loop(void **state) {
     (void)state;
-    tell("bookmark 9\n? cancel\nwait 1600\n? list limit=500\npage 10 -\n? watch rv=10\nopen\nbookmark 9\n? "
-         "cancel\nquiet "
-         "1599\nwait 1601\n? list limit=500\npage 10 -\n? watch rv=10\nopen\nbookmark 9\n? cancel\nquiet 3199",
-         RESTORED, "-a=5? -b=6?");
+    tell("bookmark 9; ? cancel; wait 1600; ? list limit=500; {10:}; ? watch rv=10; open; bookmark 9; ? cancel; quiet "
+         "1599; wait 1601; ? list limit=500; {10:}; ? watch rv=10; open; bookmark 9; ? cancel; quiet 3199",
+         RESTORED, "?a=5 ?b=6");
 }
 
 static void bookmarks_between_the_beginning_and_the_last_event_are_nothing(void **state) {
     (void)state;
-    tell("mod default/a 15\nbookmark 12\nbookmark 10\nbookmark opaque\n? -\nadd default/c 20", "", "~a=5>15 +c=20");
+    tell("~a=15; bookmark 12; bookmark 10; bookmark opaque; ? -; +c=20", "", "~a=5>15 +c=20");
 }
 
 static void a_version_that_any_server_knows_is_not_checked(void **state) {
@@ -163,10 +155,10 @@ static void a_version_that_any_server_knows_is_not_checked(void **state) {
     stage s;
     open_stage(&s, 0);
     start_stage(&s);
-    play_each(&s, "page 0 -\nopen");
+    play_each(&s, "{0:}; open");
     s.source.trace[0] = '\0';
     for (unsigned times = 0; times < 5; times++) {
-        play_each(&s, "wait 90000\nfail timeout\nwait 1000\n? watch rv=0\nopen");
+        play_each(&s, "wait 90000; fail timeout; wait 1000; ? watch rv=0; open");
     }
     close_stage(&s);
 }
@@ -177,9 +169,9 @@ static void a_response_to_a_check_ends_the_failures(void **state) {
     stage s;
     open_stage(&s, 0);
     start_stage(&s);
-    play_each(&s, LISTED "\nwait 90000\nfail timeout\nwait 1000\nopen\nwait 90000\nfail timeout\nwait 1000\nfail 429");
+    play_each(&s, LISTED "; wait 90000; fail timeout; wait 1000; open; wait 90000; fail timeout; wait 1000; fail 429");
     assert_int_equal(health_of(&s).failures, 1);
-    play_each(&s, "wait 1600\npage 10 -\nopen");
+    play_each(&s, "wait 1600; {10:}; open");
     assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
     assert_int_equal(health_of(&s).failures, 0);
     close_stage(&s);
@@ -192,11 +184,11 @@ static void a_requested_relist_replaces_a_version_check(void **state) {
     start_stage(&s);
     play_each(&s, LISTED);
     s.source.trace[0] = '\0';
-    play_each(&s, "wait 90000\nfail timeout\nwait 1000\n? watch rv=10\nopen\nwait 90000\nfail timeout\nwait 1000\n"
-                  "? " CHECK);
+    play_each(
+        &s, "wait 90000; fail timeout; wait 1000; ? watch rv=10; open; wait 90000; fail timeout; wait 1000; ? " CHECK);
     ki_reflector_relist(&s.informer->reflector);
     settle(&s);
-    play(&s, "? cancel; list limit=500");
+    play(&s, "? cancel, list limit=500");
     close_stage(&s);
 }
 

@@ -81,7 +81,7 @@ static void each_change_of_the_state_is_a_line(void **state) {
     play_each(&s, LISTED);
     expect_log(&s, "I informer: configmaps: synced, 2 objects\nI reflector: configmaps: watching\n");
 
-    play_each(&s, "wait 2000\nfail expired");
+    play_each(&s, "wait 2000; fail expired");
     expect_log(&s, "W reflector: configmaps: backing off: expired\n");
     await_request(&s);
     play_each(&s, LISTED);
@@ -97,7 +97,7 @@ static void a_watch_that_is_only_opened_again_is_no_line(void **state) {
     play_each(&s, LISTED);
     expect_log(&s, "I informer: configmaps: synced, 2 objects\nI reflector: configmaps: watching\n");
     for (int i = 0; i < 20; i++) {
-        play_each(&s, i % 2 ? "bookmark 11\nwait 30000\nclose" : "wait 30000\nfail cut");
+        play_each(&s, i % 2 ? "bookmark 11; wait 30000; close" : "wait 30000; fail cut");
         await_request(&s);
         play_each(&s, "open");
     }
@@ -130,7 +130,7 @@ static void the_end_of_streaming_lists_is_a_line(void **state) {
     stage s;
     observer h;
     open_of(&s, &h, &configmaps, true);
-    play_each(&s, "open\nwait 30000");
+    play_each(&s, "open; wait 30000");
     expect_log(&s,
                "W reflector: configmaps: listing: no data for 10 s\n"
                "I reflector: configmaps: no more streaming lists: the streaming list is incomplete after 30 s; a plain "
@@ -146,10 +146,10 @@ static void a_list_that_stalls_is_one_line(void **state) {
         bool streams;
         const char *first, *more, *last;
     } rows[] = {
-        { true, "open\nadd default/a 5", "add default/b 6", "initial-end 10" },
-        { true, "open", "add default/a 5", "initial-end 10" },
-        { false, "item default/a 5", "item default/b 6", "page 10 -\nopen" },
-        { false, "item default/a 5\npage 10 more", "item default/b 6", "page 10 -\nopen" },
+        { true, "open; +a=5", "+b=6", "initial-end 10" },
+        { true, "open", "+a=5", "initial-end 10" },
+        { false, "a=5", "b=6", "{10:}; open" },
+        { false, "{10 more: a=5}", "b=6", "{10:}; open" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         stage s;

@@ -174,7 +174,7 @@ static void add_items(stage *s, unsigned first, unsigned count, const char *vers
 static void end_list(stage *s, const char *version) {
     char line[64];
     size_t before = s->memory.calls;
-    snprintf(line, sizeof line, s->source.lists ? "page %s -" : "initial-end %s", version);
+    snprintf(line, sizeof line, s->source.lists ? "{%s:}" : "initial-end %s", version);
     if (!fake_play(&s->source, line))
         fail_msg("no source can do \"%s\" now; asked: %s", line, s->source.trace);
     note(s, before);
@@ -427,9 +427,9 @@ static void what_a_watch_brings_in_the_middle_of_a_list_comes_after_it(void **st
             list(&s, 0, SMALL, "10");
             for (unsigned i = 0; i < at && more; i++)
                 more = step(&s);
-            assert_true(fake_play(&s.source, "del default/k3 21"));
-            assert_true(fake_play(&s.source, "mod default/k4 22"));
-            assert_true(fake_play(&s.source, "add default/new 23"));
+            assert_true(fake_play(&s.source, "-k3=21"));
+            assert_true(fake_play(&s.source, "~k4=22"));
+            assert_true(fake_play(&s.source, "+new=23"));
             settle(&s);
             ki_snapshot *now = ki_informer_snapshot(s.informer);
             assert_int_equal(ki_snapshot_count(now), SMALL);

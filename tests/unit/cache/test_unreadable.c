@@ -12,18 +12,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BEGIN LISTED "\n> +a=5i +b=6i synced\n? list rv=0 limit=500; watch rv=10\n"
-#define RELIST "error 410\nwait 2000\n"
-#define READABLE "unreadable 0 \n"
-#define BAD_B "unreadable 1 default/b: bad object\n"
-#define BAD_UNKNOWN "unreadable 1 an object without a known key: bad object\n"
+#define BEGIN LISTED "; > +a=5i +b=6i synced; ? list rv=0 limit=500, watch rv=10; "
+#define RELIST "error 410; wait 2000; "
+#define READABLE "unreadable 0 ; "
+#define BAD_B "unreadable 1 default/b: bad object; "
+#define BAD_UNKNOWN "unreadable 1 an object without a known key: bad object; "
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
 static void a_listed_object_that_cannot_be_read_keeps_its_state(void **state) {
     (void)state;
-    play_informer(BEGIN RELIST "item default/a 5\nbad default/b 15\npage 20 -\nopen\n> -\n" BAD_B
-                               "mod default/b 21\n> ~b=6>21\n" READABLE);
+    play_informer(BEGIN RELIST "{20: a=5 b=!15}; open; > -; " BAD_B "~b=21; > ~b=6>21; " READABLE);
 }
 
 static void where_a_listed_object_has_no_key_the_list_deletes_nothing(void **state) {
@@ -31,9 +30,9 @@ static void where_a_listed_object_has_no_key_the_list_deletes_nothing(void **sta
     stage s;
     observer h;
     open_listed_stage(&s, &h);
-    play_each(&s, RELIST "item default/c 15\nbad -\npage 20 -\nopen\n> +c=15\n" BAD_UNKNOWN
-                         "error 410\nwait 2000\nitem default/c 15\npage 30 -\nopen\n" READABLE);
-    expect_any_order(&h, "-a=5? -b=6?");
+    play_each(&s,
+              RELIST "{20: c=15 ?=!}; open; > +c=15; " BAD_UNKNOWN "error 410; wait 2000; {30: c=15}; open; " READABLE);
+    expect_any_order(&h, "?a=5 ?b=6");
     close_stage(&s);
 }
 
@@ -42,9 +41,9 @@ static void a_new_object_that_cannot_be_read_is_added_once_it_can(void **state) 
     stage s;
     observer h;
     open_observed_stage(&s, &h, NULL);
-    play_each(&s, "item default/a 5\nbad default/b 6\npage 10 -\nopen\n> +a=5i synced\n" BAD_B);
+    play_each(&s, "{10: a=5 b=!6}; open; > +a=5i synced; " BAD_B);
     assert_true(ki_informer_has_synced(s.informer));
-    play_each(&s, "mod default/b 11\n> +b=11\n" READABLE);
+    play_each(&s, "~b=11; > +b=11; " READABLE);
     close_stage(&s);
 }
 
@@ -53,12 +52,12 @@ static void a_streaming_list_takes_a_later_state_that_can_be_read(void **state) 
         const char *events, *notes;
         size_t unreadable;
     } rows[] = {
-        { "add default/a 5\nbad default/b 6", "+a=5i", 1 },
-        { "add default/a 5\nbad default/b 6\nmod default/b 7", "+a=5i +b=7i", 0 },
-        { "add default/a 5\nadd default/b 4\nbad default/b 6", "+a=5i +b=4i", 1 },
-        { "add default/a 5\nadd default/b 4\nbad default/b 6\nadd default/b 4", "+a=5i +b=4i", 1 },
-        { "add default/a 5\nbad default/b 6\ndel default/b 7", "+a=5i", 0 },
-        { "add default/a 5\nadd default/b 4\nbad-del default/b 6", "+a=5i", 0 },
+        { "+a=5; b=!6", "+a=5i", 1 },
+        { "+a=5; b=!6; ~b=7", "+a=5i +b=7i", 0 },
+        { "+a=5; +b=4; b=!6", "+a=5i +b=4i", 1 },
+        { "+a=5; +b=4; b=!6; +b=4", "+a=5i +b=4i", 1 },
+        { "+a=5; b=!6; -b=7", "+a=5i", 0 },
+        { "+a=5; +b=4; -b=!6", "+a=5i", 0 },
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -81,24 +80,20 @@ static void a_streaming_list_takes_a_later_state_that_can_be_read(void **state) 
 /* The server was restored from a backup: its versions are given a second time. */
 static void what_was_kept_from_before_a_restore_is_replaced_by_what_comes(void **state) {
     (void)state;
-    play_informer(BEGIN "mod default/b 90\n> ~b=6>90\n" RELIST
-                        "item default/a 5\nbad default/b 6\npage 20 -\nopen\nmod default/b 30\n> ~b=90>30\n"
-                        "mod default/b 25\n> -"); /* repeated */
+    play_informer(BEGIN "~b=90; > ~b=6>90; " RELIST
+                        "{20: a=5 b=!6}; open; ~b=30; > ~b=90>30; ~b=25; > -"); /* repeated */
 }
 
 /* The server was restored twice, and both lists had the object in a form that cannot be read. */
 static void what_two_lists_kept_from_before_a_restore_is_replaced_by_what_comes(void **state) {
-    static const char *const rows[] = { "mod default/b 13\n> ~b=90>13\n" READABLE "store a=5 b=13\n",
-                                        "del default/b 13\n> -b=13\n" READABLE
-                                        "add default/b 14\n> +b=14\ndel default/b 15\n> -b=15\nstore a=5\n" };
+    static const char *const rows[] = { "~b=13; > ~b=90>13; " READABLE "store a=5 b=13; ",
+                                        "-b=13; > -b=13; " READABLE "+b=14; > +b=14; -b=15; > -b=15; store a=5; " };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         stage s;
         observer h;
         open_listed_stage(&s, &h);
-        play_each(&s,
-                  "mod default/b 90\n> ~b=6>90\n" RELIST "item default/a 5\nbad default/b 6\npage 20 -\nopen\n" RELIST
-                  "item default/a 5\nbad default/b 6\npage 12 -\nopen\n> -\n" BAD_B);
+        play_each(&s, "~b=90; > ~b=6>90; " RELIST "{20: a=5 b=!6}; open; " RELIST "{12: a=5 b=!6}; open; > -; " BAD_B);
         play_each(&s, rows[i]);
         close_stage(&s);
     }
@@ -108,9 +103,7 @@ static void what_two_lists_kept_from_before_a_restore_is_replaced_by_what_comes(
  * version of the last state. */
 static void what_was_kept_from_before_a_restore_is_deleted_at_an_older_version(void **state) {
     (void)state;
-    play_informer(BEGIN "mod default/b 90\n> ~b=6>90\n" RELIST
-                        "item default/a 5\nbad default/b 30\npage 100 -\nopen\n" BAD_B
-                        "del default/b 30\n> -b=30\n" READABLE);
+    play_informer(BEGIN "~b=90; > ~b=6>90; " RELIST "{100: a=5 b=!30}; open; " BAD_B "-b=30; > -b=30; " READABLE);
 }
 
 /* The restored server gave the version of the kept state a second time, to another state of the object. */
@@ -119,14 +112,13 @@ static void a_version_that_is_given_twice_does_not_hide_the_later_state(void **s
     stage s;
     observer h;
     open_listed_stage(&s, &h);
-    play_each(&s, "mod default/b 90\n" RELIST "item default/a 5\nbad default/b 6\npage 20 -\nopen\nmod default/a 89\n"
-                  "> ~b=6>90 ~a=5>89\n" BAD_B);
+    play_each(&s, "~b=90; " RELIST "{20: a=5 b=!6}; open; ~a=89; > ~b=6>90 ~a=5>89; " BAD_B);
     ki_object *obj =
         make_object_from_json("{\"metadata\":{\"namespace\":\"default\",\"name\":\"b\",\"resourceVersion\":\"90\","
                               "\"labels\":{\"app\":\"new\"}}}");
     assert_non_null(obj);
     s.source.watch.on_event(KI_EVENT_UPDATE, obj, s.source.watch.user);
-    play_each(&s, "mod default/a 91\n> ~b=90>90 ~a=89>91\n" READABLE);
+    play_each(&s, "~a=91; > ~b=90>90 ~a=89>91; " READABLE);
     ki_object *cached = ki_informer_get(s.informer, "default/b");
     assert_ptr_equal(cached, obj);
     ki_object_unref(cached);
@@ -138,9 +130,8 @@ static void a_version_that_is_given_twice_does_not_hide_the_later_state(void **s
 
 static void an_event_that_cannot_be_read_is_asked_for_once_more(void **state) {
     (void)state;
-    play_informer(BEGIN "mod default/a 11\n> ~a=5>11\n"
-                        "bad default/b 12\nwait 1000\n? cancel; watch rv=11\n" READABLE
-                        "open\nmod default/b 12\n> ~b=6>12\n" READABLE); /* its bytes had been damaged on their way */
+    play_informer(BEGIN "~a=11; > ~a=5>11; b=!12; wait 1000; ? cancel, watch rv=11; " READABLE
+                        "open; ~b=12; > ~b=6>12; " READABLE); /* its bytes had been damaged on their way */
 }
 
 /* Some servers send a bookmark ahead of the event of its version (etcd#15220): from there the event would not come
@@ -150,18 +141,17 @@ static void an_event_that_cannot_be_read_after_its_own_bookmark_is_asked_for_onc
     stage s;
     observer h;
     open_listed_stage(&s, &h);
-    play_each(&s, "mod default/a 11\n> ~a=5>11\n? list rv=0 limit=500; watch rv=10");
-    play(&s, "bookmark 12\nbad default/b 12\nwait 1000");
-    play_each(&s, "? cancel; watch rv=11\nopen\nmod default/b 12\n> ~b=6>12");
+    play_each(&s, "~a=11; > ~a=5>11; ? list rv=0 limit=500, watch rv=10");
+    play(&s, "bookmark 12; b=!12; wait 1000");
+    play_each(&s, "? cancel, watch rv=11; open; ~b=12; > ~b=6>12");
     close_stage(&s);
 }
 
 /* A mark without a key is of any object, but only a list that goes back keeps a state of a time before it. */
 static void after_an_event_without_a_key_what_is_repeated_changes_nothing(void **state) {
     (void)state;
-    play_informer(BEGIN "mod default/a 11\nbad -\nwait 1000\nopen\nbad -\nmod default/a 13\nmod default/b 15\n"
-                        "> ~a=5>11 ~a=11>13 ~b=6>15\n" BAD_UNKNOWN
-                        "del default/b 9\ndel default/b 12 another-uid\n> -");
+    play_informer(BEGIN "~a=11; ?=!; wait 1000; open; ?=!; ~a=13; ~b=15; > ~a=5>11 ~a=11>13 ~b=6>15; " BAD_UNKNOWN
+                        "-b=9; -b=12#another-uid; > -");
 }
 
 /* The list could read all that it had: it kept no state of a time before it. Its own states wait in the queue while
@@ -173,34 +163,33 @@ static void after_a_list_that_is_readable_what_is_repeated_changes_nothing(void 
     open_streaming_stage(&s);
     add_observer(&h, &s, NULL);
     start_stage(&s);
-    play_each(&s, "open\nadd default/a 5\nadd default/b 6\ninitial-end 10\n> +a=5i +b=6i synced\n"
-                  "bad -\nwait 1000\nopen\nbad -\nmod default/a 13\n> ~a=5>13\n" BAD_UNKNOWN RELIST
-                  "open\nadd default/a 13\nadd default/b 15");
-    play(&s, "initial-end 20\ndel default/b 14 another-uid");
+    play_each(&s, "open; +a=5; +b=6; initial-end 10; > +a=5i +b=6i synced; ?=!; wait 1000; open; ?=!; ~a=13; > "
+                  "~a=5>13; " BAD_UNKNOWN RELIST "open; +a=13; +b=15");
+    play(&s, "initial-end 20; -b=14#another-uid");
     settle(&s);
-    play_each(&s, "> ~b=6>15\nmod default/a 21\n> ~a=13>21\nstore a=21 b=15\n" READABLE);
+    play_each(&s, "> ~b=6>15; ~a=21; > ~a=13>21; store a=21 b=15; " READABLE);
     close_stage(&s);
 }
 
 static void an_event_that_can_never_be_read_is_skipped_and_named(void **state) {
     (void)state;
-    play_informer(BEGIN "bad default/b 12\nwait 1000\nopen\nbad default/b 12\nmod default/a 13\nbad default/b 14\n"
-                        "? cancel; watch rv=10\n" /* once, and not for a key that is known to be bad */
-                        "> ~a=5>13\n" BAD_B "mod default/b 6\n" BAD_B /* repeated: from before */
-                        "del default/b 15\n> -b=15\n" READABLE);
+    play_informer(
+        BEGIN
+        "b=!12; wait 1000; open; b=!12; ~a=13; b=!14; ? cancel, watch rv=10; " /* once, and not for a key that is known to be bad */
+        "> ~a=5>13; " BAD_B "~b=6; " BAD_B                                     /* repeated: from before */
+        "-b=15; > -b=15; " READABLE);
 }
 
 static void a_deletion_that_cannot_be_read_deletes_the_known_object(void **state) {
     (void)state;
-    play_informer(BEGIN "bad-del default/b 12\n> -b=6?\n? -");
+    play_informer(BEGIN "-b=!12; > ?b=6; ? -");
 }
 
 static void a_deletion_of_an_unknown_key_is_followed_by_a_list(void **state) {
     (void)state;
     static const char *const scripts[] = {
-        BEGIN "bad-del -\nwait 1600\nitem default/b 6\npage 20 -\n? cancel; list rv=10; watch rv=20\n> -a=5?",
-        BEGIN
-        "bad-del default/c 12\nwait 1600\nitem default/b 6\npage 20 -\n? cancel; list rv=10; watch rv=20\n> -a=5?",
+        BEGIN "-?=!; wait 1600; {20: b=6}; ? cancel, list rv=10, watch rv=20; > ?a=5",
+        BEGIN "-c=!12; wait 1600; {20: b=6}; ? cancel, list rv=10, watch rv=20; > ?a=5",
     };
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
         play_informer(scripts[i]);
@@ -213,11 +202,9 @@ static void a_transform_that_fails_on_a_deletion_leaves_no_ghost(void **state) {
     stage s;
     observer h;
     open_transformed_stage(&s, &h, reject_sevens, NULL);
-    play_each(&s,
-              BEGIN "del default/b 17\n> -b=6?\nstore a=5\n"
-                    "mod default/a 27\n> -\nunreadable 1 default/a: transform of default/a: invalid argument\n" RELIST
-                    "item default/a 27\npage 40 -\nopen\n> -\n"
-                    "unreadable 1 default/a: transform of default/a: invalid argument");
+    play_each(&s, BEGIN "-b=17; > ?b=6; store a=5; ~a=27; > -; unreadable 1 default/a: transform of default/a: invalid "
+                        "argument; " RELIST
+                        "{40: a=27}; open; > -; unreadable 1 default/a: transform of default/a: invalid argument");
     close_stage(&s);
 }
 
@@ -250,7 +237,7 @@ static void a_wait_for_what_could_not_be_read_is_held(void **state) {
     open_listed_stage(&s, &h);
     when(&s, &own, "default/b", "12", -1);
     when(&s, &any, NULL, "12", -1);
-    play_each(&s, "bad default/b 12\nwait 1000\nopen\nbad default/b 12\nmod default/a 13");
+    play_each(&s, "b=!12; wait 1000; open; b=!12; ~a=13");
     when(&s, &other, "default/a", "12", -1);
     when(&s, &before, NULL, "10", -1);
     when(&s, &after, NULL, "13", -1);
@@ -262,7 +249,7 @@ static void a_wait_for_what_could_not_be_read_is_held(void **state) {
     play_each(&s, "wait 6000");
     assert_int_equal(late.calls, 1);
     assert_int_equal(late.status, KI_ERR_TIMEOUT);
-    play_each(&s, "mod default/b 14");
+    play_each(&s, "~b=14");
     assert_int_equal(own.calls, 1);
     assert_int_equal(any.calls, 1);
     assert_int_equal(own.status, KI_OK);
@@ -276,7 +263,7 @@ static void a_stop_ends_a_wait_that_is_held(void **state) {
     observer h;
     waiter any;
     open_observed_stage(&s, &h, NULL);
-    play_each(&s, "item default/a 5\nbad default/b 6\npage 10 -\nopen");
+    play_each(&s, "{10: a=5 b=!6}; open");
     when(&s, &any, NULL, "6", -1);
     assert_int_equal(any.calls, 0);
     ki_informer_stop(s.informer);
@@ -291,14 +278,14 @@ static void an_event_whose_key_and_version_are_unknown_holds_what_may_be_its_own
     observer h;
     waiter inside, beyond;
     open_listed_stage(&s, &h);
-    play_each(&s, "bad -\nwait 1000\nopen\nbad -\nmod default/a 15");
+    play_each(&s, "?=!; wait 1000; open; ?=!; ~a=15");
     when(&s, &inside, "default/b", "12", -1);
     when(&s, &beyond, "default/b", "16", -1);
     assert_int_equal(inside.calls, 0);
-    play_each(&s, "mod default/a 17");
+    play_each(&s, "~a=17");
     assert_int_equal(inside.calls, 0);
     assert_int_equal(beyond.calls, 1);
-    play_each(&s, RELIST "item default/a 17\nitem default/b 12\npage 20 -\nopen"); /* a list tells all */
+    play_each(&s, RELIST "{20: a=17 b=12}; open"); /* a list tells all */
     assert_int_equal(inside.calls, 1);
     close_stage(&s);
 }
@@ -327,7 +314,7 @@ static void a_list_in_which_nothing_changed_keeps_the_objects_that_are_there(voi
     observer h;
     open_listed_stage(&s, &h);
     ki_object *before = ki_informer_get(s.informer, "default/a");
-    play_each(&s, RELIST "item default/a 5\nitem default/b 16\npage 20 -\nopen\n> ~b=6>16");
+    play_each(&s, RELIST "{20: a=5 b=16}; open; > ~b=6>16");
     ki_object *after = ki_informer_get(s.informer, "default/a");
     assert_ptr_equal(before, after);
     ki_object_unref(before);

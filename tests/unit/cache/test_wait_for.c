@@ -22,7 +22,7 @@ static ki_status open_waits(stage *s, const ki_allocator *allocator) {
 static void open_synced(stage *s) {
     assert_int_equal(open_waits(s, NULL), KI_OK);
     start_stage(s);
-    play_each(s, "item default/a 5\npage 10 -\nopen");
+    play_each(s, "{10: a=5}; open");
 }
 
 typedef struct asker {
@@ -69,20 +69,20 @@ static void a_wait_ends_with_the_change_it_waits_for(void **state) {
     static const struct {
         const char *key, *version, *lines;
     } cases[] = {
-        { NULL, "11", "mod default/a 11" },
-        { NULL, "11", "add default/x 12" },
+        { NULL, "11", "~a=11" },
+        { NULL, "11", "+x=12" },
         { NULL, "11", "bookmark 11" },
         { NULL, "9999999999999999999999", "bookmark 10000000000000000000000" },
-        { "default/a", "11", "mod default/a 11" },
-        { "default/a", "11", "mod default/a 12" },
+        { "default/a", "11", "~a=11" },
+        { "default/a", "11", "~a=12" },
         { "default/a", "11", "bookmark 30" },
-        { "default/a", "11", "del default/a 12" },
-        { "default/x", "11", "add default/x 11" },
-        { "default/x", "11", "add default/x 11\ndel default/x 12" },
-        { "default/x", "11", "add default/y 12" },
+        { "default/a", "11", "-a=12" },
+        { "default/x", "11", "+x=11" },
+        { "default/x", "11", "+x=11; -x=12" },
+        { "default/x", "11", "+y=12" },
         { NULL, "abc", "bookmark abc" },
-        { "default/x", NULL, "add default/x 11" },
-        { "default/x", NULL, "add default/x 11\ndel default/x 12" },
+        { "default/x", NULL, "+x=11" },
+        { "default/x", NULL, "+x=11; -x=12" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage s;
@@ -129,7 +129,7 @@ static void what_came_and_went_at_once_has_been_seen_though_more_is_queued(void 
     open_synced(&s);
     begin_to_wait(&w, &s, "default/x", "11");
     /* One unit of work at a time: the queue has more when x is gone, and the copy is still at 10. */
-    play(&s, "add default/x 11\ndel default/x 12\nadd default/y 13");
+    play(&s, "+x=11; -x=12; +y=13");
     while (atomic_load(&s.informer->wait_count) && ki_engine_timeout(s.engine.engine) == 0)
         assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
     ki_thread_join(&w.thread);
@@ -149,7 +149,7 @@ static void on_version_of_x(ki_informer *informer, ki_status status, void *user)
 static void list_many(stage *s) {
     for (int i = 0; i < 500; i++) {
         char line[64];
-        snprintf(line, sizeof line, "item default/k%d 5", i);
+        snprintf(line, sizeof line, "k%d=5", i);
         play(s, line);
     }
 }
@@ -164,7 +164,7 @@ static void the_version_of_a_list_that_is_not_processed_has_not_been_seen(void *
                      KI_OK);
     start_stage(&s);
     list_many(&s);
-    play(&s, "page 10 -");
+    play(&s, "{10:}");
     for (int i = 0; i < 10 && !s.source.watches; i++)
         assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
     play(&s, "fail 410");
@@ -173,7 +173,7 @@ static void the_version_of_a_list_that_is_not_processed_has_not_been_seen(void *
         assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
     assert_false(ki_informer_has_synced(s.informer));
     list_many(&s);
-    play(&s, "item default/w 18\nitem default/x 19\npage 20 -");
+    play(&s, "{20: w=18 x=19}");
     while (ki_engine_timeout(s.engine.engine) == 0)
         assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
     assert_true(has_x);
@@ -228,7 +228,7 @@ static void callbacks_come_once_on_the_loop_in_the_order_of_asking(void **state)
     assert_string_equal(called, ""); /* not from inside */
     settle(&s);
     assert_string_equal(called, "there=ok ");
-    play_all(&s, "mod default/a 12");
+    play_all(&s, "~a=12");
     assert_string_equal(called, "there=ok first=ok second=ok ");
     play_all(&s, "bookmark 20");
     assert_string_equal(called, "there=ok first=ok second=ok third=ok ");
@@ -244,12 +244,9 @@ static void a_callback_comes_once_by_what_comes_first(void **state) {
         const char *key, *version, *lines; /* lines NULL: cancelled after 400 ms; "": neither */
         const char *called;
     } cases[] = {
-        { "default/x", "11", "add default/x 11", "one=ok " },
-        { "default/x", NULL, "add default/x 11", "one=ok " },
-        { NULL, "11", "bookmark 11", "one=ok " },
-        { "default/x", "99", "add default/x 11", "one=timeout " },
-        { "default/x", NULL, "", "one=timeout " },
-        { NULL, "99", NULL, "one=cancelled " },
+        { "default/x", "11", "+x=11", "one=ok " },     { "default/x", NULL, "+x=11", "one=ok " },
+        { NULL, "11", "bookmark 11", "one=ok " },      { "default/x", "99", "+x=11", "one=timeout " },
+        { "default/x", NULL, "", "one=timeout " },     { NULL, "99", NULL, "one=cancelled " },
         { "default/x", "v9", NULL, "one=cancelled " },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -275,7 +272,7 @@ static void a_callback_comes_once_by_what_comes_first(void **state) {
         assert_string_equal(called, cases[i].called);
         ki_error err = KI_ERROR_INIT;
         assert_int_equal(ki_informer_cancel_version_waits(s.informer, on_version, &one, &err), KI_ERR_NOT_FOUND);
-        play_all(&s, "add default/y 100");
+        play_all(&s, "+y=100");
         play(&s, "wait 1000");
         assert_string_equal(called, cases[i].called);
         ki_informer_stop(s.informer);

@@ -1,0 +1,384 @@
+/* test_queues.c: what both queues promise, once with each. What only one does: test_delta_fifo.c, test_in_order_fifo.c. */
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "tests/support/fifo_stage.h"
+#include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static fifo_kind kind; /* columns of the tables, too: the DeltaFIFO, the in-order queue */
+
+static void play_as(const char *known, const char *script, const char *popped) {
+    fifo_stage f;
+    fifo_open(&f, kind, known, &ki_allocator_default);
+    fifo_play(&f, script);
+    if (strcmp(fifo_pop_all(&f), popped) != 0)
+        fail_msg("%s\ngives: %s\nnot:   %s", script, f.popped, popped);
+    assert_true(f.queue->ops->has_synced(f.queue));
+    fifo_close(&f);
+}
+
+static void a_key_that_was_popped_does_not_jump_the_line(void **state) {
+    (void)state;
+    static const char *const first[] = { "[+foo=10 +foo=11 +foo=13]", "[+foo=10 +bar=1]" };
+    static const char *const rest[] = { "[+bar=1] [+zab=30] [+foo=14]", "[+foo=11] [+foo=13 +zab=30] [+foo=14]" };
+    fifo_stage f;
+    fifo_open(&f, kind, NULL, &ki_allocator_default);
+    fifo_play(&f, "+foo=10; +bar=1; +foo=11; +foo=13; +zab=30");
+    assert_string_equal(fifo_pop_one(&f), first[kind]);
+    fifo_play(&f, "+foo=14");
+    assert_string_equal(fifo_pop_all(&f), rest[kind]);
+    fifo_close(&f);
+}
+
+/* --- the initial population --------------------------------------------------------------------------------------- */
+
+static void it_has_synced_once_the_first_list_is_processed(void **state) {
+    (void)state;
+    static const struct {
+        const char *known;
+        const char *script;
+        int pops[2]; /* how many it takes */
+    } cases[] = {
+        { NULL, "+a=1", { 0, 0 } },
+        { NULL, "~a=1", { 0, 0 } },
+        { "", "-a=1", { 0, 0 } },
+        { NULL, "{9:}", { 0, 1 } }, /* to the DeltaFIFO an empty list is no item */
+        { NULL, "{9:}; +b=1", { 0, 1 } },
+        { NULL, "{9: a=1}", { 1, 1 } },
+        { NULL, "{9: a=1 b=1}", { 2, 1 } },
+        { NULL, "{9: a=1 a=2}", { 1, 1 } },
+        { NULL, "{9: a=1}; +b=1", { 1, 1 } },
+        { NULL, "{9: a=1}; {9:}", { 1, 1 } },
+        { NULL, "{9: a=1 b=1}; {9: c=1}", { 2, 1 } },
+        { NULL, "+a=1; {9: a=1 b=1}", { 0, 0 } },
+        { "foo=5 bar=6 baz=7", "{9: foo=5}", { 3, 1 } },
+        { "foo=5", "resync; {9: bar=1}", { 2, 2 } },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fifo_stage f;
+        fifo_open(&f, kind, cases[i].known, &ki_allocator_default);
+        assert_false(f.queue->ops->has_synced(f.queue));
+        fifo_play(&f, cases[i].script);
+        for (int pops = 0; pops < cases[i].pops[kind]; pops++) {
+            if (f.queue->ops->has_synced(f.queue))
+                fail_msg("%s: too early, after %d", cases[i].script, pops);
+            if (!strchr(fifo_pop_one(&f), 'i') && kind == FIFO_DELTA)
+                fail_msg("%s: not of the initial population: %s", cases[i].script, f.popped);
+        }
+        if (kind == FIFO_DELTA && cases[i].pops[kind] == 0) { /* an empty list is worked off */
+            ki_status expected = f.queue->ops->length(f.queue) ? KI_OK : KI_ERR_NOT_FOUND;
+            assert_int_equal(f.queue->ops->pop(f.queue, fifo_note, &f, NULL), expected);
+        }
+        if (!f.queue->ops->has_synced(f.queue))
+            fail_msg("%s: too late", cases[i].script);
+        fifo_pop_all(&f);
+        assert_true(f.queue->ops->has_synced(f.queue));
+        fifo_close(&f);
+    }
+}
+
+static void a_resync_alone_does_not_make_it_synced(void **state) {
+    (void)state;
+    fifo_stage f;
+    fifo_open(&f, kind, "a=1", &ki_allocator_default);
+    fifo_play(&f, "resync");
+    fifo_pop_all(&f);
+    assert_false(f.queue->ops->has_synced(f.queue));
+    fifo_close(&f);
+}
+
+/* --- processing --------------------------------------------------------------------------------------------------- */
+
+typedef struct watcher {
+    fifo_stage *f;
+    ki_status status; /* what it returns */
+    bool requeue;
+    bool synced; /* what it saw */
+    size_t length;
+} watcher;
+
+static ki_status look(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    watcher *w = user;
+    fifo_note(deltas, w->f, ret_requeue, err);
+    w->length = w->f->queue->ops->length(w->f->queue);
+    w->synced = w->f->queue->ops->has_synced(w->f->queue);
+    assert_int_equal(w->f->queue->ops->pop(w->f->queue, look, w, NULL), KI_ERR_STATE); /* one at a time */
+    if (w->requeue)
+        *ret_requeue = true; /* else left as it was */
+    return w->status ? ki_error_set(err, w->status, "not now") : KI_OK;
+}
+
+static void it_has_not_synced_while_the_first_list_is_processed(void **state) {
+    (void)state;
+    fifo_stage f;
+    fifo_open(&f, kind, NULL, &ki_allocator_default);
+    fifo_play(&f, "{9: a=1}; +b=1");
+    const watcher rounds[] = { { .status = KI_ERR_NO_MEMORY, .requeue = true }, { .requeue = true }, { .f = NULL } };
+    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
+        watcher w = rounds[i];
+        w.f = &f;
+        w.synced = true;
+        f.popped[0] = '\0';
+        assert_int_equal(fifo_pop(&f, look, &w, NULL), w.status);
+        assert_string_equal(f.popped, kind == FIFO_DELTA ? "[a=1i]" : "{9: a=1i}");
+        assert_false(w.synced);
+        assert_int_equal(w.length, 1);
+        assert_int_equal(f.queue->ops->has_synced(f.queue), !w.requeue);
+    }
+    assert_string_equal(fifo_pop_all(&f), "[+b=1]");
+    fifo_close(&f);
+}
+
+static void a_failure_without_requeue_counts_as_processed(void **state) {
+    (void)state;
+    fifo_stage f;
+    fifo_open(&f, kind, NULL, &ki_allocator_default);
+    fifo_play(&f, "{9: a=1}; +b=1");
+    watcher w = { .f = &f, .status = KI_ERR_INVALID };
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(fifo_pop(&f, look, &w, &err), KI_ERR_INVALID);
+    assert_string_equal(ki_error_message(&err), "not now");
+    assert_true(f.queue->ops->has_synced(f.queue));
+    assert_int_equal(f.queue->ops->length(f.queue), 1);
+    assert_string_equal(fifo_pop_all(&f), "[+b=1]");
+    fifo_close(&f);
+}
+
+static void ready_is_called_when_there_is_something_again(void **state) {
+    (void)state;
+    fifo_stage f;
+    fifo_open(&f, kind, "k=1", &ki_allocator_default);
+    if (kind == FIFO_DELTA)
+        fifo_play(&f, "-unknown=1");
+    assert_int_equal(f.ready, 0);
+    fifo_play(&f, "+a=1");
+    assert_int_equal(f.ready, 1);
+    fifo_play(&f, "+b=1; ~a=2; resync; {9: a=3}");
+    assert_int_equal(f.ready, 1);
+    fifo_pop_all(&f);
+    fifo_play(&f, "{9:}");
+    assert_int_equal(f.ready, 2);
+    fifo_pop_all(&f);
+    fifo_play(&f, "resync");
+    assert_int_equal(f.ready, 3);
+    f.queue->ops->close(f.queue);
+    assert_int_equal(f.ready, 4);
+    f.queue->ops->close(f.queue);
+    assert_int_equal(f.ready, 4);
+    fifo_close(&f);
+}
+
+static void ready_may_be_missing(void **state) {
+    (void)state;
+    fifo_stage f;
+    fifo_open(&f, kind, NULL, &ki_allocator_default);
+    f.queue->ready = NULL;
+    fifo_play(&f, "+a=1");
+    f.queue->ops->close(f.queue);
+    fifo_close(&f);
+}
+
+static void a_closed_queue_hands_out_the_rest_and_takes_nothing(void **state) {
+    (void)state;
+    static const char *const steps[] = { "+a=1", "~a=1", "-a=1", "{9: a=1}", "resync" };
+    fifo_stage f;
+    fifo_open(&f, kind, "a=0", &ki_allocator_default);
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(fifo_pop(&f, fifo_note, &f, &err), KI_ERR_NOT_FOUND);
+    fifo_play(&f, "+b=1");
+    f.queue->ops->close(f.queue);
+    f.queue->ops->close(f.queue);
+    assert_int_equal(f.ready, 2);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        assert_int_equal(fifo_step(&f, steps[i], &err), KI_ERR_CLOSED);
+    assert_string_equal(fifo_pop_one(&f), "[+b=1]");
+    assert_int_equal(fifo_pop(&f, fifo_note, &f, &err), KI_ERR_CLOSED);
+    fifo_close(&f);
+}
+
+/* --- what could not be read --------------------------------------------------------------------------------------- */
+
+static void what_could_not_be_read_is_not_deleted(void **state) {
+    static const struct {
+        const char *known, *script, *popped[2];
+    } rows[] = {
+        { "a=1 b=1", "{9: a=!}", { "[?b=1i]", "{9: ?b=1i}" } },
+        { "a=1 b=1", "{9: b=2 ?=!}", { "[b=2i]", "{9: b=2i}" } },
+        { "a=1 b=1 c=1 d=1", "{9: a=1 b=! c=!}", { "[a=1i] [?d=1i]", "{9: ?d=1i a=1i}" } },
+        { "a=1 b=1 c=1", "{9: b=! e=!}", { "[?a=1i] [?c=1i]", "{9: ?a=1i ?c=1i}" } },
+        { "a=1 b=1", "{9: ?=!}", { "", "{9:}" } },
+        { "a=1 b=1 c=1", "{9: ?=! a=1}", { "[a=1i]", "{9: a=1i}" } },
+        { "a=1 b=1 c=1", "{9: ?=! a=1 b=!}", { "[a=1i]", "{9: a=1i}" } },
+        { "", "+a=1; +b=1; {9: a=!}", { "[+a=1] [+b=1 ?b=1]", "[+a=1 +b=1] {9:}" } },
+        { "", "+a=1; {9: ?=!}", { "[+a=1]", "[+a=1] {9:}" } },
+        { "", "{9: new=!}", { "", "{9:}" } },
+        { "a=1", "{9: a=!}; {9:}", { "[?a=1]", "{9:} {9: ?a=1}" } },
+        /* A deletion that cannot be read is a tombstone. The DeltaFIFO knows what there is to delete. */
+        { "a=1", "?a=1; +b=1; ?b=1; ?unknown=1", { "[?a=1] [+b=1 ?b=1]", "[?a=1 +b=1] [?b=1 ?unknown=1]" } },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        play_as(rows[i].known, rows[i].script, rows[i].popped[kind]);
+}
+
+/* --- random changes ----------------------------------------------------------------------------------------------- */
+
+static unsigned next_random(uint64_t *state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*state >> 33);
+}
+
+/* What an informer does: what is known downstream becomes what the deltas say. A failure now and then,
+ * with a requeue. */
+static ki_status apply(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    static uint64_t random = 5;
+    fifo_stage *f = user;
+    (void)err;
+    if (next_random(&random) % 8 == 0) {
+        *ret_requeue = true;
+        return KI_ERR_STATE;
+    }
+    for (size_t d = 0; d < deltas->count; d++) {
+        ki_object *obj = ki_object_ref(deltas->items[d].obj); /* it may be the known one */
+        size_t i = 0;
+        while (i < f->known.count && strcmp(ki_object_key(f->known.items[i]), ki_object_key(obj)) != 0)
+            i++;
+        if (i < f->known.count) {
+            ki_object_unref(f->known.items[i]);
+            f->known.items[i] = f->known.items[--f->known.count];
+        }
+        if (deltas->items[d].type != KI_EVENT_DELETE)
+            f->known.items[f->known.count++] = obj;
+        else
+            ki_object_unref(obj);
+    }
+    return KI_OK;
+}
+
+/* Whatever comes in and is popped in between: once the queue is empty, what is known is what the source
+ * has. */
+static void what_is_known_ends_as_what_the_source_has(void **state) {
+    (void)state;
+    enum {
+        KEYS = FIFO_OBJECTS,
+        ROUNDS = 30,
+        CHANGES = 300
+    };
+    for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+        fifo_stage f;
+        fifo_open(&f, kind, "", &ki_allocator_default);
+        unsigned source[KEYS] = { 0 }; /* versions; 0: not there */
+        uint64_t random = seed;
+        for (unsigned version = 1; version <= CHANGES; version++) {
+            unsigned what = next_random(&random) % 100, key = next_random(&random) % KEYS;
+            char text[NOTATION_TEXT] = "resync";
+            if (what < 50) {
+                sprintf(text, "%ck%u=%u", source[key] ? '~' : '+', key, version);
+                source[key] = version;
+            } else if (what < 70 && source[key]) {
+                sprintf(text, "-k%u=%u", key, version);
+                source[key] = 0;
+            } else if (what < 75) { /* some changes were missed */
+                strcpy(text, "{9:");
+                for (unsigned k = 0; k < KEYS; k++) {
+                    unsigned fate = next_random(&random) % 4;
+                    source[k] = fate == 0 ? 0 : fate == 1 ? version : source[k];
+                    if (source[k])
+                        sprintf(text + strlen(text), " k%u=%u", k, source[k]);
+                }
+                strcat(text, "}");
+            }
+            fifo_play(&f, text);
+            for (unsigned pops = next_random(&random) % 4; pops; pops--)
+                fifo_pop(&f, apply, &f, NULL);
+        }
+        while (f.queue->ops->length(f.queue))
+            fifo_pop(&f, apply, &f, NULL);
+        assert_true(f.queue->ops->has_synced(f.queue));
+        for (unsigned k = 0; k < KEYS; k++) {
+            char key[32];
+            sprintf(key, "default/k%u", k);
+            ki_object *obj = fifo_known(key, &f);
+            assert_int_equal(obj ? strtoul(ki_object_resource_version(obj), NULL, 10) : 0, source[k]);
+            ki_object_unref(obj);
+        }
+        fifo_close(&f);
+    }
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+static const size_t own_allocations[] = { 1, 4 }; /* making the queue takes so many */
+
+static void lack_of_memory_leaves_the_queue_as_it_was(void **state) {
+    (void)state;
+    static const char *const popped[] = {
+        "[+a=1 ~a=2 ~a=3 -a=4 +a=5 a=7 ?a=7] [-b=6] [c=8 c=9 c=10 ?c=10] [d=11 ?d=11] [?k=1] [+e=12 ?e=12 ~e=13] "
+        "[+g=1]",
+        "[+a=1] [~a=2] [~a=3] [-a=4] [+a=5 -b=6] {9: ?b=1 ?k=1 a=7 c=10 d=11} [+e=12] [b=1r k=1r] {9: ?b=1 ?k=1} "
+        "[~e=13 +g=1]"
+    };
+    scarce_memory memory = SCARCE_MEMORY_FROM(own_allocations[kind]);
+    while (scarce_memory_next(&memory)) {
+        fifo_stage f;
+        fifo_open(&f, kind, "b=1 k=1", &memory.allocator);
+        fifo_play_scarce(&f, "+a=1; ~a=2; ~a=3; -a=4; +a=5; -b=6; {9: a=7 c=8 c=9 c=10 d=11}; +e=12; resync; {9:}; "
+                             "~e=13; +g=1");
+        assert_string_equal(fifo_pop_all(&f), popped[kind]);
+        fifo_close(&f);
+    }
+}
+
+static void no_queue_is_made_without_memory(void **state) {
+    (void)state;
+    for (size_t fail_at = 0; fail_at < own_allocations[kind]; fail_at++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, fail_at);
+        ki_delta_fifo_options delta = { .allocator = &memory.allocator };
+        ki_in_order_fifo_options in_order = { .allocator = &memory.allocator, .batch_size = 1000 };
+        ki_queue *queue = NULL;
+        assert_int_equal(kind == FIFO_DELTA ? ki_delta_fifo_new(&delta, &queue, NULL)
+                                            : ki_in_order_fifo_new(&in_order, &queue, NULL),
+                         KI_ERR_NO_MEMORY);
+        assert_null(queue);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+}
+
+static void what_is_queued_is_freed_with_the_queue(void **state) {
+    (void)state;
+    for (unsigned pops = 0; pops < 20; pops++) {
+        fifo_stage f;
+        fifo_open(&f, kind, "a=1 b=1 k=1 l=1", &ki_allocator_default);
+        f.queue->slice = 1;
+        fifo_play(&f, "~a=2; {3: a=3 c=3}; resync; ~a=4");
+        for (unsigned i = 0; i < pops; i++)
+            (void)f.queue->ops->pop(f.queue, fifo_note, &f, NULL);
+        fifo_close(&f);
+    }
+}
+
+KT_TESTS(queues) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_key_that_was_popped_does_not_jump_the_line),
+        cmocka_unit_test(it_has_synced_once_the_first_list_is_processed),
+        cmocka_unit_test(a_resync_alone_does_not_make_it_synced),
+        cmocka_unit_test(it_has_not_synced_while_the_first_list_is_processed),
+        cmocka_unit_test(a_failure_without_requeue_counts_as_processed),
+        cmocka_unit_test(ready_is_called_when_there_is_something_again),
+        cmocka_unit_test(ready_may_be_missing),
+        cmocka_unit_test(a_closed_queue_hands_out_the_rest_and_takes_nothing),
+        cmocka_unit_test(what_could_not_be_read_is_not_deleted),
+        cmocka_unit_test(what_is_known_ends_as_what_the_source_has),
+        cmocka_unit_test(lack_of_memory_leaves_the_queue_as_it_was),
+        cmocka_unit_test(no_queue_is_made_without_memory),
+        cmocka_unit_test(what_is_queued_is_freed_with_the_queue),
+    };
+    int failed = cmocka_run_group_tests_name("with the DeltaFIFO", tests, NULL, NULL);
+    kind = FIFO_IN_ORDER;
+    return failed + cmocka_run_group_tests_name("with the in-order queue", tests, NULL, NULL);
+}
