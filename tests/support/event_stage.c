@@ -5,6 +5,7 @@
 #include "src/base/memory.h"
 #include "src/factory/factory.h"
 #include "testing/rest/rest.h"
+#include "tests/support/make_object.h"
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -153,4 +154,21 @@ ki_event_recorder_counts event_stage_counts(const event_stage *stage) {
 
 size_t event_stage_stored(const event_stage *stage) {
     return kt_cluster_count(stage->cluster, KI_EVENTS); /* Events of both API groups: they are the same objects */
+}
+
+ki_event_record *event_record_of(const char *name, const char *type, const char *reason, const char *message,
+                                 int64_t wall_ns) {
+    char json[1024];
+    ki_event_record *record = NULL;
+    snprintf(json, sizeof json,
+             "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"shop\","
+             "\"uid\":\"uid-%s\",\"resourceVersion\":\"7\"}}",
+             name, name);
+    ki_object *obj = make_object_from_json(json);
+    const ki_record given = KI_RECORD(.obj = obj, .type = type, .reason = reason, .message = message);
+    if (ki_event_record_new(&ki_allocator_default, &given, wall_ns, &record))
+        abort();
+    ki_object_unref(obj);
+    record->name_ns = wall_ns;
+    return record;
 }

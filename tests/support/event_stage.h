@@ -13,6 +13,7 @@
 #include <kinformer/events.h>
 
 #include "src/base/buffer.h"
+#include "src/controller/event_record.h"
 #include "testing/memory/adapter.h"
 #include "tests/support/test_engine.h"
 
@@ -66,5 +67,10 @@ const char *event_stage_request(const event_stage *stage, size_t number);
 ki_event_recorder_counts event_stage_counts(const event_stage *stage);
 /* Returns the number of Events in the server. */
 size_t event_stage_stored(const event_stage *stage);
+
+/* Returns a record of a Warning or Normal event of Foo `name` in namespace shop, at `wall_ns`. Ownership: the caller
+ * frees it with ki_free and malloc's allocator. */
+ki_event_record *event_record_of(const char *name, const char *type, const char *reason, const char *message,
+                                 int64_t wall_ns);
 
 #endif

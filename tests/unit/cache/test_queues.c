@@ -1,4 +1,5 @@
-/* test_queues.c: what both queues promise, once with each. What only one does: test_delta_fifo.c, test_in_order_fifo.c. */
+/* test_queues.c: what both queues promise, once with each. What only one does: test_delta_fifo.c and
+ * test_in_order_fifo.c. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "tests/support/fifo_stage.h"

@@ -173,11 +173,10 @@ static void after_a_list_that_is_readable_what_is_repeated_changes_nothing(void 
 
 static void an_event_that_can_never_be_read_is_skipped_and_named(void **state) {
     (void)state;
-    play_informer(
-        BEGIN
-        "b=!12; wait 1000; open; b=!12; ~a=13; b=!14; ? cancel, watch rv=10; " /* once, and not for a key that is known to be bad */
-        "> ~a=5>13; " BAD_B "~b=6; " BAD_B                                     /* repeated: from before */
-        "-b=15; > -b=15; " READABLE);
+    play_informer(BEGIN "b=!12; wait 1000; open; b=!12; ~a=13; "
+                        "b=!14; ? cancel, watch rv=10; "   /* once, and not for a key that is known to be bad */
+                        "> ~a=5>13; " BAD_B "~b=6; " BAD_B /* repeated: from before */
+                        "-b=15; > -b=15; " READABLE);
 }
 
 static void a_deletion_that_cannot_be_read_deletes_the_known_object(void **state) {

@@ -4,7 +4,7 @@
 
 #include "src/base/memory.h"
 #include "src/engine/engine.h"
-#include "tests/support/event_record_of.h"
+#include "tests/support/event_stage.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 

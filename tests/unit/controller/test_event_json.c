@@ -2,7 +2,7 @@
 #include "src/controller/event_json.h"
 
 #include "src/base/memory.h"
-#include "tests/support/event_record_of.h"
+#include "tests/support/event_stage.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
