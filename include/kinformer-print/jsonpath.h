@@ -32,7 +32,6 @@ typedef struct ki_jsonpath_options {
     const ki_allocator *allocator; /* copied; NULL: malloc */
     bool allow_missing_keys;       /* a missing field prints nothing and is not an error, as in kubectl */
     size_t max_output;             /* bytes of output; 0: 256 MiB */
-    size_t max_values;             /* values that one evaluation visits; 0: 16 million */
 } ki_jsonpath_options;
 
 #define KI_JSONPATH_OPTIONS(...) ((ki_jsonpath_options){ .size = sizeof(ki_jsonpath_options), __VA_ARGS__ })

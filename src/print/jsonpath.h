@@ -78,7 +78,6 @@ struct ki_jsonpath {
     ki_allocator allocator;
     bool allows_missing;
     size_t max_output;
-    size_t max_values;
     ki_part *first;
     ki_block *blocks;
 };

@@ -7,7 +7,7 @@
 
 enum {
     DEFAULT_MAX_OUTPUT = 256 * 1024 * 1024,
-    DEFAULT_MAX_VALUES = 16 * 1024 * 1024
+    MAX_VALUES = 16 * 1024 * 1024 /* that one evaluation visits */
 };
 
 typedef enum found_type {
@@ -46,8 +46,8 @@ typedef struct search {
 static ki_status eval_steps(search *s, const ki_steps *steps, found_list *values);
 
 static ki_status add_found(search *s, found_list *list, found value) {
-    if (++s->visited > s->path->max_values)
-        return ki_error_set(s->err, KI_ERR_LIMIT, "JSONPath: more than %zu values visited", s->path->max_values);
+    if (++s->visited > MAX_VALUES)
+        return ki_error_set(s->err, KI_ERR_LIMIT, "JSONPath: more than %d values visited", (int)MAX_VALUES);
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? list->capacity * 2 : 16;
         found *items = ki_realloc_array(&s->path->allocator, list->items, capacity, sizeof *items);
@@ -569,7 +569,6 @@ ki_status ki_jsonpath_new(const char *text, const ki_jsonpath_options *options, 
     path->allocator = *allocator;
     path->allows_missing = options && options->allow_missing_keys;
     path->max_output = options && options->max_output ? options->max_output : DEFAULT_MAX_OUTPUT;
-    path->max_values = options && options->max_values ? options->max_values : DEFAULT_MAX_VALUES;
     ki_status status = ki_jsonpath_parse(path, (ki_str){ text, size }, err);
     if (status) {
         ki_jsonpath_free(path);

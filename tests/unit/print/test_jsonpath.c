@@ -278,20 +278,24 @@ static void values_in_one_another_are_bounded(void **state) {
 
 static void what_one_evaluation_looks_at_is_bounded(void **state) {
     (void)state;
-    ki_error err = KI_ERROR_INIT;
-    /* Each union has every value twice: 2 to the 36th of them. */
-    char deep[512] = "";
-    for (int i = 0; i < 40; i++)
-        strcat(deep, "[");
-    for (int i = 0; i < 40; i++)
-        strcat(deep, "]");
-    char doubling[1024] = "{";
-    for (int i = 0; i < 36; i++)
+    enum {
+        ELEMENTS = 3000,
+        DEPTH = 13
+    };
+    static char json[ELEMENTS * (2 * DEPTH + 1) + 2] = "[";
+    size_t size = 1;
+    for (size_t i = 0; i < ELEMENTS * (2 * DEPTH + 1) - 1; i++)
+        json[size++] = "[[[[[[[[[[[[[]]]]]]]]]]]]],"[i % (2 * DEPTH + 1)];
+    json[size] = ']';
+    /* Each union has every value twice: 2 to the 13th of each element, 24 million of all. */
+    char doubling[128] = "{range [*]}{";
+    for (int i = 1; i < DEPTH; i++)
         strcat(doubling, "[:,:]");
-    strcat(doubling, "}");
-    const ki_jsonpath_options few = { .size = sizeof few, .max_values = 10000 };
-    assert_null(print(doubling, &few, deep, &err));
+    strcat(doubling, ".none}{end}");
+    ki_error err = KI_ERROR_INIT;
+    assert_null(print(doubling, &KI_JSONPATH_OPTIONS(.allow_missing_keys = true), json, &err));
     assert_int_equal(err.code, KI_ERR_LIMIT);
+    assert_string_equal(err.message, "JSONPath: more than 16777216 values visited");
 }
 
 static void lack_of_memory_is_an_error_and_nothing_leaks(void **state) {
