@@ -116,7 +116,8 @@ KI_API bool ki_elector_is_leader(const ki_elector *elector);
  * it; -1 if this process does not lead. A later leader has a higher token. A leader that creates its deleted Lease
  * again raises its token within the term. If the Lease is deleted, or its leaseTransitions is lowered, a process that
  * has seen the higher number continues from the higher number. Other processes start from the number in the Lease, or
- * from 0. Threads: any. Blocks: no. */
+ * from 0. Nobody takes a Lease whose leaseTransitions is INT32_MAX, since a higher token does not exist: the log says
+ * so. Threads: any. Blocks: no. */
 KI_API int64_t ki_elector_fencing_token(const ki_elector *elector);
 
 /* Writes the identity of the Lease's holder, as last seen by this process; "" if the Lease has no holder. Truncates to

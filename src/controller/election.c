@@ -413,6 +413,11 @@ static void send_read(ki_elector *elector, ki_elector_step step) {
         not_sent(elector, &err);
 }
 
+/* Returns true if the write makes this process the new holder. */
+static bool takes_the_lease(const ki_elector *elector, ki_elector_step step) {
+    return step == KI_ELECTOR_CREATES || (step == KI_ELECTOR_UPDATES && !is_own(elector, &elector->lease));
+}
+
 /* Returns the spec to write. `now` is the time as text. leaseTransitions is never below the highest value seen, since
  * the Lease may have been deleted or edited. */
 static ki_lease_record next_record(const ki_elector *elector, ki_elector_step step, ki_str now) {
@@ -429,13 +434,10 @@ static ki_lease_record next_record(const ki_elector *elector, ki_elector_step st
         next.duration_s = 1;
         return next;
     }
-    if (step != KI_ELECTOR_CREATES && is_own(elector, &elector->lease)) {
-        if (last->acquire_time.size)
-            next.acquire_time = last->acquire_time;
-        return next;
-    }
-    if (next.transitions < INT32_MAX)
+    if (takes_the_lease(elector, step))
         next.transitions++;
+    else if (last->acquire_time.size)
+        next.acquire_time = last->acquire_time;
     return next;
 }
 
@@ -455,6 +457,13 @@ static void send_write(ki_elector *elector, ki_elector_step step) {
     ki_error err = KI_ERROR_INIT;
     char *json = NULL;
     ki_client_request request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .name = elector->name);
+    if (takes_the_lease(elector, step) && elector->most_transitions == INT32_MAX) {
+        attempt_failed(elector,
+                       "cannot take the Lease: its leaseTransitions is 2147483647, and a higher fencing token does not "
+                       "exist; delete the Lease and restart all candidates",
+                       NULL);
+        return;
+    }
     if (step == KI_ELECTOR_CREATES) {
         request.verb = KI_CLIENT_CREATE;
         request.name = NULL;

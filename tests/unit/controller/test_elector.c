@@ -304,6 +304,31 @@ static void a_token_does_not_fall_where_the_transitions_are_edited(void **state)
     assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 8);
 }
 
+static void a_lease_without_a_higher_token_is_not_taken(void **state) {
+    election *self = *state;
+    election_put(self, "\"leaseTransitions\":2147483647");
+    compete(ME(self), NULL);
+    candidate_expect_log(ME(self),
+                         "W cannot take the Lease: its leaseTransitions is 2147483647, and a higher fencing token does "
+                         "not exist; delete the Lease and restart all candidates\n");
+    election_advance(self, 60000);
+    assert_false(leads(ME(self)));
+    election_delete(self);
+    election_advance(self, 60000);
+    assert_false(leads(ME(self)));
+    candidate_expect(ME(self), "");
+    assert_int_equal(ki_elector_fencing_token(ME(self)->elector), -1);
+}
+
+static void a_leader_whose_token_is_the_highest_renews(void **state) {
+    election *self = *state;
+    election_put(self, "\"leaseTransitions\":2147483646");
+    compete(ME(self), NULL);
+    election_advance(self, 60000);
+    assert_true(leads(ME(self)));
+    assert_int_equal(ki_elector_fencing_token(ME(self)->elector), INT32_MAX);
+}
+
 /* --- two ---------------------------------------------------------------------------------------------------------- */
 
 static void of_two_one_leads_and_the_other_follows_when_it_is_gone(void **state) {
@@ -720,6 +745,8 @@ KT_TESTS(elector) {
         cmocka_unit_test(a_write_that_the_server_changed_makes_no_leader),
         TEST(a_leader_whose_lease_was_cleared_takes_it_again_in_a_new_term),
         TEST(a_token_does_not_fall_where_the_transitions_are_edited),
+        TEST(a_lease_without_a_higher_token_is_not_taken),
+        TEST(a_leader_whose_token_is_the_highest_renews),
         TEST(of_two_one_leads_and_the_other_follows_when_it_is_gone),
         TEST(a_released_lease_is_taken_at_the_next_try),
         cmocka_unit_test(a_stop_gives_the_lease_up_where_that_is_asked_for),
