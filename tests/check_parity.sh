@@ -14,7 +14,7 @@ for file in unit/*/test_*.c integration/test_*.c; do
     noun=${file%%/*}/${file##*/test_}
     while read -r name; do
         registered+="${noun%.c}:$name "
-    done < <(grep -oE '(cmocka_unit_test[a-z_]*|\bTEST)\([A-Za-z0-9_]+' "$file" | cut -d '(' -f 2)
+    done < <(sed -nE 's/^[A-Z_]*TEST[A-Z_]*\(([^()]* )?([A-Za-z0-9_]+)\) \{$/\2/p' "$file")
 done
 
 check_names() { # ROW'S NAME, "unit/noun: name, name; unit/other: name"

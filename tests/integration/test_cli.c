@@ -49,6 +49,8 @@ static int tear_down(void **state) {
     return 0;
 }
 
+#define CLI_TEST(name) TEST_WITH(set_up, tear_down, name)
+
 /* Words separated by single blanks; "URL" is the server's. */
 static void run(const char *command_line) {
     static char text[1024];
@@ -87,8 +89,7 @@ static void assert_says(const char *text) {
 
 /* ---- the command line ---- */
 
-static void what_is_wrong_with_the_command_line_is_said(void **state) {
-    (void)state;
+CLI_TEST(what_is_wrong_with_the_command_line_is_said) {
     static const struct {
         const char *words, *says;
     } rows[] = {
@@ -137,8 +138,7 @@ static void what_is_wrong_with_the_command_line_is_said(void **state) {
     }
 }
 
-static void an_empty_word_is_no_resource_and_no_name(void **state) {
-    (void)state;
+CLI_TEST(an_empty_word_is_no_resource_and_no_name) {
     static const struct {
         const char *words[3];
         const char *says;
@@ -158,8 +158,7 @@ static void an_empty_word_is_no_resource_and_no_name(void **state) {
 }
 
 /* Without a server to ask: at once, not after a time of trying. */
-static void what_cannot_be_listed_is_said_at_once(void **state) {
-    (void)state;
+CLI_TEST(what_cannot_be_listed_is_said_at_once) {
     static const struct {
         const char *words, *says;
     } rows[] = {
@@ -177,8 +176,7 @@ static void what_cannot_be_listed_is_said_at_once(void **state) {
     }
 }
 
-static void every_command_has_help_with_an_example(void **state) {
-    (void)state;
+CLI_TEST(every_command_has_help_with_an_example) {
     static const char *const commands[] = { "watch", "get", "doctor", "serve", "demo", "version" };
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         char words[64], example[64];
@@ -278,8 +276,7 @@ static bool compare_with_replay(const char *key, size_t key_size, const char *js
     return true;
 }
 
-static void a_replay_of_the_json_lines_is_the_servers_list(void **state) {
-    (void)state;
+CLI_TEST(a_replay_of_the_json_lines_is_the_servers_list) {
     static const char last[] = "{\"metadata\":{\"name\":\"last\",\"namespace\":\"default\"},\"spec\":{}}";
     static const char end[] = "{\"metadata\":{\"name\":\"end\",\"namespace\":\"default\"},\"spec\":{}}";
     bool synced = false;
@@ -315,8 +312,7 @@ static void a_replay_of_the_json_lines_is_the_servers_list(void **state) {
     assert_ends(0);
 }
 
-static void several_resources_sync_each_once_with_their_counts(void **state) {
-    (void)state;
+CLI_TEST(several_resources_sync_each_once_with_their_counts) {
     int synced = 0;
     run("watch pods,nodes,po,deployments.apps -A -o json --until-synced --server URL");
     for (const char *line; (line = ki_process_line(&program));) {
@@ -340,8 +336,7 @@ static void several_resources_sync_each_once_with_their_counts(void **state) {
 
 /* ---- how it ends ---- */
 
-static void signals_and_a_closed_stdout_end_it_quietly(void **state) {
-    (void)state;
+CLI_TEST(signals_and_a_closed_stdout_end_it_quietly) {
     static const int signals[] = { SIGINT, SIGTERM };
     for (size_t i = 0; i < 2; i++) {
         run("watch nodes -o json -q --server URL");
@@ -364,15 +359,13 @@ static void signals_and_a_closed_stdout_end_it_quietly(void **state) {
     assert_null(ki_process_err_line(&program));
 }
 
-static void count_ends_it_after_so_many_changes(void **state) {
-    (void)state;
+CLI_TEST(count_ends_it_after_so_many_changes) {
     assert_int_equal(ki_testing_server_set_churn(server, 100, NULL), KI_OK);
     run("watch pods -A -o line -q --count 3 --server URL");
     assert_ends(0);
 }
 
-static void a_cluster_that_is_not_there_is_status_3(void **state) {
-    (void)state;
+CLI_TEST(a_cluster_that_is_not_there_is_status_3) {
     static const char *const rows[] = { "watch pods --server http://127.0.0.1:1 --timeout 300ms",
                                         "get pods --server http://127.0.0.1:1 --timeout 0.3s",
                                         "get foos.v1.example.com --server URL --timeout 300ms" };
@@ -383,8 +376,7 @@ static void a_cluster_that_is_not_there_is_status_3(void **state) {
     }
 }
 
-static void who_waits_for_a_list_is_reported_once_that_it_is_tried_again(void **state) {
-    (void)state;
+CLI_TEST(who_waits_for_a_list_is_reported_once_that_it_is_tried_again) {
     const char *line;
     run("get pods -v --wait --server http://127.0.0.1:1");
     assert_says("trying again until the list succeeds; --timeout sets a limit");
@@ -397,8 +389,7 @@ static void who_waits_for_a_list_is_reported_once_that_it_is_tried_again(void **
 
 /* ---- lines ---- */
 
-static void what_the_server_cannot_read_ends_it(void **state) {
-    (void)state;
+CLI_TEST(what_the_server_cannot_read_ends_it) {
     run("get pods --server URL -l app~web");
     assert_says(
         "label selector: unable to parse requirement: <nil>: Invalid value: \"app~web\": name part must consist of");
@@ -411,8 +402,7 @@ static void what_the_server_cannot_read_ends_it(void **state) {
     assert_ends(1);
 }
 
-static void a_line_says_what_changed(void **state) {
-    (void)state;
+CLI_TEST(a_line_says_what_changed) {
     static const char before[] =
         "{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"default\"},\"status\":{\"phase\":\"Pending\"}}";
     static const char after[] =
@@ -444,8 +434,7 @@ static void a_line_says_what_changed(void **state) {
 
 /* ---- get ---- */
 
-static void get_shows_what_is_there_in_order(void **state) {
-    (void)state;
+CLI_TEST(get_shows_what_is_there_in_order) {
     char last[1024] = "";
     size_t count = 0;
     run("get pods -A --server URL");
@@ -478,8 +467,7 @@ static void get_shows_what_is_there_in_order(void **state) {
 }
 
 /* The terminal is not the server's. */
-static void control_characters_in_names_are_not_printed(void **state) {
-    (void)state;
+CLI_TEST(control_characters_in_names_are_not_printed) {
     static const char body[] =
         "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"9\"},"
         "\"items\":[{\"metadata\":{\"name\":\"a\\u001b[31m\\u009b2J\\u007f\\nb\",\"namespace\":\"n\","
@@ -498,8 +486,7 @@ static void control_characters_in_names_are_not_printed(void **state) {
     raw_server_stop(&hostile);
 }
 
-static void get_of_a_name_is_that_object_or_not_found(void **state) {
-    (void)state;
+CLI_TEST(get_of_a_name_is_that_object_or_not_found) {
     run("get node node-00001 -o json --server URL");
     const char *line = ki_process_line(&program);
     assert_non_null(line);
@@ -516,8 +503,7 @@ static void get_of_a_name_is_that_object_or_not_found(void **state) {
     assert_ends(1);
 }
 
-static void names_can_be_written_as_kubectl_takes_them(void **state) {
-    (void)state;
+CLI_TEST(names_can_be_written_as_kubectl_takes_them) {
     static const struct {
         const char *words;
         const char *prints[4]; /* lines */
@@ -569,8 +555,7 @@ static void names_can_be_written_as_kubectl_takes_them(void **state) {
     }
 }
 
-static void several_names_of_one_resource_sync_once(void **state) {
-    (void)state;
+CLI_TEST(several_names_of_one_resource_sync_once) {
     run("watch nodes node-00001 node-00002 there -q -o json --until-synced --server URL");
     size_t synced = 0;
     for (const char *line; (line = ki_process_line(&program));)
@@ -595,8 +580,7 @@ static void load(const char *text) {
     unlink(file);
 }
 
-static void a_load_without_end_is_rejected(void **state) {
-    (void)state;
+CLI_TEST(a_load_without_end_is_rejected) {
     run("serve --load /dev/zero");
     assert_says("/dev/zero is larger than 268435456 bytes");
     assert_ends(1);
@@ -609,8 +593,7 @@ static void a_load_without_end_is_rejected(void **state) {
     "a: &a [" TEN(TEN("xxxxxxxxx,")) "]\nb: &b [" TEN(TEN("*a,")) "]\nc: &c [" TEN(TEN("*b,")) "]\nd: &d [" TEN( \
         TEN("*c,")) "]\ne: [" TEN(TEN("*d,")) "]\n"
 
-static void what_cannot_be_loaded_is_said(void **state) {
-    (void)state;
+CLI_TEST(what_cannot_be_loaded_is_said) {
     static const struct {
         const char *text, *says;
     } rows[] = {
@@ -631,8 +614,7 @@ static void what_cannot_be_loaded_is_said(void **state) {
     }
 }
 
-static void yaml_means_what_it_means_to_kubectl(void **state) {
-    (void)state;
+CLI_TEST(yaml_means_what_it_means_to_kubectl) {
     static const char yaml[] =
         "# all kinds of values\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\n"
         "  labels: &labels {a: \"1\", b: 'true'}\n  annotations: *labels\n---\n---\n"
@@ -661,8 +643,7 @@ static void yaml_means_what_it_means_to_kubectl(void **state) {
     ki_process_free(&serving);
 }
 
-static void serve_loads_a_file_and_writes_a_kubeconfig(void **state) {
-    (void)state;
+CLI_TEST(serve_loads_a_file_and_writes_a_kubeconfig) {
     static const char objects[] =
         "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"one\"}}\n"
         "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
@@ -698,38 +679,8 @@ static void serve_loads_a_file_and_writes_a_kubeconfig(void **state) {
     assert_ends(1);
 }
 
-static void the_demo_ends_with_a_cache_that_equals_the_server(void **state) {
-    (void)state;
+CLI_TEST(the_demo_ends_with_a_cache_that_equals_the_server) {
     run("demo --pods 200 --churn 200 --seconds 1");
     assert_non_null(ki_process_expect(&program, "cache equals server"));
     assert_ends(0);
-}
-
-KT_TESTS(cli) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(what_is_wrong_with_the_command_line_is_said),
-        TEST(an_empty_word_is_no_resource_and_no_name),
-        TEST(what_cannot_be_listed_is_said_at_once),
-        TEST(every_command_has_help_with_an_example),
-        TEST(a_replay_of_the_json_lines_is_the_servers_list),
-        TEST(several_resources_sync_each_once_with_their_counts),
-        TEST(signals_and_a_closed_stdout_end_it_quietly),
-        TEST(count_ends_it_after_so_many_changes),
-        TEST(a_cluster_that_is_not_there_is_status_3),
-        TEST(who_waits_for_a_list_is_reported_once_that_it_is_tried_again),
-        TEST(what_the_server_cannot_read_ends_it),
-        TEST(a_line_says_what_changed),
-        TEST(get_shows_what_is_there_in_order),
-        TEST(control_characters_in_names_are_not_printed),
-        TEST(get_of_a_name_is_that_object_or_not_found),
-        TEST(names_can_be_written_as_kubectl_takes_them),
-        TEST(several_names_of_one_resource_sync_once),
-        TEST(a_load_without_end_is_rejected),
-        TEST(what_cannot_be_loaded_is_said),
-        TEST(yaml_means_what_it_means_to_kubectl),
-        TEST(serve_loads_a_file_and_writes_a_kubeconfig),
-        TEST(the_demo_ends_with_a_cache_that_equals_the_server),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,8 +51,7 @@ static const char *write_kubeconfig(const char *cluster, const char *user) {
     return folder_file("config");
 }
 
-static void a_file_that_is_no_kubeconfig_is_named(void **state) {
-    (void)state;
+FOLDER_TEST(a_file_that_is_no_kubeconfig_is_named) {
     fails_with(
         "/nonexistent/config",
         (const char *const[]){ "kubeconfig: cannot open /nonexistent/config: No such file or directory; name", NULL });
@@ -69,8 +68,7 @@ static void a_file_that_is_no_kubeconfig_is_named(void **state) {
                                       "; name one that exists, or add it", NULL });
 }
 
-static void what_a_kubeconfig_names_and_is_not_so_is_reported_with_file_field_and_remedy(void **state) {
-    (void)state;
+FOLDER_TEST(what_a_kubeconfig_names_and_is_not_so_is_reported_with_file_field_and_remedy) {
     static const struct {
         const char *cluster, *user;
         const char *words[4];
@@ -114,8 +112,7 @@ static void what_a_kubeconfig_names_and_is_not_so_is_reported_with_file_field_an
 }
 
 /* These are known once it runs. */
-static void a_plugin_that_is_of_no_use_is_named_with_its_place_in_the_kubeconfig(void **state) {
-    (void)state;
+FOLDER_TEST(a_plugin_that_is_of_no_use_is_named_with_its_place_in_the_kubeconfig) {
     static const struct {
         const char *plugin, *what;
     } cases[] = {
@@ -151,8 +148,7 @@ static void a_plugin_that_is_of_no_use_is_named_with_its_place_in_the_kubeconfig
 }
 
 /* The server was not asked. */
-static void a_plugin_that_does_not_end_is_reported_and_not_the_server(void **state) {
-    (void)state;
+FOLDER_TEST(a_plugin_that_does_not_end_is_reported_and_not_the_server) {
     static const char *const rows[][2] = {
         { "pods", "kinformer get: pods: no request sent for 5 s: exec plugin sleep has not ended yet" },
         { "foos", "kinformer get: the exec plugin sleep has not ended, or there is no response from https://" },
@@ -170,15 +166,4 @@ static void a_plugin_that_does_not_end_is_reported_and_not_the_server(void **sta
         (void)ki_process_wait(&program);
         ki_process_free(&program);
     }
-}
-
-KT_TESTS(cli_bad_input) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_open, folder_close)
-    const struct CMUnitTest tests[] = {
-        TEST(a_file_that_is_no_kubeconfig_is_named),
-        TEST(what_a_kubeconfig_names_and_is_not_so_is_reported_with_file_field_and_remedy),
-        TEST(a_plugin_that_is_of_no_use_is_named_with_its_place_in_the_kubeconfig),
-        TEST(a_plugin_that_does_not_end_is_reported_and_not_the_server),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,8 @@ static int tear_down(void **state) {
     return system(line); /* NOLINT(cert-env33-c): our own directory */
 }
 
+#define COMPLETION_TEST(name) TEST_WITH(set_up, tear_down, name)
+
 /* What the shell prints for the script, with the completions' directory as its first argument; NULL where there is no
  * such shell. */
 static const char *shell(const char *name, const char *script) {
@@ -45,8 +47,7 @@ static const char *shell(const char *name, const char *script) {
     return command_output();
 }
 
-static void bash_completes(void **state) {
-    (void)state;
+COMPLETION_TEST(bash_completes) {
     static const char script[] =
         "kinformer() { " KI_TEST_PROGRAM " \"$@\"; }\n"
         ". $1/kinformer; complete -p kinformer;\n"
@@ -72,8 +73,7 @@ static void bash_completes(void **state) {
     command_ends(0);
 }
 
-static void fish_completes(void **state) {
-    (void)state;
+COMPLETION_TEST(fish_completes) {
     const char *printed = shell(
         "fish",
         "function kinformer; " KI_TEST_PROGRAM " $argv; end; source $argv[1]/kinformer.fish; for l in 'kinformer wat' "
@@ -85,8 +85,7 @@ static void fish_completes(void **state) {
     command_ends(0);
 }
 
-static void zsh_understands_it(void **state) {
-    (void)state;
+COMPLETION_TEST(zsh_understands_it) {
     const char *printed = shell("zsh", "zsh -fn $1/_kinformer && fpath=($1 $fpath) && autoload -Uz compinit && "
                                        "compinit -u -d $1/dump && print -r -- $_comps[kinformer]");
     if (!printed)
@@ -120,8 +119,7 @@ static int set_up_server(void **state) {
     return command_set_up(state) || set_up(state) ? -1 : 0;
 }
 
-static void what_the_cluster_has_is_offered(void **state) {
-    (void)state;
+TEST_WITH(set_up_server, tear_down, what_the_cluster_has_is_offered) {
     static const char definition[] =
         "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":"
         "\"foos.example.com\"},\"spec\":{\"group\":\"example.com\",\"scope\":\"Cluster\",\"names\":{\"plural\":"
@@ -161,8 +159,7 @@ static void what_the_cluster_has_is_offered(void **state) {
     }
 }
 
-static void what_the_kubeconfig_has_is_offered(void **state) {
-    (void)state;
+COMPLETION_TEST(what_the_kubeconfig_has_is_offered) {
     char path[128], typed[256];
     static const struct {
         const char *flag, *offered;
@@ -180,8 +177,7 @@ static void what_the_kubeconfig_has_is_offered(void **state) {
     assert_string_equal(offered("get --kubeconfig /nowhere --context "), "");
 }
 
-static void a_shell_that_is_none_is_said(void **state) {
-    (void)state;
+COMPLETION_TEST(a_shell_that_is_none_is_said) {
     COMMAND_RUN("completion", "tcsh");
     command_says("bash, zsh or fish");
     command_ends(2);
@@ -193,8 +189,7 @@ static void a_shell_that_is_none_is_said(void **state) {
     command_ends(1);
 }
 
-static void the_main_page_is_shown_without_a_command_or_by_its_name(void **state) {
-    (void)state;
+COMPLETION_TEST(the_main_page_is_shown_without_a_command_or_by_its_name) {
     static const char *const words[] = { "kinformer", NULL };
     for (size_t i = 0; i < 2; i++) {
         COMMAND_RUN("man", words[i]);
@@ -213,8 +208,7 @@ static void make_roff_name(const char *flag, char *out, size_t size) {
     snprintf(out + used, size - used, "\\fR");
 }
 
-static void each_flag_of_the_help_is_in_the_page_and_is_offered(void **state) {
-    (void)state;
+COMPLETION_TEST(each_flag_of_the_help_is_in_the_page_and_is_offered) {
     for (size_t i = 0; i < NAMES; i++) {
         char roff[128], offer[128];
         size_t flags = 0;
@@ -246,8 +240,7 @@ static void each_flag_of_the_help_is_in_the_page_and_is_offered(void **state) {
     }
 }
 
-static void pages_are_sound(void **state) {
-    (void)state;
+COMPLETION_TEST(pages_are_sound) {
     char script[256];
     COMMAND_RUN("man", "--directory", directory);
     command_ends(0);
@@ -267,20 +260,4 @@ static void pages_are_sound(void **state) {
     COMMAND_RUN("man", "wach");
     command_says("did you mean watch?");
     command_ends(2);
-}
-
-KT_TESTS(cli_completion) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(bash_completes),
-        TEST(fish_completes),
-        TEST(zsh_understands_it),
-        cmocka_unit_test_setup_teardown(what_the_cluster_has_is_offered, set_up_server, tear_down),
-        TEST(what_the_kubeconfig_has_is_offered),
-        TEST(a_shell_that_is_none_is_said),
-        TEST(the_main_page_is_shown_without_a_command_or_by_its_name),
-        TEST(each_flag_of_the_help_is_in_the_page_and_is_offered),
-        TEST(pages_are_sound),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

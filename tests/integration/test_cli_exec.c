@@ -39,8 +39,7 @@ static bool is_gone(pid_t pid) {
     return ended == 1;
 }
 
-static void each_event_is_a_command_with_its_environment_and_json(void **state) {
-    (void)state;
+COMMAND_TEST(each_event_is_a_command_with_its_environment_and_json) {
     put("a", "1", 1);
     COMMAND_RUN("watch", "configmaps", "-n", "x", "-q", "--count", "2", "--server", "URL", "--exec",
                 "echo $KI_TYPE $KI_KEY $KI_RESOURCE $KI_INITIAL; cat");
@@ -70,8 +69,7 @@ static void each_event_is_a_command_with_its_environment_and_json(void **state) 
 }
 
 /* Looked at one by one: the shell itself would open the folder to list it. */
-static void a_command_has_the_three_standard_files_and_no_other(void **state) {
-    (void)state;
+COMMAND_TEST(a_command_has_the_three_standard_files_and_no_other) {
     put("a", "1", 1);
     COMMAND_RUN("watch", "configmaps", "-n", "x", "-q", "--until-synced", "--server", "URL", "--exec",
                 "cat >/dev/null; i=0; while [ $i -lt 64 ]; do [ -e /proc/$$/fd/$i ] && printf '%s ' $i; i=$((i+1)); "
@@ -81,8 +79,7 @@ static void a_command_has_the_three_standard_files_and_no_other(void **state) {
     command_ends(0);
 }
 
-static void commands_run_one_at_a_time_in_order(void **state) {
-    (void)state;
+COMMAND_TEST(commands_run_one_at_a_time_in_order) {
     char name[16], expected[64];
     for (int i = 0; i < 20; i++) {
         snprintf(name, sizeof name, "n%02d", i);
@@ -106,8 +103,7 @@ static void commands_run_one_at_a_time_in_order(void **state) {
     command_ends(0);
 }
 
-static void a_command_that_fails_is_said_and_is_the_status_of_the_end(void **state) {
-    (void)state;
+COMMAND_TEST(a_command_that_fails_is_said_and_is_the_status_of_the_end) {
     COMMAND_RUN("watch", "nodes", "--until-synced", "-q", "--server", "URL", "--exec", "exit 7");
     command_says("--exec: exit 7 ended with status 7 for ADDED node-0000");
     command_says("ended with status 7");
@@ -122,8 +118,7 @@ static void a_command_that_fails_is_said_and_is_the_status_of_the_end(void **sta
 }
 
 /* More than a pipe holds: who reads none of it must not stop us, nor who closes it. */
-static void what_a_command_does_not_read_is_dropped(void **state) {
-    (void)state;
+COMMAND_TEST(what_a_command_does_not_read_is_dropped) {
     enum {
         SIZE = 512 * 1024
     };
@@ -141,8 +136,7 @@ static void what_a_command_does_not_read_is_dropped(void **state) {
     }
 }
 
-static void what_is_given_with_o_is_shown_too(void **state) {
-    (void)state;
+COMMAND_TEST(what_is_given_with_o_is_shown_too) {
     COMMAND_RUN("watch", "nodes", "--until-synced", "-q", "-o", "name", "--server", "URL", "--exec",
                 "echo from $KI_KEY");
     const char *printed = command_output();
@@ -151,8 +145,7 @@ static void what_is_given_with_o_is_shown_too(void **state) {
     command_ends(0);
 }
 
-static void a_signal_ends_a_command_with_all_that_it_began(void **state) {
-    (void)state;
+COMMAND_TEST(a_signal_ends_a_command_with_all_that_it_began) {
     static const char *const stubborn[] = { /* the last ignores SIGTERM, in a grandchild, too */
                                             "echo $$ $$; sleep 1000", "sleep 1000 & echo $$ $!; wait",
                                             "trap '' TERM; sleep 1000 & echo $$ $!; while :; do wait; sleep 1; done"
@@ -170,8 +163,7 @@ static void a_signal_ends_a_command_with_all_that_it_began(void **state) {
     }
 }
 
-static void a_command_starts_with_the_signals_that_we_were_given(void **state) {
-    (void)state;
+COMMAND_TEST(a_command_starts_with_the_signals_that_we_were_given) {
     COMMAND_RUN("watch", "nodes", "--until-synced", "-q", "--server", "URL", "--exec",
                 "grep -E '^Sig(Blk|Ign)' /proc/self/status | cut -f 2");
     const char *line;
@@ -182,19 +174,4 @@ static void a_command_starts_with_the_signals_that_we_were_given(void **state) {
     }
     assert_int_equal(lines, 6);
     command_ends(0);
-}
-
-KT_TESTS(cli_exec) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(each_event_is_a_command_with_its_environment_and_json),
-        TEST(a_command_has_the_three_standard_files_and_no_other),
-        TEST(commands_run_one_at_a_time_in_order),
-        TEST(a_command_that_fails_is_said_and_is_the_status_of_the_end),
-        TEST(what_a_command_does_not_read_is_dropped),
-        TEST(what_is_given_with_o_is_shown_too),
-        TEST(a_signal_ends_a_command_with_all_that_it_began),
-        TEST(a_command_starts_with_the_signals_that_we_were_given),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

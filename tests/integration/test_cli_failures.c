@@ -28,8 +28,7 @@ static void serve_tls(const char *certificate, const char *key) {
         fail_msg("%s", ki_error_message(&err));
 }
 
-static void get_ends_at_once_on_what_does_not_pass_by_waiting(void **state) {
-    (void)state;
+COMMAND_TEST(get_ends_at_once_on_what_does_not_pass_by_waiting) {
     static const struct {
         const char *certificate, *key;
         const char *words[3];
@@ -69,8 +68,7 @@ static void get_ends_at_once_on_what_does_not_pass_by_waiting(void **state) {
     }
 }
 
-static void a_missing_permission_names_the_verbs_that_suffice(void **state) {
-    (void)state;
+COMMAND_TEST(a_missing_permission_names_the_verbs_that_suffice) {
     static const struct {
         const char *words[3];
         const char *says;
@@ -90,22 +88,19 @@ static void a_missing_permission_names_the_verbs_that_suffice(void **state) {
 }
 
 /* Also where the server has to be asked first what the word means. */
-static void a_word_that_is_not_built_in_is_not_looked_up_for_ever(void **state) {
-    (void)state;
+COMMAND_TEST(a_word_that_is_not_built_in_is_not_looked_up_for_ever) {
     COMMAND_RUN("get", "foos", "--server", "http://127.0.0.1:1");
     command_says("The connection to the server 127.0.0.1:1 was refused");
     command_ends(3);
 }
 
-static void a_resource_that_the_server_does_not_have_ends_get(void **state) {
-    (void)state;
+COMMAND_TEST(a_resource_that_the_server_does_not_have_ends_get) {
     COMMAND_RUN("get", "foos.v1.example.com", "--server", "URL");
     command_says("error: the server doesn't have a resource type \"foos\" in version example.com/v1");
     command_ends(3);
 }
 
-static void what_may_be_read_is_shown_before_why_the_rest_may_not(void **state) {
-    (void)state;
+COMMAND_TEST(what_may_be_read_is_shown_before_why_the_rest_may_not) {
     serve_tls(TLS "server.pem", TLS "server.key");
     COMMAND_RUN("get", "secrets,pods", "-A", "-o", "name", "--server", "URL", CA, "--token=janes");
     const char *printed = command_output();
@@ -114,8 +109,7 @@ static void what_may_be_read_is_shown_before_why_the_rest_may_not(void **state) 
     command_ends(3);
 }
 
-static void what_is_no_api_server_is_called_that(void **state) {
-    (void)state;
+COMMAND_TEST(what_is_no_api_server_is_called_that) {
     static const struct {
         const char *response;
         const char *word;
@@ -143,8 +137,7 @@ static void what_is_no_api_server_is_called_that(void **state) {
     }
 }
 
-static void a_broken_kubeconfig_has_its_status(void **state) {
-    (void)state;
+COMMAND_TEST(a_broken_kubeconfig_has_its_status) {
     static const struct {
         const char *command;
         int status;
@@ -156,8 +149,7 @@ static void a_broken_kubeconfig_has_its_status(void **state) {
     }
 }
 
-static void watch_calls_it_that_too(void **state) {
-    (void)state;
+COMMAND_TEST(watch_calls_it_that_too) {
     const raw_response response = {
         "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>nothing</html>", 0,
         RAW_CLOSE
@@ -173,8 +165,7 @@ static void watch_calls_it_that_too(void **state) {
     raw_server_stop(&server);
 }
 
-static void a_silent_server_is_reported(void **state) {
-    (void)state;
+COMMAND_TEST(a_silent_server_is_reported) {
     static const char *const rows[][2] = { { "get", "pods" }, { "watch", "pods" }, { "get", "foos" } };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const raw_response response = { "", 0, RAW_SILENT };
@@ -191,8 +182,7 @@ static void a_silent_server_is_reported(void **state) {
 }
 
 /* A list that began and was cut is no failure that was reported. */
-static void a_server_that_falls_silent_is_reported(void **state) {
-    (void)state;
+COMMAND_TEST(a_server_that_falls_silent_is_reported) {
     static const char *const commands[] = { "get", "watch" };
     static const raw_response responses[] = {
         { "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"type\":\"ADDED\"", 0,
@@ -212,8 +202,7 @@ static void a_server_that_falls_silent_is_reported(void **state) {
     }
 }
 
-static void a_list_that_stalls_is_reported(void **state) {
-    (void)state;
+COMMAND_TEST(a_list_that_stalls_is_reported) {
     static const raw_response stalls = {
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n", 0, RAW_SILENT
     };
@@ -232,15 +221,13 @@ static void run_in_shell(const char *line) {
     command_start("/bin/sh", (const char *const[]){ "-c", line, "sh", KI_TEST_PROGRAM, "URL", NULL });
 }
 
-static void a_demo_that_nobody_reads_ends(void **state) {
-    (void)state;
+COMMAND_TEST(a_demo_that_nobody_reads_ends) {
     run_in_shell("{ \"$1\" demo --pods 2000 --seconds 1; echo status $? >&2; } | true");
     command_says("status 0");
     (void)ki_process_wait(&command);
 }
 
-static void too_few_descriptors_end_get(void **state) {
-    (void)state;
+COMMAND_TEST(too_few_descriptors_end_get) {
     /* Descriptors that the tests' own program may have left open are closed first: they would count. */
 #define WITH_DESCRIPTORS(count) \
     "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n " count "; exec \"$1\" get pods --server \"$2\""
@@ -252,8 +239,7 @@ static void too_few_descriptors_end_get(void **state) {
     }
 }
 
-static void a_token_that_the_server_sends_back_is_not_shown(void **state) {
-    (void)state;
+COMMAND_TEST(a_token_that_the_server_sends_back_is_not_shown) {
     static const char *const commands[] = { "get", "watch", "doctor" };
     serve_tls(TLS "server.pem", TLS "server.key");
     assert_int_equal(ki_testing_server_add_token(command_server, "token=very-secret-1,user=jane", NULL), KI_OK);
@@ -275,8 +261,7 @@ static void a_token_that_the_server_sends_back_is_not_shown(void **state) {
     }
 }
 
-static void get_waits_with_wait_or_timeout(void **state) {
-    (void)state;
+COMMAND_TEST(get_waits_with_wait_or_timeout) {
     static const char *const flags[] = { "--wait", "--timeout=1h" };
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         COMMAND_RUN("get", "pods", "-v", "--server", "http://127.0.0.1:1", flags[i]);
@@ -287,16 +272,14 @@ static void get_waits_with_wait_or_timeout(void **state) {
     }
 }
 
-static void a_server_that_is_busy_is_asked_again_by_get(void **state) {
-    (void)state;
+COMMAND_TEST(a_server_that_is_busy_is_asked_again_by_get) {
     assert_int_equal(ki_testing_server_add_fault(command_server, "status,code=503,count=3", NULL, NULL), KI_OK);
     COMMAND_RUN("get", "nodes", "-o", "name", "--server", "URL");
     assert_non_null(strstr(command_output(), "node/"));
     command_ends(0);
 }
 
-static void a_failure_is_said_once_until_it_changes(void **state) {
-    (void)state;
+COMMAND_TEST(a_failure_is_said_once_until_it_changes) {
     int blocked = 0;
     assert_int_equal(ki_testing_server_add_fault(command_server,
                                                  "status,code=403,reason=Forbidden,message=not for you,count=4", NULL,
@@ -311,8 +294,7 @@ static void a_failure_is_said_once_until_it_changes(void **state) {
 }
 
 /* The server's own message can be anything. */
-static void a_failure_of_the_server_has_its_status(void **state) {
-    (void)state;
+COMMAND_TEST(a_failure_of_the_server_has_its_status) {
     assert_int_equal(ki_testing_server_add_fault(command_server, "status,code=503", NULL, NULL), KI_OK);
     COMMAND_RUN("watch", "pods", "--server", "URL");
     command_says("apiserver is shutting down (HTTP 503)");
@@ -320,8 +302,7 @@ static void a_failure_of_the_server_has_its_status(void **state) {
     command_ends(0);
 }
 
-static void watch_says_what_the_health_says(void **state) {
-    (void)state;
+COMMAND_TEST(watch_says_what_the_health_says) {
     COMMAND_RUN("watch", "websites.v1.web.example.com", "--server", "URL");
     command_says("websites: blocked: the CRD websites.web.example.com is not installed, or not in version v1");
     ki_process_signal(&command, SIGINT);
@@ -329,52 +310,17 @@ static void watch_says_what_the_health_says(void **state) {
 }
 
 /* Its lists succeed and are empty. */
-static void watch_says_that_a_namespace_does_not_exist(void **state) {
-    (void)state;
+COMMAND_TEST(watch_says_that_a_namespace_does_not_exist) {
     COMMAND_RUN("watch", "configmaps", "-n", "shpo", "--server", "URL");
     command_says("there is no namespace shpo");
     ki_process_signal(&command, SIGINT);
     command_ends(0);
 }
 
-static void watch_continues_trying(void **state) {
-    (void)state;
+COMMAND_TEST(watch_continues_trying) {
     COMMAND_RUN("watch", "pods", "-v", "--server", "http://127.0.0.1:1");
     command_says("backing off");
     command_says("backing off");
     ki_process_signal(&command, SIGINT);
     command_ends(0);
-}
-
-KT_TESTS(cli_failures) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(get_ends_at_once_on_what_does_not_pass_by_waiting, command_set_up,
-                                        command_tear_down),
-        cmocka_unit_test_setup_teardown(a_missing_permission_names_the_verbs_that_suffice, command_set_up,
-                                        command_tear_down),
-        cmocka_unit_test_setup_teardown(a_word_that_is_not_built_in_is_not_looked_up_for_ever, command_set_up,
-                                        command_tear_down),
-        cmocka_unit_test_setup_teardown(a_resource_that_the_server_does_not_have_ends_get, command_set_up,
-                                        command_tear_down),
-        cmocka_unit_test_setup_teardown(what_may_be_read_is_shown_before_why_the_rest_may_not, command_set_up,
-                                        command_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_no_api_server_is_called_that, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(a_broken_kubeconfig_has_its_status, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(watch_calls_it_that_too, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(a_silent_server_is_reported, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(a_server_that_falls_silent_is_reported, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(a_list_that_stalls_is_reported, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(a_demo_that_nobody_reads_ends, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(too_few_descriptors_end_get, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(a_token_that_the_server_sends_back_is_not_shown, command_set_up,
-                                        command_tear_down),
-        cmocka_unit_test_setup_teardown(get_waits_with_wait_or_timeout, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(a_server_that_is_busy_is_asked_again_by_get, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(a_failure_is_said_once_until_it_changes, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(a_failure_of_the_server_has_its_status, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(watch_says_what_the_health_says, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(watch_says_that_a_namespace_does_not_exist, command_set_up, command_tear_down),
-        cmocka_unit_test_setup_teardown(watch_continues_trying, command_set_up, command_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

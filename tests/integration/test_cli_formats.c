@@ -38,8 +38,7 @@ static void put_config_maps(void) {
     put(KI_CONFIGMAPS, "{\"metadata\":{\"name\":\"z\",\"namespace\":\"x\"},\"data\":{}}");
 }
 
-static void yaml_is_what_kubectl_prints(void **state) {
-    (void)state;
+COMMAND_TEST(yaml_is_what_kubectl_prints) {
     size_t size, json_size;
     char *json = read_file(KI_TEST_DATA_DIR "/yaml.json", &json_size);
     char *yaml = read_file(KI_TEST_DATA_DIR "/yaml.yaml", &size);
@@ -57,8 +56,7 @@ static void yaml_is_what_kubectl_prints(void **state) {
     free(yaml);
 }
 
-static void a_list_is_one_document_of_yaml(void **state) {
-    (void)state;
+COMMAND_TEST(a_list_is_one_document_of_yaml) {
     COMMAND_RUN("get", "nodes", "-o", "yaml", "--server", "URL");
     const char *printed = command_output();
     assert_memory_equal(printed, "apiVersion: v1\nitems:\n- apiVersion: v1\n", 37);
@@ -67,8 +65,7 @@ static void a_list_is_one_document_of_yaml(void **state) {
     command_ends(0);
 }
 
-static void watched_objects_are_documents_of_yaml(void **state) {
-    (void)state;
+COMMAND_TEST(watched_objects_are_documents_of_yaml) {
     size_t documents = 0;
     COMMAND_RUN("watch", "nodes", "-o", "yaml", "--until-synced", "-q", "--server", "URL");
     const char *printed = command_output();
@@ -83,8 +80,7 @@ typedef struct format_row {
     const char *prints;
 } format_row;
 
-static void templates_print_what_they_say(void **state) {
-    (void)state;
+COMMAND_TEST(templates_print_what_they_say) {
     static const format_row rows[] = {
         { "name", "node/node-00000\nnode/node-00001\nnode/node-00002\n" },
         { "jsonpath={.items[*].metadata.name}", "node-00000 node-00001 node-00002\n" },
@@ -110,8 +106,7 @@ static void templates_print_what_they_say(void **state) {
     }
 }
 
-static void templates_come_from_files_too(void **state) {
-    (void)state;
+COMMAND_TEST(templates_come_from_files_too) {
     char path[64], word[128];
     snprintf(path, sizeof path, "/tmp/ki-cli-template-%d", (int)getpid());
     FILE *out = fopen(path, "w");
@@ -140,8 +135,7 @@ static void templates_come_from_files_too(void **state) {
     command_ends(2);
 }
 
-static void what_is_wrong_with_a_format_is_said(void **state) {
-    (void)state;
+COMMAND_TEST(what_is_wrong_with_a_format_is_said) {
     static const format_row rows[] = {
         { "go-template={{.x}}", "go-template is not supported" },
         { "toml", "use wide, json, yaml" },
@@ -161,8 +155,7 @@ static void what_is_wrong_with_a_format_is_said(void **state) {
     command_ends(1);
 }
 
-static void sorting_is_by_kind_of_value_and_value(void **state) {
-    (void)state;
+COMMAND_TEST(sorting_is_by_kind_of_value_and_value) {
     put_config_maps();
     COMMAND_RUN("get", "configmaps", "-n", "x", "--sort-by", "{.data.v}", "-o", "name", "--server", "URL");
     /* none, null, true, 2500m, 9, "10", 1Gi, "text" */
@@ -180,8 +173,7 @@ static void sorting_is_by_kind_of_value_and_value(void **state) {
     command_ends(2);
 }
 
-static void tables_have_the_columns_that_were_asked_for(void **state) {
-    (void)state;
+COMMAND_TEST(tables_have_the_columns_that_were_asked_for) {
     put_config_maps();
     COMMAND_RUN("get", "configmap", "b", "-n", "x", "-L", "app,none", "--show-labels", "--server", "URL");
     const char *line = ki_process_line(&command);
@@ -210,8 +202,7 @@ static void expect_lines(const char *const *lines) {
     command_ends(0);
 }
 
-static void tables_are_kubectls(void **state) {
-    (void)state;
+COMMAND_TEST(tables_are_kubectls) {
     put(KI_PODS,
         "{\"metadata\":{\"name\":\"web\",\"namespace\":\"x\"},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":"
         "\"c\",\"image\":\"i\"}]},\"status\":{\"phase\":\"Running\",\"podIP\":\"10.0.0.1\",\"containerStatuses\":[{"
@@ -246,8 +237,7 @@ static void tables_are_kubectls(void **state) {
     "true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}" \
     "}" columns "}]}}"
 
-static void a_custom_resources_table_is_its_definitions(void **state) {
-    (void)state;
+COMMAND_TEST(a_custom_resources_table_is_its_definitions) {
     static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
     put(KI_CUSTOMRESOURCEDEFINITIONS,
         FOO_DEFINITION(
@@ -264,8 +254,7 @@ static void a_custom_resources_table_is_its_definitions(void **state) {
 
 /* What is printed is more than a pipe holds, in large pieces and in small ones; its reader goes after the first
  * line. */
-static void a_reader_that_goes_away_ends_every_format_quietly(void **state) {
-    (void)state;
+COMMAND_TEST(a_reader_that_goes_away_ends_every_format_quietly) {
     static const char *const formats[] = { "yaml", "json", "jsonpath={range .items[*]}{.data.a}{\"\\n\"}{end}",
                                            "custom-columns=A:.data" };
     enum {
@@ -289,8 +278,7 @@ static void a_reader_that_goes_away_ends_every_format_quietly(void **state) {
 }
 
 /* A socket or the loop's own descriptor would else get the number, and what is printed would go there. */
-static void standard_descriptors_that_are_closed_are_given_to_nobody(void **state) {
-    (void)state;
+COMMAND_TEST(standard_descriptors_that_are_closed_are_given_to_nobody) {
     static const char *const closed[] = { "<&-", ">&-", "2>&-", "<&- >&- 2>&-" };
     for (size_t i = 0; i < sizeof closed / sizeof closed[0]; i++) {
         char line[512];
@@ -306,8 +294,7 @@ static void standard_descriptors_that_are_closed_are_given_to_nobody(void **stat
 }
 
 /* A version is whatever text the server likes. */
-static void a_full_disk_is_named_in_every_format(void **state) {
-    (void)state;
+COMMAND_TEST(a_full_disk_is_named_in_every_format) {
     static const char *const formats[] = {
         "wide", "json", "yaml", "name", "jsonpath={.items}", "custom-columns=A:.metadata"
     };
@@ -319,8 +306,7 @@ static void a_full_disk_is_named_in_every_format(void **state) {
     }
 }
 
-static void each_line_is_json_whatever_the_servers_version_is(void **state) {
-    (void)state;
+COMMAND_TEST(each_line_is_json_whatever_the_servers_version_is) {
     const raw_response response = {
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
         "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":"
@@ -348,8 +334,7 @@ static long version_of(const char *line) {
     return strtol(version + sizeof member - 1, NULL, 10);
 }
 
-static void every_change_after_synced_is_newer_than_its_version(void **state) {
-    (void)state;
+COMMAND_TEST(every_change_after_synced_is_newer_than_its_version) {
     long synced = -1, newer = 0, older = 0;
     ki_testing_server_free(command_server);
     command_server = NULL;
@@ -370,37 +355,11 @@ static void every_change_after_synced_is_newer_than_its_version(void **state) {
     assert_int_equal(older, 0);
 }
 
-static void an_unknown_format_suggests_what_the_help_lists(void **state) {
-    (void)state;
+COMMAND_TEST(an_unknown_format_suggests_what_the_help_lists) {
     COMMAND_RUN("get", "pods", "-o", "jsn", "--server", "URL");
     command_says("-o jsn is not a format; use wide, json, yaml");
     command_ends(2);
     COMMAND_RUN("watch", "pods", "-o", "jsn", "--server", "URL");
     command_says("-o jsn is not a format; use line, wide, json, yaml");
     command_ends(2);
-}
-
-KT_TESTS(cli_formats) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(yaml_is_what_kubectl_prints),
-        TEST(a_list_is_one_document_of_yaml),
-        TEST(watched_objects_are_documents_of_yaml),
-        TEST(templates_print_what_they_say),
-        TEST(templates_come_from_files_too),
-        TEST(what_is_wrong_with_a_format_is_said),
-        TEST(a_reader_that_goes_away_ends_every_format_quietly),
-        TEST(a_full_disk_is_named_in_every_format),
-        TEST(each_line_is_json_whatever_the_servers_version_is),
-        TEST(standard_descriptors_that_are_closed_are_given_to_nobody),
-        TEST(sorting_is_by_kind_of_value_and_value),
-        TEST(tables_have_the_columns_that_were_asked_for),
-        TEST(tables_are_kubectls),
-        TEST(a_custom_resources_table_is_its_definitions),
-        cmocka_unit_test_setup_teardown(an_unknown_format_suggests_what_the_help_lists, command_set_up,
-                                        command_tear_down),
-        cmocka_unit_test_setup_teardown(every_change_after_synced_is_newer_than_its_version, command_set_up,
-                                        command_tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,8 +23,7 @@ static void put(const ki_resource *resource, const char *json) {
 }
 
 /* kubectl prints it bare, and cannot read that back. */
-static void a_name_that_yaml_takes_for_a_merge_is_quoted(void **state) {
-    (void)state;
+COMMAND_TEST(a_name_that_yaml_takes_for_a_merge_is_quoted) {
     put(KI_CONFIGMAPS, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"},\"data\":{\"<<\":\"<<\"}}");
     COMMAND_RUN("get", "configmap", "a", "-o", "yaml", "--server", "URL");
     assert_non_null(strstr(command_output(), "\n  \"<<\": <<\n"));
@@ -74,15 +73,13 @@ static void assert_change(const char *open, const char *before, const char *afte
     free(text);
 }
 
-static void a_change_among_very_many_members_is_found_at_once(void **state) {
-    (void)state;
+COMMAND_TEST(a_change_among_very_many_members_is_found_at_once) {
     assert_change("\"spec\":{", "\"n", "\":1", ",\"new\":2", "}", " Pod default/a  spec.new: (none) \342\206\222 2\n");
     assert_change("\"spec\":[", "{\"name\":\"n", "\"}", ",{\"name\":\"new\"}", "]", " Pod default/a  spec: + new\n");
 }
 
 /* Two that have one name, as the addresses of a node with two families. */
-static void members_with_one_name_are_compared_one_by_one(void **state) {
-    (void)state;
+COMMAND_TEST(members_with_one_name_are_compared_one_by_one) {
     const raw_response response = { WATCH_HEAD "{\"type\":\"ADDED\",\"object\":{" OBJECT(
                                         "1") ",\"status\":{\"ips\":[{\"type\":\"in\",\"v\":\"4\"},"
                                              "{\"type\":\"in\",\"v\":\"6\"},{\"v\":1}]}}}\n" SYNCED
@@ -108,8 +105,7 @@ static const raw_response error_response = {
     0, RAW_CLOSE
 };
 
-static void the_last_of_two_members_with_one_name_is_shown(void **state) {
-    (void)state;
+COMMAND_TEST(the_last_of_two_members_with_one_name_is_shown) {
     const raw_response responses[] = {
         error_response,
         { LIST_HEAD "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":\"u\",\"resourceVersion\":\"1\"},"
@@ -128,8 +124,7 @@ static void the_last_of_two_members_with_one_name_is_shown(void **state) {
     raw_server_stop(&server);
 }
 
-static void objects_that_cannot_be_read_are_said_to_be_left_out(void **state) {
-    (void)state;
+COMMAND_TEST(objects_that_cannot_be_read_are_said_to_be_left_out) {
     const raw_response responses[] = { error_response,
                                        { LIST_HEAD
                                          "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"},\"n\":1e400},"
@@ -149,8 +144,7 @@ static void objects_that_cannot_be_read_are_said_to_be_left_out(void **state) {
     raw_server_stop(&server);
 }
 
-static void a_full_disk_is_reported_by_every_command(void **state) {
-    (void)state;
+COMMAND_TEST(a_full_disk_is_reported_by_every_command) {
     static const char *const words[] = { "--help", "help get", "get --help", "version", "completion bash" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         char line[512];
@@ -159,14 +153,4 @@ static void a_full_disk_is_reported_by_every_command(void **state) {
         command_says("cannot write the output: No space left on device");
         command_ends(1);
     }
-}
-
-KT_TESTS(cli_hostile) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_name_that_yaml_takes_for_a_merge_is_quoted),   TEST(a_change_among_very_many_members_is_found_at_once),
-        TEST(the_last_of_two_members_with_one_name_is_shown), TEST(objects_that_cannot_be_read_are_said_to_be_left_out),
-        TEST(a_full_disk_is_reported_by_every_command),       TEST(members_with_one_name_are_compared_one_by_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,8 +36,7 @@ static void assert_line(char sign, const char *expected) {
         fail_msg("'%s' is not '%c' and '%s'", line, sign, expected);
 }
 
-static void an_added_object_is_shown_with_its_columns(void **state) {
-    (void)state;
+COMMAND_TEST(an_added_object_is_shown_with_its_columns) {
     static const char pod[] = POD("") ",\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\"}]}" STATUS(
         "\"phase\":\"Running\",\"podIP\":\"10.0.0.1\",\"podIPs\":[{\"ip\":\"10.0.0.1\"}]") "}";
     put(KI_PODS, pod);
@@ -48,8 +47,7 @@ static void an_added_object_is_shown_with_its_columns(void **state) {
 }
 
 /* As its definition says, from the first line on. */
-static void a_custom_resource_is_shown_with_the_columns_of_its_definition(void **state) {
-    (void)state;
+COMMAND_TEST(a_custom_resource_is_shown_with_the_columns_of_its_definition) {
     static const char definition[] =
         "{\"apiVersion\":\"apiextensions.k8s.io/"
         "v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":\"foos.example.com\"},\"spec\":{\"group\":"
@@ -73,8 +71,7 @@ static void a_custom_resource_is_shown_with_the_columns_of_its_definition(void *
     assert_line('+', "Foo default/a  colour: red");
 }
 
-static void what_changed_is_shown_with_the_important_fields_first(void **state) {
-    (void)state;
+COMMAND_TEST(what_changed_is_shown_with_the_important_fields_first) {
     static const struct {
         const char *after;
         const char *line;
@@ -108,8 +105,7 @@ static void what_changed_is_shown_with_the_important_fields_first(void **state) 
     "{\"metadata\":{\"name\":\"l\",\"namespace\":\"x\"},\"spec\":{\"holderIdentity\":\"" holder \
     "\",\"renewTime\":\"2024-01-01T00:00:0" time ".000000Z\"}}"
 
-static void heartbeats_are_folded(void **state) {
-    (void)state;
+COMMAND_TEST(heartbeats_are_folded) {
     static const struct {
         const char *flag, *count;
         const char *lines[4];
@@ -131,8 +127,7 @@ static void heartbeats_are_folded(void **state) {
     }
 }
 
-static void changes_only_leaves_out_what_is_there_at_the_start(void **state) {
-    (void)state;
+COMMAND_TEST(changes_only_leaves_out_what_is_there_at_the_start) {
     put(KI_PODS, POD("") "}");
     COMMAND_RUN("watch", "pods", "-n", "x", "-o", "json", "--changes-only", "--until-synced", "-q", "--server", "URL");
     const char *printed = command_output();
@@ -142,8 +137,7 @@ static void changes_only_leaves_out_what_is_there_at_the_start(void **state) {
 }
 
 /* They would turn the direction of what follows, or begin a line of their own. */
-static void characters_that_turn_the_text_are_not_printed(void **state) {
-    (void)state;
+COMMAND_TEST(characters_that_turn_the_text_are_not_printed) {
     put(KI_PODS, POD("") ",\"spec\":{\"nodeName\":\"a\\u202eb\\u2066c\\u200fd\\u2028e\\u061cf\\u009bg\"}}");
     watch("pods", NULL);
     assert_line('+', "Pod x/a  ready: 0/0, restarts: 0, node: a???b???c???d???e??f??g");
@@ -189,8 +183,7 @@ static void run_on_terminal(char *text, size_t size, const char *const *argv) {
     close(master);
 }
 
-static void a_line_is_cut_to_the_terminals_width(void **state) {
-    (void)state;
+COMMAND_TEST(a_line_is_cut_to_the_terminals_width) {
     char text[8192];
     put(KI_PODS, POD("") ",\"spec\":{\"nodeName\":\"a-node-with-a-rather-long-name-0000000001\"}}");
     const char *const words[] = { KI_TEST_PROGRAM,
@@ -208,18 +201,4 @@ static void a_line_is_cut_to_the_terminals_width(void **state) {
 
     assert_non_null(strstr(text, " Pod x/a  ready: 0/0, restart\342\200\246\r\n"));
     assert_int_equal(strcspn(text, "\r"), WIDTH - 1 + 3); /* the last character has three bytes */
-}
-
-KT_TESTS(cli_lines) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(an_added_object_is_shown_with_its_columns),
-        TEST(a_custom_resource_is_shown_with_the_columns_of_its_definition),
-        TEST(what_changed_is_shown_with_the_important_fields_first),
-        TEST(heartbeats_are_folded),
-        TEST(changes_only_leaves_out_what_is_there_at_the_start),
-        TEST(characters_that_turn_the_text_are_not_printed),
-        TEST(a_line_is_cut_to_the_terminals_width),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

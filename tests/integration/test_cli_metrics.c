@@ -69,8 +69,7 @@ static const char *ask(int port, const char *request) {
 
 static const char good[] = "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
-static void a_scraper_gets_openmetrics(void **state) {
-    (void)state;
+COMMAND_TEST(a_scraper_gets_openmetrics) {
     int port = start("0");
     const char *got = ask(port, good);
     assert_memory_equal(got, "HTTP/1.1 200", 12);
@@ -81,8 +80,7 @@ static void a_scraper_gets_openmetrics(void **state) {
     command_ends(0);
 }
 
-static void what_is_no_scrape_is_rejected(void **state) {
-    (void)state;
+COMMAND_TEST(what_is_no_scrape_is_rejected) {
     static const struct {
         const char *request, *response;
     } rows[] = {
@@ -111,8 +109,7 @@ static void what_is_no_scrape_is_rejected(void **state) {
     command_ends(0);
 }
 
-static void silent_and_slow_clients_keep_nobody_waiting(void **state) {
-    (void)state;
+COMMAND_TEST(silent_and_slow_clients_keep_nobody_waiting) {
     int idle[20];
     int port = start(":0");
     for (size_t i = 0; i < 20; i++) {
@@ -180,8 +177,7 @@ static void wait_until_it_sleeps(void) {
 
 /* As many as it takes at once, who say nothing and go: then it listens again, though nothing else happens in the
  * cluster. */
-static void a_crowd_that_has_gone_keeps_nobody_out(void **state) {
-    (void)state;
+COMMAND_TEST(a_crowd_that_has_gone_keeps_nobody_out) {
     enum {
         CROWD = 64
     };
@@ -205,8 +201,7 @@ static void a_crowd_that_has_gone_keeps_nobody_out(void **state) {
     command_ends(0);
 }
 
-static void an_address_that_is_none_is_said(void **state) {
-    (void)state;
+COMMAND_TEST(an_address_that_is_none_is_said) {
     static const char *const bad[] = { "nowhere", "x:1", ":", ":70000", "1.2.3:80", "[::1]", "127.0.0.1:" };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         COMMAND_RUN("watch", "nodes", "--server", "URL", "--metrics", bad[i]);
@@ -216,16 +211,4 @@ static void an_address_that_is_none_is_said(void **state) {
     COMMAND_RUN("watch", "nodes", "--server", "URL", "--metrics", "203.0.113.1:80");
     command_says("--metrics: cannot listen at 203.0.113.1:80");
     command_ends(1);
-}
-
-KT_TESTS(cli_metrics) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_scraper_gets_openmetrics),
-        TEST(what_is_no_scrape_is_rejected),
-        TEST(silent_and_slow_clients_keep_nobody_waiting),
-        TEST(a_crowd_that_has_gone_keeps_nobody_out),
-        TEST(an_address_that_is_none_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,8 @@ static int tear_down(void **state) {
     return 0;
 }
 
+#define SERVE_TEST(name) TEST_WITH(NULL, tear_down, name)
+
 static int connect_to(const char *line) {
     struct sockaddr_in to = { .sin_family = AF_INET };
     to.sin_port = htons((uint16_t)atoi(strrchr(line, ':') + 1));
@@ -35,8 +37,7 @@ static int connect_to(const char *line) {
     return fd;
 }
 
-static void serve_ends_again_and_again_under_load_with_clients_that_do_not_read(void **state) {
-    (void)state;
+SERVE_TEST(serve_ends_again_and_again_under_load_with_clients_that_do_not_read) {
     static const char watch[] = "GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n", half[] = "GET /api/v1/po";
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--pods", "60", "--churn", "3000", NULL };
     for (int round = 0; round < ROUNDS; round++) {
@@ -57,8 +58,7 @@ static void serve_ends_again_and_again_under_load_with_clients_that_do_not_read(
     }
 }
 
-static void serve_ends_while_it_waits_for_the_objects_it_is_filled_with(void **state) {
-    (void)state;
+SERVE_TEST(serve_ends_while_it_waits_for_the_objects_it_is_filled_with) {
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
     assert_true(ki_process_start(&process, argv, NULL, false));
     assert_true(write(process.in, "apiVersion: v1\n", 15) == 15);
@@ -68,8 +68,7 @@ static void serve_ends_while_it_waits_for_the_objects_it_is_filled_with(void **s
     assert_true(status == 0 || status == 128 + SIGTERM);
 }
 
-static void serve_until_eof_ends_with_its_standard_input(void **state) {
-    (void)state;
+SERVE_TEST(serve_until_eof_ends_with_its_standard_input) {
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--until-eof", NULL };
     for (int i = 0; i < 2; i++) {
         assert_true(ki_process_start(&process, argv, NULL, false));
@@ -84,8 +83,7 @@ static void serve_until_eof_ends_with_its_standard_input(void **state) {
     }
 }
 
-static void serve_rejects_tokens_rules_and_faults_that_are_none(void **state) {
-    (void)state;
+SERVE_TEST(serve_rejects_tokens_rules_and_faults_that_are_none) {
     static const struct {
         const char *flag, *value, *words;
     } rows[] = {
@@ -121,14 +119,12 @@ static void expect_refusal(const char *const *argv, const char *words, int statu
     tear_down(NULL);
 }
 
-static void serve_does_not_both_load_standard_input_and_wait_for_its_end(void **state) {
-    (void)state;
+SERVE_TEST(serve_does_not_both_load_standard_input_and_wait_for_its_end) {
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--until-eof", "--load", "-", NULL };
     expect_refusal(argv, "--until-eof", 2);
 }
 
-static void serve_writes_no_kubeconfig_that_lets_nobody_in(void **state) {
-    (void)state;
+SERVE_TEST(serve_writes_no_kubeconfig_that_lets_nobody_in) {
     static const char *const roles[] = { KI_TEST_PROGRAM, "serve", "--rbac", "--write-kubeconfig", "/dev/null", NULL };
     static const char *const token[] = { KI_TEST_PROGRAM,      "serve",     "--token", "token=t,user=jane",
                                          "--write-kubeconfig", "/dev/null", NULL };
@@ -148,8 +144,7 @@ static void feed(const char *text) {
     assert_true(write(process.in, text, strlen(text)) == (ssize_t)strlen(text));
 }
 
-static void serve_loads_custom_resources_after_their_definition(void **state) {
-    (void)state;
+SERVE_TEST(serve_loads_custom_resources_after_their_definition) {
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
     static const char request[] = "GET /apis/example.com/v1/namespaces/default/foos/f HTTP/1.0\r\nHost: x\r\n\r\n";
     char response[4096] = "";
@@ -179,8 +174,7 @@ static void write_file(const char *path, const char *text) {
     assert_int_equal(fclose(file), 0);
 }
 
-static void serve_loads_all_files_in_their_order(void **state) {
-    (void)state;
+SERVE_TEST(serve_loads_all_files_in_their_order) {
     char first[64], second[64];
     snprintf(first, sizeof first, "/tmp/ki-load-%d-1.json", (int)getpid());
     snprintf(second, sizeof second, "/tmp/ki-load-%d-2.json", (int)getpid());
@@ -198,8 +192,7 @@ static void serve_loads_all_files_in_their_order(void **state) {
     expect_refusal(twice, "once", 2);
 }
 
-static void serve_names_the_object_that_it_cannot_load(void **state) {
-    (void)state;
+SERVE_TEST(serve_names_the_object_that_it_cannot_load) {
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
     assert_true(ki_process_start(&process, argv, NULL, true));
     feed(foo);
@@ -212,8 +205,7 @@ static void serve_names_the_object_that_it_cannot_load(void **state) {
 }
 
 /* libyaml's document loader takes time that grows with the square of nesting: 100 KB took 35 s. */
-static void yaml_that_is_nested_without_end_is_rejected_at_once(void **state) {
-    (void)state;
+SERVE_TEST(yaml_that_is_nested_without_end_is_rejected_at_once) {
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
     assert_true(ki_process_start(&process, argv, NULL, true));
     feed("a: ");
@@ -227,8 +219,7 @@ static void yaml_that_is_nested_without_end_is_rejected_at_once(void **state) {
     assert_int_equal(ki_process_wait(&process), 1);
 }
 
-static void lists_in_lists_without_end_are_rejected(void **state) {
-    (void)state;
+SERVE_TEST(lists_in_lists_without_end_are_rejected) {
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
     assert_true(ki_process_start(&process, argv, NULL, true));
     for (size_t i = 0; i < 50000; i++)
@@ -241,21 +232,4 @@ static void lists_in_lists_without_end_are_rejected(void **state) {
     if (!strstr(line, "nested lists"))
         fail_msg("%s", line);
     assert_int_equal(ki_process_wait(&process), 1);
-}
-
-KT_TESTS(cli_serve) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(serve_ends_again_and_again_under_load_with_clients_that_do_not_read, tear_down),
-        cmocka_unit_test_teardown(serve_ends_while_it_waits_for_the_objects_it_is_filled_with, tear_down),
-        cmocka_unit_test_teardown(serve_until_eof_ends_with_its_standard_input, tear_down),
-        cmocka_unit_test_teardown(serve_does_not_both_load_standard_input_and_wait_for_its_end, tear_down),
-        cmocka_unit_test_teardown(serve_rejects_tokens_rules_and_faults_that_are_none, tear_down),
-        cmocka_unit_test_teardown(serve_writes_no_kubeconfig_that_lets_nobody_in, tear_down),
-        cmocka_unit_test_teardown(serve_loads_custom_resources_after_their_definition, tear_down),
-        cmocka_unit_test_teardown(serve_loads_all_files_in_their_order, tear_down),
-        cmocka_unit_test_teardown(yaml_that_is_nested_without_end_is_rejected_at_once, tear_down),
-        cmocka_unit_test_teardown(lists_in_lists_without_end_are_rejected, tear_down),
-        cmocka_unit_test_teardown(serve_names_the_object_that_it_cannot_load, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,8 +63,7 @@ static void assert_field(const ki_object *obj, const char *path, const char *wan
     ki_value_clear(&value);
 }
 
-static void an_object_lives_through_all_verbs(void **state) {
-    (void)state;
+TEST(an_object_lives_through_all_verbs) {
     ki_client *client = new_client();
     ki_object *obj = NULL, *next = NULL;
     char json[512];
@@ -119,8 +118,7 @@ static void an_object_lives_through_all_verbs(void **state) {
     ki_client_free(client);
 }
 
-static void a_list_is_read_page_by_page_and_its_collection_deleted(void **state) {
-    (void)state;
+TEST(a_list_is_read_page_by_page_and_its_collection_deleted) {
     ki_client *client = new_client();
     char json[512], name[32];
     for (int i = 0; i < 7; i++) {
@@ -153,8 +151,7 @@ static void a_list_is_read_page_by_page_and_its_collection_deleted(void **state)
     ki_client_free(client);
 }
 
-static void any_path_can_be_asked_for(void **state) {
-    (void)state;
+TEST(any_path_can_be_asked_for) {
     ki_client *client = new_client();
     ki_response *response = NULL;
     CHECK(ki_client_do(client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/version"),
@@ -207,13 +204,11 @@ static void many_threads_wait_at_once(int starts_at) {
     ki_client_free(client);
 }
 
-static void threads_that_wait_drive_an_engine_that_nobody_drives(void **state) {
-    (void)state;
+TEST(threads_that_wait_drive_an_engine_that_nobody_drives) {
     many_threads_wait_at_once(-1);
 }
 
-static void whoever_starts_the_engine_takes_over_from_those_who_wait(void **state) {
-    (void)state;
+TEST(whoever_starts_the_engine_takes_over_from_those_who_wait) {
     for (int at = 0; at < 6; at++)
         many_threads_wait_at_once(at);
 }
@@ -226,8 +221,7 @@ static void on_nothing(const ki_response *response, const ki_error *err, void *u
     assert_int_equal(ki_client_get(client, KI_NODES, NULL, "x", NULL, NULL, &nested), KI_ERR_DEADLOCK);
 }
 
-static void waiting_inside_a_callback_would_deadlock(void **state) {
-    (void)state;
+TEST(waiting_inside_a_callback_would_deadlock) {
     ki_client *client = new_client();
     CHECK(ki_client_send(client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/version"),
                          on_nothing, client, NULL, err));
@@ -248,8 +242,7 @@ static void on_add(const ki_event *event, void *user) {
         atomic_fetch_add(&added, 1);
 }
 
-static void a_factorys_client_asks_before_and_after_the_start(void **state) {
-    (void)state;
+TEST(a_factorys_client_asks_before_and_after_the_start) {
     ki_factory *factory = NULL;
     ki_informer *informer = NULL;
     const ki_handler handler = { .on_add = on_add };
@@ -272,8 +265,7 @@ static void a_factorys_client_asks_before_and_after_the_start(void **state) {
     ki_factory_free(factory);
 }
 
-static void a_response_that_is_no_object_is_shown(void **state) {
-    (void)state;
+TEST(a_response_that_is_no_object_is_shown) {
     ki_client *client = new_client();
     ki_object *obj = NULL;
     ki_error failure = KI_ERROR_INIT;
@@ -288,8 +280,7 @@ static void a_response_that_is_no_object_is_shown(void **state) {
     ki_client_free(client);
 }
 
-static void a_response_without_a_body_is_no_object(void **state) {
-    (void)state;
+TEST(a_response_without_a_body_is_no_object) {
     static const raw_response response = {
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n", 0, RAW_KEEP
     };
@@ -313,8 +304,7 @@ static void a_response_without_a_body_is_no_object(void **state) {
     raw_server_stop(&empty);
 }
 
-static void a_word_is_found_in_what_the_server_has(void **state) {
-    (void)state;
+TEST(a_word_is_found_in_what_the_server_has) {
     ki_client *client = new_client();
     ki_discovery *discovery = NULL;
     ki_resource_map *map = NULL;
@@ -332,8 +322,7 @@ static void a_word_is_found_in_what_the_server_has(void **state) {
     ki_client_free(client);
 }
 
-static void a_server_that_is_not_there_is_reported_at_once(void **state) {
-    (void)state;
+TEST(a_server_that_is_not_there_is_reported_at_once) {
     ki_config *nowhere = NULL;
     ki_client *client = NULL;
     ki_error failure = KI_ERROR_INIT;
@@ -344,19 +333,4 @@ static void a_server_that_is_not_there_is_reported_at_once(void **state) {
     ki_client_free(client);
 }
 
-KT_TESTS(client) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_object_lives_through_all_verbs),
-        cmocka_unit_test(a_list_is_read_page_by_page_and_its_collection_deleted),
-        cmocka_unit_test(any_path_can_be_asked_for),
-        cmocka_unit_test(threads_that_wait_drive_an_engine_that_nobody_drives),
-        cmocka_unit_test(whoever_starts_the_engine_takes_over_from_those_who_wait),
-        cmocka_unit_test(waiting_inside_a_callback_would_deadlock),
-        cmocka_unit_test(a_factorys_client_asks_before_and_after_the_start),
-        cmocka_unit_test(a_response_that_is_no_object_is_shown),
-        cmocka_unit_test(a_response_without_a_body_is_no_object),
-        cmocka_unit_test(a_word_is_found_in_what_the_server_has),
-        cmocka_unit_test(a_server_that_is_not_there_is_reported_at_once),
-    };
-    return cmocka_run_group_tests(tests, start_server, stop_server);
-}
+TEST_GROUP(client, start_server, stop_server);

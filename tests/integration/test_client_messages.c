@@ -55,8 +55,7 @@ static void run(const char *word) {
     assert_true(ki_process_start(&program, argv, environment, true));
 }
 
-static void a_custom_resource_is_known_by_each_of_its_names(void **state) {
-    (void)state;
+TEST(a_custom_resource_is_known_by_each_of_its_names) {
     static const char *const words[] = { "foos",    "foo",    "Foo", "fo", "foos.example.com", "foos.v1.example.com",
                                          "foos,fo", "all,foo" };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -69,8 +68,7 @@ static void a_custom_resource_is_known_by_each_of_its_names(void **state) {
 }
 
 /* Whatever the word means: it is the way to the cluster that is wrong. */
-static void a_wrong_way_to_the_cluster_is_not_blamed_on_the_word(void **state) {
-    (void)state;
+TEST(a_wrong_way_to_the_cluster_is_not_blamed_on_the_word) {
     static const char *const environment[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
     static const struct {
         const char *flag, *says;
@@ -90,8 +88,7 @@ static void a_wrong_way_to_the_cluster_is_not_blamed_on_the_word(void **state) {
 }
 
 /* The end of a plugin is a signal to the command, and none that ends it. */
-static void a_word_is_looked_up_with_a_plugins_credentials(void **state) {
-    (void)state;
+TEST(a_word_is_looked_up_with_a_plugins_credentials) {
     static const char *const environment[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
     char path[64], kubeconfig[1024];
     ki_testing_server *own;
@@ -135,8 +132,7 @@ static void a_word_is_looked_up_with_a_plugins_credentials(void **state) {
 }
 
 /* As with words that are built in: the server may be on its way. */
-static void a_server_that_does_not_respond_yet_is_asked_again(void **state) {
-    (void)state;
+TEST(a_server_that_does_not_respond_yet_is_asked_again) {
     static const char *const environment[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
     const char *const argv[] = {
         KI_TEST_PROGRAM, "get", "foos", "-o", "name", "--server", ki_testing_server_url(server), NULL
@@ -169,8 +165,7 @@ static void a_server_that_does_not_respond_yet_is_asked_again(void **state) {
     assert_non_null(ki_process_err_line(&program));
 }
 
-static void a_word_that_means_nothing_is_said_with_the_nearest(void **state) {
-    (void)state;
+TEST(a_word_that_means_nothing_is_said_with_the_nearest) {
     static const struct {
         const char *word, *says;
     } rows[] = {
@@ -189,13 +184,4 @@ static void a_word_that_means_nothing_is_said_with_the_nearest(void **state) {
     }
 }
 
-KT_TESTS(client_messages) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_custom_resource_is_known_by_each_of_its_names),
-        cmocka_unit_test(a_wrong_way_to_the_cluster_is_not_blamed_on_the_word),
-        cmocka_unit_test(a_word_is_looked_up_with_a_plugins_credentials),
-        cmocka_unit_test(a_server_that_does_not_respond_yet_is_asked_again),
-        cmocka_unit_test(a_word_that_means_nothing_is_said_with_the_nearest),
-    };
-    return cmocka_run_group_tests(tests, start, stop);
-}
+TEST_GROUP(client_messages, start, stop);

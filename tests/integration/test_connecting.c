@@ -223,8 +223,7 @@ static void must_say(const outcome *one, const char *line) {
 
 /* --- who we are --------------------------------------------------------------------------------------------------- */
 
-static void whom_to_act_as_is_said_with_every_request(void **state) {
-    (void)state;
+TEST(whom_to_act_as_is_said_with_every_request) {
     tls_server server = { 0 };
     serve(&server);
     client self;
@@ -271,8 +270,7 @@ static void whom_to_act_as_is_said_with_every_request(void **state) {
     stop(&server);
 }
 
-static void a_name_that_is_no_header_value_is_rejected(void **state) {
-    (void)state;
+TEST(a_name_that_is_no_header_value_is_rejected) {
     client self;
     begin(&self, "http", "127.0.0.1", 1);
     put(&self.config->impersonate_user, "somebody\r\nImpersonate-Group: system:masters");
@@ -285,8 +283,7 @@ static void a_name_that_is_no_header_value_is_rejected(void **state) {
     close_client(&self);
 }
 
-static void a_401_is_reported_and_the_next_request_has_the_new_token(void **state) {
-    (void)state;
+TEST(a_401_is_reported_and_the_next_request_has_the_new_token) {
     tls_server server = { .good_token = "Bearer new" };
     serve(&server);
     client self;
@@ -307,8 +304,7 @@ static void a_401_is_reported_and_the_next_request_has_the_new_token(void **stat
     stop(&server);
 }
 
-static void requests_wait_for_the_plugin_and_share_it(void **state) {
-    (void)state;
+TEST(requests_wait_for_the_plugin_and_share_it) {
     tls_server server = { 0 };
     serve(&server);
     client self;
@@ -342,8 +338,7 @@ static void requests_wait_for_the_plugin_and_share_it(void **state) {
     unlink(path);
 }
 
-static void a_deadline_that_passes_while_a_plugin_runs_names_the_plugin(void **state) {
-    (void)state;
+TEST(a_deadline_that_passes_while_a_plugin_runs_names_the_plugin) {
     client self;
     begin(&self, "https", "127.0.0.1", raw_server_free_port());
     put(&self.config->exec.api_version, "client.authentication.k8s.io/v1");
@@ -361,8 +356,7 @@ static void a_deadline_that_passes_while_a_plugin_runs_names_the_plugin(void **s
     close_client(&self);
 }
 
-static void a_plugin_that_fails_is_what_the_request_ends_with(void **state) {
-    (void)state;
+TEST(a_plugin_that_fails_is_what_the_request_ends_with) {
     client self;
     begin(&self, "https", "127.0.0.1", raw_server_free_port());
     put(&self.config->exec.api_version, "client.authentication.k8s.io/v1");
@@ -379,8 +373,7 @@ static void a_plugin_that_fails_is_what_the_request_ends_with(void **state) {
 
 /* --- certificates ------------------------------------------------------------------------------------------------- */
 
-static void another_name_is_verified_where_it_is_asked_for(void **state) {
-    (void)state;
+TEST(another_name_is_verified_where_it_is_asked_for) {
     tls_server server = { 0 };
     serve(&server);
     static const struct {
@@ -408,8 +401,7 @@ static void another_name_is_verified_where_it_is_asked_for(void **state) {
     stop(&server);
 }
 
-static void a_garbled_certificate_does_not_spoil_the_authority(void **state) {
-    (void)state;
+TEST(a_garbled_certificate_does_not_spoil_the_authority) {
     tls_server server = { 0 };
     serve(&server);
     client self;
@@ -430,8 +422,7 @@ static void a_garbled_certificate_does_not_spoil_the_authority(void **state) {
 }
 
 /* libcurl would ask for a password, or fall over the missing one. */
-static void a_key_of_no_use_is_reported_in_words_and_no_password_is_asked_for(void **state) {
-    (void)state;
+TEST(a_key_of_no_use_is_reported_in_words_and_no_password_is_asked_for) {
     static const char *const keys[] = { TLS_FILE("encrypted.key"), TLS_FILE("encrypted-old.key"),
                                         TLS_FILE("server.key") /* of another certificate */ };
     tls_server server = { 0 };
@@ -454,8 +445,7 @@ static void a_key_of_no_use_is_reported_in_words_and_no_password_is_asked_for(vo
 
 /* The authority's file is another one: after a failed handshake it is looked at, and its connections, if any, are not
  * used on. */
-static void a_new_authority_is_found_after_a_failed_handshake(void **state) {
-    (void)state;
+TEST(a_new_authority_is_found_after_a_failed_handshake) {
     tls_server server = { 0 };
     serve(&server);
     client self;
@@ -478,8 +468,7 @@ static void a_new_authority_is_found_after_a_failed_handshake(void **state) {
 
 /* With TLS 1.3 the server refuses the certificate after the handshake is complete for the client (RFC 8446 §2, figure
  * 1). */
-static void a_new_certificate_is_found_after_the_server_refused_the_old_one(void **state) {
-    (void)state;
+TEST(a_new_certificate_is_found_after_the_server_refused_the_old_one) {
     tls_server server = { .client_ca = fixture_read(TLS_FILE("ca.pem"), NULL) };
     serve(&server);
     client self;
@@ -507,8 +496,7 @@ static void a_new_certificate_is_found_after_the_server_refused_the_old_one(void
 }
 
 /* A watch that is open when certificates change is cut, to be resumed; what is no watch goes on to its end. */
-static void a_watch_does_not_continue_with_old_certificates(void **state) {
-    (void)state;
+TEST(a_watch_does_not_continue_with_old_certificates) {
     tls_server server = { .is_endless = true, .good_token = "Bearer t" };
     serve(&server);
     client self;
@@ -536,8 +524,7 @@ static void a_watch_does_not_continue_with_old_certificates(void **state) {
     stop(&server);
 }
 
-static void a_request_that_hangs_does_not_hold_up_the_next_one(void **state) {
-    (void)state;
+TEST(a_request_that_hangs_does_not_hold_up_the_next_one) {
     tls_server server = { .is_endless = true };
     serve(&server);
     client self;
@@ -561,8 +548,7 @@ static void a_request_that_hangs_does_not_hold_up_the_next_one(void **state) {
 
 /* --- proxies ------------------------------------------------------------------------------------------------------ */
 
-static void a_proxy_gets_its_own_credentials_and_not_the_servers(void **state) {
-    (void)state;
+TEST(a_proxy_gets_its_own_credentials_and_not_the_servers) {
     const raw_response no = { "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n", 0, RAW_CLOSE };
     raw_server proxy;
     raw_server_start(&proxy, &no, 1);
@@ -589,8 +575,7 @@ static void a_proxy_gets_its_own_credentials_and_not_the_servers(void **state) {
     assert_null(strstr(one.end.message, "word"));
 }
 
-static void a_proxy_that_is_not_there_is_what_the_message_names(void **state) {
-    (void)state;
+TEST(a_proxy_that_is_not_there_is_what_the_message_names) {
     static const char *const schemes[] = { "http", "https", "socks5" };
     int nobody = raw_server_free_port();
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
@@ -610,8 +595,7 @@ static void a_proxy_that_is_not_there_is_what_the_message_names(void **state) {
 }
 
 /* libcurl's words for a URL that it cannot read have all of the URL in them. */
-static void a_proxys_password_is_in_no_message(void **state) {
-    (void)state;
+TEST(a_proxys_password_is_in_no_message) {
     static const char *const urls[] = { "http://me:secret@[::::::]:80", "http://me:secret@ho{st:80",
                                         "socks5://me:secret@[zz]:1", "http://me:secret@[::1", "http://me:secret@:80" };
     for (size_t i = 0; i < 2 * sizeof urls / sizeof *urls; i++) {
@@ -632,8 +616,7 @@ static void a_proxys_password_is_in_no_message(void **state) {
     }
 }
 
-static void the_environments_proxy_is_used_but_not_for_this_machine(void **state) {
-    (void)state;
+TEST(the_environments_proxy_is_used_but_not_for_this_machine) {
     const raw_response ok = { "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 0, RAW_KEEP };
     raw_server proxy;
     raw_server_start(&proxy, &ok, 1);
@@ -668,6 +651,8 @@ static void the_environments_proxy_is_used_but_not_for_this_machine(void **state
 }
 
 static int make_folder(void **state) {
+    if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+        exit(77); /* they cannot run here */
     static const char *const names[] = { "HTTP_PROXY",  "HTTPS_PROXY", "NO_PROXY",      "http_proxy",
                                          "https_proxy", "no_proxy",    "REQUEST_METHOD" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -678,8 +663,7 @@ static int make_folder(void **state) {
 /* What a refused stream carried was not looked at: it may be sent again. libcurl alone does so five times more, each on
  * a new connection and at once; the rest is for the caller's backoff. After another code the server may have carried
  * the request out. */
-static void a_stream_that_was_reset_is_sent_again_only_where_it_was_rejected_and_a_write_never(void **state) {
-    (void)state;
+TEST(a_stream_that_was_reset_is_sent_again_only_where_it_was_rejected_and_a_write_never) {
     static const struct {
         const char *method;
         unsigned char code;
@@ -715,28 +699,4 @@ static void a_stream_that_was_reset_is_sent_again_only_where_it_was_rejected_and
     }
 }
 
-KT_TESTS(connecting) {
-    if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
-        return 77;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whom_to_act_as_is_said_with_every_request),
-        cmocka_unit_test(a_name_that_is_no_header_value_is_rejected),
-        cmocka_unit_test(a_401_is_reported_and_the_next_request_has_the_new_token),
-        cmocka_unit_test(requests_wait_for_the_plugin_and_share_it),
-        cmocka_unit_test(a_deadline_that_passes_while_a_plugin_runs_names_the_plugin),
-        cmocka_unit_test(a_plugin_that_fails_is_what_the_request_ends_with),
-        cmocka_unit_test(another_name_is_verified_where_it_is_asked_for),
-        cmocka_unit_test(a_garbled_certificate_does_not_spoil_the_authority),
-        cmocka_unit_test(a_key_of_no_use_is_reported_in_words_and_no_password_is_asked_for),
-        cmocka_unit_test(a_new_authority_is_found_after_a_failed_handshake),
-        cmocka_unit_test(a_new_certificate_is_found_after_the_server_refused_the_old_one),
-        cmocka_unit_test(a_watch_does_not_continue_with_old_certificates),
-        cmocka_unit_test(a_request_that_hangs_does_not_hold_up_the_next_one),
-        cmocka_unit_test(a_proxy_gets_its_own_credentials_and_not_the_servers),
-        cmocka_unit_test(a_proxy_that_is_not_there_is_what_the_message_names),
-        cmocka_unit_test(a_proxys_password_is_in_no_message),
-        cmocka_unit_test(the_environments_proxy_is_used_but_not_for_this_machine),
-        cmocka_unit_test(a_stream_that_was_reset_is_sent_again_only_where_it_was_rejected_and_a_write_never),
-    };
-    return cmocka_run_group_tests(tests, make_folder, folder_close);
-}
+TEST_GROUP(connecting, make_folder, folder_close);

@@ -149,8 +149,7 @@ static void exchange_once(const raw_response *response, const ki_request *reques
 #define CLOSED "closed the connection"
 #define CHUNKED OK_HEAD "Transfer-Encoding: chunked\r\n\r\n"
 
-static void a_response_is_reported_as_it_came(void **state) {
-    (void)state;
+TEST(a_response_is_reported_as_it_came) {
     static const struct {
         raw_response response;
         const char *trace;
@@ -216,8 +215,7 @@ static void a_response_is_reported_as_it_came(void **state) {
     }
 }
 
-static void a_request_says_who_asks_for_what_and_no_more(void **state) {
-    (void)state;
+TEST(a_request_says_who_asks_for_what_and_no_more) {
     const raw_response response = { OK_HEAD "Content-Length: 0\r\nRetry-After: 7\r\n\r\n", 0, RAW_KEEP };
     outcome one = { .status = 0 };
     raw_server server;
@@ -243,8 +241,7 @@ static void a_request_says_who_asks_for_what_and_no_more(void **state) {
     assert_non_null(strstr(server.last_request, "\r\nContent-Length: 7\r\n"));
 }
 
-static void a_path_of_the_servers_address_goes_before_every_target(void **state) {
-    (void)state;
+TEST(a_path_of_the_servers_address_goes_before_every_target) {
     static const struct {
         const char *path, *target, *line;
     } cases[] = {
@@ -273,8 +270,7 @@ static void a_path_of_the_servers_address_goes_before_every_target(void **state)
     }
 }
 
-static void a_header_line_above_the_limit_is_the_servers_fault(void **state) {
-    (void)state;
+TEST(a_header_line_above_the_limit_is_the_servers_fault) {
     enum {
         LONG = 200 * 1024
     };
@@ -295,8 +291,7 @@ static void a_header_line_above_the_limit_is_the_servers_fault(void **state) {
 }
 
 /* The endless part is the 1xx responses, the head or the trailers. */
-static void headers_without_end_are_cut_off(void **state) {
-    (void)state;
+TEST(headers_without_end_are_cut_off) {
     enum {
         LINES = 6000 /* of 50 bytes */
     };
@@ -325,8 +320,7 @@ static void headers_without_end_are_cut_off(void **state) {
     free(text);
 }
 
-static void retry_after_zero_is_at_once_and_nonsense_is_none(void **state) {
-    (void)state;
+TEST(retry_after_zero_is_at_once_and_nonsense_is_none) {
     static const struct {
         const char *response;
         int64_t want_ms;
@@ -349,8 +343,7 @@ static void retry_after_zero_is_at_once_and_nonsense_is_none(void **state) {
 }
 
 /* The server takes a connection's second request and closes without a word: it may have carried it out. */
-static void what_changes_something_is_never_sent_twice(void **state) {
-    (void)state;
+TEST(what_changes_something_is_never_sent_twice) {
     static const struct {
         ki_request request;
         size_t requests;
@@ -385,8 +378,7 @@ static void what_changes_something_is_never_sent_twice(void **state) {
     }
 }
 
-static void a_write_without_a_body_says_so_and_header_values_stay_one_line(void **state) {
-    (void)state;
+TEST(a_write_without_a_body_says_so_and_header_values_stay_one_line) {
     const raw_response response = { OK_HEAD "Content-Length: 0\r\n\r\n", 0, RAW_KEEP };
     outcome one = { .status = 0 };
     raw_server server;
@@ -407,8 +399,7 @@ static void a_write_without_a_body_says_so_and_header_values_stay_one_line(void 
     close_client(&self);
 }
 
-static void a_lack_of_descriptors_is_not_blamed_on_the_server(void **state) {
-    (void)state;
+TEST(a_lack_of_descriptors_is_not_blamed_on_the_server) {
     client self;
     open_plain(&self, raw_server_free_port());
     outcome one = { .status = 0 };
@@ -426,8 +417,7 @@ static void a_lack_of_descriptors_is_not_blamed_on_the_server(void **state) {
     close_client(&self);
 }
 
-static void a_refused_connection_says_where_and_why(void **state) {
-    (void)state;
+TEST(a_refused_connection_says_where_and_why) {
     client self;
     int port = raw_server_free_port();
     open_plain(&self, port);
@@ -444,8 +434,7 @@ static void a_refused_connection_says_where_and_why(void **state) {
 
 /* --- cancelling, timeouts ----------------------------------------------------------------------------------------- */
 
-static void an_endless_response_can_be_cancelled_anywhere(void **state) {
-    (void)state;
+TEST(an_endless_response_can_be_cancelled_anywhere) {
     const raw_response response = { OK_HEAD "\r\n", 0, RAW_ENDLESS };
     static const char where[] = { 'h', 'd', 0 };
     for (size_t i = 0; i < sizeof where; i++) {
@@ -469,8 +458,7 @@ static void an_endless_response_can_be_cancelled_anywhere(void **state) {
     }
 }
 
-static void cancelling_before_anything_happened_is_silent(void **state) {
-    (void)state;
+TEST(cancelling_before_anything_happened_is_silent) {
     client self;
     open_plain(&self, raw_server_free_port());
     outcome one = { .status = 0 };
@@ -485,8 +473,7 @@ static void cancelling_before_anything_happened_is_silent(void **state) {
     close_client(&self);
 }
 
-static void silence_ends_with_a_timeout_and_the_next_request_gets_a_new_connection(void **state) {
-    (void)state;
+TEST(silence_ends_with_a_timeout_and_the_next_request_gets_a_new_connection) {
     static const raw_response responses[] = {
         { OK_HEAD "\r\nfirst", 0, RAW_SILENT },
         { "", 0, RAW_SILENT },
@@ -515,8 +502,7 @@ static void silence_ends_with_a_timeout_and_the_next_request_gets_a_new_connecti
     assert_int_equal(server.connections, 3);
 }
 
-static void the_total_timeout_ends_an_endless_response(void **state) {
-    (void)state;
+TEST(the_total_timeout_ends_an_endless_response) {
     const raw_response response = { OK_HEAD "\r\n", 0, RAW_ENDLESS };
     ki_request request = get_request;
     request.total_timeout_ns = KI_MILLISECONDS(30);
@@ -528,8 +514,7 @@ static void the_total_timeout_ends_an_endless_response(void **state) {
     assert_non_null(strstr(one.end.message, "timed out waiting for a complete response"));
 }
 
-static void a_connection_is_used_again_and_callbacks_may_send(void **state) {
-    (void)state;
+TEST(a_connection_is_used_again_and_callbacks_may_send) {
     const raw_response response = { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_KEEP };
     raw_server server;
     raw_server_start(&server, &response, 1);
@@ -548,8 +533,7 @@ static void a_connection_is_used_again_and_callbacks_may_send(void **state) {
     assert_int_equal(server.connections, 1);
 }
 
-static void a_callback_may_cancel_another_exchange_too(void **state) {
-    (void)state;
+TEST(a_callback_may_cancel_another_exchange_too) {
     const raw_response endless = { OK_HEAD "\r\n", 0, RAW_ENDLESS };
     raw_server servers[2];
     raw_server_start(&servers[0], &endless, 1);
@@ -629,8 +613,7 @@ static void check_tls(const tls_case *one) {
     free(key);
 }
 
-static void a_servers_certificate_must_be_good(void **state) {
-    (void)state;
+TEST(a_servers_certificate_must_be_good) {
     if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
         skip();
     static const tls_case cases[] = {
@@ -664,8 +647,7 @@ static void a_servers_certificate_must_be_good(void **state) {
         check_tls(&cases[i]);
 }
 
-static void a_server_without_tls_is_no_https_server(void **state) {
-    (void)state;
+TEST(a_server_without_tls_is_no_https_server) {
     const raw_response response = { OK_HEAD "Content-Length: 0\r\n\r\n", 0, RAW_CLOSE };
     raw_server server;
     raw_server_start(&server, &response, 1);
@@ -689,8 +671,7 @@ static void a_server_without_tls_is_no_https_server(void **state) {
 
 /* --- memory, threads ---------------------------------------------------------------------------------------------- */
 
-static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
-    (void)state;
+TEST(every_lack_of_memory_is_an_error_without_a_leak) {
     const raw_response response = { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_CLOSE };
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
@@ -730,8 +711,7 @@ static void send_and_stop_on_loop(void *user) {
     assert_int_equal(ki_transport_send(one->of->transport, &get_request, &sink, &one->exchange, NULL), KI_OK);
 }
 
-static void a_started_engine_serves_the_transport_on_its_own_thread(void **state) {
-    (void)state;
+TEST(a_started_engine_serves_the_transport_on_its_own_thread) {
     const raw_response response = { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_CLOSE };
     raw_server server;
     raw_server_start(&server, &response, 1);
@@ -755,28 +735,4 @@ static int no_surroundings(void **state) {
     return 0;
 }
 
-KT_TESTS(curl_transport) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_response_is_reported_as_it_came),
-        cmocka_unit_test(a_request_says_who_asks_for_what_and_no_more),
-        cmocka_unit_test(a_path_of_the_servers_address_goes_before_every_target),
-        cmocka_unit_test(a_header_line_above_the_limit_is_the_servers_fault),
-        cmocka_unit_test(headers_without_end_are_cut_off),
-        cmocka_unit_test(retry_after_zero_is_at_once_and_nonsense_is_none),
-        cmocka_unit_test(what_changes_something_is_never_sent_twice),
-        cmocka_unit_test(a_write_without_a_body_says_so_and_header_values_stay_one_line),
-        cmocka_unit_test(a_lack_of_descriptors_is_not_blamed_on_the_server),
-        cmocka_unit_test(a_refused_connection_says_where_and_why),
-        cmocka_unit_test(an_endless_response_can_be_cancelled_anywhere),
-        cmocka_unit_test(cancelling_before_anything_happened_is_silent),
-        cmocka_unit_test(silence_ends_with_a_timeout_and_the_next_request_gets_a_new_connection),
-        cmocka_unit_test(the_total_timeout_ends_an_endless_response),
-        cmocka_unit_test(a_connection_is_used_again_and_callbacks_may_send),
-        cmocka_unit_test(a_callback_may_cancel_another_exchange_too),
-        cmocka_unit_test(a_servers_certificate_must_be_good),
-        cmocka_unit_test(a_server_without_tls_is_no_https_server),
-        cmocka_unit_test(every_lack_of_memory_is_an_error_without_a_leak),
-        cmocka_unit_test(a_started_engine_serves_the_transport_on_its_own_thread),
-    };
-    return cmocka_run_group_tests(tests, no_surroundings, NULL);
-}
+TEST_GROUP(curl_transport, no_surroundings, NULL);

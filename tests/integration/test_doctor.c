@@ -30,6 +30,8 @@ static int tear_down(void **state) {
     return 0;
 }
 
+#define DOCTOR_TEST(name) TEST_WITH(NULL, tear_down, name)
+
 static void serve(const ki_testing_server_options *options) {
     ki_error err = KI_ERROR_INIT;
     ki_testing_server_free(server);
@@ -86,8 +88,7 @@ static void assert_step(const char *mark, const char *title) {
 #define WELL "\342\234\224"
 #define FAILED "\342\234\230"
 
-static void a_good_way_has_a_tick_at_each_step(void **state) {
-    (void)state;
+DOCTOR_TEST(a_good_way_has_a_tick_at_each_step) {
     static const char *const titles[] = { "configuration", "name resolution", "TCP connection", "TLS",
                                           "credentials",   "server version",  "may list",       "may watch",
                                           "list",          "streaming list",  "bookmarks" };
@@ -103,8 +104,7 @@ static void a_good_way_has_a_tick_at_each_step(void **state) {
     assert_int_equal(status, 0);
 }
 
-static void what_an_informer_would_be_asked_for_is_looked_at(void **state) {
-    (void)state;
+DOCTOR_TEST(what_an_informer_would_be_asked_for_is_looked_at) {
     serve(&KI_TESTING_SERVER_OPTIONS(.pods = 40, .nodes = 3));
     static const struct {
         const char *words, *prints;
@@ -122,8 +122,7 @@ static void what_an_informer_would_be_asked_for_is_looked_at(void **state) {
     assert_prints("field label not supported: spec.nowhere");
 }
 
-static void a_namespace_that_does_not_exist_is_a_warning(void **state) {
-    (void)state;
+DOCTOR_TEST(a_namespace_that_does_not_exist_is_a_warning) {
     serve(&KI_TESTING_SERVER_OPTIONS(.pods = 10));
     assert_int_equal(ask("pods -n nosuch", ki_testing_server_url(server)), 0);
     assert_step("!", "list");
@@ -133,8 +132,7 @@ static void a_namespace_that_does_not_exist_is_a_warning(void **state) {
     assert_null(strstr(output, "there is no namespace"));
 }
 
-static void a_closed_port_is_reported_at_tcp_and_all_after_it_is_left_out(void **state) {
-    (void)state;
+DOCTOR_TEST(a_closed_port_is_reported_at_tcp_and_all_after_it_is_left_out) {
     int status = ask("", "http://127.0.0.1:1");
     assert_step(WELL, "configuration");
     assert_step(FAILED, "TCP connection");
@@ -145,15 +143,13 @@ static void a_closed_port_is_reported_at_tcp_and_all_after_it_is_left_out(void *
     assert_int_equal(status, 3);
 }
 
-static void a_name_that_does_not_exist_is_reported_at_name_resolution(void **state) {
-    (void)state;
+DOCTOR_TEST(a_name_that_does_not_exist_is_reported_at_name_resolution) {
     assert_int_equal(ask("--timeout 60s", "https://no-such-host.invalid"), 3);
     assert_step(FAILED, "name resolution");
     assert_step("-", "TCP connection");
 }
 
-static void a_wrong_token_is_reported_at_credentials_and_never_printed(void **state) {
-    (void)state;
+DOCTOR_TEST(a_wrong_token_is_reported_at_credentials_and_never_printed) {
     serve_tls(TLS "server.pem", TLS "server.key");
     int status = ask("--token a-wrong-secret --certificate-authority " TLS "ca.pem", ki_testing_server_url(server));
     assert_step(WELL, "TLS");
@@ -164,8 +160,7 @@ static void a_wrong_token_is_reported_at_credentials_and_never_printed(void **st
     assert_int_equal(status, 3);
 }
 
-static void a_missing_permission_is_reported_with_who_may_grant_it(void **state) {
-    (void)state;
+DOCTOR_TEST(a_missing_permission_is_reported_with_who_may_grant_it) {
     serve_tls(TLS "server.pem", TLS "server.key");
     int status = ask("pods -n shop --token joes --certificate-authority " TLS "ca.pem", ki_testing_server_url(server));
     assert_step(WELL, "credentials");
@@ -179,8 +174,7 @@ static void a_missing_permission_is_reported_with_who_may_grant_it(void **state)
 }
 
 /* The role `view` has neither secrets nor nodes nor custom resources. */
-static void the_role_to_be_granted_names_the_resource_with_its_group(void **state) {
-    (void)state;
+DOCTOR_TEST(the_role_to_be_granted_names_the_resource_with_its_group) {
     serve_tls(TLS "server.pem", TLS "server.key");
     const char *url = ki_testing_server_url(server);
     assert_int_equal(ask("nodes --token joes --certificate-authority " TLS "ca.pem", url), 1);
@@ -191,8 +185,7 @@ static void the_role_to_be_granted_names_the_resource_with_its_group(void **stat
 }
 
 /* It is for a shell: what somebody is called must not be able to do more than to be a name there. */
-static void a_user_whose_name_says_something_to_a_shell_is_not_part_of_the_remedy(void **state) {
-    (void)state;
+DOCTOR_TEST(a_user_whose_name_says_something_to_a_shell_is_not_part_of_the_remedy) {
     serve_tls(TLS "server.pem", TLS "server.key");
     assert_int_equal(ki_testing_server_add_token(server, "token=odds,user=$(odd)", NULL), KI_OK);
     assert_int_equal(ask("--token odds --certificate-authority " TLS "ca.pem", ki_testing_server_url(server)), 1);
@@ -200,8 +193,7 @@ static void a_user_whose_name_says_something_to_a_shell_is_not_part_of_the_remed
     assert_prints(" --user=USER ");
 }
 
-static void certificates_that_are_not_accepted_are_reported_with_the_cause(void **state) {
-    (void)state;
+DOCTOR_TEST(certificates_that_are_not_accepted_are_reported_with_the_cause) {
     serve_tls(TLS "expired.pem", TLS "expired.key");
     assert_int_equal(ask("--token janes --certificate-authority " TLS "ca.pem", ki_testing_server_url(server)), 3);
     assert_step(WELL, "TCP connection");
@@ -256,8 +248,9 @@ static int tear_down_with_folder(void **state) {
     return tear_down(state);
 }
 
-static void a_client_certificate_that_is_not_valid_is_reported_with_its_date(void **state) {
-    (void)state;
+#define CERTIFICATE_TEST(name) TEST_WITH(folder_open, tear_down_with_folder, name)
+
+CERTIFICATE_TEST(a_client_certificate_that_is_not_valid_is_reported_with_its_date) {
     serve(&KI_TESTING_SERVER_OPTIONS(.pods = 4, .tls = true));
     write_kubeconfig(TLS "expired.pem", TLS "expired.key", "");
     assert_int_equal(ask_with_kubeconfig(""), 3);
@@ -277,8 +270,7 @@ static void a_client_certificate_that_is_not_valid_is_reported_with_its_date(voi
     assert_prints("/jane.pem expired on 20");
 }
 
-static void a_client_certificate_that_expires_soon_is_a_warning(void **state) {
-    (void)state;
+CERTIFICATE_TEST(a_client_certificate_that_expires_soon_is_a_warning) {
     serve(&KI_TESTING_SERVER_OPTIONS(.pods = 4, .tls = true));
     issue((int64_t)6 * 24 * 3600);
     write_kubeconfig(folder_file("jane.pem"), folder_file("jane.key"), "");
@@ -292,8 +284,7 @@ static void a_client_certificate_that_expires_soon_is_a_warning(void **state) {
 }
 
 /* The token is enough for the server. */
-static void a_client_certificate_that_is_not_valid_beside_a_valid_token_is_a_warning(void **state) {
-    (void)state;
+CERTIFICATE_TEST(a_client_certificate_that_is_not_valid_beside_a_valid_token_is_a_warning) {
     serve_tls(TLS "server.pem", TLS "server.key");
     write_kubeconfig(TLS "expired.pem", TLS "expired.key", ", token: janes");
     assert_int_equal(ask_with_kubeconfig("-A"), 0);
@@ -303,8 +294,7 @@ static void a_client_certificate_that_is_not_valid_beside_a_valid_token_is_a_war
 }
 
 /* A server that ends the handshake without a valid client certificate looks like one that cannot be reached. */
-static void a_client_certificate_is_checked_without_a_connection_too(void **state) {
-    (void)state;
+CERTIFICATE_TEST(a_client_certificate_is_checked_without_a_connection_too) {
     folder_write("config",
                  "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
                  "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n"
@@ -317,8 +307,7 @@ static void a_client_certificate_is_checked_without_a_connection_too(void **stat
     assert_prints("failed: TCP connection; fix this step first");
 }
 
-static void a_resource_that_is_not_there_is_reported_at_the_list(void **state) {
-    (void)state;
+DOCTOR_TEST(a_resource_that_is_not_there_is_reported_at_the_list) {
     serve(NULL);
     assert_int_equal(ask("foos.example.com", ki_testing_server_url(server)), 1);
     assert_step("-", "may list");
@@ -329,8 +318,7 @@ static void a_resource_that_is_not_there_is_reported_at_the_list(void **state) {
     assert_prints("pods");
 }
 
-static void a_list_that_is_not_there_is_reported_with_what_to_install(void **state) {
-    (void)state;
+DOCTOR_TEST(a_list_that_is_not_there_is_reported_with_what_to_install) {
     serve(NULL);
     assert_int_equal(ki_testing_server_add_fault(server, "status,code=404,verb=list,resource=configmaps", NULL, NULL),
                      KI_OK);
@@ -339,8 +327,7 @@ static void a_list_that_is_not_there_is_reported_with_what_to_install(void **sta
     assert_prints("install its definition, or use another version");
 }
 
-static void a_custom_resource_is_found_by_any_of_its_names(void **state) {
-    (void)state;
+DOCTOR_TEST(a_custom_resource_is_found_by_any_of_its_names) {
     static const char crd[] =
         "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\","
         "\"metadata\":{\"name\":\"foos.example.com\"},\"spec\":{\"group\":\"example.com\",\"scope\":\"Namespaced\","
@@ -359,8 +346,7 @@ static void a_custom_resource_is_found_by_any_of_its_names(void **state) {
     }
 }
 
-static void a_server_without_streaming_lists_is_well_with_a_remark(void **state) {
-    (void)state;
+DOCTOR_TEST(a_server_without_streaming_lists_is_well_with_a_remark) {
     serve(&KI_TESTING_SERVER_OPTIONS(.pods = 10, .no_streaming_list = true));
     int status = ask("pods", ki_testing_server_url(server));
     assert_step("!", "streaming list");
@@ -369,8 +355,7 @@ static void a_server_without_streaming_lists_is_well_with_a_remark(void **state)
     assert_int_equal(status, 0);
 }
 
-static void a_kubeconfig_that_is_wrong_is_reported_at_the_configuration(void **state) {
-    (void)state;
+DOCTOR_TEST(a_kubeconfig_that_is_wrong_is_reported_at_the_configuration) {
     int status = ask("--kubeconfig /nonexistent/kubeconfig", NULL);
     assert_step(FAILED, "configuration");
     assert_prints("/nonexistent/kubeconfig");
@@ -378,8 +363,7 @@ static void a_kubeconfig_that_is_wrong_is_reported_at_the_configuration(void **s
     assert_int_equal(status, 3);
 }
 
-static void what_does_not_speak_http_is_reported(void **state) {
-    (void)state;
+DOCTOR_TEST(what_does_not_speak_http_is_reported) {
     const raw_response response = { .text = "SSH-2.0-OpenSSH_9.2\r\n", .end = RAW_CLOSE };
     raw_server raw;
     char url[64];
@@ -408,8 +392,7 @@ static int ask_raw(const char *words, const raw_response *response) {
 }
 
 /* A server that sends 200 and an HTML page for each request. */
-static void a_login_page_is_not_taken_for_a_server_that_forbids(void **state) {
-    (void)state;
+DOCTOR_TEST(a_login_page_is_not_taken_for_a_server_that_forbids) {
     static const char *const texts[] = {
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\nConnection: close\r\n\r\n<html></html>",
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4\r\nConnection: close\r\n\r\nnull",
@@ -438,8 +421,7 @@ static long milliseconds_of(const char *mark, const char *step) {
     return strtol(line + strlen(begin), NULL, 10);
 }
 
-static void a_server_that_never_responds_is_reported(void **state) {
-    (void)state;
+DOCTOR_TEST(a_server_that_never_responds_is_reported) {
     int status = ask_raw("--timeout 1s", &(raw_response){ .text = "", .end = RAW_SILENT });
     assert_step(WELL, "TCP connection");
     assert_step(FAILED, "HTTP");
@@ -457,8 +439,7 @@ static void a_server_that_never_responds_is_reported(void **state) {
 }
 
 /* With one of these limits there is one for the loop, and none for a connection. */
-static void descriptors_that_run_out_are_not_the_servers_fault(void **state) {
-    (void)state;
+DOCTOR_TEST(descriptors_that_run_out_are_not_the_servers_fault) {
     const char *const environment[] = { "KUBECONFIG=/dev/null", "NO_COLOR=1", NULL };
     bool is_told = false;
     serve(&KI_TESTING_SERVER_OPTIONS(.pods = 1));
@@ -477,15 +458,13 @@ static void descriptors_that_run_out_are_not_the_servers_fault(void **state) {
     assert_true(is_told);
 }
 
-static void a_response_without_end_is_a_response(void **state) {
-    (void)state;
+DOCTOR_TEST(a_response_without_end_is_a_response) {
     (void)ask_raw("--timeout 1s", &(raw_response){ .text = "HTTP/1.1 200 OK\r\n\r\n", .end = RAW_ENDLESS });
     assert_step(WELL, "HTTP");
     assert_step(FAILED, "credentials");
 }
 
-static void an_http_address_of_an_https_server_is_reported_at_http(void **state) {
-    (void)state;
+DOCTOR_TEST(an_http_address_of_an_https_server_is_reported_at_http) {
     serve_tls(TLS "server.pem", TLS "server.key");
     char url[64];
     snprintf(url, sizeof url, "http%s", ki_testing_server_url(server) + strlen("https"));
@@ -495,8 +474,7 @@ static void an_http_address_of_an_https_server_is_reported_at_http(void **state)
 }
 
 /* As Go's servers say it. */
-static void an_https_server_that_responds_in_http_is_reported_at_http(void **state) {
-    (void)state;
+DOCTOR_TEST(an_https_server_that_responds_in_http_is_reported_at_http) {
     (void)ask_raw("--timeout 1s",
                   &(raw_response){ .text = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request "
                                            "to an HTTPS server.\n",
@@ -505,8 +483,7 @@ static void an_https_server_that_responds_in_http_is_reported_at_http(void **sta
     assert_prints("most API servers use");
 }
 
-static void json_has_each_step_once_and_in_order(void **state) {
-    (void)state;
+DOCTOR_TEST(json_has_each_step_once_and_in_order) {
     serve_tls(TLS "server.pem", TLS "server.key");
     int status =
         ask("pods -A -o json --token joes --certificate-authority " TLS "ca.pem", ki_testing_server_url(server));
@@ -525,8 +502,7 @@ static void json_has_each_step_once_and_in_order(void **state) {
     yyjson_doc_free(doc);
 }
 
-static void wrong_arguments_of_doctor_are_usage_errors(void **state) {
-    (void)state;
+DOCTOR_TEST(wrong_arguments_of_doctor_are_usage_errors) {
     assert_int_equal(ask("pods,nodes", "http://127.0.0.1:1"), 2);
     assert_int_equal(ask("pods -o yaml", "http://127.0.0.1:1"), 2);
     assert_int_equal(ask("pods/web", "http://127.0.0.1:1"), 2);
@@ -538,8 +514,7 @@ static void count_step(const ki_check *check, void *user) {
     ++*steps;
 }
 
-static void memory_that_runs_out_at_any_allocation_is_an_error_or_a_finding(void **state) {
-    (void)state;
+DOCTOR_TEST(memory_that_runs_out_at_any_allocation_is_an_error_or_a_finding) {
     serve(&KI_TESTING_SERVER_OPTIONS(.pods = 5));
     bool has_failed = true;
     for (size_t allowed = 0; has_failed; allowed++) {
@@ -558,43 +533,4 @@ static void memory_that_runs_out_at_any_allocation_is_an_error_or_a_finding(void
             assert_int_equal(steps, KI_CHECK_STEPS);
         assert_int_equal(scarce_memory_in_use(&memory), 0);
     }
-}
-
-KT_TESTS(doctor) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_good_way_has_a_tick_at_each_step, tear_down),
-        cmocka_unit_test_teardown(what_an_informer_would_be_asked_for_is_looked_at, tear_down),
-        cmocka_unit_test_teardown(a_namespace_that_does_not_exist_is_a_warning, tear_down),
-        cmocka_unit_test_teardown(a_closed_port_is_reported_at_tcp_and_all_after_it_is_left_out, tear_down),
-        cmocka_unit_test_teardown(a_name_that_does_not_exist_is_reported_at_name_resolution, tear_down),
-        cmocka_unit_test_teardown(a_wrong_token_is_reported_at_credentials_and_never_printed, tear_down),
-        cmocka_unit_test_teardown(a_missing_permission_is_reported_with_who_may_grant_it, tear_down),
-        cmocka_unit_test_teardown(the_role_to_be_granted_names_the_resource_with_its_group, tear_down),
-        cmocka_unit_test_teardown(a_user_whose_name_says_something_to_a_shell_is_not_part_of_the_remedy, tear_down),
-        cmocka_unit_test_teardown(an_http_address_of_an_https_server_is_reported_at_http, tear_down),
-        cmocka_unit_test_teardown(an_https_server_that_responds_in_http_is_reported_at_http, tear_down),
-        cmocka_unit_test_teardown(certificates_that_are_not_accepted_are_reported_with_the_cause, tear_down),
-        cmocka_unit_test_setup_teardown(a_client_certificate_that_is_not_valid_is_reported_with_its_date, folder_open,
-                                        tear_down_with_folder),
-        cmocka_unit_test_setup_teardown(a_client_certificate_that_expires_soon_is_a_warning, folder_open,
-                                        tear_down_with_folder),
-        cmocka_unit_test_setup_teardown(a_client_certificate_that_is_not_valid_beside_a_valid_token_is_a_warning,
-                                        folder_open, tear_down_with_folder),
-        cmocka_unit_test_setup_teardown(a_client_certificate_is_checked_without_a_connection_too, folder_open,
-                                        tear_down_with_folder),
-        cmocka_unit_test_teardown(a_resource_that_is_not_there_is_reported_at_the_list, tear_down),
-        cmocka_unit_test_teardown(a_list_that_is_not_there_is_reported_with_what_to_install, tear_down),
-        cmocka_unit_test_teardown(a_custom_resource_is_found_by_any_of_its_names, tear_down),
-        cmocka_unit_test_teardown(a_server_without_streaming_lists_is_well_with_a_remark, tear_down),
-        cmocka_unit_test_teardown(a_kubeconfig_that_is_wrong_is_reported_at_the_configuration, tear_down),
-        cmocka_unit_test_teardown(what_does_not_speak_http_is_reported, tear_down),
-        cmocka_unit_test_teardown(a_login_page_is_not_taken_for_a_server_that_forbids, tear_down),
-        cmocka_unit_test_teardown(a_server_that_never_responds_is_reported, tear_down),
-        cmocka_unit_test_teardown(descriptors_that_run_out_are_not_the_servers_fault, tear_down),
-        cmocka_unit_test_teardown(a_response_without_end_is_a_response, tear_down),
-        cmocka_unit_test_teardown(json_has_each_step_once_and_in_order, tear_down),
-        cmocka_unit_test_teardown(memory_that_runs_out_at_any_allocation_is_an_error_or_a_finding, tear_down),
-        cmocka_unit_test_teardown(wrong_arguments_of_doctor_are_usage_errors, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

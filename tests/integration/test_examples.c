@@ -18,6 +18,8 @@ static char kubeconfig[64], environment_entry[96];
 
 static int set_up(void **state) {
     (void)state;
+    memset(&example, 0, sizeof example);
+    example.in = example.out = example.err = -1;
     snprintf(kubeconfig, sizeof kubeconfig, "/tmp/ki-examples-%d.kubeconfig", (int)getpid());
     snprintf(environment_entry, sizeof environment_entry, "KUBECONFIG=%s", kubeconfig);
     const char *const argv[] = { KI_TEST_PROGRAM,      "serve",    "--pods", "40", "--nodes", "4", "--seed", "7",
@@ -57,8 +59,15 @@ static int count_threads(pid_t pid) {
 }
 #endif
 
-static void the_shortest_program_prints_every_pod_and_ends_with_a_signal(void **state) {
+static int clean_example(void **state) {
     (void)state;
+    ki_process_free(&example);
+    return 0;
+}
+
+#define EXAMPLES_TEST(name) TEST_WITH(NULL, clean_example, name)
+
+EXAMPLES_TEST(the_shortest_program_prints_every_pod_and_ends_with_a_signal) {
     start_example(KI_TEST_EXAMPLES_DIR "/example-watch-pods");
     for (int i = 0; i < PODS; i++) {
         const char *line = ki_process_expect(&example, "+ ");
@@ -69,8 +78,7 @@ static void the_shortest_program_prints_every_pod_and_ends_with_a_signal(void **
     assert_int_equal(ki_process_wait(&example), 0);
 }
 
-static void a_host_with_its_own_loop_is_served_without_a_thread(void **state) {
-    (void)state;
+EXAMPLES_TEST(a_host_with_its_own_loop_is_served_without_a_thread) {
     start_example(KI_TEST_EXAMPLES_DIR "/example-host-loop");
     const char *line = ki_process_expect(&example, "synced: ");
     assert_non_null(line);
@@ -87,9 +95,8 @@ static void a_host_with_its_own_loop_is_served_without_a_thread(void **state) {
     assert_int_equal(ki_process_wait(&example), 0);
 }
 
-static void a_cxx_program_counts_by_an_index_of_its_own(void **state) {
+EXAMPLES_TEST(a_cxx_program_counts_by_an_index_of_its_own) {
     int pods = 0, nodes = 0;
-    (void)state;
     start_example(KI_TEST_EXAMPLES_DIR "/example-count-by-node-cc");
     for (const char *line; (line = ki_process_line(&example));) {
         const char *count = strstr(line, ": ");
@@ -102,8 +109,7 @@ static void a_cxx_program_counts_by_an_index_of_its_own(void **state) {
     assert_true(nodes > 0 && nodes <= 4);
 }
 
-static void requests_need_neither_an_informer_nor_a_loop(void **state) {
-    (void)state;
+EXAMPLES_TEST(requests_need_neither_an_informer_nor_a_loop) {
     start_example(KI_TEST_EXAMPLES_DIR "/example-count-up");
     for (int i = 1; i <= 3; i++) {
         const char *line = ki_process_line(&example);
@@ -113,9 +119,8 @@ static void requests_need_neither_an_informer_nor_a_loop(void **state) {
     assert_int_equal(ki_process_wait(&example), 0);
 }
 
-static void pods_are_found_by_node_and_by_ip(void **state) {
+EXAMPLES_TEST(pods_are_found_by_node_and_by_ip) {
     char ip[64];
-    (void)state;
     start_example(KI_TEST_EXAMPLES_DIR "/example-lister-by-node-and-ip");
     assert_true(write(example.in, "node-00001\n", 11) == 11);
     const char *line = ki_process_expect(&example, " on node-00001 with 10.");
@@ -130,8 +135,7 @@ static void pods_are_found_by_node_and_by_ip(void **state) {
     assert_int_equal(ki_process_wait(&example), 0);
 }
 
-static void an_example_without_a_cluster_says_so_and_fails(void **state) {
-    (void)state;
+EXAMPLES_TEST(an_example_without_a_cluster_says_so_and_fails) {
     const char *const argv[] = { KI_TEST_EXAMPLES_DIR "/example-watch-pods", NULL };
     const char *const environment[] = { "KUBECONFIG=/nonexistent/kubeconfig", "HOME=/nonexistent", NULL };
     assert_true(ki_process_start(&example, argv, environment, true));
@@ -141,22 +145,4 @@ static void an_example_without_a_cluster_says_so_and_fails(void **state) {
     assert_int_equal(ki_process_wait(&example), 1);
 }
 
-static int clean_example(void **state) {
-    (void)state;
-    ki_process_free(&example);
-    return 0;
-}
-
-KT_TESTS(examples) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(the_shortest_program_prints_every_pod_and_ends_with_a_signal, clean_example),
-        cmocka_unit_test_teardown(a_host_with_its_own_loop_is_served_without_a_thread, clean_example),
-        cmocka_unit_test_teardown(a_cxx_program_counts_by_an_index_of_its_own, clean_example),
-        cmocka_unit_test_teardown(requests_need_neither_an_informer_nor_a_loop, clean_example),
-        cmocka_unit_test_teardown(pods_are_found_by_node_and_by_ip, clean_example),
-        cmocka_unit_test_teardown(an_example_without_a_cluster_says_so_and_fails, clean_example),
-    };
-    memset(&example, 0, sizeof example);
-    example.in = example.out = example.err = -1;
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(examples, set_up, tear_down);

@@ -109,6 +109,8 @@ static int tear_down(void **state) {
     return folder_close(state);
 }
 
+#define EXAMPLES_CONTROLLERS_TEST(name) TEST_WITH(set_up, tear_down, name)
+
 /* Starts a program of examples/ with up to four words more. */
 static void start(ki_process *program, const char *path, const char *const *words) {
     const char *argv[8] = { path };
@@ -309,8 +311,7 @@ static const struct go_case {
       "Resource \"foreign-deployment\" already exists and is not managed by Foo", 0, 0, false },
 };
 
-static void the_sample_controller_makes_the_writes_of_gos_own_unit_tests(void **state) {
-    (void)state;
+EXAMPLES_CONTROLLERS_TEST(the_sample_controller_makes_the_writes_of_gos_own_unit_tests) {
     for (size_t i = 0; i < sizeof go_cases / sizeof go_cases[0]; i++) {
         /* given */
         const struct go_case *c = &go_cases[i];
@@ -342,11 +343,10 @@ static void the_sample_controller_makes_the_writes_of_gos_own_unit_tests(void **
     }
 }
 
-static void a_sample_controller_that_was_killed_continues_where_it_was(void **state) {
+EXAMPLES_CONTROLLERS_TEST(a_sample_controller_that_was_killed_continues_where_it_was) {
     static const char *const names[] = { "a", "b", "c", "d", "e", "f" };
     const size_t all = sizeof names / sizeof names[0];
     size_t count = all;
-    (void)state;
     for (size_t round = 0; round < 3; round++) {
         /* given: killed in the middle of its work */
         start_sample(&programs[0]);
@@ -381,11 +381,10 @@ static bool is_led_by(const void *identity) {
     return found;
 }
 
-static void of_two_sample_controllers_one_works_and_the_other_takes_over(void **state) {
+EXAMPLES_CONTROLLERS_TEST(of_two_sample_controllers_one_works_and_the_other_takes_over) {
     static const char *const first[] = { "--leader-elect", "--identity", "first", NULL };
     static const char *const second[] = { "--leader-elect", "--identity", "second", NULL };
     size_t count = 1;
-    (void)state;
     /* given */
     start(&programs[0], KI_TEST_EXAMPLES_DIR SAMPLE, first);
     assert_non_null(ki_process_expect_err(&programs[0], "first leads"));
@@ -405,11 +404,10 @@ static void of_two_sample_controllers_one_works_and_the_other_takes_over(void **
     end_well(&programs[1]);
 }
 
-static void a_wrong_command_line_of_the_sample_controller_is_reported(void **state) {
+EXAMPLES_CONTROLLERS_TEST(a_wrong_command_line_of_the_sample_controller_is_reported) {
     static const char *const lines[][3] = { { "--nonsense", NULL, NULL },
                                             { "--workers", "0", NULL },
                                             { "more", NULL, NULL } };
-    (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         start(&programs[0], KI_TEST_EXAMPLES_DIR SAMPLE, lines[i]);
         assert_non_null(ki_process_expect_err(&programs[0], "usage: sample-controller"));
@@ -430,12 +428,11 @@ static void create_owned(const ki_resource *resource, const char *name, const ch
     assert_int_equal(ki_testing_server_create(server, resource, "default", json, 0, NULL), KI_OK);
 }
 
-static void a_pods_deployment_is_found_through_its_replicaset(void **state) {
+EXAMPLES_CONTROLLERS_TEST(a_pods_deployment_is_found_through_its_replicaset) {
     static const char template[] =
         "\"selector\":{\"matchLabels\":{\"app\":\"x\"}},\"template\":{\"metadata\":{\"labels\":"
         "{\"app\":\"x\"}},\"spec\":{\"containers\":[{\"name\":\"x\",\"image\":\"x\"}]}}";
     char spec[512], uid[64];
-    (void)state;
     /* given */
     snprintf(spec, sizeof spec, "{\"replicas\":1,%s}", template);
     char json[768];
@@ -498,10 +495,9 @@ static void create_job(const char *name, const char *token) {
     assert_int_equal(ki_testing_server_create(server, KI_CONFIGMAPS, "default", json, 0, NULL), KI_OK);
 }
 
-static void the_leaders_workers_do_the_jobs_and_the_next_leader_has_a_higher_token(void **state) {
+EXAMPLES_CONTROLLERS_TEST(the_leaders_workers_do_the_jobs_and_the_next_leader_has_a_higher_token) {
     static const char *const first[] = { "first", NULL };
     static const char *const second[] = { "second", NULL };
-    (void)state;
     /* given */
     start(&programs[0], KI_TEST_EXAMPLES_DIR "/example-leader-elected-workers", first);
     assert_non_null(ki_process_expect(&programs[0], "this process leads, with token "));
@@ -519,17 +515,4 @@ static void the_leaders_workers_do_the_jobs_and_the_next_leader_has_a_higher_tok
     assert_true(token_of("default/two") > token_of("default/one"));
     assert_int_equal(token_of("default/fenced"), 1000000);
     end_well(&programs[1]);
-}
-
-KT_TESTS(examples_controllers) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(the_sample_controller_makes_the_writes_of_gos_own_unit_tests),
-        TEST(a_sample_controller_that_was_killed_continues_where_it_was),
-        TEST(of_two_sample_controllers_one_works_and_the_other_takes_over),
-        TEST(a_wrong_command_line_of_the_sample_controller_is_reported),
-        TEST(a_pods_deployment_is_found_through_its_replicaset),
-        TEST(the_leaders_workers_do_the_jobs_and_the_next_leader_has_a_higher_token),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,8 +102,7 @@ static void assert_equal_in_the_end(int round) {
     ki_snapshot_free(now);
 }
 
-static void a_server_that_does_wrong_leaves_no_difference(void **state) {
-    (void)state;
+TEST_WITH(NULL, tear_down, a_server_that_does_wrong_leaves_no_difference) {
     static const struct {
         const char *fault;
         bool paged;
@@ -152,11 +151,4 @@ static void a_server_that_does_wrong_leaves_no_difference(void **state) {
         }
         tear_down(NULL);
     }
-}
-
-KT_TESTS(faulty_server) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_server_that_does_wrong_leaves_no_difference, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

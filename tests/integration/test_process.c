@@ -78,6 +78,8 @@ static int close_stage(void **state) {
     return folder_close(state);
 }
 
+#define PROCESS_TEST(name) TEST_WITH(open_stage, close_stage, name)
+
 static void start(void) {
     ki_error err = KI_ERROR_INIT;
     check(ki_factory_start(set.factory, &err), &err);
@@ -146,8 +148,7 @@ static int start_in_child(void) {
 }
 
 /* The child begins first: with the parent's descriptors it would take its events. */
-static void a_factory_that_was_made_before_a_fork_starts_in_both_processes(void **state) {
-    (void)state;
+PROCESS_TEST(a_factory_that_was_made_before_a_fork_starts_in_both_processes) {
     assert_int_equal(in_child(start_in_child), GOOD);
     start();
     the_watch_goes_on("after");
@@ -183,8 +184,7 @@ static int begin_anew_in_child(void) {
     return start_in_child();
 }
 
-static void a_child_of_a_started_factory_can_use_nothing_and_disturbs_nothing(void **state) {
-    (void)state;
+PROCESS_TEST(a_child_of_a_started_factory_can_use_nothing_and_disturbs_nothing) {
     ki_error err = KI_ERROR_INIT;
     check(ki_informer_set_state_handler(set.pods, on_state, NULL, &err), &err);
     start();
@@ -203,8 +203,7 @@ static int fork_and_step(void) {
     return ki_engine_step(engine, 0, &err) == KI_ERR_STATE && ki_engine_timeout(engine) == -1 ? GOOD : 1;
 }
 
-static void a_child_of_a_program_that_steps_cannot_step(void **state) {
-    (void)state;
+PROCESS_TEST(a_child_of_a_program_that_steps_cannot_step) {
     ki_error err = KI_ERROR_INIT;
     ki_engine *engine = NULL;
     ki_factory *factory = NULL, *whole = set.factory;
@@ -232,8 +231,7 @@ static int close_before_the_start(void) {
     return is_named ? GOOD : 1;
 }
 
-static void descriptors_closed_before_the_start_are_an_error_of_the_start(void **state) {
-    (void)state;
+PROCESS_TEST(descriptors_closed_before_the_start_are_an_error_of_the_start) {
     assert_int_equal(in_child(close_before_the_start), GOOD);
 }
 
@@ -263,8 +261,7 @@ static int close_in_a_running_loop(void) {
     return is_named ? GOOD : 1;
 }
 
-static void descriptors_closed_after_the_start_stop_the_informer_with_the_reason(void **state) {
-    (void)state;
+PROCESS_TEST(descriptors_closed_after_the_start_stop_the_informer_with_the_reason) {
     assert_int_equal(in_child(close_in_a_running_loop), GOOD);
 }
 
@@ -289,8 +286,7 @@ static int sync_with_a_plugin(void) {
 }
 
 /* The engine's descriptors and the credential plugin's pipes then have the numbers 0 to 2. */
-static void without_standard_descriptors_and_with_sigchld_ignored_all_works(void **state) {
-    (void)state;
+PROCESS_TEST(without_standard_descriptors_and_with_sigchld_ignored_all_works) {
     char text[2000];
     folder_write("ca.pem", set.config->ca.data);
     snprintf(text, sizeof text,
@@ -312,8 +308,7 @@ static int close_plain_server(void **state) {
     return folder_close(state);
 }
 
-static void a_library_that_is_loaded_and_unloaded_leaves_nothing_behind(void **state) {
-    (void)state;
+TEST_WITH(folder_open, close_plain_server, a_library_that_is_loaded_and_unloaded_leaves_nothing_behind) {
     ki_process host;
     folder_write("pods.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: default}\n---\n"
                               "apiVersion: v1\nkind: Pod\nmetadata: {name: b, namespace: default}\n");
@@ -354,8 +349,7 @@ enum {
 };
 
 /* Both signals wait when the loop goes on: it reads one, which ends it, and the other one is left. */
-static void a_second_signal_right_after_the_first_does_not_kill_the_program(void **state) {
-    (void)state;
+PROCESS_TEST(a_second_signal_right_after_the_first_does_not_kill_the_program) {
     int killed = 0;
     for (int i = 0; i < TRIES; i++) {
         int ends[2], status = 0;
@@ -382,25 +376,4 @@ static void a_second_signal_right_after_the_first_does_not_kill_the_program(void
         close(ends[0]);
     }
     assert_int_equal(killed, 0);
-}
-
-KT_TESTS(process) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_factory_that_was_made_before_a_fork_starts_in_both_processes, open_stage,
-                                        close_stage),
-        cmocka_unit_test_setup_teardown(a_child_of_a_started_factory_can_use_nothing_and_disturbs_nothing, open_stage,
-                                        close_stage),
-        cmocka_unit_test_setup_teardown(a_child_of_a_program_that_steps_cannot_step, open_stage, close_stage),
-        cmocka_unit_test_setup_teardown(descriptors_closed_before_the_start_are_an_error_of_the_start, open_stage,
-                                        close_stage),
-        cmocka_unit_test_setup_teardown(descriptors_closed_after_the_start_stop_the_informer_with_the_reason,
-                                        open_stage, close_stage),
-        cmocka_unit_test_setup_teardown(without_standard_descriptors_and_with_sigchld_ignored_all_works, open_stage,
-                                        close_stage),
-        cmocka_unit_test_setup_teardown(a_library_that_is_loaded_and_unloaded_leaves_nothing_behind, folder_open,
-                                        close_plain_server),
-        cmocka_unit_test_setup_teardown(a_second_signal_right_after_the_first_does_not_kill_the_program, open_stage,
-                                        close_stage),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

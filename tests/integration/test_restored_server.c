@@ -184,10 +184,11 @@ static int tear_down(void **state) {
     return 0;
 }
 
+#define RESTORED_SERVER_TEST(name) TEST_WITH(NULL, tear_down, name)
+
 /* --- plays -------------------------------------------------------------------------------------------------------- */
 
-static void the_cache_follows_a_restored_server(void **state) {
-    (void)state;
+RESTORED_SERVER_TEST(the_cache_follows_a_restored_server) {
     for (int streams = 0; streams < 2; streams++) {
         begin(streams);
         put("ghost");
@@ -209,8 +210,7 @@ static void the_cache_follows_a_restored_server(void **state) {
     }
 }
 
-static void a_quiet_server_is_not_listed_again(void **state) {
-    (void)state;
+RESTORED_SERVER_TEST(a_quiet_server_is_not_listed_again) {
     begin(true);
     for (unsigned times = 0; times < 6; times++)
         silence();
@@ -218,12 +218,4 @@ static void a_quiet_server_is_not_listed_again(void **state) {
     put("later");
     expect("+later ");
     assert_int_equal(relists(), 0);
-}
-
-KT_TESTS(restored_server) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(the_cache_follows_a_restored_server, tear_down),
-        cmocka_unit_test_teardown(a_quiet_server_is_not_listed_again, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,8 @@ static int tear_down(void **state) {
     return 0;
 }
 
+#define ACCESS_TEST(name) TEST_WITH(NULL, tear_down, name)
+
 static void start(const ki_testing_server_options *options) {
     ki_error err = KI_ERROR_INIT;
     if (ki_testing_server_new(options, &server, &err) || ki_testing_server_ca(server, &ca, &err))
@@ -91,8 +93,7 @@ static long get(const char *path, const char *token, const ki_testing_text *pem,
     return last.code == CURLE_OK ? last.status : -(long)last.code;
 }
 
-static void a_server_with_tls_lets_its_own_token_in_and_no_other(void **state) {
-    (void)state;
+ACCESS_TEST(a_server_with_tls_lets_its_own_token_in_and_no_other) {
     start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
     assert_memory_equal(ki_testing_server_url(server), "https://", 8);
     assert_int_equal(get("/api/v1/pods", ki_testing_server_token(server), NULL, NULL), 200);
@@ -101,8 +102,7 @@ static void a_server_with_tls_lets_its_own_token_in_and_no_other(void **state) {
     assert_int_equal(get("/version", NULL, NULL, NULL), 200);
 }
 
-static void headers_say_in_whose_name_it_is(void **state) {
-    (void)state;
+ACCESS_TEST(headers_say_in_whose_name_it_is) {
     static const char *const jane[] = { "impersonate-user: jane", "Impersonate-Group: ops", "Impersonate-Group: dev",
                                         NULL };
     start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
@@ -114,8 +114,7 @@ static void headers_say_in_whose_name_it_is(void **state) {
     assert_non_null(strstr(last.text, "secrets is forbidden: User \\\"jane\\\" cannot list resource"));
 }
 
-static void a_client_certificate_says_who_it_is(void **state) {
-    (void)state;
+ACCESS_TEST(a_client_certificate_says_who_it_is) {
     ki_testing_text pem = KI_TESTING_TEXT_INIT, key = KI_TESTING_TEXT_INIT;
     start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
     assert_int_equal(ki_testing_server_allow(server, "group=dev,verb=get+list,resource=pods", NULL), KI_OK);
@@ -127,8 +126,7 @@ static void a_client_certificate_says_who_it_is(void **state) {
     ki_testing_text_clear(&key);
 }
 
-static void a_name_in_a_certificate_may_have_any_character(void **state) {
-    (void)state;
+ACCESS_TEST(a_name_in_a_certificate_may_have_any_character) {
     ki_testing_text pem = KI_TESTING_TEXT_INIT, key = KI_TESTING_TEXT_INIT;
     start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
     assert_int_equal(ki_testing_server_allow(server, "user=x,verb=get,resource=pods", NULL), KI_OK);
@@ -140,8 +138,7 @@ static void a_name_in_a_certificate_may_have_any_character(void **state) {
     ki_testing_text_clear(&key);
 }
 
-static void a_certificate_that_is_over_is_not_let_in(void **state) {
-    (void)state;
+ACCESS_TEST(a_certificate_that_is_over_is_not_let_in) {
     ki_testing_text pem = KI_TESTING_TEXT_INIT, key = KI_TESTING_TEXT_INIT;
     start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
     assert_int_equal(ki_testing_server_issue_certificate(server, "jane", NULL, -1, &pem, &key, NULL), KI_OK);
@@ -150,8 +147,7 @@ static void a_certificate_that_is_over_is_not_let_in(void **state) {
     ki_testing_text_clear(&key);
 }
 
-static void a_new_certificate_of_the_same_ca_is_trusted_and_one_of_another_is_not(void **state) {
-    (void)state;
+ACCESS_TEST(a_new_certificate_of_the_same_ca_is_trusted_and_one_of_another_is_not) {
     ki_testing_text pem = KI_TESTING_TEXT_INIT, key = KI_TESTING_TEXT_INIT;
     start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
     const char *token = ki_testing_server_token(server);
@@ -168,8 +164,7 @@ static void a_new_certificate_of_the_same_ca_is_trusted_and_one_of_another_is_no
     ki_testing_text_clear(&key);
 }
 
-static void a_token_that_was_taken_away_is_401_and_another_takes_its_place(void **state) {
-    (void)state;
+ACCESS_TEST(a_token_that_was_taken_away_is_401_and_another_takes_its_place) {
     start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
     assert_int_equal(ki_testing_server_add_token(server, "token=one,user=jane", NULL), KI_OK);
     assert_int_equal(get("/api/v1/pods", "one", NULL, NULL), 200);
@@ -179,8 +174,7 @@ static void a_token_that_was_taken_away_is_401_and_another_takes_its_place(void 
     assert_int_equal(get("/api/v1/pods", "two", NULL, NULL), 200);
 }
 
-static void a_restarted_server_has_what_it_had_at_the_same_address(void **state) {
-    (void)state;
+ACCESS_TEST(a_restarted_server_has_what_it_had_at_the_same_address) {
     start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
     char url[128];
     snprintf(url, sizeof url, "%s", ki_testing_server_url(server));
@@ -193,8 +187,7 @@ static void a_restarted_server_has_what_it_had_at_the_same_address(void **state)
                      200);
 }
 
-static void certificates_from_files_are_served(void **state) {
-    (void)state;
+ACCESS_TEST(certificates_from_files_are_served) {
     const ki_testing_server_options options = { .size = sizeof options,
                                                 .tls_certificate = KI_TEST_DATA_DIR "/tls/server.pem",
                                                 .tls_key = KI_TEST_DATA_DIR "/tls/server.key",
@@ -204,8 +197,7 @@ static void certificates_from_files_are_served(void **state) {
     assert_int_equal(ki_testing_server_renew_certificate(server, false, NULL), KI_ERR_STATE);
 }
 
-static void files_that_do_not_fit_are_rejected_with_their_names(void **state) {
-    (void)state;
+ACCESS_TEST(files_that_do_not_fit_are_rejected_with_their_names) {
     static const struct {
         const char *certificate, *key, *ca, *words;
         ki_status status;
@@ -227,22 +219,15 @@ static void files_that_do_not_fit_are_rejected_with_their_names(void **state) {
     }
 }
 
-KT_TESTS(server_access) {
-#define ACCESS_TEST(name) cmocka_unit_test_teardown(name, tear_down)
-    const struct CMUnitTest tests[] = {
-        ACCESS_TEST(a_server_with_tls_lets_its_own_token_in_and_no_other),
-        ACCESS_TEST(headers_say_in_whose_name_it_is),
-        ACCESS_TEST(a_client_certificate_says_who_it_is),
-        ACCESS_TEST(a_name_in_a_certificate_may_have_any_character),
-        ACCESS_TEST(a_certificate_that_is_over_is_not_let_in),
-        ACCESS_TEST(a_new_certificate_of_the_same_ca_is_trusted_and_one_of_another_is_not),
-        ACCESS_TEST(a_token_that_was_taken_away_is_401_and_another_takes_its_place),
-        ACCESS_TEST(a_restarted_server_has_what_it_had_at_the_same_address),
-        ACCESS_TEST(certificates_from_files_are_served),
-        ACCESS_TEST(files_that_do_not_fit_are_rejected_with_their_names),
-    };
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    curl_global_cleanup();
-    return failed;
+static int start_curl(void **state) {
+    (void)state;
+    return curl_global_init(CURL_GLOBAL_DEFAULT) ? -1 : 0;
 }
+
+static int end_curl(void **state) {
+    (void)state;
+    curl_global_cleanup();
+    return 0;
+}
+
+TEST_GROUP(server_access, start_curl, end_curl);

@@ -40,6 +40,8 @@ static int tear_down(void **state) {
     return 0;
 }
 
+#define FAULTS_TEST(name) TEST_WITH(set_up, tear_down, name)
+
 static void add(const char *fault) {
     ki_error err = KI_ERROR_INIT;
     if (ki_testing_server_add_fault(server, fault, NULL, &err))
@@ -84,8 +86,7 @@ static bool read_until(int fd, const char *part) {
     return true;
 }
 
-static void a_response_is_cut_after_its_bytes(void **state) {
-    (void)state;
+FAULTS_TEST(a_response_is_cut_after_its_bytes) {
     add("cut,bytes=20,verb=get");
     int fd = ask("/api/v1/namespaces/default/configmaps/a");
     assert_false(read_until(fd, NULL));
@@ -95,8 +96,7 @@ static void a_response_is_cut_after_its_bytes(void **state) {
     close(fd);
 }
 
-static void a_connection_is_closed_without_a_response(void **state) {
-    (void)state;
+FAULTS_TEST(a_connection_is_closed_without_a_response) {
     add("close,count=1");
     int fd = ask("/version");
     assert_false(read_until(fd, NULL));
@@ -107,8 +107,7 @@ static void a_connection_is_closed_without_a_response(void **state) {
     close(fd);
 }
 
-static void a_silent_watch_says_nothing_and_stays_open(void **state) {
-    (void)state;
+FAULTS_TEST(a_silent_watch_says_nothing_and_stays_open) {
     add("silent,bytes=0,verb=watch");
     int fd = ask("/api/v1/configmaps?watch=1");
     assert_true(read_until(fd, "\r\n\r\n"));
@@ -121,16 +120,14 @@ static void a_silent_watch_says_nothing_and_stays_open(void **state) {
     close(fd);
 }
 
-static void chunks_are_as_small_as_was_asked(void **state) {
-    (void)state;
+FAULTS_TEST(chunks_are_as_small_as_was_asked) {
     add("chunks,size=1,verb=watch");
     int fd = ask("/api/v1/configmaps?watch=1");
     assert_true(read_until(fd, "1\r\n{\r\n1\r\n\"\r\n1\r\nt\r\n"));
     close(fd);
 }
 
-static void a_slow_and_late_response_comes_whole(void **state) {
-    (void)state;
+FAULTS_TEST(a_slow_and_late_response_comes_whole) {
     add("delay,time=20ms");
     add("bandwidth,rate=20000");
     int fd = ask("/api/v1/namespaces/default/configmaps/a");
@@ -138,8 +135,7 @@ static void a_slow_and_late_response_comes_whole(void **state) {
     close(fd);
 }
 
-static void a_late_request_does_not_keep_others_waiting_or_the_end(void **state) {
-    (void)state;
+FAULTS_TEST(a_late_request_does_not_keep_others_waiting_or_the_end) {
     add("delay,time=1h,verb=list");
     int late = ask("/api/v1/configmaps");
     int fd = ask("/version");
@@ -153,8 +149,7 @@ static void a_late_request_does_not_keep_others_waiting_or_the_end(void **state)
     close(late);
 }
 
-static void a_client_that_gives_up_a_late_request_is_forgotten(void **state) {
-    (void)state;
+FAULTS_TEST(a_client_that_gives_up_a_late_request_is_forgotten) {
     add("delay,time=1h,verb=list");
     for (int i = 0; i < 20; i++)
         close(ask("/api/v1/configmaps"));
@@ -163,8 +158,7 @@ static void a_client_that_gives_up_a_late_request_is_forgotten(void **state) {
     close(fd);
 }
 
-static void a_restart_cuts_rejects_and_comes_back(void **state) {
-    (void)state;
+FAULTS_TEST(a_restart_cuts_rejects_and_comes_back) {
     int fd = ask("/api/v1/configmaps?watch=1");
     assert_true(read_until(fd, "\"ADDED\""));
     add("restart,down=200ms");
@@ -177,8 +171,7 @@ static void a_restart_cuts_rejects_and_comes_back(void **state) {
     close(fd);
 }
 
-static void a_rewind_over_http_ends_watches(void **state) {
-    (void)state;
+FAULTS_TEST(a_rewind_over_http_ends_watches) {
     int fd = ask("/api/v1/configmaps?watch=1");
     assert_true(read_until(fd, "\"ADDED\""));
     add("rewind,events=1");
@@ -187,16 +180,14 @@ static void a_rewind_over_http_ends_watches(void **state) {
     assert_int_equal(ki_testing_server_count(server, KI_CONFIGMAPS), 0);
 }
 
-static void a_server_ends_in_the_middle_of_a_long_restart(void **state) {
-    (void)state;
+FAULTS_TEST(a_server_ends_in_the_middle_of_a_long_restart) {
     add("restart,down=1h");
     int fd;
     while ((fd = try_connect()) >= 0)
         close(fd);
 }
 
-static void faults_are_listed_with_what_they_did(void **state) {
-    (void)state;
+FAULTS_TEST(faults_are_listed_with_what_they_did) {
     ki_testing_text json = KI_TESTING_TEXT_INIT;
     uint64_t id = 0;
     assert_int_equal(ki_testing_server_add_fault(server, "status,code=503,n=1", &id, NULL), KI_OK);
@@ -208,22 +199,4 @@ static void faults_are_listed_with_what_they_did(void **state) {
     ki_testing_text_clear(&json);
     assert_int_equal(ki_testing_server_remove_fault(server, id, NULL), KI_OK);
     assert_int_equal(ki_testing_server_remove_fault(server, id, NULL), KI_ERR_NOT_FOUND);
-}
-
-KT_TESTS(server_faults) {
-#define FAULTS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        FAULTS_TEST(a_response_is_cut_after_its_bytes),
-        FAULTS_TEST(a_connection_is_closed_without_a_response),
-        FAULTS_TEST(a_silent_watch_says_nothing_and_stays_open),
-        FAULTS_TEST(chunks_are_as_small_as_was_asked),
-        FAULTS_TEST(a_slow_and_late_response_comes_whole),
-        FAULTS_TEST(a_late_request_does_not_keep_others_waiting_or_the_end),
-        FAULTS_TEST(a_client_that_gives_up_a_late_request_is_forgotten),
-        FAULTS_TEST(a_restart_cuts_rejects_and_comes_back),
-        FAULTS_TEST(a_rewind_over_http_ends_watches),
-        FAULTS_TEST(a_server_ends_in_the_middle_of_a_long_restart),
-        FAULTS_TEST(faults_are_listed_with_what_they_did),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,8 @@ static int tear_down(void **state) {
     return 0;
 }
 
+#define FRONT_TEST(name) TEST_WITH(NULL, tear_down, name)
+
 static void put_config_map(const char *name, size_t bytes) {
     size_t room = bytes + 256;
     char *json = malloc(room);
@@ -112,8 +114,7 @@ static void assert_has(const char *text, const char *part) {
 
 /* ---- HTTP ---- */
 
-static void a_list_has_the_objects_and_its_content_type(void **state) {
-    (void)state;
+FRONT_TEST(a_list_has_the_objects_and_its_content_type) {
     start(NULL);
     put_config_map("a", 10);
     char *response = exchange("GET /api/v1/configmaps HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -124,8 +125,7 @@ static void a_list_has_the_objects_and_its_content_type(void **state) {
     free(response);
 }
 
-static void a_connection_serves_one_request_after_the_other(void **state) {
-    (void)state;
+FRONT_TEST(a_connection_serves_one_request_after_the_other) {
     start(NULL);
     int fd = connect_to_server();
     for (int i = 0; i < 3; i++) {
@@ -135,8 +135,7 @@ static void a_connection_serves_one_request_after_the_other(void **state) {
     close(fd);
 }
 
-static void head_is_get_without_the_body(void **state) {
-    (void)state;
+FRONT_TEST(head_is_get_without_the_body) {
     start(NULL);
     char *response = exchange("HEAD /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     assert_has(response, "HTTP/1.1 200 OK\r\n");
@@ -145,8 +144,7 @@ static void head_is_get_without_the_body(void **state) {
     free(response);
 }
 
-static void a_wrong_method_is_rejected_with_those_that_are_right(void **state) {
-    (void)state;
+FRONT_TEST(a_wrong_method_is_rejected_with_those_that_are_right) {
     start(NULL);
     char *response = exchange("PATCH /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     assert_has(response, "HTTP/1.1 405 ");
@@ -155,8 +153,7 @@ static void a_wrong_method_is_rejected_with_those_that_are_right(void **state) {
     free(response);
 }
 
-static void a_body_of_more_than_3_mib_is_413_with_a_status(void **state) {
-    (void)state;
+FRONT_TEST(a_body_of_more_than_3_mib_is_413_with_a_status) {
     static char block[65536];
     const size_t size = 3 * 1024 * 1024 + 1;
     char head[160];
@@ -177,8 +174,7 @@ static void a_body_of_more_than_3_mib_is_413_with_a_status(void **state) {
     close(fd);
 }
 
-static void a_body_without_end_is_cut_off(void **state) {
-    (void)state;
+FRONT_TEST(a_body_without_end_is_cut_off) {
     static char chunk[64 * 1024 + 16];
     start(NULL);
     int fd = connect_to_server();
@@ -194,8 +190,7 @@ static void a_body_without_end_is_cut_off(void **state) {
     close(fd);
 }
 
-static void a_large_response_is_packed_only_where_that_is_asked_for(void **state) {
-    (void)state;
+FRONT_TEST(a_large_response_is_packed_only_where_that_is_asked_for) {
     static const struct {
         const char *target, *header;
         bool packed;
@@ -229,8 +224,7 @@ static char *many(const char *before, const char *left, const char *right, int c
     return head;
 }
 
-static void any_number_of_parameters_and_headers_gets_a_response(void **state) {
-    (void)state;
+FRONT_TEST(any_number_of_parameters_and_headers_gets_a_response) {
     static const char rest[] = " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", target[] = "GET /api/v1/pods?";
     static const char head[] = "GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
     static const struct {
@@ -265,8 +259,7 @@ static void open_watch(int fd) {
     free(read_until(fd, "\r\n\r\n"));
 }
 
-static void a_watch_gets_each_change(void **state) {
-    (void)state;
+FRONT_TEST(a_watch_gets_each_change) {
     start(NULL);
     int fd = connect_to_server();
     open_watch(fd);
@@ -287,8 +280,7 @@ static void a_watch_gets_each_change(void **state) {
     close(fd);
 }
 
-static void an_object_larger_than_a_block_comes_whole(void **state) {
-    (void)state;
+FRONT_TEST(an_object_larger_than_a_block_comes_whole) {
     start(NULL);
     int fd = connect_to_server();
     open_watch(fd);
@@ -302,8 +294,7 @@ static void an_object_larger_than_a_block_comes_whole(void **state) {
     close(fd);
 }
 
-static void every_watcher_gets_the_change(void **state) {
-    (void)state;
+FRONT_TEST(every_watcher_gets_the_change) {
     static int fds[WATCHERS];
     start(NULL);
     for (int i = 0; i < WATCHERS; i++) {
@@ -323,8 +314,7 @@ static void every_watcher_gets_the_change(void **state) {
     }
 }
 
-static void a_watch_ends_when_its_time_is_over_or_the_server_closes_it(void **state) {
-    (void)state;
+FRONT_TEST(a_watch_ends_when_its_time_is_over_or_the_server_closes_it) {
     start(NULL);
     char *response =
         exchange("GET /api/v1/pods?watch=true&timeoutSeconds=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -341,8 +331,7 @@ static void a_watch_ends_when_its_time_is_over_or_the_server_closes_it(void **st
     close(fd);
 }
 
-static void a_change_right_after_the_watches_are_closed_does_not_reach_them(void **state) {
-    (void)state;
+FRONT_TEST(a_change_right_after_the_watches_are_closed_does_not_reach_them) {
     enum {
         ROUNDS = 10
     };
@@ -364,8 +353,7 @@ static void a_change_right_after_the_watches_are_closed_does_not_reach_them(void
     }
 }
 
-static void a_status_in_a_patch_or_a_replacement_is_written(void **state) {
-    (void)state;
+FRONT_TEST(a_status_in_a_patch_or_a_replacement_is_written) {
     static const char pod[] =
         "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}";
     ki_testing_text text = KI_TESTING_TEXT_INIT;
@@ -401,8 +389,7 @@ static void a_status_in_a_patch_or_a_replacement_is_written(void **state) {
     free(changed);
 }
 
-static void a_server_that_ends_sends_what_has_happened_first(void **state) {
-    (void)state;
+FRONT_TEST(a_server_that_ends_sends_what_has_happened_first) {
     start(NULL);
     int fd = connect_to_server();
     open_watch(fd);
@@ -419,8 +406,7 @@ static void a_server_that_ends_sends_what_has_happened_first(void **state) {
     close(fd);
 }
 
-static void a_watch_from_before_the_compaction_is_expired(void **state) {
-    (void)state;
+FRONT_TEST(a_watch_from_before_the_compaction_is_expired) {
     start(NULL);
     put_config_map("a", 10);
     put_config_map("b", 10);
@@ -433,8 +419,7 @@ static void a_watch_from_before_the_compaction_is_expired(void **state) {
 
 /* ---- where it listens ---- */
 
-static void it_listens_where_it_is_configured_and_prints_where(void **state) {
-    (void)state;
+FRONT_TEST(it_listens_where_it_is_configured_and_prints_where) {
     start(&KI_TESTING_SERVER_OPTIONS(.listen = "127.0.0.1:0"));
     assert_int_equal(strncmp(ki_testing_server_url(server), "http://127.0.0.1:", 17), 0);
     ki_testing_server *second = NULL;
@@ -449,8 +434,7 @@ static void it_listens_where_it_is_configured_and_prints_where(void **state) {
         assert_int_equal(strncmp(ki_testing_server_url(server), "http://[::1]:", 13), 0);
 }
 
-static void what_is_no_address_is_rejected(void **state) {
-    (void)state;
+FRONT_TEST(what_is_no_address_is_rejected) {
     static const char *const rows[] = { "nowhere:1", "127.0.0.1:70000", "127.0.0.1:x", "[::1",
                                         "[::1]x",    "1.2.3",           "::1:1:" };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -463,8 +447,7 @@ static void what_is_no_address_is_rejected(void **state) {
 
 /* ---- its own functions ---- */
 
-static void the_first_namespaces_are_as_old_as_the_server(void **state) {
-    (void)state;
+FRONT_TEST(the_first_namespaces_are_as_old_as_the_server) {
     ki_error err = KI_ERROR_INIT;
     ki_testing_text first = KI_TESTING_TEXT_INIT, now = KI_TESTING_TEXT_INIT;
     start(NULL);
@@ -479,8 +462,7 @@ static void the_first_namespaces_are_as_old_as_the_server(void **state) {
     ki_testing_text_clear(&now);
 }
 
-static void objects_are_made_changed_and_removed_as_by_a_client(void **state) {
-    (void)state;
+FRONT_TEST(objects_are_made_changed_and_removed_as_by_a_client) {
     static const char json[] = "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"1\"}}";
     static const char stale[] = "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\"},\"data\":{\"k\":\"2\"}}";
     ki_error err = KI_ERROR_INIT;
@@ -505,8 +487,7 @@ static void objects_are_made_changed_and_removed_as_by_a_client(void **state) {
     assert_int_equal(err.http_status, 404);
 }
 
-static void any_request_can_be_made_without_a_network(void **state) {
-    (void)state;
+FRONT_TEST(any_request_can_be_made_without_a_network) {
     ki_error err = KI_ERROR_INIT;
     ki_testing_text text = KI_TESTING_TEXT_INIT;
     start(NULL);
@@ -521,8 +502,7 @@ static void any_request_can_be_made_without_a_network(void **state) {
 }
 
 /* A deletion without a name must never become one of the whole collection. */
-static void a_request_that_lacks_something_changes_nothing(void **state) {
-    (void)state;
+FRONT_TEST(a_request_that_lacks_something_changes_nothing) {
     static const char *const no_names[] = { NULL, "" };
     ki_testing_text text = KI_TESTING_TEXT_INIT;
     start(NULL);
@@ -561,8 +541,7 @@ static bool count_pods(const char *key, size_t key_size, const char *json, size_
     return true;
 }
 
-static void the_load_changes_objects_until_it_is_stopped(void **state) {
-    (void)state;
+FRONT_TEST(the_load_changes_objects_until_it_is_stopped) {
     size_t pods = 0;
     ki_testing_load load = { 0 };
     start(&KI_TESTING_SERVER_OPTIONS(.pods = 100, .churn = 5000, .seed = 7));
@@ -580,8 +559,7 @@ static void the_load_changes_objects_until_it_is_stopped(void **state) {
     assert_int_equal(ki_testing_server_set_churn(server, 10, NULL), KI_ERR_STATE);
 }
 
-static void a_server_that_lacks_memory_does_not_start_or_says_so(void **state) {
-    (void)state;
+FRONT_TEST(a_server_that_lacks_memory_does_not_start_or_says_so) {
     for (size_t n = 0;; n += n / 16 + 1) {
         scarce_memory memory;
         ki_error err = KI_ERROR_INIT;
@@ -601,35 +579,4 @@ static void a_server_that_lacks_memory_does_not_start_or_says_so(void **state) {
         if (!scarce_memory_failed(&memory))
             break;
     }
-}
-
-KT_TESTS(server_front) {
-#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_list_has_the_objects_and_its_content_type),
-        TEST(a_connection_serves_one_request_after_the_other),
-        TEST(head_is_get_without_the_body),
-        TEST(a_wrong_method_is_rejected_with_those_that_are_right),
-        TEST(a_body_of_more_than_3_mib_is_413_with_a_status),
-        TEST(a_body_without_end_is_cut_off),
-        TEST(a_large_response_is_packed_only_where_that_is_asked_for),
-        TEST(any_number_of_parameters_and_headers_gets_a_response),
-        TEST(a_watch_gets_each_change),
-        TEST(an_object_larger_than_a_block_comes_whole),
-        TEST(every_watcher_gets_the_change),
-        TEST(a_watch_ends_when_its_time_is_over_or_the_server_closes_it),
-        TEST(a_change_right_after_the_watches_are_closed_does_not_reach_them),
-        TEST(a_status_in_a_patch_or_a_replacement_is_written),
-        TEST(a_server_that_ends_sends_what_has_happened_first),
-        TEST(a_watch_from_before_the_compaction_is_expired),
-        TEST(it_listens_where_it_is_configured_and_prints_where),
-        TEST(what_is_no_address_is_rejected),
-        TEST(the_first_namespaces_are_as_old_as_the_server),
-        TEST(objects_are_made_changed_and_removed_as_by_a_client),
-        TEST(any_request_can_be_made_without_a_network),
-        TEST(a_request_that_lacks_something_changes_nothing),
-        TEST(the_load_changes_objects_until_it_is_stopped),
-        TEST(a_server_that_lacks_memory_does_not_start_or_says_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

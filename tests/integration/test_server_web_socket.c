@@ -54,6 +54,8 @@ static int tear_down(void **state) {
     return 0;
 }
 
+#define WEB_SOCKET_TEST(name) TEST_WITH(NULL, tear_down, name)
+
 static void put(const char *name) {
     char json[128];
     snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"}}", name);
@@ -105,8 +107,7 @@ static void assert_has(const char *text, const char *part) {
 
 /* ---- watches ---- */
 
-static void each_event_is_a_text_frame(void **state) {
-    (void)state;
+WEB_SOCKET_TEST(each_event_is_a_text_frame) {
     start();
     put("a");
     int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
@@ -125,8 +126,7 @@ static void each_event_is_a_text_frame(void **state) {
     close(fd);
 }
 
-static void a_watch_that_ends_says_goodbye(void **state) {
-    (void)state;
+WEB_SOCKET_TEST(a_watch_that_ends_says_goodbye) {
     start();
     int fd = ask("GET " PATH "?watch=true&timeoutSeconds=1 HTTP/1.1\r\n" HANDSHAKE);
     char *all = read_until(fd, NULL);
@@ -135,8 +135,7 @@ static void a_watch_that_ends_says_goodbye(void **state) {
     close(fd);
 }
 
-static void a_ping_and_a_close_get_a_response(void **state) {
-    (void)state;
+WEB_SOCKET_TEST(a_ping_and_a_close_get_a_response) {
     static const char ping[] = "\x89\x82\1\1\1\1hi", bye[] = "\x88\x80\1\1\1\1";
     start();
     int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
@@ -149,8 +148,7 @@ static void a_ping_and_a_close_get_a_response(void **state) {
     close(fd);
 }
 
-static void a_wrong_handshake_is_rejected_as_the_real_server_does(void **state) {
-    (void)state;
+WEB_SOCKET_TEST(a_wrong_handshake_is_rejected_as_the_real_server_does) {
     static const struct {
         const char *headers, *status;
     } rows[] = {
@@ -172,8 +170,7 @@ static void a_wrong_handshake_is_rejected_as_the_real_server_does(void **state) 
     }
 }
 
-static void a_request_that_is_not_a_watch_is_not_upgraded(void **state) {
-    (void)state;
+WEB_SOCKET_TEST(a_request_that_is_not_a_watch_is_not_upgraded) {
     start();
     int fd = ask("GET " PATH " HTTP/1.1\r\n" HANDSHAKE);
     expect(fd, "HTTP/1.1 200 OK");
@@ -183,8 +180,7 @@ static void a_request_that_is_not_a_watch_is_not_upgraded(void **state) {
     close(fd);
 }
 
-static void faults_strike_web_sockets_too(void **state) {
-    (void)state;
+WEB_SOCKET_TEST(faults_strike_web_sockets_too) {
     start();
     put("a");
     assert_int_equal(ki_testing_server_add_fault(server, "cut,bytes=10,verb=watch", NULL, NULL), KI_OK);
@@ -197,8 +193,7 @@ static void faults_strike_web_sockets_too(void **state) {
     close(fd);
 }
 
-static void a_server_that_ends_says_goodbye_to_all(void **state) {
-    (void)state;
+WEB_SOCKET_TEST(a_server_that_ends_says_goodbye_to_all) {
     int fds[CLIENTS];
     start();
     for (size_t i = 0; i < CLIENTS; i++)
@@ -217,8 +212,7 @@ static void a_server_that_ends_says_goodbye_to_all(void **state) {
     }
 }
 
-static void a_server_that_starts_again_cuts_them_all(void **state) {
-    (void)state;
+WEB_SOCKET_TEST(a_server_that_starts_again_cuts_them_all) {
     start();
     int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
     expect(fd, "\r\n\r\n");
@@ -227,8 +221,7 @@ static void a_server_that_starts_again_cuts_them_all(void **state) {
     close(fd);
 }
 
-static void a_client_that_goes_is_forgotten(void **state) {
-    (void)state;
+WEB_SOCKET_TEST(a_client_that_goes_is_forgotten) {
     start();
     for (int i = 0; i < CLIENTS; i++) {
         int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
@@ -252,8 +245,7 @@ static ssize_t send_pings(int fd, size_t sent, size_t size) {
     return got < 0 ? (errno == EAGAIN ? 0 : -1) : got;
 }
 
-static void pings_take_no_memory_when_their_pongs_are_read(void **state) {
-    (void)state;
+WEB_SOCKET_TEST(pings_take_no_memory_when_their_pongs_are_read) {
     static char received[1 << 16];
     start();
     int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
@@ -282,8 +274,7 @@ static void pings_take_no_memory_when_their_pongs_are_read(void **state) {
     close(fd);
 }
 
-static void a_client_that_pings_and_does_not_read_is_closed(void **state) {
-    (void)state;
+WEB_SOCKET_TEST(a_client_that_pings_and_does_not_read_is_closed) {
     start();
     int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
     expect(fd, "\r\n\r\n");
@@ -322,8 +313,7 @@ static ki_str read_frame(int fd, unsigned char *ret_first) {
 }
 
 /* A large object is sent from the place that all watches share. No pong comes into the middle of its frame. */
-static void pongs_come_between_large_frames(void **state) {
-    (void)state;
+WEB_SOCKET_TEST(pongs_come_between_large_frames) {
     enum {
         LARGE = 600 * 1000
     };
@@ -358,8 +348,7 @@ static void pongs_come_between_large_frames(void **state) {
 }
 
 /* The fault's byte is among those of the pongs. */
-static void pongs_before_a_cut_do_no_harm(void **state) {
-    (void)state;
+WEB_SOCKET_TEST(pongs_before_a_cut_do_no_harm) {
     start();
     assert_int_equal(ki_testing_server_add_fault(server, "cut,bytes=10,verb=watch", NULL, NULL), KI_OK);
     int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
@@ -372,8 +361,7 @@ static void pongs_before_a_cut_do_no_harm(void **state) {
 }
 
 /* A ping of 65,535 bytes is wrong from its head on. The reset comes while the server still has bytes to read. */
-static void a_ping_that_is_too_long_ends_only_its_own_connection(void **state) {
-    (void)state;
+WEB_SOCKET_TEST(a_ping_that_is_too_long_ends_only_its_own_connection) {
     static const char head[] = "\x89\xfe\xff\xff\1\1\1\1";
     const struct linger reset = { .l_onoff = 1 };
     start();
@@ -394,24 +382,4 @@ static void a_ping_that_is_too_long_ends_only_its_own_connection(void **state) {
     put("a");
     expect(fd, "\"name\":\"a\"");
     close(fd);
-}
-
-KT_TESTS(server_web_socket) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(each_event_is_a_text_frame, tear_down),
-        cmocka_unit_test_teardown(a_watch_that_ends_says_goodbye, tear_down),
-        cmocka_unit_test_teardown(a_ping_and_a_close_get_a_response, tear_down),
-        cmocka_unit_test_teardown(a_wrong_handshake_is_rejected_as_the_real_server_does, tear_down),
-        cmocka_unit_test_teardown(a_request_that_is_not_a_watch_is_not_upgraded, tear_down),
-        cmocka_unit_test_teardown(faults_strike_web_sockets_too, tear_down),
-        cmocka_unit_test_teardown(a_server_that_ends_says_goodbye_to_all, tear_down),
-        cmocka_unit_test_teardown(a_server_that_starts_again_cuts_them_all, tear_down),
-        cmocka_unit_test_teardown(a_ping_that_is_too_long_ends_only_its_own_connection, tear_down),
-        cmocka_unit_test_teardown(pings_take_no_memory_when_their_pongs_are_read, tear_down),
-        cmocka_unit_test_teardown(a_client_that_pings_and_does_not_read_is_closed, tear_down),
-        cmocka_unit_test_teardown(pongs_come_between_large_frames, tear_down),
-        cmocka_unit_test_teardown(pongs_before_a_cut_do_no_harm, tear_down),
-        cmocka_unit_test_teardown(a_client_that_goes_is_forgotten, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

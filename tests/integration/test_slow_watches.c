@@ -91,20 +91,10 @@ static void share(const char *request) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-static void watches_that_do_not_read_share_what_they_wait_for(void **state) {
-    (void)state;
+TEST(watches_that_do_not_read_share_what_they_wait_for) {
     share(http);
 }
 
-static void web_sockets_that_do_not_read_share_it_too(void **state) {
-    (void)state;
+TEST(web_sockets_that_do_not_read_share_it_too) {
     share(web_socket);
-}
-
-KT_TESTS(slow_watches) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(watches_that_do_not_read_share_what_they_wait_for),
-        cmocka_unit_test(web_sockets_that_do_not_read_share_it_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,8 +43,7 @@ static void forget_and_close(ki_testing_server *testing_server) {
 }
 
 /* When it goes on it is told every change that there was, in order. */
-static void a_stuck_handler_delays_nobody_and_loses_nothing(void **state) {
-    (void)state;
+WORLD_TEST(a_stuck_handler_delays_nobody_and_loses_nothing) {
     worlds_start(2, NULL);
     world_stick(&worlds[0], true);
     change_behind_its_back(&worlds[0], &worlds[1], ki_testing_server_close_watches);
@@ -61,8 +60,7 @@ static void a_stuck_handler_delays_nobody_and_loses_nothing(void **state) {
 /* ---- a restart ---- */
 
 /* As its clients see it: all are cut, and refused for a while. */
-static void no_list_follows_a_restart_of_the_server(void **state) {
-    (void)state;
+WORLD_TEST(no_list_follows_a_restart_of_the_server) {
     worlds_start(WORLDS, NULL);
     for (size_t i = 0; i < WORLDS; i++)
         world_put_out_of_reach(&worlds[i], i % 2 ? PROXY_RESET : PROXY_CLOSE);
@@ -85,9 +83,8 @@ static void no_list_follows_a_restart_of_the_server(void **state) {
 /* ---- a stop ---- */
 
 /* In the middle of a streaming list, a page, an event; while nobody listens, and before an answer. */
-static void a_stop_in_the_middle_of_anything_is_clean(void **state) {
+WORLD_TEST(a_stop_in_the_middle_of_anything_is_clean) {
     static const size_t offsets[] = { 0, 1, 30, 170, 200, 300, 700, 1500 };
-    (void)state;
     for (int streams = 0; streams < 2; streams++) {
         const world_plan plan = { .informer = KI_INFORMER_OPTIONS(.no_streaming_list = !streams) };
         const size_t count = sizeof offsets / sizeof offsets[0];
@@ -112,13 +109,4 @@ static void a_stop_in_the_middle_of_anything_is_clean(void **state) {
         }
         worlds_close(state);
     }
-}
-
-KT_TESTS(socket_clients) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_stuck_handler_delays_nobody_and_loses_nothing, worlds_close),
-        cmocka_unit_test_teardown(no_list_follows_a_restart_of_the_server, worlds_close),
-        cmocka_unit_test_teardown(a_stop_in_the_middle_of_anything_is_clean, worlds_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

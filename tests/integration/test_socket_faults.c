@@ -8,8 +8,7 @@
 
 /* ---- the stream ---- */
 
-static void a_stream_cut_at_any_byte_continues_where_it_was(void **state) {
-    (void)state;
+WORLD_TEST(a_stream_cut_at_any_byte_continues_where_it_was) {
     static const size_t offsets[] = { 0, 1, 2, 4, 5, 12, 40, 97, 210, 333, 500, 900 };
     const size_t count = sizeof offsets / sizeof offsets[0];
     worlds_start(2 * count, NULL);
@@ -21,8 +20,7 @@ static void a_stream_cut_at_any_byte_continues_where_it_was(void **state) {
     worlds_assert_all_recover(2);
 }
 
-static void a_first_list_cut_at_any_byte_is_listed_again(void **state) {
-    (void)state;
+WORLD_TEST(a_first_list_cut_at_any_byte_is_listed_again) {
     static const size_t offsets[] = { 0, 9, 30, 200, 260, 700, 1500 };
     const size_t count = sizeof offsets / sizeof offsets[0];
     worlds_open(2 * count, NULL);
@@ -36,8 +34,7 @@ static void a_first_list_cut_at_any_byte_is_listed_again(void **state) {
     worlds_assert_all_recover(4);
 }
 
-static void a_character_may_come_in_two_parts_or_never_whole(void **state) {
-    (void)state;
+WORLD_TEST(a_character_may_come_in_two_parts_or_never_whole) {
     const size_t size = sizeof UMLAUTS - 1;
     worlds_start(2 * (size - 1), NULL);
     for (size_t i = 0; i < world_count; i++)
@@ -54,8 +51,7 @@ static void a_character_may_come_in_two_parts_or_never_whole(void **state) {
     }
 }
 
-static void bytes_may_come_one_by_one(void **state) {
-    (void)state;
+WORLD_TEST(bytes_may_come_one_by_one) {
     worlds_open(1, NULL);
     proxy_set_segment(worlds[0].proxy, 1);
     world_start(&worlds[0]);
@@ -64,8 +60,7 @@ static void bytes_may_come_one_by_one(void **state) {
     assert_int_equal(world_errors(&worlds[0]), 0);
 }
 
-static void many_events_may_come_in_one_segment(void **state) {
-    (void)state;
+WORLD_TEST(many_events_may_come_in_one_segment) {
     worlds_start(1, NULL);
     proxy_hold(worlds[0].proxy);
     for (int i = 0; i < 4; i++)
@@ -76,8 +71,7 @@ static void many_events_may_come_in_one_segment(void **state) {
     assert_int_equal(world_errors(&worlds[0]), 0);
 }
 
-static void what_a_silent_connection_has_swallowed_is_asked_for_again(void **state) {
-    (void)state;
+WORLD_TEST(what_a_silent_connection_has_swallowed_is_asked_for_again) {
     worlds_start(2, NULL);
     for (size_t i = 0; i < 2; i++)
         proxy_hold(worlds[i].proxy);
@@ -91,8 +85,7 @@ static void what_a_silent_connection_has_swallowed_is_asked_for_again(void **sta
     worlds_assert_all_recover(3);
 }
 
-static void garbage_in_the_stream_costs_no_object(void **state) {
-    (void)state;
+WORLD_TEST(garbage_in_the_stream_costs_no_object) {
     static const struct {
         const char *needle;
         size_t offset;
@@ -122,8 +115,7 @@ static void garbage_in_the_stream_costs_no_object(void **state) {
 
 /* ---- connections ---- */
 
-static void a_server_out_of_reach_is_found_again(void **state) {
-    (void)state;
+WORLD_TEST(a_server_out_of_reach_is_found_again) {
     worlds_start(2, NULL);
     world_put_out_of_reach(&worlds[0], PROXY_CLOSE);
     world_put_out_of_reach(&worlds[1], PROXY_RESET);
@@ -137,8 +129,7 @@ static void a_server_out_of_reach_is_found_again(void **state) {
                  world_has_unknown_delete(&worlds[1])); /* the history was there */
 }
 
-static void what_was_compacted_meanwhile_is_found_by_comparing(void **state) {
-    (void)state;
+WORLD_TEST(what_was_compacted_meanwhile_is_found_by_comparing) {
     worlds_start(1, NULL);
     world_put("gone", 1);
     world_read_expected();
@@ -153,8 +144,7 @@ static void what_was_compacted_meanwhile_is_found_by_comparing(void **state) {
     assert_true(world_has_unknown_delete(&worlds[0]));
 }
 
-static void a_watch_that_is_closed_again_and_again_is_opened_no_faster_than_it_backs_off(void **state) {
-    (void)state;
+WORLD_TEST(a_watch_that_is_closed_again_and_again_is_opened_no_faster_than_it_backs_off) {
     worlds_start(1, NULL);
     for (size_t i = 1; i <= 3; i++) {
         world_churn();
@@ -170,8 +160,7 @@ static void a_watch_that_is_closed_again_and_again_is_opened_no_faster_than_it_b
 /* ---- responses ---- */
 
 /* The cache syncs after any response to the first request. */
-static void a_first_response_that_is_an_error_is_no_end(void **state) {
-    (void)state;
+WORLD_TEST(a_first_response_that_is_an_error_is_no_end) {
     static const struct {
         const char *text;
         size_t times;
@@ -201,8 +190,7 @@ static void a_first_response_that_is_an_error_is_no_end(void **state) {
 }
 
 /* At the start the streaming list and the list are refused; later a watch that is opened again. */
-static void a_blocking_failure_is_reported_and_its_fix_is_noticed(void **state) {
-    (void)state;
+WORLD_TEST(a_blocking_failure_is_reported_and_its_fix_is_noticed) {
     static const struct {
         const char *text, *list_words, *watch_words;
     } rows[] = {
@@ -235,8 +223,7 @@ static void a_blocking_failure_is_reported_and_its_fix_is_noticed(void **state) 
     worlds_assert_all_recover(8);
 }
 
-static void a_response_that_is_no_watch_is_no_end(void **state) {
-    (void)state;
+WORLD_TEST(a_response_that_is_no_watch_is_no_end) {
     static const struct {
         const char *text;
         size_t at_most; /* requests */
@@ -274,25 +261,4 @@ static void a_response_that_is_no_watch_is_no_end(void **state) {
     worlds_assert_all_recover(4);
     for (size_t i = 0; i < count; i++)
         world_assert_few_requests(&worlds[i], rows[i].at_most);
-}
-
-#define FAULT(name) cmocka_unit_test_teardown(name, worlds_close)
-
-KT_TESTS(socket_faults) {
-    const struct CMUnitTest tests[] = {
-        FAULT(a_stream_cut_at_any_byte_continues_where_it_was),
-        FAULT(a_first_list_cut_at_any_byte_is_listed_again),
-        FAULT(a_character_may_come_in_two_parts_or_never_whole),
-        FAULT(bytes_may_come_one_by_one),
-        FAULT(many_events_may_come_in_one_segment),
-        FAULT(what_a_silent_connection_has_swallowed_is_asked_for_again),
-        FAULT(garbage_in_the_stream_costs_no_object),
-        FAULT(a_server_out_of_reach_is_found_again),
-        FAULT(what_was_compacted_meanwhile_is_found_by_comparing),
-        FAULT(a_watch_that_is_closed_again_and_again_is_opened_no_faster_than_it_backs_off),
-        FAULT(a_first_response_that_is_an_error_is_no_end),
-        FAULT(a_blocking_failure_is_reported_and_its_fix_is_noticed),
-        FAULT(a_response_that_is_no_watch_is_no_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

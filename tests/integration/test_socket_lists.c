@@ -96,8 +96,7 @@ static void change_between_pages(void) {
     world_read_expected();
 }
 
-static void a_first_list_whose_token_expires_is_reported_as_one_state(void **state) {
-    (void)state;
+WORLD_TEST(a_first_list_whose_token_expires_is_reported_as_one_state) {
     const world_plan plan = paged();
     world *self = &worlds[0];
     worlds_open(1, &plan);
@@ -114,8 +113,7 @@ static void a_first_list_whose_token_expires_is_reported_as_one_state(void **sta
 }
 
 /* The store is as it was until the list is whole, and what is told then is the difference. */
-static void a_later_list_whose_token_expires_is_reported_as_one_difference(void **state) {
-    (void)state;
+WORLD_TEST(a_later_list_whose_token_expires_is_reported_as_one_difference) {
     const world_plan plan = paged();
     world *self = &worlds[0];
     worlds_start(1, &plan);
@@ -142,7 +140,7 @@ static void a_later_list_whose_token_expires_is_reported_as_one_difference(void 
     goes_on();
 }
 
-static void a_token_may_expire_on_any_page(void **state) {
+WORLD_TEST(a_token_may_expire_on_any_page) {
     static const char *const requests[] = { "L0 L C F W=", "L0 L C C F W=", "L0 L C C C F W=", "L0 L C C C C F W=" };
     for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
         char fault[64];
@@ -162,7 +160,7 @@ static void a_token_may_expire_on_any_page(void **state) {
 
 /* ---- pages ---- */
 
-static void pages_without_objects_are_passed_over_and_none_is_asked_for_twice(void **state) {
+WORLD_TEST(pages_without_objects_are_passed_over_and_none_is_asked_for_twice) {
     static const struct {
         const char *fault, *requests;
     } rows[] = {
@@ -207,7 +205,7 @@ static char *list_response(const char *target, const char *more_metadata) {
 
 #define LIST_TARGET "/api/v1/configmaps"
 
-static void an_empty_continue_token_ends_the_list(void **state) {
+WORLD_TEST(an_empty_continue_token_ends_the_list) {
     static const char *const metadata[] = { "\"continue\":\"\",", "\"continue\":null,",
                                             "\"continue\":\"\",\"remainingItemCount\":0," };
     for (size_t i = 0; i < sizeof metadata / sizeof metadata[0]; i++) {
@@ -225,7 +223,7 @@ static void an_empty_continue_token_ends_the_list(void **state) {
     }
 }
 
-static void a_last_page_may_be_empty(void **state) {
+WORLD_TEST(a_last_page_may_be_empty) {
     static const char *const metadata[] = { "", "\"continue\":\"\"," };
     for (size_t i = 0; i < sizeof metadata / sizeof metadata[0]; i++) {
         const world_plan plan = paged();
@@ -248,9 +246,8 @@ static void a_last_page_may_be_empty(void **state) {
 /* ---- between list and watch ---- */
 
 /* The list is on its way when one of its objects goes, one comes, and one goes and comes again. */
-static void what_happens_between_list_and_watch_is_reported_by_the_watch(void **state) {
+WORLD_TEST(what_happens_between_list_and_watch_is_reported_by_the_watch) {
     static const char last[] = "\"zz-marker\"";
-    (void)state;
     const world_plan plan = paged();
     world *self = &worlds[0];
     worlds_open(1, &plan);
@@ -334,7 +331,7 @@ static void restore_and_fail(const char *const *error_responses, size_t count, b
     goes_on();
 }
 
-static void a_server_that_went_back_and_says_so_is_listed_anew(void **state) {
+WORLD_TEST(a_server_that_went_back_and_says_so_is_listed_anew) {
     static const char *const error_responses[] = {
         WORLD_RESPONSE("504 Gateway Timeout", WORLD_TOO_LARGE),
         WORLD_RESPONSE("504 Gateway Timeout", WORLD_TOO_LARGE_OLD),
@@ -348,20 +345,4 @@ static void a_server_that_went_back_and_says_so_is_listed_anew(void **state) {
         restore_and_fail(error_responses, sizeof error_responses / sizeof error_responses[0], streams);
         worlds_close(state);
     }
-}
-
-#define FAULT(name) cmocka_unit_test_teardown(name, worlds_close)
-
-KT_TESTS(socket_lists) {
-    const struct CMUnitTest tests[] = {
-        FAULT(a_first_list_whose_token_expires_is_reported_as_one_state),
-        FAULT(a_later_list_whose_token_expires_is_reported_as_one_difference),
-        FAULT(a_token_may_expire_on_any_page),
-        FAULT(pages_without_objects_are_passed_over_and_none_is_asked_for_twice),
-        FAULT(an_empty_continue_token_ends_the_list),
-        FAULT(a_last_page_may_be_empty),
-        FAULT(what_happens_between_list_and_watch_is_reported_by_the_watch),
-        FAULT(a_server_that_went_back_and_says_so_is_listed_anew),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

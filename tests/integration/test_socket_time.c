@@ -36,8 +36,7 @@ static int64_t staleness_ms(const world *self) {
 
 /* The server acknowledges on the TCP level and sends nothing: only a timeout ends the connection. One is silent before
  * its first byte, one in the middle. */
-static void a_silent_watch_is_cut_and_continues_where_it_was_with_no_list(void **state) {
-    (void)state;
+WORLD_TEST(a_silent_watch_is_cut_and_continues_where_it_was_with_no_list) {
     const world_plan plan = { .has_own_time = true };
     worlds_start(2, &plan);
     proxy_hold(worlds[0].proxy);
@@ -72,8 +71,7 @@ static void assert_listed_in_pages(world *self) {
     assert_int_equal(world_errors(self), 1);
 }
 
-static void a_streaming_list_whose_end_never_comes_is_listed_in_pages(void **state) {
-    (void)state;
+WORLD_TEST(a_streaming_list_whose_end_never_comes_is_listed_in_pages) {
     const world_plan plan = { .has_own_time = true };
     world *self = &worlds[0];
     worlds_open(1, &plan);
@@ -98,9 +96,8 @@ static void a_streaming_list_whose_end_never_comes_is_listed_in_pages(void **sta
     worlds_assert_all_recover(8);
 }
 
-static void nothing_of_a_streaming_list_is_reported_before_its_end(void **state) {
+WORLD_TEST(nothing_of_a_streaming_list_is_reported_before_its_end) {
     static const char end[] = "k8s.io/initial-events-end";
-    (void)state;
     const world_plan plan = { .has_own_time = true };
     world *self = &worlds[0];
     worlds_open(1, &plan);
@@ -132,8 +129,7 @@ static bool has_found_what_was_lost(const world *self) {
     return false;
 }
 
-static void a_consistency_check_finds_an_event_that_the_server_lost(void **state) {
-    (void)state;
+WORLD_TEST(a_consistency_check_finds_an_event_that_the_server_lost) {
     const world_plan plan = { .informer = KI_INFORMER_OPTIONS(.consistency_check_ms = AUDIT_MS), .has_own_time = true };
     world *self = &worlds[0];
     worlds_open(1, &plan);
@@ -153,14 +149,4 @@ static void a_consistency_check_finds_an_event_that_the_server_lost(void **state
     world_assert_faults_injected();
     assert_true(world_errors(self) >= 1);
     worlds_assert_all_recover(SIZE_MAX);
-}
-
-KT_TESTS(socket_time) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_silent_watch_is_cut_and_continues_where_it_was_with_no_list, worlds_close),
-        cmocka_unit_test_teardown(a_streaming_list_whose_end_never_comes_is_listed_in_pages, worlds_close),
-        cmocka_unit_test_teardown(nothing_of_a_streaming_list_is_reported_before_its_end, worlds_close),
-        cmocka_unit_test_teardown(a_consistency_check_finds_an_event_that_the_server_lost, worlds_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -239,7 +239,7 @@ static void assert_all_was_ended(void) {
     }
 }
 
-static void ten_threads_read_register_and_wait_while_objects_change_and_connections_break(void **state) {
+WORLD_TEST(ten_threads_read_register_and_wait_while_objects_change_and_connections_break) {
     worlds_start(1, NULL);
     start_callers(&worlds[0]);
     for (unsigned round = 0; atomic_load(&running); round++) {
@@ -253,7 +253,7 @@ static void ten_threads_read_register_and_wait_while_objects_change_and_connecti
     assert_all_was_ended();
 }
 
-static void ten_threads_call_while_the_factory_stops(void **state) {
+WORLD_TEST(ten_threads_call_while_the_factory_stops) {
     worlds_start(1, NULL);
     start_callers(&worlds[0]);
     while (atomic_load(&rounds_done) < THREADS * ROUNDS / 4)
@@ -263,13 +263,4 @@ static void ten_threads_call_while_the_factory_stops(void **state) {
     join_callers();
     worlds_close(state);
     assert_all_was_ended();
-}
-
-KT_TESTS(ten_threads) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(ten_threads_read_register_and_wait_while_objects_change_and_connections_break,
-                                  worlds_close),
-        cmocka_unit_test_teardown(ten_threads_call_while_the_factory_stops, worlds_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

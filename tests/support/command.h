@@ -3,6 +3,7 @@
 #define KI_TESTS_SUPPORT_COMMAND_H
 
 #include "tests/support/process.h"
+#include "tests/support/test.h"
 
 #include <kinformer-testing/server.h>
 
@@ -16,6 +17,7 @@ extern ki_process command;
 /* cmocka's setup and teardown: a server with a few nodes and pods. */
 int command_set_up(void **state);
 int command_tear_down(void **state);
+#define COMMAND_TEST(name) TEST_WITH(command_set_up, command_tear_down, name)
 
 /* Runs `program` with these arguments; NULL ends them. "URL" stands for the server's URL. */
 void command_start(const char *program, const char *const *words);

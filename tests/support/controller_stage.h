@@ -10,6 +10,7 @@
 #include <kinformer/kinformer.h>
 
 #include "testing/memory/adapter.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 enum {
@@ -38,6 +39,7 @@ typedef struct controller_stage {
 extern controller_stage stage;
 int stage_set_up(void **state);
 int stage_tear_down(void **state);
+#define CONTROLLER_TEST(name) TEST_WITH(stage_set_up, stage_tear_down, name)
 /* Creates a controller of ConfigMaps for `stage`, and starts the factory. */
 void stage_run(ki_controller_options options);
 /* Adds a key to the queue of the controller of `stage`. */

@@ -180,6 +180,17 @@ void election_close(election *self) {
     rest_server_stop(&self->server);
 }
 
+int election_set_up(void **state) {
+    static election self;
+    *state = &self;
+    return election_open(&self, NULL) ? 0 : -1;
+}
+
+int election_tear_down(void **state) {
+    election_close(*state);
+    return 0;
+}
+
 ki_status candidate_compete(candidate *self, const ki_elector_options *more) {
     ki_elector_options options = KI_ELECTOR_OPTIONS(.namespace_name = "default");
     if (more)

@@ -7,6 +7,7 @@
 #include <kinformer/leader.h>
 
 #include "tests/support/rest_server.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 #include "testing/memory/transport.h"
@@ -50,6 +51,10 @@ bool election_open(election *self, const ki_allocator *allocator);
 /* The same with a client-side rate limit for each candidate. */
 bool election_open_limited(election *self, const ki_allocator *allocator, int per_second, int burst);
 void election_close(election *self);
+/* cmocka's setup and teardown: `*state` is the election. */
+int election_set_up(void **state);
+int election_tear_down(void **state);
+#define ELECTION_TEST(name) TEST_WITH(election_set_up, election_tear_down, name)
 
 /* Creates and starts the candidate's elector. Its callbacks take notes. `more` has other options; NULL: the
  * defaults. */

@@ -2,11 +2,14 @@
 #ifndef TESTS_SUPPORT_FOLDER_H
 #define TESTS_SUPPORT_FOLDER_H
 
+#include "tests/support/test.h"
+
 #include <stddef.h>
 
 /* cmocka's setup and teardown. */
 int folder_open(void **state);
 int folder_close(void **state);
+#define FOLDER_TEST(name) TEST_WITH(folder_open, folder_close, name)
 
 const char *folder_path(void);
 /* Returns the path of a file in it. Valid for the next seven calls. */

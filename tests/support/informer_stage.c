@@ -80,6 +80,18 @@ const ki_handler observing = {
 
 bool in_order;
 
+int use_delta_fifo(void **state) {
+    (void)state;
+    in_order = false;
+    return 0;
+}
+
+int use_in_order_queue(void **state) {
+    (void)state;
+    in_order = true;
+    return 0;
+}
+
 const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 
 static void on_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {

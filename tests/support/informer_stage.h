@@ -13,6 +13,7 @@
 
 #include "src/cache/informer/shared_informer.h"
 #include "tests/support/fake_list_watch.h"
+#include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
 enum {
@@ -47,6 +48,12 @@ struct observer {
 extern const ki_handler observing; /* the functions of an observer */
 extern const ki_resource configmaps;
 extern bool in_order; /* queue order of all stages that follow */
+int use_delta_fifo(void **state);
+int use_in_order_queue(void **state);
+/* In a file: its tests run with each queue. */
+#define WITH_BOTH_QUEUES \
+    TEST_GROUP(delta_fifo, use_delta_fifo, NULL); \
+    TEST_GROUP(in_order_queue, use_in_order_queue, NULL)
 
 /* The first steps of most scripts. */
 #define LISTED "{10: a=5 b=6}; open"

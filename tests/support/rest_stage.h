@@ -4,6 +4,7 @@
 #define TESTS_SUPPORT_REST_STAGE_H
 
 #include "tests/support/rest_server.h"
+#include "tests/support/test.h"
 
 #include <stddef.h>
 
@@ -11,9 +12,9 @@ extern rest_server server;
 int rest_set_up(void **state); /* a cluster with the default options */
 int rest_tear_down(void **state);
 
-#define REST_TEST(name) cmocka_unit_test_setup_teardown(name, rest_set_up, rest_tear_down)
+#define REST_TEST(name) TEST_WITH(rest_set_up, rest_tear_down, name)
 /* A test with a set-up of its own that begins with rest_set_up. */
-#define REST_TEST_WITH(set_up, name) cmocka_unit_test_setup_teardown(name, set_up, rest_tear_down)
+#define REST_TEST_WITH(set_up, name) TEST_WITH(set_up, rest_tear_down, name)
 
 typedef struct rest_row {
     const char *method, *target;

@@ -1,5 +1,10 @@
-/* test.h: what each test_<noun>.c begins with: cmocka and the headers that it needs, and the group of the noun's tests.
- * The tests of a folder are one program (test.c), which runs one noun's group in a process. */
+/* test.h: what each test_<noun>.c begins with: cmocka and the headers that it needs, and how a test is declared.
+ *
+ *     TEST(a_key_added_twice_is_handed_out_once) {
+ *         ...
+ *     }
+ *
+ * The tests of a folder are one program (test.c), which runs those of one file in a process, in the file's order. */
 #ifndef TESTS_SUPPORT_TEST_H
 #define TESTS_SUPPORT_TEST_H
 
@@ -10,22 +15,41 @@
 
 #include <cmocka.h>
 
-typedef struct kt_group {
-    const char *noun;
-    int (*run)(void); /* returns how many tests fail, or 77 if they cannot run here */
-    struct kt_group *next;
-} kt_group;
+/* Begins a test. */
+#define TEST(name) TEST_WITH(NULL, NULL, name)
+
+/* Begins a test between set_up and tear_down, which are cmocka's: `state` is theirs. Either may be NULL. */
+#define TEST_WITH(set_up, tear_down, name) \
+    static void name(void **state); \
+    __attribute__((constructor)) static void declare_##name(void) { \
+        static declared_test self = { { #name, name, set_up, tear_down, NULL }, __FILE__, NULL }; \
+        test_declare(&self); \
+    } \
+    static void name(__attribute__((unused)) void **state)
+
+/* All tests of the file run between set_up and tear_down, as a group. With several groups they run once in each. */
+#define TEST_GROUP(name, set_up, tear_down) \
+    __attribute__((constructor)) static void declare_group_##name(void) { \
+        static declared_group self = { #name, set_up, tear_down, __FILE__, NULL }; \
+        test_declare_group(&self); \
+    } \
+    struct declared_group
+
+typedef struct declared_test {
+    struct CMUnitTest test;
+    const char *file;
+    struct declared_test *next;
+} declared_test;
+
+typedef struct declared_group {
+    const char *name;
+    CMFixtureFunction set_up, tear_down;
+    const char *file;
+    struct declared_group *next;
+} declared_group;
 
 /* Called before main. */
-void kt_add_group(kt_group *group);
-
-/* Ends a test_<noun>.c, in place of main: KT_TESTS(noun) { ... return cmocka_run_group_tests(tests, NULL, NULL); } */
-#define KT_TESTS(name) \
-    static int run_tests_of_##name(void); \
-    __attribute__((constructor)) static void add_tests_of_##name(void) { \
-        static kt_group group = { .noun = #name, .run = run_tests_of_##name }; \
-        kt_add_group(&group); \
-    } \
-    static int run_tests_of_##name(void)
+void test_declare(declared_test *test);
+void test_declare_group(declared_group *group);
 
 #endif

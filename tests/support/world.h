@@ -9,6 +9,7 @@
 #include <kinformer/kinformer.h>
 
 #include "tests/support/proxy.h"
+#include "tests/support/test.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -97,6 +98,7 @@ void worlds_start(size_t count, const world_plan *plan);
  * few requests. */
 void worlds_assert_all_recover(size_t requests_at_most);
 int worlds_close(void **state);
+#define WORLD_TEST(name) TEST_WITH(NULL, worlds_close, name)
 
 /* ---- changes ---- */
 

@@ -29,8 +29,7 @@ static ki_status validity_of(const char *pem, ki_validity *ret) {
     return ki_certificate_validity(&ki_allocator_default, ki_str_of(pem), ret);
 }
 
-static void the_validity_of_real_certificates_is_read(void **state) {
-    (void)state;
+TEST(the_validity_of_real_certificates_is_read) {
     static const struct {
         const char *file;
         int64_t begins_s, ends_s;
@@ -51,8 +50,7 @@ static void the_validity_of_real_certificates_is_read(void **state) {
 }
 
 /* The first certificate is the one that a client presents; a key can stand before it. */
-static void the_first_certificate_counts(void **state) {
-    (void)state;
+TEST(the_first_certificate_counts) {
     char *key = read_file("expired.key"), *first = read_file("expired.pem"), *second = read_file("ca.pem"), *all;
     ki_validity found = { 0, 0 };
     assert_true(asprintf(&all, "%s%s%s", key, first, second) >= 0);
@@ -109,8 +107,7 @@ static ki_status validity_of_times(int tag, const char *time, ki_validity *ret) 
     return status;
 }
 
-static void each_form_of_a_time_is_read_or_rejected(void **state) {
-    (void)state;
+TEST(each_form_of_a_time_is_read_or_rejected) {
     enum {
         UTC = 0x17,
         GENERAL = 0x18
@@ -162,8 +159,7 @@ static void each_form_of_a_time_is_read_or_rejected(void **state) {
     }
 }
 
-static void a_validity_has_two_times_and_nothing_more(void **state) {
-    (void)state;
+TEST(a_validity_has_two_times_and_nothing_more) {
     static const char one[] = "\x17\x0d"
                               "700101000000Z";
     char three[3 * sizeof one] = { 0 };
@@ -200,8 +196,7 @@ static bool reads(const char *der, size_t size) {
     return is_read;
 }
 
-static void a_truncated_certificate_is_rejected(void **state) {
-    (void)state;
+TEST(a_truncated_certificate_is_rejected) {
     ki_secret der = der_of("client.pem");
     ki_validity found = { -7, -7 };
     for (size_t size = 0; size < der.size; size++) {
@@ -215,8 +210,7 @@ static void a_truncated_certificate_is_rejected(void **state) {
 }
 
 /* Each byte with each value: any result, but no read outside (the sanitizers). */
-static void a_certificate_with_any_byte_changed_is_read_or_rejected(void **state) {
-    (void)state;
+TEST(a_certificate_with_any_byte_changed_is_read_or_rejected) {
     ki_secret der = der_of("client.pem");
     size_t rejected = 0;
     for (size_t at = 0; at < der.size; at++) {
@@ -231,8 +225,7 @@ static void a_certificate_with_any_byte_changed_is_read_or_rejected(void **state
     ki_secret_clear(&ki_allocator_default, &der);
 }
 
-static void a_length_beyond_the_bytes_is_rejected(void **state) {
-    (void)state;
+TEST(a_length_beyond_the_bytes_is_rejected) {
     static const struct {
         const char *der;
         size_t size;
@@ -249,8 +242,7 @@ static void a_length_beyond_the_bytes_is_rejected(void **state) {
         assert_false(reads(cases[i].der, cases[i].size));
 }
 
-static void memory_that_runs_out_is_an_error(void **state) {
-    (void)state;
+TEST(memory_that_runs_out_is_an_error) {
     char *pem = read_file("client.pem");
     bool has_failed = true;
     for (size_t allowed = 0; has_failed; allowed++) {
@@ -263,18 +255,4 @@ static void memory_that_runs_out_is_an_error(void **state) {
         assert_int_equal(scarce_memory_in_use(&memory), 0);
     }
     free(pem);
-}
-
-KT_TESTS(certificate) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_validity_of_real_certificates_is_read),
-        cmocka_unit_test(the_first_certificate_counts),
-        cmocka_unit_test(each_form_of_a_time_is_read_or_rejected),
-        cmocka_unit_test(a_validity_has_two_times_and_nothing_more),
-        cmocka_unit_test(a_truncated_certificate_is_rejected),
-        cmocka_unit_test(a_certificate_with_any_byte_changed_is_read_or_rejected),
-        cmocka_unit_test(a_length_beyond_the_bytes_is_rejected),
-        cmocka_unit_test(memory_that_runs_out_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

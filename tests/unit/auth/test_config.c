@@ -17,10 +17,11 @@ static int set_up(void **state) {
     return 0;
 }
 
+#define CONFIG_TEST(name) TEST_WITH(set_up, folder_close, name)
+
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-static void a_kubeconfig_gives_what_it_says(void **state) {
-    (void)state;
+CONFIG_TEST(a_kubeconfig_gives_what_it_says) {
     static const struct {
         const char *cluster, *user;
         const char *server, *token, *ca, *cert, *key;
@@ -62,8 +63,7 @@ static void a_kubeconfig_gives_what_it_says(void **state) {
     }
 }
 
-static void what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field(void **state) {
-    (void)state;
+CONFIG_TEST(what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field) {
     static const struct {
         const char *cluster, *user;
         ki_status want;
@@ -126,8 +126,7 @@ static void what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field(void 
     }
 }
 
-static void a_file_that_is_no_kubeconfig_is_an_error(void **state) {
-    (void)state;
+CONFIG_TEST(a_file_that_is_no_kubeconfig_is_an_error) {
     static const struct {
         const char *text, *context;
         ki_status want;
@@ -204,8 +203,7 @@ static ki_status load_repeated(const char *begin, const char *piece, size_t time
 }
 
 /* Each of them would keep the parser busy for minutes: a test that ends is the proof. */
-static void a_kubeconfig_that_is_made_to_be_slow_is_rejected(void **state) {
-    (void)state;
+CONFIG_TEST(a_kubeconfig_that_is_made_to_be_slow_is_rejected) {
     static const struct {
         const char *begin, *piece;
         size_t times;
@@ -227,8 +225,7 @@ static void a_kubeconfig_that_is_made_to_be_slow_is_rejected(void **state) {
     }
 }
 
-static void aliases_that_grow_or_lead_to_themselves_are_harmless(void **state) {
-    (void)state;
+CONFIG_TEST(aliases_that_grow_or_lead_to_themselves_are_harmless) {
     ki_error err = KI_ERROR_INIT;
     folder_write("config",
                  "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
@@ -240,8 +237,7 @@ static void aliases_that_grow_or_lead_to_themselves_are_harmless(void **state) {
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file), &config, &err), KI_ERR_PARSE);
 }
 
-static void twenty_thousand_contexts_are_read(void **state) {
-    (void)state;
+CONFIG_TEST(twenty_thousand_contexts_are_read) {
     ki_error err = KI_ERROR_INIT;
     ki_status status =
         load_repeated("clusters: [{name: c, cluster: {server: 'https://a'}}]\ncontexts:\n",
@@ -250,8 +246,7 @@ static void twenty_thousand_contexts_are_read(void **state) {
         fail_msg("%s", ki_error_message(&err));
 }
 
-static void a_kubeconfig_in_utf_16_is_read_and_zero_bytes_are_rejected(void **state) {
-    (void)state;
+CONFIG_TEST(a_kubeconfig_in_utf_16_is_read_and_zero_bytes_are_rejected) {
     static const char text[] = "{current-context: x, contexts: [{name: x, context: {cluster: c}}], "
                                "clusters: [{name: c, cluster: {server: 'https://a'}}]}";
     FILE *file = fopen(folder_file("config"), "w");
@@ -276,8 +271,7 @@ static void a_kubeconfig_in_utf_16_is_read_and_zero_bytes_are_rejected(void **st
 }
 
 /* As a shell's <(command) does: what is in the pipe is read to its end. */
-static void a_kubeconfig_may_come_through_a_pipe_and_one_without_a_writer_does_not_hang(void **state) {
-    (void)state;
+CONFIG_TEST(a_kubeconfig_may_come_through_a_pipe_and_one_without_a_writer_does_not_hang) {
     static const char text[] = "{current-context: x, contexts: [{name: x, context: {cluster: c}}], "
                                "clusters: [{name: c, cluster: {server: 'https://a'}}]}";
     int ends[2];
@@ -301,8 +295,7 @@ static void a_kubeconfig_may_come_through_a_pipe_and_one_without_a_writer_does_n
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = "/dev/zero"), &config, &err), KI_ERR_CONFIG);
 }
 
-static void options_win_over_the_file(void **state) {
-    (void)state;
+CONFIG_TEST(options_win_over_the_file) {
     config_files_write(
         "server: 'https://a', certificate-authority-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K",
         "client-certificate-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K, client-key-data: "
@@ -363,8 +356,7 @@ static void options_win_over_the_file(void **state) {
     assert_int_equal(ki_config_new(&no_size, &config, NULL), KI_ERR_INVALID);
 }
 
-static void a_server_alone_is_enough_and_nothing_at_all_is_not(void **state) {
-    (void)state;
+CONFIG_TEST(a_server_alone_is_enough_and_nothing_at_all_is_not) {
     ki_config *config = NULL;
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(ki_config_new(NULL, &config, &err), KI_ERR_NOT_FOUND);
@@ -378,8 +370,7 @@ static void a_server_alone_is_enough_and_nothing_at_all_is_not(void **state) {
     ki_config_free(NULL);
 }
 
-static void of_several_files_the_first_that_has_an_entry_wins(void **state) {
-    (void)state;
+CONFIG_TEST(of_several_files_the_first_that_has_an_entry_wins) {
     folder_write("other/token", "token of other");
     folder_write("one", "contexts: [{name: x, context: {cluster: c, user: u, namespace: one}}]\ncurrent-context: ''\n");
     folder_write("other/two", "current-context: x\ncontexts: [{name: x, context: {namespace: two}}]\n"
@@ -400,8 +391,7 @@ static void of_several_files_the_first_that_has_an_entry_wins(void **state) {
     ki_config_free(config);
 }
 
-static void the_home_file_is_the_default(void **state) {
-    (void)state;
+CONFIG_TEST(the_home_file_is_the_default) {
     mkdir(folder_file(".kube"), 0700);
     config_files_write("server: 'https://home'", "");
     assert_int_equal(rename(folder_file("config"), folder_file(".kube/config")), 0);
@@ -411,8 +401,7 @@ static void the_home_file_is_the_default(void **state) {
     ki_config_free(config);
 }
 
-static void in_a_pod_the_service_account_says_it_all(void **state) {
-    (void)state;
+CONFIG_TEST(in_a_pod_the_service_account_says_it_all) {
     static const struct {
         const char *host, *port, *files;
         ki_status want;
@@ -455,8 +444,7 @@ static void in_a_pod_the_service_account_says_it_all(void **state) {
     assert_int_equal(ki_config_new_in_cluster(NULL, &config, NULL), KI_ERR_NOT_FOUND);
 }
 
-static void base64_is_strict(void **state) {
-    (void)state;
+CONFIG_TEST(base64_is_strict) {
     static const struct {
         const char *text, *want; /* NULL: refused */
     } cases[] = {
@@ -493,8 +481,7 @@ static void base64_is_strict(void **state) {
     }
 }
 
-static void the_user_agent_says_program_system_and_library(void **state) {
-    (void)state;
+CONFIG_TEST(the_user_agent_says_program_system_and_library) {
     static const struct {
         const char *given, *begin;
     } cases[] = { { "watch-pods/1.2", "watch-pods/1.2 (linux/" }, { "tool", "tool/unknown (linux/" }, { NULL, "" } };
@@ -517,8 +504,7 @@ static void the_user_agent_says_program_system_and_library(void **state) {
                      KI_ERR_LIMIT);
 }
 
-static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
-    (void)state;
+CONFIG_TEST(every_lack_of_memory_is_an_error_without_a_leak) {
     config_files_write("server: 'https://a', certificate-authority: pki/ca.pem",
                        "tokenFile: token, client-certificate: pki/cert.pem, client-key-data: "
                        "LS0tLS1CRUdJTiBLRVktLS0tLQpBQUFBCi0tLS0tRU5EIEtFWS0tLS0tCg==");
@@ -532,27 +518,4 @@ static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
         assert_int_equal(err.code, status);
         ki_config_free(config);
     }
-}
-
-KT_TESTS(config) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, folder_close)
-    const struct CMUnitTest tests[] = {
-        TEST(a_kubeconfig_gives_what_it_says),
-        TEST(what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field),
-        TEST(a_file_that_is_no_kubeconfig_is_an_error),
-        TEST(a_kubeconfig_that_is_made_to_be_slow_is_rejected),
-        TEST(aliases_that_grow_or_lead_to_themselves_are_harmless),
-        TEST(twenty_thousand_contexts_are_read),
-        TEST(a_kubeconfig_in_utf_16_is_read_and_zero_bytes_are_rejected),
-        TEST(a_kubeconfig_may_come_through_a_pipe_and_one_without_a_writer_does_not_hang),
-        TEST(options_win_over_the_file),
-        TEST(a_server_alone_is_enough_and_nothing_at_all_is_not),
-        TEST(of_several_files_the_first_that_has_an_entry_wins),
-        TEST(the_home_file_is_the_default),
-        TEST(in_a_pod_the_service_account_says_it_all),
-        TEST(base64_is_strict),
-        TEST(the_user_agent_says_program_system_and_library),
-        TEST(every_lack_of_memory_is_an_error_without_a_leak),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

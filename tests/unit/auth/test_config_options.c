@@ -42,6 +42,8 @@ static int set_up(void **state) {
     return 0;
 }
 
+#define CONFIG_OPTIONS_TEST(name) TEST_WITH(set_up, folder_close, name)
+
 static void assert_text(const ki_secret *secret, const char *want) {
     if (!want)
         assert_null(secret->data);
@@ -53,8 +55,7 @@ static void assert_text(const ki_secret *secret, const char *want) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-static void context_cluster_and_user_are_chosen_by_name(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(context_cluster_and_user_are_chosen_by_name) {
     ki_config *config = WITH(.context = "second");
     assert_string_equal(ki_config_server(config), "https://other");
     assert_string_equal(ki_config_namespace(config), "ns2");
@@ -106,8 +107,7 @@ static void context_cluster_and_user_are_chosen_by_name(void **state) {
     }
 }
 
-static void a_namespace_may_be_written_with_its_kind(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(a_namespace_may_be_written_with_its_kind) {
     static const struct {
         const char *given, *want; /* NULL: refused */
     } cases[] = { { "x", "x" },
@@ -140,8 +140,7 @@ static void a_namespace_may_be_written_with_its_kind(void **state) {
     }
 }
 
-static void the_programs_way_to_know_the_server_replaces_the_files(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(the_programs_way_to_know_the_server_replaces_the_files) {
     ki_config *config = WITH(.insecure_skip_tls_verify = true);
     assert_text(&config->ca, NULL);
     assert_text(&config->ca_file, NULL);
@@ -176,8 +175,7 @@ static void the_programs_way_to_know_the_server_replaces_the_files(void **state)
     ki_config_free(config);
 }
 
-static void a_credential_of_the_program_replaces_all_of_the_files(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(a_credential_of_the_program_replaces_all_of_the_files) {
     static const char *const users[] = { "u", "token", "basic", "bad", "nobody" };
     for (size_t i = 0; i < sizeof users / sizeof *users; i++) {
         ki_config *config = WITH(.user = users[i], .token = "mine");
@@ -220,8 +218,7 @@ static void a_credential_of_the_program_replaces_all_of_the_files(void **state) 
     ki_config_free(config);
 }
 
-static void contradicting_options_are_errors(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(contradicting_options_are_errors) {
     const char *pem = folder_file("other.pem");
     static const char *const no_group[] = { NULL };
     static const ki_config_extra no_value[] = { { "a", NULL } };
@@ -258,8 +255,7 @@ static void contradicting_options_are_errors(void **state) {
     }
 }
 
-static void whom_to_act_as_is_replaced_whole(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(whom_to_act_as_is_replaced_whole) {
     static const char *const groups[] = { "g1", "g2" };
     static const ki_config_extra extra[] = { { "x", "1" }, { "x", "2" } };
     ki_config *config = WITH(.as = "bob");
@@ -285,16 +281,14 @@ static void whom_to_act_as_is_replaced_whole(void **state) {
     ki_config_free(config);
 }
 
-static void limits_of_requests_are_kept_as_given(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(limits_of_requests_are_kept_as_given) {
     ki_config *config = WITH(.requests_per_second = -1, .request_burst = 7);
     assert_int_equal(config->requests_per_second, -1);
     assert_int_equal(config->request_burst, 7);
     ki_config_free(config);
 }
 
-static void an_older_programs_smaller_options_are_taken(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(an_older_programs_smaller_options_are_taken) {
     ki_config_options options = KI_CONFIG_OPTIONS(.server = "https://b", .cluster = "none");
     options.size = offsetof(ki_config_options, cluster);
     ki_config *config = config_files_read(&options);
@@ -302,8 +296,7 @@ static void an_older_programs_smaller_options_are_taken(void **state) {
     ki_config_free(config);
 }
 
-static void a_config_is_described_without_secrets(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(a_config_is_described_without_secrets) {
     ki_config *config = WITH(.user = "basic", .as = "bob", .proxy_url = "http://me:secret@p:1");
     ki_config_description d = KI_CONFIG_DESCRIPTION_INIT;
     ki_config_describe(config, &d);
@@ -334,8 +327,7 @@ static void a_config_is_described_without_secrets(void **state) {
     ki_config_free(config);
 }
 
-static void in_a_pod_options_and_the_environment_win(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(in_a_pod_options_and_the_environment_win) {
     folder_write("pod/token", "pod-token");
     folder_write("pod/ca.crt", PEM("POD-CA"));
     folder_write("pod/namespace", "pod-space\n");
@@ -368,8 +360,7 @@ static void in_a_pod_options_and_the_environment_win(void **state) {
     }
 }
 
-static void in_a_pod_each_option_replaces_its_own_part(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(in_a_pod_each_option_replaces_its_own_part) {
     folder_write("pod/token", "pod-token");
     folder_write("pod/ca.crt", PEM("POD-CA"));
     char directory[256], ca[256], file[256];
@@ -413,8 +404,7 @@ static void in_a_pod_each_option_replaces_its_own_part(void **state) {
     }
 }
 
-static void in_a_pod_every_lack_of_memory_is_an_error_without_a_leak(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(in_a_pod_every_lack_of_memory_is_an_error_without_a_leak) {
     folder_write("token", "pod-token");
     folder_write("ca.crt", PEM("POD-CA"));
     folder_write("namespace", "pod-space\n");
@@ -433,8 +423,7 @@ static void in_a_pod_every_lack_of_memory_is_an_error_without_a_leak(void **stat
 }
 
 /* A list that is there and has nothing in it is not given: the kubeconfig is to blame. */
-static void a_message_names_the_kubeconfig_where_the_field_is_its_own(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(a_message_names_the_kubeconfig_where_the_field_is_its_own) {
     static const char *const groups[] = { "g" };
     folder_write("config",
                  "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
@@ -475,8 +464,7 @@ static void assert_limit(const ki_config_options *fits, const ki_config_options 
 #define FITS(...) assert_limit(&KI_CONFIG_OPTIONS(__VA_ARGS__), NULL, NULL)
 #define EXCEEDS(message, ...) assert_limit(NULL, &KI_CONFIG_OPTIONS(__VA_ARGS__), message)
 
-static void every_limit_is_an_error_that_names_it(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(every_limit_is_an_error_that_names_it) {
     FITS(.token = letters("", (size_t)64 * 1024));
     EXCEEDS("token: longer than 65536 bytes", .token = letters("", (size_t)64 * 1024 + 1));
     FITS(.user = "nobody", .as = letters("", (size_t)64 * 1024));
@@ -496,8 +484,7 @@ static void every_limit_is_an_error_that_names_it(void **state) {
     EXCEEDS("more than 10000 entries", .as = "x", .as_groups = groups, .as_group_count = KI_CONFIG_ITEMS_LIMIT + 1);
 }
 
-static void of_more_than_64_kubeconfigs_none_is_read(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(of_more_than_64_kubeconfigs_none_is_read) {
     static char list[65 * 128];
     list[0] = '\0';
     for (int i = 0; i < 65; i++) {
@@ -514,8 +501,7 @@ static void of_more_than_64_kubeconfigs_none_is_read(void **state) {
     EXCEEDS("KUBECONFIG lists more than 64 files", .token = "t");
 }
 
-static void warnings_end_somewhere(void **state) {
-    (void)state;
+CONFIG_OPTIONS_TEST(warnings_end_somewhere) {
     static char text[64 * 1024];
     strcpy(text, "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\nclusters:\n- name: c\n  cluster:\n "
                  "   server: https://a\n");
@@ -530,27 +516,4 @@ static void warnings_end_somewhere(void **state) {
     assert_true(config->warnings.size <= KI_CONFIG_WARNINGS_LIMIT);
     assert_true(config->warnings.size > KI_CONFIG_WARNINGS_LIMIT / 2);
     ki_config_free(config);
-}
-
-KT_TESTS(config_options) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, folder_close)
-    const struct CMUnitTest tests[] = {
-        TEST(context_cluster_and_user_are_chosen_by_name),
-        TEST(a_namespace_may_be_written_with_its_kind),
-        TEST(the_programs_way_to_know_the_server_replaces_the_files),
-        TEST(a_credential_of_the_program_replaces_all_of_the_files),
-        TEST(contradicting_options_are_errors),
-        TEST(whom_to_act_as_is_replaced_whole),
-        TEST(limits_of_requests_are_kept_as_given),
-        TEST(an_older_programs_smaller_options_are_taken),
-        TEST(a_config_is_described_without_secrets),
-        TEST(in_a_pod_options_and_the_environment_win),
-        TEST(in_a_pod_each_option_replaces_its_own_part),
-        TEST(in_a_pod_every_lack_of_memory_is_an_error_without_a_leak),
-        TEST(a_message_names_the_kubeconfig_where_the_field_is_its_own),
-        TEST(every_limit_is_an_error_that_names_it),
-        TEST(of_more_than_64_kubeconfigs_none_is_read),
-        TEST(warnings_end_somewhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,8 +115,7 @@ static void pass(stage *self, int64_t s) {
 
 /* --- what the config says ----------------------------------------------------------------------------------------- */
 
-static void a_token_that_comes_back_is_hidden(void **state) {
-    (void)state;
+TEST(a_token_that_comes_back_is_hidden) {
     static const struct {
         const char *token, *text, *want;
     } rows[] = {
@@ -143,8 +142,7 @@ static void a_token_that_comes_back_is_hidden(void **state) {
     }
 }
 
-static void a_token_or_a_password_becomes_a_header(void **state) {
-    (void)state;
+TEST(a_token_or_a_password_becomes_a_header) {
     stage self;
     prepare(&self);
     start(&self);
@@ -175,8 +173,7 @@ static void a_token_or_a_password_becomes_a_header(void **state) {
     }
 }
 
-static void nothing_of_it_goes_to_a_server_that_is_not_https(void **state) {
-    (void)state;
+TEST(nothing_of_it_goes_to_a_server_that_is_not_https) {
     for (int kind = 0; kind < 5; kind++) {
         stage self;
         prepare(&self);
@@ -194,8 +191,7 @@ static void nothing_of_it_goes_to_a_server_that_is_not_https(void **state) {
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-static void a_token_file_is_read_again_and_the_last_good_token_kept(void **state) {
-    (void)state;
+TEST(a_token_file_is_read_again_and_the_last_good_token_kept) {
     stage self;
     prepare(&self);
     folder_write("token", "one\n");
@@ -232,8 +228,7 @@ static void a_token_file_is_read_again_and_the_last_good_token_kept(void **state
     remove_file("token");
 }
 
-static void a_401_has_the_token_file_read_at_once_but_once_for_all(void **state) {
-    (void)state;
+TEST(a_401_has_the_token_file_read_at_once_but_once_for_all) {
     stage self;
     prepare(&self);
     folder_write("token", "two");
@@ -254,8 +249,7 @@ static void a_401_has_the_token_file_read_at_once_but_once_for_all(void **state)
 
 #define PEM(letter) "-----BEGIN " letter "-----\nAAAA\n-----END " letter "-----\n"
 
-static void certificates_that_change_are_another_set_of_certificates(void **state) {
-    (void)state;
+TEST(certificates_that_change_are_another_set_of_certificates) {
     stage self;
     prepare(&self);
     put(&self.config.ca, PEM("A"));
@@ -319,8 +313,7 @@ static void copy_file(const char *name, const char *from) {
     free(text);
 }
 
-static void a_pair_of_files_is_taken_once_both_are_the_new_ones(void **state) {
-    (void)state;
+TEST(a_pair_of_files_is_taken_once_both_are_the_new_ones) {
     stage self;
     prepare(&self);
     char *certificate = fixture_read(KI_TEST_DATA_DIR "/tls/client.pem", &(size_t){ 0 });
@@ -389,8 +382,7 @@ static ki_credential_state ask(stage *self, ki_error *err) {
     return state;
 }
 
-static void a_plugin_is_run_once_for_all_and_again_when_its_response_expires_or_is_rejected(void **state) {
-    (void)state;
+TEST(a_plugin_is_run_once_for_all_and_again_when_its_response_expires_or_is_rejected) {
     stage self;
     prepare(&self);
     use_plugin(&self, RESPONSE("\"token\":\"one\""));
@@ -424,8 +416,7 @@ static void a_plugin_is_run_once_for_all_and_again_when_its_response_expires_or_
     finish(&self);
 }
 
-static void a_certificate_from_a_plugin_is_another_set_of_certificates(void **state) {
-    (void)state;
+TEST(a_certificate_from_a_plugin_is_another_set_of_certificates) {
     stage self;
     prepare(&self);
     put(&self.config.ca, PEM("A"));
@@ -451,8 +442,7 @@ static void a_certificate_from_a_plugin_is_another_set_of_certificates(void **st
     finish(&self);
 }
 
-static void each_way_in_which_a_plugin_fails_is_one_line_with_command_and_remedy(void **state) {
-    (void)state;
+TEST(each_way_in_which_a_plugin_fails_is_one_line_with_command_and_remedy) {
     static const struct {
         const char *script, *message;
         ki_status code;
@@ -498,8 +488,7 @@ static void each_way_in_which_a_plugin_fails_is_one_line_with_command_and_remedy
     }
 }
 
-static void a_plugin_that_cannot_be_run_or_hangs_is_reported_too(void **state) {
-    (void)state;
+TEST(a_plugin_that_cannot_be_run_or_hangs_is_reported_too) {
     static const struct {
         const char *command, *message;
         ki_exec_interactive mode;
@@ -550,8 +539,7 @@ static void a_plugin_that_cannot_be_run_or_hangs_is_reported_too(void **state) {
     finish(&self);
 }
 
-static void a_plugin_gets_what_the_config_says(void **state) {
-    (void)state;
+TEST(a_plugin_gets_what_the_config_says) {
     stage self;
     prepare(&self);
     use_plugin(&self, "[ \"$A\" = 'b c' ] && [ \"$1 $2\" = 'x y' ] && [ -n \"$PATH\" ] || exit 9\n"
@@ -570,8 +558,7 @@ static void a_plugin_gets_what_the_config_says(void **state) {
     finish(&self);
 }
 
-static void what_is_given_outright_needs_no_plugin(void **state) {
-    (void)state;
+TEST(what_is_given_outright_needs_no_plugin) {
     stage self;
     prepare(&self);
     use_plugin(&self, "exit 1\n");
@@ -582,8 +569,7 @@ static void what_is_given_outright_needs_no_plugin(void **state) {
     finish(&self);
 }
 
-static void every_lack_of_memory_is_reported(void **state) {
-    (void)state;
+TEST(every_lack_of_memory_is_reported) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         stage self;
@@ -606,22 +592,4 @@ static void every_lack_of_memory_is_reported(void **state) {
     }
 }
 
-KT_TESTS(credentials) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_token_that_comes_back_is_hidden),
-        cmocka_unit_test(a_token_or_a_password_becomes_a_header),
-        cmocka_unit_test(nothing_of_it_goes_to_a_server_that_is_not_https),
-        cmocka_unit_test(a_token_file_is_read_again_and_the_last_good_token_kept),
-        cmocka_unit_test(a_401_has_the_token_file_read_at_once_but_once_for_all),
-        cmocka_unit_test(certificates_that_change_are_another_set_of_certificates),
-        cmocka_unit_test(a_pair_of_files_is_taken_once_both_are_the_new_ones),
-        cmocka_unit_test(a_plugin_is_run_once_for_all_and_again_when_its_response_expires_or_is_rejected),
-        cmocka_unit_test(a_certificate_from_a_plugin_is_another_set_of_certificates),
-        cmocka_unit_test(each_way_in_which_a_plugin_fails_is_one_line_with_command_and_remedy),
-        cmocka_unit_test(a_plugin_that_cannot_be_run_or_hangs_is_reported_too),
-        cmocka_unit_test(a_plugin_gets_what_the_config_says),
-        cmocka_unit_test(what_is_given_outright_needs_no_plugin),
-        cmocka_unit_test(every_lack_of_memory_is_reported),
-    };
-    return cmocka_run_group_tests(tests, folder_open, folder_close);
-}
+TEST_GROUP(credentials, folder_open, folder_close);

@@ -18,8 +18,7 @@ static ki_secret text(const char *value) {
     return (ki_secret){ ki_strdup(&ki_allocator_default, value), strlen(value) };
 }
 
-static void a_response_has_a_token_or_a_pair_or_is_rejected(void **state) {
-    (void)state;
+TEST(a_response_has_a_token_or_a_pair_or_is_rejected) {
     static const struct {
         const char *output, *token, *certificate;
         int64_t expires;
@@ -94,8 +93,7 @@ static char *escaped(const char *name) {
     return out;
 }
 
-static void a_key_that_does_not_fit_its_certificate_is_rejected(void **state) {
-    (void)state;
+TEST(a_key_that_does_not_fit_its_certificate_is_rejected) {
     static const struct {
         const char *key;
         bool fits;
@@ -117,8 +115,7 @@ static void a_key_that_does_not_fit_its_certificate_is_rejected(void **state) {
     }
 }
 
-static void dates_are_those_of_rfc_3339(void **state) {
-    (void)state;
+TEST(dates_are_those_of_rfc_3339) {
     static const struct {
         const char *text;
         int64_t seconds; /* -1: none */
@@ -150,8 +147,7 @@ static void dates_are_those_of_rfc_3339(void **state) {
     }
 }
 
-static void the_request_names_the_cluster_where_it_was_asked_for(void **state) {
-    (void)state;
+TEST(the_request_names_the_cluster_where_it_was_asked_for) {
     ki_config config = { .allocator = ki_allocator_default };
     config.server = text("https://there:6443");
     config.exec.api_version = text(V1);
@@ -191,8 +187,7 @@ static void the_request_names_the_cluster_where_it_was_asked_for(void **state) {
         ki_secret_clear(&ki_allocator_default, all[i]);
 }
 
-static void every_lack_of_memory_is_reported(void **state) {
-    (void)state;
+TEST(every_lack_of_memory_is_reported) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         ki_exec_result response = { .expires = 0 };
@@ -201,15 +196,4 @@ static void every_lack_of_memory_is_reported(void **state) {
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
         ki_exec_result_clear(&memory.allocator, &response);
     }
-}
-
-KT_TESTS(exec_credential) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_response_has_a_token_or_a_pair_or_is_rejected),
-        cmocka_unit_test(a_key_that_does_not_fit_its_certificate_is_rejected),
-        cmocka_unit_test(dates_are_those_of_rfc_3339),
-        cmocka_unit_test(the_request_names_the_cluster_where_it_was_asked_for),
-        cmocka_unit_test(every_lack_of_memory_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

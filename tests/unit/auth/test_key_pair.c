@@ -25,8 +25,7 @@ static ki_key_pair look(const char *certificate, const char *key) {
     return pair;
 }
 
-static void a_key_of_each_kind_and_form_is_compared_with_its_certificate(void **state) {
-    (void)state;
+TEST(a_key_of_each_kind_and_form_is_compared_with_its_certificate) {
     static const struct {
         const char *certificate, *key;
         ki_key_pair want;
@@ -78,8 +77,7 @@ static char *join(const char *first, const char *second) {
     return both;
 }
 
-static void the_first_of_each_counts(void **state) {
-    (void)state;
+TEST(the_first_of_each_counts) {
     char *chain = join("client.pem", "ca.pem"), *one_file = join("client.key", "client.pem"),
          *wrong = join("ca.pem", "client.pem");
     assert_int_equal(look(chain, one_file), KI_KEY_PAIR_FITS);
@@ -105,8 +103,7 @@ static char *with_type(const char *name, const char *type) {
 }
 
 /* As OpenSSL does, which reads them for libcurl. */
-static void a_certificate_has_any_of_its_three_names(void **state) {
-    (void)state;
+TEST(a_certificate_has_any_of_its_three_names) {
     static const char *const types[] = { "X509 CERTIFICATE", "TRUSTED CERTIFICATE" };
     char *key = read_file("client.key"), *other = read_file("server.key"), *ca = read_file("ca.pem");
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -126,8 +123,7 @@ static void a_certificate_has_any_of_its_three_names(void **state) {
     free(ca);
 }
 
-static void what_is_neither_is_left_to_the_connection(void **state) {
-    (void)state;
+TEST(what_is_neither_is_left_to_the_connection) {
     static const char block[] = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n";
     char *certificate = read_file("client.pem"), *key = read_file("client.key");
     assert_int_equal(look("", ""), KI_KEY_PAIR_UNKNOWN);
@@ -139,8 +135,7 @@ static void what_is_neither_is_left_to_the_connection(void **state) {
 }
 
 /* Under the sanitizers: no byte beyond the text is read, whatever its lengths say. */
-static void any_cut_or_changed_byte_is_survived(void **state) {
-    (void)state;
+TEST(any_cut_or_changed_byte_is_survived) {
     static const char *const pairs[][2] = { { "client.pem", "client.key" },
                                             { "rsa.pem", "rsa-old.key" },
                                             { "p384.pem", "p384-short.key" } };
@@ -164,8 +159,7 @@ static void any_cut_or_changed_byte_is_survived(void **state) {
     }
 }
 
-static void every_lack_of_memory_is_reported(void **state) {
-    (void)state;
+TEST(every_lack_of_memory_is_reported) {
     char *certificate = read_file("client.pem"), *key = read_file("client.key");
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
@@ -175,16 +169,4 @@ static void every_lack_of_memory_is_reported(void **state) {
     }
     free(certificate);
     free(key);
-}
-
-KT_TESTS(key_pair) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_of_each_kind_and_form_is_compared_with_its_certificate),
-        cmocka_unit_test(the_first_of_each_counts),
-        cmocka_unit_test(a_certificate_has_any_of_its_three_names),
-        cmocka_unit_test(what_is_neither_is_left_to_the_connection),
-        cmocka_unit_test(any_cut_or_changed_byte_is_survived),
-        cmocka_unit_test(every_lack_of_memory_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

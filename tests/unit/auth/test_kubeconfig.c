@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define KUBECONFIG_TEST(name) TEST_WITH(config_files_open, folder_close, name)
+
 static ki_config *read_one(const char *cluster, const char *user) {
     return config_files_read(&KI_CONFIG_OPTIONS(.kubeconfig = config_files_write(cluster, user)));
 }
@@ -21,8 +23,7 @@ static void assert_in_folder(const ki_secret *path, const char *name) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-static void every_field_of_a_cluster_is_read(void **state) {
-    (void)state;
+KUBECONFIG_TEST(every_field_of_a_cluster_is_read) {
     ki_config *config =
         read_one("server: 'HTTPS://a:1/', tls-server-name: n.example, certificate-authority: pki/ca.pem, "
                  "proxy-url: 'socks5://me:pw@p.example:1080/x', disable-compression: yes",
@@ -41,8 +42,7 @@ static void every_field_of_a_cluster_is_read(void **state) {
     ki_config_free(config);
 }
 
-static void every_field_of_a_user_is_read(void **state) {
-    (void)state;
+KUBECONFIG_TEST(every_field_of_a_user_is_read) {
     ki_config *config =
         read_one(HTTPS, "token: t, client-certificate: pki/cert.pem, client-key-data: "
                         "LS0tLS1CRUdJTiBLRVktLS0tLQpBQUFBCi0tLS0tRU5EIEtFWS0tLS0tCg==, as: bob, as-uid: '7', "
@@ -68,8 +68,7 @@ static void every_field_of_a_user_is_read(void **state) {
     ki_config_free(config);
 }
 
-static void every_field_of_a_plugin_is_read(void **state) {
-    (void)state;
+KUBECONFIG_TEST(every_field_of_a_plugin_is_read) {
     ki_config *config = read_one(
         HTTPS
         ", extensions: [{name: x, extension: 1}, {name: client.authentication.k8s.io/exec, extension: {audience: foo, "
@@ -112,8 +111,7 @@ static void every_field_of_a_plugin_is_read(void **state) {
     }
 }
 
-static void a_hint_loses_its_control_characters_and_nothing_else(void **state) {
-    (void)state;
+KUBECONFIG_TEST(a_hint_loses_its_control_characters_and_nothing_else) {
     static const struct {
         const char *given, *want; /* as YAML has it; NULL: as it is */
     } cases[] = {
@@ -139,8 +137,7 @@ static void a_hint_loses_its_control_characters_and_nothing_else(void **state) {
     }
 }
 
-static void a_plugin_is_for_those_who_have_nothing_else(void **state) {
-    (void)state;
+KUBECONFIG_TEST(a_plugin_is_for_those_who_have_nothing_else) {
     static const struct {
         const char *user;
         bool is_used;
@@ -162,8 +159,7 @@ static void a_plugin_is_for_those_who_have_nothing_else(void **state) {
     }
 }
 
-static void a_proxy_is_a_url_of_a_scheme_that_is_known(void **state) {
-    (void)state;
+KUBECONFIG_TEST(a_proxy_is_a_url_of_a_scheme_that_is_known) {
     static const struct {
         const char *given, *want; /* NULL: refused */
     } cases[] = {
@@ -194,8 +190,7 @@ static void a_proxy_is_a_url_of_a_scheme_that_is_known(void **state) {
 }
 
 /* As on client-go's wire: the file's token is the fresher one. */
-static void a_token_file_wins_as_long_as_it_can_be_read(void **state) {
-    (void)state;
+KUBECONFIG_TEST(a_token_file_wins_as_long_as_it_can_be_read) {
     static const struct {
         const char *user, *token, *file;
         bool warns;
@@ -214,8 +209,7 @@ static void a_token_file_wins_as_long_as_it_can_be_read(void **state) {
     }
 }
 
-static void a_contradiction_is_an_error_that_names_file_field_and_remedy(void **state) {
-    (void)state;
+KUBECONFIG_TEST(a_contradiction_is_an_error_that_names_file_field_and_remedy) {
     static const struct {
         const char *cluster, *user, *message; /* what follows the file */
     } cases[] = {
@@ -323,8 +317,7 @@ static void a_contradiction_is_an_error_that_names_file_field_and_remedy(void **
 }
 
 /* The message's %s are the certificate's and the key's path. */
-static void a_key_that_does_not_fit_is_rejected_with_both_files_and_the_remedy(void **state) {
-    (void)state;
+KUBECONFIG_TEST(a_key_that_does_not_fit_is_rejected_with_both_files_and_the_remedy) {
 #define TLS(name) KI_TEST_DATA_DIR "/tls/" name
     static const struct {
         const char *user, *message;
@@ -360,8 +353,7 @@ static void a_key_that_does_not_fit_is_rejected_with_both_files_and_the_remedy(v
     ki_config_free(read_one(HTTPS, "client-certificate: " TLS("client.pem") ", client-key: " TLS("client-old.key")));
 }
 
-static void a_name_that_is_there_twice_is_rejected_in_each_list(void **state) {
-    (void)state;
+KUBECONFIG_TEST(a_name_that_is_there_twice_is_rejected_in_each_list) {
     static const char *const lists[] = { "clusters", "users", "contexts", "extensions" };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         char text[256], want[64];
@@ -376,8 +368,7 @@ static void a_name_that_is_there_twice_is_rejected_in_each_list(void **state) {
     }
 }
 
-static void another_kind_of_file_is_rejected(void **state) {
-    (void)state;
+KUBECONFIG_TEST(another_kind_of_file_is_rejected) {
     static const struct {
         const char *text, *message;
     } cases[] = { { "kind: Pod\n", "line 1: kind: is \"Pod\", not Config" },
@@ -394,8 +385,7 @@ static void another_kind_of_file_is_rejected(void **state) {
 }
 
 /* 300 users with 300 lists of 10,000 texts each: nine hundred million values in a small file. */
-static void aliases_that_multiply_are_rejected(void **state) {
-    (void)state;
+KUBECONFIG_TEST(aliases_that_multiply_are_rejected) {
     static char text[128 * 1024];
     char *at = stpcpy(text, "x: &l [a");
     for (size_t i = 0; i < 10000; i++)
@@ -414,8 +404,7 @@ static void aliases_that_multiply_are_rejected(void **state) {
     assert_non_null(strstr(err.message, "more than 1000000 values"));
 }
 
-static void what_nobody_knows_is_a_warning(void **state) {
-    (void)state;
+KUBECONFIG_TEST(what_nobody_knows_is_a_warning) {
     ki_config *config =
         read_one(HTTPS ", colour: green", "tokn: secret, exec: {" V1 "command: x, colour: green}, 'eyJhbGciOi.x': y");
     ki_config_description d = KI_CONFIG_DESCRIPTION_INIT;
@@ -429,8 +418,7 @@ static void what_nobody_knows_is_a_warning(void **state) {
     ki_config_free(config);
 }
 
-static void a_json_kubeconfig_is_read(void **state) {
-    (void)state;
+KUBECONFIG_TEST(a_json_kubeconfig_is_read) {
     folder_write(
         "config",
         "{\"apiVersion\":\"v1\",\"kind\":\"Config\",\n\t\"current-context\":\"x\",\"contexts\":[{\"name\":\"x\","
@@ -444,8 +432,7 @@ static void a_json_kubeconfig_is_read(void **state) {
     ki_config_free(config);
 }
 
-static void a_file_named_twice_in_the_list_is_read_once(void **state) {
-    (void)state;
+KUBECONFIG_TEST(a_file_named_twice_in_the_list_is_read_once) {
     const char *file = config_files_write(HTTPS, "token: t");
     char list[1024];
     snprintf(list, sizeof list, "%s:%s:%s", file, folder_file("none"), file);
@@ -467,8 +454,7 @@ static void a_file_named_twice_in_the_list_is_read_once(void **state) {
     ki_config_free(config);
 }
 
-static void files_that_are_all_missing_are_named(void **state) {
-    (void)state;
+KUBECONFIG_TEST(files_that_are_all_missing_are_named) {
     ki_config *config = NULL;
     ki_error err = KI_ERROR_INIT;
     setenv("KUBECONFIG", "/nowhere/one:/nowhere/two", 1);
@@ -482,8 +468,7 @@ static void files_that_are_all_missing_are_named(void **state) {
 }
 
 /* Nothing leads to it, so nobody checks it. */
-static void a_context_without_a_name_is_never_chosen(void **state) {
-    (void)state;
+KUBECONFIG_TEST(a_context_without_a_name_is_never_chosen) {
     static const struct {
         const char *current, *context, *server; /* NULL: refused */
     } cases[] = {
@@ -513,8 +498,7 @@ static void a_context_without_a_name_is_never_chosen(void **state) {
     }
 }
 
-static void an_explicit_file_is_read_alone(void **state) {
-    (void)state;
+KUBECONFIG_TEST(an_explicit_file_is_read_alone) {
     config_files_write(HTTPS, "token: t");
     folder_write("other", "current-context: x\nusers: [{name: x, user: {token: 1}}]\n"); /* wrong, and not looked at */
     setenv("KUBECONFIG", folder_file("other"), 1);
@@ -525,8 +509,7 @@ static void an_explicit_file_is_read_alone(void **state) {
 }
 
 /* Entries of the files are not mixed: of one that is in two files the first counts, whole. */
-static void of_an_entry_in_two_files_the_first_counts_whole(void **state) {
-    (void)state;
+KUBECONFIG_TEST(of_an_entry_in_two_files_the_first_counts_whole) {
     folder_write(
         "first",
         "users: [{name: u, user: {username: me}}]\ncontexts: [{name: main, context: {cluster: c, user: u}}]\n");
@@ -542,8 +525,7 @@ static void of_an_entry_in_two_files_the_first_counts_whole(void **state) {
 }
 
 /* Relative to the folder that the kubeconfig is in, whatever the working directory is or becomes. */
-static void relative_paths_become_absolute(void **state) {
-    (void)state;
+KUBECONFIG_TEST(relative_paths_become_absolute) {
     char before[4096];
     assert_non_null(getcwd(before, sizeof before));
     config_files_write(HTTPS ", certificate-authority: pki/ca.pem", "tokenFile: ./token");
@@ -562,31 +544,4 @@ static void relative_paths_become_absolute(void **state) {
     assert_secret(&config->token, "file-token");
     ki_config_free(config);
     assert_int_equal(chdir(before), 0);
-}
-
-KT_TESTS(kubeconfig) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, config_files_open, folder_close)
-    const struct CMUnitTest tests[] = {
-        TEST(every_field_of_a_cluster_is_read),
-        TEST(every_field_of_a_user_is_read),
-        TEST(every_field_of_a_plugin_is_read),
-        TEST(a_hint_loses_its_control_characters_and_nothing_else),
-        TEST(a_plugin_is_for_those_who_have_nothing_else),
-        TEST(a_proxy_is_a_url_of_a_scheme_that_is_known),
-        TEST(a_token_file_wins_as_long_as_it_can_be_read),
-        TEST(a_contradiction_is_an_error_that_names_file_field_and_remedy),
-        TEST(a_key_that_does_not_fit_is_rejected_with_both_files_and_the_remedy),
-        TEST(a_name_that_is_there_twice_is_rejected_in_each_list),
-        TEST(another_kind_of_file_is_rejected),
-        TEST(aliases_that_multiply_are_rejected),
-        TEST(what_nobody_knows_is_a_warning),
-        TEST(a_json_kubeconfig_is_read),
-        TEST(a_file_named_twice_in_the_list_is_read_once),
-        TEST(files_that_are_all_missing_are_named),
-        TEST(a_context_without_a_name_is_never_chosen),
-        TEST(an_explicit_file_is_read_alone),
-        TEST(of_an_entry_in_two_files_the_first_counts_whole),
-        TEST(relative_paths_become_absolute),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,6 +43,8 @@ static int set_up(void **state) {
     return 0;
 }
 
+#define KUBECONFIG_DAMAGE_TEST(name) TEST_WITH(set_up, folder_close, name)
+
 static size_t reads, failures;
 
 static void try(const char *text, size_t size) {
@@ -65,16 +67,14 @@ static void try(const char *text, size_t size) {
     assert_null(strstr(err.message, &KEY_BASE64[8]));
 }
 
-static void every_prefix_is_read_or_refused_cleanly(void **state) {
-    (void)state;
+KUBECONFIG_DAMAGE_TEST(every_prefix_is_read_or_refused_cleanly) {
     reads = failures = 0;
     for (size_t size = 0; size < sizeof FULL; size++)
         try(FULL, size);
     assert_true(failures > 0);
 }
 
-static void every_changed_byte_is_read_or_refused_cleanly(void **state) {
-    (void)state;
+KUBECONFIG_DAMAGE_TEST(every_changed_byte_is_read_or_refused_cleanly) {
     static const char others[] = { '\0', '\n', ' ', ':', '"', '*', '\xff' };
     static char text[] = FULL;
     reads = failures = 0;
@@ -104,8 +104,7 @@ static ki_status read_with(const ki_allocator *allocator, const char *user, ki_e
     return status;
 }
 
-static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
-    (void)state;
+KUBECONFIG_DAMAGE_TEST(every_lack_of_memory_is_an_error_without_a_leak) {
     folder_write("config", FULL);
     for (size_t u = 0; u < sizeof users / sizeof *users; u++) {
         scarce_memory memory = SCARCE_MEMORY_FROM(0);
@@ -155,8 +154,7 @@ static void *watched_realloc(void *memory, size_t size, void *user) {
     return larger;
 }
 
-static void no_secret_is_in_memory_that_is_given_back(void **state) {
-    (void)state;
+KUBECONFIG_DAMAGE_TEST(no_secret_is_in_memory_that_is_given_back) {
     const ki_allocator watched = { watched_alloc, watched_realloc, watched_free, NULL };
     found = 0;
     char *sample = watched_alloc(100, NULL);
@@ -177,15 +175,4 @@ static void no_secret_is_in_memory_that_is_given_back(void **state) {
         assert_int_not_equal(read_with(&watched, "u", NULL), KI_OK);
     }
     assert_int_equal(found, 0);
-}
-
-KT_TESTS(kubeconfig_damage) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, folder_close)
-    const struct CMUnitTest tests[] = {
-        TEST(every_prefix_is_read_or_refused_cleanly),
-        TEST(every_changed_byte_is_read_or_refused_cleanly),
-        TEST(every_lack_of_memory_is_an_error_without_a_leak),
-        TEST(no_secret_is_in_memory_that_is_given_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

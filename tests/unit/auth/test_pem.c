@@ -33,8 +33,7 @@ static void check(const char *what, const char *pem, size_t want, size_t want_sk
     ki_secret_clear(&ki_allocator_default, &out);
 }
 
-static void each_certificate_is_judged_alone(void **state) {
-    (void)state;
+TEST(each_certificate_is_judged_alone) {
     char pem[40000];
     check("nothing", "", 0, 0);
     check("one", good, 1, 0);
@@ -68,8 +67,7 @@ static void each_certificate_is_judged_alone(void **state) {
     assert_false(ki_pem_has_block((ki_str){ NULL, 0 }));
 }
 
-static void a_key_with_a_password_is_known_by_its_head(void **state) {
-    (void)state;
+TEST(a_key_with_a_password_is_known_by_its_head) {
     static const struct {
         const char *file;
         bool is_encrypted;
@@ -89,8 +87,7 @@ static void a_key_with_a_password_is_known_by_its_head(void **state) {
     assert_false(ki_pem_is_encrypted(ki_str_of("-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIHs")));
 }
 
-static void any_cut_or_changed_byte_is_survived(void **state) {
-    (void)state;
+TEST(any_cut_or_changed_byte_is_survived) {
     size_t size = strlen(good);
     for (size_t at = 0; at < size; at++) {
         char pem[8192];
@@ -107,8 +104,7 @@ static void any_cut_or_changed_byte_is_survived(void **state) {
     }
 }
 
-static void every_lack_of_memory_is_reported(void **state) {
-    (void)state;
+TEST(every_lack_of_memory_is_reported) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         ki_secret out = { NULL, 0 };
@@ -126,12 +122,4 @@ static int read_files(void **state) {
     return 0;
 }
 
-KT_TESTS(pem) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_certificate_is_judged_alone),
-        cmocka_unit_test(a_key_with_a_password_is_known_by_its_head),
-        cmocka_unit_test(any_cut_or_changed_byte_is_survived),
-        cmocka_unit_test(every_lack_of_memory_is_reported),
-    };
-    return cmocka_run_group_tests(tests, read_files, NULL);
-}
+TEST_GROUP(pem, read_files, NULL);

@@ -104,8 +104,7 @@ static void use(const char *user) {
     ki_config_free(config);
 }
 
-static void no_memory_is_given_back_with_a_secret_in_it(void **state) {
-    (void)state;
+TEST(no_memory_is_given_back_with_a_secret_in_it) {
     static const char *const users[] = {
         "token: " SECRET,
         "username: me, password: " SECRET,
@@ -131,11 +130,4 @@ static void no_memory_is_given_back_with_a_secret_in_it(void **state) {
     char *text = ki_strdup(&wary, SECRET);
     ki_free(&wary, text);
     assert_int_equal(found, 1);
-}
-
-KT_TESTS(wiping) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_memory_is_given_back_with_a_secret_in_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

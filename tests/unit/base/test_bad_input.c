@@ -51,7 +51,7 @@ static uint64_t skipped(const byte_stage *s) {
 #define META(more) "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{" more "}}"
 
 /* Set aside; the watch goes on. */
-static void a_bad_event_is_counted_and_the_others_arrive(void **state) {
+TEST(a_bad_event_is_counted_and_the_others_arrive) {
     static const struct {
         const char *bytes, *errors;
     } rows[] = {
@@ -75,7 +75,6 @@ static void a_bad_event_is_counted_and_the_others_arrive(void **state) {
         { "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Secret\",\"metadata\":{\"resourceVersion\":\"25\"}}}\n",
           "protocol violation:" },
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         byte_stage s;
         open_stage(&s, good_list);
@@ -92,8 +91,7 @@ static void a_bad_event_is_counted_and_the_others_arrive(void **state) {
     }
 }
 
-static void an_event_over_the_limit_is_counted_with_its_key(void **state) {
-    (void)state;
+TEST(an_event_over_the_limit_is_counted_with_its_key) {
     byte_stage s;
     char bytes[3 * OBJECT_LIMIT];
     open_stage(&s, good_list);
@@ -110,7 +108,7 @@ static void an_event_over_the_limit_is_counted_with_its_key(void **state) {
 }
 
 /* No stream of events any more, or the server says so: what came before holds, and it is watched or listed again. */
-static void what_ends_a_watch_is_reported_and_recovered_from(void **state) {
+TEST(what_ends_a_watch_is_reported_and_recovered_from) {
     static const char *const rows[] = {
         "<html>no</html>\n",
         "\x00\x01\x02\n",
@@ -124,7 +122,6 @@ static void what_ends_a_watch_is_reported_and_recovered_from(void **state) {
         "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":-99999999999999999999999}}\n",
         "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"reason\":\"Expired\"}}\n",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         byte_stage s;
         open_stage(&s, good_list);
@@ -143,7 +140,7 @@ static void what_ends_a_watch_is_reported_and_recovered_from(void **state) {
 }
 
 /* Objects of a list, and what is beside them. */
-static void a_bad_item_of_a_list_is_counted_and_the_others_arrive(void **state) {
+TEST(a_bad_item_of_a_list_is_counted_and_the_others_arrive) {
     static const struct {
         const char *list, *errors;
         uint64_t aside;
@@ -153,7 +150,6 @@ static void a_bad_item_of_a_list_is_counted_and_the_others_arrive(void **state) 
         { LIST_OF("10", OBJECT("a", "5") ",{\"kind\":\"Secret\",\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\"}}"),
           "protocol violation:ns/b", 1 },
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         byte_stage s;
         open_stage(&s, rows[i].list);
@@ -165,7 +161,7 @@ static void a_bad_item_of_a_list_is_counted_and_the_others_arrive(void **state) 
     }
 }
 
-static void what_is_no_list_is_reported_and_asked_for_again(void **state) {
+TEST(what_is_no_list_is_reported_and_asked_for_again) {
     static const char *const lists[] = {
         "",
         "{",
@@ -176,7 +172,6 @@ static void what_is_no_list_is_reported_and_asked_for_again(void **state) {
         "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":7},\"items\":[]}",
         "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"10\""
     };
-    (void)state;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         byte_stage s;
         open_stage(&s, lists[i]);
@@ -191,7 +186,7 @@ static void what_is_no_list_is_reported_and_asked_for_again(void **state) {
 }
 
 /* A server whose pages overlap, say. The last one counts, as the latest that the server said. */
-static void an_object_that_a_list_has_twice_is_one(void **state) {
+TEST(an_object_that_a_list_has_twice_is_one) {
     static const struct {
         const char *list, *version;
     } rows[] = {
@@ -199,7 +194,6 @@ static void an_object_that_a_list_has_twice_is_one(void **state) {
         { LIST_OF("10", OBJECT("a", "6") "," OBJECT("a", "5")), "5" },
         { LIST_OF("10", OBJECT("a", "6") "," OBJECT("a", "6")), "6" },
     };
-    (void)state;
     for (int i = 0; i < 6; i++) {
         byte_stage s;
         open_stage_as(&s, rows[i / 2].list, i % 2);
@@ -216,7 +210,7 @@ static void an_object_that_a_list_has_twice_is_one(void **state) {
 }
 
 /* Changes of what is not there, and additions of what is. */
-static void events_that_do_not_fit_what_is_there_end_with_the_servers_state(void **state) {
+TEST(events_that_do_not_fit_what_is_there_end_with_the_servers_state) {
     static const char events[] = "{\"type\":\"MODIFIED\",\"object\":" OBJECT(
         "new", "21") "}\n"
                      "{\"type\":\"DELETED\",\"object\":" OBJECT(
@@ -231,7 +225,6 @@ static void events_that_do_not_fit_what_is_there_end_with_the_servers_state(void
                                                                    "25") "}\n"
                                                                          "{\"type\":\"MODIFIED\",\"object\":" OBJECT(
                                                                              "again", "26") "}\n";
-    (void)state;
     for (int i = 0; i < 2; i++) {
         byte_stage s;
         open_stage_as(&s, good_list, i);
@@ -262,8 +255,7 @@ static void stop_and_wait(const ki_event *event, void *user) {
     assert_true(err.message[0] != '\0');
 }
 
-static void misuse_is_an_error_value(void **state) {
-    (void)state;
+TEST(misuse_is_an_error_value) {
     byte_stage s;
     const ki_handler handler = { .on_add = stop_and_wait };
     const ki_registration_options no_size = { .size = 0 };
@@ -282,8 +274,7 @@ static void misuse_is_an_error_value(void **state) {
     byte_stage_close(&s);
 }
 
-static void times_without_measure_are_bounded(void **state) {
-    (void)state;
+TEST(times_without_measure_are_bounded) {
     byte_stage s;
     ki_informer *informer = NULL;
     static const int64_t times[] = { INT64_MAX, INT64_MIN, -1, 1 };
@@ -301,19 +292,4 @@ static void times_without_measure_are_bounded(void **state) {
     assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
     assert_true(test_engine_advance(&s.engine, 3000));
     byte_stage_close(&s);
-}
-
-KT_TESTS(bad_input) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bad_event_is_counted_and_the_others_arrive),
-        cmocka_unit_test(an_event_over_the_limit_is_counted_with_its_key),
-        cmocka_unit_test(what_ends_a_watch_is_reported_and_recovered_from),
-        cmocka_unit_test(a_bad_item_of_a_list_is_counted_and_the_others_arrive),
-        cmocka_unit_test(what_is_no_list_is_reported_and_asked_for_again),
-        cmocka_unit_test(an_object_that_a_list_has_twice_is_one),
-        cmocka_unit_test(events_that_do_not_fit_what_is_there_end_with_the_servers_state),
-        cmocka_unit_test(misuse_is_an_error_value),
-        cmocka_unit_test(times_without_measure_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void what_is_appended_stands_in_order_and_zero_terminated(void **state) {
-    (void)state;
+TEST(what_is_appended_stands_in_order_and_zero_terminated) {
     ki_buffer buffer;
     ki_buffer_init(&buffer, &ki_allocator_default, 0);
     assert_int_equal(ki_buffer_append(&buffer, "ab", 2), KI_OK);
@@ -21,8 +20,7 @@ static void what_is_appended_stands_in_order_and_zero_terminated(void **state) {
     ki_buffer_free(&buffer);
 }
 
-static void a_long_text_grows_the_buffer(void **state) {
-    (void)state;
+TEST(a_long_text_grows_the_buffer) {
     ki_buffer buffer;
     ki_buffer_init(&buffer, &ki_allocator_default, 0);
     for (int i = 0; i < 10000; i++)
@@ -32,8 +30,7 @@ static void a_long_text_grows_the_buffer(void **state) {
     ki_buffer_free(&buffer);
 }
 
-static void a_printed_text_fits_to_the_last_byte_or_the_buffer_grows(void **state) {
-    (void)state;
+TEST(a_printed_text_fits_to_the_last_byte_or_the_buffer_grows) {
     for (int first = 0; first < 200; first++) {
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
@@ -55,8 +52,7 @@ static void a_printed_text_fits_to_the_last_byte_or_the_buffer_grows(void **stat
     }
 }
 
-static void the_limit_is_kept_and_a_failed_append_changes_nothing(void **state) {
-    (void)state;
+TEST(the_limit_is_kept_and_a_failed_append_changes_nothing) {
     ki_buffer buffer;
     ki_buffer_init(&buffer, &ki_allocator_default, 5);
     assert_int_equal(ki_buffer_append_string(&buffer, "abc"), KI_OK);
@@ -75,8 +71,7 @@ static void the_limit_is_kept_and_a_failed_append_changes_nothing(void **state) 
     ki_buffer_free(&buffer);
 }
 
-static void a_size_that_overflows_is_rejected(void **state) {
-    (void)state;
+TEST(a_size_that_overflows_is_rejected) {
     ki_buffer buffer;
     ki_buffer_init(&buffer, &ki_allocator_default, 0);
     assert_int_equal(ki_buffer_append_char(&buffer, 'x'), KI_OK);
@@ -86,8 +81,7 @@ static void a_size_that_overflows_is_rejected(void **state) {
     ki_buffer_free(&buffer);
 }
 
-static void reset_keeps_small_memory_and_frees_large(void **state) {
-    (void)state;
+TEST(reset_keeps_small_memory_and_frees_large) {
     ki_buffer buffer;
     ki_buffer_init(&buffer, &ki_allocator_default, 0);
     assert_int_equal(ki_buffer_append_string(&buffer, "abc"), KI_OK);
@@ -99,8 +93,7 @@ static void reset_keeps_small_memory_and_frees_large(void **state) {
     ki_buffer_free(&buffer);
 }
 
-static void text_becomes_a_json_string_or_a_url_part(void **state) {
-    (void)state;
+TEST(text_becomes_a_json_string_or_a_url_part) {
     const struct {
         ki_str text;
         const char *json;
@@ -134,8 +127,7 @@ static void text_becomes_a_json_string_or_a_url_part(void **state) {
     }
 }
 
-static void take_gives_the_bytes_away(void **state) {
-    (void)state;
+TEST(take_gives_the_bytes_away) {
     ki_buffer buffer;
     ki_buffer_init(&buffer, &ki_allocator_default, 0);
     size_t size = 99;
@@ -151,8 +143,7 @@ static void take_gives_the_bytes_away(void **state) {
     ki_free(&ki_allocator_default, taken);
 }
 
-static void each_allocation_may_fail(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         ki_buffer buffer;
@@ -164,19 +155,4 @@ static void each_allocation_may_fail(void **state) {
         assert_int_equal(buffer.failed, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
         ki_buffer_free(&buffer);
     }
-}
-
-KT_TESTS(buffer) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_appended_stands_in_order_and_zero_terminated),
-        cmocka_unit_test(a_long_text_grows_the_buffer),
-        cmocka_unit_test(a_printed_text_fits_to_the_last_byte_or_the_buffer_grows),
-        cmocka_unit_test(the_limit_is_kept_and_a_failed_append_changes_nothing),
-        cmocka_unit_test(a_size_that_overflows_is_rejected),
-        cmocka_unit_test(reset_keeps_small_memory_and_frees_large),
-        cmocka_unit_test(text_becomes_a_json_string_or_a_url_part),
-        cmocka_unit_test(take_gives_the_bytes_away),
-        cmocka_unit_test(each_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

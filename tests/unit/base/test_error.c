@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void an_error_holds_code_category_and_message(void **state) {
-    (void)state;
+TEST(an_error_holds_code_category_and_message) {
     ki_error err = { .http_status = 500, .retry_after_ms = 7, .reason = "Old" };
     assert_int_equal(ki_error_set(&err, KI_ERR_TIMEOUT, "no response in %d s", 5), KI_ERR_TIMEOUT);
     assert_int_equal(err.code, KI_ERR_TIMEOUT);
@@ -33,8 +32,7 @@ static void an_error_holds_code_category_and_message(void **state) {
     assert_string_equal(ki_error_message(&err), "ok");
 }
 
-static void nobody_needs_to_want_the_error(void **state) {
-    (void)state;
+TEST(nobody_needs_to_want_the_error) {
     assert_int_equal(ki_error_set(NULL, KI_ERR_PARSE, "x"), KI_ERR_PARSE);
     assert_int_equal(ki_error_set_errno(NULL, KI_ERR_SYSTEM, EIO, "x"), KI_ERR_SYSTEM);
     assert_int_equal(ki_error_no_memory(NULL, "x"), KI_ERR_NO_MEMORY);
@@ -43,8 +41,7 @@ static void nobody_needs_to_want_the_error(void **state) {
     assert_string_equal(ki_error_message(NULL), "ok");
 }
 
-static void long_messages_are_cut_and_its_own_text_may_be_used_again(void **state) {
-    (void)state;
+TEST(long_messages_are_cut_and_its_own_text_may_be_used_again) {
     ki_error err = KI_ERROR_INIT;
     char text[2000];
     memset(text, 'a', sizeof text - 1);
@@ -63,8 +60,7 @@ static void long_messages_are_cut_and_its_own_text_may_be_used_again(void **stat
     assert_string_equal(err.message, "outer: inner");
 }
 
-static void every_status_and_category_has_a_name_of_its_own(void **state) {
-    (void)state;
+TEST(every_status_and_category_has_a_name_of_its_own) {
     for (int a = KI_OK; a <= KI_ERR_CLOSED; a++) {
         assert_string_not_equal(ki_status_name((ki_status)a), "unknown status");
         for (int b = KI_OK; b < a; b++)
@@ -92,8 +88,7 @@ static void remember(ki_log_level level, const char *component, const char *mess
     snprintf(last_line, sizeof last_line, "%s|%s", component, message);
 }
 
-static void a_line_reaches_who_listens_at_that_level(void **state) {
-    (void)state;
+TEST(a_line_reaches_who_listens_at_that_level) {
     ki_log log = { remember, NULL, 0 };
     ki_log deaf = { NULL, NULL, KI_LOG_DEBUG };
     ki_log_write(NULL, KI_LOG_ERROR, "x", "y");
@@ -109,15 +104,4 @@ static void a_line_reaches_who_listens_at_that_level(void **state) {
     text[sizeof text - 1] = '\0';
     ki_log_write(&log, KI_LOG_DEBUG, "x", "%s", text);
     assert_int_equal(strlen(last_line), KI_LOG_LINE_MAX - 1 + 2);
-}
-
-KT_TESTS(error) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_error_holds_code_category_and_message),
-        cmocka_unit_test(nobody_needs_to_want_the_error),
-        cmocka_unit_test(long_messages_are_cut_and_its_own_text_may_be_used_again),
-        cmocka_unit_test(every_status_and_category_has_a_name_of_its_own),
-        cmocka_unit_test(a_line_reaches_who_listens_at_that_level),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,8 +42,7 @@ static ki_error error_response(const char *reason, int http_status) {
     return err;
 }
 
-static void a_reason_means_one_thing_whatever_the_status(void **state) {
-    (void)state;
+TEST(a_reason_means_one_thing_whatever_the_status) {
     size_t count = sizeof kinds / sizeof *kinds;
     for (size_t i = 0; i < count; i++) {
         ki_error err = error_response(kinds[i].reason, 418);
@@ -52,8 +51,7 @@ static void a_reason_means_one_thing_whatever_the_status(void **state) {
     }
 }
 
-static void a_status_decides_where_the_reason_is_unknown(void **state) {
-    (void)state;
+TEST(a_status_decides_where_the_reason_is_unknown) {
     static const char *const reasons[] = { "", "SomethingNew" };
     for (size_t r = 0; r < 2; r++) {
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -63,8 +61,7 @@ static void a_status_decides_where_the_reason_is_unknown(void **state) {
     }
 }
 
-static void a_known_reason_wins_over_the_status(void **state) {
-    (void)state;
+TEST(a_known_reason_wins_over_the_status) {
     ki_error err = error_response("AlreadyExists", 409);
     assert_false(ki_error_is_conflict(&err));
     err = error_response("Expired", 410);
@@ -73,8 +70,7 @@ static void a_known_reason_wins_over_the_status(void **state) {
     assert_true(ki_error_is_too_many_requests(&err));
 }
 
-static void no_error_and_errors_without_a_response_are_nothing_of_it(void **state) {
-    (void)state;
+TEST(no_error_and_errors_without_a_response_are_nothing_of_it) {
     ki_error connect = KI_ERROR_INIT, timeout = KI_ERROR_INIT;
     ki_error_set(&connect, KI_ERR_CONNECT, "x");
     ki_error_set(&timeout, KI_ERR_TIMEOUT, "x");
@@ -85,8 +81,7 @@ static void no_error_and_errors_without_a_response_are_nothing_of_it(void **stat
     }
 }
 
-static void what_no_api_server_sends_is_foreign(void **state) {
-    (void)state;
+TEST(what_no_api_server_sends_is_foreign) {
     static const struct {
         ki_status code;
         int http_status;
@@ -112,15 +107,4 @@ static void what_no_api_server_sends_is_foreign(void **state) {
         assert_int_equal(ki_error_is_foreign(&err), rows[i].is_foreign);
     }
     assert_false(ki_error_is_foreign(NULL));
-}
-
-KT_TESTS(error_kind) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_reason_means_one_thing_whatever_the_status),
-        cmocka_unit_test(a_status_decides_where_the_reason_is_unknown),
-        cmocka_unit_test(a_known_reason_wins_over_the_status),
-        cmocka_unit_test(no_error_and_errors_without_a_response_are_nothing_of_it),
-        cmocka_unit_test(what_no_api_server_sends_is_foreign),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

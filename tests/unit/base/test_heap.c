@@ -11,8 +11,7 @@ static bool is_before(const ki_heap_node *a, const ki_heap_node *b) {
     return a->rank < b->rank || (a->rank == b->rank && a->sequence < b->sequence);
 }
 
-static void nodes_come_out_by_rank_and_ties_by_sequence(void **state) {
-    (void)state;
+TEST(nodes_come_out_by_rank_and_ties_by_sequence) {
     static ki_heap_node nodes[COUNT];
     ki_heap heap = { .first = NULL };
     for (int i = 0; i < COUNT; i++) {
@@ -45,8 +44,7 @@ static size_t check_tree(const ki_heap_node *node, const ki_heap_node *parent) {
     return 1 + check_tree(node->left, node) + check_tree(node->right, node);
 }
 
-static void any_node_may_be_removed_or_changed(void **state) {
-    (void)state;
+TEST(any_node_may_be_removed_or_changed) {
     static ki_heap_node nodes[COUNT];
     uint32_t random = 1;
     ki_heap heap = { .first = NULL };
@@ -73,12 +71,4 @@ static void any_node_may_be_removed_or_changed(void **state) {
         assert_ptr_equal(heap.first, least);
         assert_int_equal(check_tree(heap.first, NULL), count);
     }
-}
-
-KT_TESTS(heap) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_come_out_by_rank_and_ties_by_sequence),
-        cmocka_unit_test(any_node_may_be_removed_or_changed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void what_was_put_is_found_and_what_was_removed_is_not(void **state) {
-    (void)state;
+TEST(what_was_put_is_found_and_what_was_removed_is_not) {
     ki_map map;
     int one = 1, two = 2;
     void *old = &two;
@@ -35,8 +34,7 @@ static void what_was_put_is_found_and_what_was_removed_is_not(void **state) {
     ki_map_free(&map);
 }
 
-static void the_empty_key_is_a_key(void **state) {
-    (void)state;
+TEST(the_empty_key_is_a_key) {
     ki_map map;
     int value = 1;
     ki_map_init(&map, &ki_allocator_default, 0);
@@ -52,8 +50,7 @@ enum {
 };
 
 /* The new key's memory takes the place of the old one, so that the old one may go. */
-static void putting_again_replaces_the_borrowed_key(void **state) {
-    (void)state;
+TEST(putting_again_replaces_the_borrowed_key) {
     ki_map map;
     int value = 1;
     ki_map_init(&map, &ki_allocator_default, 0);
@@ -66,8 +63,7 @@ static void putting_again_replaces_the_borrowed_key(void **state) {
     ki_map_free(&map);
 }
 
-static void it_equals_a_plain_array_under_random_changes(void **state) {
-    (void)state;
+TEST(it_equals_a_plain_array_under_random_changes) {
     static char keys[KEYS][40];
     bool is_in[KEYS] = { false };
     size_t count = 0;
@@ -108,8 +104,7 @@ static void it_equals_a_plain_array_under_random_changes(void **state) {
     ki_map_free(&map);
 }
 
-static void reserved_room_needs_no_further_memory(void **state) {
-    (void)state;
+TEST(reserved_room_needs_no_further_memory) {
     scarce_memory memory;
     scarce_memory_init(&memory, 2);
     static char keys[100][16];
@@ -126,8 +121,7 @@ static void reserved_room_needs_no_further_memory(void **state) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-static void each_allocation_may_fail(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail) {
     static char keys[200][16];
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
@@ -166,8 +160,7 @@ static void put_many(ki_map *map) {
     assert_int_equal(map->count, MANY);
 }
 
-static void a_map_with_many_keys_has_what_was_put_and_not_removed(void **state) {
-    (void)state;
+TEST(a_map_with_many_keys_has_what_was_put_and_not_removed) {
     static bool is_seen[MANY];
     ki_map map;
     void *value, *old = NULL;
@@ -197,8 +190,7 @@ static void a_map_with_many_keys_has_what_was_put_and_not_removed(void **state) 
     assert_int_equal(map.count, 0);
 }
 
-static void no_put_moves_more_than_a_part(void **state) {
-    (void)state;
+TEST(no_put_moves_more_than_a_part) {
     ki_map map;
     ki_map_init(&map, &ki_allocator_default, 7);
     for (size_t n = 0; n < MANY; n++) {
@@ -210,8 +202,7 @@ static void no_put_moves_more_than_a_part(void **state) {
 }
 
 /* Freeing the table of one part can take malloc long: a removal frees one at most. */
-static void memory_is_freed_part_by_part(void **state) {
-    (void)state;
+TEST(memory_is_freed_part_by_part) {
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
     ki_map map;
@@ -234,8 +225,7 @@ static void memory_is_freed_part_by_part(void **state) {
 }
 
 /* Room for more keys than a part has on average, in a map that has parts already. */
-static void reserved_room_in_many_parts_needs_no_further_memory(void **state) {
-    (void)state;
+TEST(reserved_room_in_many_parts_needs_no_further_memory) {
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
     ki_map map;
@@ -252,8 +242,7 @@ static void reserved_room_in_many_parts_needs_no_further_memory(void **state) {
 }
 
 /* A part that cannot be split grows instead, and is split later. */
-static void a_large_map_works_on_without_memory(void **state) {
-    (void)state;
+TEST(a_large_map_works_on_without_memory) {
     for (size_t n = 0; n < 200; n += 7) {
         scarce_memory memory;
         scarce_memory_init(&memory, n);
@@ -269,21 +258,4 @@ static void a_large_map_works_on_without_memory(void **state) {
         ki_map_free(&map);
         assert_int_equal(scarce_memory_in_use(&memory), 0);
     }
-}
-
-KT_TESTS(map) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_put_is_found_and_what_was_removed_is_not),
-        cmocka_unit_test(the_empty_key_is_a_key),
-        cmocka_unit_test(putting_again_replaces_the_borrowed_key),
-        cmocka_unit_test(it_equals_a_plain_array_under_random_changes),
-        cmocka_unit_test(reserved_room_needs_no_further_memory),
-        cmocka_unit_test(each_allocation_may_fail),
-        cmocka_unit_test(a_map_with_many_keys_has_what_was_put_and_not_removed),
-        cmocka_unit_test(no_put_moves_more_than_a_part),
-        cmocka_unit_test(memory_is_freed_part_by_part),
-        cmocka_unit_test(reserved_room_in_many_parts_needs_no_further_memory),
-        cmocka_unit_test(a_large_map_works_on_without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,7 @@
 
 #include "tests/support/test.h"
 
-static void a_time_is_written_to_the_second_and_to_the_microsecond(void **state) {
-    (void)state;
+TEST(a_time_is_written_to_the_second_and_to_the_microsecond) {
     static const struct {
         int64_t ns;
         const char *seconds, *micros;
@@ -25,8 +24,7 @@ static void a_time_is_written_to_the_second_and_to_the_microsecond(void **state)
     }
 }
 
-static void every_year_that_has_four_digits_can_be_written(void **state) {
-    (void)state;
+TEST(every_year_that_has_four_digits_can_be_written) {
     static const struct {
         int64_t seconds;
         const char *text;
@@ -40,12 +38,4 @@ static void every_year_that_has_four_digits_can_be_written(void **state) {
         ki_rfc3339_seconds(cases[i].seconds, text);
         assert_string_equal(text, cases[i].text);
     }
-}
-
-KT_TESTS(rfc3339) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_year_that_has_four_digits_can_be_written),
-        cmocka_unit_test(a_time_is_written_to_the_second_and_to_the_microsecond),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void elements_come_out_in_the_order_they_went_in(void **state) {
-    (void)state;
+TEST(elements_come_out_in_the_order_they_went_in) {
     ki_ring ring;
     ki_ring_init(&ring, &ki_allocator_default, sizeof(int));
     int in = 0, out = 0, value;
@@ -27,8 +26,7 @@ static void elements_come_out_in_the_order_they_went_in(void **state) {
     ki_ring_free(&ring);
 }
 
-static void a_large_ring_that_is_empty_gives_its_memory_back_and_a_small_one_keeps_it(void **state) {
-    (void)state;
+TEST(a_large_ring_that_is_empty_gives_its_memory_back_and_a_small_one_keeps_it) {
     ki_ring ring;
     ki_ring_init(&ring, &ki_allocator_default, sizeof(int));
     int value = 0;
@@ -44,8 +42,7 @@ static void a_large_ring_that_is_empty_gives_its_memory_back_and_a_small_one_kee
     ki_ring_free(&ring);
 }
 
-static void each_allocation_may_fail_and_reserved_pushes_cannot(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail_and_reserved_pushes_cannot) {
     for (size_t n = 0;; n++) {
         scarce_memory memory;
         scarce_memory_init(&memory, n);
@@ -69,13 +66,4 @@ static void each_allocation_may_fail_and_reserved_pushes_cannot(void **state) {
         if (!more)
             break;
     }
-}
-
-KT_TESTS(ring) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elements_come_out_in_the_order_they_went_in),
-        cmocka_unit_test(a_large_ring_that_is_empty_gives_its_memory_back_and_a_small_one_keeps_it),
-        cmocka_unit_test(each_allocation_may_fail_and_reserved_pushes_cannot),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void text_is_split_at_the_first_separator(void **state) {
-    (void)state;
+TEST(text_is_split_at_the_first_separator) {
     ki_str rest;
     assert_true(ki_str_equals(ki_str_split(KI_STR("a.b.c"), '.', &rest), "a"));
     assert_true(ki_str_equals(rest, "b.c"));
@@ -24,8 +23,7 @@ static void text_is_split_at_the_first_separator(void **state) {
     assert_true(ki_str_equal((ki_str){ NULL, 0 }, KI_STR("")));
 }
 
-static void only_whole_decimal_numbers_within_the_limit_are_read(void **state) {
-    (void)state;
+TEST(only_whole_decimal_numbers_within_the_limit_are_read) {
     static const struct {
         const char *text;
         uint64_t max;
@@ -52,15 +50,13 @@ static void only_whole_decimal_numbers_within_the_limit_are_read(void **state) {
 }
 
 /* Shards and recorded runs depend on these: they must be the same on every machine and in every version. */
-static void the_hash_of_a_text_never_changes(void **state) {
-    (void)state;
+TEST(the_hash_of_a_text_never_changes) {
     assert_int_equal(ki_hash("", 0, 0), UINT64_C(0xc96f21ebf6290549));
     assert_int_equal(ki_hash("pod", 3, 0), UINT64_C(0xeb77bbb7e8eca7a8));
     assert_int_equal(ki_hash("kube-system/coredns-668d6bf9bc-x7k2p", 36, 42), UINT64_C(0xa7e84f1b9dc63cba));
 }
 
-static void each_bit_of_the_input_changes_about_half_of_the_hash(void **state) {
-    (void)state;
+TEST(each_bit_of_the_input_changes_about_half_of_the_hash) {
     char text[48];
     for (size_t size = 1; size <= sizeof text; size++) {
         for (size_t i = 0; i < size; i++)
@@ -80,8 +76,7 @@ static void each_bit_of_the_input_changes_about_half_of_the_hash(void **state) {
     }
 }
 
-static void copies_end_with_a_zero_and_sizes_that_overflow_give_nothing(void **state) {
-    (void)state;
+TEST(copies_end_with_a_zero_and_sizes_that_overflow_give_nothing) {
     char *copy = ki_strndup(&ki_allocator_default, "abcdef", 3);
     assert_string_equal(copy, "abc");
     ki_wipe(copy, 3);
@@ -95,15 +90,4 @@ static void copies_end_with_a_zero_and_sizes_that_overflow_give_nothing(void **s
     assert_non_null(nothing);
     ki_free(&ki_allocator_default, nothing);
     ki_free(&ki_allocator_default, NULL);
-}
-
-KT_TESTS(string_view) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_split_at_the_first_separator),
-        cmocka_unit_test(only_whole_decimal_numbers_within_the_limit_are_read),
-        cmocka_unit_test(the_hash_of_a_text_never_changes),
-        cmocka_unit_test(each_bit_of_the_input_changes_about_half_of_the_hash),
-        cmocka_unit_test(copies_end_with_a_zero_and_sizes_that_overflow_give_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

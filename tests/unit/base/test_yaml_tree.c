@@ -26,8 +26,7 @@ static const char *as_json(const char *text) {
     return shown;
 }
 
-static void scalars_are_what_yaml_1_1_says(void **state) {
-    (void)state;
+TEST(scalars_are_what_yaml_1_1_says) {
     static const struct {
         const char *yaml, *json;
     } cases[] = {
@@ -117,8 +116,7 @@ static void scalars_are_what_yaml_1_1_says(void **state) {
     }
 }
 
-static void maps_and_aliases_are_as_in_kubernetes_tools(void **state) {
-    (void)state;
+TEST(maps_and_aliases_are_as_in_kubernetes_tools) {
     static const struct {
         const char *yaml, *json;
     } cases[] = {
@@ -165,8 +163,7 @@ static const char *repeat(const char *begin, const char *piece, size_t times, co
     return text;
 }
 
-static void every_limit_is_an_error_that_names_it(void **state) {
-    (void)state;
+TEST(every_limit_is_an_error_that_names_it) {
     static const struct {
         const char *begin, *piece, *end;
         size_t fits;
@@ -191,8 +188,7 @@ static void every_limit_is_an_error_that_names_it(void **state) {
 }
 
 /* The time of libyaml grows with the square of their number, and with the size of a prefix for each node. */
-static void directives_have_limits(void **state) {
-    (void)state;
+TEST(directives_have_limits) {
     char text[16384], message[64];
     for (int count = KI_YAML_DIRECTIVE_LIMIT; count <= KI_YAML_DIRECTIVE_LIMIT + 1; count++) {
         int size = 0;
@@ -208,8 +204,7 @@ static void directives_have_limits(void **state) {
 }
 
 /* Each anchor has a node of 30 levels around the node before it. */
-static void aliases_do_not_make_a_tree_deeper(void **state) {
-    (void)state;
+TEST(aliases_do_not_make_a_tree_deeper) {
     static char text[1 << 16], open[31], shut[31];
     int size = snprintf(text, sizeof text, "- &a0 x\n");
     memset(open, '[', 30);
@@ -222,8 +217,7 @@ static void aliases_do_not_make_a_tree_deeper(void **state) {
     assert_string_equal(as_json(text), "line 6: nested deeper than 128");
 }
 
-static void documents_are_cut_where_kubectl_cuts_them(void **state) {
-    (void)state;
+TEST(documents_are_cut_where_kubectl_cuts_them) {
     static const struct {
         const char *text, *documents[3];
     } rows[] = {
@@ -245,8 +239,7 @@ static void documents_are_cut_where_kubectl_cuts_them(void **state) {
     }
 }
 
-static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
-    (void)state;
+TEST(every_lack_of_memory_is_an_error_without_a_leak) {
     static const char text[] =
         "a: &x {k: v, no: 1}\nb: {<<: *x, k: w}\nc: [1, 2, 3, 4, 5, {}]\nd: \"long \\\n  text\"\n";
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
@@ -258,17 +251,4 @@ static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
         ki_buffer_free(&json);
     }
-}
-
-KT_TESTS(yaml_tree) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scalars_are_what_yaml_1_1_says),
-        cmocka_unit_test(maps_and_aliases_are_as_in_kubernetes_tools),
-        cmocka_unit_test(every_limit_is_an_error_that_names_it),
-        cmocka_unit_test(directives_have_limits),
-        cmocka_unit_test(aliases_do_not_make_a_tree_deeper),
-        cmocka_unit_test(documents_are_cut_where_kubectl_cuts_them),
-        cmocka_unit_test(every_lack_of_memory_is_an_error_without_a_leak),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

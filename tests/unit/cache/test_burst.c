@@ -35,8 +35,7 @@ static void send_burst(byte_stage *s, unsigned first) {
     free(text);
 }
 
-static void what_waits_for_handlers_on_the_loop_is_bounded(void **state) {
-    (void)state;
+TEST(what_waits_for_handlers_on_the_loop_is_bounded) {
     for (int in_order = 0; in_order < 2; in_order++) {
         byte_stage s;
         size_t adds = 0, most = 0;
@@ -61,8 +60,7 @@ static void what_waits_for_handlers_on_the_loop_is_bounded(void **state) {
 }
 
 /* Nobody waits for a handler that has gone. */
-static void a_handler_that_goes_lets_the_watch_continue(void **state) {
-    (void)state;
+TEST(a_handler_that_goes_lets_the_watch_continue) {
     byte_stage s;
     size_t adds = 0;
     ki_registration registration = { NULL, 0 };
@@ -78,12 +76,4 @@ static void a_handler_that_goes_lets_the_watch_continue(void **state) {
         assert_int_equal(ki_engine_step(s.engine.engine, 0, NULL), KI_OK);
     assert_int_equal(s.adds, EVENTS); /* the stage's own handler */
     byte_stage_close(&s);
-}
-
-KT_TESTS(burst) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_waits_for_handlers_on_the_loop_is_bounded),
-        cmocka_unit_test(a_handler_that_goes_lets_the_watch_continue),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

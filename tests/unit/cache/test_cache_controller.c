@@ -95,8 +95,7 @@ static void expect(stage *s, const char *processed) {
     s->processed[0] = '\0';
 }
 
-static void what_is_queued_is_processed_by_key(void **state) {
-    (void)state;
+TEST(what_is_queued_is_processed_by_key) {
     stage s;
     open_stage(&s);
     queue(&s, "a", "1");
@@ -114,8 +113,7 @@ static void what_is_queued_is_processed_by_key(void **state) {
     close_stage(&s);
 }
 
-static void a_step_does_no_more_than_it_may(void **state) {
-    (void)state;
+TEST(a_step_does_no_more_than_it_may) {
     stage s;
     open_stage(&s);
     for (char key[] = "a"; key[0] <= 'j'; key[0]++)
@@ -129,8 +127,7 @@ static void a_step_does_no_more_than_it_may(void **state) {
     close_stage(&s);
 }
 
-static void what_fails_comes_again_after_a_while(void **state) {
-    (void)state;
+TEST(what_fails_comes_again_after_a_while) {
     stage s;
     open_stage(&s);
     queue(&s, "a", "1");
@@ -153,8 +150,7 @@ static void what_fails_comes_again_after_a_while(void **state) {
     close_stage(&s);
 }
 
-static void draining_that_fails_comes_again(void **state) {
-    (void)state;
+TEST(draining_that_fails_comes_again) {
     stage s;
     open_stage(&s);
     s.drain_fails = 1;
@@ -168,8 +164,7 @@ static void draining_that_fails_comes_again(void **state) {
     close_stage(&s);
 }
 
-static void a_closed_queue_ends_it(void **state) {
-    (void)state;
+TEST(a_closed_queue_ends_it) {
     stage s;
     open_stage(&s);
     queue(&s, "a", "1");
@@ -180,8 +175,7 @@ static void a_closed_queue_ends_it(void **state) {
     close_stage(&s);
 }
 
-static void closing_it_leaves_the_queue_alone(void **state) {
-    (void)state;
+TEST(closing_it_leaves_the_queue_alone) {
     stage s;
     open_stage(&s);
     queue(&s, "a", "1");
@@ -192,16 +186,4 @@ static void closing_it_leaves_the_queue_alone(void **state) {
     expect(&s, "");
     assert_int_equal(s.queue->ops->length(s.queue), 2);
     close_stage(&s);
-}
-
-KT_TESTS(cache_controller) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_queued_is_processed_by_key),
-        cmocka_unit_test(a_step_does_no_more_than_it_may),
-        cmocka_unit_test(what_fails_comes_again_after_a_while),
-        cmocka_unit_test(draining_that_fails_comes_again),
-        cmocka_unit_test(a_closed_queue_ends_it),
-        cmocka_unit_test(closing_it_leaves_the_queue_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

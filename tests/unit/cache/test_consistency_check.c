@@ -68,81 +68,68 @@ static void run(const char *script) {
 /* A second look after the first, which settles when the watch is as far as the list. */
 #define LOOKS_TWICE(list) LISTS "a " list "; a? -; wait 2000; " LISTS "a " list "; a? -; wait 2000; "
 
-static void it_lists_by_pages_at_each_interval(void **state) {
-    (void)state;
+TEST(it_lists_by_pages_at_each_interval) {
     run(WATCHING
         "wait 59999; a? -; wait 1; " LISTS
         "a {10 t 1: a=5}; a? list continue=t limit=500; a {10: b=6}; wait 59999; a? -; errors -; wait 1; " LISTS
         "w? -");
 }
 
-static void a_missing_object_is_reported_and_listed(void **state) {
-    (void)state;
+TEST(a_missing_object_is_reported_and_listed) {
     run(WATCHING "wait 60000; " LOOKS_TWICE("{10: a=5 b=6 c=9}") "errors protocol violation:c; w? cancel, list "
                                                                  "limit=500; w {12: a=5 b=6 c=9}; w? watch rv=12");
 }
 
-static void an_object_that_is_older_is_reported(void **state) {
-    (void)state;
+TEST(an_object_that_is_older_is_reported) {
     run(WATCHING "wait 60000; " LOOKS_TWICE("{10: a=5 b=9}") "errors protocol violation:b; w? cancel, list limit=500");
 }
 
-static void an_object_that_is_gone_is_reported(void **state) {
-    (void)state;
+TEST(an_object_that_is_gone_is_reported) {
     run(WATCHING "wait 60000; " LOOKS_TWICE("{10: a=5}") "errors protocol violation:b; w? cancel, list limit=500");
 }
 
-static void what_is_on_its_way_is_no_difference(void **state) {
-    (void)state;
+TEST(what_is_on_its_way_is_no_difference) {
     run(WATCHING "wait 60000; " LISTS "a {17: a=15 c=16}; w ~a=15; w +c=16; w -b=17; wait 2000; a? -; errors -; w? -");
 }
 
-static void a_watch_that_lags_is_waited_for(void **state) {
-    (void)state;
+TEST(a_watch_that_lags_is_waited_for) {
     run(WATCHING "wait 60000; " LISTS
                  "a {20: a=5 b=6 c=16}; wait 50000; a? -; w +c=16; wait 2000; a? -; errors -; w? -");
 }
 
-static void a_watch_that_never_comes_so_far_is_not_waited_for_without_end(void **state) {
-    (void)state;
+TEST(a_watch_that_never_comes_so_far_is_not_waited_for_without_end) {
     run(WATCHING "wait 60000; " LISTS "a {20: a=5 b=6 c=16}; wait 119999; a? -; w byte; wait 2001; " LISTS);
 }
 
-static void an_object_that_was_made_and_deleted_meanwhile_is_no_difference(void **state) {
-    (void)state;
+TEST(an_object_that_was_made_and_deleted_meanwhile_is_no_difference) {
     run(WATCHING "wait 60000; " LISTS "a {17: a=5 b=6 c=16}; w +c=16; w -c=18; wait 2000; " LISTS
                  "a {20: a=5 b=6}; a? -; wait 2000; a? -; errors -; w? -");
 }
 
-static void without_a_watch_there_is_no_verdict(void **state) {
-    (void)state;
+TEST(without_a_watch_there_is_no_verdict) {
     run(WATCHING "wait 60000; " LISTS "a {10: a=5}; w bookmark 20; w fail 429; errors http error:; wait 2000; w? watch "
                  "rv=20; wait 122000; a? -; errors -");
 }
 
-static void a_list_that_fails_is_reported_and_given_up_until_the_next(void **state) {
-    (void)state;
+TEST(a_list_that_fails_is_reported_and_given_up_until_the_next) {
     run(WATCHING
         "wait 60000; " LISTS
         "a {10 t: a=5}; a? list continue=t limit=500; a fail 410; errors expired:; wait 59999; a? -; wait 1; " LISTS
         "w? -");
 }
 
-static void the_next_consistency_check_obeys_retry_after(void **state) {
-    (void)state;
+TEST(the_next_consistency_check_obeys_retry_after) {
     run(WATCHING "wait 60000; " LISTS "a fail 429+90000; errors http error:; wait 89999; a? -; wait 1; " LISTS
                  "a fail 429+1000; errors http error:; wait 59999; a? -; wait 1; " LISTS "w? -");
 }
 
-static void no_consistency_check_runs_while_the_informer_waits(void **state) {
-    (void)state;
+TEST(no_consistency_check_runs_while_the_informer_waits) {
     run(WATCHING
         "wait 60000; " LISTS
         "a a=5; w fail 429+30000; errors http error:; a {10 t:}; a? -; wait 31000; w? watch rv=10; a? -; errors -");
 }
 
-static void a_list_without_end_is_given_up(void **state) {
-    (void)state;
+TEST(a_list_without_end_is_given_up) {
     run(WATCHING "wait 60000; " LISTS
                  "a {10 t: a=5}; a? list continue=t limit=500; a {10 t:}; a? -; errors protocol violation:; w? -");
     stage s;
@@ -159,13 +146,11 @@ static void a_list_without_end_is_given_up(void **state) {
     close_checked(&s);
 }
 
-static void an_object_that_cannot_be_used_is_not_a_ghost(void **state) {
-    (void)state;
+TEST(an_object_that_cannot_be_used_is_not_a_ghost) {
     run(WATCHING "wait 60000; " LISTS "a {10: a=5 b=!}; wait 4000; a? -; errors -; w? -");
 }
 
-static void while_an_object_has_no_name_nothing_is_a_ghost(void **state) {
-    (void)state;
+TEST(while_an_object_has_no_name_nothing_is_a_ghost) {
     stage s;
     ki_error bad = KI_ERROR_INIT;
     ki_error_set(&bad, KI_ERR_PARSE, "object=!");
@@ -177,15 +162,13 @@ static void while_an_object_has_no_name_nothing_is_a_ghost(void **state) {
     close_checked(&s);
 }
 
-static void what_a_repair_did_not_help_is_reported_only(void **state) {
-    (void)state;
+TEST(what_a_repair_did_not_help_is_reported_only) {
     run(WATCHING "wait 60000; " LOOKS_TWICE(
         "{10: a=5}") "errors protocol violation:b; w? cancel, list limit=500; w {12: a=5 b=6}; w? watch rv=12; w "
                      "open; wait 60000; " LOOKS_TWICE("{10: a=5}") "errors protocol violation:b; w? -");
 }
 
-static void an_object_that_a_streaming_list_left_out_is_found(void **state) {
-    (void)state;
+TEST(an_object_that_a_streaming_list_left_out_is_found) {
     stage s;
     start_with(&s, false);
     play_both(&s, "w? stream; w open; w +a=5; w +b=6; w initial-end 10; wait 60000; " LOOKS_TWICE(
@@ -193,8 +176,7 @@ static void an_object_that_a_streaming_list_left_out_is_found(void **state) {
     close_checked(&s);
 }
 
-static void the_repair_delivers_what_was_lost(void **state) {
-    (void)state;
+TEST(the_repair_delivers_what_was_lost) {
     stage s;
     start_checked(&s);
     play_both(&s, WATCHING "wait 60000; " LOOKS_TWICE("{10: a=9 c=8}"));
@@ -212,8 +194,7 @@ static void the_repair_delivers_what_was_lost(void **state) {
     close_checked(&s);
 }
 
-static void many_objects_are_walked_and_many_differences_are_bounded(void **state) {
-    (void)state;
+TEST(many_objects_are_walked_and_many_differences_are_bounded) {
     enum {
         MANY = 3000
     };
@@ -236,15 +217,13 @@ static void many_objects_are_walked_and_many_differences_are_bounded(void **stat
     close_checked(&s);
 }
 
-static void a_stopped_consistency_check_leaves_nothing(void **state) {
-    (void)state;
+TEST(a_stopped_consistency_check_leaves_nothing) {
     run(WATCHING "wait 60000; " LISTS "a a=5; a c=5");
     run(WATCHING "wait 60000; " LISTS "a {10: c=5}; wait 2000; " LISTS "a c=5");
 }
 
 /* Memory that fails once: nothing is lost, and the next audit is as good. */
-static void lack_of_memory_ends_the_consistency_check(void **state) {
-    (void)state;
+TEST(lack_of_memory_ends_the_consistency_check) {
     bool is_reported = false;
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
@@ -267,31 +246,4 @@ static void lack_of_memory_ends_the_consistency_check(void **state) {
         close_checked(&s);
     }
     assert_true(is_reported);
-}
-
-KT_TESTS(consistency_check) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_lists_by_pages_at_each_interval),
-        cmocka_unit_test(a_missing_object_is_reported_and_listed),
-        cmocka_unit_test(an_object_that_is_older_is_reported),
-        cmocka_unit_test(an_object_that_is_gone_is_reported),
-        cmocka_unit_test(what_is_on_its_way_is_no_difference),
-        cmocka_unit_test(a_watch_that_lags_is_waited_for),
-        cmocka_unit_test(a_watch_that_never_comes_so_far_is_not_waited_for_without_end),
-        cmocka_unit_test(an_object_that_was_made_and_deleted_meanwhile_is_no_difference),
-        cmocka_unit_test(without_a_watch_there_is_no_verdict),
-        cmocka_unit_test(a_list_that_fails_is_reported_and_given_up_until_the_next),
-        cmocka_unit_test(the_next_consistency_check_obeys_retry_after),
-        cmocka_unit_test(no_consistency_check_runs_while_the_informer_waits),
-        cmocka_unit_test(a_list_without_end_is_given_up),
-        cmocka_unit_test(an_object_that_cannot_be_used_is_not_a_ghost),
-        cmocka_unit_test(while_an_object_has_no_name_nothing_is_a_ghost),
-        cmocka_unit_test(what_a_repair_did_not_help_is_reported_only),
-        cmocka_unit_test(an_object_that_a_streaming_list_left_out_is_found),
-        cmocka_unit_test(the_repair_delivers_what_was_lost),
-        cmocka_unit_test(many_objects_are_walked_and_many_differences_are_bounded),
-        cmocka_unit_test(a_stopped_consistency_check_leaves_nothing),
-        cmocka_unit_test(lack_of_memory_ends_the_consistency_check),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

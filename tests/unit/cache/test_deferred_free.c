@@ -85,8 +85,7 @@ static unsigned step_until_idle(stage *s) {
     return steps;
 }
 
-static void objects_are_released_a_few_in_a_step(void **state) {
-    (void)state;
+TEST(objects_are_released_a_few_in_a_step) {
     stage s;
     open_stage(&s);
     size_t before = scarce_memory_in_use(&s.memory);
@@ -97,8 +96,7 @@ static void objects_are_released_a_few_in_a_step(void **state) {
     close_stage(&s);
 }
 
-static void an_array_of_any_size_is_released(void **state) {
-    (void)state;
+TEST(an_array_of_any_size_is_released) {
     stage s;
     open_stage(&s);
     size_t before = scarce_memory_in_use(&s.memory);
@@ -110,8 +108,7 @@ static void an_array_of_any_size_is_released(void **state) {
     close_stage(&s);
 }
 
-static void snapshots_are_released_a_few_objects_in_a_step(void **state) {
-    (void)state;
+TEST(snapshots_are_released_a_few_objects_in_a_step) {
     stage s;
     open_stage(&s);
     size_t before = scarce_memory_in_use(&s.memory);
@@ -124,8 +121,7 @@ static void snapshots_are_released_a_few_objects_in_a_step(void **state) {
 }
 
 /* One of the sizes ends with the last unit of a step. */
-static void the_end_of_a_snapshot_is_not_the_start_of_all_others(void **state) {
-    (void)state;
+TEST(the_end_of_a_snapshot_is_not_the_start_of_all_others) {
     for (unsigned count = MANY; count < MANY + 2 * AT_ONCE; count++) {
         stage s;
         open_stage(&s);
@@ -138,8 +134,7 @@ static void the_end_of_a_snapshot_is_not_the_start_of_all_others(void **state) {
     }
 }
 
-static void a_snapshot_that_somebody_has_stays(void **state) {
-    (void)state;
+TEST(a_snapshot_that_somebody_has_stays) {
     stage s;
     open_stage(&s);
     ki_snapshot *kept = new_snapshot(&s, MANY);
@@ -151,8 +146,7 @@ static void a_snapshot_that_somebody_has_stays(void **state) {
     close_stage(&s);
 }
 
-static void what_is_left_after_a_stop_goes_with_free(void **state) {
-    (void)state;
+TEST(what_is_left_after_a_stop_goes_with_free) {
     for (int steps = 0; steps < 30; steps++) {
         stage s;
         open_stage(&s);
@@ -163,16 +157,4 @@ static void what_is_left_after_a_stop_goes_with_free(void **state) {
             assert_int_equal(ki_engine_step(s.engine.engine, AT_ONCE * 3, NULL), KI_OK);
         close_stage(&s);
     }
-}
-
-KT_TESTS(deferred_free) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objects_are_released_a_few_in_a_step),
-        cmocka_unit_test(an_array_of_any_size_is_released),
-        cmocka_unit_test(snapshots_are_released_a_few_objects_in_a_step),
-        cmocka_unit_test(the_end_of_a_snapshot_is_not_the_start_of_all_others),
-        cmocka_unit_test(a_snapshot_that_somebody_has_stays),
-        cmocka_unit_test(what_is_left_after_a_stop_goes_with_free),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,7 @@
 
 /* --- what comes out ----------------------------------------------------------------------------------------------- */
 
-static void changes_come_out_by_key_in_order_of_first_arrival(void **state) {
-    (void)state;
+TEST(changes_come_out_by_key_in_order_of_first_arrival) {
     static const struct {
         const char *known; /* NULL: nobody can say */
         const char *script;
@@ -97,8 +96,7 @@ static void changes_come_out_by_key_in_order_of_first_arrival(void **state) {
     }
 }
 
-static void many_keys_come_out_as_they_went_in(void **state) {
-    (void)state;
+TEST(many_keys_come_out_as_they_went_in) {
     enum {
         KEYS = 20000
     };
@@ -147,8 +145,7 @@ static ki_status look(const ki_deltas *deltas, void *user, bool *ret_requeue, ki
 
 /* --- failures and calls from inside ------------------------------------------------------------------------------- */
 
-static void a_key_whose_processing_failed_stays_first_and_is_still_awaited(void **state) {
-    (void)state;
+TEST(a_key_whose_processing_failed_stays_first_and_is_still_awaited) {
     fifo_stage f;
     fifo_open(&f, FIFO_DELTA, NULL, &ki_allocator_default);
     fifo_play(&f, "{9: a=1 b=1}");
@@ -165,9 +162,8 @@ static void a_key_whose_processing_failed_stays_first_and_is_still_awaited(void 
 
 /* --- what could not be read --------------------------------------------------------------------------------------- */
 
-static void a_deletion_that_cannot_be_read_is_a_tombstone(void **state) {
+TEST(a_deletion_that_cannot_be_read_is_a_tombstone) {
     fifo_stage f;
-    (void)state;
     fifo_open(&f, FIFO_DELTA, "a=1", &ki_allocator_default);
     fifo_play(&f, "?a=1; +b=1; ?b=1; ?unknown=1");
     assert_string_equal(fifo_pop_all(&f), "[?a=1] [+b=1 ?b=1]");
@@ -199,8 +195,7 @@ static ki_status crowd_out(const ki_deltas *deltas, void *user, bool *ret_requeu
     return KI_ERR_STATE;
 }
 
-static void a_requeue_needs_no_memory(void **state) {
-    (void)state;
+TEST(a_requeue_needs_no_memory) {
     for (int count = 0; count < 40; count++) {
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
@@ -217,8 +212,7 @@ static void a_requeue_needs_no_memory(void **state) {
     }
 }
 
-static void nothing_is_allocated_in_the_steady_state(void **state) {
-    (void)state;
+TEST(nothing_is_allocated_in_the_steady_state) {
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
     fifo_stage f;
@@ -234,8 +228,7 @@ static void nothing_is_allocated_in_the_steady_state(void **state) {
     fifo_close(&f);
 }
 
-static void a_key_may_have_any_number_of_changes(void **state) {
-    (void)state;
+TEST(a_key_may_have_any_number_of_changes) {
     fifo_stage f;
     fifo_open(&f, FIFO_DELTA, NULL, &ki_allocator_default);
     for (int round = 0; round < 2; round++) {
@@ -276,8 +269,7 @@ static size_t pop(fifo_stage *f) {
     return slices;
 }
 
-static void a_list_is_worked_off_a_slice_at_a_time_before_any_key_is_handed_out(void **state) {
-    (void)state;
+TEST(a_list_is_worked_off_a_slice_at_a_time_before_any_key_is_handed_out) {
     static const char *const rest[] = { "[~k=2 ?k=2]", "[c=3]", "[-b=4]", "[?l=1]", "[+d=5]" };
     fifo_stage f;
     open_slicing(&f);
@@ -292,8 +284,7 @@ static void a_list_is_worked_off_a_slice_at_a_time_before_any_key_is_handed_out(
     fifo_close(&f);
 }
 
-static void a_resync_is_under_way_until_its_last_key_is_processed(void **state) {
-    (void)state;
+TEST(a_resync_is_under_way_until_its_last_key_is_processed) {
     fifo_stage f;
     open_slicing(&f);
     assert_false(f.queue->ops->is_resyncing(f.queue));
@@ -307,19 +298,4 @@ static void a_resync_is_under_way_until_its_last_key_is_processed(void **state) 
     pop(&f);
     assert_string_equal(f.popped, "[+z=1]");
     fifo_close(&f);
-}
-
-KT_TESTS(delta_fifo) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_come_out_by_key_in_order_of_first_arrival),
-        cmocka_unit_test(many_keys_come_out_as_they_went_in),
-        cmocka_unit_test(a_key_whose_processing_failed_stays_first_and_is_still_awaited),
-        cmocka_unit_test(a_deletion_that_cannot_be_read_is_a_tombstone),
-        cmocka_unit_test(a_requeue_needs_no_memory),
-        cmocka_unit_test(nothing_is_allocated_in_the_steady_state),
-        cmocka_unit_test(a_key_may_have_any_number_of_changes),
-        cmocka_unit_test(a_list_is_worked_off_a_slice_at_a_time_before_any_key_is_handed_out),
-        cmocka_unit_test(a_resync_is_under_way_until_its_last_key_is_processed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,8 +46,7 @@ static void check(const rule *rules, size_t count, bool filters) {
 #define CHECK(rules, filters) check(rules, sizeof(rules) / sizeof *(rules), filters)
 #define SETTLED "{10: a=5 b=6}; settle; open; settle; "
 
-static void a_handler_that_knows_an_object_is_notified_of_its_deletion_and_no_other(void **state) {
-    (void)state;
+TEST(a_handler_that_knows_an_object_is_notified_of_its_deletion_and_no_other) {
     static const rule rules[] = {
         { SETTLED "-a=11", "+a=5i -a=11" },
         { SETTLED "-a=12", "+a=5i -a=5" }, /* its very last state does not match */
@@ -63,8 +62,7 @@ static void a_handler_that_knows_an_object_is_notified_of_its_deletion_and_no_ot
     CHECK(rules, true);
 }
 
-static void the_deletion_of_another_object_is_that_of_the_known_one_too(void **state) {
-    (void)state;
+TEST(the_deletion_of_another_object_is_that_of_the_known_one_too) {
     static const rule rules[] = {
         { SETTLED "-a=12#other", "+a=5i +b=6i synced ?a=5" },
         { SETTLED "-a=12; settle; -a=13", "+a=5i +b=6i synced -a=12" },
@@ -72,8 +70,7 @@ static void the_deletion_of_another_object_is_that_of_the_known_one_too(void **s
     CHECK(rules, false);
 }
 
-static void a_change_on_top_of_a_resync_is_a_change(void **state) {
-    (void)state;
+TEST(a_change_on_top_of_a_resync_is_a_change) {
     stage s;
     observer h;
     open_with(&s, &h, false, true, KI_DELIVER_LATEST);
@@ -96,8 +93,7 @@ static bool remove_own_handler(const ki_object *obj, void *user) {
     return true;
 }
 
-static void a_handler_that_its_filter_removes_is_not_called_any_more(void **state) {
-    (void)state;
+TEST(a_handler_that_its_filter_removes_is_not_called_any_more) {
     stage s;
     observer self;
     ki_handler handler = observing;
@@ -124,8 +120,7 @@ static void listen(stage *s, counter *c, int64_t resync_ms) {
 }
 
 /* The informer looks each 2 s once somebody has asked for that before the start. */
-static void each_period_counts_from_the_last_resync_and_never_less_than_the_informers(void **state) {
-    (void)state;
+TEST(each_period_counts_from_the_last_resync_and_never_less_than_the_informers) {
     static const int expected[][4] = {
         /* at second: two, three, late */
         { 1, 0, 0, 0 }, { 2, 1, 0, 0 }, { 3, 1, 0, 0 }, { 4, 2, 1, 0 },  { 5, 2, 1, 0 },  { 6, 3, 1, 0 },
@@ -154,8 +149,7 @@ enum {
 };
 
 /* Whoever wants to be reminded more often makes the informer look more often; each one's own period stays. */
-static void a_listener_s_period_is_its_own_however_often_the_informer_looks(void **state) {
-    (void)state;
+TEST(a_listener_s_period_is_its_own_however_often_the_informer_looks) {
     static const struct {
         int64_t informer_ms, listener_ms[LISTENERS]; /* -1: never */
         int seconds;
@@ -194,8 +188,7 @@ static void step_late(stage *s, int64_t ms) {
     assert_int_equal(ki_engine_step(s->engine.engine, 1, NULL), KI_OK);
 }
 
-static void a_resync_that_is_late_is_not_lost_to_the_next(void **state) {
-    (void)state;
+TEST(a_resync_that_is_late_is_not_lost_to_the_next) {
     stage s;
     counter one, two;
     open_stage(&s, 5000);
@@ -254,16 +247,14 @@ static bool resync_without_memory(size_t spared) {
     return has_failed;
 }
 
-static void a_resync_for_which_there_is_no_memory_comes_a_second_later(void **state) {
-    (void)state;
+TEST(a_resync_for_which_there_is_no_memory_comes_a_second_later) {
     size_t spared = 0;
     while (resync_without_memory(spared))
         spared++;
     assert_true(spared > 10); /* also in the middle of it */
 }
 
-static void an_add_is_of_the_initial_list_only_where_the_object_was_in_it(void **state) {
-    (void)state;
+TEST(an_add_is_of_the_initial_list_only_where_the_object_was_in_it) {
     for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
         stage s;
         observer h;
@@ -276,8 +267,7 @@ static void an_add_is_of_the_initial_list_only_where_the_object_was_in_it(void *
     }
 }
 
-static void an_object_without_a_uid_is_the_one_of_its_name(void **state) {
-    (void)state;
+TEST(an_object_without_a_uid_is_the_one_of_its_name) {
     for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
         stage s;
         observer h;
@@ -291,8 +281,7 @@ static void an_object_without_a_uid_is_the_one_of_its_name(void **state) {
     }
 }
 
-static void what_cannot_be_used_is_reported_and_counted_and_the_rest_continues(void **state) {
-    (void)state;
+TEST(what_cannot_be_used_is_reported_and_counted_and_the_rest_continues) {
     stage s;
     observer h;
     open_with(&s, &h, false, false, KI_DELIVER_ALL);
@@ -301,21 +290,4 @@ static void what_cannot_be_used_is_reported_and_counted_and_the_rest_continues(v
     assert_int_equal(health_of(&s).skipped, 2);
     assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
     close_stage(&s);
-}
-
-KT_TESTS(handler_rules) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_handler_that_knows_an_object_is_notified_of_its_deletion_and_no_other),
-        cmocka_unit_test(the_deletion_of_another_object_is_that_of_the_known_one_too),
-        cmocka_unit_test(a_handler_that_its_filter_removes_is_not_called_any_more),
-        cmocka_unit_test(a_change_on_top_of_a_resync_is_a_change),
-        cmocka_unit_test(a_resync_that_is_late_is_not_lost_to_the_next),
-        cmocka_unit_test(a_resync_for_which_there_is_no_memory_comes_a_second_later),
-        cmocka_unit_test(a_listener_s_period_is_its_own_however_often_the_informer_looks),
-        cmocka_unit_test(each_period_counts_from_the_last_resync_and_never_less_than_the_informers),
-        cmocka_unit_test(an_add_is_of_the_initial_list_only_where_the_object_was_in_it),
-        cmocka_unit_test(an_object_without_a_uid_is_the_one_of_its_name),
-        cmocka_unit_test(what_cannot_be_used_is_reported_and_counted_and_the_rest_continues),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

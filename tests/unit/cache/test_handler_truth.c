@@ -38,8 +38,7 @@ static void open_transformed(stage *s, observer *h, int *transforms, bool stream
     start_stage(s);
 }
 
-static void handlers_are_notified_of_transformed_objects_and_of_each_once(void **state) {
-    (void)state;
+TEST(handlers_are_notified_of_transformed_objects_and_of_each_once) {
     stage s;
     observer h;
     int transforms;
@@ -58,8 +57,7 @@ static void handlers_are_notified_of_transformed_objects_and_of_each_once(void *
     close_stage(&s);
 }
 
-static void each_state_of_a_streaming_list_is_transformed_once_as_it_arrives(void **state) {
-    (void)state;
+TEST(each_state_of_a_streaming_list_is_transformed_once_as_it_arrives) {
     stage s;
     observer h;
     int transforms;
@@ -75,8 +73,7 @@ static void each_state_of_a_streaming_list_is_transformed_once_as_it_arrives(voi
 
 /* --- the store ---------------------------------------------------------------------------------------------------- */
 
-static void a_handler_finds_in_the_store_what_it_is_notified_of(void **state) {
-    (void)state;
+TEST(a_handler_finds_in_the_store_what_it_is_notified_of) {
     stage s;
     observer h;
     open_observed_stage(&s, &h, NULL);
@@ -121,8 +118,7 @@ static void expect_index(const stage *s, const char *index, size_t x, size_t y) 
     ki_snapshot_free(snapshot);
 }
 
-static void an_index_follows_the_source_and_may_come_late(void **state) {
-    (void)state;
+TEST(an_index_follows_the_source_and_may_come_late) {
     const ki_indexer early = { .name = "labels", .index = label_names };
     const ki_indexer late = { .name = "labels-again", .index = label_names };
     stage s;
@@ -144,8 +140,7 @@ static void an_index_follows_the_source_and_may_come_late(void **state) {
 
 /* --- synced ------------------------------------------------------------------------------------------------------- */
 
-static void a_registration_has_synced_after_the_informer_and_its_own_last_add(void **state) {
-    (void)state;
+TEST(a_registration_has_synced_after_the_informer_and_its_own_last_add) {
     stage s;
     observer early, late;
     open_stage(&s, 0);
@@ -174,8 +169,7 @@ static void a_registration_has_synced_after_the_informer_and_its_own_last_add(vo
 
 /* --- registrations ------------------------------------------------------------------------------------------------ */
 
-static void one_handler_may_be_registered_twice_and_removed_once(void **state) {
-    (void)state;
+TEST(one_handler_may_be_registered_twice_and_removed_once) {
     stage s;
     observer h;
     ki_handler changes = observing;
@@ -195,8 +189,7 @@ static void one_handler_may_be_registered_twice_and_removed_once(void **state) {
     close_stage(&s);
 }
 
-static void a_registration_that_was_removed_removes_nobody_else(void **state) {
-    (void)state;
+TEST(a_registration_that_was_removed_removes_nobody_else) {
     stage s;
     observer a, b;
     open_stage(&s, 0);
@@ -231,8 +224,7 @@ static ki_status index_and_ask(const ki_object *obj, ki_index_values *values, vo
     return KI_OK;
 }
 
-static void to_ask_about_a_registration_waits_for_no_change(void **state) {
-    (void)state;
+TEST(to_ask_about_a_registration_waits_for_no_change) {
     stage s;
     observer h;
     const ki_indexer indexer = { .name = "asks", .index = index_and_ask };
@@ -246,8 +238,7 @@ static void to_ask_about_a_registration_waits_for_no_change(void **state) {
     close_stage(&s);
 }
 
-static void to_remove_it_from_another_informer_changes_nothing(void **state) {
-    (void)state;
+TEST(to_remove_it_from_another_informer_changes_nothing) {
     stage s, other;
     observer h;
     open_stage(&s, 0);
@@ -266,8 +257,7 @@ static void to_remove_it_from_another_informer_changes_nothing(void **state) {
 
 /* --- lists after a loss ------------------------------------------------------------------------------------------- */
 
-static void after_a_lost_watch_only_who_wants_resyncs_is_notified_of_what_stayed(void **state) {
-    (void)state;
+TEST(after_a_lost_watch_only_who_wants_resyncs_is_notified_of_what_stayed) {
     stage s;
     observer none, resyncing;
     open_stage(&s, 0);
@@ -280,8 +270,7 @@ static void after_a_lost_watch_only_who_wants_resyncs_is_notified_of_what_stayed
 }
 
 /* A corrupt object that was deleted unsafely: the server cannot say what it was, and ends the watch. */
-static void what_a_store_read_error_hides_is_gone_after_the_list(void **state) {
-    (void)state;
+TEST(what_a_store_read_error_hides_is_gone_after_the_list) {
     for (int retries = 0; retries < 2; retries++) {
         stage s;
         observer h;
@@ -304,8 +293,7 @@ static void what_a_store_read_error_hides_is_gone_after_the_list(void **state) {
     }
 }
 
-static void the_user_s_pages_at_a_known_version_become_one_list_when_their_token_expires(void **state) {
-    (void)state;
+TEST(the_user_s_pages_at_a_known_version_become_one_list_when_their_token_expires) {
     stage s;
     observer h;
     const ki_shared_informer_options options = { .given.no_streaming_list = true, .given.page_size = 4 };
@@ -318,22 +306,4 @@ static void the_user_s_pages_at_a_known_version_become_one_list_when_their_token
     close_stage(&s);
 }
 
-KT_TESTS(handler_truth) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(handlers_are_notified_of_transformed_objects_and_of_each_once),
-        cmocka_unit_test(each_state_of_a_streaming_list_is_transformed_once_as_it_arrives),
-        cmocka_unit_test(a_handler_finds_in_the_store_what_it_is_notified_of),
-        cmocka_unit_test(an_index_follows_the_source_and_may_come_late),
-        cmocka_unit_test(a_registration_has_synced_after_the_informer_and_its_own_last_add),
-        cmocka_unit_test(one_handler_may_be_registered_twice_and_removed_once),
-        cmocka_unit_test(a_registration_that_was_removed_removes_nobody_else),
-        cmocka_unit_test(to_ask_about_a_registration_waits_for_no_change),
-        cmocka_unit_test(to_remove_it_from_another_informer_changes_nothing),
-        cmocka_unit_test(after_a_lost_watch_only_who_wants_resyncs_is_notified_of_what_stayed),
-        cmocka_unit_test(what_a_store_read_error_hides_is_gone_after_the_list),
-        cmocka_unit_test(the_user_s_pages_at_a_known_version_become_one_list_when_their_token_expires),
-    };
-    int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
-    in_order = true;
-    return failed + cmocka_run_group_tests_name("with the in-order queue", tests, NULL, NULL);
-}
+WITH_BOTH_QUEUES;

@@ -6,8 +6,7 @@
 #include "src/engine/engine.h"
 #include "tests/support/test.h"
 
-static void each_state_and_attempt_has_a_name(void **state) {
-    (void)state;
+TEST(each_state_and_attempt_has_a_name) {
     static const char *const states[] = { "not started", "connecting", "listing", "watching",
                                           "backing off", "blocked",    "stopped", "unknown state" };
     static const char *const attempts[] = { "nothing", "list", "streaming list", "watch", "store", "unknown attempt" };
@@ -23,8 +22,7 @@ static ki_health read_at(ki_health_record *record, int64_t now_ms, ki_attempt *r
     return health;
 }
 
-static void the_last_failure_is_reported_until_something_comes(void **state) {
-    (void)state;
+TEST(the_last_failure_is_reported_until_something_comes) {
     ki_health_record record;
     ki_error busy = KI_ERROR_INIT;
     ki_attempt failed;
@@ -55,8 +53,7 @@ static void the_last_failure_is_reported_until_something_comes(void **state) {
     ki_health_destroy(&record);
 }
 
-static void a_change_that_cannot_be_stored_outweighs_the_reflector(void **state) {
-    (void)state;
+TEST(a_change_that_cannot_be_stored_outweighs_the_reflector) {
     ki_health_record record;
     ki_error lack = KI_ERROR_INIT;
     ki_attempt failed;
@@ -85,13 +82,4 @@ static void a_change_that_cannot_be_stored_outweighs_the_reflector(void **state)
     assert_true(ki_health_set_state(&record, KI_STATE_STOPPED, NULL, -1, KI_MILLISECONDS(900)));
     assert_int_equal(read_at(&record, 900, &failed).state, KI_STATE_STOPPED);
     ki_health_destroy(&record);
-}
-
-KT_TESTS(health) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_state_and_attempt_has_a_name),
-        cmocka_unit_test(the_last_failure_is_reported_until_something_comes),
-        cmocka_unit_test(a_change_that_cannot_be_stored_outweighs_the_reflector),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,7 @@
 
 /* --- what comes out ----------------------------------------------------------------------------------------------- */
 
-static void events_come_out_in_batches_in_the_order_of_their_arrival(void **state) {
-    (void)state;
+TEST(events_come_out_in_batches_in_the_order_of_their_arrival) {
     static const struct {
         size_t batch_size;
         const char *script;
@@ -90,8 +89,7 @@ static ki_status look(const ki_deltas *deltas, void *user, bool *ret_requeue, ki
     return w->status ? ki_error_set(err, w->status, "no") : KI_OK;
 }
 
-static void a_whole_batch_is_a_thousand_events(void **state) {
-    (void)state;
+TEST(a_whole_batch_is_a_thousand_events) {
     fifo_stage f;
     fifo_open(&f, FIFO_IN_ORDER, "", &ki_allocator_default);
     for (int i = 0; i < 2500; i++) {
@@ -111,12 +109,11 @@ static void a_whole_batch_is_a_thousand_events(void **state) {
     fifo_close(&f);
 }
 
-static void a_list_is_passed_on_and_released_a_slice_at_a_time(void **state) {
+TEST(a_list_is_passed_on_and_released_a_slice_at_a_time) {
     enum {
         SLICE = 2,
         UNITS = 14 /* five keys, four known objects, five listed ones */
     };
-    (void)state;
     fifo_stage f;
     fifo_open(&f, FIFO_IN_ORDER, "", &ki_allocator_default);
     fifo_know(&f, "x=1 a=1 y=1 z=1");
@@ -158,8 +155,7 @@ static ki_status fail_once(const ki_deltas *deltas, void *user, bool *ret_requeu
 }
 
 /* With the part that is not processed all of the list comes again. */
-static void a_list_that_is_requeued_starts_over(void **state) {
-    (void)state;
+TEST(a_list_that_is_requeued_starts_over) {
     size_t failures = 0;
     for (failing once = { .fails_at = 0 }; once.calls >= once.fails_at; once.fails_at++) {
         fifo_stage f;
@@ -176,8 +172,7 @@ static void a_list_that_is_requeued_starts_over(void **state) {
     assert_in_range(failures, 3, 5); /* five changes, two in a part */
 }
 
-static void what_is_requeued_stays_in_its_place(void **state) {
-    (void)state;
+TEST(what_is_requeued_stays_in_its_place) {
     fifo_stage f;
     fifo_open(&f, FIFO_IN_ORDER, "", &ki_allocator_default);
     fifo_play(&f, "+a=1; +b=1; ~a=2");
@@ -191,8 +186,7 @@ static void what_is_requeued_stays_in_its_place(void **state) {
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-static void a_batch_size_of_0_is_rejected(void **state) {
-    (void)state;
+TEST(a_batch_size_of_0_is_rejected) {
     ki_queue *queue = NULL;
     assert_int_equal(
         ki_in_order_fifo_new(&(ki_in_order_fifo_options){ .allocator = &ki_allocator_default }, &queue, NULL),
@@ -200,8 +194,7 @@ static void a_batch_size_of_0_is_rejected(void **state) {
     assert_null(queue);
 }
 
-static void nothing_is_allocated_in_the_steady_state(void **state) {
-    (void)state;
+TEST(nothing_is_allocated_in_the_steady_state) {
     fifo_stage f;
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
@@ -215,17 +208,4 @@ static void nothing_is_allocated_in_the_steady_state(void **state) {
     }
     assert_int_equal(memory.calls, calls + 98); /* one block for each resync */
     fifo_close(&f);
-}
-
-KT_TESTS(in_order_fifo) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_come_out_in_batches_in_the_order_of_their_arrival),
-        cmocka_unit_test(a_whole_batch_is_a_thousand_events),
-        cmocka_unit_test(a_list_is_passed_on_and_released_a_slice_at_a_time),
-        cmocka_unit_test(a_list_that_is_requeued_starts_over),
-        cmocka_unit_test(what_is_requeued_stays_in_its_place),
-        cmocka_unit_test(a_batch_size_of_0_is_rejected),
-        cmocka_unit_test(nothing_is_allocated_in_the_steady_state),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

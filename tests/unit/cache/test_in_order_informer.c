@@ -15,8 +15,7 @@ static const char three[] = "{10: c=5 a=6 b=7}; open; > +c=5i +a=6i +b=7i synced
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-static void a_list_is_reported_in_its_order_what_is_gone_first(void **state) {
-    (void)state;
+TEST(a_list_is_reported_in_its_order_what_is_gone_first) {
     static const struct {
         const char *events, *list, *notes;
     } cases[] = {
@@ -60,8 +59,7 @@ static void a_list_is_reported_in_its_order_what_is_gone_first(void **state) {
     }
 }
 
-static void whoever_is_notified_of_a_list_finds_all_of_it(void **state) {
-    (void)state;
+TEST(whoever_is_notified_of_a_list_finds_all_of_it) {
     stage s;
     observer h;
     open_observed_stage(&s, &h, NULL);
@@ -74,8 +72,7 @@ static void whoever_is_notified_of_a_list_finds_all_of_it(void **state) {
     close_stage(&s);
 }
 
-static void a_handler_that_comes_after_a_list_is_notified_of_what_follows(void **state) {
-    (void)state;
+TEST(a_handler_that_comes_after_a_list_is_notified_of_what_follows) {
     stage s;
     observer h;
     open_stage(&s, 0);
@@ -89,8 +86,7 @@ static void a_handler_that_comes_after_a_list_is_notified_of_what_follows(void *
     close_stage(&s);
 }
 
-static void what_cannot_be_transformed_stays_as_it_was_known(void **state) {
-    (void)state;
+TEST(what_cannot_be_transformed_stays_as_it_was_known) {
     stage s;
     observer h;
     open_transformed_stage(&s, &h, reject_sevens, NULL);
@@ -101,8 +97,7 @@ static void what_cannot_be_transformed_stays_as_it_was_known(void **state) {
     close_stage(&s);
 }
 
-static void a_resync_reminds_of_everything_once(void **state) {
-    (void)state;
+TEST(a_resync_reminds_of_everything_once) {
     stage s;
     observer h;
     open_stage(&s, 1000);
@@ -125,8 +120,7 @@ static void serve(stage *s) {
 }
 
 /* The handler and the store get all of a list, once. */
-static void a_list_is_applied_whole_or_not_at_all_whatever_allocation_fails(void **state) {
-    (void)state;
+TEST(a_list_is_applied_whole_or_not_at_all_whatever_allocation_fails) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         stage s;
@@ -156,15 +150,4 @@ static void a_list_is_applied_whole_or_not_at_all_whatever_allocation_fails(void
     }
 }
 
-KT_TESTS(in_order_informer) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_is_reported_in_its_order_what_is_gone_first),
-        cmocka_unit_test(whoever_is_notified_of_a_list_finds_all_of_it),
-        cmocka_unit_test(a_handler_that_comes_after_a_list_is_notified_of_what_follows),
-        cmocka_unit_test(what_cannot_be_transformed_stays_as_it_was_known),
-        cmocka_unit_test(a_resync_reminds_of_everything_once),
-        cmocka_unit_test(a_list_is_applied_whole_or_not_at_all_whatever_allocation_fails),
-    };
-    in_order = true;
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(in_order_queue, use_in_order_queue, NULL);

@@ -82,8 +82,7 @@ static void check_index(ki_store *store, const char *name) {
 
 /* --- the parts ---------------------------------------------------------------------------------------------------- */
 
-static void an_index_follows_what_changes_while_it_is_built(void **state) {
-    (void)state;
+TEST(an_index_follows_what_changes_while_it_is_built) {
     for (unsigned rounds = 0; rounds < 6; rounds++) {
         size_t calls = 0;
         const ki_indexer indexer = { .name = "digit", .index = index_digit, .user = &calls };
@@ -111,8 +110,7 @@ static void an_index_follows_what_changes_while_it_is_built(void **state) {
     }
 }
 
-static void an_index_that_comes_meanwhile_stays(void **state) {
-    (void)state;
+TEST(an_index_that_comes_meanwhile_stays) {
     size_t calls = 0;
     const ki_indexer first = { .name = "first", .index = index_digit, .user = &calls },
                      second = { .name = "second", .index = index_digit, .user = &calls };
@@ -134,8 +132,7 @@ static void an_index_that_comes_meanwhile_stays(void **state) {
     ki_store_free(store);
 }
 
-static void a_name_that_is_taken_meanwhile_is_an_error(void **state) {
-    (void)state;
+TEST(a_name_that_is_taken_meanwhile_is_an_error) {
     size_t calls = 0;
     const ki_indexer indexer = { .name = "digit", .index = index_digit, .user = &calls };
     ki_store *store = new_store(&ki_allocator_default);
@@ -171,8 +168,7 @@ static ki_status build_while_it_changes(ki_store *store, const ki_indexer *index
     return status;
 }
 
-static void lack_of_memory_leaves_a_store_without_the_index(void **state) {
-    (void)state;
+TEST(lack_of_memory_leaves_a_store_without_the_index) {
     scarce_memory memory = SCARCE_MEMORY_LATER;
     while (scarce_memory_next(&memory)) {
         size_t calls = 0;
@@ -225,8 +221,7 @@ static void *add_index(void *user) {
     return NULL;
 }
 
-static void nobody_waits_for_an_index_that_is_built_on_another_thread(void **state) {
-    (void)state;
+TEST(nobody_waits_for_an_index_that_is_built_on_another_thread) {
     static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
     static const ki_handler handler = { .on_add = NULL };
     test_engine engine;
@@ -267,15 +262,4 @@ static void nobody_waits_for_an_index_that_is_built_on_another_thread(void **sta
     test_engine_close(&engine);
     pthread_cond_destroy(&other.changed);
     pthread_mutex_destroy(&other.mutex);
-}
-
-KT_TESTS(index_build) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_index_follows_what_changes_while_it_is_built),
-        cmocka_unit_test(an_index_that_comes_meanwhile_stays),
-        cmocka_unit_test(a_name_that_is_taken_meanwhile_is_an_error),
-        cmocka_unit_test(lack_of_memory_leaves_a_store_without_the_index),
-        cmocka_unit_test(nobody_waits_for_an_index_that_is_built_on_another_thread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

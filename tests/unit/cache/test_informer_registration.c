@@ -12,8 +12,7 @@
 
 /* --- late handlers ------------------------------------------------------------------------------------------------ */
 
-static void a_late_handler_is_notified_of_what_is_there_then_of_changes(void **state) {
-    (void)state;
+TEST(a_late_handler_is_notified_of_what_is_there_then_of_changes) {
     stage s;
     observer h;
     open_stage(&s, 0);
@@ -32,8 +31,7 @@ static void a_late_handler_is_notified_of_what_is_there_then_of_changes(void **s
     close_stage(&s);
 }
 
-static void a_handler_added_while_the_list_is_applied_misses_nothing(void **state) {
-    (void)state;
+TEST(a_handler_added_while_the_list_is_applied_misses_nothing) {
     for (int steps = 0; steps < 40; steps++) {
         stage s;
         observer h;
@@ -54,8 +52,7 @@ static void a_handler_added_while_the_list_is_applied_misses_nothing(void **stat
 
 /* --- removal ------------------------------------------------------------------------------------------------------ */
 
-static void a_removed_handler_is_notified_no_more(void **state) {
-    (void)state;
+TEST(a_removed_handler_is_notified_no_more) {
     stage s;
     observer h, other;
     open_stage(&s, 0);
@@ -78,8 +75,7 @@ static void a_removed_handler_is_notified_no_more(void **state) {
     expect(&other, "removed");
 }
 
-static void a_handler_may_be_removed_from_inside_any_call(void **state) {
-    (void)state;
+TEST(a_handler_may_be_removed_from_inside_any_call) {
     static const char *const all = "+a=5i +b=6i synced ~a=5>11 -a=12 ";
     for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
         for (const char *at = all; at; at = *at ? strchr(at, ' ') + 1 : NULL) {
@@ -114,8 +110,7 @@ static void a_handler_may_be_removed_from_inside_any_call(void **state) {
     }
 }
 
-static void a_handler_may_remove_another_one(void **state) {
-    (void)state;
+TEST(a_handler_may_remove_another_one) {
     stage s;
     observer first, second;
     open_stage(&s, 0);
@@ -130,8 +125,7 @@ static void a_handler_may_remove_another_one(void **state) {
     close_stage(&s);
 }
 
-static void a_handler_may_be_removed_before_the_start_and_after_the_end(void **state) {
-    (void)state;
+TEST(a_handler_may_be_removed_before_the_start_and_after_the_end) {
     stage s;
     observer early, never, late;
     open_stage(&s, 0);
@@ -157,8 +151,7 @@ static void a_handler_may_be_removed_before_the_start_and_after_the_end(void **s
     expect(&late, "removed");
 }
 
-static void a_handler_of_another_informer_is_not_found(void **state) {
-    (void)state;
+TEST(a_handler_of_another_informer_is_not_found) {
     stage s, other;
     observer h;
     open_stage(&s, 0);
@@ -169,8 +162,7 @@ static void a_handler_of_another_informer_is_not_found(void **state) {
     close_stage(&other);
 }
 
-static void a_registration_that_makes_no_sense_is_rejected(void **state) {
-    (void)state;
+TEST(a_registration_that_makes_no_sense_is_rejected) {
     stage s;
     ki_registration_options no_size = { .on_loop = true };
     ki_registration_options no_such_delivery = KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)2);
@@ -183,8 +175,7 @@ static void a_registration_that_makes_no_sense_is_rejected(void **state) {
 
 /* --- resync ------------------------------------------------------------------------------------------------------- */
 
-static void each_listener_has_its_own_resync_period(void **state) {
-    (void)state;
+TEST(each_listener_has_its_own_resync_period) {
     stage s;
     observer two, three, none;
     open_stage(&s, 0);
@@ -214,8 +205,7 @@ typedef struct period_case {
     bool before_hears, after_hears;
 } period_case;
 
-static void resync_periods_are_lowered_before_the_start_and_raised_after(void **state) {
-    (void)state;
+TEST(resync_periods_are_lowered_before_the_start_and_raised_after) {
     static const period_case cases[] = {
         { 0, 0, 0, 10000, false, false },    { 5000, 0, 0, 5000, true, true },     { 5000, 1000, 0, 1000, true, false },
         { 5000, 0, 1000, 5000, true, true }, { 5000, -1, -1, 5000, false, false }, { 0, 1500, 0, 1500, true, false },
@@ -245,8 +235,7 @@ static void resync_periods_are_lowered_before_the_start_and_raised_after(void **
 
 /* --- latest, filter, transform ------------------------------------------------------------------------------------ */
 
-static void latest_keeps_one_change_for_each_key(void **state) {
-    (void)state;
+TEST(latest_keeps_one_change_for_each_key) {
     static const struct {
         const char *play, *notes;
     } cases[] = {
@@ -277,8 +266,7 @@ static bool is_odd(const ki_object *obj, void *user) {
     return atoi(ki_object_resource_version(obj)) % 2 == 1;
 }
 
-static void a_filter_turns_updates_into_adds_and_deletes(void **state) {
-    (void)state;
+TEST(a_filter_turns_updates_into_adds_and_deletes) {
     for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
         stage s;
         observer h;
@@ -295,22 +283,4 @@ static void a_filter_turns_updates_into_adds_and_deletes(void **state) {
     }
 }
 
-KT_TESTS(informer_registration) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_late_handler_is_notified_of_what_is_there_then_of_changes),
-        cmocka_unit_test(a_handler_added_while_the_list_is_applied_misses_nothing),
-        cmocka_unit_test(a_removed_handler_is_notified_no_more),
-        cmocka_unit_test(a_handler_may_be_removed_from_inside_any_call),
-        cmocka_unit_test(a_handler_may_remove_another_one),
-        cmocka_unit_test(a_handler_may_be_removed_before_the_start_and_after_the_end),
-        cmocka_unit_test(a_handler_of_another_informer_is_not_found),
-        cmocka_unit_test(a_registration_that_makes_no_sense_is_rejected),
-        cmocka_unit_test(each_listener_has_its_own_resync_period),
-        cmocka_unit_test(resync_periods_are_lowered_before_the_start_and_raised_after),
-        cmocka_unit_test(latest_keeps_one_change_for_each_key),
-        cmocka_unit_test(a_filter_turns_updates_into_adds_and_deletes),
-    };
-    int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
-    in_order = true;
-    return failed + cmocka_run_group_tests_name("with the in-order queue", tests, NULL, NULL);
-}
+WITH_BOTH_QUEUES;

@@ -320,16 +320,6 @@ static void tell_story(uint64_t seed, bool in_order) {
 
 static uint64_t seed_at_hand; /* 0: all is told */
 
-static void every_story_is_true_and_ends_well(void **state) {
-    (void)state;
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        seed_at_hand = seed;
-        tell_story(seed, false);
-        tell_story(seed, true);
-    }
-    seed_at_hand = 0;
-}
-
 static int name_the_seed(void **state) {
     (void)state;
     if (seed_at_hand)
@@ -337,9 +327,11 @@ static int name_the_seed(void **state) {
     return 0;
 }
 
-KT_TESTS(informer_story) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(every_story_is_true_and_ends_well, name_the_seed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+TEST_WITH(NULL, name_the_seed, every_story_is_true_and_ends_well) {
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        seed_at_hand = seed;
+        tell_story(seed, false);
+        tell_story(seed, true);
+    }
+    seed_at_hand = 0;
 }

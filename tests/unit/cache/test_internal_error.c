@@ -60,8 +60,7 @@ static bool is_watched_again(stage *s, const char *end) {
     return true;
 }
 
-static void an_internal_error_lists_where_no_window_is_asked_for(void **state) {
-    (void)state;
+TEST(an_internal_error_lists_where_no_window_is_asked_for) {
     stage s;
     open_watching(&s, 0);
     assert_false(is_watched_again(&s, "error 500"));
@@ -69,8 +68,7 @@ static void an_internal_error_lists_where_no_window_is_asked_for(void **state) {
     close_stage(&s);
 }
 
-static void it_is_watched_again_until_the_window_is_over(void **state) {
-    (void)state;
+TEST(it_is_watched_again_until_the_window_is_over) {
     static const int64_t windows_s[] = { 1, 5, 30 };
     for (size_t i = 0; i < sizeof windows_s / sizeof *windows_s; i++) {
         stage s;
@@ -93,8 +91,7 @@ static void advance_to(stage *s, int64_t at) {
     assert_true(test_engine_settle(&s->engine));
 }
 
-static void the_end_of_the_window_is_in_it(void **state) {
-    (void)state;
+TEST(the_end_of_the_window_is_in_it) {
     for (int64_t late = 0; late < 2; late++) {
         stage s;
         open_watching(&s, 30);
@@ -106,8 +103,7 @@ static void the_end_of_the_window_is_in_it(void **state) {
     }
 }
 
-static void an_end_that_is_watched_through_leaves_the_window_as_it_was(void **state) {
-    (void)state;
+TEST(an_end_that_is_watched_through_leaves_the_window_as_it_was) {
     static const char *const ends[] = { "close", "error 429", "fail 429", "fail cut" };
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         for (int64_t late = 0; late < 2; late++) {
@@ -124,8 +120,7 @@ static void an_end_that_is_watched_through_leaves_the_window_as_it_was(void **st
     }
 }
 
-static void a_minute_without_one_begins_a_new_window(void **state) {
-    (void)state;
+TEST(a_minute_without_one_begins_a_new_window) {
     stage s;
     open_watching(&s, 5);
     for (int i = 0; i < 5; i++) {
@@ -135,8 +130,7 @@ static void a_minute_without_one_begins_a_new_window(void **state) {
     close_stage(&s);
 }
 
-static void other_ends_are_none_of_its_business(void **state) {
-    (void)state;
+TEST(other_ends_are_none_of_its_business) {
     stage s;
     open_watching(&s, 60);
     assert_true(is_watched_again(&s, "error 500"));
@@ -145,16 +139,4 @@ static void other_ends_are_none_of_its_business(void **state) {
     assert_false(is_watched_again(&s, "fail 500")); /* not within the watch */
     assert_true(is_watched_again(&s, "error 500"));
     close_stage(&s);
-}
-
-KT_TESTS(internal_error) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_internal_error_lists_where_no_window_is_asked_for),
-        cmocka_unit_test(it_is_watched_again_until_the_window_is_over),
-        cmocka_unit_test(the_end_of_the_window_is_in_it),
-        cmocka_unit_test(an_end_that_is_watched_through_leaves_the_window_as_it_was),
-        cmocka_unit_test(a_minute_without_one_begins_a_new_window),
-        cmocka_unit_test(other_ends_are_none_of_its_business),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

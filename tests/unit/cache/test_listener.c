@@ -218,8 +218,7 @@ static void await_times(sem_t *semaphore, int times) {
 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
-static void each_handler_has_its_thread_or_the_loop_s(void **state) {
-    (void)state;
+TEST(each_handler_has_its_thread_or_the_loop_s) {
     stage s;
     observer own, other, on_loop;
     open_stage(&s);
@@ -250,8 +249,7 @@ static void each_handler_has_its_thread_or_the_loop_s(void **state) {
     hearer_destroy(&on_loop);
 }
 
-static void a_stuck_handler_delays_nobody(void **state) {
-    (void)state;
+TEST(a_stuck_handler_delays_nobody) {
     stage s;
     observer stuck, stuck_latest, quick;
     sem_t release;
@@ -286,8 +284,7 @@ static void a_stuck_handler_delays_nobody(void **state) {
     hearer_destroy(&quick);
 }
 
-static void stopping_waits_for_a_handler_that_runs(void **state) {
-    (void)state;
+TEST(stopping_waits_for_a_handler_that_runs) {
     stage s;
     observer h;
     sem_t release;
@@ -311,8 +308,7 @@ static void stopping_waits_for_a_handler_that_runs(void **state) {
     hearer_destroy(&h);
 }
 
-static void handlers_come_and_go_while_changes_arrive(void **state) {
-    (void)state;
+TEST(handlers_come_and_go_while_changes_arrive) {
     enum {
         HANDLERS = 24
     };
@@ -367,8 +363,7 @@ static void *wait_for_ever(void *user) {
     return &status;
 }
 
-static void waiting_ends_with_sync_with_stop_and_in_time(void **state) {
-    (void)state;
+TEST(waiting_ends_with_sync_with_stop_and_in_time) {
     for (int stopped = 0; stopped < 2; stopped++) {
         stage s;
         pthread_t waiter;
@@ -423,8 +418,7 @@ static void *wait_for_goal(void *user) {
     return NULL;
 }
 
-static void a_wait_for_a_condition_ends_with_the_event_that_meets_it(void **state) {
-    (void)state;
+TEST(a_wait_for_a_condition_ends_with_the_event_that_meets_it) {
     stage s;
     open_stage(&s);
     start_synced(&s);
@@ -448,8 +442,7 @@ static void a_wait_for_a_condition_ends_with_the_event_that_meets_it(void **stat
     close_stage(&s);
 }
 
-static void a_wait_for_a_condition_ends_with_the_informer(void **state) {
-    (void)state;
+TEST(a_wait_for_a_condition_ends_with_the_informer) {
     stage s;
     pthread_t waiter;
     goal never = { .stage = &s, .key = "default/never" };
@@ -491,8 +484,7 @@ static bool is_course_run(ki_informer *informer, const ki_event *event, void *us
     return self->has_failed || !self->wanted[self->met];
 }
 
-static void a_wait_may_go_through_several_conditions_one_after_the_other(void **state) {
-    (void)state;
+TEST(a_wait_may_go_through_several_conditions_one_after_the_other) {
     static const struct {
         const char *wanted[4], *plays[3];
         int timeout_ms;
@@ -539,8 +531,7 @@ static void *add_and_remove(void *user) {
     return NULL;
 }
 
-static void several_threads_may_add_and_remove_at_once(void **state) {
-    (void)state;
+TEST(several_threads_may_add_and_remove_at_once) {
     enum {
         THREADS = 4,
         EACH = 8
@@ -612,8 +603,7 @@ static void *add_until_refused(void *user) {
     }
 }
 
-static void handlers_come_and_go_while_the_informer_stops(void **state) {
-    (void)state;
+TEST(handlers_come_and_go_while_the_informer_stops) {
     enum {
         THREADS = 4,
         ENOUGH = 40
@@ -662,8 +652,7 @@ static void *meddle(void *user) {
     return NULL;
 }
 
-static void an_informer_may_be_started_while_other_threads_set_it_up(void **state) {
-    (void)state;
+TEST(an_informer_may_be_started_while_other_threads_set_it_up) {
     enum {
         THREADS = 4
     };
@@ -684,21 +673,4 @@ static void an_informer_may_be_started_while_other_threads_set_it_up(void **stat
     close_stage(&s);
     for (int i = 0; i < THREADS; i++)
         hearer_destroy(&h[i]);
-}
-
-KT_TESTS(listener) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_handler_has_its_thread_or_the_loop_s),
-        cmocka_unit_test(a_stuck_handler_delays_nobody),
-        cmocka_unit_test(stopping_waits_for_a_handler_that_runs),
-        cmocka_unit_test(handlers_come_and_go_while_changes_arrive),
-        cmocka_unit_test(waiting_ends_with_sync_with_stop_and_in_time),
-        cmocka_unit_test(a_wait_for_a_condition_ends_with_the_event_that_meets_it),
-        cmocka_unit_test(a_wait_for_a_condition_ends_with_the_informer),
-        cmocka_unit_test(a_wait_may_go_through_several_conditions_one_after_the_other),
-        cmocka_unit_test(several_threads_may_add_and_remove_at_once),
-        cmocka_unit_test(handlers_come_and_go_while_the_informer_stops),
-        cmocka_unit_test(an_informer_may_be_started_while_other_threads_set_it_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,8 +45,7 @@ static void assert_listed(const ki_object_list *list, const char *expected) {
     }
 }
 
-static void a_list_has_what_matches_namespace_and_labels(void **state) {
-    (void)state;
+TEST(a_list_has_what_matches_namespace_and_labels) {
     static const struct {
         bool namespaced;
         const char *namespace_name;
@@ -79,8 +78,7 @@ static void a_list_has_what_matches_namespace_and_labels(void **state) {
     ki_object_list_free(NULL);
 }
 
-static void a_malformed_selector_gives_no_list(void **state) {
-    (void)state;
+TEST(a_malformed_selector_gives_no_list) {
     ki_store *store = store_of(&ki_allocator_default, true, pods);
     ki_snapshot *now = ki_store_snapshot(store);
     ki_object_list list = { NULL, 7, NULL };
@@ -92,8 +90,7 @@ static void a_malformed_selector_gives_no_list(void **state) {
     ki_store_free(store);
 }
 
-static void an_object_is_found_by_namespace_and_name(void **state) {
-    (void)state;
+TEST(an_object_is_found_by_namespace_and_name) {
     static const struct {
         const char *const (*objects)[2];
         const char *namespace_name;
@@ -120,8 +117,7 @@ static void an_object_is_found_by_namespace_and_name(void **state) {
     }
 }
 
-static void lack_of_memory_is_reported_and_leaks_nothing(void **state) {
-    (void)state;
+TEST(lack_of_memory_is_reported_and_leaks_nothing) {
     for (size_t more = 0; more < 6; more++) {
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
@@ -143,8 +139,7 @@ static void lack_of_memory_is_reported_and_leaks_nothing(void **state) {
     }
 }
 
-static void a_lister_reads_its_informer_s_cache(void **state) {
-    (void)state;
+TEST(a_lister_reads_its_informer_s_cache) {
     stage s;
     ki_object *obj = NULL;
     ki_object_list list = { NULL, 0, NULL };
@@ -162,15 +157,4 @@ static void a_lister_reads_its_informer_s_cache(void **state) {
     assert_int_equal(ki_lister_get(NULL, "default", "a", &obj, NULL), KI_ERR_INVALID);
     assert_int_equal(ki_lister_list(NULL, NULL, NULL, &list, NULL), KI_ERR_INVALID);
     close_stage(&s);
-}
-
-KT_TESTS(lister) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_has_what_matches_namespace_and_labels),
-        cmocka_unit_test(a_malformed_selector_gives_no_list),
-        cmocka_unit_test(an_object_is_found_by_namespace_and_name),
-        cmocka_unit_test(a_lister_reads_its_informer_s_cache),
-        cmocka_unit_test(lack_of_memory_is_reported_and_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,8 +180,7 @@ enum {
     BAD_OBJECTS = sizeof bad_objects / sizeof *bad_objects
 };
 
-static void a_bad_item_of_a_list(void **state) {
-    (void)state;
+TEST(a_bad_item_of_a_list) {
     char *list = malloc(RESPONSE);
     assert_non_null(list);
     for (size_t i = 0; i < BAD_OBJECTS; i++) {
@@ -201,9 +200,8 @@ static void a_bad_item_of_a_list(void **state) {
     free(list);
 }
 
-static void a_bad_event_of_a_watch(void **state) {
+TEST(a_bad_event_of_a_watch) {
     static const char *const types[] = { "ADDED", "MODIFIED" };
-    (void)state;
     char *event = malloc(RESPONSE);
     assert_non_null(event);
     for (size_t i = 0; i < 2 * BAD_OBJECTS; i++) {
@@ -233,8 +231,7 @@ static void count_success(ki_informer *informer, ki_status status, void *user) {
     *successes += status == KI_OK;
 }
 
-static void a_wait_that_a_bad_event_may_answer_is_held(void **state) {
-    (void)state;
+TEST(a_wait_that_a_bad_event_may_answer_is_held) {
     char *event = malloc(RESPONSE);
     assert_non_null(event);
     for (size_t i = 0; i < BAD_OBJECTS; i++) {
@@ -257,8 +254,7 @@ static void a_wait_that_a_bad_event_may_answer_is_held(void **state) {
 }
 
 /* Whose end it is, is not known, or that object is not: a list tells. */
-static void a_deletion_that_cannot_be_read_is_followed_by_a_list(void **state) {
-    (void)state;
+TEST(a_deletion_that_cannot_be_read_is_followed_by_a_list) {
     char *event = malloc(RESPONSE);
     assert_non_null(event);
     for (size_t i = 0; i < BAD_OBJECTS; i++) {
@@ -281,8 +277,7 @@ static void a_deletion_that_cannot_be_read_is_followed_by_a_list(void **state) {
     free(event);
 }
 
-static void a_deletion_of_a_known_object_that_cannot_be_read_deletes_it(void **state) {
-    (void)state;
+TEST(a_deletion_of_a_known_object_that_cannot_be_read_deletes_it) {
     byte_stage s;
     open_stage(&s, good_list, false);
     send_text(&s, "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"first\",\"namespace\":\"ns\"},,}}\n");
@@ -295,8 +290,7 @@ static void a_deletion_of_a_known_object_that_cannot_be_read_deletes_it(void **s
     byte_stage_close(&s);
 }
 
-static void a_bad_event_of_a_streaming_list(void **state) {
-    (void)state;
+TEST(a_bad_event_of_a_streaming_list) {
     char *event = malloc(RESPONSE);
     assert_non_null(event);
     for (size_t i = 0; i < BAD_OBJECTS; i++) {
@@ -324,7 +318,7 @@ static void a_bad_event_of_a_streaming_list(void **state) {
 
 /* Versions are opaque, and what is not looked at may be anything: these are stored as they are. `version`: to go on
  * from. */
-static void an_odd_object_is_taken_as_it_is(void **state) {
+TEST(an_odd_object_is_taken_as_it_is) {
     static const struct {
         const char *text, *key, *version;
     } rows[] = {
@@ -343,7 +337,6 @@ static void an_odd_object_is_taken_as_it_is(void **state) {
         { IN_B(",\"deletionTimestamp\":7"), "ns/b", "21" },
         { IN_B(",\"name\":\"c\""), "ns/b", "21" }, /* the first of two */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         byte_stage s;
         char event[TEXT];
@@ -361,7 +354,7 @@ static void an_odd_object_is_taken_as_it_is(void **state) {
 
 /* ---- events ---- */
 
-static void a_bad_event_around_a_good_object(void **state) {
+TEST(a_bad_event_around_a_good_object) {
     static const bad_object rows[] = {
         { "{\"type\":\"PATCHED\",\"object\":" OBJECT("b", "21") "}\n", "malformed:ns/b" },
         { "{\"type\":\"added\",\"object\":" OBJECT("b", "21") "}\n", "malformed:ns/b" },
@@ -379,7 +372,6 @@ static void a_bad_event_around_a_good_object(void **state) {
         { "{\"type\":\"ADDED\",\"object\":" OBJECT("b", "21") " 7}\n", "malformed:ns/b" },
         { "{\"type\":,\"object\":" OBJECT("b", "21") "}\n", "malformed:ns/b" },
     };
-    (void)state;
     for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
         byte_stage s;
         bool streams = i % 2;
@@ -408,7 +400,7 @@ static void send_in_pieces(byte_stage *s, const char *text, size_t piece) {
 }
 
 /* The next event begins on a line of its own, and is found. */
-static void an_event_that_does_not_end_takes_no_other_along(void **state) {
+TEST(an_event_that_does_not_end_takes_no_other_along) {
     static const bad_object rows[] = {
         { CUT_B "}}\n", "malformed:ns/b" },
         { CUT_B "}\n", "malformed:ns/b" },
@@ -422,7 +414,6 @@ static void an_event_that_does_not_end_takes_no_other_along(void **state) {
         { CUT_B "}}\n" CUT_B "}}\n", "malformed:ns/b malformed:ns/b" },
     };
     static const size_t pieces[] = { SIZE_MAX, 1, 2, 3, 5, 7, 11, 13, 64, 100 };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (size_t j = 0; j < sizeof pieces / sizeof *pieces; j++) {
             byte_stage s;
@@ -443,12 +434,11 @@ static void an_event_that_does_not_end_takes_no_other_along(void **state) {
 }
 
 /* White space is JSON's own: lines within an event mean nothing, whatever they begin with. */
-static void an_event_may_come_in_lines(void **state) {
+TEST(an_event_may_come_in_lines) {
     static const char text[] =
         "{\n\"type\":\n\"ADDED\",\n\"object\":\n{\"kind\":\"ConfigMap\",\n\"metadata\":\n{" NAMED
         ",\n\"resourceVersion\":\"21\"},\n\"data\":[\n{\"type\":\"Ready\"},\n{\"type\":\n7},\n"
         "{\"type\":\"READY\",\"object\":7},\n{\n}\n]\n}\n}\n" EVENT("ADDED", OBJECT("after", "30"));
-    (void)state;
     for (size_t piece = 1; piece < sizeof text; piece++) {
         byte_stage s;
         open_stage(&s, good_list, false);
@@ -481,8 +471,7 @@ static const bad_object bad_bookmarks[] = {
     { "{\"type\":\"BOOKMARK\"}\n", "malformed:" },
 };
 
-static void a_bad_bookmark(void **state) {
-    (void)state;
+TEST(a_bad_bookmark) {
     for (size_t i = 0; i < 2 * sizeof bad_bookmarks / sizeof *bad_bookmarks; i++) {
         byte_stage s;
         const bad_object *bad = &bad_bookmarks[i / 2];
@@ -504,7 +493,7 @@ static void a_bad_bookmark(void **state) {
 }
 
 /* Only the annotation's one value ends the initial events; another one is a bookmark as any other. */
-static void an_end_that_is_none(void **state) {
+TEST(an_end_that_is_none) {
     static const char *const annotations[] = {
         "{}",
         "null",
@@ -516,7 +505,6 @@ static void an_end_that_is_none(void **state) {
         "{\"k8s.io/initial-events-end\":\"true \"}",
         "{\"k8s.io/initial-events-end\":\"tru\\u0065\\u0000\"}",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof annotations / sizeof *annotations; i++) {
         byte_stage s;
         char bookmark[TEXT];
@@ -539,8 +527,7 @@ static void an_end_that_is_none(void **state) {
     }
 }
 
-static void a_bookmark_from_before_takes_nothing_back(void **state) {
-    (void)state;
+TEST(a_bookmark_from_before_takes_nothing_back) {
     byte_stage s;
     open_stage(&s, good_list, false);
     send_text(&s, EVENT("ADDED", OBJECT("before", "20")));
@@ -572,8 +559,7 @@ static const bad_object bad_statuses[] = {
 };
 
 /* `error` is of the end; one that is no object at all is counted as an event, and the watch goes on. */
-static void a_bad_error_event_ends_the_watch_and_is_listed_after(void **state) {
-    (void)state;
+TEST(a_bad_error_event_ends_the_watch_and_is_listed_after) {
     for (size_t i = 0; i < 2 * sizeof bad_statuses / sizeof *bad_statuses; i++) {
         byte_stage s;
         char event[TEXT];
@@ -604,8 +590,7 @@ static void a_bad_error_event_ends_the_watch_and_is_listed_after(void **state) {
 
 /* What came of the streaming list is forgotten. Expired, it is begun anew after a wait; else the list follows at
  * once. */
-static void a_bad_error_event_ends_a_streaming_list_too(void **state) {
-    (void)state;
+TEST(a_bad_error_event_ends_a_streaming_list_too) {
     for (size_t i = 0; i < sizeof bad_statuses / sizeof *bad_statuses; i++) {
         byte_stage s;
         char event[TEXT];
@@ -631,11 +616,10 @@ static void a_bad_error_event_ends_a_streaming_list_too(void **state) {
 }
 
 /* As the page of a proxy that wants to be logged into. */
-static void bytes_that_are_no_events_end_the_stream(void **state) {
+TEST(bytes_that_are_no_events_end_the_stream) {
     static const char *const texts[] = {
         "<html>\n", "}\n", "]", ",", "7\n", "\"text\"\n", "\xff", "HTTP/1.1 200 OK\r\n"
     };
-    (void)state;
     for (size_t i = 0; i < 2 * sizeof texts / sizeof *texts; i++) {
         byte_stage s;
         bool streams = i % 2;
@@ -655,10 +639,9 @@ static void bytes_that_are_no_events_end_the_stream(void **state) {
     }
 }
 
-static void an_error_event_without_an_object_is_an_event_that_is_skipped(void **state) {
+TEST(an_error_event_without_an_object_is_an_event_that_is_skipped) {
     static const char *const events[] = { EVENT("ERROR", "[1]"), EVENT("ERROR", "null"), EVENT("ERROR", "410"),
                                           "{\"type\":\"ERROR\"}\n" };
-    (void)state;
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         byte_stage s;
         open_stage(&s, good_list, false);
@@ -675,7 +658,7 @@ static void an_error_event_without_an_object_is_an_event_that_is_skipped(void **
 
 /* ---- what a list says of itself ---- */
 
-static void a_list_that_is_none_is_reported_and_listed_again(void **state) {
+TEST(a_list_that_is_none_is_reported_and_listed_again) {
     static const bad_object rows[] = {
         { "", "unexpected EOF:" },
         { "{", "unexpected EOF:" },
@@ -715,7 +698,6 @@ static void a_list_that_is_none_is_reported_and_listed_again(void **state) {
         { LIST_HEAD("\"resourceVersion\":\"10\"") OBJECT("b", "5") LIST_TAIL "{}", "protocol violation:" },
         { LIST_HEAD("\"resourceVersion\":\"10\"") OBJECT("b", "5") "],}", "protocol violation:" },
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         byte_stage s;
         open_stage(&s, rows[i].text, false);
@@ -734,11 +716,10 @@ static void a_list_that_is_none_is_reported_and_listed_again(void **state) {
 }
 
 /* A number that only tells how much is left. */
-static void a_remaining_count_that_is_none_is_no_harm(void **state) {
+TEST(a_remaining_count_that_is_none_is_no_harm) {
     static const char *const counts[] = {
         "-1", "1e300", "\"many\"", "9223372036854775807", "18446744073709551616", "[]"
     };
-    (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         byte_stage s;
         char list[TEXT];
@@ -754,27 +735,4 @@ static void a_remaining_count_that_is_none_is_no_harm(void **state) {
     }
 }
 
-KT_TESTS(malformed) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bad_item_of_a_list),
-        cmocka_unit_test(a_bad_event_of_a_watch),
-        cmocka_unit_test(a_wait_that_a_bad_event_may_answer_is_held),
-        cmocka_unit_test(a_deletion_that_cannot_be_read_is_followed_by_a_list),
-        cmocka_unit_test(a_deletion_of_a_known_object_that_cannot_be_read_deletes_it),
-        cmocka_unit_test(a_bad_event_of_a_streaming_list),
-        cmocka_unit_test(an_odd_object_is_taken_as_it_is),
-        cmocka_unit_test(a_bad_event_around_a_good_object),
-        cmocka_unit_test(an_event_that_does_not_end_takes_no_other_along),
-        cmocka_unit_test(an_event_may_come_in_lines),
-        cmocka_unit_test(a_bad_bookmark),
-        cmocka_unit_test(an_end_that_is_none),
-        cmocka_unit_test(a_bookmark_from_before_takes_nothing_back),
-        cmocka_unit_test(a_bad_error_event_ends_the_watch_and_is_listed_after),
-        cmocka_unit_test(a_bad_error_event_ends_a_streaming_list_too),
-        cmocka_unit_test(bytes_that_are_no_events_end_the_stream),
-        cmocka_unit_test(an_error_event_without_an_object_is_an_event_that_is_skipped),
-        cmocka_unit_test(a_list_that_is_none_is_reported_and_listed_again),
-        cmocka_unit_test(a_remaining_count_that_is_none_is_no_harm),
-    };
-    return cmocka_run_group_tests(tests, make_large_and_deep, NULL);
-}
+TEST_GROUP(malformed, make_large_and_deep, NULL);

@@ -55,8 +55,7 @@ static void expect_samples(const stage *s, const char *notes) {
     metrics_library_expect(&library, notes);
 }
 
-static void a_list_and_a_watch_are_counted_as_client_go_does(void **state) {
-    (void)state;
+TEST(a_list_and_a_watch_are_counted_as_client_go_does) {
     stage s;
     open_measured(&s, &configmaps, NULL, false);
     expect_samples(&s, "reflector_lists+1");
@@ -73,8 +72,7 @@ static void a_list_and_a_watch_are_counted_as_client_go_does(void **state) {
     close_stage(&s);
 }
 
-static void a_streaming_list_is_a_list_and_then_a_watch(void **state) {
-    (void)state;
+TEST(a_streaming_list_is_a_list_and_then_a_watch) {
     stage s;
     open_measured(&s, &configmaps, NULL, true);
     expect_samples(&s, "reflector_lists+1");
@@ -86,7 +84,7 @@ static void a_streaming_list_is_a_list_and_then_a_watch(void **state) {
     close_stage(&s);
 }
 
-static void lists_after_the_first_are_counted_by_cause(void **state) {
+TEST(lists_after_the_first_are_counted_by_cause) {
     static const struct {
         const char *script;
         int cause;
@@ -96,7 +94,6 @@ static void lists_after_the_first_are_counted_by_cause(void **state) {
         { "fail protocol", KI_ERR_PROTOCOL },
         { "~a=12; error 500; wait 1600; fail toolarge", KI_ERR_TOO_LARGE_RV },
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         stage s;
         open_measured(&s, &configmaps, NULL, false);
@@ -107,8 +104,7 @@ static void lists_after_the_first_are_counted_by_cause(void **state) {
     }
 }
 
-static void a_first_list_that_fails_is_no_relist(void **state) {
-    (void)state;
+TEST(a_first_list_that_fails_is_no_relist) {
     stage s;
     open_measured(&s, &configmaps, NULL, false);
     play_each(&s, "fail 500; wait 1600; fail 500");
@@ -118,8 +114,7 @@ static void a_first_list_that_fails_is_no_relist(void **state) {
     close_stage(&s);
 }
 
-static void objects_skipped_and_index_errors_are_counted(void **state) {
-    (void)state;
+TEST(objects_skipped_and_index_errors_are_counted) {
     stage s;
     open_measured(&s, &configmaps, NULL, false);
     play_each(&s, "{10: b=! a=5}; open; b=!");
@@ -128,8 +123,7 @@ static void objects_skipped_and_index_errors_are_counted(void **state) {
     close_stage(&s);
 }
 
-static void bytes_held_are_those_of_the_objects_in_the_store(void **state) {
-    (void)state;
+TEST(bytes_held_are_those_of_the_objects_in_the_store) {
     stage s;
     char notes[512];
     open_measured(&s, &configmaps, NULL, false);
@@ -152,8 +146,7 @@ static void bytes_held_are_those_of_the_objects_in_the_store(void **state) {
 
 /* --- health ------------------------------------------------------------------------------------------------------- */
 
-static void the_age_is_counted_from_the_last_word_of_the_server(void **state) {
-    (void)state;
+TEST(the_age_is_counted_from_the_last_word_of_the_server) {
     stage s;
     open_measured(&s, &configmaps, NULL, false);
     assert_int_equal(health_of(&s).staleness_ms, -1);
@@ -180,8 +173,7 @@ static void the_age_is_counted_from_the_last_word_of_the_server(void **state) {
 }
 
 /* A change arrives before the first list is processed: the queue is not empty at the sync. */
-static void a_synced_informer_has_an_age(void **state) {
-    (void)state;
+TEST(a_synced_informer_has_an_age) {
     for (int steps = 0; steps < 10; steps++) {
         stage s;
         open_measured(&s, &configmaps, NULL, false);
@@ -200,8 +192,7 @@ static void a_synced_informer_has_an_age(void **state) {
 
 /* An event that the watch repeats changes nothing: the queue stays empty. What arrived behind it is not in the store
  * all the same. */
-static void events_that_wait_to_be_decoded_make_the_cache_no_younger(void **state) {
-    (void)state;
+TEST(events_that_wait_to_be_decoded_make_the_cache_no_younger) {
     stage s;
     open_measured(&s, &configmaps, NULL, false);
     play_each(&s, "{10: a=5}; open; bookmark 10; wait 5000");
@@ -217,8 +208,7 @@ static void events_that_wait_to_be_decoded_make_the_cache_no_younger(void **stat
 }
 
 /* The transfer was paused, or the host did not run the engine: what is read has waited in the socket. */
-static void what_is_read_late_counts_from_its_arrival(void **state) {
-    (void)state;
+TEST(what_is_read_late_counts_from_its_arrival) {
     stage s;
     open_measured(&s, &configmaps, NULL, false);
     play_each(&s, "{10: a=5}; open; bookmark 10; wait 5000; late 3000; +b=11; ");
@@ -231,8 +221,7 @@ static void what_is_read_late_counts_from_its_arrival(void **state) {
 }
 
 /* An event of a version that the watch holds already moves nothing on: it is queued all the same. */
-static void a_queued_event_makes_the_cache_no_younger(void **state) {
-    (void)state;
+TEST(a_queued_event_makes_the_cache_no_younger) {
     stage s;
     open_measured(&s, &configmaps, NULL, false);
     play_each(&s, "{10: a=5}; open; bookmark 10; wait 5000");
@@ -244,8 +233,7 @@ static void a_queued_event_makes_the_cache_no_younger(void **state) {
     close_stage(&s);
 }
 
-static void health_has_the_next_attempt_and_the_number_of_failures(void **state) {
-    (void)state;
+TEST(health_has_the_next_attempt_and_the_number_of_failures) {
     stage s;
     open_measured(&s, &configmaps, NULL, true);
     assert_int_equal(health_of(&s).next, KI_ATTEMPT_NONE);
@@ -269,7 +257,7 @@ static void health_has_the_next_attempt_and_the_number_of_failures(void **state)
     close_stage(&s);
 }
 
-static void it_says_why_in_a_person_s_words(void **state) {
+TEST(it_says_why_in_a_person_s_words) {
     static const struct {
         const ki_resource *resource;
         const char *namespace_name, *fails;
@@ -288,7 +276,6 @@ static void it_says_why_in_a_person_s_words(void **state) {
         { &configmaps, NULL, "fail connect", KI_STATE_BACKING_OFF, "connect" },
         { &configmaps, NULL, "{10:}; open", KI_STATE_WATCHING, "" },
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         stage s;
         open_measured(&s, rows[i].resource, rows[i].namespace_name, false);
@@ -300,8 +287,7 @@ static void it_says_why_in_a_person_s_words(void **state) {
     }
 }
 
-static void a_smaller_health_of_an_older_program_is_filled_so_far(void **state) {
-    (void)state;
+TEST(a_smaller_health_of_an_older_program_is_filled_so_far) {
     stage s;
     ki_health health;
     open_measured(&s, &configmaps, NULL, false);
@@ -500,8 +486,7 @@ static ki_status add_informers(host *h) {
     return status ? status : ki_factory_start(h->factory, NULL);
 }
 
-static void the_text_is_strict_and_complete(void **state) {
-    (void)state;
+TEST(the_text_is_strict_and_complete) {
     host h;
     char *text = NULL;
     assert_int_equal(open_host(&h, NULL), KI_OK);
@@ -532,8 +517,7 @@ static void the_text_is_strict_and_complete(void **state) {
     close_host(&h);
 }
 
-static void the_metrics_library_is_called_from_within_a_callback(void **state) {
-    (void)state;
+TEST(the_metrics_library_is_called_from_within_a_callback) {
     host h;
     assert_int_equal(open_host(&h, NULL), KI_OK);
     h.inside.factory = h.factory;
@@ -548,8 +532,7 @@ static void the_metrics_library_is_called_from_within_a_callback(void **state) {
     close_host(&h);
 }
 
-static void a_consistency_check_lists_beside_the_watch(void **state) {
-    (void)state;
+TEST(a_consistency_check_lists_beside_the_watch) {
     host h;
     ki_informer *informer = NULL;
     char *text = NULL;
@@ -570,8 +553,7 @@ static void a_consistency_check_lists_beside_the_watch(void **state) {
     close_host(&h);
 }
 
-static void any_thread_may_ask_while_the_loop_works(void **state) {
-    (void)state;
+TEST(any_thread_may_ask_while_the_loop_works) {
     host h;
     memset(&h, 0, sizeof h);
     ki_engine *engine = NULL;
@@ -604,8 +586,7 @@ static void any_thread_may_ask_while_the_loop_works(void **state) {
     ki_engine_free(engine);
 }
 
-static void lack_of_memory_is_an_error(void **state) {
-    (void)state;
+TEST(lack_of_memory_is_an_error) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         host h;
@@ -628,29 +609,4 @@ static void lack_of_memory_is_an_error(void **state) {
         if (h.engine.engine)
             test_engine_close(&h.engine);
     }
-}
-
-KT_TESTS(metrics) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_and_a_watch_are_counted_as_client_go_does),
-        cmocka_unit_test(a_streaming_list_is_a_list_and_then_a_watch),
-        cmocka_unit_test(lists_after_the_first_are_counted_by_cause),
-        cmocka_unit_test(a_first_list_that_fails_is_no_relist),
-        cmocka_unit_test(objects_skipped_and_index_errors_are_counted),
-        cmocka_unit_test(bytes_held_are_those_of_the_objects_in_the_store),
-        cmocka_unit_test(the_age_is_counted_from_the_last_word_of_the_server),
-        cmocka_unit_test(what_is_read_late_counts_from_its_arrival),
-        cmocka_unit_test(a_synced_informer_has_an_age),
-        cmocka_unit_test(events_that_wait_to_be_decoded_make_the_cache_no_younger),
-        cmocka_unit_test(a_queued_event_makes_the_cache_no_younger),
-        cmocka_unit_test(health_has_the_next_attempt_and_the_number_of_failures),
-        cmocka_unit_test(it_says_why_in_a_person_s_words),
-        cmocka_unit_test(a_smaller_health_of_an_older_program_is_filled_so_far),
-        cmocka_unit_test(the_text_is_strict_and_complete),
-        cmocka_unit_test(the_metrics_library_is_called_from_within_a_callback),
-        cmocka_unit_test(a_consistency_check_lists_beside_the_watch),
-        cmocka_unit_test(any_thread_may_ask_while_the_loop_works),
-        cmocka_unit_test(lack_of_memory_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

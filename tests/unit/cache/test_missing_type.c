@@ -53,8 +53,7 @@ static void await_list(stage *s) {
 
 /* --- before the first list ---------------------------------------------------------------------------------------- */
 
-static void what_is_rejected_is_waited_for_and_said_in_words(void **state) {
-    (void)state;
+TEST(what_is_rejected_is_waited_for_and_said_in_words) {
     static const ki_resource nodes = { "", "v1", "nodes", "Node", false };
     static const ki_resource classes = { "storage.k8s.io", "v1", "storageclasses", "StorageClass", false };
     static const struct {
@@ -97,8 +96,7 @@ static void what_is_rejected_is_waited_for_and_said_in_words(void **state) {
     }
 }
 
-static void what_is_no_api_server_is_called_that(void **state) {
-    (void)state;
+TEST(what_is_no_api_server_is_called_that) {
     static const char *const rows[][2] = {
         { "418", "not a Kubernetes API server: HTTP 418" },
         { "protocol", "not a Kubernetes API server: protocol" },
@@ -118,8 +116,7 @@ static void what_is_no_api_server_is_called_that(void **state) {
     }
 }
 
-static void a_request_that_waits_for_credentials_is_not_the_server_s(void **state) {
-    (void)state;
+TEST(a_request_that_waits_for_credentials_is_not_the_server_s) {
     for (int streams = 0; streams < 2; streams++) {
         stage s;
         observer h;
@@ -136,8 +133,7 @@ static void a_request_that_waits_for_credentials_is_not_the_server_s(void **stat
     }
 }
 
-static void a_server_that_accepts_and_is_silent_is_reported_within_five_seconds(void **state) {
-    (void)state;
+TEST(a_server_that_accepts_and_is_silent_is_reported_within_five_seconds) {
     for (int streams = 0; streams < 2; streams++) {
         stage s;
         observer h;
@@ -158,8 +154,7 @@ static void a_server_that_accepts_and_is_silent_is_reported_within_five_seconds(
     }
 }
 
-static void the_last_failure_is_reported_while_it_is_tried_again(void **state) {
-    (void)state;
+TEST(the_last_failure_is_reported_while_it_is_tried_again) {
     stage s;
     observer h;
     open_of(&s, &h, &foos);
@@ -172,8 +167,7 @@ static void the_last_failure_is_reported_while_it_is_tried_again(void **state) {
     close_stage(&s);
 }
 
-static void a_list_that_the_server_rejects_as_wrong_blocks(void **state) {
-    (void)state;
+TEST(a_list_that_the_server_rejects_as_wrong_blocks) {
     stage s;
     observer h;
     open_of(&s, &h, &foos);
@@ -184,8 +178,7 @@ static void a_list_that_the_server_rejects_as_wrong_blocks(void **state) {
 
 /* --- after it ----------------------------------------------------------------------------------------------------- */
 
-static void the_objects_of_a_custom_resource_go_with_its_type_and_come_back(void **state) {
-    (void)state;
+TEST(the_objects_of_a_custom_resource_go_with_its_type_and_come_back) {
     for (int streams = 0; streams < 2; streams++) {
         stage s;
         observer h;
@@ -218,8 +211,7 @@ static void the_objects_of_a_custom_resource_go_with_its_type_and_come_back(void
     }
 }
 
-static void nothing_else_takes_objects_for_gone(void **state) {
-    (void)state;
+TEST(nothing_else_takes_objects_for_gone) {
     static const ki_resource crds = { "apiextensions.k8s.io", "v1", "customresourcedefinitions",
                                       "CustomResourceDefinition", false };
     static const ki_resource news = { "new.k8s.io", "v1", "news", "News", true };
@@ -242,8 +234,7 @@ static void nothing_else_takes_objects_for_gone(void **state) {
     }
 }
 
-static void another_response_in_between_begins_the_count_anew(void **state) {
-    (void)state;
+TEST(another_response_in_between_begins_the_count_anew) {
     stage s;
     observer h;
     open_of(&s, &h, &foos);
@@ -262,8 +253,7 @@ static void another_response_in_between_begins_the_count_anew(void **state) {
     close_stage(&s);
 }
 
-static void two_responses_far_apart_are_not_enough(void **state) {
-    (void)state;
+TEST(two_responses_far_apart_are_not_enough) {
     stage s;
     observer h;
     open_of(&s, &h, &foos);
@@ -278,7 +268,7 @@ static void two_responses_far_apart_are_not_enough(void **state) {
 }
 
 /* A proxy's "not found" is no word of the API server. */
-static void a_bare_404_empties_nothing_unless_discovery_says_so(void **state) {
+TEST(a_bare_404_empties_nothing_unless_discovery_says_so) {
     static const struct {
         const char *how;
         ki_type_found found;
@@ -289,7 +279,6 @@ static void a_bare_404_empties_nothing_unless_discovery_says_so(void **state) {
         { "404", KI_TYPE_MISSING, true, true },
         { "404NotFound", KI_TYPE_UNCERTAIN, true, false }, /* a Status */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         stage s;
         observer h;
@@ -305,8 +294,7 @@ static void a_bare_404_empties_nothing_unless_discovery_says_so(void **state) {
     }
 }
 
-static void without_memory_for_it_they_go_a_little_later(void **state) {
-    (void)state;
+TEST(without_memory_for_it_they_go_a_little_later) {
     stage s;
     observer h;
     scarce_memory memory;
@@ -334,8 +322,7 @@ static void without_memory_for_it_they_go_a_little_later(void **state) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-static void only_what_can_be_nothing_else_is_custom(void **state) {
-    (void)state;
+TEST(only_what_can_be_nothing_else_is_custom) {
     static const struct {
         const char *group;
         bool is_custom;
@@ -354,23 +341,4 @@ static void only_what_can_be_nothing_else_is_custom(void **state) {
     }
 }
 
-KT_TESTS(missing_type) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_rejected_is_waited_for_and_said_in_words),
-        cmocka_unit_test(what_is_no_api_server_is_called_that),
-        cmocka_unit_test(a_request_that_waits_for_credentials_is_not_the_server_s),
-        cmocka_unit_test(a_server_that_accepts_and_is_silent_is_reported_within_five_seconds),
-        cmocka_unit_test(the_last_failure_is_reported_while_it_is_tried_again),
-        cmocka_unit_test(a_list_that_the_server_rejects_as_wrong_blocks),
-        cmocka_unit_test(the_objects_of_a_custom_resource_go_with_its_type_and_come_back),
-        cmocka_unit_test(nothing_else_takes_objects_for_gone),
-        cmocka_unit_test(another_response_in_between_begins_the_count_anew),
-        cmocka_unit_test(two_responses_far_apart_are_not_enough),
-        cmocka_unit_test(a_bare_404_empties_nothing_unless_discovery_says_so),
-        cmocka_unit_test(without_memory_for_it_they_go_a_little_later),
-        cmocka_unit_test(only_what_can_be_nothing_else_is_custom),
-    };
-    int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
-    in_order = true;
-    return failed + cmocka_run_group_tests_name("with the in-order queue", tests, NULL, NULL);
-}
+WITH_BOTH_QUEUES;

@@ -31,8 +31,7 @@ static void scribble(const char *text) {
     written[0] = '#';
 }
 
-static void an_object_that_was_written_to_is_named_once(void **state) {
-    (void)state;
+TEST(an_object_that_was_written_to_is_named_once) {
     char found[TEXT] = "";
     ki_mutation_detector detector;
     ki_mutation_detector_init(&detector, &ki_allocator_default, note, found);
@@ -58,8 +57,7 @@ static void an_object_that_was_written_to_is_named_once(void **state) {
     ki_mutation_detector_close(&detector);
 }
 
-static void an_object_is_looked_after_for_a_while_and_then_let_go(void **state) {
-    (void)state;
+TEST(an_object_is_looked_after_for_a_while_and_then_let_go) {
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
     char found[TEXT] = "";
@@ -83,8 +81,7 @@ static void an_object_is_looked_after_for_a_while_and_then_let_go(void **state) 
     ki_mutation_detector_close(&detector);
 }
 
-static void without_memory_an_object_is_not_looked_after(void **state) {
-    (void)state;
+TEST(without_memory_an_object_is_not_looked_after) {
     scarce_memory memory;
     scarce_memory_init(&memory, 0);
     char found[TEXT] = "";
@@ -106,8 +103,7 @@ static void on_error(ki_informer *informer, const ki_error *cause, const char *k
     note(cause, key, user);
 }
 
-static void an_informer_calls_its_error_handler_while_it_runs_and_at_its_end(void **state) {
-    (void)state;
+TEST(an_informer_calls_its_error_handler_while_it_runs_and_at_its_end) {
     static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
     for (int variant = 0; variant < 4; variant++) {
         bool detects = variant & 1, in_order = variant & 2;
@@ -145,14 +141,4 @@ static void an_informer_calls_its_error_handler_while_it_runs_and_at_its_end(voi
         ki_informer_free(informer);
         test_engine_close(&engine);
     }
-}
-
-KT_TESTS(mutation_detector) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_object_that_was_written_to_is_named_once),
-        cmocka_unit_test(an_object_is_looked_after_for_a_while_and_then_let_go),
-        cmocka_unit_test(without_memory_an_object_is_not_looked_after),
-        cmocka_unit_test(an_informer_calls_its_error_handler_while_it_runs_and_at_its_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,8 +36,7 @@ static void expect_log(stage *s, const char *lines) {
     s->log[0] = '\0';
 }
 
-static void a_missing_namespace_is_one_line_and_the_healths_message(void **state) {
-    (void)state;
+TEST(a_missing_namespace_is_one_line_and_the_healths_message) {
     for (int streams = 0; streams < 2; streams++) {
         stage s;
         observer h;
@@ -57,8 +56,7 @@ static void a_missing_namespace_is_one_line_and_the_healths_message(void **state
 }
 
 /* It is asked for again with each watch, since nothing else shows that the namespace was created. */
-static void a_namespace_that_appears_ends_the_message(void **state) {
-    (void)state;
+TEST(a_namespace_that_appears_ends_the_message) {
     stage s;
     observer h;
     open_in(&s, &h, &configmaps, "shop", false);
@@ -77,8 +75,7 @@ static void a_namespace_that_appears_ends_the_message(void **state) {
     close_stage(&s);
 }
 
-static void an_object_ends_the_message_at_once(void **state) {
-    (void)state;
+TEST(an_object_ends_the_message_at_once) {
     stage s;
     observer h;
     open_in(&s, &h, &configmaps, "default", false);
@@ -96,8 +93,7 @@ static void an_object_ends_the_message_at_once(void **state) {
     close_stage(&s);
 }
 
-static void nothing_is_asked_where_nothing_can_be_missing(void **state) {
-    (void)state;
+TEST(nothing_is_asked_where_nothing_can_be_missing) {
     static const ki_resource nodes = { "", "v1", "nodes", "Node", false };
     static const struct {
         const ki_resource *resource;
@@ -119,8 +115,7 @@ static void nothing_is_asked_where_nothing_can_be_missing(void **state) {
 }
 
 /* 403, no response, an error: a namespace that may exist is not reported, and is not asked for again and again. */
-static void an_answer_that_does_not_show_it_is_kept_until_the_next_list(void **state) {
-    (void)state;
+TEST(an_answer_that_does_not_show_it_is_kept_until_the_next_list) {
     stage s;
     observer h;
     open_in(&s, &h, &configmaps, "shop", false);
@@ -139,8 +134,7 @@ static void an_answer_that_does_not_show_it_is_kept_until_the_next_list(void **s
     close_stage(&s);
 }
 
-static void a_question_without_an_answer_ends_with_the_informer(void **state) {
-    (void)state;
+TEST(a_question_without_an_answer_ends_with_the_informer) {
     stage s;
     observer h;
     open_in(&s, &h, &configmaps, "shop", false);
@@ -153,16 +147,4 @@ static void a_question_without_an_answer_ends_with_the_informer(void **state) {
     assert_int_equal(health.state, KI_STATE_STOPPED);
     assert_string_equal(health.message, "");
     close_stage(&s);
-}
-
-KT_TESTS(namespace_check) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_missing_namespace_is_one_line_and_the_healths_message),
-        cmocka_unit_test(a_namespace_that_appears_ends_the_message),
-        cmocka_unit_test(an_object_ends_the_message_at_once),
-        cmocka_unit_test(nothing_is_asked_where_nothing_can_be_missing),
-        cmocka_unit_test(an_answer_that_does_not_show_it_is_kept_until_the_next_list),
-        cmocka_unit_test(a_question_without_an_answer_ends_with_the_informer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,8 +35,7 @@ static void expect(ki_pending *pending, const char *all) {
     assert_int_equal(pending->count, 0);
 }
 
-static void all_of_them_come_in_order(void **state) {
-    (void)state;
+TEST(all_of_them_come_in_order) {
     enum {
         MANY = 1000
     };
@@ -69,11 +68,10 @@ static void release(const ki_change *change) {
     ki_object_unref(change->old);
 }
 
-static void a_push_without_memory_changes_nothing(void **state) {
+TEST(a_push_without_memory_changes_nothing) {
     enum {
         MANY = 130
     };
-    (void)state;
     for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
         ki_pending pending;
         scarce_memory memory;
@@ -112,8 +110,7 @@ static void a_push_without_memory_changes_nothing(void **state) {
     }
 }
 
-static void latest_is_the_shortest_true_story(void **state) {
-    (void)state;
+TEST(latest_is_the_shortest_true_story) {
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
     ki_pending pending;
@@ -148,8 +145,7 @@ static void latest_is_the_shortest_true_story(void **state) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-static void the_mark_is_reached_when_what_was_before_it_is_out(void **state) {
-    (void)state;
+TEST(the_mark_is_reached_when_what_was_before_it_is_out) {
     for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
         ki_pending pending;
         ki_change n;
@@ -192,8 +188,7 @@ static void note_free(void *block, void *user) {
 }
 
 /* No call moves them all: the table grows in parts. */
-static void the_latest_of_many_keys_grows_in_small_steps(void **state) {
-    (void)state;
+TEST(the_latest_of_many_keys_grows_in_small_steps) {
     enum {
         MANY = 20000,
         AT_MOST = 80000 /* bytes; a table of so many keys has 262,144 */
@@ -229,8 +224,7 @@ static void the_latest_of_many_keys_grows_in_small_steps(void **state) {
 }
 
 /* Where the table comes apart, too. */
-static void lack_of_memory_loses_nothing_of_many_keys(void **state) {
-    (void)state;
+TEST(lack_of_memory_loses_nothing_of_many_keys) {
     enum {
         MANY = 4100,
         FROM = 4090
@@ -257,16 +251,4 @@ static void lack_of_memory_loses_nothing_of_many_keys(void **state) {
         ki_pending_clear(&pending);
         assert_int_equal(scarce_memory_in_use(&memory), 0);
     }
-}
-
-KT_TESTS(pending) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_of_them_come_in_order),
-        cmocka_unit_test(a_push_without_memory_changes_nothing),
-        cmocka_unit_test(latest_is_the_shortest_true_story),
-        cmocka_unit_test(the_mark_is_reached_when_what_was_before_it_is_out),
-        cmocka_unit_test(the_latest_of_many_keys_grows_in_small_steps),
-        cmocka_unit_test(lack_of_memory_loses_nothing_of_many_keys),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

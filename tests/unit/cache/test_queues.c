@@ -22,8 +22,7 @@ static void play_as(const char *known, const char *script, const char *popped) {
     fifo_close(&f);
 }
 
-static void a_key_that_was_popped_does_not_jump_the_line(void **state) {
-    (void)state;
+TEST(a_key_that_was_popped_does_not_jump_the_line) {
     static const char *const first[] = { "[+foo=10 +foo=11 +foo=13]", "[+foo=10 +bar=1]" };
     static const char *const rest[] = { "[+bar=1] [+zab=30] [+foo=14]", "[+foo=11] [+foo=13 +zab=30] [+foo=14]" };
     fifo_stage f;
@@ -37,8 +36,7 @@ static void a_key_that_was_popped_does_not_jump_the_line(void **state) {
 
 /* --- the initial population --------------------------------------------------------------------------------------- */
 
-static void it_has_synced_once_the_first_list_is_processed(void **state) {
-    (void)state;
+TEST(it_has_synced_once_the_first_list_is_processed) {
     static const struct {
         const char *known;
         const char *script;
@@ -82,8 +80,7 @@ static void it_has_synced_once_the_first_list_is_processed(void **state) {
     }
 }
 
-static void a_resync_alone_does_not_make_it_synced(void **state) {
-    (void)state;
+TEST(a_resync_alone_does_not_make_it_synced) {
     fifo_stage f;
     fifo_open(&f, kind, "a=1", &ki_allocator_default);
     fifo_play(&f, "resync");
@@ -113,8 +110,7 @@ static ki_status look(const ki_deltas *deltas, void *user, bool *ret_requeue, ki
     return w->status ? ki_error_set(err, w->status, "not now") : KI_OK;
 }
 
-static void it_has_not_synced_while_the_first_list_is_processed(void **state) {
-    (void)state;
+TEST(it_has_not_synced_while_the_first_list_is_processed) {
     fifo_stage f;
     fifo_open(&f, kind, NULL, &ki_allocator_default);
     fifo_play(&f, "{9: a=1}; +b=1");
@@ -134,8 +130,7 @@ static void it_has_not_synced_while_the_first_list_is_processed(void **state) {
     fifo_close(&f);
 }
 
-static void a_failure_without_requeue_counts_as_processed(void **state) {
-    (void)state;
+TEST(a_failure_without_requeue_counts_as_processed) {
     fifo_stage f;
     fifo_open(&f, kind, NULL, &ki_allocator_default);
     fifo_play(&f, "{9: a=1}; +b=1");
@@ -149,8 +144,7 @@ static void a_failure_without_requeue_counts_as_processed(void **state) {
     fifo_close(&f);
 }
 
-static void ready_is_called_when_there_is_something_again(void **state) {
-    (void)state;
+TEST(ready_is_called_when_there_is_something_again) {
     fifo_stage f;
     fifo_open(&f, kind, "k=1", &ki_allocator_default);
     if (kind == FIFO_DELTA)
@@ -173,8 +167,7 @@ static void ready_is_called_when_there_is_something_again(void **state) {
     fifo_close(&f);
 }
 
-static void ready_may_be_missing(void **state) {
-    (void)state;
+TEST(ready_may_be_missing) {
     fifo_stage f;
     fifo_open(&f, kind, NULL, &ki_allocator_default);
     f.queue->ready = NULL;
@@ -183,8 +176,7 @@ static void ready_may_be_missing(void **state) {
     fifo_close(&f);
 }
 
-static void a_closed_queue_hands_out_the_rest_and_takes_nothing(void **state) {
-    (void)state;
+TEST(a_closed_queue_hands_out_the_rest_and_takes_nothing) {
     static const char *const steps[] = { "+a=1", "~a=1", "-a=1", "{9: a=1}", "resync" };
     fifo_stage f;
     fifo_open(&f, kind, "a=0", &ki_allocator_default);
@@ -203,7 +195,7 @@ static void a_closed_queue_hands_out_the_rest_and_takes_nothing(void **state) {
 
 /* --- what could not be read --------------------------------------------------------------------------------------- */
 
-static void what_could_not_be_read_is_not_deleted(void **state) {
+TEST(what_could_not_be_read_is_not_deleted) {
     static const struct {
         const char *known, *script, *popped[2];
     } rows[] = {
@@ -221,7 +213,6 @@ static void what_could_not_be_read_is_not_deleted(void **state) {
         /* A deletion that cannot be read is a tombstone. The DeltaFIFO knows what there is to delete. */
         { "a=1", "?a=1; +b=1; ?b=1; ?unknown=1", { "[?a=1] [+b=1 ?b=1]", "[?a=1 +b=1] [?b=1 ?unknown=1]" } },
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         play_as(rows[i].known, rows[i].script, rows[i].popped[kind]);
 }
@@ -262,8 +253,7 @@ static ki_status apply(const ki_deltas *deltas, void *user, bool *ret_requeue, k
 
 /* Whatever comes in and is popped in between: once the queue is empty, what is known is what the source
  * has. */
-static void what_is_known_ends_as_what_the_source_has(void **state) {
-    (void)state;
+TEST(what_is_known_ends_as_what_the_source_has) {
     enum {
         KEYS = FIFO_OBJECTS,
         ROUNDS = 30,
@@ -315,8 +305,7 @@ static void what_is_known_ends_as_what_the_source_has(void **state) {
 
 static const size_t own_allocations[] = { 1, 4 }; /* making the queue takes so many */
 
-static void lack_of_memory_leaves_the_queue_as_it_was(void **state) {
-    (void)state;
+TEST(lack_of_memory_leaves_the_queue_as_it_was) {
     static const char *const popped[] = {
         "[+a=1 ~a=2 ~a=3 -a=4 +a=5 a=7 ?a=7] [-b=6] [c=8 c=9 c=10 ?c=10] [d=11 ?d=11] [?k=1] [+e=12 ?e=12 ~e=13] "
         "[+g=1]",
@@ -334,8 +323,7 @@ static void lack_of_memory_leaves_the_queue_as_it_was(void **state) {
     }
 }
 
-static void no_queue_is_made_without_memory(void **state) {
-    (void)state;
+TEST(no_queue_is_made_without_memory) {
     for (size_t fail_at = 0; fail_at < own_allocations[kind]; fail_at++) {
         scarce_memory memory;
         scarce_memory_init(&memory, fail_at);
@@ -350,8 +338,7 @@ static void no_queue_is_made_without_memory(void **state) {
     }
 }
 
-static void what_is_queued_is_freed_with_the_queue(void **state) {
-    (void)state;
+TEST(what_is_queued_is_freed_with_the_queue) {
     for (unsigned pops = 0; pops < 20; pops++) {
         fifo_stage f;
         fifo_open(&f, kind, "a=1 b=1 k=1 l=1", &ki_allocator_default);
@@ -363,23 +350,17 @@ static void what_is_queued_is_freed_with_the_queue(void **state) {
     }
 }
 
-KT_TESTS(queues) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_that_was_popped_does_not_jump_the_line),
-        cmocka_unit_test(it_has_synced_once_the_first_list_is_processed),
-        cmocka_unit_test(a_resync_alone_does_not_make_it_synced),
-        cmocka_unit_test(it_has_not_synced_while_the_first_list_is_processed),
-        cmocka_unit_test(a_failure_without_requeue_counts_as_processed),
-        cmocka_unit_test(ready_is_called_when_there_is_something_again),
-        cmocka_unit_test(ready_may_be_missing),
-        cmocka_unit_test(a_closed_queue_hands_out_the_rest_and_takes_nothing),
-        cmocka_unit_test(what_could_not_be_read_is_not_deleted),
-        cmocka_unit_test(what_is_known_ends_as_what_the_source_has),
-        cmocka_unit_test(lack_of_memory_leaves_the_queue_as_it_was),
-        cmocka_unit_test(no_queue_is_made_without_memory),
-        cmocka_unit_test(what_is_queued_is_freed_with_the_queue),
-    };
-    int failed = cmocka_run_group_tests_name("with the DeltaFIFO", tests, NULL, NULL);
-    kind = FIFO_IN_ORDER;
-    return failed + cmocka_run_group_tests_name("with the in-order queue", tests, NULL, NULL);
+static int use_delta_fifo(void **state) {
+    (void)state;
+    kind = FIFO_DELTA;
+    return 0;
 }
+
+static int use_in_order_fifo(void **state) {
+    (void)state;
+    kind = FIFO_IN_ORDER;
+    return 0;
+}
+
+TEST_GROUP(delta_fifo, use_delta_fifo, NULL);
+TEST_GROUP(in_order_fifo, use_in_order_fifo, NULL);

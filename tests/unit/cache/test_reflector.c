@@ -16,56 +16,48 @@ static const ki_reflector_options streaming = { .given = &KI_INFORMER_OPTIONS(.n
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-static void a_list_is_replaced_then_watched(void **state) {
-    (void)state;
+TEST(a_list_is_replaced_then_watched) {
     play_reflector("state connecting; ? list rv=0 limit=500; rv -; a=5; state listing; {10: b=6}; ? {10: a=5 b=6}, "
                    "watch rv=10; rv 10; state connecting; open; state watching; +c=11; ~a=12; -b=13; ? +c=11, ~a=12, "
                    "-b=13; rv 13; bookmark 20; rv 20; ? -; reports -",
                    by_pages);
 }
 
-static void pages_carry_only_the_token_and_the_limit(void **state) {
-    (void)state;
+TEST(pages_carry_only_the_token_and_the_limit) {
     play_reflector("? list rv=0 limit=500; {10 t1 7: a=5}; ? list continue=t1 limit=500; {11 t2:}; ? list continue=t2 "
                    "limit=500; {12: b=6}; ? {10: a=5 b=6}, watch rv=10",
                    by_pages);
 }
 
-static void the_user_s_page_size_wins(void **state) {
-    (void)state;
+TEST(the_user_s_page_size_wins) {
     play_reflector("? list rv=0 limit=7; {10:}; ? {10:}, watch rv=10; open; +a=11; ? +a=11; error 500; ? -; wait 1600; "
                    "? list rv=11 limit=7",
                    (ki_reflector_options){ .given = &KI_INFORMER_OPTIONS(.no_streaming_list = true, .page_size = 7) });
 }
 
-static void a_relist_at_a_known_version_is_in_one_piece(void **state) {
-    (void)state;
+TEST(a_relist_at_a_known_version_is_in_one_piece) {
     play_reflector(WATCHING "error 500; reports 500; wait 1600; ? list rv=10", by_pages);
 }
 
-static void a_server_that_paged_at_0_is_asked_by_pages_ever_after(void **state) {
-    (void)state;
+TEST(a_server_that_paged_at_0_is_asked_by_pages_ever_after) {
     play_reflector("? list rv=0 limit=500; {10 t:}; ? list continue=t limit=500; {10:}; ? {10:}, watch rv=10; open; "
                    "error 500; wait 1600; ? list rv=10 limit=500",
                    by_pages);
 }
 
-static void that_it_paged_at_0_is_remembered_though_the_token_expired(void **state) {
-    (void)state;
+TEST(that_it_paged_at_0_is_remembered_though_the_token_expired) {
     play_reflector("? list rv=0 limit=500; {10 t:}; ? list continue=t limit=500; fail 410; ? list rv=0; {12:}; ? "
                    "{12:}, watch rv=12; open; +a=13; ? +a=13; error 500; wait 3200; ? list rv=13 limit=500",
                    by_pages);
 }
 
-static void a_page_that_leads_to_itself_is_an_error(void **state) {
-    (void)state;
+TEST(a_page_that_leads_to_itself_is_an_error) {
     play_reflector("? list rv=0 limit=500; {10 t:}; ? list continue=t limit=500; {10 t:}; ? -; reports protocol "
                    "violation; quiet 799; wait 801; ? list rv=0 limit=500",
                    by_pages);
 }
 
-static void empty_pages_without_end_are_an_error(void **state) {
-    (void)state;
+TEST(empty_pages_without_end_are_an_error) {
     reflector_stage s;
     reflector_stage_open(&s, by_pages, 1);
     reflector_stage_play(&s, "? list rv=0 limit=500; {10 t0: a=5}");
@@ -78,8 +70,7 @@ static void empty_pages_without_end_are_an_error(void **state) {
     reflector_stage_close(&s);
 }
 
-static void pages_of_one_object_without_end_are_an_error_and_wait(void **state) {
-    (void)state;
+TEST(pages_of_one_object_without_end_are_an_error_and_wait) {
     reflector_stage s;
     reflector_stage_open(&s, by_pages, 1);
     reflector_stage_play(&s, "? list rv=0 limit=500; {10 t0: a=5}");
@@ -92,31 +83,27 @@ static void pages_of_one_object_without_end_are_an_error_and_wait(void **state) 
     reflector_stage_close(&s);
 }
 
-static void a_token_that_expires_makes_one_full_list(void **state) {
-    (void)state;
+TEST(a_token_that_expires_makes_one_full_list) {
     play_reflector("? list rv=0 limit=500; {10 t: a=5}; ? list continue=t limit=500; fail 410; ? list rv=0; reports "
                    "410; {12: b=6}; ? {12: b=6}, watch rv=12",
                    by_pages);
 }
 
-static void a_full_list_that_expires_too_lists_the_latest(void **state) {
-    (void)state;
+TEST(a_full_list_that_expires_too_lists_the_latest) {
     play_reflector("? list rv=0 limit=500; {10 t:}; ? list continue=t limit=500; fail 410; ? list rv=0; fail 410; ? "
                    "list limit=500; fail 410; ? -; reports 410 410 410; quiet 799; wait 801; ? list limit=500; {12:}; "
                    "? {12:}, watch rv=12; open; +a=13; error 500; wait 3200; ? +a=13, list rv=13",
                    by_pages);
 }
 
-static void a_full_list_that_comes_in_pages_all_the_same_makes_no_loop(void **state) {
-    (void)state;
+TEST(a_full_list_that_comes_in_pages_all_the_same_makes_no_loop) {
     play_reflector("? list rv=0 limit=500; {10 t:}; ? list continue=t limit=500; fail 410; ? list rv=0; {10 u:}; ? "
                    "list continue=u; fail 410; ? list limit=500; {11 v:}; ? list continue=v limit=500; fail 410; ? "
                    "list; {12 w:}; ? list continue=w; fail 410; ? -; quiet 799; wait 801; ? list limit=500",
                    by_pages);
 }
 
-static void an_unavailable_version_lists_the_latest_at_once(void **state) {
-    (void)state;
+TEST(an_unavailable_version_lists_the_latest_at_once) {
     static const char *const causes[] = { "410", "toolarge", "expired" };
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         char script[NOTATION_TEXT];
@@ -128,8 +115,7 @@ static void an_unavailable_version_lists_the_latest_at_once(void **state) {
     }
 }
 
-static void an_unavailable_version_is_listed_otherwise_when_the_server_wants_it(void **state) {
-    (void)state;
+TEST(an_unavailable_version_is_listed_otherwise_when_the_server_wants_it) {
     play_reflector(WATCHING
                    "error 500; wait 1600; ? list rv=10; fail 410+5000; ? -; quiet 4999; wait 1; ? list limit=500; {20 "
                    "t:}; ? list continue=t limit=500; fail 410+9000; ? -; quiet 8999; wait 1; ? list",
@@ -138,23 +124,20 @@ static void an_unavailable_version_is_listed_otherwise_when_the_server_wants_it(
                    streaming);
 }
 
-static void a_failed_list_waits_and_begins_again(void **state) {
-    (void)state;
+TEST(a_failed_list_waits_and_begins_again) {
     play_reflector(
         "? list rv=0 limit=500; fail 500; reports 500; state backing off; quiet 799; wait 801; ? list rv=0 limit=500; "
         "state connecting; fail cut; quiet 1599; wait 1601; ? list rv=0 limit=500; {10:}; ? {10:}, watch rv=10",
         by_pages);
 }
 
-static void objects_of_a_failed_list_are_not_used(void **state) {
-    (void)state;
+TEST(objects_of_a_failed_list_are_not_used) {
     play_reflector(
         "? list rv=0 limit=500; a=5; fail 500; wait 1600; ? list rv=0 limit=500; {10: b=6}; ? {10: b=6}, watch rv=10",
         by_pages);
 }
 
-static void an_object_of_another_kind_is_unreadable(void **state) {
-    (void)state;
+TEST(an_object_of_another_kind_is_unreadable) {
     reflector_stage s;
     reflector_stage_open(&s, by_pages, 1);
     reflector_stage_play(&s,
@@ -164,8 +147,7 @@ static void an_object_of_another_kind_is_unreadable(void **state) {
     reflector_stage_close(&s);
 }
 
-static void health_counts_the_listed_objects(void **state) {
-    (void)state;
+TEST(health_counts_the_listed_objects) {
     reflector_stage s;
     reflector_stage_open(&s, by_pages, 1);
     reflector_stage_play(&s, "{10 t 7: a=5}");
@@ -176,16 +158,14 @@ static void health_counts_the_listed_objects(void **state) {
 
 /* --- watches ------------------------------------------------------------------------------------------------------ */
 
-static void a_watch_that_brought_an_event_is_opened_again_at_once_after_a_clean_close(void **state) {
-    (void)state;
+TEST(a_watch_that_brought_an_event_is_opened_again_at_once_after_a_clean_close) {
     play_reflector(WATCHING
                    "+b=11; wait 5000; ? +b=11; close; ? watch rv=11; reports -; open; bookmark 12; wait 5000; close; ? "
                    "watch rv=12; reports -; open; +c=13; wait 5000; ? +c=13; close; ? watch rv=13; reports -",
                    by_pages);
 }
 
-static void a_connection_that_is_lost_is_made_again_within_a_second(void **state) {
-    (void)state;
+TEST(a_connection_that_is_lost_is_made_again_within_a_second) {
     play_reflector(
         WATCHING
         "+b=11; wait 5000; ? +b=11; fail cut; ? -; state connecting; wait 1000; ? watch rv=11; reports unexpected EOF; "
@@ -213,8 +193,7 @@ static int count_watches(const char *line, bool with_new_versions, uint64_t seed
     return watches;
 }
 
-static void a_watch_that_ends_after_one_word_makes_no_tight_loop(void **state) {
-    (void)state;
+TEST(a_watch_that_ends_after_one_word_makes_no_tight_loop) {
     for (uint64_t seed = 1; seed <= 10; seed++) {
         assert_in_range(count_watches("bookmark ", false, seed), 3, 10);   /* nothing new: it waits */
         assert_in_range(count_watches("bookmark ", true, seed), 140, 260); /* half a second's pause on average */
@@ -222,8 +201,7 @@ static void a_watch_that_ends_after_one_word_makes_no_tight_loop(void **state) {
     }
 }
 
-static void only_watches_without_an_event_wait(void **state) {
-    (void)state;
+TEST(only_watches_without_an_event_wait) {
     play_reflector(WATCHING
                    "wait 4999; close; ? watch rv=10; reports -; open; wait 4999; close; ? -; state backing off; quiet "
                    "799; wait 801; ? watch rv=10; open; bookmark 11; wait 5000; close; ? watch rv=11; state connecting",
@@ -232,10 +210,9 @@ static void only_watches_without_an_event_wait(void **state) {
 
 /* A proxy that ends each stream after a time, with events or without: the view is never blind for longer than the
  * reopening takes. */
-static void a_proxy_that_ends_streams_never_makes_it_blind(void **state) {
+TEST(a_proxy_that_ends_streams_never_makes_it_blind) {
     static const char *const streams[] = { "open; ~a=11; wait 25000; fail cut", "open; wait 25000; close",
                                            "open; wait 5000; close" };
-    (void)state;
     for (uint64_t seed = 0; seed < 5 * sizeof streams / sizeof *streams; seed++) {
         reflector_stage s;
         int64_t blind_ms = 0;
@@ -255,43 +232,37 @@ static void a_proxy_that_ends_streams_never_makes_it_blind(void **state) {
     }
 }
 
-static void a_watch_that_lasted_may_be_opened_at_once_again(void **state) {
-    (void)state;
+TEST(a_watch_that_lasted_may_be_opened_at_once_again) {
     play_reflector(WATCHING "bookmark 11; wait 300000; close; ? watch rv=11; open; bookmark 12; wait 400000; close; ? "
                             "watch rv=12; reports -",
                    by_pages);
 }
 
-static void a_proxy_that_closes_each_minute_does_not_make_it_wait(void **state) {
-    (void)state;
+TEST(a_proxy_that_closes_each_minute_does_not_make_it_wait) {
     play_reflector(
         WATCHING
         "bookmark 11; wait 30000; close; ? watch rv=11; open; bookmark 12; wait 30000; close; ? watch rv=12; reports -",
         by_pages);
 }
 
-static void an_older_event_does_not_move_the_version_back(void **state) {
-    (void)state;
+TEST(an_older_event_does_not_move_the_version_back) {
     play_reflector(
         WATCHING "~a=15; ~b=12; rv 15; bookmark 14; rv 15; bookmark other; rv other; bookmark 16; rv 16; -b=17; rv 17",
         by_pages);
     play_reflector(WATCHING "~a=15; error 410; wait 1600; {12:}; rv 12", by_pages); /* a list is believed */
 }
 
-static void a_quiet_watch_of_a_second_is_long_enough(void **state) {
-    (void)state;
+TEST(a_quiet_watch_of_a_second_is_long_enough) {
     play_reflector(WATCHING "quiet 1000; close; ? watch rv=10; reports -", by_pages);
 }
 
-static void a_very_short_watch_is_an_error_and_lists(void **state) {
-    (void)state;
+TEST(a_very_short_watch_is_an_error_and_lists) {
     play_reflector(WATCHING
                    "close; ? -; reports protocol violation; state backing off; quiet 799; wait 801; ? list rv=10",
                    by_pages);
 }
 
-static void a_watch_that_brought_anything_is_not_very_short(void **state) {
-    (void)state;
+TEST(a_watch_that_brought_anything_is_not_very_short) {
     static const char *const lines[] = { "bookmark 11", "~a=11", "bookmark !" };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char script[NOTATION_TEXT];
@@ -300,44 +271,38 @@ static void a_watch_that_brought_anything_is_not_very_short(void **state) {
     }
 }
 
-static void watches_closed_at_once_never_make_a_tight_loop(void **state) {
-    (void)state;
+TEST(watches_closed_at_once_never_make_a_tight_loop) {
     play_reflector(WATCHING
                    "close; wait 1600; ? list rv=10; {11:}; ? {11:}, watch rv=11; open; close; quiet 1599; wait 1601; ? "
                    "list rv=11; {12:}; ? {12:}, watch rv=12; open; close; quiet 3199; wait 3201; ? list rv=12",
                    by_pages);
 }
 
-static void a_watch_that_finds_no_descriptor_waits_and_continues(void **state) {
-    (void)state;
+TEST(a_watch_that_finds_no_descriptor_waits_and_continues) {
     play_reflector(
         WATCHING
         "~a=11; ? ~a=11; no descriptor; wait 1000; close; ? watch rv=11; quiet 799; wait 801; ? watch rv=11; open",
         by_pages);
 }
 
-static void too_many_requests_and_refused_connections_do_not_list(void **state) {
-    (void)state;
+TEST(too_many_requests_and_refused_connections_do_not_list) {
     play_reflector(LISTED
                    "fail 429; reports 429; quiet 799; wait 801; ? watch rv=10; fail connect; quiet 1599; wait 1601; ? "
                    "watch rv=10; open; error 429; quiet 3199; wait 3201; ? watch rv=10; reports no connection 429",
                    by_pages);
 }
 
-static void retry_after_is_obeyed(void **state) {
-    (void)state;
+TEST(retry_after_is_obeyed) {
     play_reflector(
         LISTED "fail 429+60000; quiet 59999; wait 1; ? watch rv=10; fail 429+1; quiet 1599; wait 1601; ? watch rv=10",
         by_pages);
 }
 
-static void expired_in_the_stream_lists_at_the_last_version(void **state) {
-    (void)state;
+TEST(expired_in_the_stream_lists_at_the_last_version) {
     play_reflector(WATCHING "+b=11; ? +b=11; error 410; ? -; quiet 799; wait 801; ? list rv=11", by_pages);
 }
 
-static void expired_when_opening_lists_at_the_last_version(void **state) {
-    (void)state;
+TEST(expired_when_opening_lists_at_the_last_version) {
     play_reflector(LISTED "fail 410; quiet 799; wait 801; ? list rv=10", by_pages);
     play_reflector(
         STREAMED
@@ -345,8 +310,7 @@ static void expired_when_opening_lists_at_the_last_version(void **state) {
         streaming);
 }
 
-static void a_lost_connection_is_reported_and_resumed_without_a_list(void **state) {
-    (void)state;
+TEST(a_lost_connection_is_reported_and_resumed_without_a_list) {
     static const struct {
         const char *cause, *report;
     } cases[] = { { "cut", "unexpected EOF" }, { "timeout", "timeout" }, { "connect", "no connection" } };
@@ -359,8 +323,7 @@ static void a_lost_connection_is_reported_and_resumed_without_a_list(void **stat
     }
 }
 
-static void any_other_end_lists_after_a_while(void **state) {
-    (void)state;
+TEST(any_other_end_lists_after_a_while) {
     static const char *const ends[] = { "error 500",     "fail protocol", "error 403", "fail 500",
                                         "fail nomemory", "error cut",     "error 504", "error 666" };
     static const char *const failures[] = { "fail 500", "fail 403", "fail protocol", "fail cut", "fail timeout" };
@@ -376,8 +339,7 @@ static void any_other_end_lists_after_a_while(void **state) {
     }
 }
 
-static void what_needs_a_person_blocks_and_is_tried_all_the_same(void **state) {
-    (void)state;
+TEST(what_needs_a_person_blocks_and_is_tried_all_the_same) {
     static const char *const causes[] = { "401", "403", "404" };
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         char script[NOTATION_TEXT];
@@ -388,8 +350,7 @@ static void what_needs_a_person_blocks_and_is_tried_all_the_same(void **state) {
     }
 }
 
-static void a_watch_from_no_version_keeps_it_until_a_change(void **state) {
-    (void)state;
+TEST(a_watch_from_no_version_keeps_it_until_a_change) {
     play_reflector("? list rv=0 limit=500; {0:}; ? {0:}, watch rv=0; open; +a=7; +b=3; rv 0; ~a=9; rv 9; +c=12; rv 12",
                    by_pages);
     play_reflector("? list rv=0 limit=500; {0:}; ? {0:}, watch rv=0; open; +a=7; bookmark 8; rv 8; +b=9; rv 9",
@@ -397,16 +358,14 @@ static void a_watch_from_no_version_keeps_it_until_a_change(void **state) {
     play_reflector("? list rv=0 limit=500; {-:}; ? {-:}, watch; open; +a=7; rv -; ~a=9; rv 9", by_pages);
 }
 
-static void events_older_than_the_watch_are_skipped(void **state) {
-    (void)state;
+TEST(events_older_than_the_watch_are_skipped) {
     play_reflector(WATCHING
                    "~a=9; +b=8; ? -; rv 10; bookmark 12; ~a=12; ? ~a=12; -a=9; ? -a=9; rv 12; ~a=opaque; ? ~a=opaque",
                    by_pages);
     play_reflector(STREAMED "~a=9; ? -; rv 10; ~a=11; ? ~a=11", streaming);
 }
 
-static void a_full_queue_lists_again(void **state) {
-    (void)state;
+TEST(a_full_queue_lists_again) {
     play_reflector(
         WATCHING
         "queue fails; +b=11; ? cancel; reports out of memory; state backing off; quiet 799; wait 801; ? list rv=10; "
@@ -414,8 +373,7 @@ static void a_full_queue_lists_again(void **state) {
         by_pages);
 }
 
-static void a_request_that_cannot_be_made_is_tried_later(void **state) {
-    (void)state;
+TEST(a_request_that_cannot_be_made_is_tried_later) {
     play_reflector(WATCHING "refuse; error 500; wait 1600; ? list rv=10; quiet 1599; wait 1601; ? list rv=10; refuse; "
                             "{12:}; ? {12:}, watch rv=12; quiet 3199; wait 3201; ? list rv=12",
                    by_pages);
@@ -423,8 +381,7 @@ static void a_request_that_cannot_be_made_is_tried_later(void **state) {
                    streaming);
 }
 
-static void requests_have_a_deadline(void **state) {
-    (void)state;
+TEST(requests_have_a_deadline) {
     for (uint64_t seed = 1; seed < 20; seed++) {
         reflector_stage s;
         reflector_stage_open(&s, by_pages, seed);
@@ -438,8 +395,7 @@ static void requests_have_a_deadline(void **state) {
 
 /* --- streaming lists ---------------------------------------------------------------------------------------------- */
 
-static void a_streaming_list_continues_as_the_watch(void **state) {
-    (void)state;
+TEST(a_streaming_list_continues_as_the_watch) {
     play_reflector("? stream; state connecting; open; state listing; +b=7; +a=5; +c=6; ~a=8; -c=9; bookmark 9; ? -; rv "
                    "-; initial-end 10; ? {10: a=8 b=7}; rv 10; state watching; ~b=11; ? ~b=11; rv 11; wait 600000; ? "
                    "-; reports -; close; ? watch rv=11; open; +d=12; ? +d=12",
@@ -448,40 +404,34 @@ static void a_streaming_list_continues_as_the_watch(void **state) {
                    streaming); /* as a list without a version */
 }
 
-static void a_streaming_list_again_is_at_the_last_version(void **state) {
-    (void)state;
+TEST(a_streaming_list_again_is_at_the_last_version) {
     play_reflector(STREAMED "~a=11; ? ~a=11; error 410; wait 1600; ? stream rv=11; fail 410; ? stream; reports 410 "
                             "410; open; initial-end 20; ? {20:}; error 500; wait 3200; ? stream rv=20",
                    streaming);
 }
 
-static void a_streaming_list_at_the_latest_that_is_expired_too_waits(void **state) {
-    (void)state;
+TEST(a_streaming_list_at_the_latest_that_is_expired_too_waits) {
     play_reflector(STREAMED "error 500; wait 1600; ? stream rv=10; fail toolarge; ? stream; fail toolarge; ? -; quiet "
                             "1599; wait 1601; ? stream",
                    streaming);
 }
 
-static void initial_events_may_come_in_any_order(void **state) {
-    (void)state;
+TEST(initial_events_may_come_in_any_order) {
     play_reflector("? stream; open; +a=9; +a=7; +b=5; ~b=8; -b=6; initial-end 10; ? {10: a=9 b=8}", streaming);
 }
 
-static void the_list_in_place_of_a_stream_comes_when_the_server_wants_it(void **state) {
-    (void)state;
+TEST(the_list_in_place_of_a_stream_comes_when_the_server_wants_it) {
     play_reflector("? stream; fail 503+5000; reports 503; state backing off; quiet 4999; wait 1; ? list rv=0 limit=500",
                    streaming);
 }
 
-static void a_busy_server_is_asked_for_a_stream_again(void **state) {
-    (void)state;
+TEST(a_busy_server_is_asked_for_a_stream_again) {
     play_reflector("? stream; fail 429; quiet 799; wait 801; ? stream; fail connect; quiet 1599; wait 1601; ? stream; "
                    "open; +a=1; initial-end 2; ? {2: a=1}; rv 2",
                    streaming);
 }
 
-static void an_old_server_is_listed_by_pages_from_then_on(void **state) {
-    (void)state;
+TEST(an_old_server_is_listed_by_pages_from_then_on) {
     static const char *const causes[] = { "400", "422" };
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         char script[NOTATION_TEXT];
@@ -491,8 +441,7 @@ static void an_old_server_is_listed_by_pages_from_then_on(void **state) {
     }
 }
 
-static void any_other_failure_of_a_stream_lists_by_pages_this_time(void **state) {
-    (void)state;
+TEST(any_other_failure_of_a_stream_lists_by_pages_this_time) {
     static const char *const ends[] = { "fail 500", "fail 403", "fail cut", "fail connect", "close" };
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         char script[NOTATION_TEXT];
@@ -502,30 +451,26 @@ static void any_other_failure_of_a_stream_lists_by_pages_this_time(void **state)
     }
 }
 
-static void a_stream_that_goes_silent_is_given_up(void **state) {
-    (void)state;
+TEST(a_stream_that_goes_silent_is_given_up) {
     play_reflector("? stream; open; quiet 29999; wait 1; ? cancel, list rv=0 limit=500; reports timeout; {10:}; ? "
                    "{10:}, watch rv=10; open; error 500; wait 1600; ? list rv=10",
                    streaming);
     play_reflector("? stream; open; quiet 20000; +a=5; quiet 29999; wait 1; ? cancel, list rv=0 limit=500", streaming);
 }
 
-static void a_server_that_was_out_of_reach_is_asked_for_a_stream_again(void **state) {
-    (void)state;
+TEST(a_server_that_was_out_of_reach_is_asked_for_a_stream_again) {
     play_reflector("? stream; quiet 29999; wait 1; ? cancel, list rv=0 limit=500; reports timeout; {10:}; ? {10:}, "
                    "watch rv=10; open; error 500; wait 1600; ? stream rv=10",
                    streaming);
 }
 
-static void a_stream_that_brings_one_long_object_is_not_silent(void **state) {
-    (void)state;
+TEST(a_stream_that_brings_one_long_object_is_not_silent) {
     play_reflector(
         "? stream; open; quiet 20000; byte; quiet 29999; byte; quiet 29999; wait 1; ? cancel, list rv=0 limit=500",
         streaming);
 }
 
-static void a_stream_without_an_end_is_given_up_after_five_minutes(void **state) {
-    (void)state;
+TEST(a_stream_without_an_end_is_given_up_after_five_minutes) {
     reflector_stage s;
     reflector_stage_open(&s, streaming, 1);
     reflector_stage_play(&s, "? stream; open");
@@ -535,8 +480,7 @@ static void a_stream_without_an_end_is_given_up_after_five_minutes(void **state)
     reflector_stage_close(&s);
 }
 
-static void a_stream_that_runs_out_of_memory_waits(void **state) {
-    (void)state;
+TEST(a_stream_that_runs_out_of_memory_waits) {
     play_reflector("? stream; open; +a=5; queue fails; initial-end 10; ? cancel; reports out of memory; rv -; quiet "
                    "799; wait 801; ? stream",
                    streaming);
@@ -544,8 +488,7 @@ static void a_stream_that_runs_out_of_memory_waits(void **state) {
 
 /* --- backoff ------------------------------------------------------------------------------------------------------ */
 
-static void waits_grow_to_thirty_seconds(void **state) {
-    (void)state;
+TEST(waits_grow_to_thirty_seconds) {
     static const int least[] = { 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000 };
     /* What is asked first, the failure, what is asked then. */
     static const char *const cases[][3] = { { "? list rv=0 limit=500", "fail 500", "? list rv=0 limit=500" },
@@ -564,15 +507,13 @@ static void waits_grow_to_thirty_seconds(void **state) {
     }
 }
 
-static void two_minutes_without_a_failure_begin_from_the_start(void **state) {
-    (void)state;
+TEST(two_minutes_without_a_failure_begin_from_the_start) {
     play_reflector("? list rv=0 limit=500; fail 500; wait 1600; ? list rv=0 limit=500; fail 500; wait 3200; " WATCHING
                    "bookmark 11; wait 121000; error 500; quiet 799; wait 801; ? list rv=11",
                    by_pages);
 }
 
-static void closing_cancels_what_is_under_way(void **state) {
-    (void)state;
+TEST(closing_cancels_what_is_under_way) {
     static const char *const scripts[] = { "? list rv=0 limit=500", "a=5", "fail 500", LISTED, WATCHING };
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         reflector_stage s;
@@ -586,69 +527,4 @@ static void closing_cancels_what_is_under_way(void **state) {
         reflector_stage_play(&s, "quiet 100000");
         reflector_stage_close(&s);
     }
-}
-
-KT_TESTS(reflector) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_is_replaced_then_watched),
-        cmocka_unit_test(pages_carry_only_the_token_and_the_limit),
-        cmocka_unit_test(the_user_s_page_size_wins),
-        cmocka_unit_test(a_relist_at_a_known_version_is_in_one_piece),
-        cmocka_unit_test(a_server_that_paged_at_0_is_asked_by_pages_ever_after),
-        cmocka_unit_test(that_it_paged_at_0_is_remembered_though_the_token_expired),
-        cmocka_unit_test(a_page_that_leads_to_itself_is_an_error),
-        cmocka_unit_test(empty_pages_without_end_are_an_error),
-        cmocka_unit_test(pages_of_one_object_without_end_are_an_error_and_wait),
-        cmocka_unit_test(a_token_that_expires_makes_one_full_list),
-        cmocka_unit_test(a_full_list_that_expires_too_lists_the_latest),
-        cmocka_unit_test(a_full_list_that_comes_in_pages_all_the_same_makes_no_loop),
-        cmocka_unit_test(an_unavailable_version_lists_the_latest_at_once),
-        cmocka_unit_test(an_unavailable_version_is_listed_otherwise_when_the_server_wants_it),
-        cmocka_unit_test(a_failed_list_waits_and_begins_again),
-        cmocka_unit_test(objects_of_a_failed_list_are_not_used),
-        cmocka_unit_test(an_object_of_another_kind_is_unreadable),
-        cmocka_unit_test(health_counts_the_listed_objects),
-        cmocka_unit_test(a_watch_that_brought_an_event_is_opened_again_at_once_after_a_clean_close),
-        cmocka_unit_test(a_connection_that_is_lost_is_made_again_within_a_second),
-        cmocka_unit_test(a_watch_that_ends_after_one_word_makes_no_tight_loop),
-        cmocka_unit_test(only_watches_without_an_event_wait),
-        cmocka_unit_test(a_proxy_that_ends_streams_never_makes_it_blind),
-        cmocka_unit_test(a_watch_that_lasted_may_be_opened_at_once_again),
-        cmocka_unit_test(a_proxy_that_closes_each_minute_does_not_make_it_wait),
-        cmocka_unit_test(a_quiet_watch_of_a_second_is_long_enough),
-        cmocka_unit_test(a_very_short_watch_is_an_error_and_lists),
-        cmocka_unit_test(a_watch_that_brought_anything_is_not_very_short),
-        cmocka_unit_test(watches_closed_at_once_never_make_a_tight_loop),
-        cmocka_unit_test(a_watch_that_finds_no_descriptor_waits_and_continues),
-        cmocka_unit_test(too_many_requests_and_refused_connections_do_not_list),
-        cmocka_unit_test(retry_after_is_obeyed),
-        cmocka_unit_test(expired_in_the_stream_lists_at_the_last_version),
-        cmocka_unit_test(expired_when_opening_lists_at_the_last_version),
-        cmocka_unit_test(a_lost_connection_is_reported_and_resumed_without_a_list),
-        cmocka_unit_test(any_other_end_lists_after_a_while),
-        cmocka_unit_test(what_needs_a_person_blocks_and_is_tried_all_the_same),
-        cmocka_unit_test(a_watch_from_no_version_keeps_it_until_a_change),
-        cmocka_unit_test(an_older_event_does_not_move_the_version_back),
-        cmocka_unit_test(events_older_than_the_watch_are_skipped),
-        cmocka_unit_test(a_full_queue_lists_again),
-        cmocka_unit_test(a_request_that_cannot_be_made_is_tried_later),
-        cmocka_unit_test(requests_have_a_deadline),
-        cmocka_unit_test(a_streaming_list_continues_as_the_watch),
-        cmocka_unit_test(initial_events_may_come_in_any_order),
-        cmocka_unit_test(a_streaming_list_again_is_at_the_last_version),
-        cmocka_unit_test(a_streaming_list_at_the_latest_that_is_expired_too_waits),
-        cmocka_unit_test(a_busy_server_is_asked_for_a_stream_again),
-        cmocka_unit_test(an_old_server_is_listed_by_pages_from_then_on),
-        cmocka_unit_test(any_other_failure_of_a_stream_lists_by_pages_this_time),
-        cmocka_unit_test(the_list_in_place_of_a_stream_comes_when_the_server_wants_it),
-        cmocka_unit_test(a_stream_that_goes_silent_is_given_up),
-        cmocka_unit_test(a_server_that_was_out_of_reach_is_asked_for_a_stream_again),
-        cmocka_unit_test(a_stream_that_brings_one_long_object_is_not_silent),
-        cmocka_unit_test(a_stream_without_an_end_is_given_up_after_five_minutes),
-        cmocka_unit_test(a_stream_that_runs_out_of_memory_waits),
-        cmocka_unit_test(waits_grow_to_thirty_seconds),
-        cmocka_unit_test(two_minutes_without_a_failure_begin_from_the_start),
-        cmocka_unit_test(closing_cancels_what_is_under_way),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

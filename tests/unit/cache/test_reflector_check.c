@@ -29,24 +29,20 @@ static void tell(const char *script, const char *words, const char *notes) {
 #define RESTORED \
     "the server's state is older than the cache: the server was restored from a backup, or lags; the informer relists"
 
-static void a_second_silent_watch_is_followed_by_a_check_and_too_large_by_a_list(void **state) {
-    (void)state;
+TEST(a_second_silent_watch_is_followed_by_a_check_and_too_large_by_a_list) {
     tell(TWICE_SILENT "? " CHECK "; fail toolarge; ? list limit=500; {7: b=6}; ? watch rv=7; open; +c=8", "",
          "?a=5 +c=8");
 }
 
-static void a_response_from_an_older_state_is_too_large_too(void **state) {
-    (void)state;
+TEST(a_response_from_an_older_state_is_too_large_too) {
     tell(TWICE_SILENT "? " CHECK "; {7: b=6}; ? list limit=500; {7: b=6}; ? watch rv=7", "", "?a=5");
 }
 
-static void a_check_that_expired_lists_as_well(void **state) {
-    (void)state;
+TEST(a_check_that_expired_lists_as_well) {
     tell(TWICE_SILENT "? " CHECK "; fail 410; ? list limit=500", "", "");
 }
 
-static void a_server_that_is_well_and_says_nothing_is_only_asked_for_one_object_now_and_then(void **state) {
-    (void)state;
+TEST(a_server_that_is_well_and_says_nothing_is_only_asked_for_one_object_now_and_then) {
     tell(TWICE_SILENT "? " CHECK "; {10 - 1: a=5}; ? watch rv=10; open; " TWICE_SILENT "? " CHECK
                       "; {12 - 1: a=5}; ? watch rv=10; open; " SILENT_WATCH
                       "bookmark 12; wait 90000; fail timeout; wait 1000; ? watch rv=12; open; wait 90000; fail "
@@ -54,31 +50,27 @@ static void a_server_that_is_well_and_says_nothing_is_only_asked_for_one_object_
          "", "+c=13");
 }
 
-static void one_silent_watch_is_a_dead_connection(void **state) {
-    (void)state;
+TEST(one_silent_watch_is_a_dead_connection) {
     tell(SILENT_WATCH "quiet 89999; bookmark 11; wait 90000; fail timeout; wait 1000; ? watch rv=11; open; quiet "
                       "89999; ~a=12; wait 90000; fail timeout; wait 1000; ? watch rv=12",
          "", "~a=5>12");
 }
 
-static void watches_that_were_never_accepted_do_not_count(void **state) {
-    (void)state;
+TEST(watches_that_were_never_accepted_do_not_count) {
     tell("wait 90000; fail timeout; wait 1000; ? watch rv=10; wait 60000; fail connect; wait 1600; ? watch rv=10; wait "
          "60000; fail 429; wait 3200; ? watch rv=10; open; wait 60000; fail cut; wait 1000; ? " CHECK,
          "", "");
 }
 
 /* What closes idle connections after some seconds makes nobody ask again and again. */
-static void short_silences_are_none_until_they_come_to_the_idle_deadline(void **state) {
-    (void)state;
+TEST(short_silences_are_none_until_they_come_to_the_idle_deadline) {
 #define SILENCE "open; wait 40000; close; wait 1000; "
     tell("wait 40000; close; wait 1000; ? watch rv=10; " SILENCE "? watch rv=10; " SILENCE "? " CHECK
          "; {10:}; ? watch rv=10; " SILENCE "? watch rv=10; " SILENCE "? watch rv=10",
          "", "");
 }
 
-static void what_is_over_is_no_word(void **state) {
-    (void)state;
+TEST(what_is_over_is_no_word) {
     tell(
         "wait 90000; fail timeout; wait 1000; ? watch rv=10; open; ~a=5; wait 90000; fail timeout; wait 1000; ? " CHECK,
         "", "");
@@ -87,8 +79,7 @@ static void what_is_over_is_no_word(void **state) {
          "", "~a=5>11");
 }
 
-static void a_check_that_is_rejected_is_made_later(void **state) {
-    (void)state;
+TEST(a_check_that_is_rejected_is_made_later) {
     static const struct {
         const char *cause, *words; /* these until something comes back */
     } causes[] = {
@@ -103,8 +94,7 @@ static void a_check_that_is_rejected_is_made_later(void **state) {
     }
 }
 
-static void a_check_that_fails_otherwise_is_followed_by_a_list(void **state) {
-    (void)state;
+TEST(a_check_that_fails_otherwise_is_followed_by_a_list) {
     static const struct {
         const char *cause, *words;
     } causes[] = { { "500", "HTTP 500" },
@@ -119,8 +109,7 @@ static void a_check_that_fails_otherwise_is_followed_by_a_list(void **state) {
     }
 }
 
-static void a_check_that_cannot_be_made_is_followed_by_a_list(void **state) {
-    (void)state;
+TEST(a_check_that_cannot_be_made_is_followed_by_a_list) {
     stage s;
     open_stage(&s, 0);
     start_stage(&s);
@@ -131,27 +120,23 @@ static void a_check_that_cannot_be_made_is_followed_by_a_list(void **state) {
     close_stage(&s);
 }
 
-static void a_bookmark_from_before_the_watch_lists_anew(void **state) {
-    (void)state;
+TEST(a_bookmark_from_before_the_watch_lists_anew) {
     tell("bookmark 9; ? cancel; quiet 799", RESTORED, "");
     tell("bookmark 9; ? cancel; wait 1600; ? list limit=500; {7: b=6}; ? watch rv=7; open; bookmark 7; +a=8", "",
          "?a=5 +a=8");
 }
 
-static void a_bookmark_from_before_the_watch_makes_no_tight_loop(void **state) {
-    (void)state;
+TEST(a_bookmark_from_before_the_watch_makes_no_tight_loop) {
     tell("bookmark 9; ? cancel; wait 1600; ? list limit=500; {10:}; ? watch rv=10; open; bookmark 9; ? cancel; quiet "
          "1599; wait 1601; ? list limit=500; {10:}; ? watch rv=10; open; bookmark 9; ? cancel; quiet 3199",
          RESTORED, "?a=5 ?b=6");
 }
 
-static void bookmarks_between_the_beginning_and_the_last_event_are_nothing(void **state) {
-    (void)state;
+TEST(bookmarks_between_the_beginning_and_the_last_event_are_nothing) {
     tell("~a=15; bookmark 12; bookmark 10; bookmark opaque; ? -; +c=20", "", "~a=5>15 +c=20");
 }
 
-static void a_version_that_any_server_knows_is_not_checked(void **state) {
-    (void)state;
+TEST(a_version_that_any_server_knows_is_not_checked) {
     stage s;
     open_stage(&s, 0);
     start_stage(&s);
@@ -164,8 +149,7 @@ static void a_version_that_any_server_knows_is_not_checked(void **state) {
 }
 
 /* Something came of it, though the watch that follows may be as silent as those before. */
-static void a_response_to_a_check_ends_the_failures(void **state) {
-    (void)state;
+TEST(a_response_to_a_check_ends_the_failures) {
     stage s;
     open_stage(&s, 0);
     start_stage(&s);
@@ -177,8 +161,7 @@ static void a_response_to_a_check_ends_the_failures(void **state) {
     close_stage(&s);
 }
 
-static void a_requested_relist_replaces_a_version_check(void **state) {
-    (void)state;
+TEST(a_requested_relist_replaces_a_version_check) {
     stage s;
     open_stage(&s, 0);
     start_stage(&s);
@@ -190,27 +173,4 @@ static void a_requested_relist_replaces_a_version_check(void **state) {
     settle(&s);
     play(&s, "? cancel, list limit=500");
     close_stage(&s);
-}
-
-KT_TESTS(reflector_check) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_second_silent_watch_is_followed_by_a_check_and_too_large_by_a_list),
-        cmocka_unit_test(a_response_from_an_older_state_is_too_large_too),
-        cmocka_unit_test(a_check_that_expired_lists_as_well),
-        cmocka_unit_test(a_server_that_is_well_and_says_nothing_is_only_asked_for_one_object_now_and_then),
-        cmocka_unit_test(one_silent_watch_is_a_dead_connection),
-        cmocka_unit_test(watches_that_were_never_accepted_do_not_count),
-        cmocka_unit_test(short_silences_are_none_until_they_come_to_the_idle_deadline),
-        cmocka_unit_test(what_is_over_is_no_word),
-        cmocka_unit_test(a_check_that_is_rejected_is_made_later),
-        cmocka_unit_test(a_check_that_fails_otherwise_is_followed_by_a_list),
-        cmocka_unit_test(a_check_that_cannot_be_made_is_followed_by_a_list),
-        cmocka_unit_test(a_bookmark_from_before_the_watch_lists_anew),
-        cmocka_unit_test(a_bookmark_from_before_the_watch_makes_no_tight_loop),
-        cmocka_unit_test(bookmarks_between_the_beginning_and_the_last_event_are_nothing),
-        cmocka_unit_test(a_version_that_any_server_knows_is_not_checked),
-        cmocka_unit_test(a_response_to_a_check_ends_the_failures),
-        cmocka_unit_test(a_requested_relist_replaces_a_version_check),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,9 +41,8 @@ static void complain(fixture *f, size_t times) {
         ki_report_limit_add(&f->report_limit, &err, "default/a");
 }
 
-static void as_many_as_there_may_be_are_reported_one_by_one(void **state) {
+TEST(as_many_as_there_may_be_are_reported_one_by_one) {
     fixture f;
-    (void)state;
     set_up(&f);
     for (size_t seconds = 1; seconds <= 3; seconds++) {
         complain(&f, KI_REPORT_LIMIT_MAX);
@@ -55,9 +54,8 @@ static void as_many_as_there_may_be_are_reported_one_by_one(void **state) {
     tear_down(&f);
 }
 
-static void the_rest_of_a_second_is_one_report_with_a_count(void **state) {
+TEST(the_rest_of_a_second_is_one_report_with_a_count) {
     fixture f;
-    (void)state;
     set_up(&f);
     complain(&f, 5000);
     assert_int_equal(f.reports, KI_REPORT_LIMIT_MAX);
@@ -71,22 +69,12 @@ static void the_rest_of_a_second_is_one_report_with_a_count(void **state) {
     tear_down(&f);
 }
 
-static void what_is_counted_is_reported_at_the_end(void **state) {
+TEST(what_is_counted_is_reported_at_the_end) {
     fixture f;
-    (void)state;
     set_up(&f);
     complain(&f, KI_REPORT_LIMIT_MAX + 7);
     ki_report_limit_close(&f.report_limit);
     assert_int_equal(f.reports, KI_REPORT_LIMIT_MAX + 1);
     assert_non_null(strstr(f.last, "7 more"));
     tear_down(&f);
-}
-
-KT_TESTS(report_limit) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_many_as_there_may_be_are_reported_one_by_one),
-        cmocka_unit_test(the_rest_of_a_second_is_one_report_with_a_count),
-        cmocka_unit_test(what_is_counted_is_reported_at_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,7 @@
 
 /* --- notifications ------------------------------------------------------------------------------------------------ */
 
-static void a_handler_is_notified_of_the_list_then_of_changes(void **state) {
-    (void)state;
+TEST(a_handler_is_notified_of_the_list_then_of_changes) {
     stage s;
     observer h;
     open_observed_stage(&s, &h, NULL);
@@ -28,8 +27,7 @@ static void a_handler_is_notified_of_the_list_then_of_changes(void **state) {
     assert_string_equal(s.states, "connecting, listing, connecting, watching, stopped");
 }
 
-static void changes_of_one_key_come_in_order_after_the_store(void **state) {
-    (void)state;
+TEST(changes_of_one_key_come_in_order_after_the_store) {
     stage s;
     observer h;
     open_listed_stage(&s, &h);
@@ -62,8 +60,7 @@ static void note_calls(ki_timer *timer, void *user) {
     slow->calls_at_timer = slow->calls;
 }
 
-static void a_slow_handler_on_the_loop_delays_a_timer_by_one_call(void **state) {
-    (void)state;
+TEST(a_slow_handler_on_the_loop_delays_a_timer_by_one_call) {
     stage s;
     slow_handler slow = { .stage = &s, .calls_at_timer = -1 };
     const ki_handler handler = { .on_add = take_a_second };
@@ -80,8 +77,7 @@ static void a_slow_handler_on_the_loop_delays_a_timer_by_one_call(void **state) 
     close_stage(&s);
 }
 
-static void a_relist_notifies_of_the_difference(void **state) {
-    (void)state;
+TEST(a_relist_notifies_of_the_difference) {
     stage s;
     observer h;
     open_listed_stage(&s, &h);
@@ -90,8 +86,7 @@ static void a_relist_notifies_of_the_difference(void **state) {
     close_stage(&s);
 }
 
-static void a_relist_of_what_is_known_is_a_resync(void **state) {
-    (void)state;
+TEST(a_relist_of_what_is_known_is_a_resync) {
     stage s;
     observer plain, resyncing;
     open_stage(&s, 0);
@@ -103,8 +98,7 @@ static void a_relist_of_what_is_known_is_a_resync(void **state) {
     close_stage(&s);
 }
 
-static void the_repeated_end_of_an_earlier_object_does_not_hide_that_of_the_one_that_is_there(void **state) {
-    (void)state;
+TEST(the_repeated_end_of_an_earlier_object_does_not_hide_that_of_the_one_that_is_there) {
     stage s;
     observer h;
     open_listed_stage(&s, &h);
@@ -114,8 +108,7 @@ static void the_repeated_end_of_an_earlier_object_does_not_hide_that_of_the_one_
 }
 
 /* After a restore from a backup a resource version is given a second time. */
-static void a_relist_with_another_content_is_an_update_whatever_its_version(void **state) {
-    (void)state;
+TEST(a_relist_with_another_content_is_an_update_whatever_its_version) {
     stage s;
     observer h;
     open_observed_stage(&s, &h, NULL);
@@ -131,8 +124,7 @@ static void a_relist_with_another_content_is_an_update_whatever_its_version(void
     close_stage(&s);
 }
 
-static void another_object_under_the_same_name_is_a_delete_and_an_add(void **state) {
-    (void)state;
+TEST(another_object_under_the_same_name_is_a_delete_and_an_add) {
     stage s;
     observer h, latest;
     open_stage(&s, 0);
@@ -144,8 +136,7 @@ static void another_object_under_the_same_name_is_a_delete_and_an_add(void **sta
     close_stage(&s);
 }
 
-static void repeated_and_older_events_are_dropped(void **state) {
-    (void)state;
+TEST(repeated_and_older_events_are_dropped) {
     play_informer(
         "{50: a=50}; open; > +a=50i synced; +a=50; ~a=49; +a=40#before; -a=41#before; ~a=51; ~a=51; > ~a=50>51; "
         "~z=not-a-number; ~z=neither; > +z=not-a-number ~z=not-a-number>neither; -nobody=70; -a=51; > -a=51");
@@ -153,8 +144,7 @@ static void repeated_and_older_events_are_dropped(void **state) {
 
 /* A server that closes each watch after so many events; with `repeats` it sends those up to the version that was asked
  * for again, too. */
-static void each_event_is_reported_once_however_often_the_watch_is_closed(void **state) {
-    (void)state;
+TEST(each_event_is_reported_once_however_often_the_watch_is_closed) {
     static const int versions[] = { 1, 2, 5, 6, 7, 11 };
     for (int per_watch = 1; per_watch <= 4; per_watch++) {
         for (int repeats = 0; repeats < 2; repeats++) {
@@ -190,8 +180,7 @@ static void each_event_is_reported_once_however_often_the_watch_is_closed(void *
     }
 }
 
-static void the_synced_version_stays(void **state) {
-    (void)state;
+TEST(the_synced_version_stays) {
     stage s;
     observer h;
     open_observed_stage(&s, &h, NULL);
@@ -202,8 +191,7 @@ static void the_synced_version_stays(void **state) {
     assert_string_equal(ki_informer_synced_version(NULL), "");
 }
 
-static void an_empty_list_is_synced_at_once(void **state) {
-    (void)state;
+TEST(an_empty_list_is_synced_at_once) {
     static const char *const pages[] = { "{10:}", "{-:}" }; /* also where it has no version */
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         stage s;
@@ -216,13 +204,11 @@ static void an_empty_list_is_synced_at_once(void **state) {
     }
 }
 
-static void the_store_knows_where_it_is(void **state) {
-    (void)state;
+TEST(the_store_knows_where_it_is) {
     play_informer(LISTED "; at 10; ~a=11; at 11; bookmark 20; at 20; -a=21; at 21");
 }
 
-static void an_object_and_its_version_appear_at_the_same_time(void **state) {
-    (void)state;
+TEST(an_object_and_its_version_appear_at_the_same_time) {
     stage s;
     open_stage(&s, 0);
     start_stage(&s);
@@ -242,8 +228,7 @@ static void an_object_and_its_version_appear_at_the_same_time(void **state) {
 }
 
 /* Bookmarks do not go through the queue: the store is not at one before all that came before it is stored. */
-static void a_bookmark_does_not_overtake_what_is_queued(void **state) {
-    (void)state;
+TEST(a_bookmark_does_not_overtake_what_is_queued) {
     stage s;
     open_stage(&s, 0);
     start_stage(&s);
@@ -281,8 +266,7 @@ static ki_status note_version(ki_object *obj, ki_object **ret_obj, void *user) {
     return KI_OK;
 }
 
-static void a_transform_changes_what_is_stored(void **state) {
-    (void)state;
+TEST(a_transform_changes_what_is_stored) {
     stage s;
     observer h;
     int calls = 0;
@@ -305,8 +289,7 @@ static ki_status take_version_away(ki_object *obj, ki_object **ret_obj, void *us
     return KI_OK;
 }
 
-static void the_store_is_at_the_source_s_version_whatever_a_transform_leaves(void **state) {
-    (void)state;
+TEST(the_store_is_at_the_source_s_version_whatever_a_transform_leaves) {
     stage s;
     observer h;
     open_transformed_stage(&s, &h, take_version_away, NULL);
@@ -322,8 +305,7 @@ static ki_status index_but_b(const ki_object *obj, ki_index_values *values, void
     return ki_index_values_add(values, "value");
 }
 
-static void an_index_function_that_fails_is_reported(void **state) {
-    (void)state;
+TEST(an_index_function_that_fails_is_reported) {
     stage s;
     const ki_indexer early = { .name = "early", .index = index_but_b }, late = { .name = "late", .index = index_but_b };
     open_stage(&s, 0);
@@ -348,8 +330,7 @@ static void an_index_function_that_fails_is_reported(void **state) {
 
 /* --- life and health ---------------------------------------------------------------------------------------------- */
 
-static void what_must_be_set_before_the_start_is_rejected_afterwards(void **state) {
-    (void)state;
+TEST(what_must_be_set_before_the_start_is_rejected_afterwards) {
     stage s;
     int calls = 0;
     open_stage(&s, 0);
@@ -364,8 +345,7 @@ static void what_must_be_set_before_the_start_is_rejected_afterwards(void **stat
     close_stage(&s);
 }
 
-static void health_has_the_state_and_its_reason(void **state) {
-    (void)state;
+TEST(health_has_the_state_and_its_reason) {
     stage s;
     open_stage(&s, 0);
     assert_int_equal(health_of(&s).state, KI_STATE_NOT_STARTED);
@@ -393,8 +373,7 @@ static void health_has_the_state_and_its_reason(void **state) {
     close_stage(&s);
 }
 
-static void an_informer_can_be_stopped_at_every_point(void **state) {
-    (void)state;
+TEST(an_informer_can_be_stopped_at_every_point) {
     bool goes_on = true;
     for (int steps = 0; goes_on; steps++) {
         stage s;
@@ -531,45 +510,14 @@ no_stage:
     return memory.forever ? memory.fail_at == SIZE_MAX || status != KI_OK : scarce_memory_failed(&memory);
 }
 
-static void no_change_is_lost_whatever_allocation_fails(void **state) {
-    (void)state;
+TEST(no_change_is_lost_whatever_allocation_fails) {
     for (size_t n = 0; memory_scenario((memory_case){ n, false, false }); n++) {}
     for (size_t n = 0; memory_scenario((memory_case){ n, false, true }); n++) {}
 }
 
-static void no_change_is_lost_when_memory_is_short_for_a_while(void **state) {
-    (void)state;
+TEST(no_change_is_lost_when_memory_is_short_for_a_while) {
     for (size_t n = 0; memory_scenario((memory_case){ n, true, false }); n++) {}
     for (size_t n = 0; memory_scenario((memory_case){ n, true, true }); n++) {}
 }
 
-KT_TESTS(shared_informer) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_handler_is_notified_of_the_list_then_of_changes),
-        cmocka_unit_test(changes_of_one_key_come_in_order_after_the_store),
-        cmocka_unit_test(a_slow_handler_on_the_loop_delays_a_timer_by_one_call),
-        cmocka_unit_test(a_relist_notifies_of_the_difference),
-        cmocka_unit_test(a_relist_of_what_is_known_is_a_resync),
-        cmocka_unit_test(a_relist_with_another_content_is_an_update_whatever_its_version),
-        cmocka_unit_test(the_repeated_end_of_an_earlier_object_does_not_hide_that_of_the_one_that_is_there),
-        cmocka_unit_test(another_object_under_the_same_name_is_a_delete_and_an_add),
-        cmocka_unit_test(repeated_and_older_events_are_dropped),
-        cmocka_unit_test(each_event_is_reported_once_however_often_the_watch_is_closed),
-        cmocka_unit_test(the_synced_version_stays),
-        cmocka_unit_test(an_empty_list_is_synced_at_once),
-        cmocka_unit_test(the_store_knows_where_it_is),
-        cmocka_unit_test(an_object_and_its_version_appear_at_the_same_time),
-        cmocka_unit_test(a_bookmark_does_not_overtake_what_is_queued),
-        cmocka_unit_test(a_transform_changes_what_is_stored),
-        cmocka_unit_test(the_store_is_at_the_source_s_version_whatever_a_transform_leaves),
-        cmocka_unit_test(an_index_function_that_fails_is_reported),
-        cmocka_unit_test(what_must_be_set_before_the_start_is_rejected_afterwards),
-        cmocka_unit_test(health_has_the_state_and_its_reason),
-        cmocka_unit_test(an_informer_can_be_stopped_at_every_point),
-        cmocka_unit_test(no_change_is_lost_whatever_allocation_fails),
-        cmocka_unit_test(no_change_is_lost_when_memory_is_short_for_a_while),
-    };
-    int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
-    in_order = true;
-    return failed + cmocka_run_group_tests_name("with the in-order queue", tests, NULL, NULL);
-}
+WITH_BOTH_QUEUES;

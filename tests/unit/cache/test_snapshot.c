@@ -29,8 +29,7 @@ static void put(ki_store *store, const char *key, const char *version, const cha
 }
 
 /* Whatever the units, whoever else has the snapshot: the rest stays whole, and nothing is left in the end. */
-static void a_snapshot_is_given_back_a_part_at_a_time(void **state) {
-    (void)state;
+TEST(a_snapshot_is_given_back_a_part_at_a_time) {
     for (size_t units = 1; units < 40; units += 7) {
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
@@ -61,8 +60,7 @@ static void a_snapshot_is_given_back_a_part_at_a_time(void **state) {
     }
 }
 
-static void a_change_that_is_staged_can_be_abandoned(void **state) {
-    (void)state;
+TEST(a_change_that_is_staged_can_be_abandoned) {
     ki_store *store = new_store(&ki_allocator_default);
     put(store, "default/a", "1", NULL);
     assert_null(ki_store_abandon(store));
@@ -77,12 +75,4 @@ static void a_change_that_is_staged_can_be_abandoned(void **state) {
     assert_int_equal(ki_store_begin(store, "2", NULL), KI_OK);
     assert_int_equal(ki_store_stage_delete(store, "default/a"), KI_OK);
     ki_store_free(store); /* with what is staged */
-}
-
-KT_TESTS(snapshot) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_snapshot_is_given_back_a_part_at_a_time),
-        cmocka_unit_test(a_change_that_is_staged_can_be_abandoned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,8 +42,7 @@ static void expect_log(stage *s, const char *lines) {
     s->log[0] = '\0';
 }
 
-static void a_failure_is_one_line_however_often_it_is_tried_again(void **state) {
-    (void)state;
+TEST(a_failure_is_one_line_however_often_it_is_tried_again) {
     static const struct {
         const ki_resource *resource;
         const char *how, *line;
@@ -68,8 +67,7 @@ static void a_failure_is_one_line_however_often_it_is_tried_again(void **state) 
     }
 }
 
-static void each_change_of_the_state_is_a_line(void **state) {
-    (void)state;
+TEST(each_change_of_the_state_is_a_line) {
     stage s;
     observer h;
     open_of(&s, &h, &configmaps, false);
@@ -89,8 +87,7 @@ static void each_change_of_the_state_is_a_line(void **state) {
     close_stage(&s);
 }
 
-static void a_watch_that_is_only_opened_again_is_no_line(void **state) {
-    (void)state;
+TEST(a_watch_that_is_only_opened_again_is_no_line) {
     stage s;
     observer h;
     open_of(&s, &h, &configmaps, false);
@@ -105,8 +102,7 @@ static void a_watch_that_is_only_opened_again_is_no_line(void **state) {
     close_stage(&s);
 }
 
-static void silence_is_one_line(void **state) {
-    (void)state;
+TEST(silence_is_one_line) {
     stage s;
     observer h;
     open_of(&s, &h, &configmaps, false);
@@ -125,8 +121,7 @@ static void silence_is_one_line(void **state) {
     close_stage(&s);
 }
 
-static void the_end_of_streaming_lists_is_a_line(void **state) {
-    (void)state;
+TEST(the_end_of_streaming_lists_is_a_line) {
     stage s;
     observer h;
     open_of(&s, &h, &configmaps, true);
@@ -140,8 +135,7 @@ static void the_end_of_streaming_lists_is_a_line(void **state) {
     close_stage(&s);
 }
 
-static void a_list_that_stalls_is_one_line(void **state) {
-    (void)state;
+TEST(a_list_that_stalls_is_one_line) {
     static const struct {
         bool streams;
         const char *first, *more, *last;
@@ -177,16 +171,4 @@ static void a_list_that_stalls_is_one_line(void **state) {
         expect_log(&s, "");
         close_stage(&s);
     }
-}
-
-KT_TESTS(state_log) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_failure_is_one_line_however_often_it_is_tried_again),
-        cmocka_unit_test(each_change_of_the_state_is_a_line),
-        cmocka_unit_test(a_watch_that_is_only_opened_again_is_no_line),
-        cmocka_unit_test(silence_is_one_line),
-        cmocka_unit_test(the_end_of_streaming_lists_is_a_line),
-        cmocka_unit_test(a_list_that_stalls_is_one_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -294,8 +294,7 @@ static size_t most_of_all_scenes(bool in_order, bool streams, unsigned count) {
     return s.most;
 }
 
-static void a_step_does_no_more_where_there_are_more_objects(void **state) {
-    (void)state;
+TEST(a_step_does_no_more_where_there_are_more_objects) {
     for (int in_order = 0; in_order < 2; in_order++) {
         for (int streams = 0; streams < 2; streams++) {
             size_t few = most_of_all_scenes(in_order, streams, FEW), many = most_of_all_scenes(in_order, streams, MANY);
@@ -309,8 +308,7 @@ static void a_step_does_no_more_where_there_are_more_objects(void **state) {
 
 /* --- what comes in between ---------------------------------------------------------------------------------------- */
 
-static void a_reader_sees_an_atomic_list_whole_or_not_at_all(void **state) {
-    (void)state;
+TEST(a_reader_sees_an_atomic_list_whole_or_not_at_all) {
     stage s;
     open_stage(&s, true, false);
     list(&s, 0, SMALL, "10");
@@ -335,8 +333,7 @@ static void a_reader_sees_an_atomic_list_whole_or_not_at_all(void **state) {
 }
 
 /* Each handler ends with the objects that are there, whenever it has come. */
-static void a_handler_that_comes_in_the_middle_of_a_list_is_notified_of_each_object_once(void **state) {
-    (void)state;
+TEST(a_handler_that_comes_in_the_middle_of_a_list_is_notified_of_each_object_once) {
     for (int in_order = 0; in_order < 2; in_order++) {
         bool more = true;
         for (unsigned at = 0; more; at++) {
@@ -368,8 +365,7 @@ static ki_status index_all(const ki_object *obj, ki_index_values *values, void *
     return ki_index_values_add(values, "all");
 }
 
-static void an_index_that_comes_in_the_middle_of_a_list_has_all_of_it(void **state) {
-    (void)state;
+TEST(an_index_that_comes_in_the_middle_of_a_list_has_all_of_it) {
     for (int in_order = 0; in_order < 2; in_order++) {
         bool more = true;
         for (unsigned at = 0; more; at++) {
@@ -395,8 +391,7 @@ static void an_index_that_comes_in_the_middle_of_a_list_has_all_of_it(void **sta
     }
 }
 
-static void a_stop_in_the_middle_of_a_list_or_resync_leaves_nothing(void **state) {
-    (void)state;
+TEST(a_stop_in_the_middle_of_a_list_or_resync_leaves_nothing) {
     for (int in_order = 0; in_order < 2; in_order++) {
         for (int streams = 0; streams < 2; streams++) {
             bool more = true;
@@ -417,8 +412,7 @@ static void a_stop_in_the_middle_of_a_list_or_resync_leaves_nothing(void **state
 }
 
 /* An event that comes while its list is worked off is applied after it. */
-static void what_a_watch_brings_in_the_middle_of_a_list_comes_after_it(void **state) {
-    (void)state;
+TEST(what_a_watch_brings_in_the_middle_of_a_list_comes_after_it) {
     for (int in_order = 0; in_order < 2; in_order++) {
         bool more = true;
         for (unsigned at = 0; more; at++) {
@@ -443,8 +437,7 @@ static void what_a_watch_brings_in_the_middle_of_a_list_comes_after_it(void **st
 }
 
 /* What is unchanged is in memory once, also while the list is under way. */
-static void a_relist_in_which_nothing_changed_keeps_the_known_objects(void **state) {
-    (void)state;
+TEST(a_relist_in_which_nothing_changed_keeps_the_known_objects) {
     for (int in_order = 0; in_order < 2; in_order++) {
         for (int streams = 0; streams < 2; streams++) {
             stage s;
@@ -470,17 +463,4 @@ static void a_relist_in_which_nothing_changed_keeps_the_known_objects(void **sta
             close_stage(&s);
         }
     }
-}
-
-KT_TESTS(steps) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_does_no_more_where_there_are_more_objects),
-        cmocka_unit_test(a_reader_sees_an_atomic_list_whole_or_not_at_all),
-        cmocka_unit_test(a_handler_that_comes_in_the_middle_of_a_list_is_notified_of_each_object_once),
-        cmocka_unit_test(an_index_that_comes_in_the_middle_of_a_list_has_all_of_it),
-        cmocka_unit_test(a_stop_in_the_middle_of_a_list_or_resync_leaves_nothing),
-        cmocka_unit_test(what_a_watch_brings_in_the_middle_of_a_list_comes_after_it),
-        cmocka_unit_test(a_relist_in_which_nothing_changed_keeps_the_known_objects),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,8 +131,7 @@ static void assert_version(const ki_store *store, const char *version) {
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-static void objects_are_put_got_replaced_and_taken_out(void **state) {
-    (void)state;
+TEST(objects_are_put_got_replaced_and_taken_out) {
     ki_store *store = new_store(&ki_allocator_default, true);
     assert_int_equal(ki_store_count(store), 0);
     assert_null(ki_store_get(store, "a/x"));
@@ -161,8 +160,7 @@ static void objects_are_put_got_replaced_and_taken_out(void **state) {
     ki_store_free(NULL);
 }
 
-static void a_replace_leaves_what_is_in_the_list(void **state) {
-    (void)state;
+TEST(a_replace_leaves_what_is_in_the_list) {
     ki_store *store = new_store(&ki_allocator_default, true);
     put(store, "a/x", "1", NULL);
     put(store, "b/y", "1", NULL);
@@ -180,8 +178,7 @@ static void a_replace_leaves_what_is_in_the_list(void **state) {
     ki_store_free(store);
 }
 
-static void the_store_knows_the_version_it_is_at(void **state) {
-    (void)state;
+TEST(the_store_knows_the_version_it_is_at) {
     ki_store *store = new_store(&ki_allocator_default, false);
     assert_version(store, "");
     put(store, "x", "10", NULL);
@@ -199,8 +196,7 @@ static void the_store_knows_the_version_it_is_at(void **state) {
     ki_store_free(store);
 }
 
-static void a_snapshot_does_not_change_and_outlives_the_store(void **state) {
-    (void)state;
+TEST(a_snapshot_does_not_change_and_outlives_the_store) {
     ki_store *store = new_store(&ki_allocator_default, true);
     assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     put(store, "a/x", "1", "l=red");
@@ -224,8 +220,7 @@ static void a_snapshot_does_not_change_and_outlives_the_store(void **state) {
 
 /* --- indexes ------------------------------------------------------------------------------------------------------ */
 
-static void namespaced_stores_have_a_namespace_index_and_others_none(void **state) {
-    (void)state;
+TEST(namespaced_stores_have_a_namespace_index_and_others_none) {
     ki_store *store = new_store(&ki_allocator_default, true);
     put(store, "a/x", "1", NULL);
     put(store, "a/y", "1", NULL);
@@ -240,8 +235,7 @@ static void namespaced_stores_have_a_namespace_index_and_others_none(void **stat
     ki_store_free(store);
 }
 
-static void an_unknown_index_differs_from_an_empty_one(void **state) {
-    (void)state;
+TEST(an_unknown_index_differs_from_an_empty_one) {
     ki_store *store = new_store(&ki_allocator_default, true);
     ki_snapshot *now = ki_store_snapshot(store);
     assert_true(ki_snapshot_has_index(now, "namespace"));
@@ -253,8 +247,7 @@ static void an_unknown_index_differs_from_an_empty_one(void **state) {
     ki_store_free(store);
 }
 
-static void an_index_follows_every_change(void **state) {
-    (void)state;
+TEST(an_index_follows_every_change) {
     ki_store *store = new_store(&ki_allocator_default, false);
     assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     put(store, "x", "1", "l=red,m=round");
@@ -280,8 +273,7 @@ static void an_index_follows_every_change(void **state) {
     ki_store_free(store);
 }
 
-static void an_object_is_under_each_of_its_values(void **state) {
-    (void)state;
+TEST(an_object_is_under_each_of_its_values) {
     static const struct {
         const char *key, *labels; /* labels NULL: taken out */
         const char *foo, *bar, *baz;
@@ -312,8 +304,7 @@ static void an_object_is_under_each_of_its_values(void **state) {
     ki_store_free(store);
 }
 
-static void an_index_added_late_knows_what_is_there(void **state) {
-    (void)state;
+TEST(an_index_added_late_knows_what_is_there) {
     ki_store *store = new_store(&ki_allocator_default, true);
     put(store, "a/x", "1", "l=red");
     put(store, "b/y", "2", "l=red");
@@ -334,8 +325,7 @@ static void an_index_added_late_knows_what_is_there(void **state) {
     ki_store_free(store);
 }
 
-static void indexers_are_added_all_or_none(void **state) {
-    (void)state;
+TEST(indexers_are_added_all_or_none) {
     ki_store *store = new_store(&ki_allocator_default, true);
     const ki_indexer fresh = { .name = "fresh", .index = index_labels };
     static const struct {
@@ -367,8 +357,7 @@ static void indexers_are_added_all_or_none(void **state) {
     ki_store_free(store);
 }
 
-static void an_index_function_that_fails_leaves_out_that_object_only(void **state) {
-    (void)state;
+TEST(an_index_function_that_fails_leaves_out_that_object_only) {
     ki_store *store = new_store(&ki_allocator_default, true);
     assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     put(store, "a/good", "1", "l=red");
@@ -388,8 +377,7 @@ static void an_index_function_that_fails_leaves_out_that_object_only(void **stat
     ki_store_free(store);
 }
 
-static void values_have_limits(void **state) {
-    (void)state;
+TEST(values_have_limits) {
     ki_store *store = new_store(&ki_allocator_default, false);
     size_t count = 1000;
     assert_int_equal(
@@ -412,8 +400,7 @@ static ki_status index_by_whim(const ki_object *obj, ki_index_values *values, vo
     return ki_index_values_add(values, user);
 }
 
-static void an_index_function_that_changes_its_mind_does_no_harm(void **state) {
-    (void)state;
+TEST(an_index_function_that_changes_its_mind_does_no_harm) {
     static char whim[70000] = "first";
     ki_store *store = new_store(&ki_allocator_default, false);
     assert_int_equal(
@@ -437,8 +424,7 @@ static void an_index_function_that_changes_its_mind_does_no_harm(void **state) {
     ki_store_free(store);
 }
 
-static void a_list_with_a_key_twice_is_indexed_as_the_last_of_them(void **state) {
-    (void)state;
+TEST(a_list_with_a_key_twice_is_indexed_as_the_last_of_them) {
     ki_store *store = new_store(&ki_allocator_default, false);
     assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     ki_object *list[] = { make_object("y", "1", "l=red"), make_object("x", "1", "l=red"),
@@ -527,8 +513,7 @@ static void random_replace(ki_store *store, model *m, unsigned version, uint64_t
         ki_object_unref(list[--count]);
 }
 
-static void objects_and_indexes_agree_with_a_model_under_random_changes(void **state) {
-    (void)state;
+TEST(objects_and_indexes_agree_with_a_model_under_random_changes) {
     enum {
         OPERATIONS = 20000,
         HELD = 4
@@ -633,8 +618,7 @@ static void replace_generation(ki_store *store, unsigned generation) {
         ki_object_unref(list[i]);
 }
 
-static void readers_never_see_half_of_a_change(void **state) {
-    (void)state;
+TEST(readers_never_see_half_of_a_change) {
     enum {
         READERS = 3
     };
@@ -711,8 +695,7 @@ static void describe(const ki_store *store, char *text, size_t size) {
     ki_snapshot_free(now);
 }
 
-static void lack_of_memory_leaves_the_store_as_it_was(void **state) {
-    (void)state;
+TEST(lack_of_memory_leaves_the_store_as_it_was) {
     enum {
         TEXT = 1024
     };
@@ -753,27 +736,4 @@ static void lack_of_memory_leaves_the_store_as_it_was(void **state) {
         ki_store_free(store);
         assert_int_equal(scarce_memory_in_use(&memory), 0);
     }
-}
-
-KT_TESTS(store) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objects_are_put_got_replaced_and_taken_out),
-        cmocka_unit_test(a_replace_leaves_what_is_in_the_list),
-        cmocka_unit_test(the_store_knows_the_version_it_is_at),
-        cmocka_unit_test(a_snapshot_does_not_change_and_outlives_the_store),
-        cmocka_unit_test(namespaced_stores_have_a_namespace_index_and_others_none),
-        cmocka_unit_test(an_unknown_index_differs_from_an_empty_one),
-        cmocka_unit_test(an_index_follows_every_change),
-        cmocka_unit_test(an_object_is_under_each_of_its_values),
-        cmocka_unit_test(an_index_added_late_knows_what_is_there),
-        cmocka_unit_test(indexers_are_added_all_or_none),
-        cmocka_unit_test(an_index_function_that_fails_leaves_out_that_object_only),
-        cmocka_unit_test(values_have_limits),
-        cmocka_unit_test(an_index_function_that_changes_its_mind_does_no_harm),
-        cmocka_unit_test(a_list_with_a_key_twice_is_indexed_as_the_last_of_them),
-        cmocka_unit_test(objects_and_indexes_agree_with_a_model_under_random_changes),
-        cmocka_unit_test(readers_never_see_half_of_a_change),
-        cmocka_unit_test(lack_of_memory_leaves_the_store_as_it_was),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

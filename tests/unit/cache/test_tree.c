@@ -118,8 +118,7 @@ static void assert_like(const ki_tree_kind *kind, const ki_tree *tree, const uns
 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
-static void an_empty_tree_has_nothing_and_needs_nothing(void **state) {
-    (void)state;
+TEST(an_empty_tree_has_nothing_and_needs_nothing) {
     ki_tree tree = { NULL, 0 };
     ki_cursor cursor = KI_CURSOR_INIT;
     assert_null(get(&kinds[0], &tree, 1));
@@ -133,8 +132,7 @@ static void an_empty_tree_has_nothing_and_needs_nothing(void **state) {
     ki_tree_unref(&kinds[0], &tree);
 }
 
-static void what_was_replaced_or_taken_out_is_handed_back(void **state) {
-    (void)state;
+TEST(what_was_replaced_or_taken_out_is_handed_back) {
     for (int k = 0; k < KINDS; k++) {
         ki_tree tree = { NULL, 0 };
         item *first = item_new(1, 1), *second = item_new(1, 2);
@@ -195,20 +193,17 @@ static void random_changes(const ki_tree_kind *kind, unsigned size, unsigned ope
     assert_int_equal(items_alive, 0);
 }
 
-static void versions_behave_like_arrays_under_random_changes(void **state) {
-    (void)state;
+TEST(versions_behave_like_arrays_under_random_changes) {
     random_changes(&kinds[0], 2000, 100000);
     random_changes(&kinds[0], 40, 20000);
 }
 
-static void keys_with_equal_hashes_stay_different(void **state) {
-    (void)state;
+TEST(keys_with_equal_hashes_stay_different) {
     random_changes(&kinds[1], 100, 10000);
     random_changes(&kinds[2], 50, 10000);
 }
 
-static void a_tree_of_many_is_filled_and_emptied(void **state) {
-    (void)state;
+TEST(a_tree_of_many_is_filled_and_emptied) {
     enum {
         MANY = 20000
     };
@@ -231,8 +226,7 @@ static void a_tree_of_many_is_filled_and_emptied(void **state) {
     assert_int_equal(items_alive, 0);
 }
 
-static void a_tree_that_has_shrunk_gives_its_memory_back(void **state) {
-    (void)state;
+TEST(a_tree_that_has_shrunk_gives_its_memory_back) {
     for (int k = 0; k < KINDS; k++) {
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
@@ -250,8 +244,7 @@ static void a_tree_that_has_shrunk_gives_its_memory_back(void **state) {
     }
 }
 
-static void only_what_no_other_version_reaches_is_unshared(void **state) {
-    (void)state;
+TEST(only_what_no_other_version_reaches_is_unshared) {
     const ki_tree_kind *kind = &kinds[0];
     ki_tree tree = { NULL, 0 };
     for (unsigned i = 0; i < 1000; i++)
@@ -306,8 +299,7 @@ static bool change_without_memory(const ki_tree_kind *like, unsigned size, unsig
 }
 
 /* Each allocation of a put and of a removal fails once: the content stays, nothing leaks. */
-static void lack_of_memory_leaves_the_content_as_it_was(void **state) {
-    (void)state;
+TEST(lack_of_memory_leaves_the_content_as_it_was) {
     static const unsigned sizes[] = { 1, 2, 60 };
     for (int k = 0; k < KINDS; k++)
         for (size_t s = 0; s < 3; s++)
@@ -317,8 +309,7 @@ static void lack_of_memory_leaves_the_content_as_it_was(void **state) {
                         fail_at++;
 }
 
-static void an_empty_tree_whose_first_put_fails_stays_empty(void **state) {
-    (void)state;
+TEST(an_empty_tree_whose_first_put_fails_stays_empty) {
     for (size_t fail_at = 0; fail_at < 2; fail_at++) {
         scarce_memory memory;
         scarce_memory_init(&memory, fail_at);
@@ -334,8 +325,7 @@ static void an_empty_tree_whose_first_put_fails_stays_empty(void **state) {
 }
 
 /* Of two versions one is drained, a value at a time: only what the other one does not reach goes. */
-static void a_version_that_is_drained_leaves_the_others_whole(void **state) {
-    (void)state;
+TEST(a_version_that_is_drained_leaves_the_others_whole) {
     enum {
         COUNT = 200
     };
@@ -384,8 +374,7 @@ static size_t check_changes(const ki_tree_kind *kind, const ki_tree *tree, const
     return seen;
 }
 
-static void a_walk_over_changes_gives_all_that_another_version_lacks(void **state) {
-    (void)state;
+TEST(a_walk_over_changes_gives_all_that_another_version_lacks) {
     enum {
         COUNT = 2000,
         CHANGES = 40
@@ -417,21 +406,4 @@ static void a_walk_over_changes_gives_all_that_another_version_lacks(void **stat
         ki_tree_unref(kind, &tree);
         assert_int_equal(items_alive, 0);
     }
-}
-
-KT_TESTS(tree) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_tree_has_nothing_and_needs_nothing),
-        cmocka_unit_test(what_was_replaced_or_taken_out_is_handed_back),
-        cmocka_unit_test(versions_behave_like_arrays_under_random_changes),
-        cmocka_unit_test(keys_with_equal_hashes_stay_different),
-        cmocka_unit_test(a_tree_of_many_is_filled_and_emptied),
-        cmocka_unit_test(a_tree_that_has_shrunk_gives_its_memory_back),
-        cmocka_unit_test(only_what_no_other_version_reaches_is_unshared),
-        cmocka_unit_test(lack_of_memory_leaves_the_content_as_it_was),
-        cmocka_unit_test(an_empty_tree_whose_first_put_fails_stays_empty),
-        cmocka_unit_test(a_version_that_is_drained_leaves_the_others_whole),
-        cmocka_unit_test(a_walk_over_changes_gives_all_that_another_version_lacks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,13 +20,11 @@
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-static void a_listed_object_that_cannot_be_read_keeps_its_state(void **state) {
-    (void)state;
+TEST(a_listed_object_that_cannot_be_read_keeps_its_state) {
     play_informer(BEGIN RELIST "{20: a=5 b=!15}; open; > -; " BAD_B "~b=21; > ~b=6>21; " READABLE);
 }
 
-static void where_a_listed_object_has_no_key_the_list_deletes_nothing(void **state) {
-    (void)state;
+TEST(where_a_listed_object_has_no_key_the_list_deletes_nothing) {
     stage s;
     observer h;
     open_listed_stage(&s, &h);
@@ -36,8 +34,7 @@ static void where_a_listed_object_has_no_key_the_list_deletes_nothing(void **sta
     close_stage(&s);
 }
 
-static void a_new_object_that_cannot_be_read_is_added_once_it_can(void **state) {
-    (void)state;
+TEST(a_new_object_that_cannot_be_read_is_added_once_it_can) {
     stage s;
     observer h;
     open_observed_stage(&s, &h, NULL);
@@ -47,7 +44,7 @@ static void a_new_object_that_cannot_be_read_is_added_once_it_can(void **state) 
     close_stage(&s);
 }
 
-static void a_streaming_list_takes_a_later_state_that_can_be_read(void **state) {
+TEST(a_streaming_list_takes_a_later_state_that_can_be_read) {
     static const struct {
         const char *events, *notes;
         size_t unreadable;
@@ -59,7 +56,6 @@ static void a_streaming_list_takes_a_later_state_that_can_be_read(void **state) 
         { "+a=5; b=!6; -b=7", "+a=5i", 0 },
         { "+a=5; +b=4; -b=!6", "+a=5i", 0 },
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         stage s;
         observer h;
@@ -78,17 +74,15 @@ static void a_streaming_list_takes_a_later_state_that_can_be_read(void **state) 
 }
 
 /* The server was restored from a backup: its versions are given a second time. */
-static void what_was_kept_from_before_a_restore_is_replaced_by_what_comes(void **state) {
-    (void)state;
+TEST(what_was_kept_from_before_a_restore_is_replaced_by_what_comes) {
     play_informer(BEGIN "~b=90; > ~b=6>90; " RELIST
                         "{20: a=5 b=!6}; open; ~b=30; > ~b=90>30; ~b=25; > -"); /* repeated */
 }
 
 /* The server was restored twice, and both lists had the object in a form that cannot be read. */
-static void what_two_lists_kept_from_before_a_restore_is_replaced_by_what_comes(void **state) {
+TEST(what_two_lists_kept_from_before_a_restore_is_replaced_by_what_comes) {
     static const char *const rows[] = { "~b=13; > ~b=90>13; " READABLE "store a=5 b=13; ",
                                         "-b=13; > -b=13; " READABLE "+b=14; > +b=14; -b=15; > -b=15; store a=5; " };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         stage s;
         observer h;
@@ -101,14 +95,12 @@ static void what_two_lists_kept_from_before_a_restore_is_replaced_by_what_comes(
 
 /* After the restore the server has given out more versions than before it. Some servers send a deletion with the
  * version of the last state. */
-static void what_was_kept_from_before_a_restore_is_deleted_at_an_older_version(void **state) {
-    (void)state;
+TEST(what_was_kept_from_before_a_restore_is_deleted_at_an_older_version) {
     play_informer(BEGIN "~b=90; > ~b=6>90; " RELIST "{100: a=5 b=!30}; open; " BAD_B "-b=30; > -b=30; " READABLE);
 }
 
 /* The restored server gave the version of the kept state a second time, to another state of the object. */
-static void a_version_that_is_given_twice_does_not_hide_the_later_state(void **state) {
-    (void)state;
+TEST(a_version_that_is_given_twice_does_not_hide_the_later_state) {
     stage s;
     observer h;
     open_listed_stage(&s, &h);
@@ -128,16 +120,14 @@ static void a_version_that_is_given_twice_does_not_hide_the_later_state(void **s
 
 /* --- watches ------------------------------------------------------------------------------------------------------ */
 
-static void an_event_that_cannot_be_read_is_asked_for_once_more(void **state) {
-    (void)state;
+TEST(an_event_that_cannot_be_read_is_asked_for_once_more) {
     play_informer(BEGIN "~a=11; > ~a=5>11; b=!12; wait 1000; ? cancel, watch rv=11; " READABLE
                         "open; ~b=12; > ~b=6>12; " READABLE); /* its bytes had been damaged on their way */
 }
 
 /* Some servers send a bookmark ahead of the event of its version (etcd#15220): from there the event would not come
  * again. */
-static void an_event_that_cannot_be_read_after_its_own_bookmark_is_asked_for_once_more(void **state) {
-    (void)state;
+TEST(an_event_that_cannot_be_read_after_its_own_bookmark_is_asked_for_once_more) {
     stage s;
     observer h;
     open_listed_stage(&s, &h);
@@ -148,16 +138,14 @@ static void an_event_that_cannot_be_read_after_its_own_bookmark_is_asked_for_onc
 }
 
 /* A mark without a key is of any object, but only a list that goes back keeps a state of a time before it. */
-static void after_an_event_without_a_key_what_is_repeated_changes_nothing(void **state) {
-    (void)state;
+TEST(after_an_event_without_a_key_what_is_repeated_changes_nothing) {
     play_informer(BEGIN "~a=11; ?=!; wait 1000; open; ?=!; ~a=13; ~b=15; > ~a=5>11 ~a=11>13 ~b=6>15; " BAD_UNKNOWN
                         "-b=9; -b=12#another-uid; > -");
 }
 
 /* The list could read all that it had: it kept no state of a time before it. Its own states wait in the queue while
  * the server repeats events. */
-static void after_a_list_that_is_readable_what_is_repeated_changes_nothing(void **state) {
-    (void)state;
+TEST(after_a_list_that_is_readable_what_is_repeated_changes_nothing) {
     stage s;
     observer h;
     open_streaming_stage(&s);
@@ -171,21 +159,18 @@ static void after_a_list_that_is_readable_what_is_repeated_changes_nothing(void 
     close_stage(&s);
 }
 
-static void an_event_that_can_never_be_read_is_skipped_and_named(void **state) {
-    (void)state;
+TEST(an_event_that_can_never_be_read_is_skipped_and_named) {
     play_informer(BEGIN "b=!12; wait 1000; open; b=!12; ~a=13; "
                         "b=!14; ? cancel, watch rv=10; "   /* once, and not for a key that is known to be bad */
                         "> ~a=5>13; " BAD_B "~b=6; " BAD_B /* repeated: from before */
                         "-b=15; > -b=15; " READABLE);
 }
 
-static void a_deletion_that_cannot_be_read_deletes_the_known_object(void **state) {
-    (void)state;
+TEST(a_deletion_that_cannot_be_read_deletes_the_known_object) {
     play_informer(BEGIN "-b=!12; > ?b=6; ? -");
 }
 
-static void a_deletion_of_an_unknown_key_is_followed_by_a_list(void **state) {
-    (void)state;
+TEST(a_deletion_of_an_unknown_key_is_followed_by_a_list) {
     static const char *const scripts[] = {
         BEGIN "-?=!; wait 1600; {20: b=6}; ? cancel, list rv=10, watch rv=20; > ?a=5",
         BEGIN "-c=!12; wait 1600; {20: b=6}; ? cancel, list rv=10, watch rv=20; > ?a=5",
@@ -196,8 +181,7 @@ static void a_deletion_of_an_unknown_key_is_followed_by_a_list(void **state) {
 
 /* --- transforms --------------------------------------------------------------------------------------------------- */
 
-static void a_transform_that_fails_on_a_deletion_leaves_no_ghost(void **state) {
-    (void)state;
+TEST(a_transform_that_fails_on_a_deletion_leaves_no_ghost) {
     stage s;
     observer h;
     open_transformed_stage(&s, &h, reject_sevens, NULL);
@@ -228,8 +212,7 @@ static void when(stage *s, waiter *w, const char *key, const char *version, int6
     settle(s);
 }
 
-static void a_wait_for_what_could_not_be_read_is_held(void **state) {
-    (void)state;
+TEST(a_wait_for_what_could_not_be_read_is_held) {
     stage s;
     observer h;
     waiter own, any, other, before, after, late;
@@ -256,8 +239,7 @@ static void a_wait_for_what_could_not_be_read_is_held(void **state) {
     close_stage(&s);
 }
 
-static void a_stop_ends_a_wait_that_is_held(void **state) {
-    (void)state;
+TEST(a_stop_ends_a_wait_that_is_held) {
     stage s;
     observer h;
     waiter any;
@@ -271,8 +253,7 @@ static void a_stop_ends_a_wait_that_is_held(void **state) {
     close_stage(&s);
 }
 
-static void an_event_whose_key_and_version_are_unknown_holds_what_may_be_its_own(void **state) {
-    (void)state;
+TEST(an_event_whose_key_and_version_are_unknown_holds_what_may_be_its_own) {
     stage s;
     observer h;
     waiter inside, beyond;
@@ -289,8 +270,7 @@ static void an_event_whose_key_and_version_are_unknown_holds_what_may_be_its_own
     close_stage(&s);
 }
 
-static void a_version_that_has_no_room_is_not_known(void **state) {
-    (void)state;
+TEST(a_version_that_has_no_room_is_not_known) {
     ki_unreadable_marks marks;
     char version[KI_UNREADABLE_VERSION_MAX + 1];
     const ki_error reason = KI_ERROR_INIT;
@@ -307,8 +287,7 @@ static void a_version_that_has_no_room_is_not_known(void **state) {
 
 /* --- instances ---------------------------------------------------------------------------------------------------- */
 
-static void a_list_in_which_nothing_changed_keeps_the_objects_that_are_there(void **state) {
-    (void)state;
+TEST(a_list_in_which_nothing_changed_keeps_the_objects_that_are_there) {
     stage s;
     observer h;
     open_listed_stage(&s, &h);
@@ -321,31 +300,4 @@ static void a_list_in_which_nothing_changed_keeps_the_objects_that_are_there(voi
     close_stage(&s);
 }
 
-KT_TESTS(unreadable) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_listed_object_that_cannot_be_read_keeps_its_state),
-        cmocka_unit_test(where_a_listed_object_has_no_key_the_list_deletes_nothing),
-        cmocka_unit_test(a_new_object_that_cannot_be_read_is_added_once_it_can),
-        cmocka_unit_test(a_streaming_list_takes_a_later_state_that_can_be_read),
-        cmocka_unit_test(what_was_kept_from_before_a_restore_is_replaced_by_what_comes),
-        cmocka_unit_test(what_was_kept_from_before_a_restore_is_deleted_at_an_older_version),
-        cmocka_unit_test(what_two_lists_kept_from_before_a_restore_is_replaced_by_what_comes),
-        cmocka_unit_test(a_version_that_is_given_twice_does_not_hide_the_later_state),
-        cmocka_unit_test(an_event_that_cannot_be_read_is_asked_for_once_more),
-        cmocka_unit_test(an_event_that_cannot_be_read_after_its_own_bookmark_is_asked_for_once_more),
-        cmocka_unit_test(after_an_event_without_a_key_what_is_repeated_changes_nothing),
-        cmocka_unit_test(after_a_list_that_is_readable_what_is_repeated_changes_nothing),
-        cmocka_unit_test(an_event_that_can_never_be_read_is_skipped_and_named),
-        cmocka_unit_test(a_deletion_that_cannot_be_read_deletes_the_known_object),
-        cmocka_unit_test(a_deletion_of_an_unknown_key_is_followed_by_a_list),
-        cmocka_unit_test(a_transform_that_fails_on_a_deletion_leaves_no_ghost),
-        cmocka_unit_test(a_wait_for_what_could_not_be_read_is_held),
-        cmocka_unit_test(a_stop_ends_a_wait_that_is_held),
-        cmocka_unit_test(an_event_whose_key_and_version_are_unknown_holds_what_may_be_its_own),
-        cmocka_unit_test(a_version_that_has_no_room_is_not_known),
-        cmocka_unit_test(a_list_in_which_nothing_changed_keeps_the_objects_that_are_there),
-    };
-    int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
-    in_order = true;
-    return failed + cmocka_run_group_tests_name("with the in-order queue", tests, NULL, NULL);
-}
+WITH_BOTH_QUEUES;

@@ -64,8 +64,7 @@ static void begin_to_wait(waiter *ret, const stage *s, const char *key, const ch
 
 /* --- what counts as seen ------------------------------------------------------------------------------------------ */
 
-static void a_wait_ends_with_the_change_it_waits_for(void **state) {
-    (void)state;
+TEST(a_wait_ends_with_the_change_it_waits_for) {
     static const struct {
         const char *key, *version, *lines;
     } cases[] = {
@@ -97,8 +96,7 @@ static void a_wait_ends_with_the_change_it_waits_for(void **state) {
     }
 }
 
-static void a_wait_for_what_is_there_does_not_wait(void **state) {
-    (void)state;
+TEST(a_wait_for_what_is_there_does_not_wait) {
     static const struct {
         const char *key, *version;
         ki_status status;
@@ -122,8 +120,7 @@ static void a_wait_for_what_is_there_does_not_wait(void **state) {
     close_stage(&s);
 }
 
-static void what_came_and_went_at_once_has_been_seen_though_more_is_queued(void **state) {
-    (void)state;
+TEST(what_came_and_went_at_once_has_been_seen_though_more_is_queued) {
     stage s;
     waiter w;
     open_synced(&s);
@@ -155,8 +152,7 @@ static void list_many(stage *s) {
 }
 
 /* The first list is processed a slice at a time. Meanwhile the watch expires, and a second list brings w and x. */
-static void the_version_of_a_list_that_is_not_processed_has_not_been_seen(void **state) {
-    (void)state;
+TEST(the_version_of_a_list_that_is_not_processed_has_not_been_seen) {
     stage s;
     bool has_x = false;
     assert_int_equal(open_waits(&s, NULL), KI_OK);
@@ -182,8 +178,7 @@ static void the_version_of_a_list_that_is_not_processed_has_not_been_seen(void *
 
 /* --- how it ends otherwise ---------------------------------------------------------------------------------------- */
 
-static void a_stop_ends_every_wait(void **state) {
-    (void)state;
+TEST(a_stop_ends_every_wait) {
     stage s;
     waiter all, one;
     open_synced(&s);
@@ -205,8 +200,7 @@ static void a_stop_ends_every_wait(void **state) {
     assert_string_equal(called, "early=cancelled ");
 }
 
-static void waiting_on_the_loop_would_be_a_deadlock(void **state) {
-    (void)state;
+TEST(waiting_on_the_loop_would_be_a_deadlock) {
     stage s;
     ki_error err = KI_ERROR_INIT;
     open_synced(&s);
@@ -216,8 +210,7 @@ static void waiting_on_the_loop_would_be_a_deadlock(void **state) {
 
 /* --- callbacks ---------------------------------------------------------------------------------------------------- */
 
-static void callbacks_come_once_on_the_loop_in_the_order_of_asking(void **state) {
-    (void)state;
+TEST(callbacks_come_once_on_the_loop_in_the_order_of_asking) {
     stage s;
     open_synced(&s);
     asker first = { &s, "first" }, second = { &s, "second" }, third = { &s, "third" }, there = { &s, "there" };
@@ -238,8 +231,7 @@ static void callbacks_come_once_on_the_loop_in_the_order_of_asking(void **state)
     close_stage(&s);
 }
 
-static void a_callback_comes_once_by_what_comes_first(void **state) {
-    (void)state;
+TEST(a_callback_comes_once_by_what_comes_first) {
     static const struct {
         const char *key, *version, *lines; /* lines NULL: cancelled after 400 ms; "": neither */
         const char *called;
@@ -292,8 +284,7 @@ static void ask_and_cancel(ki_informer *informer, ki_status status, void *user) 
     }
 }
 
-static void a_callback_may_ask_and_cancel(void **state) {
-    (void)state;
+TEST(a_callback_may_ask_and_cancel) {
     stage s;
     open_synced(&s);
     asker one = { &s, "one" };
@@ -306,8 +297,7 @@ static void a_callback_may_ask_and_cancel(void **state) {
 }
 
 /* Before the start, too: there is nothing to see yet, and time passes. */
-static void a_deadline_holds_before_the_start(void **state) {
-    (void)state;
+TEST(a_deadline_holds_before_the_start) {
     stage s;
     assert_int_equal(open_waits(&s, NULL), KI_OK);
     asker first = { &s, "first" }, second = { &s, "second" };
@@ -324,8 +314,7 @@ static void wait_for_sync(void *user) {
 }
 
 /* A host stops its engine, perhaps from a signal handler, and never steps it again: nobody is left to tell. */
-static void a_stop_that_no_step_follows_ends_every_wait(void **state) {
-    (void)state;
+TEST(a_stop_that_no_step_follows_ends_every_wait) {
     stage s;
     waiter version, sync = { .err = KI_ERROR_INIT };
     assert_int_equal(open_waits(&s, NULL), KI_OK);
@@ -342,8 +331,7 @@ static void a_stop_that_no_step_follows_ends_every_wait(void **state) {
     close_stage(&s);
 }
 
-static void lack_of_memory_rejects_a_callback_and_nothing_else(void **state) {
-    (void)state;
+TEST(lack_of_memory_rejects_a_callback_and_nothing_else) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         stage s;
@@ -359,22 +347,4 @@ static void lack_of_memory_rejects_a_callback_and_nothing_else(void **state) {
     }
 }
 
-KT_TESTS(wait_for) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wait_ends_with_the_change_it_waits_for),
-        cmocka_unit_test(a_wait_for_what_is_there_does_not_wait),
-        cmocka_unit_test(the_version_of_a_list_that_is_not_processed_has_not_been_seen),
-        cmocka_unit_test(what_came_and_went_at_once_has_been_seen_though_more_is_queued),
-        cmocka_unit_test(a_stop_ends_every_wait),
-        cmocka_unit_test(waiting_on_the_loop_would_be_a_deadlock),
-        cmocka_unit_test(callbacks_come_once_on_the_loop_in_the_order_of_asking),
-        cmocka_unit_test(a_callback_comes_once_by_what_comes_first),
-        cmocka_unit_test(a_callback_may_ask_and_cancel),
-        cmocka_unit_test(a_deadline_holds_before_the_start),
-        cmocka_unit_test(a_stop_that_no_step_follows_ends_every_wait),
-        cmocka_unit_test(lack_of_memory_rejects_a_callback_and_nothing_else),
-    };
-    int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
-    in_order = true;
-    return failed + cmocka_run_group_tests_name("with the in-order queue", tests, NULL, NULL);
-}
+WITH_BOTH_QUEUES;

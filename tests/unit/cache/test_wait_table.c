@@ -36,8 +36,7 @@ static void expect(ki_wait_table *table, const ki_version_wait *waits, const cha
     assert_string_equal(text, expected);
 }
 
-static void a_change_ends_the_waits_for_it_and_for_what_was_before(void **state) {
-    (void)state;
+TEST(a_change_ends_the_waits_for_it_and_for_what_was_before) {
     static const struct {
         const char *key, *version;
         bool is_gone;
@@ -77,8 +76,7 @@ static void a_change_ends_the_waits_for_it_and_for_what_was_before(void **state)
     }
 }
 
-static void a_wait_ends_once_by_what_comes_first(void **state) {
-    (void)state;
+TEST(a_wait_ends_once_by_what_comes_first) {
     ki_wait_table table;
     ki_wait_table_init(&table, 1);
     ki_version_wait waits[] = { wait_for(NULL, "5", 100), wait_for("a", "5", 50), wait_for(NULL, "9", 100),
@@ -102,8 +100,7 @@ static void a_wait_ends_once_by_what_comes_first(void **state) {
     assert_int_equal(table.count, 0);
 }
 
-static void ten_thousand_waits_are_cancelled_in_the_order_of_asking(void **state) {
-    (void)state;
+TEST(ten_thousand_waits_are_cancelled_in_the_order_of_asking) {
     ki_wait_table table;
     ki_wait_table_init(&table, 1);
     ki_version_wait *waits = calloc(MANY, sizeof *waits);
@@ -125,8 +122,7 @@ static void ten_thousand_waits_are_cancelled_in_the_order_of_asking(void **state
 }
 
 /* Numbers of more than 64 bits, leading zeros and 0 are compared as the API's rules say. */
-static void versions_are_compared_as_numbers_of_any_length(void **state) {
-    (void)state;
+TEST(versions_are_compared_as_numbers_of_any_length) {
     static const struct {
         const char *seen, *wanted;
         bool is_reached;
@@ -155,8 +151,7 @@ static bool lacks(const ki_version_wait *wait, void *user) {
     return *(const bool *)user;
 }
 
-static void a_held_wait_ends_by_its_object_or_once_the_state_is_there(void **state) {
-    (void)state;
+TEST(a_held_wait_ends_by_its_object_or_once_the_state_is_there) {
     bool is_lacking = true;
     ki_wait_table table;
     ki_wait_table_init(&table, 1);
@@ -173,15 +168,4 @@ static void a_held_wait_ends_by_its_object_or_once_the_state_is_there(void **sta
     is_lacking = false;
     ki_wait_table_check_held(&table);
     expect(&table, waits, "0o ");
-}
-
-KT_TESTS(wait_table) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_change_ends_the_waits_for_it_and_for_what_was_before),
-        cmocka_unit_test(a_wait_ends_once_by_what_comes_first),
-        cmocka_unit_test(versions_are_compared_as_numbers_of_any_length),
-        cmocka_unit_test(a_held_wait_ends_by_its_object_or_once_the_state_is_there),
-        cmocka_unit_test(ten_thousand_waits_are_cancelled_in_the_order_of_asking),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,8 +27,7 @@ static void send_request(client_stage *self, const ki_client_request *request) {
 
 static const ki_resource foos = { "example.com", "v1beta1", "foos", "Foo", true };
 
-static void each_verb_is_the_request_that_the_api_defines(void **state) {
-    (void)state;
+TEST(each_verb_is_the_request_that_the_api_defines) {
     const struct {
         ki_client_request request;
         const char *line;
@@ -110,8 +109,7 @@ static void each_verb_is_the_request_that_the_api_defines(void **state) {
 
 /* Each verb of each scope, with a subresource and without, for a resource that the library does not know; and the
  * object that comes back. */
-static void every_verb_reaches_the_objects_of_any_resource(void **state) {
-    (void)state;
+TEST(every_verb_reaches_the_objects_of_any_resource) {
     static const ki_resource resources[] = { { "gtest", "vtest", "rtests", "rTest", false },
                                              { "gtest", "vtest", "rtests", "rTest", true } };
     static const struct {
@@ -171,8 +169,7 @@ static void every_verb_reaches_the_objects_of_any_resource(void **state) {
     client_stage_close(&self);
 }
 
-static void what_is_missing_or_would_lead_elsewhere_is_rejected_before_it_is_sent(void **state) {
-    (void)state;
+TEST(what_is_missing_or_would_lead_elsewhere_is_rejected_before_it_is_sent) {
     static const ki_resource bad = { "a/b", "v1", "foos", "Foo", true };
     const struct {
         ki_client_request request;
@@ -219,8 +216,7 @@ static void what_is_missing_or_would_lead_elsewhere_is_rejected_before_it_is_sen
     client_stage_close(&self);
 }
 
-static void a_target_or_body_over_its_limit_is_rejected(void **state) {
-    (void)state;
+TEST(a_target_or_body_over_its_limit_is_rejected) {
     client_stage self;
     client_stage_open(&self, NULL);
     char *selector = malloc(KI_CLIENT_TARGET_MAX + 1);
@@ -241,8 +237,7 @@ static void a_target_or_body_over_its_limit_is_rejected(void **state) {
 
 /* --- responses ---------------------------------------------------------------------------------------------------- */
 
-static void a_list_comes_as_objects_with_its_place(void **state) {
-    (void)state;
+TEST(a_list_comes_as_objects_with_its_place) {
     client_stage self;
     client_stage_open(&self, NULL);
     self.script[0].body =
@@ -267,8 +262,7 @@ static void a_list_comes_as_objects_with_its_place(void **state) {
     client_stage_close(&self);
 }
 
-static void an_object_a_status_and_bytes_are_recognised(void **state) {
-    (void)state;
+TEST(an_object_a_status_and_bytes_are_recognised) {
     client_stage self;
     client_stage_open(&self, NULL);
     self.script[0].body = "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}";
@@ -307,8 +301,7 @@ static const char invalid[] =
     "\"details\":{\"name\":\"a\",\"kind\":\"Pod\",\"group\":\"g\",\"uid\":\"u\",\"causes\":["
     "{\"reason\":\"FieldValueInvalid\",\"message\":\"bad\",\"field\":\"spec.x\"},{\"message\":\"worse\"}]}}";
 
-static void an_error_response_keeps_all_that_the_server_said(void **state) {
-    (void)state;
+TEST(an_error_response_keeps_all_that_the_server_said) {
     client_stage self;
     client_stage_open(&self, NULL);
     self.script[0] = (client_reply){ .status = 422, .retry_after_ms = -1, .body = invalid };
@@ -331,8 +324,7 @@ static void an_error_response_keeps_all_that_the_server_said(void **state) {
     client_stage_close(&self);
 }
 
-static void a_response_over_the_limit_is_an_error_not_memory(void **state) {
-    (void)state;
+TEST(a_response_over_the_limit_is_an_error_not_memory) {
     client_stage self;
     client_stage_open(&self, NULL);
     self.client->response_max = 60;
@@ -348,8 +340,7 @@ static void a_response_over_the_limit_is_an_error_not_memory(void **state) {
     client_stage_close(&self);
 }
 
-static void responses_cut_anywhere_are_errors(void **state) {
-    (void)state;
+TEST(responses_cut_anywhere_are_errors) {
     client_stage self;
     client_stage_open(&self, NULL);
     self.script[0] =
@@ -376,8 +367,7 @@ typedef struct retry_case {
     int64_t gap_ms;
 } retry_case;
 
-static void what_says_when_is_tried_again_ten_times_and_nothing_else(void **state) {
-    (void)state;
+TEST(what_says_when_is_tried_again_ten_times_and_nothing_else) {
     static const retry_case cases[] = {
         { "429 with Retry-After", NULL, { .status = 429, .retry_after_ms = 1000 }, 11, 1000 },
         { "429 at once", NULL, { .status = 429, .retry_after_ms = 0 }, 11, 0 },
@@ -422,8 +412,7 @@ static void what_says_when_is_tried_again_ten_times_and_nothing_else(void **stat
     }
 }
 
-static void a_request_that_is_tried_again_may_yet_succeed(void **state) {
-    (void)state;
+TEST(a_request_that_is_tried_again_may_yet_succeed) {
     client_stage self;
     client_stage_open(&self, NULL);
     self.script[0] = (client_reply){ .status = 429, .retry_after_ms = 1000, .body = invalid };
@@ -444,8 +433,7 @@ static void a_request_that_is_tried_again_may_yet_succeed(void **state) {
     client_stage_close(&self);
 }
 
-static void a_retry_that_would_be_too_late_is_not_waited_for(void **state) {
-    (void)state;
+TEST(a_retry_that_would_be_too_late_is_not_waited_for) {
     static const int64_t whens[] = { 5000, 3600000, INT64_MAX };
     for (size_t i = 0; i < sizeof whens / sizeof *whens; i++) {
         client_stage self;
@@ -460,8 +448,7 @@ static void a_retry_that_would_be_too_late_is_not_waited_for(void **state) {
 
 /* --- deadlines, cancelling, the limit ----------------------------------------------------------------------------- */
 
-static void silence_ends_at_the_deadline(void **state) {
-    (void)state;
+TEST(silence_ends_at_the_deadline) {
     client_stage self;
     client_stage_open(&self, NULL);
     self.script[0] = (client_reply){ .status = CLIENT_NEVER };
@@ -486,8 +473,7 @@ static void silence_ends_at_the_deadline(void **state) {
     client_stage_close(&self);
 }
 
-static void a_cancelled_request_ends_once_wherever_it_is(void **state) {
-    (void)state;
+TEST(a_cancelled_request_ends_once_wherever_it_is) {
     for (int where = 0; where < 5; where++) {
         client_stage self;
         client_stage_open(&self, &KI_CLIENT_OPTIONS(.requests_per_second = 5, .request_burst = 1));
@@ -517,8 +503,7 @@ static void a_cancelled_request_ends_once_wherever_it_is(void **state) {
     }
 }
 
-static void the_limit_holds_requests_back_and_rejects_what_would_be_too_late(void **state) {
-    (void)state;
+TEST(the_limit_holds_requests_back_and_rejects_what_would_be_too_late) {
     client_stage self;
     client_stage_open(&self, &KI_CLIENT_OPTIONS(.requests_per_second = 5, .request_burst = 2));
     const ki_client_request patient = KI_CLIENT_REQUEST(GET_POD);
@@ -537,8 +522,7 @@ static void the_limit_holds_requests_back_and_rejects_what_would_be_too_late(voi
     client_stage_close(&self);
 }
 
-static void the_limit_is_the_options_then_the_configurations_then_none(void **state) {
-    (void)state;
+TEST(the_limit_is_the_options_then_the_configurations_then_none) {
     static const struct {
         int options[2], config[2]; /* a second, burst; a negative burst: no configuration */
         int want[2];
@@ -557,8 +541,7 @@ static void the_limit_is_the_options_then_the_configurations_then_none(void **st
     }
 }
 
-static void a_client_that_is_freed_ends_what_is_under_way(void **state) {
-    (void)state;
+TEST(a_client_that_is_freed_ends_what_is_under_way) {
     client_stage self;
     client_stage_open(&self, NULL);
     self.script[0] = (client_reply){ .status = CLIENT_NEVER };
@@ -577,8 +560,7 @@ static bool on_chunk(const void *data, size_t size, void *user) {
     return strcmp(self->line, "stop") != 0;
 }
 
-static void a_stream_is_passed_on_as_it_arrives_until_the_callback_ends_it(void **state) {
-    (void)state;
+TEST(a_stream_is_passed_on_as_it_arrives_until_the_callback_ends_it) {
     client_stage self;
     client_stage_open(&self, NULL);
     self.client->response_max = 2;
@@ -597,8 +579,7 @@ static void a_stream_is_passed_on_as_it_arrives_until_the_callback_ends_it(void 
 
 /* --- waiting ------------------------------------------------------------------------------------------------------ */
 
-static void waiting_for_a_response_on_the_loop_would_deadlock(void **state) {
-    (void)state;
+TEST(waiting_for_a_response_on_the_loop_would_deadlock) {
     client_stage self;
     client_stage_open(&self, NULL);
     assert_true(test_engine_settle(&self.engine));
@@ -613,8 +594,7 @@ static void serve_nothing(kt_memory_call *call, const ki_request *request, void 
     fail_msg("%s was sent", request->target);
 }
 
-static void waiting_on_a_hosts_engine_that_nobody_drives_is_rejected(void **state) {
-    (void)state;
+TEST(waiting_on_a_hosts_engine_that_nobody_drives_is_rejected) {
     ki_engine *engine = NULL;
     ki_transport *transport = NULL;
     ki_client *client = NULL;
@@ -630,8 +610,7 @@ static void waiting_on_a_hosts_engine_that_nobody_drives_is_rejected(void **stat
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-static void whatever_allocation_fails_a_request_ends_once_and_nothing_leaks(void **state) {
-    (void)state;
+TEST(whatever_allocation_fails_a_request_ends_once_and_nothing_leaks) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         client_stage self = { .script = { { .status = 429, .retry_after_ms = 1000, .body = invalid },
@@ -655,31 +634,4 @@ static void whatever_allocation_fails_a_request_ends_once_and_nothing_leaks(void
         }
         client_stage_close(&self);
     }
-}
-
-KT_TESTS(client) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_verb_is_the_request_that_the_api_defines),
-        cmocka_unit_test(every_verb_reaches_the_objects_of_any_resource),
-        cmocka_unit_test(what_is_missing_or_would_lead_elsewhere_is_rejected_before_it_is_sent),
-        cmocka_unit_test(a_target_or_body_over_its_limit_is_rejected),
-        cmocka_unit_test(a_list_comes_as_objects_with_its_place),
-        cmocka_unit_test(an_object_a_status_and_bytes_are_recognised),
-        cmocka_unit_test(an_error_response_keeps_all_that_the_server_said),
-        cmocka_unit_test(a_response_over_the_limit_is_an_error_not_memory),
-        cmocka_unit_test(responses_cut_anywhere_are_errors),
-        cmocka_unit_test(what_says_when_is_tried_again_ten_times_and_nothing_else),
-        cmocka_unit_test(a_request_that_is_tried_again_may_yet_succeed),
-        cmocka_unit_test(a_retry_that_would_be_too_late_is_not_waited_for),
-        cmocka_unit_test(silence_ends_at_the_deadline),
-        cmocka_unit_test(a_cancelled_request_ends_once_wherever_it_is),
-        cmocka_unit_test(the_limit_holds_requests_back_and_rejects_what_would_be_too_late),
-        cmocka_unit_test(the_limit_is_the_options_then_the_configurations_then_none),
-        cmocka_unit_test(a_client_that_is_freed_ends_what_is_under_way),
-        cmocka_unit_test(a_stream_is_passed_on_as_it_arrives_until_the_callback_ends_it),
-        cmocka_unit_test(waiting_for_a_response_on_the_loop_would_deadlock),
-        cmocka_unit_test(waiting_on_a_hosts_engine_that_nobody_drives_is_rejected),
-        cmocka_unit_test(whatever_allocation_fails_a_request_ends_once_and_nothing_leaks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

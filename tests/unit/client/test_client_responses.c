@@ -38,8 +38,7 @@ static void ask_once(client_stage *self, int status, const char *body, const ki_
 
 /* --- statuses ----------------------------------------------------------------------------------------------------- */
 
-static void any_status_from_200_to_299_is_good_and_the_response_has_it(void **state) {
-    (void)state;
+TEST(any_status_from_200_to_299_is_good_and_the_response_has_it) {
     static const int good[] = { 200, 201, 202, 204, 299 };
     client_stage self;
     client_stage_open(&self, NULL);
@@ -58,8 +57,7 @@ static void any_status_from_200_to_299_is_good_and_the_response_has_it(void **st
     client_stage_close(&self);
 }
 
-static void any_other_status_is_an_error_of_its_kind_whatever_its_body(void **state) {
-    (void)state;
+TEST(any_other_status_is_an_error_of_its_kind_whatever_its_body) {
     static const struct {
         int status;
         bool (*is)(const ki_error *err); /* NULL: no name for it */
@@ -102,8 +100,7 @@ static void any_other_status_is_an_error_of_its_kind_whatever_its_body(void **st
     client_stage_close(&self);
 }
 
-static void a_status_of_the_body_does_not_change_that_of_http(void **state) {
-    (void)state;
+TEST(a_status_of_the_body_does_not_change_that_of_http) {
     static const char *const bodies[] = {
         "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":404}",
         "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":404}",
@@ -121,8 +118,7 @@ static void a_status_of_the_body_does_not_change_that_of_http(void **state) {
     client_stage_close(&self);
 }
 
-static void a_conflict_without_a_reason_is_what_the_method_makes_of_it(void **state) {
-    (void)state;
+TEST(a_conflict_without_a_reason_is_what_the_method_makes_of_it) {
     const struct {
         ki_client_request request;
         const char *body;
@@ -153,8 +149,7 @@ static void a_conflict_without_a_reason_is_what_the_method_makes_of_it(void **st
     client_stage_close(&self);
 }
 
-static void an_error_response_keeps_64_kib_of_its_body(void **state) {
-    (void)state;
+TEST(an_error_response_keeps_64_kib_of_its_body) {
     const size_t limit = 64 * 1024;
     client_stage self;
     client_stage_open(&self, NULL);
@@ -172,8 +167,7 @@ static void an_error_response_keeps_64_kib_of_its_body(void **state) {
     client_stage_close(&self);
 }
 
-static void each_try_has_the_whole_body_until_one_succeeds(void **state) {
-    (void)state;
+TEST(each_try_has_the_whole_body_until_one_succeeds) {
     static const int busy[] = { 429, 500, 501, 504 };
     char body[4000];
     client_stage self;
@@ -193,8 +187,7 @@ static void each_try_has_the_whole_body_until_one_succeeds(void **state) {
 
 /* --- what is never sent ------------------------------------------------------------------------------------------- */
 
-static void no_segment_of_the_path_may_lead_elsewhere(void **state) {
-    (void)state;
+TEST(no_segment_of_the_path_may_lead_elsewhere) {
     static const char *const segments[] = { ".", "..", "test/segment", "test%2bsegment" };
     client_stage self;
     client_stage_open(&self, NULL);
@@ -248,8 +241,7 @@ static void no_segment_of_the_path_may_lead_elsewhere(void **state) {
     client_stage_close(&self);
 }
 
-static void a_namespaced_object_without_its_namespace_is_not_asked_for(void **state) {
-    (void)state;
+TEST(a_namespaced_object_without_its_namespace_is_not_asked_for) {
     static const ki_client_verb verbs[] = { KI_CLIENT_GET, KI_CLIENT_CREATE, KI_CLIENT_UPDATE, KI_CLIENT_PATCH,
                                             KI_CLIENT_DELETE };
     client_stage self;
@@ -271,8 +263,7 @@ static void a_namespaced_object_without_its_namespace_is_not_asked_for(void **st
 
 /* --- streams ------------------------------------------------------------------------------------------------------ */
 
-static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
-    (void)state;
+TEST(a_stream_hands_on_what_is_good_and_nothing_else) {
     static const char choose[] = "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
                                  "\"message\":\"a container name must be specified for pod x, choose one of: [a b]\","
                                  "\"reason\":\"BadRequest\",\"code\":400}";
@@ -316,19 +307,4 @@ static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
             fail_msg("case %zu: %s", i, self.err.message);
     }
     client_stage_close(&self);
-}
-
-KT_TESTS(client_responses) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_status_from_200_to_299_is_good_and_the_response_has_it),
-        cmocka_unit_test(any_other_status_is_an_error_of_its_kind_whatever_its_body),
-        cmocka_unit_test(a_status_of_the_body_does_not_change_that_of_http),
-        cmocka_unit_test(a_conflict_without_a_reason_is_what_the_method_makes_of_it),
-        cmocka_unit_test(an_error_response_keeps_64_kib_of_its_body),
-        cmocka_unit_test(each_try_has_the_whole_body_until_one_succeeds),
-        cmocka_unit_test(no_segment_of_the_path_may_lead_elsewhere),
-        cmocka_unit_test(a_namespaced_object_without_its_namespace_is_not_asked_for),
-        cmocka_unit_test(a_stream_hands_on_what_is_good_and_nothing_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,8 +43,7 @@ static void send_items(http_source_stage *self, bool watches) {
                   "]}");
 }
 
-static void a_step_of_one_unit_decodes_an_item_or_two(void **state) {
-    (void)state;
+TEST(a_step_of_one_unit_decodes_an_item_or_two) {
     for (int watches = 0; watches < 2; watches++) {
         http_source_stage self;
         http_source_open(&self, &things);
@@ -66,8 +65,7 @@ static void a_step_of_one_unit_decodes_an_item_or_two(void **state) {
     }
 }
 
-static void an_error_behind_what_waits_comes_after_it(void **state) {
-    (void)state;
+TEST(an_error_behind_what_waits_comes_after_it) {
     http_source_stage self;
     ki_error cut = KI_ERROR_INIT;
     cut.code = KI_ERR_UNEXPECTED_EOF;
@@ -83,8 +81,7 @@ static void an_error_behind_what_waits_comes_after_it(void **state) {
     close_call(&self);
 }
 
-static void what_arrives_behind_what_waits_is_decoded_after_it(void **state) {
-    (void)state;
+TEST(what_arrives_behind_what_waits_is_decoded_after_it) {
     http_source_stage self;
     http_source_open(&self, &things);
     open_call(&self, true);
@@ -97,8 +94,7 @@ static void what_arrives_behind_what_waits_is_decoded_after_it(void **state) {
     close_call(&self);
 }
 
-static void a_cancel_in_the_middle_ends_it_at_once(void **state) {
-    (void)state;
+TEST(a_cancel_in_the_middle_ends_it_at_once) {
     for (int watches = 0; watches < 2; watches++) {
         http_source_stage self;
         http_source_open(&self, &things);
@@ -110,14 +106,4 @@ static void a_cancel_in_the_middle_ends_it_at_once(void **state) {
         assert_int_equal(self.ends, 0);
         close_call(&self);
     }
-}
-
-KT_TESTS(decoding_in_steps) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_of_one_unit_decodes_an_item_or_two),
-        cmocka_unit_test(an_error_behind_what_waits_comes_after_it),
-        cmocka_unit_test(what_arrives_behind_what_waits_is_decoded_after_it),
-        cmocka_unit_test(a_cancel_in_the_middle_ends_it_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,8 +156,7 @@ static void check_meanings(const ki_resource_map *map, const meaning *cases, siz
     }
 }
 
-static void a_word_means_what_kubectl_takes_it_for(void **state) {
-    (void)state;
+TEST(a_word_means_what_kubectl_takes_it_for) {
     static const meaning cases[] = {
         { "pods", "pods.v1." },
         { "pod", "pods.v1." },
@@ -202,8 +201,7 @@ static void a_word_means_what_kubectl_takes_it_for(void **state) {
     close_fixture(&self);
 }
 
-static void an_entry_has_all_fields_that_the_server_sends(void **state) {
-    (void)state;
+TEST(an_entry_has_all_fields_that_the_server_sends) {
     fixture self;
     open_pages(&self, whole);
     ask(&self);
@@ -259,8 +257,7 @@ static const page crowded[] = {
 };
 /* clang-format on */
 
-static void of_several_the_first_is_meant_and_names_go_before_short_names(void **state) {
-    (void)state;
+TEST(of_several_the_first_is_meant_and_names_go_before_short_names) {
     static const meaning cases[] = {
         { "pods", "pods.v1." },
         { "pod", "pods.v1." },
@@ -290,8 +287,7 @@ static void of_several_the_first_is_meant_and_names_go_before_short_names(void *
     close_fixture(&self);
 }
 
-static void of_a_group_whose_first_version_is_down_the_next_is_preferred(void **state) {
-    (void)state;
+TEST(of_a_group_whose_first_version_is_down_the_next_is_preferred) {
     static const page pages[] = {
         { "/api", 0,
           AGGREGATED(
@@ -359,8 +355,7 @@ static const page old_form[] = {
     { NULL, 0, NULL, false },
 };
 
-static void the_old_form_is_read_where_the_server_has_no_other(void **state) {
-    (void)state;
+TEST(the_old_form_is_read_where_the_server_has_no_other) {
     static const meaning cases[] = {
         { "po", "pods.v1." },
         { "deployments", "deployments.v1.apps" }, /* the preferred version, which is not the first */
@@ -378,8 +373,7 @@ static void the_old_form_is_read_where_the_server_has_no_other(void **state) {
     close_fixture(&self);
 }
 
-static void a_group_that_is_down_spoils_only_itself(void **state) {
-    (void)state;
+TEST(a_group_that_is_down_spoils_only_itself) {
     fixture self;
     open_pages(&self, old_form);
     ask(&self);
@@ -391,8 +385,7 @@ static void a_group_that_is_down_spoils_only_itself(void **state) {
     close_fixture(&self);
 }
 
-static void a_server_that_has_only_one_root_is_enough_and_none_is_not(void **state) {
-    (void)state;
+TEST(a_server_that_has_only_one_root_is_enough_and_none_is_not) {
     static const page core_only[] = { { "/api", 0, AGGREGATED(CORE), false },
                                       { "/apis", 403, "{}", false },
                                       { NULL, 0, NULL, false } };
@@ -429,8 +422,7 @@ static void a_server_that_has_only_one_root_is_enough_and_none_is_not(void **sta
     close_fixture(&self);
 }
 
-static void the_embedded_servers_resources_are_the_built_in_ones(void **state) {
-    (void)state;
+TEST(the_embedded_servers_resources_are_the_built_in_ones) {
     fixture self = { .responses = 0 };
     assert_true(open_on(&self, NULL, NULL));
     ask(&self);
@@ -457,8 +449,7 @@ static void the_embedded_servers_resources_are_the_built_in_ones(void **state) {
 
 /* --- when it asks ------------------------------------------------------------------------------------------------- */
 
-static void those_who_ask_at_once_share_one_asking(void **state) {
-    (void)state;
+TEST(those_who_ask_at_once_share_one_asking) {
     fixture self;
     open_pages(&self, whole);
     for (int i = 0; i < 5; i++)
@@ -471,8 +462,7 @@ static void those_who_ask_at_once_share_one_asking(void **state) {
     close_fixture(&self);
 }
 
-static void a_discovery_that_is_freed_calls_the_waiting_callbacks(void **state) {
-    (void)state;
+TEST(a_discovery_that_is_freed_calls_the_waiting_callbacks) {
     fixture self;
     open_pages(&self, old_form);
     ask(&self);
@@ -494,8 +484,7 @@ static int64_t own_now(void *user) {
     return own_time;
 }
 
-static void what_is_not_known_is_asked_for_again_but_not_at_once(void **state) {
-    (void)state;
+TEST(what_is_not_known_is_asked_for_again_but_not_at_once) {
     const ki_clock clock = { .now = own_now, .user = NULL };
     for (int often = 0; often < 2; often++) {
         fixture self = { .pages = whole };
@@ -541,8 +530,7 @@ static void what_is_not_known_is_asked_for_again_but_not_at_once(void **state) {
     }
 }
 
-static void a_failed_asking_is_not_kept(void **state) {
-    (void)state;
+TEST(a_failed_asking_is_not_kept) {
     static const page broken[] = { { "/api", 500, "{}", false },
                                    { "/apis", 500, "{}", false },
                                    { NULL, 0, NULL, false } };
@@ -561,8 +549,7 @@ static void a_failed_asking_is_not_kept(void **state) {
     close_fixture(&self);
 }
 
-static void the_core_groups_first_version_is_its_preferred_one(void **state) {
-    (void)state;
+TEST(the_core_groups_first_version_is_its_preferred_one) {
     ki_group_versions versions = { .items = NULL };
     const char text[] = "{\"kind\":\"APIVersions\",\"versions\":[\"v2\",\"v1\"]}";
     assert_int_equal(ki_group_versions_add(&ki_allocator_default, &versions, KI_STR(text), NULL), KI_OK);
@@ -590,8 +577,7 @@ static ki_status read_both(const char *text, size_t size, size_t *ret_count) {
     return status ? other : KI_OK;
 }
 
-static void senseless_documents_are_left_out_or_refused(void **state) {
-    (void)state;
+TEST(senseless_documents_are_left_out_or_refused) {
     static const struct {
         const char *text;
         size_t count;
@@ -625,8 +611,7 @@ static void senseless_documents_are_left_out_or_refused(void **state) {
     }
 }
 
-static void every_prefix_of_a_document_is_rejected(void **state) {
-    (void)state;
+TEST(every_prefix_of_a_document_is_rejected) {
     const char *text = whole[1].body;
     for (size_t size = 0; size < strlen(text); size++) {
         size_t count;
@@ -656,8 +641,7 @@ static char *many(const char *before, const char *item, size_t count, const char
     return ki_buffer_take(&text, ret_size);
 }
 
-static void too_many_resources_or_versions_are_an_error(void **state) {
-    (void)state;
+TEST(too_many_resources_or_versions_are_an_error) {
     static const struct {
         const char *before, *item, *after;
         size_t limit;
@@ -692,8 +676,7 @@ static char *padded(const char *json, size_t size) {
     return text;
 }
 
-static void a_root_that_is_too_long_is_an_error(void **state) {
-    (void)state;
+TEST(a_root_that_is_too_long_is_an_error) {
     fixture self;
     char *text = padded(AGGREGATED(CORE), KI_DISCOVERY_BYTES_MAX / 2 + 1);
     const page pages[] = { { "/api", 0, AGGREGATED(CORE), false },
@@ -710,8 +693,7 @@ static void a_root_that_is_too_long_is_an_error(void **state) {
 }
 
 /* Each within its limit, and together too much for memory. */
-static void groups_that_are_too_long_spoil_themselves_and_together_all(void **state) {
-    (void)state;
+TEST(groups_that_are_too_long_spoil_themselves_and_together_all) {
     enum {
         FITTING = KI_DISCOVERY_BYTES_MAX / KI_DISCOVERY_GROUP_BYTES_MAX - 1,
         GROUPS = FITTING + 4
@@ -744,8 +726,7 @@ static void groups_that_are_too_long_spoil_themselves_and_together_all(void **st
     free(fitting);
 }
 
-static void whatever_allocation_fails_an_asking_ends_and_nothing_leaks(void **state) {
-    (void)state;
+TEST(whatever_allocation_fails_an_asking_ends_and_nothing_leaks) {
     for (int form = 0; form < 2; form++) {
         scarce_memory memory = SCARCE_MEMORY_FROM(0);
         while (scarce_memory_next(&memory)) {
@@ -764,29 +745,4 @@ static void whatever_allocation_fails_an_asking_ends_and_nothing_leaks(void **st
                 test_engine_close(&self.engine);
         }
     }
-}
-
-KT_TESTS(discovery) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_word_means_what_kubectl_takes_it_for),
-        cmocka_unit_test(of_several_the_first_is_meant_and_names_go_before_short_names),
-        cmocka_unit_test(of_a_group_whose_first_version_is_down_the_next_is_preferred),
-        cmocka_unit_test(an_entry_has_all_fields_that_the_server_sends),
-        cmocka_unit_test(the_old_form_is_read_where_the_server_has_no_other),
-        cmocka_unit_test(a_group_that_is_down_spoils_only_itself),
-        cmocka_unit_test(a_server_that_has_only_one_root_is_enough_and_none_is_not),
-        cmocka_unit_test(the_embedded_servers_resources_are_the_built_in_ones),
-        cmocka_unit_test(those_who_ask_at_once_share_one_asking),
-        cmocka_unit_test(a_discovery_that_is_freed_calls_the_waiting_callbacks),
-        cmocka_unit_test(what_is_not_known_is_asked_for_again_but_not_at_once),
-        cmocka_unit_test(a_failed_asking_is_not_kept),
-        cmocka_unit_test(the_core_groups_first_version_is_its_preferred_one),
-        cmocka_unit_test(senseless_documents_are_left_out_or_refused),
-        cmocka_unit_test(every_prefix_of_a_document_is_rejected),
-        cmocka_unit_test(too_many_resources_or_versions_are_an_error),
-        cmocka_unit_test(a_root_that_is_too_long_is_an_error),
-        cmocka_unit_test(groups_that_are_too_long_spoil_themselves_and_together_all),
-        cmocka_unit_test(whatever_allocation_fails_an_asking_ends_and_nothing_leaks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

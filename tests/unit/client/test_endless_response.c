@@ -22,8 +22,7 @@ static int send_each_minute(http_source_stage *self, const char *text, int limit
     return minutes;
 }
 
-static void white_space_does_not_keep_a_list_alive(void **state) {
-    (void)state;
+TEST(white_space_does_not_keep_a_list_alive) {
     http_source_stage self;
     http_source_open(&self, &things);
     http_source_list(&self);
@@ -35,8 +34,7 @@ static void white_space_does_not_keep_a_list_alive(void **state) {
     close_good(&self);
 }
 
-static void objects_keep_a_slow_list_alive_and_their_end_begins_the_time_anew(void **state) {
-    (void)state;
+TEST(objects_keep_a_slow_list_alive_and_their_end_begins_the_time_anew) {
     http_source_stage self;
     http_source_open(&self, &things);
     http_source_list(&self);
@@ -50,8 +48,7 @@ static void objects_keep_a_slow_list_alive_and_their_end_begins_the_time_anew(vo
     close_good(&self);
 }
 
-static void a_watch_ends_a_minute_after_the_time_that_it_asked_for(void **state) {
-    (void)state;
+TEST(a_watch_ends_a_minute_after_the_time_that_it_asked_for) {
     static const char *const texts[] = { "\n", "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"a\","
                                                "\"resourceVersion\":\"2\"}}}" };
     for (size_t i = 0; i < 2; i++) {
@@ -82,8 +79,7 @@ static ki_error respond_to_list_with(const char *api_version, const char *kind) 
     return end;
 }
 
-static void the_list_of_any_built_in_is_none_of_custom_resources(void **state) {
-    (void)state;
+TEST(the_list_of_any_built_in_is_none_of_custom_resources) {
     const ki_resource *resource;
     for (unsigned i = 0; (resource = ki_resource_at(i)); i++) {
         char kind[128], api_version[128];
@@ -95,8 +91,7 @@ static void the_list_of_any_built_in_is_none_of_custom_resources(void **state) {
 }
 
 /* Its items need not say their kind: the list's must not be another built-in's. */
-static void a_list_of_another_resource_is_a_protocol_error(void **state) {
-    (void)state;
+TEST(a_list_of_another_resource_is_a_protocol_error) {
     static const struct {
         const char *api_version, *kind;
         const ki_resource *resource;
@@ -129,15 +124,4 @@ static void a_list_of_another_resource_is_a_protocol_error(void **state) {
             fail_msg("case %zu: %s", i, self.end.message);
         close_good(&self);
     }
-}
-
-KT_TESTS(endless_response) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(white_space_does_not_keep_a_list_alive),
-        cmocka_unit_test(objects_keep_a_slow_list_alive_and_their_end_begins_the_time_anew),
-        cmocka_unit_test(a_watch_ends_a_minute_after_the_time_that_it_asked_for),
-        cmocka_unit_test(a_list_of_another_resource_is_a_protocol_error),
-        cmocka_unit_test(the_list_of_any_built_in_is_none_of_custom_resources),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void a_key_is_guessed_from_what_there_is(void **state) {
-    (void)state;
+TEST(a_key_is_guessed_from_what_there_is) {
     static const struct {
         const char *text, *want;
     } cases[] = {
@@ -38,8 +37,7 @@ static void a_key_is_guessed_from_what_there_is(void **state) {
     }
 }
 
-static void an_event_s_type_and_version_are_guessed_too(void **state) {
-    (void)state;
+TEST(an_event_s_type_and_version_are_guessed_too) {
     static const struct {
         const char *text, *version;
         bool is_deleted;
@@ -101,7 +99,7 @@ static guesses decode(const char *text, size_t limit, size_t chunk) {
     return found;
 }
 
-static void a_guess_does_not_depend_on_how_the_bytes_come(void **state) {
+TEST(a_guess_does_not_depend_on_how_the_bytes_come) {
 #define HEAD "{\"type\":\"DELETED\",\"object\":{\"kind\":\"ConfigMap\",\"metadata\":{"
 #define WHO "\"name\":\"bad\",\"namespace\":\"default\",\"resourceVersion\":\"21\""
 #define GOOD "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"good\"}}}\n"
@@ -113,7 +111,6 @@ static void a_guess_does_not_depend_on_how_the_bytes_come(void **state) {
         "{\"type\":\"X\",\n\"object\":\n{\"metadata\":{" WHO "}}}\n" GOOD,
         "{\"object\":{\"metadata\":{" WHO "}}\n,\"type\":\"DELETED\",,}\n" GOOD,
     };
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         for (size_t limit = 1; limit < 300; limit++) {
             const guesses whole = decode(texts[i], limit, strlen(texts[i]));
@@ -128,26 +125,15 @@ static void a_guess_does_not_depend_on_how_the_bytes_come(void **state) {
 }
 
 /* Nested deeper than an object may be, and only then it says whose it is. */
-static void a_guess_reaches_behind_what_is_too_deep(void **state) {
+TEST(a_guess_reaches_behind_what_is_too_deep) {
     enum {
         DEEP = 600
     };
     char text[2 * DEEP + 512];
     size_t used = (size_t)snprintf(text, sizeof text, "{\"type\":\"MODIFIED\",\"object\":{\"data\":");
-    (void)state;
     memset(text + used, '[', DEEP);
     memset(text + used + DEEP, ']', DEEP);
     snprintf(text + used + 2 * DEEP, sizeof text - used - 2 * DEEP, ",\"metadata\":{" WHO "}}}\n" GOOD);
     for (size_t chunk = 1; chunk < sizeof text; chunk += 7)
         assert_string_equal(decode(text, 100000, chunk).keys, "limit reached:default/bad@21 ");
-}
-
-KT_TESTS(guess_key) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_is_guessed_from_what_there_is),
-        cmocka_unit_test(a_guess_does_not_depend_on_how_the_bytes_come),
-        cmocka_unit_test(a_guess_reaches_behind_what_is_too_deep),
-        cmocka_unit_test(an_event_s_type_and_version_are_guessed_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,8 +218,7 @@ static void step(fixture *self) {
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static void paths_follow_group_and_scope(void **state) {
-    (void)state;
+TEST(paths_follow_group_and_scope) {
     static const struct {
         ki_resource resource;
         const char *namespace_name, *name, *want;
@@ -242,8 +241,7 @@ static void paths_follow_group_and_scope(void **state) {
     }
 }
 
-static void a_lists_options_are_its_query(void **state) {
-    (void)state;
+TEST(a_lists_options_are_its_query) {
     static const struct {
         selected of;
         ki_list_options options;
@@ -276,8 +274,7 @@ static void a_lists_options_are_its_query(void **state) {
     }
 }
 
-static void a_watchs_options_are_its_query(void **state) {
-    (void)state;
+TEST(a_watchs_options_are_its_query) {
     static const struct {
         ki_watch_options options;
         const char *want;
@@ -545,8 +542,7 @@ static void run_exchange(fixture *self, const exchange_case *one, size_t chunk, 
     step(self);
 }
 
-static void every_response_is_reported_as_it_is_in_any_chunks(void **state) {
-    (void)state;
+TEST(every_response_is_reported_as_it_is_in_any_chunks) {
     static const size_t chunks[] = { 0, 1, 2, 3, 7, 64 };
     for (size_t i = 0; i < EXCHANGE_CASES; i++) {
         const exchange_case *one = &exchange_cases[i];
@@ -568,8 +564,7 @@ static void every_response_is_reported_as_it_is_in_any_chunks(void **state) {
     }
 }
 
-static void a_resource_of_its_own_may_be_called_table(void **state) {
-    (void)state;
+TEST(a_resource_of_its_own_may_be_called_table) {
     static const selected tables = { .resource = { "furniture.example", "v1", "tables", "Table", true } };
     fixture self;
     assert_int_equal(open_fixture(&self, NULL, &tables), KI_OK);
@@ -581,8 +576,7 @@ static void a_resource_of_its_own_may_be_called_table(void **state) {
     close_fixture(&self);
 }
 
-static void retry_after_of_the_head_is_in_the_error(void **state) {
-    (void)state;
+TEST(retry_after_of_the_head_is_in_the_error) {
     fixture self;
     assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
     self.response.status = 429;
@@ -595,8 +589,7 @@ static void retry_after_of_the_head_is_in_the_error(void **state) {
 
 /* Whatever the byte after which the stream ends, the whole events before it were delivered, and the end is told
  * once. */
-static void a_stream_cut_at_any_byte_delivers_what_was_whole(void **state) {
-    (void)state;
+TEST(a_stream_cut_at_any_byte_delivers_what_was_whole) {
     static const char body[] = EVENT("ADDED", POD("a", "2")) EVENT("MODIFIED", POD("\xc3\xa4", "3"));
     const size_t first = sizeof(EVENT("ADDED", POD("a", "2"))) - 2, all = sizeof body - 2; /* without the line ends */
     for (size_t size = 1; size < sizeof body - 1; size++) {
@@ -617,8 +610,7 @@ static void a_stream_cut_at_any_byte_delivers_what_was_whole(void **state) {
     }
 }
 
-static void a_list_cut_at_any_byte_is_never_taken_for_whole(void **state) {
-    (void)state;
+TEST(a_list_cut_at_any_byte_is_never_taken_for_whole) {
     static const char body[] = LIST(POD("a", "1") "," POD("b", "2"));
     for (size_t size = 1; size < sizeof body - 1; size++) {
         fixture self;
@@ -632,8 +624,7 @@ static void a_list_cut_at_any_byte_is_never_taken_for_whole(void **state) {
     }
 }
 
-static void after_cancel_in_any_callback_nothing_comes(void **state) {
-    (void)state;
+TEST(after_cancel_in_any_callback_nothing_comes) {
     for (size_t i = 0; i < EXCHANGE_CASES; i++) {
         for (int freed = 0; freed < 2; freed++) {
             for (int at = 1;; at++) {
@@ -659,8 +650,7 @@ static void after_cancel_in_any_callback_nothing_comes(void **state) {
     }
 }
 
-static void cancelling_before_the_response_silences_it_and_frees_the_way(void **state) {
-    (void)state;
+TEST(cancelling_before_the_response_silences_it_and_frees_the_way) {
     fixture self;
     assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
     self.response.body = LIST("");
@@ -678,8 +668,7 @@ static void cancelling_before_the_response_silences_it_and_frees_the_way(void **
     close_fixture(&self); /* under way */
 }
 
-static void the_end_may_begin_the_next_one(void **state) {
-    (void)state;
+TEST(the_end_may_begin_the_next_one) {
     fixture self;
     assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
     self.response.body = LIST(POD("a", "1"));
@@ -696,8 +685,7 @@ static void the_end_may_begin_the_next_one(void **state) {
     close_fixture(&self);
 }
 
-static void an_endless_error_body_is_cut_short(void **state) {
-    (void)state;
+TEST(an_endless_error_body_is_cut_short) {
     size_t size = 1024 * 1024;
     char *body = malloc(size);
     assert_non_null(body);
@@ -715,8 +703,7 @@ static void an_endless_error_body_is_cut_short(void **state) {
     free(body);
 }
 
-static void messages_say_what_was_tried(void **state) {
-    (void)state;
+TEST(messages_say_what_was_tried) {
     static const struct {
         selected of;
         const char *begin;
@@ -744,8 +731,7 @@ static void messages_say_what_was_tried(void **state) {
 }
 
 /* The n-th allocation fails: an error somewhere, never a lost object without a report, and no leak. */
-static void every_lack_of_memory_is_reported(void **state) {
-    (void)state;
+TEST(every_lack_of_memory_is_reported) {
     for (size_t i = 0; i < EXCHANGE_CASES; i++) {
         const exchange_case *one = &exchange_cases[i];
         scarce_memory memory = SCARCE_MEMORY_FROM(0);
@@ -771,24 +757,4 @@ static void every_lack_of_memory_is_reported(void **state) {
             close_fixture(&self);
         }
     }
-}
-
-KT_TESTS(http_list_watch) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_follow_group_and_scope),
-        cmocka_unit_test(a_lists_options_are_its_query),
-        cmocka_unit_test(a_watchs_options_are_its_query),
-        cmocka_unit_test(every_response_is_reported_as_it_is_in_any_chunks),
-        cmocka_unit_test(a_resource_of_its_own_may_be_called_table),
-        cmocka_unit_test(retry_after_of_the_head_is_in_the_error),
-        cmocka_unit_test(a_stream_cut_at_any_byte_delivers_what_was_whole),
-        cmocka_unit_test(a_list_cut_at_any_byte_is_never_taken_for_whole),
-        cmocka_unit_test(after_cancel_in_any_callback_nothing_comes),
-        cmocka_unit_test(cancelling_before_the_response_silences_it_and_frees_the_way),
-        cmocka_unit_test(the_end_may_begin_the_next_one),
-        cmocka_unit_test(an_endless_error_body_is_cut_short),
-        cmocka_unit_test(messages_say_what_was_tried),
-        cmocka_unit_test(every_lack_of_memory_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-static void a_burst_passes_at_once_and_then_so_many_a_second(void **state) {
-    (void)state;
+TEST(a_burst_passes_at_once_and_then_so_many_a_second) {
     static const struct {
         int per_second, burst;
     } cases[] = { { 5, 10 }, { 1, 1 }, { 10, 3 }, { 7, 50 }, { 1000000000, 1 } };
@@ -26,8 +25,7 @@ static void a_burst_passes_at_once_and_then_so_many_a_second(void **state) {
     }
 }
 
-static void over_a_long_time_the_rate_is_kept_exactly(void **state) {
-    (void)state;
+TEST(over_a_long_time_the_rate_is_kept_exactly) {
     ki_limiter limiter;
     ki_limiter_init(&limiter, 5, 10, 0);
     int64_t now = 0;
@@ -37,8 +35,7 @@ static void over_a_long_time_the_rate_is_kept_exactly(void **state) {
     assert_in_range(taken, 5008, 5010);
 }
 
-static void credit_ends_at_the_burst_however_long_nothing_was_sent(void **state) {
-    (void)state;
+TEST(credit_ends_at_the_burst_however_long_nothing_was_sent) {
     ki_limiter limiter;
     ki_limiter_init(&limiter, 5, 2, 0);
     for (int n = 0; n < 2; n++)
@@ -46,8 +43,7 @@ static void credit_ends_at_the_burst_however_long_nothing_was_sent(void **state)
     assert_false(ki_limiter_take(&limiter, 1000 * SECOND));
 }
 
-static void time_that_goes_back_gives_nothing_and_costs_nothing(void **state) {
-    (void)state;
+TEST(time_that_goes_back_gives_nothing_and_costs_nothing) {
     ki_limiter limiter;
     ki_limiter_init(&limiter, 5, 1, 10 * SECOND);
     assert_true(ki_limiter_take(&limiter, 10 * SECOND));
@@ -56,8 +52,7 @@ static void time_that_goes_back_gives_nothing_and_costs_nothing(void **state) {
     assert_true(ki_limiter_take(&limiter, 5 * SECOND + SECOND / 5));
 }
 
-static void no_limit_lets_everything_through(void **state) {
-    (void)state;
+TEST(no_limit_lets_everything_through) {
     static const int rates[] = { 0, -1, INT32_MIN };
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
         ki_limiter limiter;
@@ -68,8 +63,7 @@ static void no_limit_lets_everything_through(void **state) {
     }
 }
 
-static void the_largest_numbers_do_not_overflow(void **state) {
-    (void)state;
+TEST(the_largest_numbers_do_not_overflow) {
     ki_limiter limiter;
     ki_limiter_init(&limiter, 1, INT32_MAX, INT64_MIN);
     for (int n = 0; n < 1000; n++)
@@ -128,8 +122,7 @@ static void close_crowd(crowd *all) {
     test_engine_close(&all->engine);
 }
 
-static void who_waits_passes_in_the_order_of_coming(void **state) {
-    (void)state;
+TEST(who_waits_passes_in_the_order_of_coming) {
     crowd all;
     open_crowd(&all);
     assert_true(test_engine_advance(&all.engine, 199));
@@ -141,8 +134,7 @@ static void who_waits_passes_in_the_order_of_coming(void **state) {
     close_crowd(&all);
 }
 
-static void who_leaves_costs_the_others_nothing(void **state) {
-    (void)state;
+TEST(who_leaves_costs_the_others_nothing) {
     crowd all;
     open_crowd(&all);
     ki_throttle_leave(&all.throttle, &all.tickets[0]);
@@ -156,25 +148,9 @@ static void who_leaves_costs_the_others_nothing(void **state) {
     close_crowd(&all);
 }
 
-static void without_a_limit_nobody_waits(void **state) {
-    (void)state;
+TEST(without_a_limit_nobody_waits) {
     ki_ticket ticket = { 0 };
     assert_true(ki_throttle_pass(NULL, &ticket, granted, NULL));
     assert_int_equal(ki_throttle_delay(NULL), 0);
     ki_throttle_leave(NULL, &ticket);
-}
-
-KT_TESTS(limiter) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_burst_passes_at_once_and_then_so_many_a_second),
-        cmocka_unit_test(over_a_long_time_the_rate_is_kept_exactly),
-        cmocka_unit_test(credit_ends_at_the_burst_however_long_nothing_was_sent),
-        cmocka_unit_test(time_that_goes_back_gives_nothing_and_costs_nothing),
-        cmocka_unit_test(no_limit_lets_everything_through),
-        cmocka_unit_test(the_largest_numbers_do_not_overflow),
-        cmocka_unit_test(who_waits_passes_in_the_order_of_coming),
-        cmocka_unit_test(who_leaves_costs_the_others_nothing),
-        cmocka_unit_test(without_a_limit_nobody_waits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,8 +100,7 @@ static void close_fixture(fixture *self) {
     test_engine_close(&self->engine);
 }
 
-static void lists_wait_for_their_turn(void **state) {
-    (void)state;
+TEST(lists_wait_for_their_turn) {
     fixture self;
     open_fixture(&self);
     begin_list(&self, self.first);
@@ -114,8 +113,7 @@ static void lists_wait_for_their_turn(void **state) {
     close_fixture(&self);
 }
 
-static void a_watch_does_not_wait(void **state) {
-    (void)state;
+TEST(a_watch_does_not_wait) {
     fixture self;
     open_fixture(&self);
     begin_list(&self, self.first);
@@ -128,8 +126,7 @@ static void a_watch_does_not_wait(void **state) {
     close_fixture(&self);
 }
 
-static void a_list_that_waits_can_be_cancelled_and_freed(void **state) {
-    (void)state;
+TEST(a_list_that_waits_can_be_cancelled_and_freed) {
     for (int freed = 0; freed < 2; freed++) {
         fixture self;
         open_fixture(&self);
@@ -150,8 +147,7 @@ static void a_list_that_waits_can_be_cancelled_and_freed(void **state) {
     }
 }
 
-static void a_list_that_waits_long_is_not_called_silent(void **state) {
-    (void)state;
+TEST(a_list_that_waits_long_is_not_called_silent) {
     fixture self;
     open_fixture(&self);
     ki_limiter_init(&self.throttle.limiter, 1, 1, self.engine.now);
@@ -163,14 +159,4 @@ static void a_list_that_waits_long_is_not_called_silent(void **state) {
     assert_true(test_engine_advance(&self.engine, 1));
     assert_int_equal(self.ends, 2);
     close_fixture(&self);
-}
-
-KT_TESTS(list_throttle) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_wait_for_their_turn),
-        cmocka_unit_test(a_watch_does_not_wait),
-        cmocka_unit_test(a_list_that_waits_can_be_cancelled_and_freed),
-        cmocka_unit_test(a_list_that_waits_long_is_not_called_silent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,8 +68,7 @@ static void tear_down(fixture *f) {
     test_engine_close(&f->engine);
 }
 
-static void only_a_status_says_that_a_namespace_does_not_exist(void **state) {
-    (void)state;
+TEST(only_a_status_says_that_a_namespace_does_not_exist) {
     static const struct {
         response response;
         ki_namespace_found found;
@@ -100,8 +99,7 @@ static void only_a_status_says_that_a_namespace_does_not_exist(void **state) {
     }
 }
 
-static void a_body_without_end_is_not_kept(void **state) {
-    (void)state;
+TEST(a_body_without_end_is_not_kept) {
     static char body[KI_STATUS_BODY_MAX + 1000];
     memset(body, 'x', sizeof body - 1);
     fixture f;
@@ -113,8 +111,7 @@ static void a_body_without_end_is_not_kept(void **state) {
     tear_down(&f);
 }
 
-static void a_cancelled_lookup_calls_nothing(void **state) {
-    (void)state;
+TEST(a_cancelled_lookup_calls_nothing) {
     fixture f;
     set_up(&f, NULL);
     f.response = missing;
@@ -126,8 +123,7 @@ static void a_cancelled_lookup_calls_nothing(void **state) {
     tear_down(&f);
 }
 
-static void without_memory_nothing_is_certain(void **state) {
-    (void)state;
+TEST(without_memory_nothing_is_certain) {
     scarce_memory memory = SCARCE_MEMORY_LATER;
     while (scarce_memory_next(&memory)) {
         fixture f;
@@ -143,14 +139,4 @@ static void without_memory_nothing_is_certain(void **state) {
             assert_int_equal(f.found, KI_NAMESPACE_UNCERTAIN);
         tear_down(&f);
     }
-}
-
-KT_TESTS(namespace_lookup) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_a_status_says_that_a_namespace_does_not_exist),
-        cmocka_unit_test(a_body_without_end_is_not_kept),
-        cmocka_unit_test(a_cancelled_lookup_calls_nothing),
-        cmocka_unit_test(without_memory_nothing_is_certain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static void tear_down(fixture *f) {
     test_engine_close(&f->engine);
 }
 
-static void only_a_list_of_resources_decides(void **state) {
+TEST(only_a_list_of_resources_decides) {
     static const struct {
         response of_version, of_groups;
         ki_type_found found;
@@ -99,7 +99,6 @@ static void only_a_list_of_resources_decides(void **state) {
         { { 0, NULL }, { 0, NULL }, KI_TYPE_UNCERTAIN },
         { { 404, "" }, { 0, NULL }, KI_TYPE_UNCERTAIN },
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fixture f;
         set_up(&f, NULL);
@@ -118,9 +117,8 @@ static void only_a_list_of_resources_decides(void **state) {
     }
 }
 
-static void a_cancelled_lookup_calls_nothing(void **state) {
+TEST(a_cancelled_lookup_calls_nothing) {
     fixture f;
-    (void)state;
     set_up(&f, NULL);
     f.of_version = plain;
     f.of_groups = html;
@@ -132,9 +130,8 @@ static void a_cancelled_lookup_calls_nothing(void **state) {
     tear_down(&f);
 }
 
-static void a_cancelled_source_reports_no_type(void **state) {
+TEST(a_cancelled_source_reports_no_type) {
     fixture f;
-    (void)state;
     set_up(&f, NULL);
     f.of_version = plain;
     f.of_groups = html;
@@ -154,8 +151,7 @@ static void a_cancelled_source_reports_no_type(void **state) {
     tear_down(&f);
 }
 
-static void without_memory_nothing_is_certain(void **state) {
-    (void)state;
+TEST(without_memory_nothing_is_certain) {
     scarce_memory memory = SCARCE_MEMORY_LATER;
     while (scarce_memory_next(&memory)) {
         fixture f;
@@ -172,14 +168,4 @@ static void without_memory_nothing_is_certain(void **state) {
             assert_true(scarce_memory_failed(&memory) && f.found == KI_TYPE_UNCERTAIN);
         tear_down(&f);
     }
-}
-
-KT_TESTS(type_lookup) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_a_list_of_resources_decides),
-        cmocka_unit_test(a_cancelled_lookup_calls_nothing),
-        cmocka_unit_test(a_cancelled_source_reports_no_type),
-        cmocka_unit_test(without_memory_nothing_is_certain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,8 +110,7 @@ static void watch(fixture *self, const selected *of, const char *content_type, c
 #define CLUSTER "\"name\":\"it\",\"resourceVersion\":\"3\""
 #define SPACED "\"name\":\"it\",\"namespace\":\"nstest\",\"resourceVersion\":\"3\""
 
-static void the_events_of_any_resource_arrive_as_its_objects(void **state) {
-    (void)state;
+TEST(the_events_of_any_resource_arrive_as_its_objects) {
     static const struct {
         bool namespaced;
         const char *namespace_name, *target, *body, *told;
@@ -131,8 +130,7 @@ static void the_events_of_any_resource_arrive_as_its_objects(void **state) {
     }
 }
 
-static void a_watch_is_read_as_json_or_not_at_all(void **state) {
-    (void)state;
+TEST(a_watch_is_read_as_json_or_not_at_all) {
     static const struct {
         const char *content_type;
         bool is_read;
@@ -150,12 +148,4 @@ static void a_watch_is_read_as_json_or_not_at_all(void **state) {
         watch(&self, &of, cases[i].content_type, EVENTS(CLUSTER));
         assert_string_equal(self.trace, cases[i].is_read ? TOLD("it", CLUSTER) : "failed");
     }
-}
-
-KT_TESTS(watched_resource) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_events_of_any_resource_arrive_as_its_objects),
-        cmocka_unit_test(a_watch_is_read_as_json_or_not_at_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,8 +16,7 @@ static int failures_of(const char *key) {
 
 /* --- errors of new ------------------------------------------------------------------------------------------------ */
 
-static void what_cannot_be_is_rejected(void **state) {
-    (void)state;
+CONTROLLER_TEST(what_cannot_be_is_rejected) {
     static const ki_rate_limit odd[] = { { .type = (ki_rate_limit_type)99 } };
     const struct {
         ki_controller_options options;
@@ -49,8 +48,7 @@ static void what_cannot_be_is_rejected(void **state) {
     assert_null(none);
 }
 
-static void an_elector_of_another_engine_is_rejected(void **state) {
-    (void)state;
+CONTROLLER_TEST(an_elector_of_another_engine_is_rejected) {
     static controller_stage other;
     ki_elector *elector = NULL;
     assert_true(stage_open(&other, NULL));
@@ -63,8 +61,7 @@ static void an_elector_of_another_engine_is_rejected(void **state) {
     stage_close(&other);
 }
 
-static void two_controllers_of_a_factory_have_two_names(void **state) {
-    (void)state;
+CONTROLLER_TEST(two_controllers_of_a_factory_have_two_names) {
     ki_controller *second = NULL;
     assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "first")), KI_OK);
     ki_controller_options options =
@@ -78,8 +75,7 @@ static void two_controllers_of_a_factory_have_two_names(void **state) {
     ki_controller_free(second);
 }
 
-static void a_watch_that_cannot_be_is_rejected(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_watch_that_cannot_be_is_rejected) {
     const ki_resource no_kind = { "", "v1", "foos", "", true };
     const struct {
         ki_controller_watch_options options;
@@ -110,8 +106,7 @@ static void a_watch_that_cannot_be_is_rejected(void **state) {
 
 /* --- the beginning ------------------------------------------------------------------------------------------------ */
 
-static void a_key_is_reconciled_once_its_informer_has_synced(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_key_is_reconciled_once_its_informer_has_synced) {
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
     stage_expect(&stage, "default/a");
@@ -124,8 +119,7 @@ static void a_key_is_reconciled_once_its_informer_has_synced(void **state) {
 }
 
 /* The second informer is of a factory that has not started yet. */
-static void no_reconcile_begins_before_all_watched_informers_have_synced(void **state) {
-    (void)state;
+CONTROLLER_TEST(no_reconcile_begins_before_all_watched_informers_have_synced) {
     ki_factory *later = NULL;
     ki_informer *nodes = NULL;
     const ki_factory_options options = KI_FACTORY_OPTIONS(.engine = stage.engine.engine);
@@ -148,8 +142,7 @@ static void no_reconcile_begins_before_all_watched_informers_have_synced(void **
     ki_factory_free(later);
 }
 
-static void a_controller_made_later_starts_with_the_next_start(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_controller_made_later_starts_with_the_next_start) {
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
     stage_start(&stage);
     assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
@@ -169,8 +162,7 @@ static ki_status note_object(ki_reconcile *call, const char *key, void *user, ki
     return KI_OK;
 }
 
-static void a_reconcile_gets_its_object_from_the_cache_or_finds_none(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_reconcile_gets_its_object_from_the_cache_or_finds_none) {
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = note_object));
     stage_expect(&stage, "a");
@@ -179,8 +171,7 @@ static void a_reconcile_gets_its_object_from_the_cache_or_finds_none(void **stat
     stage_expect(&stage, "none");
 }
 
-static void a_controller_without_watches_takes_the_keys_of_its_queue(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_controller_without_watches_takes_the_keys_of_its_queue) {
     assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
     stage_add("tick");
     stage_settle(&stage);
@@ -192,8 +183,7 @@ static void a_controller_without_watches_takes_the_keys_of_its_queue(void **stat
 /* --- results ------------------------------------------------------------------------------------------------------ */
 
 /* The reconciles of key "k" by their script. `notes` has those within `advance_ms` after the first. */
-static void a_result_says_when_a_key_is_processed_again(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_result_says_when_a_key_is_processed_again) {
     static const struct {
         const char *script;
         int64_t after;
@@ -262,8 +252,7 @@ static ki_status call_twice(ki_reconcile *call, const char *key, void *user, ki_
     return KI_OK;
 }
 
-static void the_last_of_two_requeues_counts(void **state) {
-    (void)state;
+CONTROLLER_TEST(the_last_of_two_requeues_counts) {
     static const struct {
         const char *order;
         int64_t ms;
@@ -291,8 +280,7 @@ static ki_status fail_without_words(ki_reconcile *call, const char *key, void *u
     return KI_ERR_HTTP;
 }
 
-static void an_error_is_logged_with_the_key(void **state) {
-    (void)state;
+CONTROLLER_TEST(an_error_is_logged_with_the_key) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "foo"));
     stage.script = "f..t";
     stage_add("default/x");
@@ -308,16 +296,14 @@ static void an_error_is_logged_with_the_key(void **state) {
         (int)stage_metric(&stage, "controller_runtime_terminal_reconcile_errors_total{controller=\"foo\"}"), 1);
 }
 
-static void an_error_without_a_message_is_logged_by_its_name(void **state) {
-    (void)state;
+CONTROLLER_TEST(an_error_without_a_message_is_logged_by_its_name) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = fail_without_words));
     stage_add("k");
     stage_settle(&stage);
     assert_non_null(strstr(stage.logged, ki_status_name(KI_ERR_HTTP)));
 }
 
-static void other_keys_continue_while_one_fails(void **state) {
-    (void)state;
+CONTROLLER_TEST(other_keys_continue_while_one_fails) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
     stage.script = "f";
     stage_add("bad");
@@ -327,8 +313,7 @@ static void other_keys_continue_while_one_fails(void **state) {
 }
 
 /* A bucket of 10 a second after 100, client-go's, would delay the last key for 90 s. */
-static void a_thousand_keys_that_fail_once_are_retried_at_once(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_thousand_keys_that_fail_once_are_retried_at_once) {
     static char script[1001];
     memset(script, 'f', 1000);
     stage.script = script;
@@ -345,8 +330,7 @@ static void a_thousand_keys_that_fail_once_are_retried_at_once(void **state) {
         (int)stage_metric(&stage, "controller_runtime_reconcile_total{controller=\"c\",result=\"success\"}"), 1000);
 }
 
-static void the_rate_limits_of_the_options_count(void **state) {
-    (void)state;
+CONTROLLER_TEST(the_rate_limits_of_the_options_count) {
     static const ki_rate_limit limits[] = { KI_RATE_LIMIT_FAST_SLOW(7, 9, 1) };
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .rate_limits = limits, .rate_limit_count = 1));
     stage.script = "ff";
@@ -364,8 +348,7 @@ static void the_rate_limits_of_the_options_count(void **state) {
 /* --- priorities --------------------------------------------------------------------------------------------------- */
 
 /* All that is queued before the work begins comes out by priority, then in the order of its arrival. */
-static void changes_come_before_what_was_there(void **state) {
-    (void)state;
+CONTROLLER_TEST(changes_come_before_what_was_there) {
     stage_tear_down(NULL);
     for (int no_priority = 0; no_priority < 2; no_priority++) {
         assert_true(stage_open(&stage, NULL));
@@ -398,8 +381,7 @@ static ki_status note_priority(ki_reconcile *call, const char *key, void *user, 
     return stage_reconcile(call, key, user, err);
 }
 
-static void a_key_keeps_its_priority_when_it_is_processed_again(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_key_keeps_its_priority_when_it_is_processed_again) {
     static const char *const scripts[] = { "f", "r", "a", "F" };
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         stage_tear_down(NULL);
@@ -421,8 +403,7 @@ static void a_key_keeps_its_priority_when_it_is_processed_again(void **state) {
 
 /* --- deferral ----------------------------------------------------------------------------------------------------- */
 
-static void a_deferred_key_is_processed_until_it_is_finished(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_deferred_key_is_processed_until_it_is_finished) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
     stage.script = "d";
     stage_add("k");
@@ -443,8 +424,7 @@ static void a_deferred_key_is_processed_until_it_is_finished(void **state) {
     assert_int_equal((int)stage_metric(&stage, "controller_runtime_active_workers{controller=\"c\"}"), 0);
 }
 
-static void workers_bound_the_deferred_reconciles(void **state) {
-    (void)state;
+CONTROLLER_TEST(workers_bound_the_deferred_reconciles) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
     stage.script = "dddd";
     stage_add("a");
@@ -462,8 +442,7 @@ static void workers_bound_the_deferred_reconciles(void **state) {
     assert_int_equal((int)stage_metric(&stage, "controller_runtime_max_concurrent_reconciles{controller=\"c\"}"), 2);
 }
 
-static void a_deferred_reconcile_ends_as_it_is_finished(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_deferred_reconcile_ends_as_it_is_finished) {
     static const struct {
         const char *how;
         int64_t ms;
@@ -503,8 +482,7 @@ static ki_status defer_and_fail(ki_reconcile *call, const char *key, void *user,
     return ki_error_set(err, KI_ERR_HTTP, "not sent");
 }
 
-static void an_error_that_is_returned_ends_a_deferred_reconcile(void **state) {
-    (void)state;
+CONTROLLER_TEST(an_error_that_is_returned_ends_a_deferred_reconcile) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = defer_and_fail));
     stage_add("k");
     stage_advance(&stage, 5);
@@ -513,8 +491,7 @@ static void an_error_that_is_returned_ends_a_deferred_reconcile(void **state) {
 
 /* --- metrics ------------------------------------------------------------------------------------------------------ */
 
-static void the_factory_s_text_has_all_controllers_metrics_together(void **state) {
-    (void)state;
+CONTROLLER_TEST(the_factory_s_text_has_all_controllers_metrics_together) {
     ki_controller *second = NULL;
     const ki_controller_options options =
         KI_CONTROLLER_OPTIONS(.name = "two", .reconcile = stage_reconcile, .user = &stage);
@@ -551,8 +528,7 @@ static void check_labels(const ki_sample *sample, void *user) {
     assert_string_equal(sample->labels[1].value, "c");
 }
 
-static void the_program_s_metrics_library_gets_every_sample(void **state) {
-    (void)state;
+CONTROLLER_TEST(the_program_s_metrics_library_gets_every_sample) {
     metrics_library library = { .on_sample = check_labels };
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
     assert_int_equal(ki_factory_visit_metrics(stage.factory, metrics_library_visit, &library, NULL), KI_OK);
@@ -568,8 +544,7 @@ static void the_program_s_metrics_library_gets_every_sample(void **state) {
 }
 
 /* A dashboard's query is histogram_quantile(0.99, sum by (le, controller) (rate(…_bucket[5m]))). */
-static void the_time_of_reconciles_is_a_histogram_with_controller_runtime_s_buckets(void **state) {
-    (void)state;
+CONTROLLER_TEST(the_time_of_reconciles_is_a_histogram_with_controller_runtime_s_buckets) {
     static const char *const les[] = {
         "0.005", "0.01", "0.025", "0.05", "0.1",  "0.15", "0.2",  "0.25", "0.3",  "0.35", "0.4",  "0.45", "0.5",  "0.6",
         "0.7",   "0.8",  "0.9",   "1.0",  "1.25", "1.5",  "1.75", "2.0",  "2.5",  "3.0",  "3.5",  "4.0",  "4.5",  "5.0",
@@ -590,11 +565,8 @@ static void the_time_of_reconciles_is_a_histogram_with_controller_runtime_s_buck
         1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
-
 /* As a worker's thread does that has got a key and leads no more. */
-static void a_key_that_is_put_back_is_handed_out_again(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_key_that_is_put_back_is_handed_out_again) {
     assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
     ki_workqueue *queue = ki_controller_queue(stage.controller);
     stage_add("a");
@@ -609,36 +581,4 @@ static void a_key_that_is_put_back_is_handed_out_again(void **state) {
     const char *key = ki_workqueue_get(queue, 0, NULL);
     assert_string_equal(key, "a");
     assert_int_equal(ki_workqueue_done(queue, key), KI_OK);
-}
-
-KT_TESTS(controller) {
-    const struct CMUnitTest tests[] = {
-        TEST(what_cannot_be_is_rejected),
-        TEST(an_elector_of_another_engine_is_rejected),
-        TEST(a_key_that_is_put_back_is_handed_out_again),
-        TEST(two_controllers_of_a_factory_have_two_names),
-        TEST(a_watch_that_cannot_be_is_rejected),
-        TEST(a_key_is_reconciled_once_its_informer_has_synced),
-        TEST(no_reconcile_begins_before_all_watched_informers_have_synced),
-        TEST(a_controller_made_later_starts_with_the_next_start),
-        TEST(a_controller_without_watches_takes_the_keys_of_its_queue),
-        TEST(a_reconcile_gets_its_object_from_the_cache_or_finds_none),
-        TEST(a_result_says_when_a_key_is_processed_again),
-        TEST(the_last_of_two_requeues_counts),
-        TEST(an_error_is_logged_with_the_key),
-        TEST(an_error_without_a_message_is_logged_by_its_name),
-        TEST(other_keys_continue_while_one_fails),
-        TEST(a_thousand_keys_that_fail_once_are_retried_at_once),
-        TEST(the_rate_limits_of_the_options_count),
-        TEST(changes_come_before_what_was_there),
-        TEST(a_key_keeps_its_priority_when_it_is_processed_again),
-        TEST(a_deferred_key_is_processed_until_it_is_finished),
-        TEST(workers_bound_the_deferred_reconciles),
-        TEST(a_deferred_reconcile_ends_as_it_is_finished),
-        TEST(an_error_that_is_returned_ends_a_deferred_reconcile),
-        TEST(the_factory_s_text_has_all_controllers_metrics_together),
-        TEST(the_program_s_metrics_library_gets_every_sample),
-        TEST(the_time_of_reconciles_is_a_histogram_with_controller_runtime_s_buckets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

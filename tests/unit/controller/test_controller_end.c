@@ -15,8 +15,7 @@ enum {
 
 /* --- stepped ------------------------------------------------------------------------------------------------------ */
 
-static void a_stop_drops_what_is_queued(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_stop_drops_what_is_queued) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
     stage.script = "s";
     stage_add("a");
@@ -30,8 +29,7 @@ static void a_stop_drops_what_is_queued(void **state) {
     ki_controller_stop(stage.controller);
 }
 
-static void a_controller_stopped_before_the_start_never_works(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_controller_stopped_before_the_start_never_works) {
     stage_put(&stage, KI_CONFIGMAPS, "default/x", "");
     assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
     assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, NULL, NULL), KI_OK);
@@ -40,8 +38,7 @@ static void a_controller_stopped_before_the_start_never_works(void **state) {
     stage_expect(&stage, "");
 }
 
-static void a_controller_may_be_freed_at_any_time(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_controller_may_be_freed_at_any_time) {
     static const char *const times[] = { "new", "watching", "started", "working", "stopped", "factory stopped" };
     stage_tear_down(NULL);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
@@ -69,8 +66,7 @@ static void a_controller_may_be_freed_at_any_time(void **state) {
     assert_true(stage_open(&stage, NULL));
 }
 
-static void freed_in_a_reconcile_it_goes_when_that_has_returned(void **state) {
-    (void)state;
+CONTROLLER_TEST(freed_in_a_reconcile_it_goes_when_that_has_returned) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
     stage.script = "x";
     stage_add("a");
@@ -94,8 +90,7 @@ static bool free_in_predicate(const ki_event *event, void *user) {
     return true;
 }
 
-static void freed_in_a_function_of_its_watch_it_goes_afterwards(void **state) {
-    (void)state;
+CONTROLLER_TEST(freed_in_a_function_of_its_watch_it_goes_afterwards) {
     const ki_controller_watch_options watches[] = { KI_CONTROLLER_WATCH(.map = free_controller),
                                                     KI_CONTROLLER_WATCH(.predicate = free_in_predicate) };
     stage_tear_down(NULL);
@@ -114,8 +109,7 @@ static void freed_in_a_function_of_its_watch_it_goes_afterwards(void **state) {
     assert_true(stage_open(&stage, NULL));
 }
 
-static void a_stop_cancels_a_deferred_reconcile_and_waits_for_it(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_stop_cancels_a_deferred_reconcile_and_waits_for_it) {
     ki_health health;
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
     stage.script = "d";
@@ -134,8 +128,7 @@ static void a_stop_cancels_a_deferred_reconcile_and_waits_for_it(void **state) {
     stage_expect(&stage, "a");
 }
 
-static void a_stop_waits_no_longer_than_it_may(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_stop_waits_no_longer_than_it_may) {
     static const struct {
         int64_t option, ms;
     } cases[] = { { 0, 30000 }, { 500, 500 }, { INT64_MAX, 365LL * 24 * 3600 * 1000 } };
@@ -163,8 +156,7 @@ static void a_stop_waits_no_longer_than_it_may(void **state) {
 }
 
 /* A free on the loop does not wait: the end of the last reconcile frees it. */
-static void freed_while_a_reconcile_is_deferred_it_goes_with_that(void **state) {
-    (void)state;
+CONTROLLER_TEST(freed_while_a_reconcile_is_deferred_it_goes_with_that) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
     stage.script = "dd";
     stage_add("a");
@@ -183,8 +175,7 @@ static void freed_while_a_reconcile_is_deferred_it_goes_with_that(void **state) 
 }
 
 /* Nobody steps between the end of the reconcile and the free of the factory. */
-static void the_factory_frees_what_its_loop_could_not(void **state) {
-    (void)state;
+CONTROLLER_TEST(the_factory_frees_what_its_loop_could_not) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
     stage.script = "d";
     stage_add("a");
@@ -208,8 +199,7 @@ static void finish_deferred(const ki_response *response, const ki_error *err, vo
     ki_reconcile_finish(stage.deferred[0], err);
 }
 
-static void the_factory_cancels_the_requests_of_deferred_reconciles(void **state) {
-    (void)state;
+CONTROLLER_TEST(the_factory_cancels_the_requests_of_deferred_reconciles) {
     ki_status code = KI_OK;
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c"));
     stage.script = "d";
@@ -224,8 +214,7 @@ static void the_factory_cancels_the_requests_of_deferred_reconciles(void **state
     assert_true(stage_open(&stage, NULL));
 }
 
-static void a_second_finish_does_nothing(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_second_finish_does_nothing) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
     stage.script = "dd";
     stage_add("a");
@@ -332,8 +321,9 @@ static int close_threaded(void **state) {
     return 0;
 }
 
-static void workers_reconcile_at_once_and_no_more_than_they_are(void **state) {
-    (void)state;
+#define THREADED_TEST(name) TEST_WITH(open_threaded, close_threaded, name)
+
+THREADED_TEST(workers_reconcile_at_once_and_no_more_than_they_are) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "a-name-longer-than-fifteen", .reconcile = pass, .workers = 3));
     for (int i = 0; i < 10; i++) {
         char key[16];
@@ -346,8 +336,7 @@ static void workers_reconcile_at_once_and_no_more_than_they_are(void **state) {
     assert_int_equal(g.most, 3);
 }
 
-static void a_free_waits_for_running_reconciles(void **state) {
-    (void)state;
+THREADED_TEST(a_free_waits_for_running_reconciles) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 2));
     stage_add("a");
     stage_add("b");
@@ -361,8 +350,7 @@ static void a_free_waits_for_running_reconciles(void **state) {
     assert_int_equal(g.calls, 2);
 }
 
-static void freed_in_a_worker_it_goes_when_all_have_returned(void **state) {
-    (void)state;
+THREADED_TEST(freed_in_a_worker_it_goes_when_all_have_returned) {
     g.frees = true;
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 2));
     stage_add("a");
@@ -373,8 +361,7 @@ static void freed_in_a_worker_it_goes_when_all_have_returned(void **state) {
 }
 
 /* It frees the controller and stops the factory, as a program may at its end. */
-static void a_worker_may_end_everything(void **state) {
-    (void)state;
+THREADED_TEST(a_worker_may_end_everything) {
     g.frees = g.stops = true;
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass));
     stage_add("a");
@@ -384,8 +371,7 @@ static void a_worker_may_end_everything(void **state) {
     assert_int_equal(g.shutdown, KI_ERR_DEADLOCK);
 }
 
-static void a_shutdown_does_not_wait_for_ever_for_a_worker(void **state) {
-    (void)state;
+THREADED_TEST(a_shutdown_does_not_wait_for_ever_for_a_worker) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .stop_timeout_ms = 20));
     stage_add("a");
     await_calls(1);
@@ -398,8 +384,7 @@ static void a_shutdown_does_not_wait_for_ever_for_a_worker(void **state) {
     assert_int_equal(g.inside, 0);
 }
 
-static void freed_in_a_worker_that_is_cut_off_it_goes_with_the_factory(void **state) {
-    (void)state;
+THREADED_TEST(freed_in_a_worker_that_is_cut_off_it_goes_with_the_factory) {
     g.frees = true;
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .stop_timeout_ms = 1));
     stage_add("a");
@@ -418,8 +403,7 @@ static void free_on_loop(void *user) {
     stage.controller = NULL;
 }
 
-static void freed_on_the_loop_it_goes_when_its_workers_have_returned(void **state) {
-    (void)state;
+THREADED_TEST(freed_on_the_loop_it_goes_when_its_workers_have_returned) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 2));
     stage_add("a");
     await_calls(1);
@@ -429,8 +413,7 @@ static void freed_on_the_loop_it_goes_when_its_workers_have_returned(void **stat
     assert_int_equal(ki_factory_shutdown(stage.factory, NULL), KI_OK);
 }
 
-static void a_deferred_reconcile_frees_its_thread_but_not_its_place(void **state) {
-    (void)state;
+THREADED_TEST(a_deferred_reconcile_frees_its_thread_but_not_its_place) {
     g.is_open = g.defers = true;
     stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 1));
     for (int i = 1; i <= 20; i++) {
@@ -497,8 +480,7 @@ static bool all_seen(void) {
     return true;
 }
 
-static void no_key_is_with_two_workers_and_the_last_change_is_seen(void **state) {
-    (void)state;
+THREADED_TEST(no_key_is_with_two_workers_and_the_last_change_is_seen) {
     ki_thread adders[2];
     for (int k = 0; k < STORM_KEYS; k++) {
         atomic_store(&added[k], 0);
@@ -518,33 +500,4 @@ static void no_key_is_with_two_workers_and_the_last_change_is_seen(void **state)
             abort();
     ki_mutex_unlock(&g.mutex);
     assert_false(collided);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
-#define cmocka_unit_test_threaded(name) cmocka_unit_test_setup_teardown(name, open_threaded, close_threaded)
-
-KT_TESTS(controller_end) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_stop_drops_what_is_queued),
-        TEST(a_controller_stopped_before_the_start_never_works),
-        TEST(a_controller_may_be_freed_at_any_time),
-        TEST(freed_in_a_reconcile_it_goes_when_that_has_returned),
-        TEST(freed_in_a_function_of_its_watch_it_goes_afterwards),
-        TEST(a_stop_cancels_a_deferred_reconcile_and_waits_for_it),
-        TEST(a_stop_waits_no_longer_than_it_may),
-        TEST(freed_while_a_reconcile_is_deferred_it_goes_with_that),
-        TEST(the_factory_frees_what_its_loop_could_not),
-        TEST(the_factory_cancels_the_requests_of_deferred_reconciles),
-        TEST(a_second_finish_does_nothing),
-        cmocka_unit_test_threaded(workers_reconcile_at_once_and_no_more_than_they_are),
-        cmocka_unit_test_threaded(a_free_waits_for_running_reconciles),
-        cmocka_unit_test_threaded(freed_in_a_worker_it_goes_when_all_have_returned),
-        cmocka_unit_test_threaded(a_worker_may_end_everything),
-        cmocka_unit_test_threaded(a_shutdown_does_not_wait_for_ever_for_a_worker),
-        cmocka_unit_test_threaded(freed_in_a_worker_that_is_cut_off_it_goes_with_the_factory),
-        cmocka_unit_test_threaded(freed_on_the_loop_it_goes_when_its_workers_have_returned),
-        cmocka_unit_test_threaded(a_deferred_reconcile_frees_its_thread_but_not_its_place),
-        cmocka_unit_test_threaded(no_key_is_with_two_workers_and_the_last_change_is_seen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,8 +44,7 @@ static bool is_in_namespace(const ki_event *event, void *user) {
 }
 
 /* A secret team/s is there, changes, and goes. */
-static void an_event_queues_the_keys_that_its_watch_names(void **state) {
-    (void)state;
+CONTROLLER_TEST(an_event_queues_the_keys_that_its_watch_names) {
     static char team[] = "team", other[] = "other";
     const struct {
         ki_controller_watch_options watch;
@@ -124,8 +123,7 @@ static void map_to_odd_keys(const ki_object *obj, ki_reconcile_keys *keys, void 
     assert_int_equal(ki_reconcile_keys_add(keys, "good"), KI_OK);
 }
 
-static void a_map_function_is_notified_of_keys_that_cannot_be(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_map_function_is_notified_of_keys_that_cannot_be) {
     stage_put(&stage, KI_SECRETS, "team/s", "");
     control(stage.secrets, &KI_CONTROLLER_WATCH(.map = map_to_odd_keys));
     stage_expect(&stage, "good");
@@ -140,8 +138,7 @@ static bool note_event(const ki_event *event, void *user) {
     return event->type != KI_EVENT_ADD;
 }
 
-static void a_predicate_sees_each_event_and_decides(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_predicate_sees_each_event_and_decides) {
     stage_put(&stage, KI_SECRETS, "team/s", "");
     control(stage.secrets, &KI_CONTROLLER_WATCH(.predicate = note_event));
     stage_expect(&stage, "new1i");
@@ -154,8 +151,7 @@ static void a_predicate_sees_each_event_and_decides(void **state) {
 }
 
 /* Two informers of one controller: the parent's own key, and the child's owner. */
-static void a_child_s_event_reconciles_its_owner(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_child_s_event_reconciles_its_owner) {
     assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
     assert_int_equal(ki_controller_watch(stage.controller, stage.configmaps, NULL, NULL), KI_OK);
     assert_int_equal(
@@ -170,8 +166,7 @@ static void a_child_s_event_reconciles_its_owner(void **state) {
     stage_expect(&stage, "team/m");
 }
 
-static void a_resync_comes_after_changes(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_resync_comes_after_changes) {
     stage_tear_down(NULL);
     for (int no_priority = 0; no_priority < 2; no_priority++) {
         ki_informer *nodes = NULL;
@@ -214,8 +209,7 @@ static ki_status count_reconcile(ki_reconcile *call, const char *key, void *user
     return KI_OK;
 }
 
-static void no_step_does_more_than_its_work_units(void **state) {
-    (void)state;
+CONTROLLER_TEST(no_step_does_more_than_its_work_units) {
     enum {
         WORK = 50
     };
@@ -277,8 +271,7 @@ out:
     return has_begun;
 }
 
-static void no_key_is_lost_whatever_allocation_fails(void **state) {
-    (void)state;
+TEST(no_key_is_lost_whatever_allocation_fails) {
     size_t n = 0;
     bool failed = true;
     for (; failed; n++) {
@@ -335,8 +328,7 @@ static void be_dry_for(int64_t ms) {
     memory_tap.is_empty = false;
 }
 
-static void a_key_that_could_not_be_queued_is_queued_later(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_key_that_could_not_be_queued_is_queued_later) {
     open_with_tap();
     control(stage.secrets, &KI_CONTROLLER_WATCH(.owner = &foos, .predicate = run_dry));
     stage_put(&stage, KI_SECRETS, "default/s", OWNERS(OWNER("example.com/v1", "Foo", "f", "true")));
@@ -355,8 +347,7 @@ static void a_key_that_could_not_be_queued_is_queued_later(void **state) {
     stage_expect(&stage, "default/g");
 }
 
-static void what_is_too_much_to_remember_is_found_in_the_informer(void **state) {
-    (void)state;
+CONTROLLER_TEST(what_is_too_much_to_remember_is_found_in_the_informer) {
     enum {
         OBJECTS = 600
     };
@@ -396,8 +387,7 @@ static void fail_without_memory(void) {
 }
 
 /* The queue has all memory for a key that is being processed. */
-static void a_key_is_processed_again_without_memory(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_key_is_processed_again_without_memory) {
     fail_without_memory();
     stage_advance(&stage, 5000);
     stage_expect(&stage, "k k");
@@ -406,8 +396,7 @@ static void a_key_is_processed_again_without_memory(void **state) {
                      1);
 }
 
-static void a_stop_does_not_wait_for_memory(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_stop_does_not_wait_for_memory) {
     fail_without_memory();
     stage_settle(&stage);
     assert_int_equal((int)stage_metric(&stage, "controller_runtime_active_workers"),
@@ -451,8 +440,7 @@ static void close_leader(ki_elector *elector) {
     ki_elector_free(elector);
 }
 
-static void an_elector_of_another_engine_is_rejected(void **state) {
-    (void)state;
+CONTROLLER_TEST(an_elector_of_another_engine_is_rejected) {
     controller_stage other;
     assert_true(stage_open(&other, NULL));
     ki_elector *elector = elect("me");
@@ -463,8 +451,7 @@ static void an_elector_of_another_engine_is_rejected(void **state) {
 }
 
 /* The program cannot know when a controller goes that it has freed inside a reconcile. */
-static void an_elector_may_be_freed_after_a_controller_that_still_works(void **state) {
-    (void)state;
+CONTROLLER_TEST(an_elector_may_be_freed_after_a_controller_that_still_works) {
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
     ki_elector *elector = elect("me");
     control_as_leader(elector, NULL);
@@ -481,8 +468,7 @@ static void an_elector_may_be_freed_after_a_controller_that_still_works(void **s
                      -1); /* it is gone */
 }
 
-static void nothing_is_reconciled_while_another_process_leads(void **state) {
-    (void)state;
+CONTROLLER_TEST(nothing_is_reconciled_while_another_process_leads) {
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
     put_lease(LEASE("other", "3"));
     ki_elector *elector = elect("me");
@@ -503,8 +489,7 @@ static void nothing_is_reconciled_while_another_process_leads(void **state) {
     close_leader(elector);
 }
 
-static void a_controller_without_an_elector_works_while_another_process_leads(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_controller_without_an_elector_works_while_another_process_leads) {
     ki_controller *always = NULL;
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
     put_lease(LEASE("other", "3"));
@@ -534,8 +519,7 @@ static bool is_not_b(const ki_event *event, void *user) {
     return strcmp(ki_object_name(event->obj), "b") != 0;
 }
 
-static void a_new_term_begins_with_all_keys_that_matter(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_new_term_begins_with_all_keys_that_matter) {
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
     stage_put(&stage, KI_CONFIGMAPS, "default/b", "");
     ki_elector *elector = elect("me");
@@ -569,8 +553,7 @@ static void a_new_term_begins_with_all_keys_that_matter(void **state) {
 
 /* The loop stands still until the lease has expired: by the clock this process leads no more, though nobody has told it
  * yet. */
-static void the_clock_ends_a_term_before_the_loop_does(void **state) {
-    (void)state;
+CONTROLLER_TEST(the_clock_ends_a_term_before_the_loop_does) {
     ki_elector *elector = elect("me");
     control_as_leader(elector, NULL);
     stage_start(&stage);
@@ -587,8 +570,7 @@ static void the_clock_ends_a_term_before_the_loop_does(void **state) {
     close_leader(elector);
 }
 
-static void a_stop_ends_reconciles_before_the_lease_is_given_up(void **state) {
-    (void)state;
+CONTROLLER_TEST(a_stop_ends_reconciles_before_the_lease_is_given_up) {
     ki_str json;
     ki_elector *elector = elect("me");
     control_as_leader(elector, NULL);
@@ -607,30 +589,4 @@ static void a_stop_ends_reconciles_before_the_lease_is_given_up(void **state) {
     assert_int_equal(kt_cluster_get(stage.cluster, KI_LEASES, "default", "lock", &json), KI_OK);
     assert_null(strstr(json.data, "\"holderIdentity\":\"me\""));
     close_leader(elector);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
-
-KT_TESTS(controller_watch) {
-    const struct CMUnitTest tests[] = {
-        TEST(an_event_queues_the_keys_that_its_watch_names),
-        TEST(a_map_function_is_notified_of_keys_that_cannot_be),
-        TEST(a_predicate_sees_each_event_and_decides),
-        TEST(a_child_s_event_reconciles_its_owner),
-        TEST(a_resync_comes_after_changes),
-        TEST(no_step_does_more_than_its_work_units),
-        cmocka_unit_test(no_key_is_lost_whatever_allocation_fails),
-        TEST(a_key_that_could_not_be_queued_is_queued_later),
-        TEST(what_is_too_much_to_remember_is_found_in_the_informer),
-        TEST(a_key_is_processed_again_without_memory),
-        TEST(a_stop_does_not_wait_for_memory),
-        TEST(an_elector_of_another_engine_is_rejected),
-        TEST(an_elector_may_be_freed_after_a_controller_that_still_works),
-        TEST(nothing_is_reconciled_while_another_process_leads),
-        TEST(a_controller_without_an_elector_works_while_another_process_leads),
-        TEST(a_new_term_begins_with_all_keys_that_matter),
-        TEST(the_clock_ends_a_term_before_the_loop_does),
-        TEST(a_stop_ends_reconciles_before_the_lease_is_given_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,8 @@ static int open_stage(void **state) {
     return 0;
 }
 
+#define CONTROLLER_WRITES_TEST(name) TEST_WITH(open_stage, stage_tear_down, name)
+
 static ki_object *read(const ki_resource *resource, const char *namespace_name, const char *name) {
     ki_object *obj = NULL;
     assert_int_equal(ki_client_get(client, resource, namespace_name, name, NULL, &obj, NULL), KI_OK);
@@ -33,8 +35,7 @@ static void expect_field(const ki_object *obj, const char *path, const char *exp
 
 /* --- finalizers --------------------------------------------------------------------------------------------------- */
 
-static void a_finalizer_is_added_and_removed(void **state) {
-    (void)state;
+CONTROLLER_WRITES_TEST(a_finalizer_is_added_and_removed) {
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
     ki_object *bare = read(KI_CONFIGMAPS, "default", "a"), *with = NULL, *same = NULL, *two = NULL, *one = NULL;
     ki_error err = KI_ERROR_INIT;
@@ -61,8 +62,7 @@ static void a_finalizer_is_added_and_removed(void **state) {
         ki_object_unref(all[i]);
 }
 
-static void finalizers_of_an_object_that_has_changed_are_rejected(void **state) {
-    (void)state;
+CONTROLLER_WRITES_TEST(finalizers_of_an_object_that_has_changed_are_rejected) {
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\"]");
     ki_object *old = read(KI_CONFIGMAPS, "default", "a");
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\",\"example.com/z\"]");
@@ -80,8 +80,7 @@ static void finalizers_of_an_object_that_has_changed_are_rejected(void **state) 
     ki_object_unref(old);
 }
 
-static void the_last_finalizer_lets_the_object_go(void **state) {
-    (void)state;
+CONTROLLER_WRITES_TEST(the_last_finalizer_lets_the_object_go) {
     ki_error err = KI_ERROR_INIT;
     ki_object *gone = NULL;
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\"]");
@@ -94,8 +93,7 @@ static void the_last_finalizer_lets_the_object_go(void **state) {
     ki_object_unref(obj);
 }
 
-static void a_finalizer_of_an_object_that_is_gone_is_removed(void **state) {
-    (void)state;
+CONTROLLER_WRITES_TEST(a_finalizer_of_an_object_that_is_gone_is_removed) {
     ki_error err = KI_ERROR_INIT;
     ki_object *result = NULL;
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\"]");
@@ -118,8 +116,7 @@ static void a_finalizer_of_an_object_that_is_gone_is_removed(void **state) {
 
 /* --- apply -------------------------------------------------------------------------------------------------------- */
 
-static void a_status_is_applied_to_the_very_object(void **state) {
-    (void)state;
+CONTROLLER_WRITES_TEST(a_status_is_applied_to_the_very_object) {
     stage_put(&stage, KI_SERVICES, "default/a", "\"labels\":{\"x\":\"y\"}");
     ki_object *obj = read(KI_SERVICES, "default", "a"), *written = NULL, *again = NULL;
     static const char conditions[] = "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Ok\","
@@ -153,8 +150,7 @@ static void a_status_is_applied_to_the_very_object(void **state) {
     "\"}},\"stringData\":{\"k\":\"v\"}}"
 #define CHILD CHILD_WITH("y")
 
-static void a_child_belongs_to_its_owner(void **state) {
-    (void)state;
+CONTROLLER_WRITES_TEST(a_child_belongs_to_its_owner) {
     stage_put(&stage, KI_CONFIGMAPS, "team/m", "");
     ki_object *owner = read(KI_CONFIGMAPS, "team", "m"), *first = NULL, *second = NULL, *changed = NULL;
     ki_object **const results[] = { &first, &second, &changed };
@@ -180,8 +176,7 @@ static void a_child_belongs_to_its_owner(void **state) {
     ki_object_unref(owner);
 }
 
-static void a_child_that_cannot_be_is_rejected(void **state) {
-    (void)state;
+CONTROLLER_WRITES_TEST(a_child_that_cannot_be_is_rejected) {
     stage_put(&stage, KI_CONFIGMAPS, "team/m", "");
     stage_put(&stage, KI_CONFIGMAPS, "team/other", "");
     ki_object *owner = read(KI_CONFIGMAPS, "team", "m"), *other = read(KI_CONFIGMAPS, "team", "other");
@@ -247,8 +242,7 @@ static void fail_later(void *user) {
     self->memory->fail_at = atomic_load(&self->memory->calls) + self->after;
 }
 
-static void lack_of_memory_is_an_error(void **state) {
-    (void)state;
+CONTROLLER_WRITES_TEST(lack_of_memory_is_an_error) {
     scarce_memory memory;
     stage_tear_down(NULL);
     for (int which = 0; which < 4; which++) {
@@ -288,8 +282,7 @@ static ki_status make_child(ki_reconcile *call, const char *key, void *user, ki_
     return status;
 }
 
-static void a_reconcile_may_wait_for_its_requests(void **state) {
-    (void)state;
+CONTROLLER_WRITES_TEST(a_reconcile_may_wait_for_its_requests) {
     stage_tear_down(NULL);
     stage_open_threaded(&stage, NULL);
     client = ki_factory_client(stage.factory);
@@ -301,17 +294,4 @@ static void a_reconcile_may_wait_for_its_requests(void **state) {
         KI_OK);
     stage_start(&stage);
     assert_int_equal(ki_informer_wait_for_version(stage.secrets, "team/child", NULL, 60000, NULL), KI_OK);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, stage_tear_down)
-
-KT_TESTS(controller_writes) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_finalizer_is_added_and_removed),       TEST(finalizers_of_an_object_that_has_changed_are_rejected),
-        TEST(the_last_finalizer_lets_the_object_go),  TEST(a_finalizer_of_an_object_that_is_gone_is_removed),
-        TEST(a_status_is_applied_to_the_very_object), TEST(a_child_belongs_to_its_owner),
-        TEST(a_child_that_cannot_be_is_rejected),     TEST(lack_of_memory_is_an_error),
-        TEST(a_reconcile_may_wait_for_its_requests),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

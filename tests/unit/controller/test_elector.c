@@ -17,17 +17,6 @@
     "\"acquireTime\":\"2026-01-02T03:04:05.000006Z\",\"renewTime\":\"2026-01-02T03:04:05.000006Z\""
 #define RETRY_MOST_MS 4400 /* 2.2 retry periods */
 
-static int open_election(void **state) {
-    static election self;
-    *state = &self;
-    return election_open(&self, NULL) ? 0 : -1;
-}
-
-static int close_election(void **state) {
-    election_close(*state);
-    return 0;
-}
-
 static void compete(candidate *self, const ki_elector_options *more) {
     assert_int_equal(candidate_compete(self, more), KI_OK);
     election_advance(self->election, 0);
@@ -39,8 +28,7 @@ static bool leads(const candidate *self) {
 
 /* --- attempts ----------------------------------------------------------------------------------------------------- */
 
-static void a_candidate_takes_a_lease_that_nobody_holds_or_renews(void **state) {
-    (void)state;
+TEST(a_candidate_takes_a_lease_that_nobody_holds_or_renews) {
     const struct {
         const char *name, *spec; /* spec NULL: there is no Lease */
         int64_t wait_ms;         /* until the candidate may take it */
@@ -83,7 +71,7 @@ static void a_candidate_takes_a_lease_that_nobody_holds_or_renews(void **state) 
     }
 }
 
-static void a_lease_that_is_renewed_is_never_taken(void **state) {
+ELECTION_TEST(a_lease_that_is_renewed_is_never_taken) {
     election *self = *state;
     char spec[256];
     election_put(self, HELD_BY("bing"));
@@ -99,7 +87,7 @@ static void a_lease_that_is_renewed_is_never_taken(void **state) {
     candidate_expect(ME(self), "leader=bing");
 }
 
-static void a_candidate_counts_the_lease_duration_from_after_the_response(void **state) {
+ELECTION_TEST(a_candidate_counts_the_lease_duration_from_after_the_response) {
     election *self = *state;
     election_put(self, HELD_BY("bing"));
     ME(self)->fate = "p"; /* 20 s pass between the clock's last reading and the response */
@@ -111,7 +99,7 @@ static void a_candidate_counts_the_lease_duration_from_after_the_response(void *
     assert_true(leads(ME(self)));
 }
 
-static void a_late_response_to_an_acquisition_needs_a_renewal_first(void **state) {
+ELECTION_TEST(a_late_response_to_an_acquisition_needs_a_renewal_first) {
     election *self = *state;
     ME(self)->fate = ".p5"; /* the process is suspended while it reads that it holds the Lease */
     compete(ME(self), NULL);
@@ -123,7 +111,7 @@ static void a_late_response_to_an_acquisition_needs_a_renewal_first(void **state
     candidate_expect(ME(self), "started");
 }
 
-static void a_write_that_comes_too_late_is_tried_again(void **state) {
+ELECTION_TEST(a_write_that_comes_too_late_is_tried_again) {
     election *self = *state;
     ME(self)->fate = ".4.4";
     compete(ME(self), NULL);
@@ -135,7 +123,7 @@ static void a_write_that_comes_too_late_is_tried_again(void **state) {
     candidate_expect(ME(self), "leader=me started");
 }
 
-static void candidates_wait_for_one_to_2_2_retry_periods(void **state) {
+ELECTION_TEST(candidates_wait_for_one_to_2_2_retry_periods) {
     election *self = *state;
     int64_t least = INT64_MAX, most = 0;
     election_put(self, "\"holderIdentity\":\"bing\",\"leaseDurationSeconds\":1000000");
@@ -154,8 +142,7 @@ static void candidates_wait_for_one_to_2_2_retry_periods(void **state) {
 
 /* --- renewals ----------------------------------------------------------------------------------------------------- */
 
-static void a_leader_renews_without_reading_and_reads_where_that_fails(void **state) {
-    (void)state;
+TEST(a_leader_renews_without_reading_and_reads_where_that_fails) {
     const struct {
         const char *fate, *requests;
         int slow_paths;
@@ -186,7 +173,7 @@ static void a_leader_renews_without_reading_and_reads_where_that_fails(void **st
     }
 }
 
-static void each_renewal_changes_the_renew_time_only(void **state) {
+ELECTION_TEST(each_renewal_changes_the_renew_time_only) {
     election *self = *state;
     compete(ME(self), NULL);
     assert_true(election_has(self, "\"acquireTime\":\"2026-05-28T20:43:20.000000Z\""));
@@ -196,7 +183,7 @@ static void each_renewal_changes_the_renew_time_only(void **state) {
     assert_true(election_has(self, "\"renewTime\":\"2026-05-28T20:43:22.000000Z\""));
 }
 
-static void a_leader_leads_for_a_renew_deadline_after_it_sent_its_last_renewal(void **state) {
+ELECTION_TEST(a_leader_leads_for_a_renew_deadline_after_it_sent_its_last_renewal) {
     election *self = *state;
     ME(self)->fate = "..5555555555555555555555";
     compete(ME(self), NULL);
@@ -214,7 +201,7 @@ static void a_leader_leads_for_a_renew_deadline_after_it_sent_its_last_renewal(v
     candidate_expect(ME(self), "started");
 }
 
-static void leadership_ends_by_the_clock_where_the_loop_does_not_run(void **state) {
+ELECTION_TEST(leadership_ends_by_the_clock_where_the_loop_does_not_run) {
     election *self = *state;
     compete(ME(self), NULL);
     ME(self)->engine.now += KI_MILLISECONDS(KI_RENEW_DEADLINE_MS) - 1;
@@ -230,14 +217,14 @@ static void spend_time(candidate *self) {
     assert_false(leads(self));
 }
 
-static void leadership_ends_by_the_clock_inside_a_callback(void **state) {
+ELECTION_TEST(leadership_ends_by_the_clock_inside_a_callback) {
     election *self = *state;
     ME(self)->on_started = spend_time;
     compete(ME(self), NULL);
     candidate_expect(ME(self), "leader=me started stopped");
 }
 
-static void a_request_that_hangs_leaves_time_for_another(void **state) {
+ELECTION_TEST(a_request_that_hangs_leaves_time_for_another) {
     election *self = *state;
     ME(self)->fate = "..n";
     compete(ME(self), NULL);
@@ -248,7 +235,7 @@ static void a_request_that_hangs_leaves_time_for_another(void **state) {
     candidate_expect(ME(self), "leader=me started");
 }
 
-static void a_leader_that_sees_another_holder_stops_at_once(void **state) {
+ELECTION_TEST(a_leader_that_sees_another_holder_stops_at_once) {
     election *self = *state;
     compete(ME(self), NULL);
     election_put(self, HELD_BY("you"));
@@ -261,8 +248,7 @@ static void a_leader_that_sees_another_holder_stops_at_once(void **state) {
     assert_string_equal(leader, "you");
 }
 
-static void a_write_that_the_server_changed_makes_no_leader(void **state) {
-    (void)state;
+TEST(a_write_that_the_server_changed_makes_no_leader) {
     const struct {
         const char *fate, *notes;
     } cases[] = {
@@ -283,7 +269,7 @@ static void a_write_that_the_server_changed_makes_no_leader(void **state) {
     }
 }
 
-static void a_leader_whose_lease_was_cleared_takes_it_again_in_a_new_term(void **state) {
+ELECTION_TEST(a_leader_whose_lease_was_cleared_takes_it_again_in_a_new_term) {
     election *self = *state;
     compete(ME(self), NULL);
     election_put(self, "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1,\"leaseTransitions\":0");
@@ -292,7 +278,7 @@ static void a_leader_whose_lease_was_cleared_takes_it_again_in_a_new_term(void *
     assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 1);
 }
 
-static void a_token_does_not_fall_where_the_transitions_are_edited(void **state) {
+ELECTION_TEST(a_token_does_not_fall_where_the_transitions_are_edited) {
     election *self = *state;
     election_put(self, "\"leaseTransitions\":7");
     compete(ME(self), NULL);
@@ -304,7 +290,7 @@ static void a_token_does_not_fall_where_the_transitions_are_edited(void **state)
     assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 8);
 }
 
-static void a_lease_without_a_higher_token_is_not_taken(void **state) {
+ELECTION_TEST(a_lease_without_a_higher_token_is_not_taken) {
     election *self = *state;
     election_put(self, "\"leaseTransitions\":2147483647");
     compete(ME(self), NULL);
@@ -320,7 +306,7 @@ static void a_lease_without_a_higher_token_is_not_taken(void **state) {
     assert_int_equal(ki_elector_fencing_token(ME(self)->elector), -1);
 }
 
-static void a_leader_whose_token_is_the_highest_renews(void **state) {
+ELECTION_TEST(a_leader_whose_token_is_the_highest_renews) {
     election *self = *state;
     election_put(self, "\"leaseTransitions\":2147483646");
     compete(ME(self), NULL);
@@ -331,7 +317,7 @@ static void a_leader_whose_token_is_the_highest_renews(void **state) {
 
 /* --- two ---------------------------------------------------------------------------------------------------------- */
 
-static void of_two_one_leads_and_the_other_follows_when_it_is_gone(void **state) {
+ELECTION_TEST(of_two_one_leads_and_the_other_follows_when_it_is_gone) {
     election *self = *state;
     compete(ME(self), NULL);
     compete(YOU(self), NULL);
@@ -349,7 +335,7 @@ static void of_two_one_leads_and_the_other_follows_when_it_is_gone(void **state)
     assert_int_equal(ki_elector_fencing_token(YOU(self)->elector), 1);
 }
 
-static void a_released_lease_is_taken_at_the_next_try(void **state) {
+ELECTION_TEST(a_released_lease_is_taken_at_the_next_try) {
     election *self = *state;
     compete(ME(self), RELEASING);
     compete(YOU(self), RELEASING);
@@ -367,8 +353,7 @@ static void a_released_lease_is_taken_at_the_next_try(void **state) {
 
 /* --- stopping ----------------------------------------------------------------------------------------------------- */
 
-static void a_stop_gives_the_lease_up_where_that_is_asked_for(void **state) {
-    (void)state;
+TEST(a_stop_gives_the_lease_up_where_that_is_asked_for) {
     const struct {
         const char *name, *fate; /* 'n' and 'N' are the request that is under way at the stop */
         int64_t after_ms;
@@ -424,7 +409,7 @@ static void a_stop_gives_the_lease_up_where_that_is_asked_for(void **state) {
     }
 }
 
-static void a_lease_that_another_has_taken_is_not_given_up(void **state) {
+ELECTION_TEST(a_lease_that_another_has_taken_is_not_given_up) {
     election *self = *state;
     compete(ME(self), RELEASING);
     election_put(self, HELD_BY("you"));
@@ -435,7 +420,7 @@ static void a_lease_that_another_has_taken_is_not_given_up(void **state) {
     assert_true(election_has(self, "\"holderIdentity\":\"you\""));
 }
 
-static void a_stop_without_release_leaves_the_lease_as_it_is(void **state) {
+ELECTION_TEST(a_stop_without_release_leaves_the_lease_as_it_is) {
     election *self = *state;
     compete(ME(self), NULL);
     ki_elector_stop(ME(self)->elector);
@@ -445,7 +430,7 @@ static void a_stop_without_release_leaves_the_lease_as_it_is(void **state) {
     assert_true(election_has(self, "\"holderIdentity\":\"me\""));
 }
 
-static void a_stop_before_the_start_is_for_good(void **state) {
+ELECTION_TEST(a_stop_before_the_start_is_for_good) {
     election *self = *state;
     const ki_elector_options options = KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "lock");
     assert_int_equal(ki_elector_new(ME(self)->factory, &options, &ME(self)->elector, NULL), KI_OK);
@@ -458,8 +443,7 @@ static void a_stop_before_the_start_is_for_good(void **state) {
 }
 
 /* In each case the elector is stopped after so many responses, while the next request is under way, and freed. */
-static void an_elector_may_be_freed_at_any_time(void **state) {
-    (void)state;
+TEST(an_elector_may_be_freed_at_any_time) {
     static const char *const fates[] = { "n", ".n", "..n", "..4n", "..4.n", "...n", "N", ".N", "..N", "..4.N" };
     enum {
         FREE,
@@ -505,8 +489,7 @@ static void stop_factory(candidate *self) {
     assert_int_equal(ki_factory_shutdown(self->factory, NULL), KI_ERR_DEADLOCK);
 }
 
-static void callbacks_may_stop_the_elector_and_the_factory(void **state) {
-    (void)state;
+TEST(callbacks_may_stop_the_elector_and_the_factory) {
     void (*const ways[])(candidate * self) = { stop_elector, stop_factory };
     for (size_t i = 0; i < 4; i++) {
         election self;
@@ -543,7 +526,7 @@ static void changed(bool leading, void *user) {
         ki_elector_remove_hook(self->candidate->elector, self->removes);
 }
 
-static void hooks_are_called_within_what_the_program_is_called_for(void **state) {
+ELECTION_TEST(hooks_are_called_within_what_the_program_is_called_for) {
     election *self = *state;
     candidate *me = ME(self);
     hooked first = { .candidate = me, .hook = { .changed = changed, .user = &first } };
@@ -574,7 +557,7 @@ static void hooks_are_called_within_what_the_program_is_called_for(void **state)
 #define TEN "0123456789"
 #define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 
-static void what_cannot_be_elected_is_rejected_by_name(void **state) {
+ELECTION_TEST(what_cannot_be_elected_is_rejected_by_name) {
     election *self = *state;
     const struct {
         ki_elector_options options;
@@ -622,7 +605,7 @@ static void what_cannot_be_elected_is_rejected_by_name(void **state) {
     assert_int_equal(ki_elector_new(ME(self)->factory, &good, &elector, NULL), KI_ERR_STATE);
 }
 
-static void what_may_be_elected_is_taken(void **state) {
+ELECTION_TEST(what_may_be_elected_is_taken) {
     election *self = *state;
     const ki_elector_options cases[] = {
         KI_ELECTOR_OPTIONS(NAMES),
@@ -641,7 +624,7 @@ static void what_may_be_elected_is_taken(void **state) {
     }
 }
 
-static void identities_that_are_made_differ(void **state) {
+ELECTION_TEST(identities_that_are_made_differ) {
     election *self = *state;
     const ki_elector_options options = KI_ELECTOR_OPTIONS(NAMES);
     ki_elector *one = NULL, *other = NULL;
@@ -654,7 +637,7 @@ static void identities_that_are_made_differ(void **state) {
     ki_elector_free(other);
 }
 
-static void a_duration_of_less_than_a_second_is_rounded_up(void **state) {
+ELECTION_TEST(a_duration_of_less_than_a_second_is_rounded_up) {
     election *self = *state;
     compete(ME(self),
             &KI_ELECTOR_OPTIONS(.lease_duration_ms = 1100, .renew_deadline_ms = 1001, .retry_period_ms = 300));
@@ -663,8 +646,7 @@ static void a_duration_of_less_than_a_second_is_rounded_up(void **state) {
 
 /* --- what is asked of it ------------------------------------------------------------------------------------------ */
 
-static void a_check_fails_where_a_lease_is_expired_for_long_and_the_loop_has_not_noticed(void **state) {
-    (void)state;
+TEST(a_check_fails_where_a_lease_is_expired_for_long_and_the_loop_has_not_noticed) {
     const struct {
         const char *spec; /* NULL: no Lease: it leads */
         int64_t after_ms;
@@ -691,7 +673,7 @@ static void a_check_fails_where_a_lease_is_expired_for_long_and_the_loop_has_not
     }
 }
 
-static void the_leader_is_written_as_far_as_there_is_room(void **state) {
+ELECTION_TEST(the_leader_is_written_as_far_as_there_is_room) {
     election *self = *state;
     char leader[8] = "before";
     compete(ME(self), NULL);
@@ -708,7 +690,7 @@ static void the_leader_is_written_as_far_as_there_is_room(void **state) {
     assert_string_equal(leader, "me");
 }
 
-static void its_metrics_are_client_go_s(void **state) {
+ELECTION_TEST(its_metrics_are_client_go_s) {
     election *self = *state;
     candidate *me = ME(self);
     metrics_library library = { .has_gauges = true };
@@ -723,46 +705,4 @@ static void its_metrics_are_client_go_s(void **state) {
     election_advance(self, 0);
     component->visit_metrics(component, &visit);
     metrics_library_expect(&library, "leader_election_master_status/lock=0");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_election, close_election)
-
-KT_TESTS(elector) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_candidate_takes_a_lease_that_nobody_holds_or_renews),
-        TEST(a_lease_that_is_renewed_is_never_taken),
-        TEST(a_candidate_counts_the_lease_duration_from_after_the_response),
-        TEST(a_late_response_to_an_acquisition_needs_a_renewal_first),
-        TEST(a_write_that_comes_too_late_is_tried_again),
-        TEST(candidates_wait_for_one_to_2_2_retry_periods),
-        cmocka_unit_test(a_leader_renews_without_reading_and_reads_where_that_fails),
-        TEST(each_renewal_changes_the_renew_time_only),
-        TEST(a_leader_leads_for_a_renew_deadline_after_it_sent_its_last_renewal),
-        TEST(leadership_ends_by_the_clock_where_the_loop_does_not_run),
-        TEST(leadership_ends_by_the_clock_inside_a_callback),
-        TEST(a_request_that_hangs_leaves_time_for_another),
-        TEST(a_leader_that_sees_another_holder_stops_at_once),
-        cmocka_unit_test(a_write_that_the_server_changed_makes_no_leader),
-        TEST(a_leader_whose_lease_was_cleared_takes_it_again_in_a_new_term),
-        TEST(a_token_does_not_fall_where_the_transitions_are_edited),
-        TEST(a_lease_without_a_higher_token_is_not_taken),
-        TEST(a_leader_whose_token_is_the_highest_renews),
-        TEST(of_two_one_leads_and_the_other_follows_when_it_is_gone),
-        TEST(a_released_lease_is_taken_at_the_next_try),
-        cmocka_unit_test(a_stop_gives_the_lease_up_where_that_is_asked_for),
-        TEST(a_lease_that_another_has_taken_is_not_given_up),
-        TEST(a_stop_without_release_leaves_the_lease_as_it_is),
-        TEST(a_stop_before_the_start_is_for_good),
-        cmocka_unit_test(an_elector_may_be_freed_at_any_time),
-        cmocka_unit_test(callbacks_may_stop_the_elector_and_the_factory),
-        TEST(hooks_are_called_within_what_the_program_is_called_for),
-        TEST(what_cannot_be_elected_is_rejected_by_name),
-        TEST(what_may_be_elected_is_taken),
-        TEST(identities_that_are_made_differ),
-        TEST(a_duration_of_less_than_a_second_is_rounded_up),
-        cmocka_unit_test(a_check_fails_where_a_lease_is_expired_for_long_and_the_loop_has_not_noticed),
-        TEST(the_leader_is_written_as_far_as_there_is_room),
-        TEST(its_metrics_are_client_go_s),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

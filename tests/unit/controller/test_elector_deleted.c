@@ -8,17 +8,6 @@
 #define ME(self) (&(self)->candidates[0])
 #define RETRY_MOST_MS 4400 /* 2.2 retry periods */
 
-static int open_election(void **state) {
-    static election self;
-    *state = &self;
-    return election_open(&self, NULL) ? 0 : -1;
-}
-
-static int close_election(void **state) {
-    election_close(*state);
-    return 0;
-}
-
 static void compete(candidate *self, const ki_elector_options *more) {
     assert_int_equal(candidate_compete(self, more), KI_OK);
     election_advance(self->election, 0);
@@ -28,7 +17,7 @@ static bool leads(const candidate *self) {
     return ki_elector_is_leader(self->elector);
 }
 
-static void a_leader_makes_a_deleted_lease_again_with_a_higher_token(void **state) {
+ELECTION_TEST(a_leader_makes_a_deleted_lease_again_with_a_higher_token) {
     election *self = *state;
     election_put(self, "\"leaseTransitions\":7");
     compete(ME(self), NULL);
@@ -41,7 +30,7 @@ static void a_leader_makes_a_deleted_lease_again_with_a_higher_token(void **stat
     assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 9);
 }
 
-static void a_candidate_waits_for_a_deleted_lease_as_if_it_were_there(void **state) {
+ELECTION_TEST(a_candidate_waits_for_a_deleted_lease_as_if_it_were_there) {
     election *self = *state;
     election_put(self, "\"holderIdentity\":\"bing\",\"leaseDurationSeconds\":15,\"leaseTransitions\":5");
     compete(ME(self), NULL);
@@ -54,8 +43,7 @@ static void a_candidate_waits_for_a_deleted_lease_as_if_it_were_there(void **sta
     assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 6);
 }
 
-static void a_deleted_lease_is_not_waited_for_longer_than_a_holder_can_mean(void **state) {
-    (void)state;
+TEST(a_deleted_lease_is_not_waited_for_longer_than_a_holder_can_mean) {
     const struct {
         const char *duration_s;
         int64_t own_ms, wait_ms;
@@ -78,15 +66,4 @@ static void a_deleted_lease_is_not_waited_for_longer_than_a_holder_can_mean(void
         assert_true(leads(ME(&self)));
         election_close(&self);
     }
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_election, close_election)
-
-KT_TESTS(elector_deleted) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_leader_makes_a_deleted_lease_again_with_a_higher_token),
-        TEST(a_candidate_waits_for_a_deleted_lease_as_if_it_were_there),
-        cmocka_unit_test(a_deleted_lease_is_not_waited_for_longer_than_a_holder_can_mean),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,23 +8,12 @@
 #define ME(self) (&(self)->candidates[0])
 #define YOU(self) (&(self)->candidates[1])
 
-static int open_election(void **state) {
-    static election self;
-    *state = &self;
-    return election_open(&self, NULL) ? 0 : -1;
-}
-
-static int close_election(void **state) {
-    election_close(*state);
-    return 0;
-}
-
 static void compete(candidate *self) {
     assert_int_equal(candidate_compete(self, NULL), KI_OK);
     election_advance(self->election, 0);
 }
 
-static void a_candidate_says_who_leads(void **state) {
+ELECTION_TEST(a_candidate_says_who_leads) {
     election *self = *state;
     compete(ME(self));
     candidate_expect_log(ME(self), "I became leader\n");
@@ -37,14 +26,14 @@ static void a_candidate_says_who_leads(void **state) {
     candidate_expect_log(ME(self), "I the elector was stopped: stopped leading\n");
 }
 
-static void a_holder_of_several_lines_is_one_line(void **state) {
+ELECTION_TEST(a_holder_of_several_lines_is_one_line) {
     election *self = *state;
     election_put(self, "\"holderIdentity\":\"a\\nb\",\"leaseDurationSeconds\":15");
     compete(ME(self));
     candidate_expect_log(ME(self), "I \"a b\" leads; this process waits\n");
 }
 
-static void a_failure_is_one_warning_however_often_it_is_tried_again(void **state) {
+ELECTION_TEST(a_failure_is_one_warning_however_often_it_is_tried_again) {
     election *self = *state;
     candidate *me = ME(self);
     me->fate = "55555555"; /* a candidate */
@@ -67,7 +56,7 @@ static void a_failure_is_one_warning_however_often_it_is_tried_again(void **stat
     assert_int_equal(strncmp(me->log, "W cannot read the Lease: ", 25), 0);
 }
 
-static void a_write_that_fails_after_each_read_is_one_warning(void **state) {
+ELECTION_TEST(a_write_that_fails_after_each_read_is_one_warning) {
     election *self = *state;
     candidate *me = ME(self);
     me->fate = ".5.5.5.5.5.5.5.5";
@@ -78,7 +67,7 @@ static void a_write_that_fails_after_each_read_is_one_warning(void **state) {
     assert_ptr_equal(strchr(me->log, '\n'), strrchr(me->log, '\n'));
 }
 
-static void a_lost_lease_is_a_warning(void **state) {
+ELECTION_TEST(a_lost_lease_is_a_warning) {
     election *self = *state;
     compete(ME(self));
     candidate_expect_log(ME(self), "I became leader\n");
@@ -88,7 +77,7 @@ static void a_lost_lease_is_a_warning(void **state) {
                                    "I \"bing\" leads; this process waits\n");
 }
 
-static void a_lost_race_is_no_news(void **state) {
+ELECTION_TEST(a_lost_race_is_no_news) {
     election *self = *state;
     ME(self)->fate = ".4";
     compete(ME(self));
@@ -96,7 +85,7 @@ static void a_lost_race_is_no_news(void **state) {
 }
 
 /* Its renewal is due as well: there is no time for it, which is no second warning. */
-static void a_leader_that_was_suspended_is_one_warning(void **state) {
+ELECTION_TEST(a_leader_that_was_suspended_is_one_warning) {
     election *self = *state;
     compete(ME(self));
     candidate_expect_log(ME(self), "I became leader\n");
@@ -108,7 +97,7 @@ static void a_leader_that_was_suspended_is_one_warning(void **state) {
 }
 
 /* As a second signal stops it. */
-static void a_release_that_is_cut_short_is_no_failure(void **state) {
+ELECTION_TEST(a_release_that_is_cut_short_is_no_failure) {
     election *self = *state;
     const ki_elector_options options = KI_ELECTOR_OPTIONS(.release_on_stop = true);
     assert_int_equal(candidate_compete(ME(self), &options), KI_OK);
@@ -120,20 +109,4 @@ static void a_release_that_is_cut_short_is_no_failure(void **state) {
     ki_engine_stop(ME(self)->engine.engine);
     election_advance(self, 0);
     candidate_expect_log(ME(self), "I not released, because the engine was stopped: the Lease expires\n");
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, open_election, close_election)
-
-KT_TESTS(elector_log) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_candidate_says_who_leads),
-        TEST(a_holder_of_several_lines_is_one_line),
-        TEST(a_failure_is_one_warning_however_often_it_is_tried_again),
-        TEST(a_write_that_fails_after_each_read_is_one_warning),
-        TEST(a_lost_lease_is_a_warning),
-        TEST(a_leader_that_was_suspended_is_one_warning),
-        TEST(a_release_that_is_cut_short_is_no_failure),
-        TEST(a_lost_race_is_no_news),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

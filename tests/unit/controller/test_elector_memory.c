@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-static void without_memory_for_a_while_an_elector_leads_all_the_same(void **state) {
-    (void)state;
+TEST(without_memory_for_a_while_an_elector_leads_all_the_same) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         election self;
@@ -30,11 +29,4 @@ static void without_memory_for_a_while_an_elector_leads_all_the_same(void **stat
         }
         election_close(&self);
     }
-}
-
-KT_TESTS(elector_memory) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_memory_for_a_while_an_elector_leads_all_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -522,20 +522,10 @@ static void tell_all(int process_count) {
     assert_true(terms > count); /* leadership changed: there was something to see */
 }
 
-static void of_two_electors_at_most_one_leads_at_any_time(void **state) {
-    (void)state;
+TEST(of_two_electors_at_most_one_leads_at_any_time) {
     tell_all(2);
 }
 
-static void of_five_electors_at_most_one_leads_at_any_time(void **state) {
-    (void)state;
+TEST(of_five_electors_at_most_one_leads_at_any_time) {
     tell_all(PROCESSES);
-}
-
-KT_TESTS(elector_safety) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_two_electors_at_most_one_leads_at_any_time),
-        cmocka_unit_test(of_five_electors_at_most_one_leads_at_any_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

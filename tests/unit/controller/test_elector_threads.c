@@ -118,8 +118,7 @@ static void close_scene(scene *self) {
     pthread_mutex_destroy(&self->lock);
 }
 
-static void any_thread_may_ask_and_stop_an_elector(void **state) {
-    (void)state;
+TEST(any_thread_may_ask_and_stop_an_elector) {
     scene self;
     pthread_t threads[THREADS];
     open_scene(&self);
@@ -145,8 +144,7 @@ static void any_thread_may_ask_and_stop_an_elector(void **state) {
     close_scene(&self);
 }
 
-static void an_elector_may_be_freed_while_its_loop_runs(void **state) {
-    (void)state;
+TEST(an_elector_may_be_freed_while_its_loop_runs) {
     for (int requests = 0; requests < 20; requests++) {
         scene self;
         open_scene(&self);
@@ -168,8 +166,7 @@ static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_e
 }
 
 /* Without the term's end the worker would wait for ever. */
-static void a_worker_that_waits_for_a_response_is_released_by_the_end_of_its_term(void **state) {
-    (void)state;
+TEST(a_worker_that_waits_for_a_response_is_released_by_the_end_of_its_term) {
     scene self;
     ki_controller *controller = NULL;
     open_scene(&self);
@@ -185,13 +182,4 @@ static void a_worker_that_waits_for_a_response_is_released_by_the_end_of_its_ter
     ki_elector_stop(self.elector);
     ki_controller_free(controller); /* waits for the reconcile */
     close_scene(&self);
-}
-
-KT_TESTS(elector_threads) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_thread_may_ask_and_stop_an_elector),
-        cmocka_unit_test(an_elector_may_be_freed_while_its_loop_runs),
-        cmocka_unit_test(a_worker_that_waits_for_a_response_is_released_by_the_end_of_its_term),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,8 +45,7 @@ static ki_event_outcome tell_number(play *p, const char *reason, int number) {
 
 /* `before` records come before the last one: equal to it, with other messages, or about other objects and of other
  * reasons. */
-static void a_record_is_counted_combined_or_filtered_by_what_came_before(void **state) {
-    (void)state;
+TEST(a_record_is_counted_combined_or_filtered_by_what_came_before) {
     static const struct {
         const char *name;
         char kind; /* 'e' equal, 's' similar, 'u' unlike */
@@ -92,8 +91,7 @@ static void a_record_is_counted_combined_or_filtered_by_what_came_before(void **
     }
 }
 
-static void only_the_message_may_differ_in_what_is_combined(void **state) {
-    (void)state;
+TEST(only_the_message_may_differ_in_what_is_combined) {
     static const struct {
         const char *name, *type, *reason;
         bool combined;
@@ -114,8 +112,7 @@ static void only_the_message_may_differ_in_what_is_combined(void **state) {
     }
 }
 
-static void a_message_that_was_sent_before_is_not_combined_later(void **state) {
-    (void)state;
+TEST(a_message_that_was_sent_before_is_not_combined_later) {
     play p;
     open_play(&p);
     for (int n = 0; n < 12; n++)
@@ -126,8 +123,7 @@ static void a_message_that_was_sent_before_is_not_combined_later(void **state) {
     close_play(&p);
 }
 
-static void a_counted_event_keeps_its_name_and_first_time(void **state) {
-    (void)state;
+TEST(a_counted_event_keeps_its_name_and_first_time) {
     play p;
     open_play(&p);
     ki_event_outcome first = tell(&p, "a", "Normal", "Reason", "message");
@@ -140,8 +136,7 @@ static void a_counted_event_keeps_its_name_and_first_time(void **state) {
     close_play(&p);
 }
 
-static void a_combined_event_has_a_name_and_times_of_its_own(void **state) {
-    (void)state;
+TEST(a_combined_event_has_a_name_and_times_of_its_own) {
     play p;
     open_play(&p);
     for (int n = 0; n < 9; n++)
@@ -159,8 +154,7 @@ static void a_combined_event_has_a_name_and_times_of_its_own(void **state) {
     close_play(&p);
 }
 
-static void one_more_passes_every_five_minutes_with_the_whole_count(void **state) {
-    (void)state;
+TEST(one_more_passes_every_five_minutes_with_the_whole_count) {
     play p;
     open_play(&p);
     for (int n = 0; n < 30; n++)
@@ -175,8 +169,7 @@ static void one_more_passes_every_five_minutes_with_the_whole_count(void **state
     close_play(&p);
 }
 
-static void the_burst_is_of_one_object_and_type_whatever_the_reason(void **state) {
-    (void)state;
+TEST(the_burst_is_of_one_object_and_type_whatever_the_reason) {
     static const struct {
         const char *name, *type, *reason;
         bool filtered;
@@ -197,11 +190,10 @@ static void the_burst_is_of_one_object_and_type_whatever_the_reason(void **state
     }
 }
 
-static void its_memory_is_bounded_under_any_load(void **state) {
+TEST(its_memory_is_bounded_under_any_load) {
     enum {
         MAP = KI_EVENT_CACHE_MAX / 1024 + 2 /* allocations of a map with so many keys: parts, and their array */
     };
-    (void)state;
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX - 1);
     play p = { .now_ns = KI_SECONDS(1000) };
@@ -218,8 +210,7 @@ static void its_memory_is_bounded_under_any_load(void **state) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-static void without_memory_each_record_is_new(void **state) {
-    (void)state;
+TEST(without_memory_each_record_is_new) {
     scarce_memory memory;
     scarce_memory_init(&memory, 0);
     memory.forever = true;
@@ -232,19 +223,4 @@ static void without_memory_each_record_is_new(void **state) {
         assert_false(outcome.is_combined);
     }
     close_play(&p);
-}
-
-KT_TESTS(event_correlator) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_record_is_counted_combined_or_filtered_by_what_came_before),
-        cmocka_unit_test(only_the_message_may_differ_in_what_is_combined),
-        cmocka_unit_test(a_message_that_was_sent_before_is_not_combined_later),
-        cmocka_unit_test(a_counted_event_keeps_its_name_and_first_time),
-        cmocka_unit_test(a_combined_event_has_a_name_and_times_of_its_own),
-        cmocka_unit_test(one_more_passes_every_five_minutes_with_the_whole_count),
-        cmocka_unit_test(the_burst_is_of_one_object_and_type_whatever_the_reason),
-        cmocka_unit_test(its_memory_is_bounded_under_any_load),
-        cmocka_unit_test(without_memory_each_record_is_new),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,8 +24,7 @@ static bool is_uuid(const char *text) {
     return true;
 }
 
-static void a_name_is_the_object_s_with_the_time_or_a_uuid(void **state) {
-    (void)state;
+TEST(a_name_is_the_object_s_with_the_time_or_a_uuid) {
     char longest[256], too_long[256];
     memset(longest, 'x', sizeof longest);
     memset(too_long, 'x', sizeof too_long);
@@ -57,8 +56,7 @@ static void a_name_is_the_object_s_with_the_time_or_a_uuid(void **state) {
     }
 }
 
-static void a_core_event_says_all_that_client_go_s_says(void **state) {
-    (void)state;
+TEST(a_core_event_says_all_that_client_go_s_says) {
     static const char expected[] =
         "{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a.1886caf2450d67f2\",\"namespace\":"
         "\"shop\"},"
@@ -84,8 +82,7 @@ static void a_core_event_says_all_that_client_go_s_says(void **state) {
     ki_free(&ki_allocator_default, record);
 }
 
-static void a_core_event_of_a_cluster_scoped_object_stands_in_default(void **state) {
-    (void)state;
+TEST(a_core_event_of_a_cluster_scoped_object_stands_in_default) {
     static const char expected[] =
         "{\"kind\":\"Event\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n.a\",\"namespace\":\"default\","
         "\"annotations\":{\"k\":\"v\"}},"
@@ -111,8 +108,7 @@ static void a_core_event_of_a_cluster_scoped_object_stands_in_default(void **sta
     ki_object_unref(node);
 }
 
-static void a_combined_event_says_so_and_leaves_out_what_differs(void **state) {
-    (void)state;
+TEST(a_combined_event_says_so_and_leaves_out_what_differs) {
     char message[KI_EVENT_MESSAGE_MAX + 1];
     memset(message, 'm', sizeof message - 1);
     message[sizeof message - 1] = '\0';
@@ -133,8 +129,7 @@ static void a_combined_event_says_so_and_leaves_out_what_differs(void **state) {
     ki_free(&ki_allocator_default, record);
 }
 
-static void an_event_of_events_k8s_io_says_all_that_client_go_s_says(void **state) {
-    (void)state;
+TEST(an_event_of_events_k8s_io_says_all_that_client_go_s_says) {
     static const char expected[] =
         "{\"kind\":\"Event\",\"apiVersion\":\"events.k8s.io/v1\",\"metadata\":{\"name\":\"a.1886caf2450d67f2\","
         "\"namespace\":\"shop\"},\"eventTime\":\"2026-01-02T03:04:05.678901Z\"%s,\"reportingController\":\"robot\","
@@ -170,8 +165,7 @@ static void an_event_of_events_k8s_io_says_all_that_client_go_s_says(void **stat
     ki_object_unref(n);
 }
 
-static void each_allocation_may_fail(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail) {
     ki_event_record *record = event_record_of("a", "Normal", "R", "m", 1);
     for (int what = 0; what < 4; what++) {
         scarce_memory memory = SCARCE_MEMORY_FROM(0);
@@ -188,16 +182,4 @@ static void each_allocation_may_fail(void **state) {
         }
     }
     ki_free(&ki_allocator_default, record);
-}
-
-KT_TESTS(event_json) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_is_the_object_s_with_the_time_or_a_uuid),
-        cmocka_unit_test(a_core_event_says_all_that_client_go_s_says),
-        cmocka_unit_test(a_core_event_of_a_cluster_scoped_object_stands_in_default),
-        cmocka_unit_test(a_combined_event_says_so_and_leaves_out_what_differs),
-        cmocka_unit_test(an_event_of_events_k8s_io_says_all_that_client_go_s_says),
-        cmocka_unit_test(each_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,8 +39,7 @@ static void open_lru(ki_event_lru *lru, const ki_allocator *allocator) {
     lru->drop = drop;
 }
 
-static void the_entry_that_was_used_longest_ago_goes(void **state) {
-    (void)state;
+TEST(the_entry_that_was_used_longest_ago_goes) {
     ki_event_lru lru;
     open_lru(&lru, &ki_allocator_default);
     entry *a = add(&lru, "a");
@@ -63,8 +62,7 @@ static void the_entry_that_was_used_longest_ago_goes(void **state) {
     ki_event_lru_free(&lru);
 }
 
-static void texts_with_other_borders_have_other_keys(void **state) {
-    (void)state;
+TEST(texts_with_other_borders_have_other_keys) {
     static const char *const texts[][3] = {
         { "ab", "c", "" }, { "a", "bc", "" }, { "", "abc", "" }, { "abc", "", "" }, { "", "", "abc" }
     };
@@ -81,8 +79,7 @@ static void texts_with_other_borders_have_other_keys(void **state) {
     }
 }
 
-static void each_allocation_may_fail(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail) {
     static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h" };
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
@@ -96,13 +93,4 @@ static void each_allocation_may_fail(void **state) {
         assert_true(lru.map.count <= 3);
         ki_event_lru_free(&lru);
     }
-}
-
-KT_TESTS(event_lru) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_entry_that_was_used_longest_ago_goes),
-        cmocka_unit_test(texts_with_other_borders_have_other_keys),
-        cmocka_unit_test(each_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

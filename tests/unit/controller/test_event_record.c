@@ -26,8 +26,7 @@ static int free_foo(void **state) {
     return 0;
 }
 
-static void text_is_cut_at_whole_characters_and_has_no_other_bytes(void **state) {
-    (void)state;
+TEST(text_is_cut_at_whole_characters_and_has_no_other_bytes) {
     static const struct {
         const char *text;
         size_t limit;
@@ -57,8 +56,7 @@ static void text_is_cut_at_whole_characters_and_has_no_other_bytes(void **state)
     }
 }
 
-static void a_record_copies_its_strings(void **state) {
-    (void)state;
+TEST(a_record_copies_its_strings) {
     ki_object *obj = make_object_from_json(foo_json);
     ki_object *node = make_object_from_json("{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n\"}}");
     char reason[] = "Synced", message[] = "well", annotations[] = "{\"a\":\"b\"}";
@@ -90,8 +88,7 @@ static void a_record_copies_its_strings(void **state) {
     ki_free(&ki_allocator_default, record);
 }
 
-static void what_is_too_long_is_cut(void **state) {
-    (void)state;
+TEST(what_is_too_long_is_cut) {
     char text[4000];
     memset(text, 'm', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -107,8 +104,7 @@ static void what_is_too_long_is_cut(void **state) {
     ki_free(&ki_allocator_default, record);
 }
 
-static void what_is_no_event_is_an_error(void **state) {
-    (void)state;
+TEST(what_is_no_event_is_an_error) {
     static char long_annotations[KI_EVENT_ANNOTATIONS_MAX + 10];
     snprintf(long_annotations, sizeof long_annotations, "{\"a\":\"%*s\"}", KI_EVENT_ANNOTATIONS_MAX - 7, "");
     char name[KI_EVENT_RECORD_BYTES_MAX + 100];
@@ -140,8 +136,7 @@ static void what_is_no_event_is_an_error(void **state) {
     ki_object_unref(huge);
 }
 
-static void each_allocation_may_fail(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail) {
     const ki_record given = KI_RECORD(.obj = foo, .type = "Normal", .reason = "R", .annotations = "{\"a\":\"b\"}");
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
@@ -152,13 +147,4 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
-KT_TESTS(event_record) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_cut_at_whole_characters_and_has_no_other_bytes),
-        cmocka_unit_test(a_record_copies_its_strings),
-        cmocka_unit_test(what_is_too_long_is_cut),
-        cmocka_unit_test(what_is_no_event_is_an_error),
-        cmocka_unit_test(each_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, make_foo, free_foo);
-}
+TEST_GROUP(event_record, make_foo, free_foo);

@@ -67,8 +67,7 @@ static void assert_counts(const event_stage *stage, ki_event_recorder_counts exp
 
 /* --- core/v1 ------------------------------------------------------------------------------------------------------ */
 
-static void a_first_event_is_created_and_an_equal_one_counts_it_up(void **state) {
-    (void)state;
+TEST(a_first_event_is_created_and_an_equal_one_counts_it_up) {
     event_stage stage;
     event_stage_open(&stage, &CORE);
     ki_event_recorder_record(stage.recorder, foo, KI_EVENT_NORMAL, "Synced", "%s synced", "Foo");
@@ -99,8 +98,7 @@ static void a_first_event_is_created_and_an_equal_one_counts_it_up(void **state)
     event_stage_close(&stage);
 }
 
-static void an_event_about_a_cluster_scoped_object_stands_in_default(void **state) {
-    (void)state;
+TEST(an_event_about_a_cluster_scoped_object_stands_in_default) {
     event_stage stage;
     event_stage_open(&stage, &KI_EVENT_RECORDER_OPTIONS(.component = "robot", .host = "here"));
     ki_object *node = make_object_from_json("{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n\"}}");
@@ -115,8 +113,7 @@ static void an_event_about_a_cluster_scoped_object_stands_in_default(void **stat
     event_stage_close(&stage);
 }
 
-static void an_event_that_the_server_has_lost_is_created_again_with_its_count(void **state) {
-    (void)state;
+TEST(an_event_that_the_server_has_lost_is_created_again_with_its_count) {
     event_stage stage;
     event_stage_open(&stage, &CORE);
     record_foo(&stage, "well");
@@ -136,8 +133,7 @@ static void an_event_that_the_server_has_lost_is_created_again_with_its_count(vo
     event_stage_close(&stage);
 }
 
-static void similar_events_become_one_and_too_many_are_filtered(void **state) {
-    (void)state;
+TEST(similar_events_become_one_and_too_many_are_filtered) {
     event_stage stage;
     event_stage_open(&stage, &CORE);
     for (int i = 0; i < 30; i++) {
@@ -158,8 +154,7 @@ static void similar_events_become_one_and_too_many_are_filtered(void **state) {
     event_stage_close(&stage);
 }
 
-static void an_object_of_the_same_name_has_events_of_its_own(void **state) {
-    (void)state;
+TEST(an_object_of_the_same_name_has_events_of_its_own) {
     static const struct {
         bool of_another;
         const char *reason, *start, *count;
@@ -188,8 +183,7 @@ static void an_object_of_the_same_name_has_events_of_its_own(void **state) {
     event_stage_close(&stage);
 }
 
-static void events_of_the_same_time_have_different_names(void **state) {
-    (void)state;
+TEST(events_of_the_same_time_have_different_names) {
     event_stage stage;
     event_stage_open(&stage, &CORE);
     record_foo(&stage, "one");
@@ -201,8 +195,7 @@ static void events_of_the_same_time_have_different_names(void **state) {
     event_stage_close(&stage);
 }
 
-static void all_that_a_record_says_is_sent(void **state) {
-    (void)state;
+TEST(all_that_a_record_says_is_sent) {
     event_stage stage;
     event_stage_open(&stage, &CORE);
     ki_event_recorder_record_with(stage.recorder,
@@ -215,8 +208,7 @@ static void all_that_a_record_says_is_sent(void **state) {
     event_stage_close(&stage);
 }
 
-static void a_long_message_is_cut_at_a_character(void **state) {
-    (void)state;
+TEST(a_long_message_is_cut_at_a_character) {
     event_stage stage;
     char text[4 * KI_EVENT_MESSAGE_MAX], expected[KI_EVENT_MESSAGE_MAX + 64];
     event_stage_open(&stage, &CORE);
@@ -231,8 +223,7 @@ static void a_long_message_is_cut_at_a_character(void **state) {
     event_stage_close(&stage);
 }
 
-static void what_is_no_event_is_dropped_and_counted(void **state) {
-    (void)state;
+TEST(what_is_no_event_is_dropped_and_counted) {
     event_stage stage;
     event_stage_open(&stage, &CORE);
     ki_event_recorder_record(stage.recorder, foo, "Error", "Synced", "of another type");
@@ -248,8 +239,7 @@ static void what_is_no_event_is_dropped_and_counted(void **state) {
 
 /* --- tries -------------------------------------------------------------------------------------------------------- */
 
-static void an_error_response_is_final_and_all_else_is_tried_again(void **state) {
-    (void)state;
+TEST(an_error_response_is_final_and_all_else_is_tried_again) {
     static const struct {
         const char *name;
         int responses[2]; /* of the first request, and of all after it */
@@ -282,8 +272,7 @@ static void an_error_response_is_final_and_all_else_is_tried_again(void **state)
     }
 }
 
-static void the_first_wait_is_random_and_the_others_ten_seconds(void **state) {
-    (void)state;
+TEST(the_first_wait_is_random_and_the_others_ten_seconds) {
     event_stage stage;
     event_stage_open(&stage, &CORE);
     stage.then = EVENT_RESPONSE_CONNECT;
@@ -297,8 +286,7 @@ static void the_first_wait_is_random_and_the_others_ten_seconds(void **state) {
     event_stage_close(&stage);
 }
 
-static void a_patch_is_tried_again_from_its_beginning(void **state) {
-    (void)state;
+TEST(a_patch_is_tried_again_from_its_beginning) {
     event_stage stage;
     event_stage_open(&stage, &CORE);
     static const int script[] = { EVENT_RESPONSE_REAL, EVENT_RESPONSE_CUT, 404, EVENT_RESPONSE_CUT, 404 };
@@ -316,8 +304,7 @@ static void a_patch_is_tried_again_from_its_beginning(void **state) {
     event_stage_close(&stage);
 }
 
-static void order_is_kept_while_one_is_tried_again(void **state) {
-    (void)state;
+TEST(order_is_kept_while_one_is_tried_again) {
     event_stage stage;
     event_stage_open(&stage, &CORE);
     static const int script[] = { EVENT_RESPONSE_CUT, EVENT_RESPONSE_CONNECT };
@@ -337,8 +324,7 @@ static void order_is_kept_while_one_is_tried_again(void **state) {
     event_stage_close(&stage);
 }
 
-static void each_of_a_thousand_events_is_tried_until_the_server_takes_it(void **state) {
-    (void)state;
+TEST(each_of_a_thousand_events_is_tried_until_the_server_takes_it) {
     enum {
         TRIES = 5, /* of each event; all but the last fail */
         REQUESTS = TRIES * KI_EVENT_QUEUE
@@ -364,8 +350,7 @@ static void each_of_a_thousand_events_is_tried_until_the_server_takes_it(void **
 
 /* --- the queue ---------------------------------------------------------------------------------------------------- */
 
-static void a_full_queue_drops_what_comes_and_its_memory_is_bounded(void **state) {
-    (void)state;
+TEST(a_full_queue_drops_what_comes_and_its_memory_is_bounded) {
     scarce_memory memory;
     event_stage stage;
     scarce_memory_init(&memory, SIZE_MAX - 1);
@@ -389,8 +374,7 @@ static void a_full_queue_drops_what_comes_and_its_memory_is_bounded(void **state
 
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
-static void a_stop_sends_what_is_queued(void **state) {
-    (void)state;
+TEST(a_stop_sends_what_is_queued) {
     event_stage stage;
     event_stage_open(&stage, &CORE);
     for (int i = 0; i < 10; i++)
@@ -404,8 +388,7 @@ static void a_stop_sends_what_is_queued(void **state) {
     event_stage_close(&stage);
 }
 
-static void a_stop_tries_each_once_and_does_not_wait_between(void **state) {
-    (void)state;
+TEST(a_stop_tries_each_once_and_does_not_wait_between) {
     event_stage stage;
     event_stage_open(&stage, &CORE);
     stage.then = EVENT_RESPONSE_CONNECT;
@@ -425,8 +408,7 @@ static void a_stop_tries_each_once_and_does_not_wait_between(void **state) {
     event_stage_close(&stage);
 }
 
-static void a_stop_waits_for_a_silent_server_only_so_long(void **state) {
-    (void)state;
+TEST(a_stop_waits_for_a_silent_server_only_so_long) {
     event_stage stage;
     event_stage_open(&stage, &CORE);
     stage.then = EVENT_RESPONSE_SILENT;
@@ -442,8 +424,7 @@ static void a_stop_waits_for_a_silent_server_only_so_long(void **state) {
     event_stage_close(&stage);
 }
 
-static void a_recorder_that_never_started_drops_what_it_has(void **state) {
-    (void)state;
+TEST(a_recorder_that_never_started_drops_what_it_has) {
     event_stage stage;
     assert_true(event_stage_make(&stage, NULL, &CORE));
     record_about(&stage, 1);
@@ -455,8 +436,7 @@ static void a_recorder_that_never_started_drops_what_it_has(void **state) {
     event_stage_close(&stage);
 }
 
-static void a_recorder_is_freed_at_any_time(void **state) {
-    (void)state;
+TEST(a_recorder_is_freed_at_any_time) {
     static const int responses[] = { EVENT_RESPONSE_REAL, EVENT_RESPONSE_SILENT, EVENT_RESPONSE_CONNECT };
     for (size_t i = 0; i < sizeof responses / sizeof *responses; i++) {
         for (int when = 0; when < 5; when++) {
@@ -484,8 +464,7 @@ static void a_recorder_is_freed_at_any_time(void **state) {
     ki_event_recorder_free(NULL);
 }
 
-static void what_a_recorder_cannot_be_is_an_error(void **state) {
-    (void)state;
+TEST(what_a_recorder_cannot_be_is_an_error) {
     static char long_name[KI_EVENT_SOURCE_MAX + 2];
     memset(long_name, 'x', sizeof long_name - 1);
     const struct {
@@ -522,8 +501,7 @@ static void what_a_recorder_cannot_be_is_an_error(void **state) {
 
 /* --- events.k8s.io/v1 --------------------------------------------------------------------------------------------- */
 
-static void a_second_event_begins_a_series_and_later_ones_only_count(void **state) {
-    (void)state;
+TEST(a_second_event_begins_a_series_and_later_ones_only_count) {
     event_stage stage;
     event_stage_open(&stage, &V1);
     ki_event_recorder_record(stage.recorder, foo, KI_EVENT_NORMAL, "Synced", "one");
@@ -553,8 +531,7 @@ static void a_second_event_begins_a_series_and_later_ones_only_count(void **stat
     event_stage_close(&stage);
 }
 
-static void a_series_is_written_every_half_hour_and_when_it_has_ended(void **state) {
-    (void)state;
+TEST(a_series_is_written_every_half_hour_and_when_it_has_ended) {
     event_stage stage;
     event_stage_open(&stage, &V1);
     for (int i = 0; i < 3; i++)
@@ -586,8 +563,7 @@ static void a_series_is_written_every_half_hour_and_when_it_has_ended(void **sta
     event_stage_close(&stage);
 }
 
-static void a_single_event_is_forgotten_after_a_while(void **state) {
-    (void)state;
+TEST(a_single_event_is_forgotten_after_a_while) {
     event_stage stage;
     event_stage_open(&stage, &V1);
     record_foo(&stage, "well");
@@ -600,8 +576,7 @@ static void a_single_event_is_forgotten_after_a_while(void **state) {
     event_stage_close(&stage);
 }
 
-static void what_a_series_write_comes_to_decides_whether_it_stays_open(void **state) {
-    (void)state;
+TEST(what_a_series_write_comes_to_decides_whether_it_stays_open) {
     static const struct {
         int response;
         const char *next; /* the request of the next equal event */
@@ -629,8 +604,7 @@ static void what_a_series_write_comes_to_decides_whether_it_stays_open(void **st
     }
 }
 
-static void a_refresh_that_fails_keeps_the_series(void **state) {
-    (void)state;
+TEST(a_refresh_that_fails_keeps_the_series) {
     static const int responses[] = { 403, EVENT_RESPONSE_CONNECT };
     for (size_t i = 0; i < sizeof responses / sizeof *responses; i++) {
         event_stage stage;
@@ -651,8 +625,7 @@ static void a_refresh_that_fails_keeps_the_series(void **state) {
     }
 }
 
-static void a_series_whose_event_is_lost_is_created_and_one_that_came_back_is_tried_again(void **state) {
-    (void)state;
+TEST(a_series_whose_event_is_lost_is_created_and_one_that_came_back_is_tried_again) {
     event_stage stage;
     event_stage_open(&stage, &V1);
     static const int script[] = { EVENT_RESPONSE_REAL, 404, 409 };
@@ -674,8 +647,7 @@ static void a_series_whose_event_is_lost_is_created_and_one_that_came_back_is_tr
     event_stage_close(&stage);
 }
 
-static void an_open_event_outlasts_a_long_wait_for_its_server(void **state) {
-    (void)state;
+TEST(an_open_event_outlasts_a_long_wait_for_its_server) {
     event_stage stage;
     event_stage_open(&stage, &V1);
     stage.then = EVENT_RESPONSE_SILENT; /* twelve tries of 30 seconds: longer than a single event stays open */
@@ -687,8 +659,7 @@ static void an_open_event_outlasts_a_long_wait_for_its_server(void **state) {
     event_stage_close(&stage);
 }
 
-static void an_instance_is_named_after_component_and_host(void **state) {
-    (void)state;
+TEST(an_instance_is_named_after_component_and_host) {
     event_stage stage;
     event_stage_open(&stage, &KI_EVENT_RECORDER_OPTIONS(.component = "robot", .api = KI_EVENTS_V1));
     record_foo(&stage, "well");
@@ -726,44 +697,9 @@ static void play_with(const ki_event_recorder_options *options) {
     }
 }
 
-static void each_allocation_may_fail(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail) {
     play_with(&CORE);
     play_with(&V1);
 }
 
-KT_TESTS(event_recorder) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_first_event_is_created_and_an_equal_one_counts_it_up),
-        cmocka_unit_test(an_event_about_a_cluster_scoped_object_stands_in_default),
-        cmocka_unit_test(an_event_that_the_server_has_lost_is_created_again_with_its_count),
-        cmocka_unit_test(similar_events_become_one_and_too_many_are_filtered),
-        cmocka_unit_test(an_object_of_the_same_name_has_events_of_its_own),
-        cmocka_unit_test(events_of_the_same_time_have_different_names),
-        cmocka_unit_test(all_that_a_record_says_is_sent),
-        cmocka_unit_test(a_long_message_is_cut_at_a_character),
-        cmocka_unit_test(what_is_no_event_is_dropped_and_counted),
-        cmocka_unit_test(an_error_response_is_final_and_all_else_is_tried_again),
-        cmocka_unit_test(the_first_wait_is_random_and_the_others_ten_seconds),
-        cmocka_unit_test(a_patch_is_tried_again_from_its_beginning),
-        cmocka_unit_test(order_is_kept_while_one_is_tried_again),
-        cmocka_unit_test(each_of_a_thousand_events_is_tried_until_the_server_takes_it),
-        cmocka_unit_test(a_full_queue_drops_what_comes_and_its_memory_is_bounded),
-        cmocka_unit_test(a_stop_sends_what_is_queued),
-        cmocka_unit_test(a_stop_tries_each_once_and_does_not_wait_between),
-        cmocka_unit_test(a_stop_waits_for_a_silent_server_only_so_long),
-        cmocka_unit_test(a_recorder_that_never_started_drops_what_it_has),
-        cmocka_unit_test(a_recorder_is_freed_at_any_time),
-        cmocka_unit_test(what_a_recorder_cannot_be_is_an_error),
-        cmocka_unit_test(a_second_event_begins_a_series_and_later_ones_only_count),
-        cmocka_unit_test(a_series_is_written_every_half_hour_and_when_it_has_ended),
-        cmocka_unit_test(a_single_event_is_forgotten_after_a_while),
-        cmocka_unit_test(what_a_series_write_comes_to_decides_whether_it_stays_open),
-        cmocka_unit_test(a_refresh_that_fails_keeps_the_series),
-        cmocka_unit_test(a_series_whose_event_is_lost_is_created_and_one_that_came_back_is_tried_again),
-        cmocka_unit_test(an_open_event_outlasts_a_long_wait_for_its_server),
-        cmocka_unit_test(an_instance_is_named_after_component_and_host),
-        cmocka_unit_test(each_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, make_foo, free_foo);
-}
+TEST_GROUP(event_recorder, make_foo, free_foo);

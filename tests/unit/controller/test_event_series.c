@@ -35,8 +35,7 @@ static int take_all(ki_event_series *series, int64_t now_ns, ki_event_due due) {
     return count;
 }
 
-static void an_entry_counts_what_says_the_same(void **state) {
-    (void)state;
+TEST(an_entry_counts_what_says_the_same) {
     ki_event_series series;
     open_series(&series);
     ki_event_entry *entry = note(&series, "a", NOW);
@@ -51,8 +50,7 @@ static void an_entry_counts_what_says_the_same(void **state) {
 }
 
 /* The key is client-go's: all but the note. */
-static void only_the_message_may_differ_within_a_series(void **state) {
-    (void)state;
+TEST(only_the_message_may_differ_within_a_series) {
     ki_object *a = make_object_from_json("{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\"}}");
     ki_object *a2 = make_object_from_json("{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"2\"}}");
     const struct {
@@ -83,8 +81,7 @@ static void only_the_message_may_differ_within_a_series(void **state) {
     ki_object_unref(a2);
 }
 
-static void a_refresh_is_for_series_alone(void **state) {
-    (void)state;
+TEST(a_refresh_is_for_series_alone) {
     ki_event_series series;
     open_series(&series);
     note(&series, "single", NOW);
@@ -97,8 +94,7 @@ static void a_refresh_is_for_series_alone(void **state) {
     ki_event_series_free(&series);
 }
 
-static void what_has_ended_is_finished_or_forgotten(void **state) {
-    (void)state;
+TEST(what_has_ended_is_finished_or_forgotten) {
     static const int64_t end = KI_SECONDS(KI_EVENT_SERIES_END_SECONDS);
     ki_event_series series;
     open_series(&series);
@@ -123,8 +119,7 @@ static void what_has_ended_is_finished_or_forgotten(void **state) {
     ki_event_series_free(&series);
 }
 
-static void a_series_that_continues_is_not_finished(void **state) {
-    (void)state;
+TEST(a_series_that_continues_is_not_finished) {
     static const int64_t later = NOW + KI_SECONDS(KI_EVENT_SERIES_END_SECONDS) + 1;
     ki_event_series series;
     open_series(&series);
@@ -136,8 +131,7 @@ static void a_series_that_continues_is_not_finished(void **state) {
     ki_event_series_free(&series);
 }
 
-static void only_so_many_are_open(void **state) {
-    (void)state;
+TEST(only_so_many_are_open) {
     ki_event_series series;
     open_series(&series);
     for (int i = 0; i < KI_EVENT_SERIES_MAX + 10; i++) {
@@ -151,8 +145,7 @@ static void only_so_many_are_open(void **state) {
     ki_event_series_free(&series);
 }
 
-static void each_allocation_may_fail(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         ki_event_series series;
@@ -168,17 +161,4 @@ static void each_allocation_may_fail(void **state) {
         }
         ki_event_series_free(&series);
     }
-}
-
-KT_TESTS(event_series) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_entry_counts_what_says_the_same),
-        cmocka_unit_test(only_the_message_may_differ_within_a_series),
-        cmocka_unit_test(a_refresh_is_for_series_alone),
-        cmocka_unit_test(what_has_ended_is_finished_or_forgotten),
-        cmocka_unit_test(a_series_that_continues_is_not_finished),
-        cmocka_unit_test(only_so_many_are_open),
-        cmocka_unit_test(each_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,8 +98,7 @@ static void record_from_all_threads(stage *s) {
             ki_object_unref(writers[i].objects[n]);
 }
 
-static void each_event_of_four_threads_is_counted_once(void **state) {
-    (void)state;
+TEST(each_event_of_four_threads_is_counted_once) {
     stage s = { 0 };
     ki_event_recorder_counts counts;
     open_stage(&s, KI_EVENTS_CORE_V1);
@@ -118,8 +117,7 @@ static void each_event_of_four_threads_is_counted_once(void **state) {
     close_stage(&s);
 }
 
-static void a_recorder_is_freed_while_the_loop_sends(void **state) {
-    (void)state;
+TEST(a_recorder_is_freed_while_the_loop_sends) {
     static const ki_events_api apis[] = { KI_EVENTS_CORE_V1, KI_EVENTS_V1 };
     for (size_t i = 0; i < sizeof apis / sizeof *apis; i++) {
         stage s = { 0 };
@@ -129,12 +127,4 @@ static void a_recorder_is_freed_while_the_loop_sends(void **state) {
         s.recorder = NULL;
         close_stage(&s);
     }
-}
-
-KT_TESTS(event_threads) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_event_of_four_threads_is_counted_once),
-        cmocka_unit_test(a_recorder_is_freed_while_the_loop_sends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

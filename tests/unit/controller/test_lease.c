@@ -19,8 +19,7 @@ static ki_status read_lease(const char *json, ki_lease *ret_lease) {
     return ki_lease_read(&ki_allocator_default, ki_str_of(json), ret_lease, NULL);
 }
 
-static void a_lease_is_read_field_by_field(void **state) {
-    (void)state;
+TEST(a_lease_is_read_field_by_field) {
     ki_lease lease;
     assert_int_equal(read_lease(LEASE(METADATA, SPEC), &lease), KI_OK);
     assert_true(ki_str_equals(lease.resource_version, "7"));
@@ -33,8 +32,7 @@ static void a_lease_is_read_field_by_field(void **state) {
     assert_null(lease.doc);
 }
 
-static void what_is_absent_or_out_of_range_has_the_nearest_value(void **state) {
-    (void)state;
+TEST(what_is_absent_or_out_of_range_has_the_nearest_value) {
     const struct {
         const char *json;
         int64_t duration_s, transitions;
@@ -57,8 +55,7 @@ static void what_is_absent_or_out_of_range_has_the_nearest_value(void **state) {
     }
 }
 
-static void what_is_no_lease_is_rejected(void **state) {
-    (void)state;
+TEST(what_is_no_lease_is_rejected) {
     static const char *const cases[] = {
         "",
         "{",
@@ -85,8 +82,7 @@ static void what_is_no_lease_is_rejected(void **state) {
     }
 }
 
-static void a_change_of_any_field_shows_that_a_lease_was_written(void **state) {
-    (void)state;
+TEST(a_change_of_any_field_shows_that_a_lease_was_written) {
     static const char *const others[] = {
         LEASE("\"name\":\"lock\",\"resourceVersion\":\"8\"",
               "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15,\"leaseTransitions\":3"),
@@ -140,8 +136,7 @@ static ki_lease_record some_record(void) {
     "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15,\"acquireTime\":\"2026-01-02T03:04:05.000006Z\"," \
     "\"renewTime\":\"2026-01-02T03:04:06.000000Z\",\"leaseTransitions\":3"
 
-static void a_lease_is_written_with_what_else_it_had(void **state) {
-    (void)state;
+TEST(a_lease_is_written_with_what_else_it_had) {
     const struct {
         const char *base, *written;
     } cases[] = {
@@ -161,8 +156,7 @@ static void a_lease_is_written_with_what_else_it_had(void **state) {
     }
 }
 
-static void a_record_survives_writing_and_reading(void **state) {
-    (void)state;
+TEST(a_record_survives_writing_and_reading) {
     const ki_lease_record records[] = { some_record(), { .duration_s = 1 } };
     for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
         ki_lease lease;
@@ -175,8 +169,7 @@ static void a_record_survives_writing_and_reading(void **state) {
     }
 }
 
-static void a_holder_that_is_no_utf8_is_rejected(void **state) {
-    (void)state;
+TEST(a_holder_that_is_no_utf8_is_rejected) {
     const ki_lease_place place = { "ns", "lock" };
     const ki_lease_record record = { .holder = ki_str_of("\xff") };
     char *json = NULL;
@@ -185,8 +178,7 @@ static void a_holder_that_is_no_utf8_is_rejected(void **state) {
     assert_null(json);
 }
 
-static void without_memory_nothing_is_read_or_written_and_nothing_leaks(void **state) {
-    (void)state;
+TEST(without_memory_nothing_is_read_or_written_and_nothing_leaks) {
     const char *json = LEASE(METADATA ",\"labels\":{\"b\":\"2\"}", SPEC);
     const ki_lease_record record = some_record();
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
@@ -202,18 +194,4 @@ static void without_memory_nothing_is_read_or_written_and_nothing_leaks(void **s
         ki_free(&memory.allocator, written);
         ki_lease_clear(&lease);
     }
-}
-
-KT_TESTS(lease) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_lease_is_read_field_by_field),
-        cmocka_unit_test(what_is_absent_or_out_of_range_has_the_nearest_value),
-        cmocka_unit_test(what_is_no_lease_is_rejected),
-        cmocka_unit_test(a_change_of_any_field_shows_that_a_lease_was_written),
-        cmocka_unit_test(a_lease_is_written_with_what_else_it_had),
-        cmocka_unit_test(a_record_survives_writing_and_reading),
-        cmocka_unit_test(a_holder_that_is_no_utf8_is_rejected),
-        cmocka_unit_test(without_memory_nothing_is_read_or_written_and_nothing_leaks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,8 +18,7 @@ static ki_object *object_of(const char *metadata) {
     return make_object_from_json(json);
 }
 
-static void an_update_passes_where_the_field_has_changed(void **state) {
-    (void)state;
+TEST(an_update_passes_where_the_field_has_changed) {
     static const struct {
         ki_predicate predicate;
         const char *before, *after;
@@ -76,8 +75,7 @@ static void an_update_passes_where_the_field_has_changed(void **state) {
 static const ki_predicate predicates[] = { ki_predicate_resource_version_changed, ki_predicate_generation_changed,
                                            ki_predicate_labels_changed, ki_predicate_annotations_changed };
 
-static void what_comes_and_goes_always_passes(void **state) {
-    (void)state;
+TEST(what_comes_and_goes_always_passes) {
     ki_object *obj = object_of("\"generation\":1");
     const ki_event events[] = { { .obj = obj, .type = KI_EVENT_ADD },
                                 { .obj = obj, .type = KI_EVENT_ADD, .is_in_initial_list = true },
@@ -88,20 +86,10 @@ static void what_comes_and_goes_always_passes(void **state) {
     ki_object_unref(obj);
 }
 
-static void a_resync_never_passes(void **state) {
-    (void)state;
+TEST(a_resync_never_passes) {
     ki_object *obj = object_of("\"generation\":1,\"labels\":{\"a\":\"b\"},\"annotations\":{\"a\":\"b\"}");
     const ki_event event = { .obj = obj, .old = obj, .type = KI_EVENT_UPDATE, .is_resync = true };
     for (size_t i = 0; i < sizeof predicates / sizeof *predicates; i++)
         assert_false(predicates[i](&event, NULL));
     ki_object_unref(obj);
-}
-
-KT_TESTS(predicate) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_update_passes_where_the_field_has_changed),
-        cmocka_unit_test(what_comes_and_goes_always_passes),
-        cmocka_unit_test(a_resync_never_passes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

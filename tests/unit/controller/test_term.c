@@ -102,6 +102,8 @@ static int close_program(void **state) {
     return 0;
 }
 
+#define TERM_TEST(name) TEST_WITH(open_program, close_program, name)
+
 /* Makes the candidate lead, with a controller that reconciles the first `count` keys. */
 static void lead(program *self, int count, const ki_elector_options *options) {
     candidate *me = ME(&self->election);
@@ -143,7 +145,7 @@ static void expect_created(program *self, int count) {
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static void a_request_that_waits_for_the_rate_limit_ends_with_its_term(void **state) {
+TERM_TEST(a_request_that_waits_for_the_rate_limit_ends_with_its_term) {
     program *self = *state;
     lead(self, 5, NULL);
     election_advance(&self->election, 0);
@@ -155,7 +157,7 @@ static void a_request_that_waits_for_the_rate_limit_ends_with_its_term(void **st
     assert_int_equal(self->running, 0);
 }
 
-static void a_request_that_waits_to_be_sent_again_ends_with_its_term(void **state) {
+TERM_TEST(a_request_that_waits_to_be_sent_again_ends_with_its_term) {
     program *self = *state;
     lead(self, 1, NULL);
     ME(&self->election)->fate = "r";
@@ -166,7 +168,7 @@ static void a_request_that_waits_to_be_sent_again_ends_with_its_term(void **stat
     expect_created(self, 0);
 }
 
-static void a_request_on_the_wire_ends_with_its_term(void **state) {
+TERM_TEST(a_request_on_the_wire_ends_with_its_term) {
     program *self = *state;
     lead(self, 1, NULL);
     ME(&self->election)->fate = "N";
@@ -176,7 +178,7 @@ static void a_request_on_the_wire_ends_with_its_term(void **state) {
     expect(self, "cancelled");
 }
 
-static void a_request_made_after_the_term_is_not_sent(void **state) {
+TERM_TEST(a_request_made_after_the_term_is_not_sent) {
     program *self = *state;
     self->stays = true;
     lead(self, 1, NULL);
@@ -194,7 +196,7 @@ static void a_request_made_after_the_term_is_not_sent(void **state) {
 }
 
 /* The timers of the rate limit and of the election are due at once after the suspension. */
-static void a_process_that_was_suspended_sends_nothing_of_its_old_term(void **state) {
+TERM_TEST(a_process_that_was_suspended_sends_nothing_of_its_old_term) {
     program *self = *state;
     lead(self, 5, NULL);
     election_advance(&self->election, 0);
@@ -205,7 +207,7 @@ static void a_process_that_was_suspended_sends_nothing_of_its_old_term(void **st
     expect_created(self, 1);
 }
 
-static void the_next_term_has_its_own_requests(void **state) {
+TERM_TEST(the_next_term_has_its_own_requests) {
     program *self = *state;
     self->stays = true;
     lead(self, 1, NULL);
@@ -228,7 +230,7 @@ static void the_next_term_has_its_own_requests(void **state) {
     expect_created(self, 1);
 }
 
-static void a_request_of_the_program_itself_belongs_to_no_term(void **state) {
+TERM_TEST(a_request_of_the_program_itself_belongs_to_no_term) {
     program *self = *state;
     self->stays = true;
     lead(self, 1, NULL);
@@ -241,7 +243,7 @@ static void a_request_of_the_program_itself_belongs_to_no_term(void **state) {
     expect(self, "ok");
 }
 
-static void a_term_of_another_engine_is_rejected(void **state) {
+TERM_TEST(a_term_of_another_engine_is_rejected) {
     program *self = *state;
     self->stays = true;
     lead(self, 1, NULL);
@@ -258,7 +260,7 @@ static void a_term_of_another_engine_is_rejected(void **state) {
 
 /* --- the release -------------------------------------------------------------------------------------------------- */
 
-static void a_lease_is_not_released_while_a_reconcile_runs(void **state) {
+TERM_TEST(a_lease_is_not_released_while_a_reconcile_runs) {
     program *self = *state;
     candidate *me = ME(&self->election), *you = YOU(&self->election);
     self->stays = true;
@@ -275,7 +277,7 @@ static void a_lease_is_not_released_while_a_reconcile_runs(void **state) {
     assert_true(ki_elector_is_leader(you->elector));
 }
 
-static void an_elector_that_is_stopped_alone_waits_for_no_reconcile_but_keeps_the_lease(void **state) {
+TERM_TEST(an_elector_that_is_stopped_alone_waits_for_no_reconcile_but_keeps_the_lease) {
     program *self = *state;
     self->stays = true;
     lead(self, 1, &KI_ELECTOR_OPTIONS(.release_on_stop = true));
@@ -285,30 +287,11 @@ static void an_elector_that_is_stopped_alone_waits_for_no_reconcile_but_keeps_th
     assert_true(election_has(&self->election, "\"holderIdentity\":\"me\""));
 }
 
-static void a_lease_is_released_when_all_reconciles_have_ended(void **state) {
+TERM_TEST(a_lease_is_released_when_all_reconciles_have_ended) {
     program *self = *state;
     lead(self, 1, &KI_ELECTOR_OPTIONS(.release_on_stop = true));
     election_advance(&self->election, 0);
     ki_factory_stop(ME(&self->election)->factory);
     election_advance(&self->election, 0);
     assert_true(election_has(&self->election, "\"holderIdentity\":\"\""));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_program, close_program)
-
-KT_TESTS(term) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_request_that_waits_for_the_rate_limit_ends_with_its_term),
-        TEST(a_request_that_waits_to_be_sent_again_ends_with_its_term),
-        TEST(a_request_on_the_wire_ends_with_its_term),
-        TEST(a_request_made_after_the_term_is_not_sent),
-        TEST(a_process_that_was_suspended_sends_nothing_of_its_old_term),
-        TEST(the_next_term_has_its_own_requests),
-        TEST(a_request_of_the_program_itself_belongs_to_no_term),
-        TEST(a_term_of_another_engine_is_rejected),
-        TEST(a_lease_is_not_released_while_a_reconcile_runs),
-        TEST(an_elector_that_is_stopped_alone_waits_for_no_reconcile_but_keeps_the_lease),
-        TEST(a_lease_is_released_when_all_reconciles_have_ended),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

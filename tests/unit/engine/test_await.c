@@ -34,8 +34,7 @@ static void post_response(fixture *self) {
     ki_task_post(&self->task);
 }
 
-static void whoever_waits_drives_an_engine_that_nobody_drives(void **state) {
-    (void)state;
+TEST(whoever_waits_drives_an_engine_that_nobody_drives) {
     fixture self;
     open_fixture(&self);
     post_response(&self);
@@ -48,8 +47,7 @@ static void whoever_waits_drives_an_engine_that_nobody_drives(void **state) {
     close_fixture(&self);
 }
 
-static void what_is_done_already_needs_no_waiting(void **state) {
-    (void)state;
+TEST(what_is_done_already_needs_no_waiting) {
     fixture self;
     open_fixture(&self);
     self.done = true;
@@ -57,8 +55,7 @@ static void what_is_done_already_needs_no_waiting(void **state) {
     close_fixture(&self);
 }
 
-static void without_a_response_the_time_limit_ends_it(void **state) {
-    (void)state;
+TEST(without_a_response_the_time_limit_ends_it) {
     fixture self;
     open_fixture(&self);
     assert_int_equal(ki_engine_await(self.engine, &self.done, KI_MILLISECONDS(1), true, NULL), KI_ERR_TIMEOUT);
@@ -68,8 +65,7 @@ static void without_a_response_the_time_limit_ends_it(void **state) {
     close_fixture(&self);
 }
 
-static void a_hosts_engine_is_not_driven(void **state) {
-    (void)state;
+TEST(a_hosts_engine_is_not_driven) {
     fixture self;
     open_fixture(&self);
     post_response(&self);
@@ -83,8 +79,7 @@ static void stop_engine(void *user) {
     ki_engine_stop(((fixture *)user)->engine);
 }
 
-static void an_engine_that_is_stopped_ends_the_waiting(void **state) {
-    (void)state;
+TEST(an_engine_that_is_stopped_ends_the_waiting) {
     for (int started = 0; started < 2; started++) {
         fixture self;
         open_fixture(&self);
@@ -116,8 +111,7 @@ static void call_and_respond(void *user) {
     post_response(self);
 }
 
-static void one_that_waits_gives_way_to_who_starts_or_calls(void **state) {
-    (void)state;
+TEST(one_that_waits_gives_way_to_who_starts_or_calls) {
     static void (*const others[])(void *user) = { start_and_respond, call_and_respond };
     for (int i = 0; i < 20; i++) {
         fixture self;
@@ -127,16 +121,4 @@ static void one_that_waits_gives_way_to_who_starts_or_calls(void **state) {
         ki_thread_join(&self.thread);
         close_fixture(&self);
     }
-}
-
-KT_TESTS(await) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whoever_waits_drives_an_engine_that_nobody_drives),
-        cmocka_unit_test(what_is_done_already_needs_no_waiting),
-        cmocka_unit_test(without_a_response_the_time_limit_ends_it),
-        cmocka_unit_test(a_hosts_engine_is_not_driven),
-        cmocka_unit_test(an_engine_that_is_stopped_ends_the_waiting),
-        cmocka_unit_test(one_that_waits_gives_way_to_who_starts_or_calls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

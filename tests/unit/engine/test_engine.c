@@ -78,10 +78,11 @@ static int reset_trace(void **state) {
     return 0;
 }
 
+#define ENGINE_TEST(name) TEST_WITH(reset_trace, NULL, name)
+
 /* --- timers ------------------------------------------------------------------------------------------------------- */
 
-static void timers_fire_by_deadline_and_ties_by_order_of_setting(void **state) {
-    (void)state;
+ENGINE_TEST(timers_fire_by_deadline_and_ties_by_order_of_setting) {
     static const struct {
         int64_t deadlines[4]; /* of a, b, c, d; 0: not set */
         int64_t now;
@@ -118,8 +119,7 @@ static void timers_fire_by_deadline_and_ties_by_order_of_setting(void **state) {
     }
 }
 
-static void a_timer_set_again_moves_and_a_cancelled_one_is_silent(void **state) {
-    (void)state;
+ENGINE_TEST(a_timer_set_again_moves_and_a_cancelled_one_is_silent) {
     ki_engine *engine = new_engine();
     ki_timer a, b, zeroed;
     memset(&zeroed, 0, sizeof zeroed);
@@ -160,8 +160,7 @@ static void rearm(ki_timer *timer, void *user) {
 
 /* --- tasks -------------------------------------------------------------------------------------------------------- */
 
-static void tasks_run_once_per_posting_in_order(void **state) {
-    (void)state;
+ENGINE_TEST(tasks_run_once_per_posting_in_order) {
     ki_engine *engine = new_engine();
     ki_task tasks[4];
     for (size_t i = 0; i < 4; i++)
@@ -192,8 +191,7 @@ static void post_again(ki_task *task, void *user) {
         ki_task_post(task);
 }
 
-static void a_step_does_no_more_than_its_bound(void **state) {
-    (void)state;
+ENGINE_TEST(a_step_does_no_more_than_its_bound) {
     ki_engine *engine = new_engine();
     ki_task task;
     int times = 7;
@@ -218,8 +216,7 @@ static void much_work(ki_task *task, void *user) {
         ki_task_post(task);
 }
 
-static void a_task_that_reports_its_work_stops_at_the_bound(void **state) {
-    (void)state;
+ENGINE_TEST(a_task_that_reports_its_work_stops_at_the_bound) {
     ki_engine *engine = new_engine();
     ki_task task;
     ki_task_init(&task, engine, much_work, engine);
@@ -239,8 +236,7 @@ static void note_io(ki_io *io, uint32_t events, void *user) {
     note(*(const char *)user);
 }
 
-static void the_three_kinds_of_work_take_turns(void **state) {
-    (void)state;
+ENGINE_TEST(the_three_kinds_of_work_take_turns) {
     ki_engine *engine = new_engine();
     ki_task task;
     int times = 100;
@@ -269,8 +265,7 @@ static void the_three_kinds_of_work_take_turns(void **state) {
     ki_engine_free(engine);
 }
 
-static void no_kind_of_work_starves_in_steps_of_one_unit(void **state) {
-    (void)state;
+ENGINE_TEST(no_kind_of_work_starves_in_steps_of_one_unit) {
     ki_engine *engine = new_engine();
     ki_task task;
     ki_io io;
@@ -307,8 +302,7 @@ static void remove_all(ki_io *io, uint32_t events, void *user) {
     }
 }
 
-static void a_descriptor_removed_by_another_ones_callback_is_never_touched(void **state) {
-    (void)state;
+ENGINE_TEST(a_descriptor_removed_by_another_ones_callback_is_never_touched) {
     ki_engine *engine = new_engine();
     remover self = { .called = 0 };
     int fds[3];
@@ -327,8 +321,7 @@ static void a_descriptor_removed_by_another_ones_callback_is_never_touched(void 
     ki_engine_free(engine);
 }
 
-static void a_descriptors_events_can_be_changed(void **state) {
-    (void)state;
+ENGINE_TEST(a_descriptors_events_can_be_changed) {
     ki_engine *engine = new_engine();
     int fds[2];
     assert_int_equal(pipe(fds), 0);
@@ -355,8 +348,7 @@ static void a_descriptors_events_can_be_changed(void **state) {
 
 /* --- ways to drive ------------------------------------------------------------------------------------------------ */
 
-static void the_first_way_of_driving_decides(void **state) {
-    (void)state;
+ENGINE_TEST(the_first_way_of_driving_decides) {
     ki_error err = KI_ERROR_INIT;
     ki_engine *engine = new_engine();
     assert_true(ki_engine_is_idle(engine));
@@ -399,8 +391,7 @@ static void step_inside(ki_task *task, void *user) {
     statuses[2] = ki_engine_start(engine, NULL);
 }
 
-static void driving_from_inside_a_callback_is_rejected(void **state) {
-    (void)state;
+ENGINE_TEST(driving_from_inside_a_callback_is_rejected) {
     ki_engine *engine = new_engine();
     ki_status statuses[3] = { KI_OK, KI_OK, KI_OK };
     ki_task task;
@@ -413,8 +404,7 @@ static void driving_from_inside_a_callback_is_rejected(void **state) {
     ki_engine_free(engine);
 }
 
-static void the_descriptor_is_readable_for_tasks_of_other_threads_and_silent_after(void **state) {
-    (void)state;
+ENGINE_TEST(the_descriptor_is_readable_for_tasks_of_other_threads_and_silent_after) {
     ki_engine *engine = new_engine();
     ki_task task;
     ki_task_init(&task, engine, note_task, letters);
@@ -445,8 +435,7 @@ static void stop_task(ki_task *task, void *user) {
     note('s');
 }
 
-static void run_ends_by_stop_from_a_callback_and_does_nothing_after(void **state) {
-    (void)state;
+ENGINE_TEST(run_ends_by_stop_from_a_callback_and_does_nothing_after) {
     ki_engine *engine = new_real_engine();
     ki_task stop, later;
     ki_task_init(&stop, engine, stop_task, NULL);
@@ -473,8 +462,7 @@ static void raise_task(ki_task *task, void *user) {
     raise(SIGTERM);
 }
 
-static void run_ends_by_a_signal_and_leaves_no_block_and_no_descriptor(void **state) {
-    (void)state;
+ENGINE_TEST(run_ends_by_a_signal_and_leaves_no_block_and_no_descriptor) {
     ki_engine *engine = new_real_engine();
     int descriptor = lowest_free_descriptor();
     ki_task task;
@@ -500,8 +488,7 @@ static void signal_task(ki_task *task, void *user) {
     kill(getpid(), *(const int *)user); /* to the process, not to this thread */
 }
 
-static void a_signal_ends_the_run_though_an_older_thread_could_have_taken_it(void **state) {
-    (void)state;
+ENGINE_TEST(a_signal_ends_the_run_though_an_older_thread_could_have_taken_it) {
     static const int signals[] = { SIGINT, SIGTERM };
     sigset_t before;
     pthread_sigmask(SIG_SETMASK, NULL, &before);
@@ -549,8 +536,7 @@ enum {
     CALLS = 200
 };
 
-static void calls_of_many_threads_run_one_at_a_time_before_during_and_after_the_loop(void **state) {
-    (void)state;
+ENGINE_TEST(calls_of_many_threads_run_one_at_a_time_before_during_and_after_the_loop) {
     ki_engine *engine = new_real_engine();
     caller callers[CALLERS];
     int counter = 0;
@@ -582,8 +568,7 @@ static void join_on_loop(void *user) {
     ki_engine_call(self->engine, count_call, self); /* nested: at once */
 }
 
-static void join_on_the_loop_would_deadlock_and_a_nested_call_does_not(void **state) {
-    (void)state;
+ENGINE_TEST(join_on_the_loop_would_deadlock_and_a_nested_call_does_not) {
     ki_engine *engine = new_real_engine();
     assert_int_equal(ki_engine_start(engine, NULL), KI_OK);
     int counter = 0;
@@ -594,8 +579,7 @@ static void join_on_the_loop_would_deadlock_and_a_nested_call_does_not(void **st
     ki_engine_free(engine);
 }
 
-static void a_stepped_engine_serves_calls_of_other_threads(void **state) {
-    (void)state;
+ENGINE_TEST(a_stepped_engine_serves_calls_of_other_threads) {
     ki_engine *engine = new_real_engine();
     step(engine, 0);
     int counter = 0;
@@ -638,8 +622,7 @@ static void nothing(void *user) {
     (void)user;
 }
 
-static void a_task_posted_from_many_threads_runs_after_the_last_posting(void **state) {
-    (void)state;
+ENGINE_TEST(a_task_posted_from_many_threads_runs_after_the_last_posting) {
     ki_engine *engine = new_real_engine();
     assert_int_equal(ki_engine_start(engine, NULL), KI_OK);
     counted_task counted = { .runs = 0 };
@@ -664,8 +647,7 @@ static void check_mask(void *user) {
     *(bool *)user = sigismember(&mask, SIGINT) && sigismember(&mask, SIGTERM) && sigismember(&mask, SIGUSR1);
 }
 
-static void threads_of_the_engine_block_all_signals(void **state) {
-    (void)state;
+ENGINE_TEST(threads_of_the_engine_block_all_signals) {
     ki_engine *engine = new_real_engine();
     assert_int_equal(ki_engine_start(engine, NULL), KI_OK);
     bool blocked = false;
@@ -674,8 +656,7 @@ static void threads_of_the_engine_block_all_signals(void **state) {
     ki_engine_free(engine);
 }
 
-static void a_wait_with_a_deadline_that_has_passed_returns(void **state) {
-    (void)state;
+ENGINE_TEST(a_wait_with_a_deadline_that_has_passed_returns) {
     ki_mutex mutex;
     ki_cond cond;
     assert_int_equal(ki_mutex_init(&mutex, NULL), KI_OK);
@@ -690,8 +671,7 @@ static void a_wait_with_a_deadline_that_has_passed_returns(void **state) {
 
 /* --- the rest ----------------------------------------------------------------------------------------------------- */
 
-static void random_numbers_follow_the_seed_and_stay_in_range(void **state) {
-    (void)state;
+ENGINE_TEST(random_numbers_follow_the_seed_and_stay_in_range) {
     ki_engine *a = new_engine(), *b = new_engine(), *other = NULL, *system = new_real_engine();
     assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.seed = 2), &other, NULL), KI_OK);
     double sum = 0;
@@ -711,8 +691,7 @@ static void random_numbers_follow_the_seed_and_stay_in_range(void **state) {
     ki_engine_free(system);
 }
 
-static void bad_options_are_rejected(void **state) {
-    (void)state;
+ENGINE_TEST(bad_options_are_rejected) {
     ki_engine *engine = NULL;
     ki_error err = KI_ERROR_INIT;
     ki_engine_options no_size = { .seed = 1 };
@@ -724,8 +703,7 @@ static void bad_options_are_rejected(void **state) {
     assert_null(engine);
 }
 
-static void lack_of_memory_is_an_error_of_new_and_of_timer_init_only(void **state) {
-    (void)state;
+ENGINE_TEST(lack_of_memory_is_an_error_of_new_and_of_timer_init_only) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         ki_engine *engine = NULL;
@@ -758,35 +736,4 @@ static void lack_of_memory_is_an_error_of_new_and_of_timer_init_only(void **stat
             ki_timer_close(&timers[i]);
         ki_engine_free(engine);
     }
-}
-
-KT_TESTS(engine) {
-#define TEST(name) cmocka_unit_test_setup(name, reset_trace)
-    const struct CMUnitTest tests[] = {
-        TEST(timers_fire_by_deadline_and_ties_by_order_of_setting),
-        TEST(a_timer_set_again_moves_and_a_cancelled_one_is_silent),
-        TEST(tasks_run_once_per_posting_in_order),
-        TEST(a_step_does_no_more_than_its_bound),
-        TEST(a_task_that_reports_its_work_stops_at_the_bound),
-        TEST(the_three_kinds_of_work_take_turns),
-        TEST(no_kind_of_work_starves_in_steps_of_one_unit),
-        TEST(a_descriptor_removed_by_another_ones_callback_is_never_touched),
-        TEST(a_descriptors_events_can_be_changed),
-        TEST(the_first_way_of_driving_decides),
-        TEST(driving_from_inside_a_callback_is_rejected),
-        TEST(the_descriptor_is_readable_for_tasks_of_other_threads_and_silent_after),
-        TEST(run_ends_by_stop_from_a_callback_and_does_nothing_after),
-        TEST(run_ends_by_a_signal_and_leaves_no_block_and_no_descriptor),
-        TEST(a_signal_ends_the_run_though_an_older_thread_could_have_taken_it),
-        TEST(calls_of_many_threads_run_one_at_a_time_before_during_and_after_the_loop),
-        TEST(join_on_the_loop_would_deadlock_and_a_nested_call_does_not),
-        TEST(a_stepped_engine_serves_calls_of_other_threads),
-        TEST(a_task_posted_from_many_threads_runs_after_the_last_posting),
-        TEST(threads_of_the_engine_block_all_signals),
-        TEST(a_wait_with_a_deadline_that_has_passed_returns),
-        TEST(random_numbers_follow_the_seed_and_stay_in_range),
-        TEST(bad_options_are_rejected),
-        TEST(lack_of_memory_is_an_error_of_new_and_of_timer_init_only),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

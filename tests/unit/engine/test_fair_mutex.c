@@ -22,8 +22,7 @@ static void count_up(void *user) {
     }
 }
 
-static void one_thread_has_it_at_a_time(void **state) {
-    (void)state;
+TEST(one_thread_has_it_at_a_time) {
     shared s = { .count = 0 };
     ki_thread threads[THREADS] = { 0 };
     assert_int_equal(ki_fair_mutex_init(&s.mutex, NULL), KI_OK);
@@ -55,8 +54,7 @@ static bool somebody_waits(queue *q) {
     return waits;
 }
 
-static void who_waits_goes_before_who_comes_again(void **state) {
-    (void)state;
+TEST(who_waits_goes_before_who_comes_again) {
     queue q = { .has_waited = false };
     ki_thread thread = { 0 };
     assert_int_equal(ki_fair_mutex_init(&q.mutex, NULL), KI_OK);
@@ -70,12 +68,4 @@ static void who_waits_goes_before_who_comes_again(void **state) {
     ki_fair_mutex_unlock(&q.mutex);
     ki_thread_join(&thread);
     ki_fair_mutex_destroy(&q.mutex);
-}
-
-KT_TESTS(fair_mutex) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_thread_has_it_at_a_time),
-        cmocka_unit_test(who_waits_goes_before_who_comes_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,8 +36,7 @@ static int drive_in_child(ki_engine *engine, ki_task *task, const int *calls) {
 }
 
 /* A wakeup of before the fork is in the parent's eventfd: the child's loop will not see it. */
-static void a_task_wakes_the_child_although_one_was_posted_before_the_fork(void **state) {
-    (void)state;
+TEST(a_task_wakes_the_child_although_one_was_posted_before_the_fork) {
     ki_engine *engine = NULL;
     ki_task task;
     int calls = 0, status = 0;
@@ -75,8 +74,7 @@ static void *ask(void *user) {
 }
 
 /* Each wait claims an engine that nobody drives, while other threads ask whose it is. For the thread sanitizer. */
-static void threads_ask_while_waits_claim_the_engine(void **state) {
-    (void)state;
+TEST(threads_ask_while_waits_claim_the_engine) {
     asker self = { .engine = NULL };
     pthread_t asking;
     void *result;
@@ -89,12 +87,4 @@ static void threads_ask_while_waits_claim_the_engine(void **state) {
     assert_int_equal(pthread_join(asking, &result), 0);
     assert_null(result);
     ki_engine_free(self.engine);
-}
-
-KT_TESTS(fork) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_task_wakes_the_child_although_one_was_posted_before_the_fork),
-        cmocka_unit_test(threads_ask_while_waits_claim_the_engine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

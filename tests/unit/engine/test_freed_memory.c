@@ -43,8 +43,7 @@ static void do_much(ki_task *task, void *user) {
 }
 
 /* Else one later call of malloc sorts the blocks of thousands of steps. */
-static void much_work_makes_malloc_sort_what_was_freed(void **state) {
-    (void)state;
+TEST(much_work_makes_malloc_sort_what_was_freed) {
     large_blocks large = { .count = 0 };
     const ki_allocator allocator = { note_alloc, note_realloc, note_free, &large };
     ki_engine *engine = NULL;
@@ -62,11 +61,4 @@ static void much_work_makes_malloc_sort_what_was_freed(void **state) {
     /* Two sizes: a free block of the same size would be found before the others are sorted. */
     assert_true(large.sizes[0] != large.sizes[1]);
     ki_engine_free(engine);
-}
-
-KT_TESTS(freed_memory) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(much_work_makes_malloc_sort_what_was_freed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,8 +35,7 @@ static void assert_matches(const char *text, const char *pattern) {
         fail_msg("\"%s\" does not match %s", text, pattern);
 }
 
-static void an_entry_is_one_line_in_klog_s_form(void **state) {
-    (void)state;
+TEST(an_entry_is_one_line_in_klog_s_form) {
     static const char letters[] = "-EWID";
     char written[WRITTEN_MAX], pattern[200];
     for (int level = KI_LOG_ERROR; level <= KI_LOG_DEBUG; level++) {
@@ -49,8 +48,7 @@ static void an_entry_is_one_line_in_klog_s_form(void **state) {
     }
 }
 
-static void a_message_sends_nothing_else_to_a_terminal(void **state) {
-    (void)state;
+TEST(a_message_sends_nothing_else_to_a_terminal) {
     char written[WRITTEN_MAX];
     write_entry(KI_LOG_INFO, "client", "one\ntwo\r\033[31mthree\177", written);
     assert_matches(written, "client\\] one two  \\[31mthree \n$");
@@ -58,8 +56,7 @@ static void a_message_sends_nothing_else_to_a_terminal(void **state) {
     assert_matches(written, " \\] \n$");
 }
 
-static void a_message_of_any_length_is_one_line(void **state) {
-    (void)state;
+TEST(a_message_of_any_length_is_one_line) {
     static char message[3 * KI_LOG_LINE_MAX], written[WRITTEN_MAX];
     memset(message, 'x', sizeof message - 1);
     write_entry(KI_LOG_ERROR, "engine", message, written);
@@ -69,8 +66,7 @@ static void a_message_of_any_length_is_one_line(void **state) {
 }
 
 /* The level is the log's, so two engines of one program can have different levels. */
-static void the_log_s_own_level_decides(void **state) {
-    (void)state;
+TEST(the_log_s_own_level_decides) {
     const ki_log quiet = { .write = ki_log_stderr, .max_level = KI_LOG_ERROR };
     FILE *file = tmpfile();
     assert_non_null(file);
@@ -83,14 +79,4 @@ static void the_log_s_own_level_decides(void **state) {
     fseek(file, 0, SEEK_END);
     assert_int_equal(ftell(file), 0);
     fclose(file);
-}
-
-KT_TESTS(log_stderr) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_entry_is_one_line_in_klog_s_form),
-        cmocka_unit_test(a_message_sends_nothing_else_to_a_terminal),
-        cmocka_unit_test(a_message_of_any_length_is_one_line),
-        cmocka_unit_test(the_log_s_own_level_decides),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,8 +25,7 @@ int epoll_ctl(int epoll_fd, int operation, int fd, struct epoll_event *event) {
     return -1;
 }
 
-static void signals_that_cannot_be_watched_stay_as_they_were(void **state) {
-    (void)state;
+TEST(signals_that_cannot_be_watched_stay_as_they_were) {
     ki_engine *engine = NULL;
     ki_signals signals = { 0 };
     ki_error err = KI_ERROR_INIT;
@@ -60,8 +59,7 @@ enum {
 };
 
 /* The second signal comes while the first one ends the loop. The program then goes on. */
-static void a_signal_that_waits_at_the_end_of_a_run_does_not_kill(void **state) {
-    (void)state;
+TEST(a_signal_that_waits_at_the_end_of_a_run_does_not_kill) {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -83,8 +81,7 @@ static void a_signal_that_waits_at_the_end_of_a_run_does_not_kill(void **state) 
 }
 
 /* A program that has blocked the signal itself wants to read it itself. */
-static void a_signal_that_the_program_has_blocked_is_left_to_it(void **state) {
-    (void)state;
+TEST(a_signal_that_the_program_has_blocked_is_left_to_it) {
     ki_engine *engine = NULL;
     ki_task task;
     sigset_t wanted, before, waiting;
@@ -101,13 +98,4 @@ static void a_signal_that_the_program_has_blocked_is_left_to_it(void **state) {
     assert_int_equal(sigwaitinfo(&wanted, NULL), SIGTERM);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     ki_engine_free(engine);
-}
-
-KT_TESTS(signals) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(signals_that_cannot_be_watched_stay_as_they_were),
-        cmocka_unit_test(a_signal_that_waits_at_the_end_of_a_run_does_not_kill),
-        cmocka_unit_test(a_signal_that_the_program_has_blocked_is_left_to_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

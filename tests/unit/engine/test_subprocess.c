@@ -131,8 +131,7 @@ static void no_child_is_left(void) {
     assert_int_equal(errno, ECHILD);
 }
 
-static void each_end_is_reported_as_it_was(void **state) {
-    (void)state;
+TEST(each_end_is_reported_as_it_was) {
     static const struct {
         const char *script;
         int64_t time_limit_ms;
@@ -167,8 +166,7 @@ static void each_end_is_reported_as_it_was(void **state) {
     }
 }
 
-static void output_up_to_the_limit_is_whole_and_one_byte_more_is_too_much(void **state) {
-    (void)state;
+TEST(output_up_to_the_limit_is_whole_and_one_byte_more_is_too_much) {
     run one;
     char script[64];
     snprintf(script, sizeof script, "head -c %d /dev/zero", LIMIT);
@@ -180,8 +178,7 @@ static void output_up_to_the_limit_is_whole_and_one_byte_more_is_too_much(void *
     assert_int_equal(one.end, KI_SUBPROCESS_TOO_MUCH);
 }
 
-static void of_standard_error_the_end_is_kept(void **state) {
-    (void)state;
+TEST(of_standard_error_the_end_is_kept) {
     run one;
     run_script(&one, "i=0; while [ $i -lt 1000 ]; do echo line $i >&2; i=$((i+1)); done; echo the end >&2",
                KI_SECONDS(PATIENCE_S));
@@ -190,8 +187,7 @@ static void of_standard_error_the_end_is_kept(void **state) {
     assert_string_equal(one.errors + size - 17, "line 999\nthe end\n");
 }
 
-static void cancelling_leaves_nothing_behind(void **state) {
-    (void)state;
+TEST(cancelling_leaves_nothing_behind) {
     int before = ki_process_descriptors();
     run one;
     assert_int_equal(start(&one, "trap '' TERM; sleep 1000 & wait", KI_SECONDS(PATIENCE_S), NULL), KI_OK);
@@ -203,8 +199,7 @@ static void cancelling_leaves_nothing_behind(void **state) {
 }
 
 /* A program's child holds a FIFO open for writing: its reader sees the end once the child is gone. */
-static void what_a_cancelled_program_has_started_ends_with_it(void **state) {
-    (void)state;
+FOLDER_TEST(what_a_cancelled_program_has_started_ends_with_it) {
     run one;
     char script[256];
     snprintf(script, sizeof script, "sleep 1000 >'%s' & wait", folder_file("fifo"));
@@ -223,8 +218,7 @@ static void what_a_cancelled_program_has_started_ends_with_it(void **state) {
 }
 
 /* A process that even SIGKILL does not end, as one in the middle of a dead disk's call. */
-static void what_cannot_be_killed_is_not_waited_for_for_ever(void **state) {
-    (void)state;
+TEST(what_cannot_be_killed_is_not_waited_for_for_ever) {
     for (int with_pidfd = 0; with_pidfd < 2; with_pidfd++) {
         run one;
         no_pidfd = !with_pidfd;
@@ -241,15 +235,14 @@ static void what_cannot_be_killed_is_not_waited_for_for_ever(void **state) {
     no_pidfd = false;
 }
 
-static void without_pidfds_all_of_it_holds_too(void **state) {
+TEST(without_pidfds_all_of_it_holds_too) {
     no_pidfd = true;
     each_end_is_reported_as_it_was(state);
     cancelling_leaves_nothing_behind(state);
     no_pidfd = false;
 }
 
-static void a_host_that_reaps_every_child_gets_the_output_all_the_same(void **state) {
-    (void)state;
+TEST(a_host_that_reaps_every_child_gets_the_output_all_the_same) {
     struct sigaction before, ignore = { .sa_handler = SIG_IGN };
     sigaction(SIGCHLD, &ignore, &before);
     run one;
@@ -259,8 +252,7 @@ static void a_host_that_reaps_every_child_gets_the_output_all_the_same(void **st
     assert_string_equal(one.output, "out\n");
 }
 
-static void a_blocked_or_ignored_signal_of_the_host_is_none_of_the_program(void **state) {
-    (void)state;
+TEST(a_blocked_or_ignored_signal_of_the_host_is_none_of_the_program) {
     sigset_t blocked, before;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGTERM);
@@ -272,8 +264,7 @@ static void a_blocked_or_ignored_signal_of_the_host_is_none_of_the_program(void 
     assert_int_equal(one.number, SIGTERM);
 }
 
-static void what_cannot_be_started_is_an_error_at_once(void **state) {
-    (void)state;
+TEST(what_cannot_be_started_is_an_error_at_once) {
     if (!ki_process_reports_failed_exec())
         skip();
     static const struct {
@@ -306,8 +297,7 @@ static void what_cannot_be_started_is_an_error_at_once(void **state) {
     ki_engine_free(engine);
 }
 
-static void every_lack_of_memory_is_reported_and_leaves_no_process(void **state) {
-    (void)state;
+TEST(every_lack_of_memory_is_reported_and_leaves_no_process) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         run one;
@@ -320,21 +310,4 @@ static void every_lack_of_memory_is_reported_and_leaves_no_process(void **state)
         ki_engine_free(one.engine);
         no_child_is_left();
     }
-}
-
-KT_TESTS(subprocess) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_end_is_reported_as_it_was),
-        cmocka_unit_test(output_up_to_the_limit_is_whole_and_one_byte_more_is_too_much),
-        cmocka_unit_test(of_standard_error_the_end_is_kept),
-        cmocka_unit_test(cancelling_leaves_nothing_behind),
-        cmocka_unit_test_setup_teardown(what_a_cancelled_program_has_started_ends_with_it, folder_open, folder_close),
-        cmocka_unit_test(what_cannot_be_killed_is_not_waited_for_for_ever),
-        cmocka_unit_test(without_pidfds_all_of_it_holds_too),
-        cmocka_unit_test(a_host_that_reaps_every_child_gets_the_output_all_the_same),
-        cmocka_unit_test(a_blocked_or_ignored_signal_of_the_host_is_none_of_the_program),
-        cmocka_unit_test(what_cannot_be_started_is_an_error_at_once),
-        cmocka_unit_test(every_lack_of_memory_is_reported_and_leaves_no_process),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,6 +155,10 @@ static int close_stage(void **state) {
     return 0;
 }
 
+#define THREADED_TEST(name) TEST_WITH(open_threaded, close_stage, name)
+
+#define COMPONENT_TEST(name) TEST_WITH(open_stage, close_stage, name)
+
 static void start_factory(void) {
     assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
     assert_true(test_engine_settle(&s.engine));
@@ -167,8 +171,7 @@ static void stop_factory(void) {
 
 /* --- order -------------------------------------------------------------------------------------------------------- */
 
-static void what_works_starts_last_and_stops_first(void **state) {
-    (void)state;
+COMPONENT_TEST(what_works_starts_last_and_stops_first) {
     add(part_of(0, 'W', KI_COMPONENT_WORKER));
     add(part_of(1, 'S', KI_COMPONENT_SERVICE));
     add(part_of(2, 'V', KI_COMPONENT_WORKER));
@@ -181,8 +184,7 @@ static void what_works_starts_last_and_stops_first(void **state) {
     expect("");
 }
 
-static void the_second_order_waits_for_all_of_the_first(void **state) {
-    (void)state;
+COMPONENT_TEST(the_second_order_waits_for_all_of_the_first) {
     part *a = part_of(0, 'a', KI_COMPONENT_WORKER), *b = part_of(1, 'b', KI_COMPONENT_WORKER);
     part *c = part_of(2, 'c', KI_COMPONENT_SERVICE);
     add(a);
@@ -204,8 +206,7 @@ static void the_second_order_waits_for_all_of_the_first(void **state) {
     expect("");
 }
 
-static void what_never_started_is_stopped_too(void **state) {
-    (void)state;
+COMPONENT_TEST(what_never_started_is_stopped_too) {
     add(part_of(0, 'W', KI_COMPONENT_WORKER));
     stop_factory();
     expect("-W");
@@ -214,8 +215,7 @@ static void what_never_started_is_stopped_too(void **state) {
     ki_component_remove(&s.parts[1].component); /* harmless */
 }
 
-static void what_comes_later_starts_by_its_order(void **state) {
-    (void)state;
+COMPONENT_TEST(what_comes_later_starts_by_its_order) {
     start_factory();
     add(part_of(0, 'W', KI_COMPONENT_WORKER));
     add(part_of(1, 'S', KI_COMPONENT_SERVICE));
@@ -227,8 +227,7 @@ static void what_comes_later_starts_by_its_order(void **state) {
     expect("");
 }
 
-static void a_component_that_stops_the_factory_in_its_start_is_stopped(void **state) {
-    (void)state;
+COMPONENT_TEST(a_component_that_stops_the_factory_in_its_start_is_stopped) {
     part *a = part_of(0, 'A', KI_COMPONENT_SERVICE);
     a->start_stops_factory = true;
     add(a);
@@ -236,8 +235,7 @@ static void a_component_that_stops_the_factory_in_its_start_is_stopped(void **st
     expect("+A -A");
 }
 
-static void a_name_is_there_once_in_an_order(void **state) {
-    (void)state;
+COMPONENT_TEST(a_name_is_there_once_in_an_order) {
     part *parts[3] = { part_of(0, 'A', KI_COMPONENT_WORKER), part_of(1, 'B', KI_COMPONENT_WORKER),
                        part_of(2, 'C', KI_COMPONENT_SERVICE) };
     for (int i = 0; i < 3; i++)
@@ -251,8 +249,7 @@ static void a_name_is_there_once_in_an_order(void **state) {
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
 
-static void who_does_not_stop_in_time_is_cut_off(void **state) {
-    (void)state;
+COMPONENT_TEST(who_does_not_stop_in_time_is_cut_off) {
     part *quick = part_of(0, 'q', KI_COMPONENT_WORKER), *slow = part_of(1, 'w', KI_COMPONENT_WORKER);
     part *last = part_of(2, 'l', KI_COMPONENT_SERVICE);
     slow->component.stop_timeout_ns = KI_MILLISECONDS(300);
@@ -275,8 +272,7 @@ static void who_does_not_stop_in_time_is_cut_off(void **state) {
     expect("");
 }
 
-static void without_any_time_it_is_cut_off_at_once(void **state) {
-    (void)state;
+COMPONENT_TEST(without_any_time_it_is_cut_off_at_once) {
     part *a = part_of(0, 'a', KI_COMPONENT_WORKER);
     a->component.stop_timeout_ns = 0;
     add(a);
@@ -287,8 +283,7 @@ static void without_any_time_it_is_cut_off_at_once(void **state) {
 
 /* --- coming and going --------------------------------------------------------------------------------------------- */
 
-static void a_stop_continues_when_the_one_it_waits_for_goes(void **state) {
-    (void)state;
+COMPONENT_TEST(a_stop_continues_when_the_one_it_waits_for_goes) {
     part *a = part_of(0, 'a', KI_COMPONENT_WORKER);
     add(a);
     add(part_of(1, 'S', KI_COMPONENT_SERVICE));
@@ -301,8 +296,7 @@ static void a_stop_continues_when_the_one_it_waits_for_goes(void **state) {
     expect("-S");
 }
 
-static void components_may_remove_themselves_and_others(void **state) {
-    (void)state;
+COMPONENT_TEST(components_may_remove_themselves_and_others) {
     static const struct {
         int when;  /* 0: in start, 1: in stop, 2: when it is cut off */
         int which; /* 0: the first itself, 1: the second, 2: that of the other order */
@@ -332,8 +326,7 @@ static void components_may_remove_themselves_and_others(void **state) {
 
 /* --- the end of the engine ---------------------------------------------------------------------------------------- */
 
-static void a_stepped_shutdown_cuts_off_what_still_stops(void **state) {
-    (void)state;
+COMPONENT_TEST(a_stepped_shutdown_cuts_off_what_still_stops) {
     add(part_of(0, 'a', KI_COMPONENT_WORKER));
     add(part_of(1, 'b', KI_COMPONENT_SERVICE));
     start_factory();
@@ -352,8 +345,7 @@ static void shut_down_in_response(const ki_response *response, const ki_error *e
     *(ki_status *)user = ki_factory_shutdown(s.factory, NULL);
 }
 
-static void no_callback_of_the_loop_shuts_down(void **state) {
-    (void)state;
+COMPONENT_TEST(no_callback_of_the_loop_shuts_down) {
     ki_status status = KI_OK;
     ki_pending_request *request = NULL;
     assert_int_equal(ki_client_send(ki_factory_client(s.factory),
@@ -366,8 +358,7 @@ static void no_callback_of_the_loop_shuts_down(void **state) {
     assert_int_equal(status, KI_ERR_DEADLOCK);
 }
 
-static void an_engine_that_ends_cuts_off_all(void **state) {
-    (void)state;
+COMPONENT_TEST(an_engine_that_ends_cuts_off_all) {
     add(part_of(0, 'a', KI_COMPONENT_WORKER));
     add(part_of(1, 'b', KI_COMPONENT_SERVICE));
     start_factory();
@@ -378,8 +369,7 @@ static void an_engine_that_ends_cuts_off_all(void **state) {
     expect("");
 }
 
-static void a_shutdown_on_another_thread_waits_for_the_components(void **state) {
-    (void)state;
+THREADED_TEST(a_shutdown_on_another_thread_waits_for_the_components) {
     part *a = part_of(0, 'a', KI_COMPONENT_WORKER);
     a->ends_in_time = true;
     a->component.stop_timeout_ns = KI_SECONDS(60);
@@ -400,8 +390,7 @@ static void a_shutdown_on_another_thread_waits_for_the_components(void **state) 
 
 /* --- signals ------------------------------------------------------------------------------------------------------ */
 
-static void the_first_signal_stops_in_order(void **state) {
-    (void)state;
+THREADED_TEST(the_first_signal_stops_in_order) {
     part *a = part_of(0, 'a', KI_COMPONENT_WORKER);
     a->start_kills = a->ends_in_time = true;
     a->component.stop_timeout_ns = KI_SECONDS(60);
@@ -413,8 +402,7 @@ static void the_first_signal_stops_in_order(void **state) {
     ki_timer_close(&a->timer);
 }
 
-static void the_second_signal_ends_at_once(void **state) {
-    (void)state;
+THREADED_TEST(the_second_signal_ends_at_once) {
     part *a = part_of(0, 'a', KI_COMPONENT_WORKER);
     a->start_kills = a->stop_kills = true;
     a->component.stop_timeout_ns = KI_SECONDS(3600);
@@ -424,8 +412,7 @@ static void the_second_signal_ends_at_once(void **state) {
     expect("+b +a -a !a !b");
 }
 
-static void a_run_ends_when_a_component_stops_the_factory(void **state) {
-    (void)state;
+THREADED_TEST(a_run_ends_when_a_component_stops_the_factory) {
     part *a = part_of(0, 'A', KI_COMPONENT_WORKER);
     a->start_stops_factory = true;
     add(a);
@@ -445,8 +432,7 @@ static void visit_own(const ki_component *component, const ki_metrics_visit *to)
     ki_metrics_pass(to, &own_b, &label, 1, 2);
 }
 
-static void samples_of_one_metric_stand_together(void **state) {
-    (void)state;
+COMPONENT_TEST(samples_of_one_metric_stand_together) {
     part *a = part_of(0, 'a', KI_COMPONENT_WORKER), *b = part_of(2, 'b', KI_COMPONENT_SERVICE);
     a->component.visit_metrics = b->component.visit_metrics = visit_own;
     add(a);
@@ -478,8 +464,7 @@ static void read_metrics(void *user) {
     }
 }
 
-static void no_component_goes_while_its_metrics_are_read(void **state) {
-    (void)state;
+THREADED_TEST(no_component_goes_while_its_metrics_are_read) {
     enum {
         ROUNDS = 300
     };
@@ -501,32 +486,4 @@ static void no_component_goes_while_its_metrics_are_read(void **state) {
     }
     is_over = true;
     ki_thread_join(&reader);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, close_stage)
-#define cmocka_unit_test_threaded(name) cmocka_unit_test_setup_teardown(name, open_threaded, close_stage)
-
-KT_TESTS(component) {
-    const struct CMUnitTest tests[] = {
-        TEST(what_works_starts_last_and_stops_first),
-        TEST(the_second_order_waits_for_all_of_the_first),
-        TEST(what_never_started_is_stopped_too),
-        TEST(what_comes_later_starts_by_its_order),
-        TEST(a_component_that_stops_the_factory_in_its_start_is_stopped),
-        TEST(a_name_is_there_once_in_an_order),
-        TEST(who_does_not_stop_in_time_is_cut_off),
-        TEST(without_any_time_it_is_cut_off_at_once),
-        TEST(a_stop_continues_when_the_one_it_waits_for_goes),
-        TEST(components_may_remove_themselves_and_others),
-        TEST(a_stepped_shutdown_cuts_off_what_still_stops),
-        TEST(no_callback_of_the_loop_shuts_down),
-        TEST(an_engine_that_ends_cuts_off_all),
-        cmocka_unit_test_threaded(a_shutdown_on_another_thread_waits_for_the_components),
-        cmocka_unit_test_threaded(the_first_signal_stops_in_order),
-        cmocka_unit_test_threaded(the_second_signal_ends_at_once),
-        cmocka_unit_test_threaded(a_run_ends_when_a_component_stops_the_factory),
-        TEST(samples_of_one_metric_stand_together),
-        cmocka_unit_test_threaded(no_component_goes_while_its_metrics_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

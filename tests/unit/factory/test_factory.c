@@ -164,8 +164,7 @@ static ki_informer *configmaps_of(host *h, bool on_loop) {
 
 /* --- the table of informers --------------------------------------------------------------------------------------- */
 
-static void who_asks_for_the_same_gets_the_same(void **state) {
-    (void)state;
+TEST(who_asks_for_the_same_gets_the_same) {
     host h;
     open_stepped(&h, NULL);
     static const char *const selectors[] = { NULL, "", "app=web", "app=webs" };
@@ -201,8 +200,7 @@ static void who_asks_for_the_same_gets_the_same(void **state) {
     close_host(&h);
 }
 
-static void a_factory_s_namespace_is_that_of_who_names_none(void **state) {
-    (void)state;
+TEST(a_factory_s_namespace_is_that_of_who_names_none) {
     host h;
     ki_informer *informer = NULL, *other = NULL;
     const ki_informer_options plain = KI_INFORMER_OPTIONS(.no_streaming_list = true);
@@ -220,8 +218,7 @@ static void a_factory_s_namespace_is_that_of_who_names_none(void **state) {
     close_host(&h);
 }
 
-static void what_cannot_be_is_rejected(void **state) {
-    (void)state;
+TEST(what_cannot_be_is_rejected) {
     host h;
     ki_informer *informer = NULL;
     ki_factory *factory = NULL;
@@ -247,8 +244,7 @@ static void what_cannot_be_is_rejected(void **state) {
     ki_factory_free(NULL);
 }
 
-static void options_of_an_engine_beside_another_engine_are_rejected(void **state) {
-    (void)state;
+TEST(options_of_an_engine_beside_another_engine_are_rejected) {
     host h;
     ki_factory *factory = NULL;
     ki_error err = KI_ERROR_INIT;
@@ -268,8 +264,7 @@ static void options_of_an_engine_beside_another_engine_are_rejected(void **state
     close_host(&h);
 }
 
-static void nothing_at_all_is_rejected(void **state) {
-    (void)state;
+TEST(nothing_at_all_is_rejected) {
     host h;
     ki_informer *informer = NULL;
     ki_config *config = NULL;
@@ -304,8 +299,7 @@ static void nothing_at_all_is_rejected(void **state) {
 
 /* --- stepped ------------------------------------------------------------------------------------------------------ */
 
-static void a_host_steps_everything(void **state) {
-    (void)state;
+TEST(a_host_steps_everything) {
     host h;
     open_stepped(&h, NULL);
     ki_informer *informer = configmaps_of(&h, false);
@@ -330,8 +324,7 @@ static void a_host_steps_everything(void **state) {
     close_host(&h);
 }
 
-static void start_is_repeatable(void **state) {
-    (void)state;
+TEST(start_is_repeatable) {
     host h;
     ki_informer *nodes = NULL;
     open_stepped(&h, NULL);
@@ -351,8 +344,7 @@ static void start_is_repeatable(void **state) {
     close_host(&h);
 }
 
-static void a_handler_may_stop_a_stepped_factory(void **state) {
-    (void)state;
+TEST(a_handler_may_stop_a_stepped_factory) {
     host h;
     open_stepped(&h, NULL);
     ki_informer *informer = configmaps_of(&h, false);
@@ -367,8 +359,7 @@ static void a_handler_may_stop_a_stepped_factory(void **state) {
 }
 
 /* A host may stop its engine and leave out the factory's stop. */
-static void a_stopped_engine_stops_its_factory(void **state) {
-    (void)state;
+TEST(a_stopped_engine_stops_its_factory) {
     host h;
     ki_health health;
     ki_error err = KI_ERROR_INIT;
@@ -389,8 +380,7 @@ static void a_stopped_engine_stops_its_factory(void **state) {
     close_host(&h);
 }
 
-static void on_an_engine_that_was_stopped_before_nothing_starts(void **state) {
-    (void)state;
+TEST(on_an_engine_that_was_stopped_before_nothing_starts) {
     host h;
     open_stepped(&h, NULL);
     ki_informer *informer = configmaps_of(&h, false);
@@ -436,8 +426,7 @@ static void assert_line(const log_lines *lines, const char *line) {
         fail_msg("\"%s\" is not in\n%s", line, lines->text);
 }
 
-static void the_log_has_each_state(void **state) {
-    (void)state;
+TEST(the_log_has_each_state) {
     host h;
     log_lines lines;
     open_logged(&h, &lines, (ki_log_level)0);
@@ -473,8 +462,7 @@ static void the_log_has_each_state(void **state) {
 
 /* --- with threads ------------------------------------------------------------------------------------------------- */
 
-static void a_host_s_loop_on_its_own_thread_serves_it(void **state) {
-    (void)state;
+TEST(a_host_s_loop_on_its_own_thread_serves_it) {
     host h;
     open_threaded(&h);
     configmaps_of(&h, false);
@@ -497,8 +485,7 @@ static void *run(void *user) {
     return &status;
 }
 
-static void run_returns_when_a_handler_asks(void **state) {
-    (void)state;
+TEST(run_returns_when_a_handler_asks) {
     for (int on_loop = 0; on_loop < 2; on_loop++) {
         host h;
         pthread_t runner;
@@ -522,8 +509,7 @@ static void *wait_for_sync(void *user) {
     return &status;
 }
 
-static void who_waits_continues_when_the_engine_ends(void **state) {
-    (void)state;
+TEST(who_waits_continues_when_the_engine_ends) {
     host h;
     pthread_t waiter;
     void *status = NULL;
@@ -539,8 +525,7 @@ static void who_waits_continues_when_the_engine_ends(void **state) {
     close_host(&h);
 }
 
-static void a_run_after_the_stop_returns_at_once(void **state) {
-    (void)state;
+TEST(a_run_after_the_stop_returns_at_once) {
     for (int starts = 0; starts < 2; starts++) {
         host h;
         ki_error err = KI_ERROR_INIT;
@@ -556,8 +541,7 @@ static void a_run_after_the_stop_returns_at_once(void **state) {
     }
 }
 
-static void shutdown_on_another_thread_ends_a_run(void **state) {
-    (void)state;
+TEST(shutdown_on_another_thread_ends_a_run) {
     host h;
     pthread_t runner;
     void *status = NULL;
@@ -571,8 +555,7 @@ static void shutdown_on_another_thread_ends_a_run(void **state) {
     close_host(&h);
 }
 
-static void a_timeout_names_who_has_not_synced(void **state) {
-    (void)state;
+TEST(a_timeout_names_who_has_not_synced) {
     host h;
     ki_error err = KI_ERROR_INIT;
     ki_informer *nodes = NULL;
@@ -602,8 +585,7 @@ static void a_timeout_names_who_has_not_synced(void **state) {
     close_host(&h);
 }
 
-static void a_timeout_names_only_those_that_have_not_synced(void **state) {
-    (void)state;
+TEST(a_timeout_names_only_those_that_have_not_synced) {
     host h;
     ki_error err = KI_ERROR_INIT;
     ki_informer *configmaps, *nodes = NULL;
@@ -624,8 +606,7 @@ static void a_timeout_names_only_those_that_have_not_synced(void **state) {
     close_host(&h);
 }
 
-static void a_factory_without_informers_has_synced(void **state) {
-    (void)state;
+TEST(a_factory_without_informers_has_synced) {
     host h;
     open_threaded(&h);
     assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
@@ -653,8 +634,7 @@ static void on_error(ki_informer *informer, const ki_error *cause, const char *k
     sem_post(user);
 }
 
-static void it_has_an_engine_of_its_own(void **state) {
-    (void)state;
+TEST(it_has_an_engine_of_its_own) {
     for (int starts = 0; starts < 3; starts++) { /* never, once, twice */
         ki_informer *pods = NULL;
         sem_t failed;
@@ -686,8 +666,7 @@ static void on_error_kill(ki_informer *informer, const ki_error *cause, const ch
     raise(SIGTERM);
 }
 
-static void a_signal_ends_a_run(void **state) {
-    (void)state;
+TEST(a_signal_ends_a_run) {
     ki_informer *pods = NULL;
     ki_factory *factory = factory_to_nowhere();
     assert_int_equal(ki_factory_informer(factory, KI_PODS, NULL, &pods, NULL), KI_OK);
@@ -750,35 +729,6 @@ out:
     return scarce_memory_failed(&memory);
 }
 
-static void it_gets_there_whatever_allocation_fails(void **state) {
-    (void)state;
+TEST(it_gets_there_whatever_allocation_fails) {
     for (size_t n = 0; memory_scenario(n); n++) {}
-}
-
-KT_TESTS(factory) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_asks_for_the_same_gets_the_same),
-        cmocka_unit_test(a_factory_s_namespace_is_that_of_who_names_none),
-        cmocka_unit_test(what_cannot_be_is_rejected),
-        cmocka_unit_test(options_of_an_engine_beside_another_engine_are_rejected),
-        cmocka_unit_test(nothing_at_all_is_rejected),
-        cmocka_unit_test(the_log_has_each_state),
-        cmocka_unit_test(a_stopped_engine_stops_its_factory),
-        cmocka_unit_test(on_an_engine_that_was_stopped_before_nothing_starts),
-        cmocka_unit_test(who_waits_continues_when_the_engine_ends),
-        cmocka_unit_test(a_run_after_the_stop_returns_at_once),
-        cmocka_unit_test(a_host_steps_everything),
-        cmocka_unit_test(start_is_repeatable),
-        cmocka_unit_test(a_handler_may_stop_a_stepped_factory),
-        cmocka_unit_test(a_host_s_loop_on_its_own_thread_serves_it),
-        cmocka_unit_test(run_returns_when_a_handler_asks),
-        cmocka_unit_test(shutdown_on_another_thread_ends_a_run),
-        cmocka_unit_test(a_timeout_names_who_has_not_synced),
-        cmocka_unit_test(a_timeout_names_only_those_that_have_not_synced),
-        cmocka_unit_test(a_factory_without_informers_has_synced),
-        cmocka_unit_test(it_has_an_engine_of_its_own),
-        cmocka_unit_test(a_signal_ends_a_run),
-        cmocka_unit_test(it_gets_there_whatever_allocation_fails),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

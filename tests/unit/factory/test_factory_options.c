@@ -47,8 +47,7 @@ static void close_host(host *h) {
     test_engine_close(&h->engine);
 }
 
-static void mutations_are_detected_where_option_or_environment_asks_for_it(void **state) {
-    (void)state;
+TEST(mutations_are_detected_where_option_or_environment_asks_for_it) {
     static const struct {
         const char *environment;
         bool option, detects;
@@ -75,8 +74,7 @@ static void mutations_are_detected_where_option_or_environment_asks_for_it(void 
     unsetenv(DETECTOR);
 }
 
-static void an_informer_has_the_queue_that_it_was_asked_for(void **state) {
-    (void)state;
+TEST(an_informer_has_the_queue_that_it_was_asked_for) {
     ki_queue *queue = NULL;
     const ki_in_order_fifo_options options = { .allocator = &ki_allocator_default, .batch_size = 64 };
     assert_int_equal(ki_in_order_fifo_new(&options, &queue, NULL), KI_OK);
@@ -92,8 +90,7 @@ static void an_informer_has_the_queue_that_it_was_asked_for(void **state) {
     queue->ops->free(queue);
 }
 
-static void of_what_no_server_lists_and_watches_there_is_no_informer(void **state) {
-    (void)state;
+TEST(of_what_no_server_lists_and_watches_there_is_no_informer) {
     host h;
     ki_informer *informer = NULL;
     ki_error err = KI_ERROR_INIT;
@@ -106,8 +103,7 @@ static void of_what_no_server_lists_and_watches_there_is_no_informer(void **stat
 }
 
 /* Where maps are walked their order follows from the seed: a simulation repeats itself. */
-static void the_order_of_things_follows_from_the_engine_s_seed_alone(void **state) {
-    (void)state;
+TEST(the_order_of_things_follows_from_the_engine_s_seed_alone) {
     host h[3];
     ki_informer *pods[3];
     for (int i = 0; i < 3; i++) {
@@ -120,7 +116,7 @@ static void the_order_of_things_follows_from_the_engine_s_seed_alone(void **stat
 }
 
 /* What a server would refuse, again and again, or what would lead to another path. */
-static void what_cannot_be_asked_for_is_rejected_at_once(void **state) {
+TEST(what_cannot_be_asked_for_is_rejected_at_once) {
     static const struct {
         const char *group, *version, *plural, *namespace_name, *labels, *fields;
         ki_status status;
@@ -147,7 +143,6 @@ static void what_cannot_be_asked_for_is_rejected_at_once(void **state) {
         { "", "v1", "pods", NULL, NULL, "a=b\\", KI_ERR_PARSE },
         { "", "v1", "pods", NULL, NULL, "a=b\\n", KI_ERR_PARSE },
     };
-    (void)state;
     host h;
     open_host(&h, false);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -164,15 +159,4 @@ static void what_cannot_be_asked_for_is_rejected_at_once(void **state) {
         assert_int_equal(informer == NULL, status != KI_OK);
     }
     close_host(&h);
-}
-
-KT_TESTS(factory_options) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mutations_are_detected_where_option_or_environment_asks_for_it),
-        cmocka_unit_test(an_informer_has_the_queue_that_it_was_asked_for),
-        cmocka_unit_test(of_what_no_server_lists_and_watches_there_is_no_informer),
-        cmocka_unit_test(the_order_of_things_follows_from_the_engine_s_seed_alone),
-        cmocka_unit_test(what_cannot_be_asked_for_is_rejected_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

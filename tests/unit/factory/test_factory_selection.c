@@ -92,8 +92,7 @@ static void expect(host *h, size_t i, const char *notes) {
     h->notes[0] = '\0';
 }
 
-static void an_informer_is_notified_of_its_namespace_and_selectors_alone(void **state) {
-    (void)state;
+TEST(an_informer_is_notified_of_its_namespace_and_selectors_alone) {
     static const struct {
         const char *namespace_name, *label_selector, *field_selector;
         bool matches;
@@ -138,8 +137,7 @@ static void an_informer_is_notified_of_its_namespace_and_selectors_alone(void **
 }
 
 /* A change into or out of the selection is told as such by the server. */
-static void an_object_comes_and_goes_with_its_labels(void **state) {
-    (void)state;
+TEST(an_object_comes_and_goes_with_its_labels) {
     for (int in_order = 0; in_order < 2; in_order++) {
         host h;
         ki_informer *informer = NULL;
@@ -160,12 +158,4 @@ static void an_object_comes_and_goes_with_its_labels(void **state) {
         expect(&h, 0, "+ns-foo/a -ns-foo/a +ns-foo/a");
         close_host(&h);
     }
-}
-
-KT_TESTS(factory_selection) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_informer_is_notified_of_its_namespace_and_selectors_alone),
-        cmocka_unit_test(an_object_comes_and_goes_with_its_labels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,7 @@
 #include <kinformer/kinformer.h>
 
 /* A view lies within the shared objects: read as another struct it would be memory that is not there. */
-static void who_shares_an_informer_agrees_on_its_view(void **state) {
-    (void)state;
+TEST(who_shares_an_informer_agrees_on_its_view) {
     enum {
         P = sizeof(char *)
     };
@@ -86,8 +85,7 @@ static void who_shares_an_informer_agrees_on_its_view(void **state) {
     ki_config_free(config);
 }
 
-static void what_a_write_gave_back_becomes_an_object_like_the_informer_s_own(void **state) {
-    (void)state;
+TEST(what_a_write_gave_back_becomes_an_object_like_the_informer_s_own) {
     struct deployment {
         const char *strategy;
         int64_t replicas;
@@ -120,12 +118,4 @@ static void what_a_write_gave_back_becomes_an_object_like_the_informer_s_own(voi
     assert_null(obj);
     ki_factory_free(factory);
     ki_config_free(config);
-}
-
-KT_TESTS(factory_views) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_write_gave_back_becomes_an_object_like_the_informer_s_own),
-        cmocka_unit_test(who_shares_an_informer_agrees_on_its_view),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

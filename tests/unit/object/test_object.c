@@ -43,8 +43,7 @@ static void assert_json(const ki_object *obj, const char *json) {
     assert_null(value.text);
 }
 
-static void the_frequent_fields_of_a_pod_are_there(void **state) {
-    (void)state;
+TEST(the_frequent_fields_of_a_pod_are_there) {
     size_t size;
     char *json = fixture_read(KI_TEST_DATA_DIR "/pod.json", &size);
     ki_object *obj = make(json, NULL);
@@ -70,8 +69,7 @@ static void the_frequent_fields_of_a_pod_are_there(void **state) {
     free(json);
 }
 
-static void the_body_is_the_same_object_without_managed_fields(void **state) {
-    (void)state;
+TEST(the_body_is_the_same_object_without_managed_fields) {
     size_t size;
     char *json = fixture_read(KI_TEST_DATA_DIR "/pod.json", &size);
     ki_object *obj = make(json, NULL);
@@ -94,8 +92,7 @@ static void the_body_is_the_same_object_without_managed_fields(void **state) {
     free(json);
 }
 
-static void the_body_is_compact_and_complete(void **state) {
-    (void)state;
+TEST(the_body_is_compact_and_complete) {
     static const struct {
         const char *given;
         const char *kept;
@@ -136,8 +133,7 @@ static void the_body_is_compact_and_complete(void **state) {
     }
 }
 
-static void managed_fields_stay_where_they_are_wanted(void **state) {
-    (void)state;
+TEST(managed_fields_stay_where_they_are_wanted) {
     ki_object_format *format = NULL;
     ki_object_format_options options = { .keep_managed_fields = true };
     assert_int_equal(ki_object_format_new(&ki_allocator_default, &options, &format, NULL), KI_OK);
@@ -151,8 +147,7 @@ static void managed_fields_stay_where_they_are_wanted(void **state) {
     ki_object_unref(obj);
 }
 
-static void what_an_object_has_not_is_empty(void **state) {
-    (void)state;
+TEST(what_an_object_has_not_is_empty) {
     ki_object *obj = make("{\"metadata\":{\"name\":\"node-1\",\"namespace\":null,\"labels\":null}}", NULL);
     assert_string_equal(ki_object_key(obj), "node-1");
     assert_string_equal(ki_object_name(obj), "node-1");
@@ -171,8 +166,7 @@ static void what_an_object_has_not_is_empty(void **state) {
     assert_null(ki_object_ref(NULL));
 }
 
-static void what_is_no_object_is_rejected_with_the_reason(void **state) {
-    (void)state;
+TEST(what_is_no_object_is_rejected_with_the_reason) {
     static const struct {
         const char *json;
         const char *message; /* a part of it */
@@ -210,8 +204,7 @@ static void what_is_no_object_is_rejected_with_the_reason(void **state) {
     }
 }
 
-static void zeros_cut_labels_and_others_than_strings_are_left_out(void **state) {
-    (void)state;
+TEST(zeros_cut_labels_and_others_than_strings_are_left_out) {
     ki_object *obj = make(
         "{\"metadata\":{\"name\":\"a\",\"labels\":{\"x\":\"1\\u00002\",\"y\":3,\"z\":null,\"x\":\"again\"}}}", NULL);
     assert_int_equal(ki_object_label_count(obj), 2);
@@ -231,8 +224,7 @@ static const char fields_json[] = "{\"metadata\":{\"name\":\"a\",\"annotations\"
                                   "\"huge\":9223372036854775808,\"real\":1.5,"
                                   "\"text\":\"t\",\"list\":[1,{\"a\":2}],\"object\":{\"k\":[]}}}";
 
-static void any_field_is_read_by_its_path(void **state) {
-    (void)state;
+TEST(any_field_is_read_by_its_path) {
     static const struct {
         const char *path;
         ki_value_type type;
@@ -287,8 +279,7 @@ static void any_field_is_read_by_its_path(void **state) {
     ki_object_unref(obj);
 }
 
-static void a_value_outlives_its_object(void **state) {
-    (void)state;
+TEST(a_value_outlives_its_object) {
     ki_object *obj = make(fields_json, NULL);
     ki_value value = KI_VALUE_INIT;
     assert_int_equal(ki_object_field(obj, "spec.text", &value, NULL), KI_OK);
@@ -317,8 +308,7 @@ static ki_object *with_json(const char *json, ki_error *err) {
     return copy;
 }
 
-static void with_other_json_an_object_stays_who_it_is(void **state) {
-    (void)state;
+TEST(with_other_json_an_object_stays_who_it_is) {
     static const struct {
         const char *json, *body, *label, *node;
     } cases[] = {
@@ -358,8 +348,7 @@ static void with_other_json_an_object_stays_who_it_is(void **state) {
     }
 }
 
-static void owner_references_are_read_in_order(void **state) {
-    (void)state;
+TEST(owner_references_are_read_in_order) {
     ki_object *obj = make("{\"metadata\":{\"name\":\"a\",\"ownerReferences\":[{\"apiVersion\":\"apps/"
                           "v1\",\"kind\":\"ReplicaSet\",\"name\":"
                           "\"r\",\"uid\":\"u\",\"controller\":true,\"blockOwnerDeletion\":true},{\"name\":\"s\"},7]}}",
@@ -381,8 +370,7 @@ static void owner_references_are_read_in_order(void **state) {
     ki_owner_references_free(references);
 }
 
-static void a_format_keeps_a_limited_number_of_names(void **state) {
-    (void)state;
+TEST(a_format_keeps_a_limited_number_of_names) {
     ki_object_format *format = plain_format();
     ki_object *first = NULL, *second = NULL;
     for (int i = 0; i < 200; i++) {
@@ -418,8 +406,7 @@ static void *make_and_share(void *argument) {
     return NULL;
 }
 
-static void objects_are_made_and_freed_on_any_thread(void **state) {
-    (void)state;
+TEST(objects_are_made_and_freed_on_any_thread) {
     ki_object_format *format = plain_format();
     pthread_t threads[4];
     for (size_t i = 0; i < 4; i++)
@@ -468,8 +455,7 @@ static ki_status use_everything(const ki_allocator *allocator, const char *json)
     return status;
 }
 
-static void each_allocation_may_fail(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail) {
     static const char *const texts[] = {
         "{\"metadata\":{\"name\":\"a\",\"annotations\":{\"note\":\"n\"},\"ownerReferences\":[{\"name\":\"o\"}]},"
         "\"spec\":{\"text\":\"t\",\"list\":[1]}}",
@@ -485,24 +471,4 @@ static void each_allocation_may_fail(void **state) {
             assert_true(status == KI_OK || (status == KI_ERR_NO_MEMORY && scarce_memory_failed(&memory)));
         }
     }
-}
-
-KT_TESTS(object) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_frequent_fields_of_a_pod_are_there),
-        cmocka_unit_test(the_body_is_the_same_object_without_managed_fields),
-        cmocka_unit_test(the_body_is_compact_and_complete),
-        cmocka_unit_test(managed_fields_stay_where_they_are_wanted),
-        cmocka_unit_test(what_an_object_has_not_is_empty),
-        cmocka_unit_test(what_is_no_object_is_rejected_with_the_reason),
-        cmocka_unit_test(zeros_cut_labels_and_others_than_strings_are_left_out),
-        cmocka_unit_test(any_field_is_read_by_its_path),
-        cmocka_unit_test(a_value_outlives_its_object),
-        cmocka_unit_test(with_other_json_an_object_stays_who_it_is),
-        cmocka_unit_test(owner_references_are_read_in_order),
-        cmocka_unit_test(a_format_keeps_a_limited_number_of_names),
-        cmocka_unit_test(objects_are_made_and_freed_on_any_thread),
-        cmocka_unit_test(each_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

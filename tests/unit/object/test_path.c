@@ -14,8 +14,7 @@ static const char document[] =
     "1,2],[3,4]]},"
     "\"metadata\":{\"labels\":{\"app.kubernetes.io/name\":\"web\",\"it's\":\"quoted\",\"\":\"empty\"}},\"0\":\"zero\"}";
 
-static void a_path_leads_to_its_value(void **state) {
-    (void)state;
+TEST(a_path_leads_to_its_value) {
     static const struct {
         const char *path;
         const char *json; /* NULL: nothing is there */
@@ -65,8 +64,7 @@ static void a_path_leads_to_its_value(void **state) {
     yyjson_doc_free(doc);
 }
 
-static void a_malformed_path_is_rejected(void **state) {
-    (void)state;
+TEST(a_malformed_path_is_rejected) {
     static const char *const paths[] = {
         "",        ".",      "..",     "a.",    "a..b",           "a[",    "a[]",  "a[1",
         "a[x]",    "a[1.5]", "a[--1]", "a['b]", "a['b'",          "a[b']", "a]",   "a b",
@@ -83,8 +81,7 @@ static void a_malformed_path_is_rejected(void **state) {
     assert_int_equal(ki_path_parse(&ki_allocator_default, NULL, &path, NULL), KI_ERR_PARSE);
 }
 
-static void length_and_steps_are_limited(void **state) {
-    (void)state;
+TEST(length_and_steps_are_limited) {
     char text[KI_PATH_MAX_LENGTH + 2];
     ki_path *path = NULL;
     memset(text, 'a', sizeof text);
@@ -105,22 +102,11 @@ static void length_and_steps_are_limited(void **state) {
     }
 }
 
-static void lack_of_memory_is_an_error(void **state) {
-    (void)state;
+TEST(lack_of_memory_is_an_error) {
     scarce_memory memory;
     scarce_memory_init(&memory, 0);
     ki_path *path = NULL;
     assert_int_equal(ki_path_parse(&memory.allocator, "spec.nodeName", &path, NULL), KI_ERR_NO_MEMORY);
     assert_null(path);
     assert_int_equal(scarce_memory_in_use(&memory), 0);
-}
-
-KT_TESTS(path) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_path_leads_to_its_value),
-        cmocka_unit_test(a_malformed_path_is_rejected),
-        cmocka_unit_test(length_and_steps_are_limited),
-        cmocka_unit_test(lack_of_memory_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

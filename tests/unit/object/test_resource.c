@@ -7,8 +7,7 @@
 
 #include "tests/support/test.h"
 
-static void a_word_finds_its_resource(void **state) {
-    (void)state;
+TEST(a_word_finds_its_resource) {
     static const struct {
         const char *name, *group, *version, *plural; /* plural NULL: none */
     } cases[] = {
@@ -56,8 +55,7 @@ static void a_word_finds_its_resource(void **state) {
     assert_ptr_equal(ki_resource_find("leases"), KI_LEASES);
 }
 
-static void a_misspelt_word_finds_its_neighbour(void **state) {
-    (void)state;
+TEST(a_misspelt_word_finds_its_neighbour) {
     static const struct {
         const char *name, *nearest;
     } cases[] = {
@@ -85,8 +83,7 @@ static void a_misspelt_word_finds_its_neighbour(void **state) {
     }
 }
 
-static void a_built_in_that_cannot_be_listed_or_watched_is_known(void **state) {
-    (void)state;
+TEST(a_built_in_that_cannot_be_listed_or_watched_is_known) {
     static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
     assert_true(ki_resource_has_verb(KI_PODS, "list"));
     assert_true(ki_resource_has_verb(KI_PODS, "watch"));
@@ -98,8 +95,7 @@ static void a_built_in_that_cannot_be_listed_or_watched_is_known(void **state) {
     assert_true(ki_resource_has_verb(&foos, "list")); /* nothing is known of it */
 }
 
-static void the_table_is_consistent(void **state) {
-    (void)state;
+TEST(the_table_is_consistent) {
     unsigned count = 0;
     const ki_resource_info *info;
     for (; (info = ki_resource_info_at(count)) != NULL; count++) {
@@ -121,14 +117,4 @@ static void the_table_is_consistent(void **state) {
     assert_string_equal(ki_verb_name(0), "create");
     assert_string_equal(ki_verb_name(KI_VERB_COUNT - 1), "watch");
     assert_null(ki_verb_name(KI_VERB_COUNT));
-}
-
-KT_TESTS(resource) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_word_finds_its_resource),
-        cmocka_unit_test(a_misspelt_word_finds_its_neighbour),
-        cmocka_unit_test(a_built_in_that_cannot_be_listed_or_watched_is_known),
-        cmocka_unit_test(the_table_is_consistent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

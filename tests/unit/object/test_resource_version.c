@@ -7,8 +7,7 @@
 
 #include "tests/support/test.h"
 
-static void versions_are_compared_as_decimal_integers_of_any_length(void **state) {
-    (void)state;
+TEST(versions_are_compared_as_decimal_integers_of_any_length) {
     static const struct {
         const char *a, *b;
         ki_order order, reverse;
@@ -34,11 +33,4 @@ static void versions_are_compared_as_decimal_integers_of_any_length(void **state
         assert_int_equal(ki_resource_version_compare(cases[i].a, cases[i].b), cases[i].order);
         assert_int_equal(ki_resource_version_compare(cases[i].b, cases[i].a), cases[i].reverse);
     }
-}
-
-KT_TESTS(resource_version) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions_are_compared_as_decimal_integers_of_any_length),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,8 +14,7 @@ static ki_selection *selection_of(const ki_resource *resource, const ki_informer
     return selection;
 }
 
-static void messages_name_what_is_selected(void **state) {
-    (void)state;
+TEST(messages_name_what_is_selected) {
     static const struct {
         const ki_resource *resource;
         ki_informer_options options;
@@ -42,8 +41,7 @@ static void messages_name_what_is_selected(void **state) {
     }
 }
 
-static void a_selection_owns_its_texts(void **state) {
-    (void)state;
+TEST(a_selection_owns_its_texts) {
     char texts[][8] = { "g", "v", "plural", "Kind", "ns", "l=1", "f=1" };
     const ki_resource resource = { texts[0], texts[1], texts[2], texts[3], true };
     const ki_informer_options options = { .namespace_name = texts[4],
@@ -65,8 +63,7 @@ static void a_selection_owns_its_texts(void **state) {
     ki_selection_unref(NULL);
 }
 
-static void the_keys_of_different_selections_differ(void **state) {
-    (void)state;
+TEST(the_keys_of_different_selections_differ) {
     static const struct {
         ki_resource resource;
         ki_informer_options options;
@@ -98,8 +95,7 @@ static void the_keys_of_different_selections_differ(void **state) {
     }
 }
 
-static void what_no_informer_can_cache_is_rejected(void **state) {
-    (void)state;
+TEST(what_no_informer_can_cache_is_rejected) {
     static char most[64 * 1024 + 1], too_long[64 * 1024 + 2];
     memset(most, 'a', sizeof most - 1);
     memset(too_long, 'a', sizeof too_long - 1);
@@ -130,8 +126,7 @@ static void what_no_informer_can_cache_is_rejected(void **state) {
     }
 }
 
-static void without_memory_there_is_no_selection(void **state) {
-    (void)state;
+TEST(without_memory_there_is_no_selection) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         const ki_informer_options options = { .namespace_name = "shop", .label_selector = "a=b" };
@@ -141,15 +136,4 @@ static void without_memory_there_is_no_selection(void **state) {
         assert_int_equal(selection == NULL, status != KI_OK);
         ki_selection_unref(selection);
     }
-}
-
-KT_TESTS(selection) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_name_what_is_selected),
-        cmocka_unit_test(a_selection_owns_its_texts),
-        cmocka_unit_test(the_keys_of_different_selections_differ),
-        cmocka_unit_test(what_no_informer_can_cache_is_rejected),
-        cmocka_unit_test(without_memory_there_is_no_selection),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,8 +21,7 @@ static bool matches(const char *text, const char *labels) {
     return matched;
 }
 
-static void operators_mean_what_the_server_means(void **state) {
-    (void)state;
+TEST(operators_mean_what_the_server_means) {
     static const struct {
         const char *selector;
         const char *yes[4]; /* labels that it matches */
@@ -79,8 +78,7 @@ static void operators_mean_what_the_server_means(void **state) {
 
 #define UNABLE "unable to parse requirement: "
 
-static void malformed_selectors_are_rejected_in_the_servers_words(void **state) {
-    (void)state;
+TEST(malformed_selectors_are_rejected_in_the_servers_words) {
     static const struct {
         const char *selector;
         const char *message; /* its beginning, or a part of it */
@@ -143,8 +141,7 @@ static void malformed_selectors_are_rejected_in_the_servers_words(void **state) 
                         "x=a23456789-123456789-123456789-123456789-123456789-123456789-123"));
 }
 
-static void a_selector_is_as_long_as_the_limit_says(void **state) {
-    (void)state;
+TEST(a_selector_is_as_long_as_the_limit_says) {
     char *text = malloc(KI_SELECTOR_MAX_LENGTH + 2);
     assert_non_null(text);
     for (size_t i = 0; i <= KI_SELECTOR_MAX_LENGTH; i++)
@@ -159,8 +156,7 @@ static void a_selector_is_as_long_as_the_limit_says(void **state) {
     free(text);
 }
 
-static void values_may_be_many_and_empty(void **state) {
-    (void)state;
+TEST(values_may_be_many_and_empty) {
     static const char text[] = "a in (,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,x,y)";
     assert_true(matches(text, "a=x"));
     assert_true(matches(text, "a="));
@@ -168,8 +164,7 @@ static void values_may_be_many_and_empty(void **state) {
 }
 
 /* Every short text of the grammar's characters is taken or refused, never more. */
-static void any_text_is_taken_or_refused(void **state) {
-    (void)state;
+TEST(any_text_is_taken_or_refused) {
     static const char alphabet[] = "a1=!(),<> ";
     enum {
         LENGTH = 5,
@@ -196,8 +191,7 @@ static ki_str own_label(ki_str name, const void *context) {
     return ki_str_equals(name, "a") ? ki_str_of(context) : (ki_str){ NULL, 0 };
 }
 
-static void labels_may_be_kept_elsewhere(void **state) {
-    (void)state;
+TEST(labels_may_be_kept_elsewhere) {
     ki_selector *selector = NULL;
     assert_int_equal(ki_selector_parse(&ki_allocator_default, KI_STR("a in (x,y),!b"), &selector, NULL), KI_OK);
     assert_true(ki_selector_matches_values(selector, own_label, "y"));
@@ -211,8 +205,7 @@ static ki_str own_field(ki_str name, const void *context) {
     return name;
 }
 
-static void field_selectors_compare_unescaped_values(void **state) {
-    (void)state;
+TEST(field_selectors_compare_unescaped_values) {
     static const struct {
         const char *selector;
         const char *message; /* NULL: valid */
@@ -260,26 +253,11 @@ static void field_selectors_compare_unescaped_values(void **state) {
     ki_selector_free(&ki_allocator_default, selector);
 }
 
-static void without_memory_there_is_no_selector(void **state) {
-    (void)state;
+TEST(without_memory_there_is_no_selector) {
     scarce_memory memory;
     scarce_memory_init(&memory, 0);
     ki_selector *selector = NULL;
     assert_int_equal(ki_selector_parse(&memory.allocator, KI_STR("a=b"), &selector, NULL), KI_ERR_NO_MEMORY);
     assert_null(selector);
     assert_int_equal(scarce_memory_in_use(&memory), 0);
-}
-
-KT_TESTS(selector) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operators_mean_what_the_server_means),
-        cmocka_unit_test(malformed_selectors_are_rejected_in_the_servers_words),
-        cmocka_unit_test(a_selector_is_as_long_as_the_limit_says),
-        cmocka_unit_test(values_may_be_many_and_empty),
-        cmocka_unit_test(any_text_is_taken_or_refused),
-        cmocka_unit_test(labels_may_be_kept_elsewhere),
-        cmocka_unit_test(field_selectors_compare_unescaped_values),
-        cmocka_unit_test(without_memory_there_is_no_selector),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

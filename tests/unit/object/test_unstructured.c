@@ -63,8 +63,7 @@ static void assert_failed(ki_unstructured *object, ki_status code, const char *m
 
 /* --- making and writing ------------------------------------------------------------------------------------------- */
 
-static void what_is_not_changed_is_written_as_it_was_read(void **state) {
-    (void)state;
+TEST(what_is_not_changed_is_written_as_it_was_read) {
     static const char *const cases[] = {
         "{}",
         "{\"a\":123456789012345678901234567890,\"b\":-0.10,\"c\":1E400,\"d\":9223372036854775808,\"e\":1.0}",
@@ -75,8 +74,7 @@ static void what_is_not_changed_is_written_as_it_was_read(void **state) {
         assert_json(ki_unstructured_new(cases[i]), cases[i]);
 }
 
-static void a_cached_object_comes_with_all_that_its_body_has(void **state) {
-    (void)state;
+TEST(a_cached_object_comes_with_all_that_its_body_has) {
     size_t size;
     char *pod = fixture_read(KI_TEST_DATA_DIR "/pod.json", &size);
     ki_object *obj = make_object_from_json(pod);
@@ -89,8 +87,7 @@ static void a_cached_object_comes_with_all_that_its_body_has(void **state) {
     free(pod);
 }
 
-static void an_object_of_a_megabyte_survives(void **state) {
-    (void)state;
+TEST(an_object_of_a_megabyte_survives) {
     ki_buffer json;
     ki_buffer_init(&json, &ki_allocator_default, 0);
     ki_buffer_append_string(&json, "{\"data\":[0");
@@ -102,8 +99,7 @@ static void an_object_of_a_megabyte_survives(void **state) {
     ki_buffer_free(&json);
 }
 
-static void the_text_stays_until_the_next_change(void **state) {
-    (void)state;
+TEST(the_text_stays_until_the_next_change) {
     ki_unstructured *object = ki_unstructured_new("{\"a\":1}");
     const char *first = ki_unstructured_json(object, NULL);
     assert_ptr_equal(ki_unstructured_json(object, NULL), first);
@@ -113,8 +109,7 @@ static void the_text_stays_until_the_next_change(void **state) {
 
 /* --- setting and removing ----------------------------------------------------------------------------------------- */
 
-static void a_field_is_set_under_its_path(void **state) {
-    (void)state;
+TEST(a_field_is_set_under_its_path) {
     static const struct {
         const char *json, *path, *value, *result;
     } cases[] = {
@@ -138,8 +133,7 @@ static void a_field_is_set_under_its_path(void **state) {
     }
 }
 
-static void each_type_is_set_as_what_it_is(void **state) {
-    (void)state;
+TEST(each_type_is_set_as_what_it_is) {
     char text[] = "t\xC3\xA9xt\"";
     ki_unstructured *object = ki_unstructured_new("{\"gone\":1}");
     ki_unstructured_set_string(object, "string", text);
@@ -156,8 +150,7 @@ static void each_type_is_set_as_what_it_is(void **state) {
                         "\"most\":9223372036854775807,\"half\":0.5,\"yes\":true,\"no\":false}");
 }
 
-static void a_field_is_removed_and_nothing_else(void **state) {
-    (void)state;
+TEST(a_field_is_removed_and_nothing_else) {
     static const struct {
         const char *json, *path, *result;
     } cases[] = {
@@ -176,8 +169,7 @@ static void a_field_is_removed_and_nothing_else(void **state) {
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
-static void bad_json_is_a_failure(void **state) {
-    (void)state;
+TEST(bad_json_is_a_failure) {
     assert_failed(ki_unstructured_new(NULL), KI_ERR_PARSE, "NULL");
     assert_failed(ki_unstructured_from_object(NULL), KI_ERR_PARSE, "NULL");
     assert_failed(ki_unstructured_new(""), KI_ERR_PARSE, "empty");
@@ -186,8 +178,7 @@ static void bad_json_is_a_failure(void **state) {
     assert_failed(ki_unstructured_new("{\"a\":\"\xFF\"}"), KI_ERR_PARSE, "not valid JSON");
 }
 
-static void a_bad_change_is_a_failure_that_names_the_path(void **state) {
-    (void)state;
+TEST(a_bad_change_is_a_failure_that_names_the_path) {
     static const struct {
         const char *json, *path, *value;
         ki_status code;
@@ -212,8 +203,7 @@ static void a_bad_change_is_a_failure_that_names_the_path(void **state) {
     }
 }
 
-static void a_value_that_json_has_not_is_a_failure(void **state) {
-    (void)state;
+TEST(a_value_that_json_has_not_is_a_failure) {
     ki_unstructured *object = ki_unstructured_new("{}");
     ki_unstructured_set_double(object, "a", NAN);
     assert_failed(object, KI_ERR_INVALID, "a: JSON has no such number");
@@ -222,8 +212,7 @@ static void a_value_that_json_has_not_is_a_failure(void **state) {
     assert_failed(object, KI_ERR_INVALID, "a: the string is not UTF-8");
 }
 
-static void the_first_failure_stays(void **state) {
-    (void)state;
+TEST(the_first_failure_stays) {
     ki_unstructured *object = ki_unstructured_new("{\"a\":1}");
     ki_unstructured_set_int(object, "a.first", 1);
     ki_unstructured_set_int(object, "a.second", 1);
@@ -238,8 +227,7 @@ static void the_first_failure_stays(void **state) {
     assert_failed(object, KI_ERR_INVALID, "a.first");
 }
 
-static void no_object_at_all_is_lack_of_memory(void **state) {
-    (void)state;
+TEST(no_object_at_all_is_lack_of_memory) {
     ki_unstructured_set_int(NULL, "a", 1);
     ki_unstructured_set_controller(NULL, foo);
     assert_false(ki_unstructured_add_finalizer(NULL, "f"));
@@ -260,8 +248,7 @@ static ki_unstructured *nested(int depth, const char *path) {
     return ki_unstructured_new(json);
 }
 
-static void size_and_depth_have_limits(void **state) {
-    (void)state;
+TEST(size_and_depth_have_limits) {
     ki_unstructured *object = nested(KI_UNSTRUCTURED_DEPTH_MAX - 1, NULL);
     assert_non_null(ki_unstructured_json(object, NULL));
     ki_unstructured_free(object);
@@ -295,8 +282,7 @@ static void size_and_depth_have_limits(void **state) {
 
 /* --- owners ------------------------------------------------------------------------------------------------------- */
 
-static void an_owner_is_added_updated_and_removed(void **state) {
-    (void)state;
+TEST(an_owner_is_added_updated_and_removed) {
     static const struct {
         const char *references; /* NULL: no such field */
         char what;              /* 'c' set_controller, 'o' add_owner, 'r' remove_owner */
@@ -337,16 +323,14 @@ static void an_owner_is_added_updated_and_removed(void **state) {
     }
 }
 
-static void a_second_controller_is_rejected(void **state) {
-    (void)state;
+TEST(a_second_controller_is_rejected) {
     ki_unstructured *object = ki_unstructured_new("{\"metadata\":{\"namespace\":\"shop\"}}");
     ki_unstructured_set_controller(object, other_foo);
     ki_unstructured_set_controller(object, foo);
     assert_failed(object, KI_ERR_EXISTS, "controlled by Foo a already");
 }
 
-static void an_owner_must_be_able_to_own(void **state) {
-    (void)state;
+TEST(an_owner_must_be_able_to_own) {
     ki_object *cluster = make_object_from_json(FOO("", "3"));
     ki_object *no_uid = make_object_from_json(FOO(",\"namespace\":\"shop\"", ""));
     const struct {
@@ -381,8 +365,7 @@ static void an_owner_must_be_able_to_own(void **state) {
     ki_object_unref(no_uid);
 }
 
-static void the_key_of_the_controller_is_of_its_group_and_kind(void **state) {
-    (void)state;
+TEST(the_key_of_the_controller_is_of_its_group_and_kind) {
     static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
     static const ki_resource clusters = { "example.com", "v1", "clusters", "Cluster", false };
     static const struct {
@@ -417,8 +400,7 @@ static void the_key_of_the_controller_is_of_its_group_and_kind(void **state) {
 
 /* --- finalizers --------------------------------------------------------------------------------------------------- */
 
-static void a_finalizer_is_there_once_or_not(void **state) {
-    (void)state;
+TEST(a_finalizer_is_there_once_or_not) {
     ki_unstructured *object = ki_unstructured_new("{\"metadata\":{\"finalizers\":[\"b\",1]}}");
     assert_true(ki_unstructured_add_finalizer(object, "example.com/a"));
     assert_false(ki_unstructured_add_finalizer(object, "example.com/a"));
@@ -437,8 +419,7 @@ static void a_finalizer_is_there_once_or_not(void **state) {
     assert_json(object, "{\"metadata\":{\"finalizers\":[\"b\",\"c\"]}}");
 }
 
-static void a_finalizer_that_is_none_is_a_failure(void **state) {
-    (void)state;
+TEST(a_finalizer_that_is_none_is_a_failure) {
     static const struct {
         const char *json, *finalizer, *message;
     } cases[] = {
@@ -456,8 +437,7 @@ static void a_finalizer_that_is_none_is_a_failure(void **state) {
 
 /* --- questions ---------------------------------------------------------------------------------------------------- */
 
-static void a_cached_object_has_its_controller_reference(void **state) {
-    (void)state;
+TEST(a_cached_object_has_its_controller_reference) {
     static const struct {
         const char *references;
         bool controlled;
@@ -493,8 +473,7 @@ static void a_cached_object_has_its_controller_reference(void **state) {
     ki_object_unref(no_uid);
 }
 
-static void a_cached_object_has_its_deletion_and_finalizers(void **state) {
-    (void)state;
+TEST(a_cached_object_has_its_deletion_and_finalizers) {
     static const struct {
         const char *members;
         bool deleted, has;
@@ -530,8 +509,7 @@ static void a_cached_object_has_its_deletion_and_finalizers(void **state) {
 /* --- many changes ------------------------------------------------------------------------------------------------- */
 
 /* If each member cost as much as there are members, this would take an hour: a test that ends is the proof. */
-static void a_map_can_have_many_members(void **state) {
-    (void)state;
+TEST(a_map_can_have_many_members) {
     enum {
         MEMBERS = 500000
     };
@@ -552,8 +530,7 @@ static void a_map_can_have_many_members(void **state) {
 }
 
 /* Random changes of a map with many members, beside the same changes of a plain list. */
-static void members_are_in_the_order_in_which_they_came(void **state) {
-    (void)state;
+TEST(members_are_in_the_order_in_which_they_came) {
     enum {
         NAMES = 100,
         CHANGES = 20000
@@ -593,8 +570,7 @@ static void members_are_in_the_order_in_which_they_came(void **state) {
     ki_buffer_free(&wanted);
 }
 
-static void equal_names_that_were_read_are_replaced_and_removed_together(void **state) {
-    (void)state;
+TEST(equal_names_that_were_read_are_replaced_and_removed_together) {
     ki_buffer json;
     ki_buffer_init(&json, &ki_allocator_default, 0);
     ki_buffer_append_string(&json, "{\"d\":{\"a\":1,\"b\":1,");
@@ -613,8 +589,7 @@ static void equal_names_that_were_read_are_replaced_and_removed_together(void **
     ki_buffer_free(&json);
 }
 
-static void a_field_that_is_set_often_keeps_no_memory(void **state) {
-    (void)state;
+TEST(a_field_that_is_set_often_keeps_no_memory) {
     enum {
         SETS = 1000000,
         PEAK_MAX = 8 * 1024 * 1024
@@ -654,8 +629,7 @@ static void change_all(ki_unstructured *object) {
     ki_unstructured_remove_owner(object, other_foo);
 }
 
-static void each_allocation_may_fail(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail) {
     static const char json[] = "{\"metadata\":{\"name\":\"x\",\"namespace\":\"shop\"}}";
     size_t n = 0;
     for (;; n++) {
@@ -682,8 +656,7 @@ static void each_allocation_may_fail(void **state) {
     assert_true(n > 20);
 }
 
-static void a_copy_takes_its_memory_where_the_object_does(void **state) {
-    (void)state;
+TEST(a_copy_takes_its_memory_where_the_object_does) {
     static const ki_object_format_options options = { .namespaced = true };
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX - 1);
@@ -701,35 +674,4 @@ static void a_copy_takes_its_memory_where_the_object_does(void **state) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-KT_TESTS(unstructured) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_changed_is_written_as_it_was_read),
-        cmocka_unit_test(a_cached_object_comes_with_all_that_its_body_has),
-        cmocka_unit_test(an_object_of_a_megabyte_survives),
-        cmocka_unit_test(a_map_can_have_many_members),
-        cmocka_unit_test(members_are_in_the_order_in_which_they_came),
-        cmocka_unit_test(equal_names_that_were_read_are_replaced_and_removed_together),
-        cmocka_unit_test(a_field_that_is_set_often_keeps_no_memory),
-        cmocka_unit_test(the_text_stays_until_the_next_change),
-        cmocka_unit_test(a_field_is_set_under_its_path),
-        cmocka_unit_test(each_type_is_set_as_what_it_is),
-        cmocka_unit_test(a_field_is_removed_and_nothing_else),
-        cmocka_unit_test(bad_json_is_a_failure),
-        cmocka_unit_test(a_bad_change_is_a_failure_that_names_the_path),
-        cmocka_unit_test(a_value_that_json_has_not_is_a_failure),
-        cmocka_unit_test(the_first_failure_stays),
-        cmocka_unit_test(no_object_at_all_is_lack_of_memory),
-        cmocka_unit_test(size_and_depth_have_limits),
-        cmocka_unit_test(an_owner_is_added_updated_and_removed),
-        cmocka_unit_test(a_second_controller_is_rejected),
-        cmocka_unit_test(an_owner_must_be_able_to_own),
-        cmocka_unit_test(a_finalizer_is_there_once_or_not),
-        cmocka_unit_test(a_finalizer_that_is_none_is_a_failure),
-        cmocka_unit_test(a_cached_object_has_its_controller_reference),
-        cmocka_unit_test(the_key_of_the_controller_is_of_its_group_and_kind),
-        cmocka_unit_test(a_cached_object_has_its_deletion_and_finalizers),
-        cmocka_unit_test(each_allocation_may_fail),
-        cmocka_unit_test(a_copy_takes_its_memory_where_the_object_does),
-    };
-    return cmocka_run_group_tests(tests, make_foos, free_foos);
-}
+TEST_GROUP(unstructured, make_foos, free_foos);

@@ -40,8 +40,7 @@ static ki_object *make(const ki_field *view, const char *members) {
     return obj;
 }
 
-static void each_type_is_filled(void **state) {
-    (void)state;
+TEST(each_type_is_filled) {
     ki_object *obj =
         make(all_fields, ",\"text\":\"t\",\"flag\":true,\"real\":2.5,\"small\":-7,\"natural\":4294967295,\"large\":"
                          "-9223372036854775808,\"larger\":18446744073709551615,\"list\":[{\"name\":\"x\"},{\"name\":"
@@ -60,8 +59,7 @@ static void each_type_is_filled(void **state) {
     ki_object_unref(obj);
 }
 
-static void what_is_absent_or_of_another_type_or_range_is_zero(void **state) {
-    (void)state;
+TEST(what_is_absent_or_of_another_type_or_range_is_zero) {
     static const char *const members[] = {
         "",
         ",\"text\":null,\"flag\":null,\"real\":null,\"small\":null,\"natural\":null,\"large\":null,\"larger\":null,"
@@ -80,8 +78,7 @@ static void what_is_absent_or_of_another_type_or_range_is_zero(void **state) {
     }
 }
 
-static void numbers_at_the_ends_of_their_range_fit(void **state) {
-    (void)state;
+TEST(numbers_at_the_ends_of_their_range_fit) {
     ki_object *obj = make(all_fields, ",\"small\":2147483647,\"natural\":0,\"large\":9223372036854775807,\"real\":3");
     const struct all_types *view = ki_object_view(obj);
     assert_int_equal(view->small, INT32_MAX);
@@ -93,23 +90,20 @@ static void numbers_at_the_ends_of_their_range_fit(void **state) {
     ki_object_unref(obj);
 }
 
-static void a_string_with_a_zero_is_cut(void **state) {
-    (void)state;
+TEST(a_string_with_a_zero_is_cut) {
     ki_object *obj = make(all_fields, ",\"text\":\"ab\\u0000cd\"");
     assert_string_equal(((const struct all_types *)ki_object_view(obj))->text, "ab");
     ki_object_unref(obj);
 }
 
-static void a_view_without_fields_is_none(void **state) {
-    (void)state;
+TEST(a_view_without_fields_is_none) {
     static const ki_field nothing[] = { KI_FIELD_END };
     ki_object *obj = make(nothing, "");
     assert_null(ki_object_view(obj));
     ki_object_unref(obj);
 }
 
-static void a_view_that_cannot_be_is_rejected(void **state) {
-    (void)state;
+TEST(a_view_that_cannot_be_is_rejected) {
     static const struct {
         ki_field fields[2];
         ki_status status;
@@ -136,8 +130,7 @@ static void a_view_that_cannot_be_is_rejected(void **state) {
     }
 }
 
-static void the_number_of_fields_is_limited(void **state) {
-    (void)state;
+TEST(the_number_of_fields_is_limited) {
     for (size_t count = KI_VIEW_MAX_FIELDS; count <= KI_VIEW_MAX_FIELDS + 1; count++) {
         ki_field fields[KI_VIEW_MAX_FIELDS + 2];
         for (size_t i = 0; i < count; i++)
@@ -151,8 +144,7 @@ static void the_number_of_fields_is_limited(void **state) {
     }
 }
 
-static void each_allocation_may_fail(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         ki_object_format_options options = { .view = all_fields };
@@ -161,18 +153,4 @@ static void each_allocation_may_fail(void **state) {
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
         ki_object_format_unref(format);
     }
-}
-
-KT_TESTS(view) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_type_is_filled),
-        cmocka_unit_test(what_is_absent_or_of_another_type_or_range_is_zero),
-        cmocka_unit_test(numbers_at_the_ends_of_their_range_fit),
-        cmocka_unit_test(a_string_with_a_zero_is_cut),
-        cmocka_unit_test(a_view_without_fields_is_none),
-        cmocka_unit_test(a_view_that_cannot_be_is_rejected),
-        cmocka_unit_test(the_number_of_fields_is_limited),
-        cmocka_unit_test(each_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

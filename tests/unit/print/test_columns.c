@@ -357,24 +357,20 @@ static void check_rows(const row_case *cases, size_t count) {
     assert_int_equal(failures, 0);
 }
 
-static void a_pods_row_says_what_its_containers_say(void **state) {
-    (void)state;
+TEST(a_pods_row_says_what_its_containers_say) {
     check_rows(pods, sizeof pods / sizeof pods[0]);
 }
 
-static void workloads_rows_are_kubectls(void **state) {
-    (void)state;
+TEST(workloads_rows_are_kubectls) {
     check_rows(workloads, sizeof workloads / sizeof workloads[0]);
 }
 
-static void the_rows_of_other_kinds_are_kubectls(void **state) {
-    (void)state;
+TEST(the_rows_of_other_kinds_are_kubectls) {
     check_rows(others, sizeof others / sizeof others[0]);
 }
 
 /* With more containers, statuses, conditions and gates than are looked through for one another, each of them. */
-static void a_pod_of_any_size_makes_a_row(void **state) {
-    (void)state;
+TEST(a_pod_of_any_size_makes_a_row) {
     enum {
         MANY = 30000
     };
@@ -410,8 +406,7 @@ static void a_pod_of_any_size_makes_a_row(void **state) {
     free(json);
 }
 
-static void numbers_that_no_server_would_send_do_not_overflow(void **state) {
-    (void)state;
+TEST(numbers_that_no_server_would_send_do_not_overflow) {
     static const row_case cases[] = {
         { KI_PODS,
           POD("", ",'containerStatuses':[{'restartCount':9223372036854775807},{'restartCount':9223372036854775807}]"),
@@ -428,8 +423,7 @@ static void numbers_that_no_server_would_send_do_not_overflow(void **state) {
     check_rows(cases, sizeof cases / sizeof cases[0]);
 }
 
-static void any_time_may_be_now(void **state) {
-    (void)state;
+TEST(any_time_may_be_now) {
     static const struct {
         int64_t now_ms;
         const char *cells;
@@ -449,8 +443,7 @@ static void any_time_may_be_now(void **state) {
     ki_columns_free(columns);
 }
 
-static void ages_are_written_as_kubectl_writes_them(void **state) {
-    (void)state;
+TEST(ages_are_written_as_kubectl_writes_them) {
     static const struct {
         const char *created;
         const char *age;
@@ -501,8 +494,7 @@ static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
     "{'spec':{'versions':[{'name':'v2'},{'name':'v1','additionalPrinterColumns':[" columns "]}]}}"
 #define SHOWS(name, type, path) "{'name':'" name "','type':'" type "','jsonPath':'" path "'}"
 
-static void a_custom_resources_columns_are_those_of_its_definition(void **state) {
-    (void)state;
+TEST(a_custom_resources_columns_are_those_of_its_definition) {
     static row_text row;
     ki_columns *columns = columns_of(
         &foos, DEFINITION(SHOWS("Size", "integer", ".spec.size") "," SHOWS(
@@ -520,8 +512,7 @@ static void a_custom_resources_columns_are_those_of_its_definition(void **state)
     ki_columns_free(columns);
 }
 
-static void a_custom_cell_shows_what_is_of_its_type(void **state) {
-    (void)state;
+TEST(a_custom_cell_shows_what_is_of_its_type) {
     static const struct {
         const char *type;
         const char *value;
@@ -563,8 +554,7 @@ static void a_custom_cell_shows_what_is_of_its_type(void **state) {
     }
 }
 
-static void without_a_definition_or_columns_there_are_name_and_age(void **state) {
-    (void)state;
+TEST(without_a_definition_or_columns_there_are_name_and_age) {
     static const char *const definitions[] = { NULL, "{}", "[]", DEFINITION(""), "{'spec':{'versions':7}}" };
     static row_text row;
     for (size_t i = 0; i < sizeof definitions / sizeof definitions[0]; i++) {
@@ -578,16 +568,14 @@ static void without_a_definition_or_columns_there_are_name_and_age(void **state)
     assert_null(columns);
 }
 
-static void a_path_that_is_none_ends_the_columns(void **state) {
-    (void)state;
+TEST(a_path_that_is_none_ends_the_columns) {
     ki_columns *columns = columns_of(
         &foos, DEFINITION(SHOWS("A", "string", ".a") "," SHOWS("B", "string", ".b[") "," SHOWS("C", "string", ".c")));
     assert_int_equal(ki_columns_count(columns), 2);
     ki_columns_free(columns);
 }
 
-static void columns_past_the_limit_are_left_out(void **state) {
-    (void)state;
+TEST(columns_past_the_limit_are_left_out) {
     static char json[TEXT_MAX];
     static row_text row;
     size_t size = (size_t)snprintf(json, sizeof json, "{'spec':{'versions':[{'name':'v1','additionalPrinterColumns':[");
@@ -603,8 +591,7 @@ static void columns_past_the_limit_are_left_out(void **state) {
     ki_columns_free(columns);
 }
 
-static void each_allocation_may_fail(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail) {
     static row_text row;
     static const row_case cases[] = {
         { &foos, OBJECT(",'v':{'b':[1,2]}"), DEFINITION(SHOWS("X", "string", ".v") "," SHOWS("Y", "date", ".w")) },
@@ -639,23 +626,4 @@ static void each_allocation_may_fail(void **state) {
         ki_object_unref(obj);
         free(definition);
     }
-}
-
-KT_TESTS(columns) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pods_row_says_what_its_containers_say),
-        cmocka_unit_test(workloads_rows_are_kubectls),
-        cmocka_unit_test(the_rows_of_other_kinds_are_kubectls),
-        cmocka_unit_test(a_pod_of_any_size_makes_a_row),
-        cmocka_unit_test(numbers_that_no_server_would_send_do_not_overflow),
-        cmocka_unit_test(any_time_may_be_now),
-        cmocka_unit_test(ages_are_written_as_kubectl_writes_them),
-        cmocka_unit_test(a_custom_resources_columns_are_those_of_its_definition),
-        cmocka_unit_test(a_custom_cell_shows_what_is_of_its_type),
-        cmocka_unit_test(without_a_definition_or_columns_there_are_name_and_age),
-        cmocka_unit_test(a_path_that_is_none_ends_the_columns),
-        cmocka_unit_test(columns_past_the_limit_are_left_out),
-        cmocka_unit_test(each_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,8 +43,7 @@ static bool is_as_in_row(yyjson_val *row, bool allows_missing, const char *json)
     return is_fine;
 }
 
-static void every_template_prints_what_kubectl_prints(void **state) {
-    (void)state;
+TEST(every_template_prints_what_kubectl_prints) {
     static char line[LINE_MAX_SIZE];
     FILE *in = fopen(KI_TEST_DATA_DIR "/jsonpath.jsonl", "r");
     char *json = NULL;
@@ -91,8 +90,7 @@ static const char *print(const char *template, const ki_jsonpath_options *option
     return printed;
 }
 
-static void what_is_wrong_with_a_template_is_said_with_its_place(void **state) {
-    (void)state;
+TEST(what_is_wrong_with_a_template_is_said_with_its_place) {
     static const struct {
         const char *template, *says;
     } rows[] = {
@@ -126,8 +124,7 @@ static void what_is_wrong_with_a_template_is_said_with_its_place(void **state) {
     }
 }
 
-static void what_cannot_be_evaluated_is_said(void **state) {
-    (void)state;
+TEST(what_cannot_be_evaluated_is_said) {
     static const struct {
         const char *template, *says;
     } rows[] = {
@@ -152,14 +149,12 @@ static void what_cannot_be_evaluated_is_said(void **state) {
     }
 }
 
-static void a_block_over_nothing_prints_nothing(void **state) {
-    (void)state;
+TEST(a_block_over_nothing_prints_nothing) {
     ki_error err = KI_ERROR_INIT;
     assert_string_equal(print("a{range .list[*]}{.name.first}{[0]}{end}b", NULL, "{\"list\":[]}", &err), "ab");
 }
 
-static void relaxed_paths_are_what_sort_by_takes(void **state) {
-    (void)state;
+TEST(relaxed_paths_are_what_sort_by_takes) {
     static const char *const same[] = { "metadata.name", ".metadata.name", "{metadata.name}", "{.metadata.name}" };
     static const char *const bad[] = { "", "{}", "{.a}{.b}", "a{b}", "{.a" };
     static const char json[] = "{\"metadata\":{\"name\":\"x\"}}";
@@ -208,8 +203,7 @@ static bool see(const ki_value *value, void *user) {
     return --s->left > 0;
 }
 
-static void values_are_visited_in_order_until_no_more_are_wanted(void **state) {
-    (void)state;
+TEST(values_are_visited_in_order_until_no_more_are_wanted) {
     static const char json[] = "{\"a\":[1,1.5,true,null,\"\",\"x\",[1,{}],{\"b\":2,\"a\":1}]}";
     ki_jsonpath *path = NULL;
     seen all = { .left = 100 };
@@ -224,8 +218,7 @@ static void values_are_visited_in_order_until_no_more_are_wanted(void **state) {
 
 /* ---- bounds ---- */
 
-static void templates_and_their_output_are_bounded(void **state) {
-    (void)state;
+TEST(templates_and_their_output_are_bounded) {
     ki_error err = KI_ERROR_INIT;
     char *text = malloc(KI_JSONPATH_MAX_LENGTH + 2);
     assert_non_null(text);
@@ -258,8 +251,7 @@ static void templates_and_their_output_are_bounded(void **state) {
     assert_int_equal(err.code, KI_ERR_LIMIT);
 }
 
-static void values_in_one_another_are_bounded(void **state) {
-    (void)state;
+TEST(values_in_one_another_are_bounded) {
     char json[4 * KI_JSONPATH_MAX_NESTING];
     for (int extra = 0; extra < 2; extra++) {
         size_t depth = KI_JSONPATH_MAX_NESTING + (size_t)extra;
@@ -276,8 +268,7 @@ static void values_in_one_another_are_bounded(void **state) {
     }
 }
 
-static void what_one_evaluation_looks_at_is_bounded(void **state) {
-    (void)state;
+TEST(what_one_evaluation_looks_at_is_bounded) {
     enum {
         ELEMENTS = 3000,
         DEPTH = 13
@@ -298,8 +289,7 @@ static void what_one_evaluation_looks_at_is_bounded(void **state) {
     assert_string_equal(err.message, "JSONPath: more than 16777216 values visited");
 }
 
-static void lack_of_memory_is_an_error_and_nothing_leaks(void **state) {
-    (void)state;
+TEST(lack_of_memory_is_an_error_and_nothing_leaks) {
     static const char json[] = "{\"a\":[{\"b\":1,\"c\":{\"y\":1,\"x\":[]}},{\"b\":2},{\"b\":3}],\"t\":\"text\"}";
     static const char template[] =
         "a{range .a[*]}{.b} {['b','c']}{'q\\n'}{end}{..b}{.a[?(@.c)].c}{.a[?(@.b!=3)].b}{.a[0:1:1]}{.t.*}{1.5}";
@@ -325,20 +315,4 @@ static void lack_of_memory_is_an_error_and_nothing_leaks(void **state) {
         if (!scarce_memory_failed(&memory) && ki_jsonpath_new_relaxed("a.b", &options, &path, NULL) == KI_OK)
             ki_jsonpath_free(path);
     }
-}
-
-KT_TESTS(jsonpath) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_template_prints_what_kubectl_prints),
-        cmocka_unit_test(what_is_wrong_with_a_template_is_said_with_its_place),
-        cmocka_unit_test(what_cannot_be_evaluated_is_said),
-        cmocka_unit_test(a_block_over_nothing_prints_nothing),
-        cmocka_unit_test(relaxed_paths_are_what_sort_by_takes),
-        cmocka_unit_test(values_are_visited_in_order_until_no_more_are_wanted),
-        cmocka_unit_test(templates_and_their_output_are_bounded),
-        cmocka_unit_test(values_in_one_another_are_bounded),
-        cmocka_unit_test(what_one_evaluation_looks_at_is_bounded),
-        cmocka_unit_test(lack_of_memory_is_an_error_and_nothing_leaks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,8 +159,7 @@ static bool ends_with(const struct call *call, const char *what, int wanted) {
     return false;
 }
 
-static void every_public_function_takes_null_for_invalid(void **state) {
-    (void)state;
+TEST(every_public_function_takes_null_for_invalid) {
     int wrong = 0;
     missing = EVERYTHING;
     for (size_t i = 0; i < CALLS; i++) {
@@ -171,8 +170,7 @@ static void every_public_function_takes_null_for_invalid(void **state) {
 }
 
 /* Otherwise a check of another argument could hide a missing check. */
-static void the_given_arguments_are_valid(void **state) {
-    (void)state;
+TEST(the_given_arguments_are_valid) {
     int wrong = 0;
     missing = NOTHING;
     for (size_t i = 0; i < CALLS; i++) {
@@ -184,8 +182,7 @@ static void the_given_arguments_are_valid(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-static void every_public_function_takes_one_null_for_invalid(void **state) {
-    (void)state;
+TEST(every_public_function_takes_one_null_for_invalid) {
     int wrong = 0;
     for (size_t i = 0; i < CALLS; i++) {
         const char *end = calls[i].names ? calls[i].names : "";
@@ -252,22 +249,11 @@ static int calls_that_do_not_free(void) {
     return wrong;
 }
 
-static void a_process_forked_after_the_start_gets_wrong_state_and_can_free(void **state) {
-    (void)state;
+TEST(a_process_forked_after_the_start_gets_wrong_state_and_can_free) {
     ki_error err = KI_ERROR_INIT;
     if (!given_start(&err))
         fail_msg("%s", ki_error_message(&err));
     int wrong = calls_that_do_not_say_wrong_state() + calls_that_do_not_free();
     given_stop();
     assert_int_equal(wrong, 0);
-}
-
-KT_TESTS(null_arguments) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_public_function_takes_null_for_invalid),
-        cmocka_unit_test(the_given_arguments_are_valid),
-        cmocka_unit_test(every_public_function_takes_one_null_for_invalid),
-        cmocka_unit_test(a_process_forked_after_the_start_gets_wrong_state_and_can_free),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

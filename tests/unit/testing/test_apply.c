@@ -28,8 +28,7 @@ static int apply(const char *target, const char *parameters, const char *config)
 #define CONTAINERS(list) "\"template\":{\"metadata\":{\"labels\":{\"app\":\"d\"}},\"spec\":{\"containers\":[" list "]}}"
 #define SELECTOR "\"selector\":{\"matchLabels\":{\"app\":\"d\"}},"
 
-static void applied_fields_are_listed_by_the_keys_of_their_lists(void **state) {
-    (void)state;
+REST_TEST(applied_fields_are_listed_by_the_keys_of_their_lists) {
     assert_int_equal(
         apply(DEPLOYMENT, "fieldManager=me",
               DEPLOYMENT_HEAD "\"replicas\":2," SELECTOR CONTAINERS(
@@ -47,8 +46,7 @@ static void applied_fields_are_listed_by_the_keys_of_their_lists(void **state) {
         "\"f:containerPort\":{}}}}}}}}}}"));
 }
 
-static void what_another_manager_set_is_a_conflict_until_it_is_forced(void **state) {
-    (void)state;
+REST_TEST(what_another_manager_set_is_a_conflict_until_it_is_forced) {
     assert_int_equal(apply(DEPLOYMENT, "fieldManager=a",
                            DEPLOYMENT_HEAD
                            "\"replicas\":2," SELECTOR CONTAINERS("{\"name\":\"c\",\"image\":\"i\"}") "}}"),
@@ -78,8 +76,7 @@ static void what_another_manager_set_is_a_conflict_until_it_is_forced(void **sta
     assert_null(strstr(server.text.data, "\"manager\":\"k\""));
 }
 
-static void a_list_element_goes_once_its_last_manager_leaves_it_out(void **state) {
-    (void)state;
+REST_TEST(a_list_element_goes_once_its_last_manager_leaves_it_out) {
     assert_int_equal(
         apply(DEPLOYMENT, "fieldManager=a",
               DEPLOYMENT_HEAD SELECTOR CONTAINERS("{\"name\":\"c\",\"image\":\"i\"},{\"name\":\"d\",\"image\":\"j\"},{"
@@ -99,8 +96,7 @@ static void a_list_element_goes_once_its_last_manager_leaves_it_out(void **state
                                   "},{\"name\":\"f\",\"image\":\"l\"," PULLED "}]"));
 }
 
-static void metadata_stays_when_the_last_applied_label_goes(void **state) {
-    (void)state;
+REST_TEST(metadata_stays_when_the_last_applied_label_goes) {
     assert_int_equal(apply(MAP, "fieldManager=a",
                            "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\",\"labels\":{"
                            "\"a\":\"b\"}},\"data\":{\"k\":\"1\",\"l\":\"2\"}}"),
@@ -113,8 +109,7 @@ static void metadata_stays_when_the_last_applied_label_goes(void **state) {
     assert_null(strstr(server.text.data, "labels"));
 }
 
-static void ports_of_the_same_number_and_another_protocol_are_two(void **state) {
-    (void)state;
+REST_TEST(ports_of_the_same_number_and_another_protocol_are_two) {
     assert_int_equal(
         apply(SERVICE, "fieldManager=a",
               "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"s\"},\"spec\":{\"ports\":[{"
@@ -127,8 +122,7 @@ static void ports_of_the_same_number_and_another_protocol_are_two(void **state) 
     assert_true(rest_has(&server, "\"ports\":[{\"port\":53,\"protocol\":\"UDP\",\"name\":\"u\",\"targetPort\":53}]"));
 }
 
-static void what_is_no_object_of_its_type_is_rejected(void **state) {
-    (void)state;
+REST_TEST(what_is_no_object_of_its_type_is_rejected) {
     static const struct {
         const char *target;
         const char *config;
@@ -169,8 +163,7 @@ static void what_is_no_object_of_its_type_is_rejected(void **state) {
     }
 }
 
-static void updates_by_many_managers_become_one_entry(void **state) {
-    (void)state;
+REST_TEST(updates_by_many_managers_become_one_entry) {
     assert_int_equal(rest_post(&server, "/api/v1/namespaces/default/configmaps", "{\"metadata\":{\"name\":\"m\"}}"),
                      201);
     for (int i = 0; i < 40; i++) {
@@ -189,8 +182,7 @@ static void updates_by_many_managers_become_one_entry(void **state) {
     assert_null(strstr(server.text.data, "\"manager\":\"m30\""));
 }
 
-static void an_object_with_thousands_of_members_is_merged_at_once(void **state) {
-    (void)state;
+REST_TEST(an_object_with_thousands_of_members_is_merged_at_once) {
     enum {
         MEMBERS = 20000
     };
@@ -211,8 +203,7 @@ static void an_object_with_thousands_of_members_is_merged_at_once(void **state) 
 }
 
 /* Any text as a patch or as managedFields gets a response. */
-static void spoilt_patches_get_a_response(void **state) {
-    (void)state;
+REST_TEST(spoilt_patches_get_a_response) {
     static const char config[] = DEPLOYMENT_HEAD
         "\"replicas\":2," SELECTOR CONTAINERS("{\"name\":\"c\",\"$patch\":\"delete\",\"ports\":[{\"containerPort\":80}]"
                                               "},{\"name\":\"d\"}") ",\"$retainKeys\":[\"replicas\"],\"strategy\":{\"$"
@@ -239,8 +230,7 @@ static void spoilt_patches_get_a_response(void **state) {
 }
 
 /* Requests in turn while allocation number n fails: each gets a response or KI_ERR_NO_MEMORY, and nothing leaks. */
-static void whatever_allocation_fails_nothing_is_lost(void **state) {
-    (void)state;
+REST_TEST(whatever_allocation_fails_nothing_is_lost) {
     static const rest_call requests[] = {
         { "PATCH", DEPLOYMENT "?fieldManager=a", APPLY,
           DEPLOYMENT_HEAD "\"replicas\":2," CONTAINERS("{\"name\":\"c\",\"image\":\"i\"}") "}}" },
@@ -277,20 +267,4 @@ static void whatever_allocation_fails_nothing_is_lost(void **state) {
             kt_cluster_free(cluster);
         }
     }
-}
-
-KT_TESTS(apply) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST(applied_fields_are_listed_by_the_keys_of_their_lists),
-        REST_TEST(what_another_manager_set_is_a_conflict_until_it_is_forced),
-        REST_TEST(a_list_element_goes_once_its_last_manager_leaves_it_out),
-        REST_TEST(metadata_stays_when_the_last_applied_label_goes),
-        REST_TEST(ports_of_the_same_number_and_another_protocol_are_two),
-        REST_TEST(what_is_no_object_of_its_type_is_rejected),
-        REST_TEST(updates_by_many_managers_become_one_entry),
-        REST_TEST(an_object_with_thousands_of_members_is_merged_at_once),
-        REST_TEST(spoilt_patches_get_a_response),
-        REST_TEST(whatever_allocation_fails_nothing_is_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

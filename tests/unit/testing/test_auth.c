@@ -15,6 +15,8 @@ static int set_up(void **state) {
     return rest_set_up(state);
 }
 
+#define AUTH_TEST(name) REST_TEST_WITH(set_up, name)
+
 static void give_token(const char *line) {
     assert_int_equal(kt_auth_add_token(kt_cluster_auth(server.cluster), line, NULL), KI_OK);
 }
@@ -41,8 +43,7 @@ static int ask(const char *authorization, const char *method, const char *target
     return ask_with(authorization, method, target, body ? "application/json" : NULL, body);
 }
 
-static void authorization_reads_a_request_as_it_is_carried_out(void **state) {
-    (void)state;
+AUTH_TEST(authorization_reads_a_request_as_it_is_carried_out) {
     static const struct {
         const char *query;
         int watcher, lister; /* what each of them gets */
@@ -74,8 +75,7 @@ static void authorization_reads_a_request_as_it_is_carried_out(void **state) {
     }
 }
 
-static void who_may_only_patch_does_not_create(void **state) {
-    (void)state;
+AUTH_TEST(who_may_only_patch_does_not_create) {
     static const char map[] = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}";
     static const char target[] = "/api/v1/namespaces/default/configmaps/a?fieldManager=m";
     give_token("token=p,user=patcher");
@@ -89,8 +89,7 @@ static void who_may_only_patch_does_not_create(void **state) {
     assert_int_equal(ask_with("Bearer p", "PATCH", target, "application/apply-patch+yaml", map), 200);
 }
 
-static void a_user_in_many_groups_can_be_impersonated(void **state) {
-    (void)state;
+AUTH_TEST(a_user_in_many_groups_can_be_impersonated) {
     static char names[60][16];
     give_token("token=a,user=admin,groups=system:masters");
     give_token("token=b,user=other");
@@ -107,14 +106,12 @@ static void a_user_in_many_groups_can_be_impersonated(void **state) {
     assert_int_equal(ask("Bearer a", "GET", "/api/v1/pods", NULL), 400);
 }
 
-static void a_server_without_tokens_lets_everybody_in(void **state) {
-    (void)state;
+AUTH_TEST(a_server_without_tokens_lets_everybody_in) {
     assert_int_equal(ask(NULL, "GET", "/api/v1/pods", NULL), 200);
     assert_int_equal(ask("Bearer whatever", "GET", "/api/v1/pods", NULL), 200);
 }
 
-static void a_token_says_who_it_is(void **state) {
-    (void)state;
+AUTH_TEST(a_token_says_who_it_is) {
     give_token("token=abc,user=jane,groups=dev+ops,uid=7");
     assert_int_equal(ask("Bearer abc", "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}"), 201);
     assert_true(rest_has(&server, "\"userInfo\":{\"username\":\"jane\",\"uid\":\"7\",\"groups\":[\"dev\",\"ops\","
@@ -122,8 +119,7 @@ static void a_token_says_who_it_is(void **state) {
     assert_int_equal(ask("bearer  abc", "GET", "/api/v1/pods", NULL), 200);
 }
 
-static void a_wrong_or_revoked_token_is_401(void **state) {
-    (void)state;
+AUTH_TEST(a_wrong_or_revoked_token_is_401) {
     give_token("token=abc,user=jane");
     assert_int_equal(ask("Bearer abd", "GET", "/api/v1/pods", NULL), 401);
     assert_true(rest_has(&server, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
@@ -153,8 +149,7 @@ static void token_of_robot(char header[2048]) {
     snprintf(header, 2048, "Bearer %.*s", (int)strcspn(token, "\""), token);
 }
 
-static void a_service_account_s_token_lets_it_in(void **state) {
-    (void)state;
+AUTH_TEST(a_service_account_s_token_lets_it_in) {
     char first[2048], header[2048];
     give_token("token=m,user=root,groups=system:masters");
     make_robot();
@@ -168,8 +163,7 @@ static void a_service_account_s_token_lets_it_in(void **state) {
                                   "\"system:authenticated\"]"));
 }
 
-static void a_service_account_s_token_ends_when_it_says(void **state) {
-    (void)state;
+AUTH_TEST(a_service_account_s_token_ends_when_it_says) {
     char header[2048], review[4096];
     give_token("token=m,user=root,groups=system:masters");
     make_robot();
@@ -188,8 +182,7 @@ static void a_service_account_s_token_ends_when_it_says(void **state) {
     assert_int_equal(kt_cluster_auth(server.cluster)->token_count, count); /* the one that ended is forgotten */
 }
 
-static void a_service_account_s_token_goes_with_it(void **state) {
-    (void)state;
+AUTH_TEST(a_service_account_s_token_goes_with_it) {
     char header[2048], other[2048];
     give_token("token=m,user=root,groups=system:masters");
     make_robot();
@@ -203,8 +196,7 @@ static void a_service_account_s_token_goes_with_it(void **state) {
     assert_int_equal(ask(other, "POST", who, "{}"), 201);
 }
 
-static void who_may_impersonate_is_whom_it_says(void **state) {
-    (void)state;
+AUTH_TEST(who_may_impersonate_is_whom_it_says) {
     give_token("token=m,user=root,groups=system:masters");
     add_rule("user=jane,verb=get,resource=pods");
     be_as("jane", "dev", "7");
@@ -224,8 +216,7 @@ static void who_may_impersonate_is_whom_it_says(void **state) {
     assert_int_equal(ask("Bearer m", "GET", "/api/v1/pods", NULL), 500);
 }
 
-static void a_user_that_may_not_impersonate_is_rejected(void **state) {
-    (void)state;
+AUTH_TEST(a_user_that_may_not_impersonate_is_rejected) {
     give_token("token=j,user=jane");
     add_rule("user=jane,verb=impersonate,resource=users,name=joe");
     add_rule("user=joe,verb=list,resource=pods");
@@ -247,8 +238,7 @@ static void a_user_that_may_not_impersonate_is_rejected(void **state) {
     assert_true(rest_has(&server, "in the namespace \\\"web\\\""));
 }
 
-static void nobody_is_anonymous_and_sees_only_health_and_version(void **state) {
-    (void)state;
+AUTH_TEST(nobody_is_anonymous_and_sees_only_health_and_version) {
     give_token("token=abc,user=jane");
     assert_int_equal(ask(NULL, "GET", "/version", NULL), 200);
     assert_int_equal(ask(NULL, "GET", "/readyz", NULL), 200);
@@ -257,8 +247,7 @@ static void nobody_is_anonymous_and_sees_only_health_and_version(void **state) {
     assert_int_equal(ask("Basic abc", "GET", "/api/v1/pods", NULL), 403);
 }
 
-static void a_certificate_that_nobody_signed_is_401(void **state) {
-    (void)state;
+AUTH_TEST(a_certificate_that_nobody_signed_is_401) {
     kt_request request = { .method = "GET", .target = "/version", .from_network = true, .bad_certificate = true };
     give_token("token=abc,user=jane");
     ask(NULL, "GET", "/version", NULL);
@@ -267,8 +256,7 @@ static void a_certificate_that_nobody_signed_is_401(void **state) {
     assert_int_equal(server.response.status, 401);
 }
 
-static void rules_say_who_may_do_what(void **state) {
-    (void)state;
+AUTH_TEST(rules_say_who_may_do_what) {
     static const struct {
         const char *token, *method, *target;
         int status;
@@ -314,8 +302,7 @@ static void rules_say_who_may_do_what(void **state) {
     assert_int_equal(ask("Bearer r", "DELETE", "/api/v1/namespaces/default/pods/web", NULL), 404);
 }
 
-static void roles_and_bindings_decide_with_rbac(void **state) {
-    (void)state;
+AUTH_TEST(roles_and_bindings_decide_with_rbac) {
     give_token("token=j,user=jane");
     give_token("token=s,user=system:serviceaccount:a:bot");
     kt_cluster_auth(server.cluster)->rbac = true;
@@ -352,8 +339,7 @@ static void roles_and_bindings_decide_with_rbac(void **state) {
     assert_int_equal(ask("Bearer j", "GET", "/api/v1/namespaces/a/pods", NULL), 403);
 }
 
-static void reviews_respond_without_storing_anything(void **state) {
-    (void)state;
+AUTH_TEST(reviews_respond_without_storing_anything) {
     static const char access[] = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
     uint64_t before = kt_cluster_revision(server.cluster);
     give_token("token=r,user=reader");
@@ -386,8 +372,7 @@ static void reviews_respond_without_storing_anything(void **state) {
     assert_int_equal(kt_cluster_revision(server.cluster), before);
 }
 
-static void wrong_tokens_and_rules_are_rejected_with_a_word(void **state) {
-    (void)state;
+AUTH_TEST(wrong_tokens_and_rules_are_rejected_with_a_word) {
     kt_auth *auth = kt_cluster_auth(server.cluster);
     static const char *const tokens[] = { "",
                                           "token=a",
@@ -409,8 +394,7 @@ static void wrong_tokens_and_rules_are_rejected_with_a_word(void **state) {
     assert_int_equal(kt_auth_add_token(auth, "token=a,user=c", NULL), KI_ERR_INVALID);
 }
 
-static void a_rule_that_can_match_no_request_is_rejected_with_the_right_word(void **state) {
-    (void)state;
+AUTH_TEST(a_rule_that_can_match_no_request_is_rejected_with_the_right_word) {
     static const struct {
         const char *line, *part; /* NULL: the rule is added */
     } rows[] = {
@@ -441,8 +425,7 @@ static void a_rule_that_can_match_no_request_is_rejected_with_the_right_word(voi
     }
 }
 
-static void only_the_administrator_of_a_server_with_tokens_changes_its_faults(void **state) {
-    (void)state;
+AUTH_TEST(only_the_administrator_of_a_server_with_tokens_changes_its_faults) {
     static const struct {
         const char *token;
         int status;
@@ -467,8 +450,7 @@ static void only_the_administrator_of_a_server_with_tokens_changes_its_faults(vo
     }
 }
 
-static void tokens_and_rules_have_limits(void **state) {
-    (void)state;
+AUTH_TEST(tokens_and_rules_have_limits) {
     kt_auth *auth = kt_cluster_auth(server.cluster);
     char line[KT_SPEC_MAX + 64];
     for (int i = 0; i < KT_RULES_MAX; i++)
@@ -488,31 +470,4 @@ static void tokens_and_rules_have_limits(void **state) {
     for (int i = 1; i < KT_GROUPS_MAX; i++)
         size += (size_t)sprintf(line + size, "+g");
     assert_int_equal(kt_auth_add_token(auth, line, NULL), KI_ERR_LIMIT);
-}
-
-KT_TESTS(auth) {
-#define AUTH_TEST(name) REST_TEST_WITH(set_up, name)
-    const struct CMUnitTest tests[] = {
-        AUTH_TEST(a_server_without_tokens_lets_everybody_in),
-        AUTH_TEST(a_token_says_who_it_is),
-        AUTH_TEST(a_wrong_or_revoked_token_is_401),
-        AUTH_TEST(a_service_account_s_token_lets_it_in),
-        AUTH_TEST(a_service_account_s_token_ends_when_it_says),
-        AUTH_TEST(a_service_account_s_token_goes_with_it),
-        AUTH_TEST(who_may_impersonate_is_whom_it_says),
-        AUTH_TEST(a_user_that_may_not_impersonate_is_rejected),
-        AUTH_TEST(nobody_is_anonymous_and_sees_only_health_and_version),
-        AUTH_TEST(a_certificate_that_nobody_signed_is_401),
-        AUTH_TEST(rules_say_who_may_do_what),
-        AUTH_TEST(roles_and_bindings_decide_with_rbac),
-        AUTH_TEST(a_user_in_many_groups_can_be_impersonated),
-        AUTH_TEST(who_may_only_patch_does_not_create),
-        AUTH_TEST(authorization_reads_a_request_as_it_is_carried_out),
-        AUTH_TEST(reviews_respond_without_storing_anything),
-        AUTH_TEST(wrong_tokens_and_rules_are_rejected_with_a_word),
-        AUTH_TEST(a_rule_that_can_match_no_request_is_rejected_with_the_right_word),
-        AUTH_TEST(only_the_administrator_of_a_server_with_tokens_changes_its_faults),
-        AUTH_TEST(tokens_and_rules_have_limits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

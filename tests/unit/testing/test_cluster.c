@@ -13,8 +13,7 @@ static void put(kt_cluster *cluster, const char *json, uint64_t expected) {
     assert_int_equal(revision, expected);
 }
 
-static void every_change_has_the_next_revision(void **state) {
-    (void)state;
+TEST(every_change_has_the_next_revision) {
     kt_cluster *cluster;
     ki_error err = KI_ERROR_INIT;
     kt_cluster_options options = { .first_revision = 100 };
@@ -31,8 +30,7 @@ static void every_change_has_the_next_revision(void **state) {
     kt_cluster_free(cluster);
 }
 
-static void what_is_put_is_kept_with_what_the_server_adds(void **state) {
-    (void)state;
+TEST(what_is_put_is_kept_with_what_the_server_adds) {
     kt_cluster *cluster;
     ki_str json;
     assert_int_equal(kt_cluster_new(NULL, NULL, &cluster, NULL), KI_OK);
@@ -51,8 +49,7 @@ static void what_is_put_is_kept_with_what_the_server_adds(void **state) {
     kt_cluster_free(cluster);
 }
 
-static void bad_objects_are_rejected_with_a_reason(void **state) {
-    (void)state;
+TEST(bad_objects_are_rejected_with_a_reason) {
     kt_cluster *cluster;
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(kt_cluster_new(NULL, NULL, &cluster, NULL), KI_OK);
@@ -75,8 +72,7 @@ static void bad_objects_are_rejected_with_a_reason(void **state) {
     kt_cluster_free(cluster);
 }
 
-static void objects_are_walked_in_the_order_of_their_keys(void **state) {
-    (void)state;
+TEST(objects_are_walked_in_the_order_of_their_keys) {
     static const char *const names[] = { "b/b", "a-b/x", "a/c", "a/a", "c/a", "a.b/q" };
     static const char expected[] = "a-b/x a.b/q a/a a/c b/b c/a ";
     kt_cluster *cluster;
@@ -120,8 +116,7 @@ static int list_after_changes(kt_cluster_options options, int64_t later_ms) {
     return status;
 }
 
-static void history_ends_by_count_bytes_and_age(void **state) {
-    (void)state;
+TEST(history_ends_by_count_bytes_and_age) {
     assert_int_equal(list_after_changes((kt_cluster_options){ 0 }, 0), 200);
     assert_int_equal(list_after_changes((kt_cluster_options){ .compact_after = 16 }, 0), 200);
     assert_int_equal(list_after_changes((kt_cluster_options){ .compact_after = 14 }, 0), 410);
@@ -130,8 +125,7 @@ static void history_ends_by_count_bytes_and_age(void **state) {
     assert_int_equal(list_after_changes((kt_cluster_options){ .compact_age_ms = 1000 }, 1001), 410);
 }
 
-static void the_same_seed_gives_the_same_cluster(void **state) {
-    (void)state;
+TEST(the_same_seed_gives_the_same_cluster) {
     ki_str first, second;
     kt_cluster *a, *b;
     kt_cluster_options options = { .seed = 7 };
@@ -203,23 +197,9 @@ static void use_everything(const ki_allocator *allocator) {
     kt_cluster_free(cluster);
 }
 
-static void lack_of_memory_at_any_point_fails_one_call_and_leaks_nothing(void **state) {
-    (void)state;
+TEST(lack_of_memory_at_any_point_fails_one_call_and_leaks_nothing) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         use_everything(&memory.allocator);
     }
-}
-
-KT_TESTS(cluster) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_change_has_the_next_revision),
-        cmocka_unit_test(what_is_put_is_kept_with_what_the_server_adds),
-        cmocka_unit_test(bad_objects_are_rejected_with_a_reason),
-        cmocka_unit_test(objects_are_walked_in_the_order_of_their_keys),
-        cmocka_unit_test(history_ends_by_count_bytes_and_age),
-        cmocka_unit_test(the_same_seed_gives_the_same_cluster),
-        cmocka_unit_test(lack_of_memory_at_any_point_fails_one_call_and_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

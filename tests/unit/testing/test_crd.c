@@ -41,8 +41,7 @@ static void define(void) {
 }
 
 /* Go reads a number with a fraction or an exponent as a float64, and writes 1000. */
-static void a_whole_number_is_stored_without_a_fraction(void **state) {
-    (void)state;
+REST_TEST(a_whole_number_is_stored_without_a_fraction) {
     define();
     assert_int_equal(rest_post(&server, FOOS,
                                "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":3.0,\"any\":{\"a\":1E3,"
@@ -52,8 +51,7 @@ static void a_whole_number_is_stored_without_a_fraction(void **state) {
     assert_true(rest_has(&server, "\"any\":{\"a\":1000,\"b\":[-5,0],\"c\":1.5,\"d\":\"1E3\"}"));
 }
 
-static void a_definition_is_established_and_serves_its_resource(void **state) {
-    (void)state;
+REST_TEST(a_definition_is_established_and_serves_its_resource) {
     assert_int_equal(rest_get(&server, FOOS), 404);
     define();
     assert_int_equal(rest_get(&server, CRDS "/foos.example.com"), 200);
@@ -68,8 +66,7 @@ static void a_definition_is_established_and_serves_its_resource(void **state) {
     assert_true(rest_has(&server, "\"colour\":\"red\""));
 }
 
-static void discovery_has_it_in_both_forms(void **state) {
-    (void)state;
+REST_TEST(discovery_has_it_in_both_forms) {
     static const char aggregated[] = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     define();
     assert_int_equal(rest_get(&server, "/apis/example.com/v1"), 200);
@@ -85,8 +82,7 @@ static void discovery_has_it_in_both_forms(void **state) {
     assert_int_equal(rest_get(&server, "/apis/example.com/v1"), 404);
 }
 
-static void its_objects_go_with_it_and_watchers_see_that(void **state) {
-    (void)state;
+REST_TEST(its_objects_go_with_it_and_watchers_see_that) {
     kt_response watching;
     define();
     assert_int_equal(rest_post(&server, FOOS, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":3}}"), 201);
@@ -104,8 +100,7 @@ static void its_objects_go_with_it_and_watchers_see_that(void **state) {
     assert_int_equal(rest_post(&server, FOOS, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":3}}"), 201);
 }
 
-static void a_new_version_comes_and_an_old_one_goes(void **state) {
-    (void)state;
+REST_TEST(a_new_version_comes_and_an_old_one_goes) {
     define();
     assert_int_equal(rest_send(&server, "PATCH", CRDS "/foos.example.com", "application/merge-patch+json",
                                "{\"spec\":{\"versions\":[" VERSION("v2", "true", "") "]}}"),
@@ -114,8 +109,7 @@ static void a_new_version_comes_and_an_old_one_goes(void **state) {
     assert_int_equal(rest_get(&server, "/apis/example.com/v1/foos"), 404);
 }
 
-static void the_schema_decides_what_is_kept_and_what_is_wrong(void **state) {
-    (void)state;
+REST_TEST(the_schema_decides_what_is_kept_and_what_is_wrong) {
     static const struct {
         const char *spec;
         int status;
@@ -154,8 +148,7 @@ static void the_schema_decides_what_is_kept_and_what_is_wrong(void **state) {
     }
 }
 
-static void status_is_a_subresource_where_the_definition_says_so(void **state) {
-    (void)state;
+REST_TEST(status_is_a_subresource_where_the_definition_says_so) {
     define();
     assert_int_equal(
         rest_post(&server, FOOS, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":3},\"status\":{\"phase\":\"x\"}}"),
@@ -169,8 +162,7 @@ static void status_is_a_subresource_where_the_definition_says_so(void **state) {
     assert_true(rest_has(&server, "\"generation\":1"));
 }
 
-static void tables_and_field_selectors_follow_the_definition(void **state) {
-    (void)state;
+REST_TEST(tables_and_field_selectors_follow_the_definition) {
     define();
     assert_int_equal(rest_post(&server, FOOS, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":3}}"), 201);
     assert_int_equal(
@@ -184,8 +176,7 @@ static void tables_and_field_selectors_follow_the_definition(void **state) {
     assert_int_equal(rest_get(&server, FOOS "?fieldSelector=spec.size=3"), 400);
 }
 
-static void bad_definitions_are_rejected_with_each_fault(void **state) {
-    (void)state;
+REST_TEST(bad_definitions_are_rejected_with_each_fault) {
     assert_int_equal(rest_post(&server, CRDS,
                                "{\"metadata\":{\"name\":\"x.example.com\"},\"spec\":{\"group\":\"example.com\","
                                "\"scope\":\"Nowhere\",\"names\":{\"plural\":\"foos\"},\"versions\":[{\"name\":\"V1\"}]}"
@@ -201,8 +192,7 @@ static void bad_definitions_are_rejected_with_each_fault(void **state) {
     assert_true(rest_has(&server, "cannot be handled as a CustomResourceDefinition: json: cannot unmarshal array"));
 }
 
-static void a_large_default_of_many_elements_is_rejected_in_time(void **state) {
-    (void)state;
+REST_TEST(a_large_default_of_many_elements_is_rejected_in_time) {
     static char crd[300 * 1024], foo[64 * 1024];
     static const char head[] = CRD_HEAD
         "{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
@@ -240,8 +230,7 @@ static int define_many(int number, int versions) {
     return rest_post(&server, CRDS, crd);
 }
 
-static void as_many_as_there_is_room_for_are_served_and_come_again(void **state) {
-    (void)state;
+REST_TEST(as_many_as_there_is_room_for_are_served_and_come_again) {
     const int full = KT_CRD_MAX / KT_CRD_VERSIONS_MAX, rest = KT_CRD_MAX % KT_CRD_VERSIONS_MAX;
     for (int i = 0; i < full; i++)
         assert_int_equal(define_many(i, KT_CRD_VERSIONS_MAX), 201);
@@ -262,8 +251,7 @@ static void as_many_as_there_is_room_for_are_served_and_come_again(void **state)
     assert_true(rest_has(&server, "\"type\":\"Established\",\"status\":\"True\""));
 }
 
-static void a_namespace_takes_its_custom_objects_along(void **state) {
-    (void)state;
+REST_TEST(a_namespace_takes_its_custom_objects_along) {
     define();
     assert_int_equal(rest_post(&server, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"n\"}}"), 201);
     assert_int_equal(rest_post(&server, "/apis/example.com/v1/namespaces/n/foos",
@@ -274,8 +262,7 @@ static void a_namespace_takes_its_custom_objects_along(void **state) {
     assert_true(rest_has(&server, "\"items\":[]"));
 }
 
-static void a_version_is_there_once_and_there_are_not_too_many(void **state) {
-    (void)state;
+REST_TEST(a_version_is_there_once_and_there_are_not_too_many) {
     ki_buffer text;
     assert_int_equal(rest_post(&server, CRDS, CRD_HEAD VERSION("v1", "true", "") "," VERSION("v1", "false", "") "]}}"),
                      422);
@@ -297,8 +284,7 @@ static void a_version_is_there_once_and_there_are_not_too_many(void **state) {
 
 /* A schema of many properties against an object of as many fields: the square of that would stop the server for
  * minutes. */
-static void a_wide_object_with_a_wide_schema_does_not_stop_the_server(void **state) {
-    (void)state;
+REST_TEST(a_wide_object_with_a_wide_schema_does_not_stop_the_server) {
     enum {
         MANY = 60000
     };
@@ -343,8 +329,7 @@ static int send(const char *method, const char *target, const char *type, const 
 
 #define FOO "\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\","
 
-static void an_object_says_what_it_is_and_what_is_unknown_is_reported(void **state) {
-    (void)state;
+REST_TEST(an_object_says_what_it_is_and_what_is_unknown_is_reported) {
     static const struct {
         const char *query, *body;
         int status;
@@ -386,8 +371,7 @@ static void an_object_says_what_it_is_and_what_is_unknown_is_reported(void **sta
     assert_true(rest_has(&server, "\"continue\":\"\"},\"items\":[{\"kind\":\"Foo\",\"apiVersion\":\"example.com/v1\""));
 }
 
-static void lists_and_maps_merge_as_the_schema_says(void **state) {
-    (void)state;
+REST_TEST(lists_and_maps_merge_as_the_schema_says) {
     static const char definition[] = CRD_HEAD
         "{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
         "\"properties\":{\"spec\":{\"type\":\"object\",\"properties\":{\"ports\":{\"type\":\"array\","
@@ -430,8 +414,7 @@ static void lists_and_maps_merge_as_the_schema_says(void **state) {
     }
 }
 
-static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
-    (void)state;
+TEST(lack_of_memory_at_any_point_leaks_nothing) {
     static const rest_call calls[] = {
         { "POST", CRDS, JSON, CRD },
         { "POST", FOOS, JSON, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":3,\"list\":[{\"a\":true}]}}" },
@@ -443,27 +426,4 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
         { "POST", CRDS, JSON, CRD },
     };
     rest_run_short_of_memory(calls, sizeof calls / sizeof *calls);
-}
-
-KT_TESTS(crd) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST(a_whole_number_is_stored_without_a_fraction),
-        REST_TEST(a_definition_is_established_and_serves_its_resource),
-        REST_TEST(discovery_has_it_in_both_forms),
-        REST_TEST(its_objects_go_with_it_and_watchers_see_that),
-        REST_TEST(a_new_version_comes_and_an_old_one_goes),
-        REST_TEST(the_schema_decides_what_is_kept_and_what_is_wrong),
-        REST_TEST(status_is_a_subresource_where_the_definition_says_so),
-        REST_TEST(tables_and_field_selectors_follow_the_definition),
-        REST_TEST(bad_definitions_are_rejected_with_each_fault),
-        REST_TEST(a_version_is_there_once_and_there_are_not_too_many),
-        REST_TEST(a_wide_object_with_a_wide_schema_does_not_stop_the_server),
-        REST_TEST(a_large_default_of_many_elements_is_rejected_in_time),
-        REST_TEST(as_many_as_there_is_room_for_are_served_and_come_again),
-        REST_TEST(a_namespace_takes_its_custom_objects_along),
-        REST_TEST(lists_and_maps_merge_as_the_schema_says),
-        REST_TEST(an_object_says_what_it_is_and_what_is_unknown_is_reported),
-        cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

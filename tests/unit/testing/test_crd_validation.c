@@ -24,8 +24,7 @@
 #define FOO(spec) \
     "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"f\"},\"spec\":{" spec "}}"
 
-static void schemas_must_be_structural(void **state) {
-    (void)state;
+REST_TEST(schemas_must_be_structural) {
     static const char *const cases[][2] = {
         { CRD("{\"properties\":{\"spec\":{\"properties\":{\"a\":{\"type\":\"string\"}}}}}"),
           "[" AT ".type: Required value: must not be empty for specified object fields, "
@@ -84,8 +83,7 @@ static const char *const wrong[][2] = {
     { FOO("\"set\":[\"a\",\"b\",\"a\"]"), "spec.set[2]: Duplicate value: \\\"a\\\"\"" },
 };
 
-static void formats_sets_and_maps_are_checked(void **state) {
-    (void)state;
+REST_TEST(formats_sets_and_maps_are_checked) {
     assert_int_equal(rest_post(&server, CRDS, CRD(SPEC("{\"type\":\"object\",\"properties\":{" LISTS "}}"))), 201);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(rest_post(&server, FOOS, wrong[i][0]), 422);
@@ -97,8 +95,7 @@ static void formats_sets_and_maps_are_checked(void **state) {
         201);
 }
 
-static void formats_take_what_the_real_server_takes(void **state) {
-    (void)state;
+TEST(formats_take_what_the_real_server_takes) {
     static const struct {
         const char *format, *text;
         bool is;
@@ -154,8 +151,7 @@ static void formats_take_what_the_real_server_takes(void **state) {
 }
 
 /* 1,000 wrong elements, and each cause names 10,000 supported values. */
-static void causes_end_at_a_size(void **state) {
-    (void)state;
+REST_TEST(causes_end_at_a_size) {
     ki_buffer crd, foo;
     ki_buffer_init(&crd, &ki_allocator_default, 0);
     ki_buffer_init(&foo, &ki_allocator_default, 0);
@@ -177,8 +173,7 @@ static void causes_end_at_a_size(void **state) {
     ki_buffer_free(&foo);
 }
 
-static void what_is_not_enforced_is_said(void **state) {
-    (void)state;
+REST_TEST(what_is_not_enforced_is_said) {
     static const char *const cases[][3] = {
         { "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "{\"metadata\":{\"name\":\"w\"}}",
           "kinformer serve: webhooks are stored and never called\n" },
@@ -198,24 +193,11 @@ static void what_is_not_enforced_is_said(void **state) {
     assert_int_equal(server.response.warnings.size, 0);
 }
 
-static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
-    (void)state;
+TEST(lack_of_memory_at_any_point_leaks_nothing) {
     static const rest_call calls[] = {
         { "POST", CRDS, JSON, CRD("{\"properties\":{\"spec\":{\"type\":\"array\",\"items\":{\"id\":\"x\"}}}}") },
         { "POST", CRDS, JSON, CRD(SPEC("{\"type\":\"object\",\"properties\":{" LISTS "}}")) },
         { "POST", FOOS, JSON, FOO("\"at\":\"bad!\",\"map\":[{\"k\":\"a\"},{\"k\":\"a\"}],\"set\":[\"a\",\"a\"]") },
     };
     rest_run_short_of_memory(calls, sizeof calls / sizeof *calls);
-}
-
-KT_TESTS(crd_validation) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST(schemas_must_be_structural),
-        REST_TEST(formats_sets_and_maps_are_checked),
-        REST_TEST(causes_end_at_a_size),
-        REST_TEST(what_is_not_enforced_is_said),
-        cmocka_unit_test(formats_take_what_the_real_server_takes),
-        cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

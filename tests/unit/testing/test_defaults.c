@@ -17,8 +17,7 @@
     "\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}" \
     "]}}"
 
-static void objects_get_what_a_real_server_fills_in(void **state) {
-    (void)state;
+REST_TEST(objects_get_what_a_real_server_fills_in) {
     static const struct {
         const char *target, *body;
         const char *parts[4];
@@ -121,16 +120,14 @@ static void objects_get_what_a_real_server_fills_in(void **state) {
     }
 }
 
-static void an_external_name_needs_no_address(void **state) {
-    (void)state;
+REST_TEST(an_external_name_needs_no_address) {
     assert_int_equal(rest_post(&server, CORE "services", POD("\"type\":\"ExternalName\",\"externalName\":\"x.y\"")),
                      201);
     assert_null(strstr(server.text.data, "clusterIP"));
     assert_null(strstr(server.text.data, "internalTrafficPolicy"));
 }
 
-static void a_service_that_is_put_keeps_its_address(void **state) {
-    (void)state;
+REST_TEST(a_service_that_is_put_keeps_its_address) {
     char address[64];
     assert_int_equal(rest_post(&server, CORE "services", POD("\"ports\":[{\"port\":80}]")), 201);
     const char *at = strstr(server.text.data, "\"clusterIP\":");
@@ -145,8 +142,7 @@ static void a_service_that_is_put_keeps_its_address(void **state) {
     assert_null(strstr(server.text.data, address));
 }
 
-static void what_was_filled_in_is_no_change_the_next_time(void **state) {
-    (void)state;
+REST_TEST(what_was_filled_in_is_no_change_the_next_time) {
     static const char body[] = POD("\"selector\":{\"matchLabels\":{\"a\":\"b\"}}," TEMPLATE);
     assert_int_equal(rest_post(&server, APPS "deployments", body), 201);
     uint64_t revision = kt_cluster_revision(server.cluster);
@@ -161,8 +157,7 @@ static void what_was_filled_in_is_no_change_the_next_time(void **state) {
     assert_int_equal(kt_cluster_revision(server.cluster), revision);
 }
 
-static void the_defaults_of_very_many_elements_are_rejected_in_time(void **state) {
-    (void)state;
+REST_TEST(the_defaults_of_very_many_elements_are_rejected_in_time) {
     ki_buffer body;
     ki_buffer_init(&body, &ki_allocator_default, 0);
     ki_buffer_append_string(
@@ -175,8 +170,7 @@ static void the_defaults_of_very_many_elements_are_rejected_in_time(void **state
     ki_buffer_free(&body);
 }
 
-static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
-    (void)state;
+TEST(lack_of_memory_at_any_point_leaks_nothing) {
     static const rest_call calls[] = {
         { "POST", CORE "pods", JSON,
           CONTAINER("\"image\":\"i\",\"livenessProbe\":{\"httpGet\":{\"port\":80}},\"resources\":{"
@@ -185,16 +179,4 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
         { "POST", APPS "deployments", JSON, POD("\"selector\":{\"matchLabels\":{\"a\":\"b\"}}," TEMPLATE) },
     };
     rest_run_short_of_memory(calls, sizeof calls / sizeof *calls);
-}
-
-KT_TESTS(defaults) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST(objects_get_what_a_real_server_fills_in),
-        REST_TEST(an_external_name_needs_no_address),
-        REST_TEST(a_service_that_is_put_keeps_its_address),
-        REST_TEST(what_was_filled_in_is_no_change_the_next_time),
-        REST_TEST(the_defaults_of_very_many_elements_are_rejected_in_time),
-        cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,8 @@ static int set_up(void **state) {
     return 0;
 }
 
+#define DELETION_TEST(name) REST_TEST_WITH(set_up, name)
+
 typedef struct row {
     const char *method;
     const char *target;
@@ -35,8 +37,7 @@ static void check(const row *rows, size_t count) {
     }
 }
 
-static void a_policy_says_which_finalizers_keep_an_object(void **state) {
-    (void)state;
+DELETION_TEST(a_policy_says_which_finalizers_keep_an_object) {
     static const struct {
         const char *finalizers; /* that it has */
         const char *query;
@@ -75,8 +76,7 @@ static void a_policy_says_which_finalizers_keep_an_object(void **state) {
     }
 }
 
-static void a_later_policy_replaces_an_earlier_one(void **state) {
-    (void)state;
+DELETION_TEST(a_later_policy_replaces_an_earlier_one) {
     static const row rows[] = {
         { "POST", MAPS, "{\"metadata\":{\"name\":\"m\"}}", 201, NULL },
         { "DELETE", MAPS "/m?propagationPolicy=Foreground&dryRun=All", NULL, 200, "foregroundDeletion" },
@@ -89,8 +89,7 @@ static void a_later_policy_replaces_an_earlier_one(void **state) {
     check(rows, sizeof rows / sizeof rows[0]);
 }
 
-static void jobs_orphan_their_pods_and_say_so(void **state) {
-    (void)state;
+DELETION_TEST(jobs_orphan_their_pods_and_say_so) {
     static const char job[] =
         "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":"
         "[{\"name\":\"c\",\"image\":\"i\"}]}}}}";
@@ -104,8 +103,7 @@ static void jobs_orphan_their_pods_and_say_so(void **state) {
     assert_int_equal(rest_get(&server, JOBS "/j"), 404);
 }
 
-static void wrong_options_are_rejected(void **state) {
-    (void)state;
+DELETION_TEST(wrong_options_are_rejected) {
     static const row rows[] = {
         { "POST", MAPS, "{\"metadata\":{\"name\":\"m\"}}", 201, NULL },
         { "DELETE", MAPS "/m", "{\"propagationPolicy\":\"Bad\"}", 422,
@@ -122,8 +120,7 @@ static void wrong_options_are_rejected(void **state) {
     check(rows, sizeof rows / sizeof rows[0]);
 }
 
-static void a_deleted_object_gets_no_further_finalizers(void **state) {
-    (void)state;
+DELETION_TEST(a_deleted_object_gets_no_further_finalizers) {
     static const row rows[] = {
         { "POST", MAPS, "{\"metadata\":{\"name\":\"m\",\"finalizers\":[\"example.com/a\",\"example.com/b\"]}}", 201,
           NULL },
@@ -154,8 +151,7 @@ static void append_finalizers(ki_buffer *text, int first, int step) {
 }
 
 /* Compared each with each, these take more than a minute. */
-static void a_deleted_object_may_have_many_finalizers(void **state) {
-    (void)state;
+DELETION_TEST(a_deleted_object_may_have_many_finalizers) {
     ki_buffer rising, falling;
     append_finalizers(&rising, 0, 1);
     append_finalizers(&falling, FINALIZERS, -1);
@@ -169,8 +165,7 @@ static void a_deleted_object_may_have_many_finalizers(void **state) {
 
 #define OWNER(more) "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"x\",\"uid\":\"u\"" more "}"
 
-static void the_removal_of_the_last_finalizer_returns_the_object_without_it(void **state) {
-    (void)state;
+DELETION_TEST(the_removal_of_the_last_finalizer_returns_the_object_without_it) {
     static const char *const queries[] = { "/m?dryRun=All", "/m" };
     static const row rows[] = {
         { "POST", MAPS, "{\"metadata\":{\"name\":\"m\",\"finalizers\":[\"example.com/a\"]}}", 201, NULL },
@@ -190,8 +185,7 @@ static void the_removal_of_the_last_finalizer_returns_the_object_without_it(void
     assert_int_equal(rest_get(&server, MAPS "/m"), 404);
 }
 
-static void finalizers_and_owner_references_are_checked(void **state) {
-    (void)state;
+DELETION_TEST(finalizers_and_owner_references_are_checked) {
     static const struct {
         const char *meta;
         const char *part; /* NULL: it is taken */
@@ -227,8 +221,7 @@ static void finalizers_and_owner_references_are_checked(void **state) {
     }
 }
 
-static void a_deleted_namespace_stays_until_it_is_empty(void **state) {
-    (void)state;
+DELETION_TEST(a_deleted_namespace_stays_until_it_is_empty) {
     static const row rows[] = {
         { "POST", MAPS, "{\"metadata\":{\"name\":\"kept\",\"finalizers\":[\"example.com/a\"]}}", 201, NULL },
         { "POST", MAPS, "{\"metadata\":{\"name\":\"other\"}}", 201, NULL },
@@ -247,8 +240,7 @@ static void a_deleted_namespace_stays_until_it_is_empty(void **state) {
     check(rows, sizeof rows / sizeof rows[0]);
 }
 
-static void a_namespace_s_own_finalizers_keep_it(void **state) {
-    (void)state;
+DELETION_TEST(a_namespace_s_own_finalizers_keep_it) {
     static const row rows[] = {
         { "PATCH", SPACES "/a", "{\"metadata\":{\"finalizers\":[\"example.com/a\"]}}", 200, NULL },
         { "DELETE", SPACES "/a", NULL, 200, "Terminating" },
@@ -265,20 +257,4 @@ static void a_namespace_s_own_finalizers_keep_it(void **state) {
         { "GET", SPACES "/b", NULL, 404, NULL },
     };
     check(rows, sizeof rows / sizeof rows[0]);
-}
-
-KT_TESTS(deletion) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST_WITH(set_up, a_policy_says_which_finalizers_keep_an_object),
-        REST_TEST_WITH(set_up, a_later_policy_replaces_an_earlier_one),
-        REST_TEST_WITH(set_up, jobs_orphan_their_pods_and_say_so),
-        REST_TEST_WITH(set_up, wrong_options_are_rejected),
-        REST_TEST_WITH(set_up, a_deleted_object_gets_no_further_finalizers),
-        REST_TEST_WITH(set_up, a_deleted_object_may_have_many_finalizers),
-        REST_TEST_WITH(set_up, the_removal_of_the_last_finalizer_returns_the_object_without_it),
-        REST_TEST_WITH(set_up, finalizers_and_owner_references_are_checked),
-        REST_TEST_WITH(set_up, a_deleted_namespace_stays_until_it_is_empty),
-        REST_TEST_WITH(set_up, a_namespace_s_own_finalizers_keep_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

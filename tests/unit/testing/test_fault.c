@@ -19,6 +19,8 @@ static int set_up(void **state) {
     return 0;
 }
 
+#define FAULT_TEST(name) REST_TEST_WITH(set_up, name)
+
 static void add(const char *line) {
     ki_error err = KI_ERROR_INIT;
     if (kt_faults_add(kt_cluster_faults(server.cluster), line, server.now_ms, NULL, &err))
@@ -76,8 +78,7 @@ static size_t count_of(const char *part) {
     return count;
 }
 
-static void a_fault_strikes_the_requests_it_is_for(void **state) {
-    (void)state;
+FAULT_TEST(a_fault_strikes_the_requests_it_is_for) {
     static const struct {
         const char *fault, *target;
         bool struck;
@@ -113,8 +114,7 @@ static void a_fault_strikes_the_requests_it_is_for(void **state) {
     }
 }
 
-static void numbers_chances_and_times_are_kept(void **state) {
-    (void)state;
+FAULT_TEST(numbers_chances_and_times_are_kept) {
     static const struct {
         const char *fault;
         const char *expected; /* of the first requests, a second apart: x where one is struck */
@@ -136,8 +136,7 @@ static void numbers_chances_and_times_are_kept(void **state) {
     }
 }
 
-static void a_chance_of_half_strikes_about_half_and_the_same_ones_for_a_seed(void **state) {
-    (void)state;
+FAULT_TEST(a_chance_of_half_strikes_about_half_and_the_same_ones_for_a_seed) {
     char first[201] = "", second[201] = "";
     for (int round = 0; round < 2; round++) {
         char *out = round ? second : first;
@@ -154,14 +153,12 @@ static void a_chance_of_half_strikes_about_half_and_the_same_ones_for_a_seed(voi
     assert_string_equal(first, second);
 }
 
-static void requests_within_the_process_are_never_struck(void **state) {
-    (void)state;
+FAULT_TEST(requests_within_the_process_are_never_struck) {
     add("status,code=500");
     assert_int_equal(rest_get(&server, MAPS), 200);
 }
 
-static void responses_have_the_real_words(void **state) {
-    (void)state;
+FAULT_TEST(responses_have_the_real_words) {
     static const struct {
         const char *fault, *has;
         int status, retry_after_s;
@@ -186,8 +183,7 @@ static void responses_have_the_real_words(void **state) {
     }
 }
 
-static void events_are_lost_repeated_spoiled_and_grown(void **state) {
-    (void)state;
+FAULT_TEST(events_are_lost_repeated_spoiled_and_grown) {
     static const struct {
         const char *fault, *part;
         size_t count;
@@ -218,8 +214,7 @@ static void events_are_lost_repeated_spoiled_and_grown(void **state) {
     }
 }
 
-static void a_streaming_list_is_shuffled_or_never_ends(void **state) {
-    (void)state;
+FAULT_TEST(a_streaming_list_is_shuffled_or_never_ends) {
     static const char target[] =
         MAPS "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
     char name[16];
@@ -241,8 +236,7 @@ static void a_streaming_list_is_shuffled_or_never_ends(void **state) {
     assert_int_equal(count_of("initial-events-end"), 0);
 }
 
-static void lists_lag_and_pages_are_empty_and_nothing_is_missed(void **state) {
-    (void)state;
+FAULT_TEST(lists_lag_and_pages_are_empty_and_nothing_is_missed) {
     put("a");
     put("b");
     put("c");
@@ -259,8 +253,7 @@ static void lists_lag_and_pages_are_empty_and_nothing_is_missed(void **state) {
     assert_int_equal(count_of("\"continue\":"), 1);
 }
 
-static void a_watch_is_repeated_from_earlier(void **state) {
-    (void)state;
+FAULT_TEST(a_watch_is_repeated_from_earlier) {
     char target[96];
     put("a");
     put("b");
@@ -272,8 +265,7 @@ static void a_watch_is_repeated_from_earlier(void **state) {
     assert_int_equal(count_of("\"ADDED\""), 2);
 }
 
-static void a_rewound_cluster_has_its_old_state_and_version(void **state) {
-    (void)state;
+FAULT_TEST(a_rewound_cluster_has_its_old_state_and_version) {
     put("a");
     put("b");
     uint64_t revision = kt_cluster_revision(server.cluster);
@@ -294,8 +286,7 @@ static void a_rewound_cluster_has_its_old_state_and_version(void **state) {
     assert_int_equal(kt_cluster_count(server.cluster, KI_NAMESPACES), 4);
 }
 
-static void faults_come_and_go_over_http_from_the_same_machine_only(void **state) {
-    (void)state;
+FAULT_TEST(faults_come_and_go_over_http_from_the_same_machine_only) {
     assert_int_equal(ask_with("POST", "/_faults", "t", "status,code=503,verb=list\n", true), 201);
     assert_true(rest_has(&server, "{\"id\":1}"));
     assert_int_equal(ask(MAPS), 503);
@@ -313,8 +304,7 @@ static void faults_come_and_go_over_http_from_the_same_machine_only(void **state
     assert_null(kt_cluster_faults(server.cluster)->first);
 }
 
-static void actions_come_when_they_are_due(void **state) {
-    (void)state;
+FAULT_TEST(actions_come_when_they_are_due) {
     kt_faults *faults = kt_cluster_faults(server.cluster);
     kt_action action;
     int64_t next_ms, start_ms = server.now_ms;
@@ -334,8 +324,7 @@ static void actions_come_when_they_are_due(void **state) {
     assert_int_equal(next_ms, INT64_MAX);
 }
 
-static void wrong_lines_and_too_many_are_rejected(void **state) {
-    (void)state;
+FAULT_TEST(wrong_lines_and_too_many_are_rejected) {
     kt_faults *faults = kt_cluster_faults(server.cluster);
     static const char *const wrong[] = { "",
                                          "nonsense",
@@ -364,8 +353,7 @@ static void wrong_lines_and_too_many_are_rejected(void **state) {
     assert_int_equal(kt_faults_add(faults, "close", 0, NULL, NULL), KI_ERR_LIMIT);
 }
 
-static void a_fault_that_can_match_no_request_is_rejected_with_the_right_word(void **state) {
-    (void)state;
+FAULT_TEST(a_fault_that_can_match_no_request_is_rejected_with_the_right_word) {
     static const struct {
         const char *line, *part; /* NULL: the fault is added */
     } rows[] = {
@@ -430,8 +418,7 @@ static void a_fault_that_can_match_no_request_is_rejected_with_the_right_word(vo
     assert_non_null(strstr(server.text.data, "did you mean deployments.apps?"));
 }
 
-static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
-    (void)state;
+TEST(lack_of_memory_at_any_point_leaks_nothing) {
     static const char *const faults[] = { "error-event,event=2", "again,event=1", "huge-event,event=1,bytes=1000",
                                           "shuffle" };
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
@@ -457,25 +444,4 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
             kt_cluster_free(cluster);
         }
     }
-}
-
-KT_TESTS(fault) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST_WITH(set_up, a_fault_strikes_the_requests_it_is_for),
-        REST_TEST_WITH(set_up, numbers_chances_and_times_are_kept),
-        REST_TEST_WITH(set_up, a_chance_of_half_strikes_about_half_and_the_same_ones_for_a_seed),
-        REST_TEST_WITH(set_up, requests_within_the_process_are_never_struck),
-        REST_TEST_WITH(set_up, responses_have_the_real_words),
-        REST_TEST_WITH(set_up, events_are_lost_repeated_spoiled_and_grown),
-        REST_TEST_WITH(set_up, a_streaming_list_is_shuffled_or_never_ends),
-        REST_TEST_WITH(set_up, lists_lag_and_pages_are_empty_and_nothing_is_missed),
-        REST_TEST_WITH(set_up, a_watch_is_repeated_from_earlier),
-        REST_TEST_WITH(set_up, a_rewound_cluster_has_its_old_state_and_version),
-        REST_TEST_WITH(set_up, faults_come_and_go_over_http_from_the_same_machine_only),
-        REST_TEST_WITH(set_up, actions_come_when_they_are_due),
-        REST_TEST_WITH(set_up, wrong_lines_and_too_many_are_rejected),
-        REST_TEST_WITH(set_up, a_fault_that_can_match_no_request_is_rejected_with_the_right_word),
-        cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,8 +18,7 @@
     "unknown field \"spec.nope\"\nduplicate field \"spec.containers[0].image\"\nunknown field " \
     "\"spec.containers[0].no\""
 
-static void unknown_fields_are_dropped_and_reported(void **state) {
-    (void)state;
+REST_TEST(unknown_fields_are_dropped_and_reported) {
     assert_int_equal(rest_post(&server, PODS, NOTED), 201);
     assert_string_equal(server.response.warnings.data, NOTES);
     assert_null(strstr(server.text.data, "nope"));
@@ -33,8 +32,7 @@ static void unknown_fields_are_dropped_and_reported(void **state) {
     assert_null(strstr(server.text.data, "nope"));
 }
 
-static void strict_requests_are_rejected_with_all_unknown_fields(void **state) {
-    (void)state;
+REST_TEST(strict_requests_are_rejected_with_all_unknown_fields) {
     assert_int_equal(rest_post(&server, PODS "?fieldValidation=Strict", NOTED), 400);
     assert_true(rest_has(
         &server,
@@ -70,8 +68,7 @@ static void strict_requests_are_rejected_with_all_unknown_fields(void **state) {
         "Unsupported value: \\\"Maybe\\\": supported values: \\\"\\\", \\\"Ignore\\\", \\\"Strict\\\", \\\"Warn\\\""));
 }
 
-static void what_a_field_cannot_hold_is_rejected(void **state) {
-    (void)state;
+REST_TEST(what_a_field_cannot_hold_is_rejected) {
     static const struct {
         const char *target;
         const char *body;
@@ -104,8 +101,7 @@ static void what_a_field_cannot_hold_is_rejected(void **state) {
     }
 }
 
-static void the_schemas_of_a_group_version_are_complete(void **state) {
-    (void)state;
+REST_TEST(the_schemas_of_a_group_version_are_complete) {
     static const char *const targets[] = { "/openapi/v3/api/v1", "/openapi/v3/apis/apps/v1",
                                            "/openapi/v3/apis/apiextensions.k8s.io/v1" };
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
@@ -120,14 +116,4 @@ static void the_schemas_of_a_group_version_are_complete(void **state) {
         }
         yyjson_doc_free(doc);
     }
-}
-
-KT_TESTS(field_validation) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST(unknown_fields_are_dropped_and_reported),
-        REST_TEST(strict_requests_are_rejected_with_all_unknown_fields),
-        REST_TEST(what_a_field_cannot_hold_is_rejected),
-        REST_TEST(the_schemas_of_a_group_version_are_complete),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,8 @@ static int set_up(void **state) {
     return 0;
 }
 
+#define GC_TEST(name) REST_TEST_WITH(set_up, name)
+
 static void uid_of_last(char uid[64]) {
     const char *at = strstr(server.text.data, "\"uid\":\"");
     snprintf(uid, 64, "%.36s", at + strlen("\"uid\":\""));
@@ -59,8 +61,7 @@ static void finalize(const char *name, const char *finalizers) {
     assert_int_equal(rest_send(&server, "PATCH", target, MERGE, body), 200);
 }
 
-static void a_dependent_goes_with_its_owner_and_so_do_its_own(void **state) {
-    (void)state;
+GC_TEST(a_dependent_goes_with_its_owner_and_so_do_its_own) {
     create("a", NULL, NULL, "");
     create("b", "a", NULL, "");
     create("c", "b", NULL, "");
@@ -72,8 +73,7 @@ static void a_dependent_goes_with_its_owner_and_so_do_its_own(void **state) {
     expect("other", 200);
 }
 
-static void a_dependent_of_two_owners_goes_with_the_last_one(void **state) {
-    (void)state;
+GC_TEST(a_dependent_of_two_owners_goes_with_the_last_one) {
     create("a", NULL, NULL, "");
     create("b", NULL, NULL, "");
     create("c", "a", "b", "");
@@ -85,8 +85,7 @@ static void a_dependent_of_two_owners_goes_with_the_last_one(void **state) {
     expect("c", 404);
 }
 
-static void a_dependent_of_nobody_goes_at_once(void **state) {
-    (void)state;
+GC_TEST(a_dependent_of_nobody_goes_at_once) {
     static const char *const refs[] = { "\"v1\",\"kind\":\"ConfigMap\"", "\"example.com/v1\",\"kind\":\"Unknown\"" };
     static const int left[] = { 404, 200 };
     for (size_t i = 0; i < sizeof refs / sizeof refs[0]; i++) {
@@ -100,8 +99,7 @@ static void a_dependent_of_nobody_goes_at_once(void **state) {
     }
 }
 
-static void an_owner_deleted_in_the_foreground_waits_for_those_that_block_it(void **state) {
-    (void)state;
+GC_TEST(an_owner_deleted_in_the_foreground_waits_for_those_that_block_it) {
     create("a", NULL, NULL, "");
     create("blocking", "a", NULL, ",\"blockOwnerDeletion\":true");
     create("below", "blocking", NULL, ",\"blockOwnerDeletion\":true");
@@ -137,8 +135,7 @@ static void own_too(const char *name, const char *owner) {
     assert_int_equal(rest_send(&server, "PATCH", target, MERGE, body), 200);
 }
 
-static void a_cycle_of_owners_goes_as_a_whole(void **state) {
-    (void)state;
+GC_TEST(a_cycle_of_owners_goes_as_a_whole) {
     static const char *const names[] = { "a", "b", "c", "d" };
     static const char *const queries[] = { "?propagationPolicy=Foreground", "" };
     for (size_t i = 0; i < 8; i++) {
@@ -153,8 +150,7 @@ static void a_cycle_of_owners_goes_as_a_whole(void **state) {
     }
 }
 
-static void a_cycle_of_owners_waits_for_a_finalizer(void **state) {
-    (void)state;
+GC_TEST(a_cycle_of_owners_waits_for_a_finalizer) {
     create("a", NULL, NULL, "");
     create("b", "a", NULL, ",\"blockOwnerDeletion\":true");
     create("outside", "a", NULL, ",\"blockOwnerDeletion\":true");
@@ -169,8 +165,7 @@ static void a_cycle_of_owners_waits_for_a_finalizer(void **state) {
     expect("b", 404);
 }
 
-static void an_owner_without_dependents_does_not_wait(void **state) {
-    (void)state;
+GC_TEST(an_owner_without_dependents_does_not_wait) {
     create("a", NULL, NULL, "");
     delete_map("a", "?propagationPolicy=Foreground");
     expect("a", 404);
@@ -179,8 +174,7 @@ static void an_owner_without_dependents_does_not_wait(void **state) {
     expect("a", 404);
 }
 
-static void orphans_stay_and_forget_their_owner(void **state) {
-    (void)state;
+GC_TEST(orphans_stay_and_forget_their_owner) {
     create("a", NULL, NULL, "");
     create("b", "a", NULL, "");
     delete_map("a", "?propagationPolicy=Orphan");
@@ -189,8 +183,7 @@ static void orphans_stay_and_forget_their_owner(void **state) {
     assert_null(strstr(server.text.data, "\"ownerReferences\":"));
 }
 
-static void without_the_collector_dependents_stay(void **state) {
-    (void)state;
+GC_TEST(without_the_collector_dependents_stay) {
     rest_server_stop(&server);
     rest_server_start(&server, NULL);
     create("a", NULL, NULL, "");
@@ -199,8 +192,7 @@ static void without_the_collector_dependents_stay(void **state) {
     expect("b", 200);
 }
 
-static void it_continues_after_the_cluster_went_back(void **state) {
-    (void)state;
+GC_TEST(it_continues_after_the_cluster_went_back) {
     create("a", NULL, NULL, "");
     create("b", "a", NULL, "");
     delete_map("a", "");
@@ -208,20 +200,4 @@ static void it_continues_after_the_cluster_went_back(void **state) {
     expect("b", 200);
     delete_map("a", "");
     expect("b", 404);
-}
-
-KT_TESTS(gc) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST_WITH(set_up, a_dependent_goes_with_its_owner_and_so_do_its_own),
-        REST_TEST_WITH(set_up, a_dependent_of_two_owners_goes_with_the_last_one),
-        REST_TEST_WITH(set_up, a_dependent_of_nobody_goes_at_once),
-        REST_TEST_WITH(set_up, an_owner_deleted_in_the_foreground_waits_for_those_that_block_it),
-        REST_TEST_WITH(set_up, a_cycle_of_owners_goes_as_a_whole),
-        REST_TEST_WITH(set_up, a_cycle_of_owners_waits_for_a_finalizer),
-        REST_TEST_WITH(set_up, an_owner_without_dependents_does_not_wait),
-        REST_TEST_WITH(set_up, orphans_stay_and_forget_their_owner),
-        REST_TEST_WITH(set_up, without_the_collector_dependents_stay),
-        REST_TEST_WITH(set_up, it_continues_after_the_cluster_went_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,8 +25,7 @@ static void check(const row *rows, size_t count, ki_status (*check_text)(ki_str 
     }
 }
 
-static void a_wrong_schedule_has_the_parser_s_message(void **state) {
-    (void)state;
+TEST(a_wrong_schedule_has_the_parser_s_message) {
     static const row rows[] = {
         { "* * * * *", "" },
         { "x", "expected exactly 5 fields, found 1: [x]" },
@@ -84,8 +83,7 @@ static void a_wrong_schedule_has_the_parser_s_message(void **state) {
     check(rows, sizeof rows / sizeof rows[0], kt_cron_check);
 }
 
-static void wrong_json_has_the_decoder_s_message(void **state) {
-    (void)state;
+TEST(wrong_json_has_the_decoder_s_message) {
     static const row rows[] = {
         { "", "unexpected end of JSON input" },
         { "{}", "" },
@@ -139,12 +137,4 @@ static void wrong_json_has_the_decoder_s_message(void **state) {
         { "{\"a\":\"\\u00e9\"}", "" },
     };
     check(rows, sizeof rows / sizeof rows[0], kt_go_json_check_map);
-}
-
-KT_TESTS(go_messages) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wrong_schedule_has_the_parser_s_message),
-        cmocka_unit_test(wrong_json_has_the_decoder_s_message),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,8 +65,9 @@ static int set_up(void **state) {
     return 0;
 }
 
-static void a_rule_with_names_allows_a_list_and_a_watch_of_one_of_them(void **state) {
-    (void)state;
+#define GRANT_TEST(name) REST_TEST_WITH(set_up, name)
+
+GRANT_TEST(a_rule_with_names_allows_a_list_and_a_watch_of_one_of_them) {
     static const rest_row rows[] = {
         { "GET", MAPS "?fieldSelector=metadata.name%3Dapp", NULL, NULL, 200, NULL },
         { "GET", MAPS "?fieldSelector=metadata.name%3D%3Dapp", NULL, NULL, 200, NULL },
@@ -89,8 +90,7 @@ static void a_rule_with_names_allows_a_list_and_a_watch_of_one_of_them(void **st
     "user \\\"bob\\\" (groups=[\\\"system:authenticated\\\"]) is attempting to grant RBAC permissions not currently " \
     "held:\\n"
 
-static void nobody_grants_by_a_role_what_they_do_not_hold(void **state) {
-    (void)state;
+GRANT_TEST(nobody_grants_by_a_role_what_they_do_not_hold) {
     static const rest_row rows[] = {
         { "POST", ROLES, JSON, ROLE("r1", RULE("\"\"", "\"configmaps\"", "", "\"get\",\"list\"")), 201, NULL },
         { "POST", ROLES, JSON, ROLE("r2", RULE("\"\"", "\"configmaps\",\"secrets\"", "", "\"get\",\"delete\"")), 403,
@@ -125,8 +125,7 @@ static void nobody_grants_by_a_role_what_they_do_not_hold(void **state) {
     rest_check(rows, sizeof rows / sizeof *rows, "bob");
 }
 
-static void nobody_binds_a_role_with_more_than_they_hold(void **state) {
-    (void)state;
+GRANT_TEST(nobody_binds_a_role_with_more_than_they_hold) {
     put(ROLES, ROLE("mine", RULE("\"\"", "\"configmaps\"", "", "\"list\"")));
     static const rest_row rows[] = {
         { "POST", BINDINGS, JSON, BINDING("b1", "Role", "mine", "joe"), 201, NULL },
@@ -140,8 +139,7 @@ static void nobody_binds_a_role_with_more_than_they_hold(void **state) {
     rest_check(rows, sizeof rows / sizeof *rows, "bob");
 }
 
-static void who_may_escalate_or_bind_grants_anything(void **state) {
-    (void)state;
+GRANT_TEST(who_may_escalate_or_bind_grants_anything) {
     put(CLUSTER_ROLES,
         ROLE("free", RULE("\"rbac.authorization.k8s.io\"", "\"roles\",\"clusterroles\"", "", "\"escalate\",\"bind\"")));
     put(RBAC "/clusterrolebindings", BINDING("free", "ClusterRole", "free", "bob"));
@@ -153,8 +151,7 @@ static void who_may_escalate_or_bind_grants_anything(void **state) {
     rest_check(rows, sizeof rows / sizeof *rows, "bob");
 }
 
-static void a_role_of_endless_permissions_is_rejected(void **state) {
-    (void)state;
+GRANT_TEST(a_role_of_endless_permissions_is_rejected) {
     ki_buffer body;
     ki_buffer_init(&body, &ki_allocator_default, 0);
     ki_buffer_append_string(&body, "{\"metadata\":{\"name\":\"x\"},\"rules\":[{\"apiGroups\":[\"\"]");
@@ -168,8 +165,7 @@ static void a_role_of_endless_permissions_is_rejected(void **state) {
     ki_buffer_free(&body);
 }
 
-static void the_first_namespaces_stay(void **state) {
-    (void)state;
+GRANT_TEST(the_first_namespaces_stay) {
     static const char *const immortal[] = { "/api/v1/namespaces/default", "/api/v1/namespaces/kube-system",
                                             "/api/v1/namespaces/kube-public", "/api/v1/namespaces/default?dryRun=All" };
     for (size_t i = 0; i < sizeof immortal / sizeof immortal[0]; i++) {
@@ -178,16 +174,4 @@ static void the_first_namespaces_stay(void **state) {
     }
     assert_int_equal(rest_send(&server, "DELETE", "/api/v1/namespaces/kube-node-lease", NULL, NULL), 200);
     assert_int_equal(rest_send(&server, "DELETE", "/api/v1/namespaces/a", NULL, NULL), 200);
-}
-
-KT_TESTS(grant) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST_WITH(set_up, a_rule_with_names_allows_a_list_and_a_watch_of_one_of_them),
-        REST_TEST_WITH(set_up, nobody_grants_by_a_role_what_they_do_not_hold),
-        REST_TEST_WITH(set_up, nobody_binds_a_role_with_more_than_they_hold),
-        REST_TEST_WITH(set_up, who_may_escalate_or_bind_grants_anything),
-        REST_TEST_WITH(set_up, a_role_of_endless_permissions_is_rejected),
-        REST_TEST_WITH(set_up, the_first_namespaces_stay),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,8 +39,7 @@ static ki_status append(ki_buffer *out, yyjson_doc *doc, bool mutable) {
     return status;
 }
 
-static void a_value_follows_what_stands_there(void **state) {
-    (void)state;
+TEST(a_value_follows_what_stands_there) {
     for (size_t i = 0; i < TEXTS * BEFORE_MAX * 2; i++) {
         const char *text = texts[i % TEXTS];
         size_t before = i / TEXTS / 2;
@@ -58,8 +57,7 @@ static void a_value_follows_what_stands_there(void **state) {
     }
 }
 
-static void a_limit_holds_for_the_text_and_not_for_the_room_to_write_it(void **state) {
-    (void)state;
+TEST(a_limit_holds_for_the_text_and_not_for_the_room_to_write_it) {
     for (size_t i = 0; i < TEXTS * 2; i++) {
         const char *text = texts[i / 2];
         yyjson_doc *doc = read(text);
@@ -76,8 +74,7 @@ static void a_limit_holds_for_the_text_and_not_for_the_room_to_write_it(void **s
     }
 }
 
-static void without_memory_the_buffer_stays_as_it_was(void **state) {
-    (void)state;
+TEST(without_memory_the_buffer_stays_as_it_was) {
     for (size_t i = 0; i < TEXTS * 4; i++) {
         yyjson_doc *doc = read(texts[i / 4]);
         bool is_limited = i % 4 / 2;
@@ -97,13 +94,4 @@ static void without_memory_the_buffer_stays_as_it_was(void **state) {
         }
         yyjson_doc_free(doc);
     }
-}
-
-KT_TESTS(json) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_follows_what_stands_there),
-        cmocka_unit_test(a_limit_holds_for_the_text_and_not_for_the_room_to_write_it),
-        cmocka_unit_test(without_memory_the_buffer_stays_as_it_was),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

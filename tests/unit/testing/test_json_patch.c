@@ -22,8 +22,7 @@ static ki_status apply(const ki_allocator *allocator, ki_str old, ki_str patch, 
     return status;
 }
 
-static void each_operation_does_what_it_says(void **state) {
-    (void)state;
+TEST(each_operation_does_what_it_says) {
     static const struct {
         const char *old, *patch, *now; /* NULL: 422 */
     } rows[] = {
@@ -132,8 +131,7 @@ static void append_path(ki_buffer *out, const char *step, size_t count) {
         ki_buffer_append_string(out, step);
 }
 
-static void copies_into_themselves_do_not_get_deeper_than_a_body(void **state) {
-    (void)state;
+TEST(copies_into_themselves_do_not_get_deeper_than_a_body) {
     ki_buffer patch;
     ki_buffer_init(&patch, &ki_allocator_default, 0);
     const char *comma = "[";
@@ -154,8 +152,7 @@ static void append_round(ki_buffer *patch, size_t *rounds) {
                      (*rounds)++ ? "," : "[");
 }
 
-static void moves_do_not_get_deeper_than_a_body(void **state) {
-    (void)state;
+TEST(moves_do_not_get_deeper_than_a_body) {
     ki_buffer patch;
     size_t rounds = 0;
     ki_buffer_init(&patch, &ki_allocator_default, 0);
@@ -170,8 +167,7 @@ static void moves_do_not_get_deeper_than_a_body(void **state) {
     ki_buffer_free(&patch);
 }
 
-static void what_looks_at_too_much_is_rejected(void **state) {
-    (void)state;
+TEST(what_looks_at_too_much_is_rejected) {
     ki_buffer old, patch;
     ki_buffer_init(&old, &ki_allocator_default, 0);
     ki_buffer_init(&patch, &ki_allocator_default, 0);
@@ -188,8 +184,7 @@ static void what_looks_at_too_much_is_rejected(void **state) {
     ki_buffer_free(&old);
 }
 
-static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
-    (void)state;
+TEST(lack_of_memory_at_any_point_leaks_nothing) {
     static const char old[] = "{\"a\":{\"b\":[1,2]},\"c\":1}";
     static const char patch[] =
         "[{\"op\":\"add\",\"path\":\"/a/d\",\"value\":{\"x\":[1]}},{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/e\"},{"
@@ -207,15 +202,4 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
             assert_string_equal(out.data, "{\"a\":{\"b\":[1,1,2],\"d\":{\"x\":[1]}}}");
         ki_buffer_free(&out);
     }
-}
-
-KT_TESTS(json_patch) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_operation_does_what_it_says),
-        cmocka_unit_test(copies_into_themselves_do_not_get_deeper_than_a_body),
-        cmocka_unit_test(moves_do_not_get_deeper_than_a_body),
-        cmocka_unit_test(what_looks_at_too_much_is_rejected),
-        cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,8 +44,7 @@ static void change(world *w, int count) {
         assert_int_equal(kt_load_change(w->load, start_ms + i * 10, i * 10000000LL, NULL), KI_OK);
 }
 
-static void the_same_seed_gives_the_same_objects(void **state) {
-    (void)state;
+TEST(the_same_seed_gives_the_same_objects) {
     const kt_load_options options = { .pods = PODS, .nodes = 4, .seed = 9, .stamp = "stamp" };
     world a = make(&options);
     world b = make(&options);
@@ -64,8 +63,7 @@ static void the_same_seed_gives_the_same_objects(void **state) {
     end(&b);
 }
 
-static void each_change_is_one_event(void **state) {
-    (void)state;
+TEST(each_change_is_one_event) {
     world w = make(&(kt_load_options){ .pods = PODS, .seed = 3 });
     uint64_t before = kt_cluster_revision(w.cluster);
     change(&w, CHANGES);
@@ -73,8 +71,7 @@ static void each_change_is_one_event(void **state) {
     end(&w);
 }
 
-static void a_pod_has_the_size_of_a_real_one_and_an_owner_that_exists(void **state) {
-    (void)state;
+TEST(a_pod_has_the_size_of_a_real_one_and_an_owner_that_exists) {
     static const struct {
         bool managed_fields;
         size_t least, most;
@@ -107,8 +104,7 @@ static const char *text_at(yyjson_val *val, const char *path) {
     return text ? text : "";
 }
 
-static void each_container_has_an_id_of_its_own(void **state) {
-    (void)state;
+TEST(each_container_has_an_id_of_its_own) {
     enum {
         IDS_MAX = 4 * PODS
     };
@@ -163,8 +159,7 @@ static size_t count_addresses(const world *w) {
     return count;
 }
 
-static void services_and_their_slices_say_what_the_pods_say(void **state) {
-    (void)state;
+TEST(services_and_their_slices_say_what_the_pods_say) {
     world w = make(&(kt_load_options){ .pods = 300, .seed = 3 });
     for (int round = 0; round < 3; round++) {
         size_t cursor = 0, endpoints = 0, index, size;
@@ -194,8 +189,7 @@ static void services_and_their_slices_say_what_the_pods_say(void **state) {
     end(&w);
 }
 
-static void pods_that_a_client_deletes_are_made_anew(void **state) {
-    (void)state;
+TEST(pods_that_a_client_deletes_are_made_anew) {
     world w = make(&(kt_load_options){ .pods = PODS, .seed = 3 });
     for (int i = 0; i < PODS; i++) {
         size_t cursor = 0;
@@ -213,8 +207,7 @@ static void pods_that_a_client_deletes_are_made_anew(void **state) {
     end(&w);
 }
 
-static void nodes_alone_and_too_many_pods(void **state) {
-    (void)state;
+TEST(nodes_alone_and_too_many_pods) {
     world w = make(&(kt_load_options){ .nodes = 3 });
     change(&w, 100);
     assert_int_equal(kt_cluster_count(w.cluster, KI_NODES), 3);
@@ -225,8 +218,7 @@ static void nodes_alone_and_too_many_pods(void **state) {
     end(&w);
 }
 
-static void lack_of_memory_is_a_failure_and_nothing_more(void **state) {
-    (void)state;
+TEST(lack_of_memory_is_a_failure_and_nothing_more) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         kt_cluster *cluster = NULL;
@@ -248,8 +240,7 @@ static void lack_of_memory_is_a_failure_and_nothing_more(void **state) {
     }
 }
 
-static void gzip_is_chosen_by_the_header_and_unpacks_to_the_same(void **state) {
-    (void)state;
+TEST(gzip_is_chosen_by_the_header_and_unpacks_to_the_same) {
     static const struct {
         const char *header;
         bool accepted;
@@ -273,19 +264,4 @@ static void gzip_is_chosen_by_the_header_and_unpacks_to_the_same(void **state) {
     assert_memory_equal(data, unpacked, sizeof data);
     inflateEnd(&stream);
     ki_buffer_free(&packed);
-}
-
-KT_TESTS(load) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_seed_gives_the_same_objects),
-        cmocka_unit_test(each_change_is_one_event),
-        cmocka_unit_test(a_pod_has_the_size_of_a_real_one_and_an_owner_that_exists),
-        cmocka_unit_test(each_container_has_an_id_of_its_own),
-        cmocka_unit_test(services_and_their_slices_say_what_the_pods_say),
-        cmocka_unit_test(pods_that_a_client_deletes_are_made_anew),
-        cmocka_unit_test(nodes_alone_and_too_many_pods),
-        cmocka_unit_test(lack_of_memory_is_a_failure_and_nothing_more),
-        cmocka_unit_test(gzip_is_chosen_by_the_header_and_unpacks_to_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

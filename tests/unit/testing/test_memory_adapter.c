@@ -63,6 +63,8 @@ static int tear_down(void **state) {
     return 0;
 }
 
+#define MEMORY_ADAPTER_TEST(name) TEST_WITH(set_up, tear_down, name)
+
 static void ask(const char *target) {
     const ki_request request = { .method = "GET", .target = target };
     const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = NULL };
@@ -81,8 +83,7 @@ static bool has(const char *text) {
     return c.body.data && strstr(c.body.data, text);
 }
 
-static void a_list_comes_whole(void **state) {
-    (void)state;
+MEMORY_ADAPTER_TEST(a_list_comes_whole) {
     put();
     ask("/api/v1/configmaps");
     assert_int_equal(c.status, 200);
@@ -94,8 +95,7 @@ static void a_list_comes_whole(void **state) {
     assert_int_equal(c.ends, 2);
 }
 
-static void a_watch_follows_the_cluster_and_ends_in_time(void **state) {
-    (void)state;
+MEMORY_ADAPTER_TEST(a_watch_follows_the_cluster_and_ends_in_time) {
     ask("/api/v1/configmaps?watch=true&timeoutSeconds=30");
     assert_int_equal(c.status, 200);
     assert_int_equal(c.body.size, 0);
@@ -109,15 +109,13 @@ static void a_watch_follows_the_cluster_and_ends_in_time(void **state) {
     assert_false(c.failed);
 }
 
-static void time_continues_with_the_engine(void **state) {
-    (void)state;
+MEMORY_ADAPTER_TEST(time_continues_with_the_engine) {
     assert_true(kt_memory_adapter_now_ms(c.adapter) == start_ms);
     assert_true(test_engine_advance(&c.engine, 1500));
     assert_true(kt_memory_adapter_now_ms(c.adapter) == start_ms + 1500);
 }
 
-static void a_watch_that_is_cancelled_or_left_open_leaves_nothing(void **state) {
-    (void)state;
+MEMORY_ADAPTER_TEST(a_watch_that_is_cancelled_or_left_open_leaves_nothing) {
     ask("/api/v1/configmaps?watch=true");
     ki_transport_cancel(c.transport, c.exchange);
     put();
@@ -130,15 +128,4 @@ static void a_watch_that_is_cancelled_or_left_open_leaves_nothing(void **state) 
     c.cancels = false;
     ask("/api/v1/configmaps?watch=true"); /* open until the end */
     assert_int_equal(c.ends, 0);
-}
-
-KT_TESTS(memory_adapter) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_list_comes_whole),
-        TEST(a_watch_follows_the_cluster_and_ends_in_time),
-        TEST(time_continues_with_the_engine),
-        TEST(a_watch_that_is_cancelled_or_left_open_leaves_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

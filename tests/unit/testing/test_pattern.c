@@ -31,8 +31,7 @@ static bool refuses(const char *pattern, const char *text) {
     return refuses_within(pattern, text, strlen(text), &left);
 }
 
-static void a_text_that_does_not_match_is_rejected(void **state) {
-    (void)state;
+TEST(a_text_that_does_not_match_is_rejected) {
     assert_true(refuses("^[a-z]\\d+$", "9"));
     assert_false(refuses("^[a-z]\\d+$", "a12"));
     assert_true(refuses("^(?:red|blue)$", "green"));
@@ -43,8 +42,7 @@ static void a_text_that_does_not_match_is_rejected(void **state) {
     assert_true(refuses("^(([a-z]+)+\\.)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"));
 }
 
-static void a_set_is_read_as_go_reads_it(void **state) {
-    (void)state;
+TEST(a_set_is_read_as_go_reads_it) {
     static const struct {
         const char *pattern, *matches, *others;
     } rows[] = {
@@ -84,8 +82,7 @@ static void a_set_is_read_as_go_reads_it(void **state) {
 }
 
 /* What Go's package regexp says of each. */
-static void the_syntax_is_that_of_go(void **state) {
-    (void)state;
+TEST(the_syntax_is_that_of_go) {
     static const struct {
         const char *pattern, *text;
         bool matches;
@@ -141,8 +138,7 @@ static void the_syntax_is_that_of_go(void **state) {
     }
 }
 
-static void what_go_rejects_is_rejected_with_its_reason(void **state) {
-    (void)state;
+TEST(what_go_rejects_is_rejected_with_its_reason) {
     static const struct {
         const char *pattern, *reason, *part;
     } rows[] = {
@@ -181,8 +177,7 @@ static void what_go_rejects_is_rejected_with_its_reason(void **state) {
     }
 }
 
-static void a_pattern_that_is_too_large_is_rejected(void **state) {
-    (void)state;
+TEST(a_pattern_that_is_too_large_is_rejected) {
     static char deep[2 * KT_PATTERN_DEPTH_MAX + 3], longest[KT_PATTERN_MAX + 2];
     memset(deep, '(', KT_PATTERN_DEPTH_MAX + 1);
     memset(deep + KT_PATTERN_DEPTH_MAX + 1, ')', KT_PATTERN_DEPTH_MAX + 1);
@@ -203,8 +198,7 @@ static void a_pattern_that_is_too_large_is_rejected(void **state) {
 }
 
 /* 170,000 strings against one pattern cost what their characters cost. */
-static void strings_cost_no_more_than_their_characters(void **state) {
-    (void)state;
+TEST(strings_cost_no_more_than_their_characters) {
     kt_pattern *pattern = NULL;
     kt_pattern_problem problem;
     kt_pattern_room room;
@@ -220,8 +214,7 @@ static void strings_cost_no_more_than_their_characters(void **state) {
     kt_pattern_free(pattern);
 }
 
-static void a_match_ends_when_no_steps_are_left(void **state) {
-    (void)state;
+TEST(a_match_ends_when_no_steps_are_left) {
     static const char heavy[] = "^(a|b)*a(a|b){300}c$";
     size_t size = 64 * 1024;
     char *text = malloc(size + 1);
@@ -235,8 +228,7 @@ static void a_match_ends_when_no_steps_are_left(void **state) {
     free(text);
 }
 
-static void lack_of_memory_is_reported(void **state) {
-    (void)state;
+TEST(lack_of_memory_is_reported) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         kt_pattern *pattern = NULL;
@@ -245,18 +237,4 @@ static void lack_of_memory_is_reported(void **state) {
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
         kt_pattern_free(pattern);
     }
-}
-
-KT_TESTS(pattern) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_that_does_not_match_is_rejected),
-        cmocka_unit_test(a_set_is_read_as_go_reads_it),
-        cmocka_unit_test(the_syntax_is_that_of_go),
-        cmocka_unit_test(what_go_rejects_is_rejected_with_its_reason),
-        cmocka_unit_test(a_pattern_that_is_too_large_is_rejected),
-        cmocka_unit_test(strings_cost_no_more_than_their_characters),
-        cmocka_unit_test(a_match_ends_when_no_steps_are_left),
-        cmocka_unit_test(lack_of_memory_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

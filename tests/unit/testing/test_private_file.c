@@ -24,8 +24,7 @@ static void check(const char *name, const char *text) {
     assert_string_equal(read, text);
 }
 
-static void a_new_file_is_for_its_owner_alone(void **state) {
-    (void)state;
+FOLDER_TEST(a_new_file_is_for_its_owner_alone) {
     mode_t before = umask(0);
     ki_status status = kt_private_file_write(folder_file("new"), KI_STR("secret"), NULL);
     umask(before);
@@ -33,8 +32,7 @@ static void a_new_file_is_for_its_owner_alone(void **state) {
     check("new", "secret");
 }
 
-static void a_file_that_others_may_read_is_replaced(void **state) {
-    (void)state;
+FOLDER_TEST(a_file_that_others_may_read_is_replaced) {
     folder_write("old", "something longer");
     assert_int_equal(chmod(folder_file("old"), 0666), 0);
     int reader = open(folder_file("old"), O_RDONLY | O_CLOEXEC);
@@ -47,8 +45,7 @@ static void a_file_that_others_may_read_is_replaced(void **state) {
     close(reader);
 }
 
-static void a_link_is_replaced_and_not_followed(void **state) {
-    (void)state;
+FOLDER_TEST(a_link_is_replaced_and_not_followed) {
     folder_write("target", "mine");
     assert_int_equal(symlink(folder_file("target"), folder_file("link")), 0);
     assert_int_equal(kt_private_file_write(folder_file("link"), KI_STR("secret"), NULL), KI_OK);
@@ -62,8 +59,7 @@ static void a_link_is_replaced_and_not_followed(void **state) {
 }
 
 /* The file decides, not the beginning of its path. */
-static void a_path_that_begins_with_dev_is_no_exception(void **state) {
-    (void)state;
+FOLDER_TEST(a_path_that_begins_with_dev_is_no_exception) {
     char path[256];
     folder_write("old", "something longer");
     assert_int_equal(chmod(folder_file("old"), 0666), 0);
@@ -81,8 +77,7 @@ static void a_path_that_begins_with_dev_is_no_exception(void **state) {
 }
 
 /* As /dev/stdout, and /dev/fd/63 of a shell's >(...), are links to /proc/self/fd. */
-static void a_link_to_an_open_descriptor_is_written_to(void **state) {
-    (void)state;
+FOLDER_TEST(a_link_to_an_open_descriptor_is_written_to) {
     char path[64], text[16] = "";
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -103,8 +98,7 @@ static void a_link_to_an_open_descriptor_is_written_to(void **state) {
     check("output", "a secret");
 }
 
-static void what_is_no_file_is_written_to(void **state) {
-    (void)state;
+FOLDER_TEST(what_is_no_file_is_written_to) {
     assert_int_equal(kt_private_file_write("/dev/null", KI_STR("secret"), NULL), KI_OK);
     assert_int_equal(mkfifo(folder_file("pipe"), 0600), 0);
     int reader = open(folder_file("pipe"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -117,8 +111,7 @@ static void what_is_no_file_is_written_to(void **state) {
 }
 
 /* Everybody may make a pipe in /tmp and wait for the token. */
-static void a_pipe_of_another_user_gets_nothing(void **state) {
-    (void)state;
+FOLDER_TEST(a_pipe_of_another_user_gets_nothing) {
     enum {
         SOMEBODY_ELSE = 65534
     };
@@ -135,26 +128,11 @@ static void a_pipe_of_another_user_gets_nothing(void **state) {
     check("pipe", "secret"); /* replaced, as another user's link is */
 }
 
-static void what_cannot_be_written_says_why(void **state) {
-    (void)state;
+FOLDER_TEST(what_cannot_be_written_says_why) {
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(kt_private_file_write(folder_file("nowhere/file"), KI_STR("x"), &err), KI_ERR_SYSTEM);
     assert_non_null(strstr(ki_error_message(&err), "nowhere/file"));
     static char path[8192];
     memset(path, 'a', sizeof path - 1);
     assert_int_equal(kt_private_file_write(path, KI_STR("x"), &err), KI_ERR_LIMIT);
-}
-
-KT_TESTS(private_file) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_new_file_is_for_its_owner_alone, folder_open, folder_close),
-        cmocka_unit_test_setup_teardown(a_file_that_others_may_read_is_replaced, folder_open, folder_close),
-        cmocka_unit_test_setup_teardown(a_link_is_replaced_and_not_followed, folder_open, folder_close),
-        cmocka_unit_test_setup_teardown(a_path_that_begins_with_dev_is_no_exception, folder_open, folder_close),
-        cmocka_unit_test_setup_teardown(a_link_to_an_open_descriptor_is_written_to, folder_open, folder_close),
-        cmocka_unit_test_setup_teardown(what_is_no_file_is_written_to, folder_open, folder_close),
-        cmocka_unit_test_setup_teardown(a_pipe_of_another_user_gets_nothing, folder_open, folder_close),
-        cmocka_unit_test_setup_teardown(what_cannot_be_written_says_why, folder_open, folder_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,8 +71,7 @@ static bool is_same(yyjson_val *expected, yyjson_val *found) {
     return seen == yyjson_obj_size(found);
 }
 
-static void what_client_go_writes_is_read_as_its_json(void **state) {
-    (void)state;
+TEST(what_client_go_writes_is_read_as_its_json) {
     for (size_t i = 0; i < NAME_COUNT; i++) {
         ki_str proto = read_data(names[i], "pb"), json = read_data(names[i], "json");
         ki_buffer out;
@@ -114,8 +113,7 @@ static void read_anything(ki_str proto) {
     ki_buffer_free(&out);
 }
 
-static void every_beginning_and_every_changed_byte_is_rejected_or_read(void **state) {
-    (void)state;
+TEST(every_beginning_and_every_changed_byte_is_rejected_or_read) {
     static const unsigned char changes[] = { 0x01, 0x80, 0xff, 0x07, 0x7f };
     for (size_t i = 0; i < NAME_COUNT; i++) {
         ki_str proto = read_data(names[i], "pb");
@@ -151,8 +149,7 @@ static void wrap(char *data, size_t *size, ki_str text) {
     *size += text.size + count;
 }
 
-static void messages_in_messages_have_a_limit(void **state) {
-    (void)state;
+TEST(messages_in_messages_have_a_limit) {
     /* A schema whose `not` is a schema whose `not` …, in spec.versions[0].schema.openAPIV3Schema. */
     char data[8192];
     size_t size = 0;
@@ -174,8 +171,7 @@ static void messages_in_messages_have_a_limit(void **state) {
     ki_buffer_free(&out);
 }
 
-static void lack_of_memory_is_reported_and_loses_nothing(void **state) {
-    (void)state;
+TEST(lack_of_memory_is_reported_and_loses_nothing) {
     ki_str proto = read_data("crd", "pb");
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
@@ -189,8 +185,7 @@ static void lack_of_memory_is_reported_and_loses_nothing(void **state) {
     drop(proto);
 }
 
-static void typed_clients_create_and_delete_in_protobuf(void **state) {
-    (void)state;
+TEST(typed_clients_create_and_delete_in_protobuf) {
     rest_server server;
     rest_server_start(&server, NULL);
     ki_str namespace = read_data("namespace", "pb"), map = read_data("configmap", "pb"),
@@ -212,15 +207,4 @@ static void typed_clients_create_and_delete_in_protobuf(void **state) {
     drop(map);
     drop(options);
     rest_server_stop(&server);
-}
-
-KT_TESTS(protobuf) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_client_go_writes_is_read_as_its_json),
-        cmocka_unit_test(every_beginning_and_every_changed_byte_is_rejected_or_read),
-        cmocka_unit_test(messages_in_messages_have_a_limit),
-        cmocka_unit_test(lack_of_memory_is_reported_and_loses_nothing),
-        cmocka_unit_test(typed_clients_create_and_delete_in_protobuf),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

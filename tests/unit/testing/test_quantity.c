@@ -6,8 +6,7 @@
 
 #include "tests/support/test.h"
 
-static void quantities_have_one_canonical_form(void **state) {
-    (void)state;
+TEST(quantities_have_one_canonical_form) {
     static const char *const rows[][2] = {
         { "0", "0" },
         { "2", "2" },
@@ -52,8 +51,7 @@ static void quantities_have_one_canonical_form(void **state) {
     }
 }
 
-static void quantities_are_compared_by_their_amount(void **state) {
-    (void)state;
+TEST(quantities_are_compared_by_their_amount) {
     static const char *const rising[] = { "-2Gi",  "-1", "-1m", "0",  "1n",  "1m",    "0.5",  "1",
                                           "1001m", "1k", "1Ki", "1G", "1Gi", "1.1Gi", "1e12", "1Ei" };
     enum {
@@ -71,12 +69,4 @@ static void quantities_are_compared_by_their_amount(void **state) {
     kt_quantity zero, negative_zero;
     assert_true(kt_quantity_parse(KI_STR("0"), &zero) && kt_quantity_parse(KI_STR("-0"), &negative_zero));
     assert_int_equal(kt_quantity_compare(&zero, &negative_zero), 0);
-}
-
-KT_TESTS(quantity) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantities_have_one_canonical_form),
-        cmocka_unit_test(quantities_are_compared_by_their_amount),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,7 @@
 #include "tests/support/rest_stage.h"
 #include "tests/support/test.h"
 
-static void health_is_reported_in_a_word_or_check_by_check(void **state) {
-    (void)state;
+REST_TEST(health_is_reported_in_a_word_or_check_by_check) {
     static const struct {
         const char *target;
         int status;
@@ -27,8 +26,7 @@ static void health_is_reported_in_a_word_or_check_by_check(void **state) {
     }
 }
 
-static void metrics_count_objects_and_watches(void **state) {
-    (void)state;
+REST_TEST(metrics_count_objects_and_watches) {
     kt_response response;
     rest_post(&server, "/api/v1/namespaces/default/configmaps", "{\"metadata\":{\"name\":\"a\"}}");
     rest_watch_open(&server, "/api/v1/configmaps?watch=1", &response);
@@ -40,12 +38,4 @@ static void metrics_count_objects_and_watches(void **state) {
                                   "resource=\"configmaps\",verb=\"WATCH\"} 1\n"));
     kt_response_free(&response);
     assert_int_equal(rest_get(&server, "/metrics/more"), 404);
-}
-
-KT_TESTS(rest_health) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST(health_is_reported_in_a_word_or_check_by_check),
-        REST_TEST(metrics_count_objects_and_watches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,16 +85,10 @@ static bool run(const ki_allocator *allocator) {
     return is_gone;
 }
 
-static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
-    (void)state;
+TEST(lack_of_memory_at_any_point_leaks_nothing) {
     assert_true(run(&ki_allocator_default));
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         (void)run(&memory.allocator);
     }
-}
-
-KT_TESTS(rest_memory) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,8 @@ static int start_with_pods(void **state) {
     return 0;
 }
 
+#define REST_READ_TEST(name) REST_TEST_WITH(start_with_pods, name)
+
 static int count_of(const char *part) {
     int count = 0;
     for (const char *at = server.text.data; (at = strstr(at, part)) != NULL; at++)
@@ -28,8 +30,7 @@ static int count_of(const char *part) {
     return count;
 }
 
-static void requests_get_the_status_and_words_of_a_real_server(void **state) {
-    (void)state;
+REST_READ_TEST(requests_get_the_status_and_words_of_a_real_server) {
     static const struct {
         const char *target;
         int status;
@@ -95,8 +96,7 @@ static void requests_get_the_status_and_words_of_a_real_server(void **state) {
     }
 }
 
-static void selectors_pick_what_they_say(void **state) {
-    (void)state;
+REST_READ_TEST(selectors_pick_what_they_say) {
     static const struct {
         const char *query;
         int found;
@@ -145,8 +145,7 @@ static void next_page(char *target, size_t size) {
     snprintf(target, size, PODS "?limit=2&continue=%.*s", (int)strcspn(token, "\""), token);
 }
 
-static void pages_show_the_state_of_the_first_one(void **state) {
-    (void)state;
+REST_READ_TEST(pages_show_the_state_of_the_first_one) {
     char target[512];
     assert_int_equal(rest_get(&server, PODS "?limit=2"), 200);
     assert_int_equal(count_of("\"uid\""), 2);
@@ -174,8 +173,7 @@ static void pages_show_the_state_of_the_first_one(void **state) {
     assert_int_equal(count_of("\"uid\""), 5);
 }
 
-static void a_compacted_page_is_reported_with_a_token_to_continue(void **state) {
-    (void)state;
+REST_READ_TEST(a_compacted_page_is_reported_with_a_token_to_continue) {
     char target[512];
     rest_get(&server, PODS "?limit=2");
     next_page(target, sizeof target);
@@ -191,21 +189,18 @@ static void a_compacted_page_is_reported_with_a_token_to_continue(void **state) 
     assert_true(rest_has(&server, "The resourceVersion for the provided list is too old."));
 }
 
-static void a_list_from_the_cache_has_no_pages(void **state) {
-    (void)state;
+REST_READ_TEST(a_list_from_the_cache_has_no_pages) {
     assert_int_equal(rest_get(&server, PODS "?limit=2&resourceVersion=0"), 200);
     assert_int_equal(count_of("\"uid\""), 5);
 }
 
-static void a_selected_list_does_not_say_how_much_remains(void **state) {
-    (void)state;
+REST_READ_TEST(a_selected_list_does_not_say_how_much_remains) {
     assert_int_equal(rest_get(&server, PODS "?limit=1&labelSelector=odd"), 200);
     assert_true(rest_has(&server, "\"continue\""));
     assert_int_equal(count_of("remainingItemCount"), 0);
 }
 
-static void forms_follow_the_accept_header(void **state) {
-    (void)state;
+REST_READ_TEST(forms_follow_the_accept_header) {
     static const struct {
         const char *accept;
         int status;
@@ -241,8 +236,7 @@ static void forms_follow_the_accept_header(void **state) {
     assert_int_equal(count_of("\"kind\""), 1);
 }
 
-static void discovery_has_both_forms(void **state) {
-    (void)state;
+REST_TEST(discovery_has_both_forms) {
     static const char aggregated[] = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
                                      "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,"
                                      "application/json";
@@ -264,18 +258,4 @@ static void discovery_has_both_forms(void **state) {
     assert_int_equal(rest_get(&server, "/apis/apps/v7"), 404);
     assert_int_equal(rest_get(&server, "/"), 200);
     assert_true(rest_has(&server, "\"/apis/apps/v1\""));
-}
-
-KT_TESTS(rest_read) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST_WITH(start_with_pods, requests_get_the_status_and_words_of_a_real_server),
-        REST_TEST_WITH(start_with_pods, selectors_pick_what_they_say),
-        REST_TEST_WITH(start_with_pods, pages_show_the_state_of_the_first_one),
-        REST_TEST_WITH(start_with_pods, a_compacted_page_is_reported_with_a_token_to_continue),
-        REST_TEST_WITH(start_with_pods, a_list_from_the_cache_has_no_pages),
-        REST_TEST_WITH(start_with_pods, a_selected_list_does_not_say_how_much_remains),
-        REST_TEST_WITH(start_with_pods, forms_follow_the_accept_header),
-        REST_TEST(discovery_has_both_forms),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,8 @@ static int start(void **state) {
     return 0;
 }
 
+#define REST_WATCH_TEST(name) REST_TEST_WITH(start, name)
+
 /* The events in the last text, as "ADDED p1 6; BOOKMARK 7; ". */
 static const char *events(void) {
     static char text[4096];
@@ -53,8 +55,7 @@ static void change_things(void) {
     rest_send(&server, "DELETE", PODS "/p1", NULL, NULL);                                          /* 12 */
 }
 
-static void a_watch_shows_what_its_start_and_selector_say(void **state) {
-    (void)state;
+REST_WATCH_TEST(a_watch_shows_what_its_start_and_selector_say) {
     static const struct {
         const char *query;
         const char *first;
@@ -101,8 +102,7 @@ static void a_watch_shows_what_its_start_and_selector_say(void **state) {
     }
 }
 
-static void the_end_of_the_initial_events_is_marked(void **state) {
-    (void)state;
+REST_WATCH_TEST(the_end_of_the_initial_events_is_marked) {
     kt_response response;
     kt_watch *watch = rest_watch_open(&server, PODS "?watch=1" STREAM, &response);
     rest_watch_read(&server, watch);
@@ -112,8 +112,7 @@ static void the_end_of_the_initial_events_is_marked(void **state) {
     kt_response_free(&response);
 }
 
-static void bookmarks_come_when_they_are_due_and_were_asked_for(void **state) {
-    (void)state;
+REST_WATCH_TEST(bookmarks_come_when_they_are_due_and_were_asked_for) {
     kt_response with, without;
     kt_watch *asked = rest_watch_open(&server, PODS "?watch=1&resourceVersion=7&allowWatchBookmarks=1", &with);
     kt_watch *not_asked = rest_watch_open(&server, PODS "?watch=1&resourceVersion=7", &without);
@@ -132,8 +131,7 @@ static void bookmarks_come_when_they_are_due_and_were_asked_for(void **state) {
     kt_response_free(&without);
 }
 
-static void a_watch_from_the_future_has_no_bookmark_until_its_time_has_come(void **state) {
-    (void)state;
+REST_WATCH_TEST(a_watch_from_the_future_has_no_bookmark_until_its_time_has_come) {
     kt_response response;
     kt_watch *watch = rest_watch_open(&server, PODS "?watch=1&resourceVersion=9&allowWatchBookmarks=1", &response);
     for (unsigned minutes = 0; minutes < 3; minutes++) {
@@ -157,8 +155,7 @@ static void a_watch_from_the_future_has_no_bookmark_until_its_time_has_come(void
     kt_response_free(&response);
 }
 
-static void a_watch_ends_at_its_timeout(void **state) {
-    (void)state;
+REST_WATCH_TEST(a_watch_ends_at_its_timeout) {
     kt_response response;
     kt_watch *watch = rest_watch_open(&server, PODS "?watch=1&resourceVersion=7&timeoutSeconds=5", &response);
     assert_int_equal(kt_watch_deadline(watch), server.now_ms + 5000);
@@ -169,8 +166,7 @@ static void a_watch_ends_at_its_timeout(void **state) {
     kt_response_free(&response);
 }
 
-static void a_restart_ends_watches_cleanly(void **state) {
-    (void)state;
+REST_WATCH_TEST(a_restart_ends_watches_cleanly) {
     kt_response response;
     kt_watch *watch = rest_watch_open(&server, PODS "?watch=1&resourceVersion=6", &response);
     kt_cluster_close_watches(server.cluster);
@@ -179,8 +175,7 @@ static void a_restart_ends_watches_cleanly(void **state) {
     kt_response_free(&response);
 }
 
-static void a_watch_that_was_closed_gets_no_later_change(void **state) {
-    (void)state;
+REST_WATCH_TEST(a_watch_that_was_closed_gets_no_later_change) {
     kt_response response;
     kt_watch *watch = rest_watch_open(&server, PODS "?watch=1&resourceVersion=6", &response);
     kt_cluster_close_watches(server.cluster);
@@ -191,8 +186,7 @@ static void a_watch_that_was_closed_gets_no_later_change(void **state) {
     kt_response_free(&response);
 }
 
-static void a_place_that_is_compacted_is_reported_once(void **state) {
-    (void)state;
+REST_WATCH_TEST(a_place_that_is_compacted_is_reported_once) {
     kt_response early, late, slow;
     kt_watch *lagging = rest_watch_open(&server, PODS "?watch=1&resourceVersion=7", &slow);
     change_things();
@@ -215,8 +209,7 @@ static void a_place_that_is_compacted_is_reported_once(void **state) {
     kt_response_free(&slow);
 }
 
-static void a_revision_from_the_future_waits_or_is_too_large(void **state) {
-    (void)state;
+REST_WATCH_TEST(a_revision_from_the_future_waits_or_is_too_large) {
     kt_response waiting, streaming;
     kt_watch *watch = rest_watch_open(&server, PODS "?watch=1&resourceVersion=9", &waiting);
     assert_int_equal(rest_watch_read(&server, watch), KT_WATCH_WAITS);
@@ -234,8 +227,7 @@ static void take_note(void *user) {
     ++*(int *)user;
 }
 
-static void a_watch_is_woken_once_until_it_has_read_all(void **state) {
-    (void)state;
+REST_WATCH_TEST(a_watch_is_woken_once_until_it_has_read_all) {
     int woken = 0;
     kt_response response;
     kt_watch *watch = rest_watch_open(&server, PODS "?watch=1&resourceVersion=7", &response);
@@ -249,8 +241,7 @@ static void a_watch_is_woken_once_until_it_has_read_all(void **state) {
     kt_response_free(&response);
 }
 
-static void a_reader_takes_as_much_as_it_wants(void **state) {
-    (void)state;
+REST_WATCH_TEST(a_reader_takes_as_much_as_it_wants) {
     kt_response response;
     kt_watch *watch = rest_watch_open(&server, PODS "?watch=1", &response);
     kt_watch_state now;
@@ -264,8 +255,7 @@ static void a_reader_takes_as_much_as_it_wants(void **state) {
     kt_response_free(&response);
 }
 
-static void a_first_state_stays_as_it_was_however_slowly_it_is_read(void **state) {
-    (void)state;
+REST_WATCH_TEST(a_first_state_stays_as_it_was_however_slowly_it_is_read) {
     kt_response response;
     kt_watch *watch = rest_watch_open(&server, PODS "?watch=1", &response);
     change_things();
@@ -276,8 +266,7 @@ static void a_first_state_stays_as_it_was_however_slowly_it_is_read(void **state
     kt_response_free(&response);
 }
 
-static void a_table_is_watched_with_its_columns_once(void **state) {
-    (void)state;
+REST_WATCH_TEST(a_table_is_watched_with_its_columns_once) {
     const kt_request request = { .method = "GET",
                                  .target = PODS "?watch=1",
                                  .accept = "application/json;as=Table;v=v1;g=meta.k8s.io" };
@@ -291,8 +280,7 @@ static void a_table_is_watched_with_its_columns_once(void **state) {
     kt_response_free(&response);
 }
 
-static void a_server_without_streaming_lists_rejects_them(void **state) {
-    (void)state;
+REST_WATCH_TEST(a_server_without_streaming_lists_rejects_them) {
     kt_cluster_options options = { .no_streaming_list = true };
     rest_server old;
     rest_server_start(&old, &options);
@@ -302,8 +290,7 @@ static void a_server_without_streaming_lists_rejects_them(void **state) {
     rest_server_stop(&old);
 }
 
-static void a_large_object_is_shared_by_those_who_watch_it(void **state) {
-    (void)state;
+REST_WATCH_TEST(a_large_object_is_shared_by_those_who_watch_it) {
     enum {
         WATCHES = 3,
         SIZE = 2 * KT_WATCH_SHARED_MIN
@@ -344,25 +331,4 @@ static void a_large_object_is_shared_by_those_who_watch_it(void **state) {
     }
     for (size_t i = 0; i < WATCHES; i++)
         kt_response_free(&responses[i]);
-}
-
-KT_TESTS(rest_watch) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST_WITH(start, a_watch_shows_what_its_start_and_selector_say),
-        REST_TEST_WITH(start, the_end_of_the_initial_events_is_marked),
-        REST_TEST_WITH(start, bookmarks_come_when_they_are_due_and_were_asked_for),
-        REST_TEST_WITH(start, a_watch_from_the_future_has_no_bookmark_until_its_time_has_come),
-        REST_TEST_WITH(start, a_watch_ends_at_its_timeout),
-        REST_TEST_WITH(start, a_restart_ends_watches_cleanly),
-        REST_TEST_WITH(start, a_watch_that_was_closed_gets_no_later_change),
-        REST_TEST_WITH(start, a_place_that_is_compacted_is_reported_once),
-        REST_TEST_WITH(start, a_revision_from_the_future_waits_or_is_too_large),
-        REST_TEST_WITH(start, a_watch_is_woken_once_until_it_has_read_all),
-        REST_TEST_WITH(start, a_reader_takes_as_much_as_it_wants),
-        REST_TEST_WITH(start, a_large_object_is_shared_by_those_who_watch_it),
-        REST_TEST_WITH(start, a_first_state_stays_as_it_was_however_slowly_it_is_read),
-        REST_TEST_WITH(start, a_table_is_watched_with_its_columns_once),
-        REST_TEST_WITH(start, a_server_without_streaming_lists_rejects_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,8 +31,9 @@ static int start(void **state) {
     return 0;
 }
 
-static void bad_requests_get_the_words_of_a_real_server(void **state) {
-    (void)state;
+#define REST_WRITE_TEST(name) REST_TEST_WITH(start, name)
+
+REST_WRITE_TEST(bad_requests_get_the_words_of_a_real_server) {
     static const rest_row cases[] = {
         { "POST", MAPS, JSON, "{\"metadata\":{\"name\":\"m\"}}", 409, "configmaps \\\"m\\\" already exists" },
         { "POST", MAPS, JSON, "{\"metadata\":{}}", 422,
@@ -111,8 +112,7 @@ static void bad_requests_get_the_words_of_a_real_server(void **state) {
     assert_int_equal(kt_cluster_revision(server.cluster), before);
 }
 
-static void a_namespace_in_an_object_of_the_cluster_is_ignored(void **state) {
-    (void)state;
+REST_WRITE_TEST(a_namespace_in_an_object_of_the_cluster_is_ignored) {
     assert_int_equal(rest_post(&server, "/api/v1/nodes", "{\"metadata\":{\"name\":\"n\",\"namespace\":\"other\"}}"),
                      201);
     assert_false(rest_has(&server, "\"namespace\""));
@@ -122,24 +122,21 @@ static void a_namespace_in_an_object_of_the_cluster_is_ignored(void **state) {
     assert_false(rest_has(&server, "\"namespace\""));
 }
 
-static void an_unknown_method_gets_the_list_of_methods(void **state) {
-    (void)state;
+REST_WRITE_TEST(an_unknown_method_gets_the_list_of_methods) {
     assert_int_equal(rest_send(&server, "PUT", MAPS, JSON, "{}"), 405);
     assert_string_equal(server.response.allow, "DELETE, GET, POST");
     assert_int_equal(rest_send(&server, "POST", "/api/v1/pods", JSON, "{}"), 405);
     assert_string_equal(server.response.allow, "GET");
 }
 
-static void deep_json_is_rejected_before_it_is_walked(void **state) {
-    (void)state;
+REST_WRITE_TEST(deep_json_is_rejected_before_it_is_walked) {
     static char body[100000];
     memset(body, '[', sizeof body - 1);
     assert_int_equal(rest_post(&server, MAPS, body), 400);
     assert_true(rest_has(&server, "exceeded max depth"));
 }
 
-static void a_manager_that_is_no_text_spoils_no_object(void **state) {
-    (void)state;
+REST_WRITE_TEST(a_manager_that_is_no_text_spoils_no_object) {
     assert_int_equal(
         rest_post(&server, PODS "?fieldManager=m%D2%99%90",
                   "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"),
@@ -151,8 +148,7 @@ static void a_manager_that_is_no_text_spoils_no_object(void **state) {
     assert_int_equal(rest_send(&server, "DELETE", PODS "/p?gracePeriodSeconds=0", NULL, NULL), 200);
 }
 
-static void a_new_object_gets_what_the_server_adds(void **state) {
-    (void)state;
+REST_WRITE_TEST(a_new_object_gets_what_the_server_adds) {
     assert_int_equal(rest_post(&server, PODS,
                                "{\"metadata\":{\"generateName\":\"web-\",\"uid\":\"mine\"},\"spec\":{\"containers\":[{"
                                "\"name\":\"c\",\"image\":\"i\"}]},"
@@ -168,8 +164,7 @@ static void a_new_object_gets_what_the_server_adds(void **state) {
     assert_true(rest_has(&server, "\"phase\":\"Pending\""));
 }
 
-static void a_dry_run_changes_nothing(void **state) {
-    (void)state;
+REST_WRITE_TEST(a_dry_run_changes_nothing) {
     uint64_t before = kt_cluster_revision(server.cluster);
     assert_int_equal(rest_post(&server, MAPS "?dryRun=All", "{\"metadata\":{\"name\":\"x\"}}"), 201);
     assert_int_equal(rest_send(&server, "PATCH", MAPS "/m?dryRun=All", MERGE, "{\"data\":{\"a\":\"2\"}}"), 200);
@@ -182,8 +177,7 @@ static void a_dry_run_changes_nothing(void **state) {
     assert_true(rest_has(&server, "\"a\":\"1\""));
 }
 
-static void an_update_that_changes_nothing_makes_no_revision(void **state) {
-    (void)state;
+REST_WRITE_TEST(an_update_that_changes_nothing_makes_no_revision) {
     uint64_t before = kt_cluster_revision(server.cluster);
     assert_int_equal(
         rest_send(&server, "PUT", MAPS "/m", JSON, "{\"metadata\":{\"name\":\"m\"},\"data\":{\"a\":\"1\"}}"), 200);
@@ -202,8 +196,7 @@ static void make_wide(ki_buffer *out, bool reversed) {
     assert_int_equal(out->failed, KI_OK);
 }
 
-static void members_in_another_order_are_no_change_however_many(void **state) {
-    (void)state;
+REST_WRITE_TEST(members_in_another_order_are_no_change_however_many) {
     ki_buffer wide, reversed;
     make_wide(&wide, false);
     make_wide(&reversed, true);
@@ -215,8 +208,7 @@ static void members_in_another_order_are_no_change_however_many(void **state) {
     ki_buffer_free(&reversed);
 }
 
-static void only_the_spec_moves_the_generation_and_only_its_subresource_the_status(void **state) {
-    (void)state;
+REST_WRITE_TEST(only_the_spec_moves_the_generation_and_only_its_subresource_the_status) {
     rest_send(&server, "PATCH", DEPLOYMENTS "/d", MERGE, "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
     assert_true(rest_has(&server, "\"generation\":1"));
     rest_send(&server, "PATCH", DEPLOYMENTS "/d", MERGE, "{\"spec\":{\"replicas\":3},\"status\":{\"replicas\":9}}");
@@ -232,8 +224,7 @@ static void only_the_spec_moves_the_generation_and_only_its_subresource_the_stat
     assert_int_equal(rest_get(&server, MAPS "/m/status"), 404);
 }
 
-static void patches_of_each_kind_lead_where_they_say(void **state) {
-    (void)state;
+REST_WRITE_TEST(patches_of_each_kind_lead_where_they_say) {
     static const struct {
         const char *target;
         const char *type;
@@ -268,8 +259,7 @@ static void patches_of_each_kind_lead_where_they_say(void **state) {
     }
 }
 
-static void an_apply_creates_merges_and_takes_back_what_it_no_longer_says(void **state) {
-    (void)state;
+REST_WRITE_TEST(an_apply_creates_merges_and_takes_back_what_it_no_longer_says) {
     const char *target = MAPS "/s?fieldManager=me";
     assert_int_equal(
         rest_send(&server, "PATCH", target, APPLY,
@@ -293,8 +283,7 @@ static void an_apply_creates_merges_and_takes_back_what_it_no_longer_says(void *
     assert_int_equal(kt_cluster_revision(server.cluster), before);
 }
 
-static void finalizers_keep_a_deleted_object_until_they_are_gone(void **state) {
-    (void)state;
+REST_WRITE_TEST(finalizers_keep_a_deleted_object_until_they_are_gone) {
     rest_send(&server, "PATCH", MAPS "/m", MERGE, "{\"metadata\":{\"finalizers\":[\"a/b\"]}}");
     assert_int_equal(rest_send(&server, "DELETE", MAPS "/m", NULL, NULL), 200);
     assert_true(rest_has(&server, "\"deletionTimestamp\":\"2026-05-28T20:26:40Z\",\"deletionGracePeriodSeconds\":0"));
@@ -306,8 +295,7 @@ static void finalizers_keep_a_deleted_object_until_they_are_gone(void **state) {
     assert_int_equal(rest_get(&server, MAPS "/m"), 404);
 }
 
-static void what_is_gone_at_once_is_reported_with_a_status(void **state) {
-    (void)state;
+REST_WRITE_TEST(what_is_gone_at_once_is_reported_with_a_status) {
     assert_int_equal(rest_send(&server, "DELETE", MAPS "/m", JSON, "{\"propagationPolicy\":\"Background\"}"), 200);
     assert_true(
         rest_has(&server, "\"status\":\"Success\",\"details\":{\"name\":\"m\",\"kind\":\"configmaps\",\"uid\":\""));
@@ -317,8 +305,7 @@ static void what_is_gone_at_once_is_reported_with_a_status(void **state) {
     assert_true(rest_has(&server, "\"kind\":\"Pod\""));
 }
 
-static void a_namespace_takes_all_that_is_in_it_along(void **state) {
-    (void)state;
+REST_WRITE_TEST(a_namespace_takes_all_that_is_in_it_along) {
     assert_int_equal(rest_post(&server, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"n\"}}"), 201);
     assert_true(rest_has(&server, "\"labels\":{\"kubernetes.io/metadata.name\":\"n\"}"));
     assert_true(rest_has(&server, "\"phase\":\"Active\""));
@@ -335,8 +322,7 @@ static void a_namespace_takes_all_that_is_in_it_along(void **state) {
     assert_int_equal(rest_get(&server, MAPS "/m"), 200);
 }
 
-static void a_collection_is_deleted_by_its_selector(void **state) {
-    (void)state;
+REST_WRITE_TEST(a_collection_is_deleted_by_its_selector) {
     rest_post(&server, MAPS, "{\"metadata\":{\"name\":\"x\",\"labels\":{\"k\":\"v\"}}}");
     assert_int_equal(rest_send(&server, "DELETE", MAPS "?labelSelector=k%3Dv", NULL, NULL), 200);
     assert_true(rest_has(&server, "\"kind\":\"ConfigMapList\""));
@@ -346,8 +332,7 @@ static void a_collection_is_deleted_by_its_selector(void **state) {
 }
 
 /* Each copy of a whole into itself doubles it: 60 operations would ask for more than there is in the world. */
-static void copies_of_copies_in_a_patch_are_rejected(void **state) {
-    (void)state;
+REST_WRITE_TEST(copies_of_copies_in_a_patch_are_rejected) {
     char patch[8192] = "[";
     size_t size = 1;
     for (int i = 0; i < 60; i++)
@@ -363,8 +348,7 @@ static void copies_of_copies_in_a_patch_are_rejected(void **state) {
                      413);
 }
 
-static void a_patch_that_retains_more_names_than_an_object_has_is_rejected(void **state) {
-    (void)state;
+REST_WRITE_TEST(a_patch_that_retains_more_names_than_an_object_has_is_rejected) {
     static char patch[64 * 1024];
     size_t size = (size_t)snprintf(patch, sizeof patch, "{\"data\":{\"$retainKeys\":[\"a\"");
     for (int i = 0; i < 2000; i++)
@@ -376,28 +360,4 @@ static void a_patch_that_retains_more_names_than_an_object_has_is_rejected(void 
     assert_int_equal(rest_send(&server, "PATCH", "/api/v1/namespaces/default/configmaps/retained",
                                "application/strategic-merge-patch+json", patch),
                      400);
-}
-
-KT_TESTS(rest_write) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST_WITH(start, bad_requests_get_the_words_of_a_real_server),
-        REST_TEST_WITH(start, a_namespace_in_an_object_of_the_cluster_is_ignored),
-        REST_TEST_WITH(start, an_unknown_method_gets_the_list_of_methods),
-        REST_TEST_WITH(start, deep_json_is_rejected_before_it_is_walked),
-        REST_TEST_WITH(start, a_manager_that_is_no_text_spoils_no_object),
-        REST_TEST_WITH(start, a_new_object_gets_what_the_server_adds),
-        REST_TEST_WITH(start, a_dry_run_changes_nothing),
-        REST_TEST_WITH(start, an_update_that_changes_nothing_makes_no_revision),
-        REST_TEST_WITH(start, members_in_another_order_are_no_change_however_many),
-        REST_TEST_WITH(start, only_the_spec_moves_the_generation_and_only_its_subresource_the_status),
-        REST_TEST_WITH(start, patches_of_each_kind_lead_where_they_say),
-        REST_TEST_WITH(start, an_apply_creates_merges_and_takes_back_what_it_no_longer_says),
-        REST_TEST_WITH(start, finalizers_keep_a_deleted_object_until_they_are_gone),
-        REST_TEST_WITH(start, what_is_gone_at_once_is_reported_with_a_status),
-        REST_TEST_WITH(start, a_namespace_takes_all_that_is_in_it_along),
-        REST_TEST_WITH(start, a_collection_is_deleted_by_its_selector),
-        REST_TEST_WITH(start, copies_of_copies_in_a_patch_are_rejected),
-        REST_TEST_WITH(start, a_patch_that_retains_more_names_than_an_object_has_is_rejected),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void texts_go_into_data_in_base64(void **state) {
-    (void)state;
+TEST(texts_go_into_data_in_base64) {
     static const struct {
         const char *given, *kept;
     } rows[] = {
@@ -35,8 +34,7 @@ static void texts_go_into_data_in_base64(void **state) {
     }
 }
 
-static void other_objects_stay_as_they_are(void **state) {
-    (void)state;
+TEST(other_objects_stay_as_they_are) {
     yyjson_doc *doc;
     assert_int_equal(kt_json_read(&ki_allocator_default, KI_STR("{\"stringData\":{}}"), &doc, NULL), KI_OK);
     const yyjson_doc *same = doc;
@@ -45,8 +43,7 @@ static void other_objects_stay_as_they_are(void **state) {
     yyjson_doc_free(doc);
 }
 
-static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
-    (void)state;
+TEST(lack_of_memory_at_any_point_leaks_nothing) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         yyjson_doc *doc = NULL;
@@ -57,13 +54,4 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
         yyjson_doc_free(doc);
     }
-}
-
-KT_TESTS(secret) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_go_into_data_in_base64),
-        cmocka_unit_test(other_objects_stay_as_they_are),
-        cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,8 +27,9 @@ static int start(void **state) {
     return 0;
 }
 
-static void a_scale_shows_and_sets_the_replicas(void **state) {
-    (void)state;
+#define SUBRESOURCE_TEST(name) REST_TEST_WITH(start, name)
+
+SUBRESOURCE_TEST(a_scale_shows_and_sets_the_replicas) {
     assert_int_equal(rest_get(&server, DEPLOYMENT "/scale"), 200);
     assert_true(rest_has(&server, "{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/"
                                   "v1\",\"metadata\":{\"name\":\"d\",\"namespace\":\"default\""));
@@ -49,8 +50,7 @@ static void a_scale_shows_and_sets_the_replicas(void **state) {
     assert_true(rest_has(&server, "\"fieldsV1\":{\"f:spec\":{\"f:replicas\":{}}},\"subresource\":\"scale\""));
 }
 
-static void bad_scales_are_rejected(void **state) {
-    (void)state;
+SUBRESOURCE_TEST(bad_scales_are_rejected) {
     static const struct {
         const char *method;
         const char *type;
@@ -76,8 +76,7 @@ static void bad_scales_are_rejected(void **state) {
     assert_int_equal(kt_cluster_revision(server.cluster), before);
 }
 
-static void a_binding_puts_a_pod_on_its_node_once(void **state) {
-    (void)state;
+SUBRESOURCE_TEST(a_binding_puts_a_pod_on_its_node_once) {
     static const char body[] = "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"p\"},\"target\":{"
                                "\"kind\":\"Node\",\"name\":\"n1\"}}";
     assert_int_equal(rest_send(&server, "POST", POD "/binding", JSON, "{\"target\":{}}"), 422);
@@ -89,8 +88,7 @@ static void a_binding_puts_a_pod_on_its_node_once(void **state) {
     assert_true(rest_has(&server, "pod p is already assigned to node \\\"n1\\\""));
 }
 
-static void an_eviction_deletes_the_pod(void **state) {
-    (void)state;
+SUBRESOURCE_TEST(an_eviction_deletes_the_pod) {
     static const char dry[] =
         "{\"apiVersion\":\"policy/"
         "v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":\"p\"},\"deleteOptions\":{\"dryRun\":[\"All\"]}}";
@@ -103,8 +101,7 @@ static void an_eviction_deletes_the_pod(void **state) {
     assert_int_equal(rest_send(&server, "POST", POD "/eviction", JSON, "{}"), 404);
 }
 
-static void a_service_account_gets_a_token(void **state) {
-    (void)state;
+SUBRESOURCE_TEST(a_service_account_gets_a_token) {
     static const char target[] = "/api/v1/namespaces/default/serviceaccounts/robot/token";
     assert_int_equal(
         rest_post(&server, "/api/v1/namespaces/default/serviceaccounts", "{\"metadata\":{\"name\":\"robot\"}}"), 201);
@@ -115,8 +112,7 @@ static void a_service_account_gets_a_token(void **state) {
     assert_true(rest_has(&server, "may not specify a duration less than 10 minutes"));
 }
 
-static void a_namespace_that_is_deleted_goes_once_it_is_finalized(void **state) {
-    (void)state;
+SUBRESOURCE_TEST(a_namespace_that_is_deleted_goes_once_it_is_finalized) {
     assert_int_equal(rest_post(&server, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"n\"}}"), 201);
     assert_int_equal(rest_post(&server, "/api/v1/namespaces/n/configmaps",
                                "{\"metadata\":{\"name\":\"m\",\"finalizers\":[\"x/y\"]}}"),
@@ -132,8 +128,7 @@ static void a_namespace_that_is_deleted_goes_once_it_is_finalized(void **state) 
     assert_int_equal(rest_get(&server, "/api/v1/namespaces/n"), 404);
 }
 
-static void tables_show_containers_images_and_selectors(void **state) {
-    (void)state;
+SUBRESOURCE_TEST(tables_show_containers_images_and_selectors) {
     assert_int_equal(rest_get_as(&server, "/apis/apps/v1/namespaces/default/deployments",
                                  "application/json;as=Table;v=v1;g=meta.k8s.io"),
                      200);
@@ -147,17 +142,4 @@ static void tables_show_containers_images_and_selectors(void **state) {
         rest_get_as(&server, "/apis/batch/v1/namespaces/default/jobs", "application/json;as=Table;v=v1;g=meta.k8s.io"),
         200);
     assert_true(rest_has(&server, "{\"cells\":[\"j\",\"Running\",\"0/1\",\"\",\"0s\",\"c\",\"i\",\"<none>\"]"));
-}
-
-KT_TESTS(subresource) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST_WITH(start, a_scale_shows_and_sets_the_replicas),
-        REST_TEST_WITH(start, bad_scales_are_rejected),
-        REST_TEST_WITH(start, a_binding_puts_a_pod_on_its_node_once),
-        REST_TEST_WITH(start, an_eviction_deletes_the_pod),
-        REST_TEST_WITH(start, a_service_account_gets_a_token),
-        REST_TEST_WITH(start, a_namespace_that_is_deleted_goes_once_it_is_finalized),
-        REST_TEST_WITH(start, tables_show_containers_images_and_selectors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,8 +37,7 @@
 #define REDACTED "data[.dockerconfigjson]: Invalid value: \\\"<secret contents redacted>\\\": "
 
 /* Schedules, routes, claims, amounts and credentials: each message is a real server's. */
-static void objects_that_no_controller_could_use_are_rejected(void **state) {
-    (void)state;
+REST_TEST(objects_that_no_controller_could_use_are_rejected) {
     static const struct {
         const char *target, *body, *part;
     } cases[] = {
@@ -116,8 +115,7 @@ static void objects_that_no_controller_could_use_are_rejected(void **state) {
     }
 }
 
-static void what_is_required_or_wrong_is_rejected(void **state) {
-    (void)state;
+REST_TEST(what_is_required_or_wrong_is_rejected) {
     static const struct {
         const char *target, *body, *part;
     } cases[] = {
@@ -206,8 +204,7 @@ static void what_is_required_or_wrong_is_rejected(void **state) {
     }
 }
 
-static void what_is_right_is_taken(void **state) {
-    (void)state;
+REST_TEST(what_is_right_is_taken) {
     static const char *const cases[][2] = {
         { APPS "deployments",
           OBJECT("\"selector\":{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\",\"values\":[\"b\"]},{"
@@ -234,8 +231,7 @@ static void what_is_right_is_taken(void **state) {
     }
 }
 
-static void what_may_not_change_stays(void **state) {
-    (void)state;
+REST_TEST(what_may_not_change_stays) {
     static const char *const objects[][2] = {
         { CORE "pods", POD("") },
         { APPS "deployments", OBJECT(SELECTOR TEMPLATE) },
@@ -321,8 +317,7 @@ static void what_may_not_change_stays(void **state) {
     }
 }
 
-static void an_object_that_came_without_a_request_may_be_changed_as_it_is(void **state) {
-    (void)state;
+REST_TEST(an_object_that_came_without_a_request_may_be_changed_as_it_is) {
     static const char json[] =
         "{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\"},\"spec\":{\"nodeName\":\"n\"}}";
     static const char whole[] =
@@ -336,8 +331,7 @@ static void an_object_that_came_without_a_request_may_be_changed_as_it_is(void *
     assert_int_equal(rest_send(&server, "PATCH", CORE "pods/q", MERGE, "{\"spec\":{\"nodeName\":\"n\"}}"), 422);
 }
 
-static void very_many_wrong_containers_are_rejected_in_time(void **state) {
-    (void)state;
+REST_TEST(very_many_wrong_containers_are_rejected_in_time) {
     ki_buffer body;
     ki_buffer_init(&body, &ki_allocator_default, 0);
     ki_buffer_append_string(&body, "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"containers\":[{}");
@@ -347,16 +341,4 @@ static void very_many_wrong_containers_are_rejected_in_time(void **state) {
     assert_int_equal(rest_post(&server, CORE "pods", body.data), 422);
     assert_true(server.text.size < 64 * 1024);
     ki_buffer_free(&body);
-}
-
-KT_TESTS(validate_object) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST(what_is_required_or_wrong_is_rejected),
-        REST_TEST(objects_that_no_controller_could_use_are_rejected),
-        REST_TEST(what_is_right_is_taken),
-        REST_TEST(what_may_not_change_stays),
-        REST_TEST(an_object_that_came_without_a_request_may_be_changed_as_it_is),
-        REST_TEST(very_many_wrong_containers_are_rejected_in_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,8 +51,9 @@ static int set_up(void **state) {
     return 0;
 }
 
-static void versions_come_in_kubernetes_order(void **state) {
-    (void)state;
+#define VERSIONS_TEST(name) REST_TEST_WITH(set_up, name)
+
+VERSIONS_TEST(versions_come_in_kubernetes_order) {
     static const char *const sorted[] = { "v11",     "v2",   "v1",    "v10beta3", "v3beta1", "v1beta2",
                                           "v1beta1", "foo1", "foo10", "v01",      "v2alpha" };
     for (size_t i = 0; i < sizeof sorted / sizeof sorted[0]; i++) {
@@ -74,8 +75,7 @@ static void versions_come_in_kubernetes_order(void **state) {
     }
 }
 
-static void an_object_is_there_in_each_version(void **state) {
-    (void)state;
+VERSIONS_TEST(an_object_is_there_in_each_version) {
     static const struct {
         const char *method, *target, *body;
         int status;
@@ -107,8 +107,7 @@ static void an_object_is_there_in_each_version(void **state) {
     }
 }
 
-static void a_watch_shows_changes_of_all_versions_in_its_own(void **state) {
-    (void)state;
+VERSIONS_TEST(a_watch_shows_changes_of_all_versions_in_its_own) {
     kt_response response;
     kt_watch *watch = rest_watch_open(&server, FOOS("v2") "?watch=1", &response);
     rest_watch_read(&server, watch);
@@ -126,8 +125,7 @@ static void a_watch_shows_changes_of_all_versions_in_its_own(void **state) {
     kt_response_free(&response);
 }
 
-static void objects_stay_while_a_version_is_served(void **state) {
-    (void)state;
+VERSIONS_TEST(objects_stay_while_a_version_is_served) {
     kt_response response;
     assert_int_equal(rest_send(&server, "PUT", CRDS "/foos.example.com", JSON, CRD(VERSION("v2", "true", BOTH, ""))),
                      200);
@@ -148,8 +146,7 @@ static void objects_stay_while_a_version_is_served(void **state) {
     kt_response_free(&response);
 }
 
-static void going_back_brings_objects_back_in_each_version(void **state) {
-    (void)state;
+VERSIONS_TEST(going_back_brings_objects_back_in_each_version) {
     assert_int_equal(rest_send(&server, "DELETE", FOOS("v1") "/f", NULL, NULL), 200);
     assert_int_equal(rest_get(&server, FOOS("v2")), 200);
     assert_int_equal(kt_cluster_rewind(server.cluster, 1, server.now_ms), KI_OK);
@@ -158,8 +155,7 @@ static void going_back_brings_objects_back_in_each_version(void **state) {
     assert_true(rest_has(&server, "\"name\":\"f\""));
 }
 
-static void a_namespace_is_emptied_of_them(void **state) {
-    (void)state;
+VERSIONS_TEST(a_namespace_is_emptied_of_them) {
     assert_int_equal(rest_post(&server, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"a\"}}"), 201);
     assert_int_equal(rest_post(&server, "/apis/example.com/v2/namespaces/a/foos",
                                "{\"apiVersion\":\"example.com/v2\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"g\"}}"),
@@ -169,8 +165,7 @@ static void a_namespace_is_emptied_of_them(void **state) {
     assert_int_equal(rest_get(&server, "/apis/example.com/v1/namespaces/a/foos/g"), 404);
 }
 
-static void a_deprecated_version_warns(void **state) {
-    (void)state;
+VERSIONS_TEST(a_deprecated_version_warns) {
     static const char *const warnings[][2] = {
         { FOOS("v1beta2"), "example.com/v1beta2 Foo is deprecated; use example.com/v2 Foo\n" },
         { FOOS("v1beta2") "/f", "example.com/v1beta2 Foo is deprecated; use example.com/v2 Foo\n" },
@@ -186,8 +181,7 @@ static void a_deprecated_version_warns(void **state) {
     }
 }
 
-static void a_custom_resource_is_scaled_by_its_paths(void **state) {
-    (void)state;
+VERSIONS_TEST(a_custom_resource_is_scaled_by_its_paths) {
 #define SCALE FOOS("v1") "/f/scale"
     assert_int_equal(
         rest_send(&server, "PATCH", FOOS("v1") "/f/status", MERGE, "{\"status\":{\"replicas\":3,\"sel\":\"a=b\"}}"),
@@ -209,8 +203,7 @@ static void a_custom_resource_is_scaled_by_its_paths(void **state) {
     assert_int_equal(rest_get(&server, FOOS("v2") "/f/scale"), 404);
 }
 
-static void wrong_paths_of_a_scale_are_rejected(void **state) {
-    (void)state;
+VERSIONS_TEST(wrong_paths_of_a_scale_are_rejected) {
     static const char *const cases[][2] = {
         { "{\"specReplicasPath\":\".x.replicas\",\"statusReplicasPath\":\".status.a\"}",
           "specReplicasPath: Invalid value: \\\".x.replicas\\\": should be a json path under .spec" },
@@ -237,8 +230,7 @@ static void wrong_paths_of_a_scale_are_rejected(void **state) {
 #define CORE "/api/v1/namespaces/default/events"
 #define EVENTS "/apis/events.k8s.io/v1/namespaces/default/events"
 
-static void an_event_is_in_both_groups(void **state) {
-    (void)state;
+VERSIONS_TEST(an_event_is_in_both_groups) {
     assert_int_equal(
         rest_post(
             &server, CORE,
@@ -285,8 +277,7 @@ static void an_event_is_in_both_groups(void **state) {
 #define TARGET \
     "\"maxReplicas\":5,\"scaleTargetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"d\"}"
 
-static void an_autoscaler_is_in_both_versions(void **state) {
-    (void)state;
+VERSIONS_TEST(an_autoscaler_is_in_both_versions) {
     assert_int_equal(rest_post(&server, SCALERS("v1"),
                                "{\"metadata\":{\"name\":\"a\"},\"spec\":{" TARGET
                                ",\"targetCPUUtilizationPercentage\":70}}"),
@@ -320,8 +311,7 @@ static void an_autoscaler_is_in_both_versions(void **state) {
     assert_null(strstr(server.text.data, "autoscaling.alpha"));
 }
 
-static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
-    (void)state;
+TEST(lack_of_memory_at_any_point_leaks_nothing) {
     static const rest_call calls[] = {
         { "POST", CRDS, JSON, CRD(ALL_VERSIONS) },
         { "POST", FOOS("v1"), JSON,
@@ -338,22 +328,4 @@ static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
         { "GET", SCALERS("v2") "/a", NULL, NULL },
     };
     rest_run_short_of_memory(calls, sizeof calls / sizeof *calls);
-}
-
-KT_TESTS(versions) {
-    const struct CMUnitTest tests[] = {
-        REST_TEST_WITH(set_up, versions_come_in_kubernetes_order),
-        REST_TEST_WITH(set_up, an_object_is_there_in_each_version),
-        REST_TEST_WITH(set_up, a_watch_shows_changes_of_all_versions_in_its_own),
-        REST_TEST_WITH(set_up, objects_stay_while_a_version_is_served),
-        REST_TEST_WITH(set_up, going_back_brings_objects_back_in_each_version),
-        REST_TEST_WITH(set_up, a_namespace_is_emptied_of_them),
-        REST_TEST_WITH(set_up, a_deprecated_version_warns),
-        REST_TEST_WITH(set_up, a_custom_resource_is_scaled_by_its_paths),
-        REST_TEST_WITH(set_up, wrong_paths_of_a_scale_are_rejected),
-        REST_TEST_WITH(set_up, an_event_is_in_both_groups),
-        REST_TEST_WITH(set_up, an_autoscaler_is_in_both_versions),
-        cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,15 +11,13 @@ enum {
     FLOOD_SIZE = 60000
 };
 
-static void the_accept_key_is_the_one_of_the_rfc(void **state) {
-    (void)state;
+TEST(the_accept_key_is_the_one_of_the_rfc) {
     char accept[KT_WEB_SOCKET_ACCEPT_SIZE];
     assert_int_equal(kt_web_socket_accept(&ki_allocator_default, KI_STR("dGhlIHNhbXBsZSBub25jZQ=="), accept), KI_OK);
     assert_string_equal(accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="); /* RFC 6455 §1.3 */
 }
 
-static void each_line_is_a_text_frame(void **state) {
-    (void)state;
+TEST(each_line_is_a_text_frame) {
     ki_buffer out;
     ki_buffer_init(&out, &ki_allocator_default, 0);
     assert_int_equal(kt_web_socket_append_lines(&out, KI_STR("ab\nc\nd")), KI_OK);
@@ -32,8 +30,7 @@ static void each_line_is_a_text_frame(void **state) {
     ki_buffer_free(&out);
 }
 
-static void a_length_is_written_in_the_shortest_form(void **state) {
-    (void)state;
+TEST(a_length_is_written_in_the_shortest_form) {
     static const struct {
         size_t size;
         const char *head;
@@ -82,8 +79,7 @@ static const struct {
     { "\x82\xff\0\0\0\0\0\0\0\3\1\2\3\4xyz\x89\x80\1\2\3\4", 23, "\x8a\x00", 2, true }, /* of 64 bits */
 };
 
-static void frames_of_a_client_are_read_in_any_pieces(void **state) {
-    (void)state;
+TEST(frames_of_a_client_are_read_in_any_pieces) {
     for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
         for (size_t piece = 1; piece <= frames[i].size + 1; piece++) {
             kt_web_socket_reader reader = { .head_size = 0 };
@@ -104,8 +100,7 @@ static void frames_of_a_client_are_read_in_any_pieces(void **state) {
 }
 
 /* Payloads after the frame that ended the connection, with and without a new head. */
-static void a_connection_that_ended_takes_nothing_more(void **state) {
-    (void)state;
+TEST(a_connection_that_ended_takes_nothing_more) {
     static const char more[] = "\x89\x80\1\2\3\4";
     char *flood = malloc(FLOOD_SIZE);
     assert_non_null(flood);
@@ -125,8 +120,7 @@ static void a_connection_that_ended_takes_nothing_more(void **state) {
     free(flood);
 }
 
-static void lack_of_memory_ends_the_connection(void **state) {
-    (void)state;
+TEST(lack_of_memory_ends_the_connection) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         char accept[KT_WEB_SOCKET_ACCEPT_SIZE];
@@ -138,16 +132,4 @@ static void lack_of_memory_ends_the_connection(void **state) {
         assert_int_equal(fine, !scarce_memory_failed(&memory));
         ki_buffer_free(&out);
     }
-}
-
-KT_TESTS(web_socket) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_accept_key_is_the_one_of_the_rfc),
-        cmocka_unit_test(each_line_is_a_text_frame),
-        cmocka_unit_test(a_length_is_written_in_the_shortest_form),
-        cmocka_unit_test(frames_of_a_client_are_read_in_any_pieces),
-        cmocka_unit_test(a_connection_that_ended_takes_nothing_more),
-        cmocka_unit_test(lack_of_memory_ends_the_connection),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,7 @@ static char server[] = "https://there", ca_file[] = "/pki/ca.pem", certificate_f
             key_file[] = "/pki/me.key";
 static ki_config config = { .server = { server, sizeof server - 1 } };
 
-static void each_result_has_its_code_and_category(void **state) {
-    (void)state;
+TEST(each_result_has_its_code_and_category) {
     static const struct {
         CURLcode result;
         const char *detail;
@@ -64,8 +63,7 @@ static void each_result_has_its_code_and_category(void **state) {
 }
 
 /* The connection of a stream that was reset goes on. */
-static void a_failure_of_http2_is_named_as_one(void **state) {
-    (void)state;
+TEST(a_failure_of_http2_is_named_as_one) {
     CURL *easy = curl_easy_init();
     assert_non_null(easy);
     ki_error err = KI_ERROR_INIT;
@@ -80,8 +78,7 @@ static void a_failure_of_http2_is_named_as_one(void **state) {
     curl_easy_cleanup(easy);
 }
 
-static void a_system_without_authorities_is_reported_as_one(void **state) {
-    (void)state;
+TEST(a_system_without_authorities_is_reported_as_one) {
     CURL *easy = curl_easy_init();
     assert_non_null(easy);
     ki_error err = KI_ERROR_INIT;
@@ -95,8 +92,7 @@ static void a_system_without_authorities_is_reported_as_one(void **state) {
     curl_easy_cleanup(easy);
 }
 
-static void what_libcurl_says_of_a_proxys_url_is_not_shown(void **state) {
-    (void)state;
+TEST(what_libcurl_says_of_a_proxys_url_is_not_shown) {
     static const struct {
         const char *detail, *shown;
     } cases[] = {
@@ -115,8 +111,7 @@ static void what_libcurl_says_of_a_proxys_url_is_not_shown(void **state) {
     curl_easy_cleanup(easy);
 }
 
-static void what_is_wrong_with_a_file_names_field_file_and_remedy(void **state) {
-    (void)state;
+TEST(what_is_wrong_with_a_file_names_field_file_and_remedy) {
     static const struct {
         CURLcode result;
         const char *detail, *with_files, *as_data;
@@ -157,15 +152,4 @@ static void what_is_wrong_with_a_file_names_field_file_and_remedy(void **state) 
         assert_string_equal(err.message, cases[i].as_data);
     }
     curl_easy_cleanup(easy);
-}
-
-KT_TESTS(curl_error) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_libcurl_says_of_a_proxys_url_is_not_shown),
-        cmocka_unit_test(what_is_wrong_with_a_file_names_field_file_and_remedy),
-        cmocka_unit_test(a_failure_of_http2_is_named_as_one),
-        cmocka_unit_test(a_system_without_authorities_is_reported_as_one),
-        cmocka_unit_test(each_result_has_its_code_and_category),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,8 +130,7 @@ static void close_both(both *self) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-static void a_response_comes_in_order_and_never_from_inside_send(void **state) {
-    (void)state;
+TEST(a_response_comes_in_order_and_never_from_inside_send) {
     both self;
     assert_int_equal(open_both(&self, NULL), KI_OK);
     self.at_once = 'e';
@@ -156,8 +155,7 @@ static void on_send(const ki_request *request, void *user) {
     note(user, 'S');
 }
 
-static void a_server_can_look_at_each_request_inside_send(void **state) {
-    (void)state;
+TEST(a_server_can_look_at_each_request_inside_send) {
     both self;
     assert_int_equal(open_both(&self, NULL), KI_OK);
     kt_memory_transport_on_send(self.transport, on_send);
@@ -168,8 +166,7 @@ static void a_server_can_look_at_each_request_inside_send(void **state) {
     close_both(&self);
 }
 
-static void a_failure_comes_without_a_head(void **state) {
-    (void)state;
+TEST(a_failure_comes_without_a_head) {
     both self;
     assert_int_equal(open_both(&self, NULL), KI_OK);
     self.at_once = 'x';
@@ -181,8 +178,7 @@ static void a_failure_comes_without_a_head(void **state) {
     close_both(&self);
 }
 
-static void after_cancel_nothing_comes_wherever_it_was_called(void **state) {
-    (void)state;
+TEST(after_cancel_nothing_comes_wherever_it_was_called) {
     static const struct {
         char cancel_in;
         const char *want;
@@ -205,8 +201,7 @@ static void after_cancel_nothing_comes_wherever_it_was_called(void **state) {
     }
 }
 
-static void a_request_cancelled_before_it_arrived_is_never_served(void **state) {
-    (void)state;
+TEST(a_request_cancelled_before_it_arrived_is_never_served) {
     both self;
     assert_int_equal(open_both(&self, NULL), KI_OK);
     assert_int_equal(send_request(&self, &get_request), KI_OK);
@@ -220,8 +215,7 @@ static void a_request_cancelled_before_it_arrived_is_never_served(void **state) 
     close_both(&self);
 }
 
-static void silence_longer_than_the_idle_timeout_cuts(void **state) {
-    (void)state;
+TEST(silence_longer_than_the_idle_timeout_cuts) {
     both self;
     assert_int_equal(open_both(&self, NULL), KI_OK);
     ki_request request = get_request;
@@ -243,8 +237,7 @@ static void silence_longer_than_the_idle_timeout_cuts(void **state) {
     close_both(&self);
 }
 
-static void the_total_timeout_cuts_a_response_that_never_is_silent(void **state) {
-    (void)state;
+TEST(the_total_timeout_cuts_a_response_that_never_is_silent) {
     both self;
     assert_int_equal(open_both(&self, NULL), KI_OK);
     ki_request request = get_request;
@@ -265,8 +258,7 @@ static void the_total_timeout_cuts_a_response_that_never_is_silent(void **state)
     close_both(&self);
 }
 
-static void freeing_the_transport_ends_what_is_under_way_without_a_callback(void **state) {
-    (void)state;
+TEST(freeing_the_transport_ends_what_is_under_way_without_a_callback) {
     both self;
     assert_int_equal(open_both(&self, NULL), KI_OK);
     assert_int_equal(send_request(&self, &get_request), KI_OK);
@@ -276,8 +268,7 @@ static void freeing_the_transport_ends_what_is_under_way_without_a_callback(void
     assert_string_equal(self.trace, "sa");
 }
 
-static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
-    (void)state;
+TEST(every_lack_of_memory_is_an_error_without_a_leak) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         both self;
@@ -290,19 +281,4 @@ static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
         close_both(&self);
     }
-}
-
-KT_TESTS(memory_transport) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_response_comes_in_order_and_never_from_inside_send),
-        cmocka_unit_test(a_server_can_look_at_each_request_inside_send),
-        cmocka_unit_test(a_failure_comes_without_a_head),
-        cmocka_unit_test(after_cancel_nothing_comes_wherever_it_was_called),
-        cmocka_unit_test(a_request_cancelled_before_it_arrived_is_never_served),
-        cmocka_unit_test(silence_longer_than_the_idle_timeout_cuts),
-        cmocka_unit_test(the_total_timeout_cuts_a_response_that_never_is_silent),
-        cmocka_unit_test(freeing_the_transport_ends_what_is_under_way_without_a_callback),
-        cmocka_unit_test(every_lack_of_memory_is_an_error_without_a_leak),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

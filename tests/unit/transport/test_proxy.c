@@ -5,8 +5,7 @@
 #include "src/transport/proxy.h"
 #include "tests/support/test.h"
 
-static void the_environments_exceptions_are_those_of_go(void **state) {
-    (void)state;
+TEST(the_environments_exceptions_are_those_of_go) {
     static const struct {
         const char *no_proxy, *host;
         int port;
@@ -62,8 +61,7 @@ static void the_environments_exceptions_are_those_of_go(void **state) {
     }
 }
 
-static void a_servers_url_has_host_port_and_path(void **state) {
-    (void)state;
+TEST(a_servers_url_has_host_port_and_path) {
     static const struct {
         const char *url, *host, *path;
         int port;
@@ -89,8 +87,7 @@ static ki_secret text(const char *value) {
     return (ki_secret){ value ? ki_strdup(&ki_allocator_default, value) : NULL, value ? strlen(value) : 0 };
 }
 
-static void the_configs_proxy_comes_before_the_environments(void **state) {
-    (void)state;
+TEST(the_configs_proxy_comes_before_the_environments) {
     static const struct {
         const char *server, *proxy_url, *https_proxy, *http_proxy, *no_proxy;
         bool is_cgi;
@@ -131,13 +128,4 @@ static void the_configs_proxy_comes_before_the_environments(void **state) {
         ki_secret_clear(&ki_allocator_default, &config.server);
         ki_secret_clear(&ki_allocator_default, &config.proxy_url);
     }
-}
-
-KT_TESTS(proxy) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_environments_exceptions_are_those_of_go),
-        cmocka_unit_test(a_servers_url_has_host_port_and_path),
-        cmocka_unit_test(the_configs_proxy_comes_before_the_environments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,8 +80,7 @@ static void assert_report(ki_str text, size_t limit, const char *expected, bool 
     }
 }
 
-static void values_are_found_at_every_split(void **state) {
-    (void)state;
+TEST(values_are_found_at_every_split) {
     const struct {
         ki_str text;
         const char *expected;
@@ -110,8 +109,7 @@ static void values_are_found_at_every_split(void **state) {
         assert_report(cases[i].text, 1000, cases[i].expected, cases[i].partial);
 }
 
-static void a_value_over_the_limit_is_skipped_and_its_beginning_reported(void **state) {
-    (void)state;
+TEST(a_value_over_the_limit_is_skipped_and_its_beginning_reported) {
     assert_report(KI_STR("{\"a\":\"123456789\"}{}"), 17, "v({\"a\":\"123456789\"})v({})", false);
     assert_report(KI_STR("{\"a\":\"123456789\"}{}"), 16, "t({\"a\":\"123456789\")v({})", false);
     assert_report(KI_STR("{\"a\":\"123456789\"}{}"), 5, "t({\"a\":)v({})", false);
@@ -119,8 +117,7 @@ static void a_value_over_the_limit_is_skipped_and_its_beginning_reported(void **
     assert_report(KI_STR("{\"a\":1} true "), 0, "t()t()", false);
 }
 
-static void a_huge_value_takes_no_more_memory_than_the_limit(void **state) {
-    (void)state;
+TEST(a_huge_value_takes_no_more_memory_than_the_limit) {
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
     ki_framer framer;
@@ -150,8 +147,7 @@ static void a_huge_value_takes_no_more_memory_than_the_limit(void **state) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-static void a_value_that_nests_too_deep_is_skipped(void **state) {
-    (void)state;
+TEST(a_value_that_nests_too_deep_is_skipped) {
     for (size_t depth = KI_WIRE_MAX_DEPTH; depth <= KI_WIRE_MAX_DEPTH + 1; depth++) {
         char text[2 * (KI_WIRE_MAX_DEPTH + 1) + 2];
         for (size_t i = 0; i < depth; i++) {
@@ -191,8 +187,7 @@ static void append_random_value(ki_buffer *text, int depth) {
     ki_buffer_append_char(text, '}');
 }
 
-static void random_values_in_random_chunks_come_out_as_they_went_in(void **state) {
-    (void)state;
+TEST(random_values_in_random_chunks_come_out_as_they_went_in) {
     for (int round = 0; round < 300; round++) {
         ki_buffer text, expected, got;
         ki_framer framer;
@@ -226,8 +221,7 @@ static void random_values_in_random_chunks_come_out_as_they_went_in(void **state
     }
 }
 
-static void a_pod_is_one_value_at_every_split(void **state) {
-    (void)state;
+TEST(a_pod_is_one_value_at_every_split) {
     size_t size;
     char *json = fixture_read(KI_TEST_DATA_DIR "/pod.json", &size);
     for (size_t split = 0; split <= size; split++) {
@@ -240,8 +234,7 @@ static void a_pod_is_one_value_at_every_split(void **state) {
     free(json);
 }
 
-static void each_allocation_may_fail(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         ki_framer framer;
@@ -259,8 +252,7 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
-static void input_is_shown_on_one_printable_line(void **state) {
-    (void)state;
+TEST(input_is_shown_on_one_printable_line) {
     char shown[KI_WIRE_SHOW_MAX];
     assert_string_equal(ki_wire_show(KI_STR("<html>\n\xEF"), shown), "<html>\\x0A\\xEF");
     assert_string_equal(ki_wire_show((ki_str){ NULL, 0 }, shown), "");
@@ -271,18 +263,4 @@ static void input_is_shown_on_one_printable_line(void **state) {
         assert_in_range(strlen(shown), KI_WIRE_SHOW_MAX - 12, KI_WIRE_SHOW_MAX - 1);
         assert_string_equal(shown + strlen(shown) - strlen("…"), "…");
     }
-}
-
-KT_TESTS(framer) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_found_at_every_split),
-        cmocka_unit_test(a_value_over_the_limit_is_skipped_and_its_beginning_reported),
-        cmocka_unit_test(a_huge_value_takes_no_more_memory_than_the_limit),
-        cmocka_unit_test(a_value_that_nests_too_deep_is_skipped),
-        cmocka_unit_test(random_values_in_random_chunks_come_out_as_they_went_in),
-        cmocka_unit_test(a_pod_is_one_value_at_every_split),
-        cmocka_unit_test(each_allocation_may_fail),
-        cmocka_unit_test(input_is_shown_on_one_printable_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,8 +73,7 @@ static void assert_decodes(ki_str text, size_t limit, const char *expected) {
 
 #define HEAD "\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"7\"}"
 
-static void items_come_out_whatever_the_order_of_members(void **state) {
-    (void)state;
+TEST(items_come_out_whatever_the_order_of_members) {
     assert_decodes(KI_STR("{" HEAD ",\"items\":[{\"a\":1},{\"b\":\"]}\\\"\"}]}"), 1000,
                    "{\"a\":1};{\"b\":\"]}\\\"\"}; v1 PodList 7 '' -1");
     assert_decodes(KI_STR("{\"items\":[{\"a\":1},{}]," HEAD "}\n"), 1000, "{\"a\":1};{}; v1 PodList 7 '' -1");
@@ -96,8 +95,7 @@ static void items_come_out_whatever_the_order_of_members(void **state) {
                    1000, "{}; v1 PodList 7 '' -1");
 }
 
-static void what_is_no_list_is_rejected(void **state) {
-    (void)state;
+TEST(what_is_no_list_is_rejected) {
     const struct {
         ki_str text;
         const char *expected;
@@ -144,8 +142,7 @@ static void what_is_no_list_is_rejected(void **state) {
         assert_decodes(cases[i].text, 1000, cases[i].expected);
 }
 
-static void messages_say_what_came(void **state) {
-    (void)state;
+TEST(messages_say_what_came) {
     static const struct {
         const char *text;
         const char *message;
@@ -173,8 +170,7 @@ static void messages_say_what_came(void **state) {
     ki_list_decoder_free(NULL);
 }
 
-static void bad_items_are_reported_and_the_rest_continues(void **state) {
-    (void)state;
+TEST(bad_items_are_reported_and_the_rest_continues) {
     assert_decodes(
         KI_STR("{" HEAD ",\"items\":[{},{\"a\":\"long long\"},7,\"x\",null,[],{}]}"), 10,
         "{};bad limit reached: an item is larger than 10 bytes [{\"a\":\"long];bad malformed: an item is not "
@@ -183,8 +179,7 @@ static void bad_items_are_reported_and_the_rest_continues(void **state) {
         "bad malformed: an item is not a JSON object [[]];{}; v1 PodList 7 '' -1");
 }
 
-static void the_metadata_is_limited_and_other_members_are_not_stored(void **state) {
-    (void)state;
+TEST(the_metadata_is_limited_and_other_members_are_not_stored) {
     enum {
         SIZE = 2 * 1024 * 1024
     };
@@ -206,8 +201,7 @@ static void the_metadata_is_limited_and_other_members_are_not_stored(void **stat
     free(text);
 }
 
-static void what_the_sink_returns_ends_the_reading_at_once(void **state) {
-    (void)state;
+TEST(what_the_sink_returns_ends_the_reading_at_once) {
     ki_status status;
     char *got = decode(&ki_allocator_default, KI_STR("{\"items\":[{},7,{}]," HEAD "}"), 1000, 1, 2, &status);
     assert_int_equal(status, KI_ERR_CANCELLED);
@@ -215,8 +209,7 @@ static void what_the_sink_returns_ends_the_reading_at_once(void **state) {
     ki_free(&ki_allocator_default, got);
 }
 
-static void what_nests_too_deep_is_skipped(void **state) {
-    (void)state;
+TEST(what_nests_too_deep_is_skipped) {
     static const struct {
         const char *before, *after, *expected;
     } cases[] = {
@@ -239,8 +232,7 @@ static void what_nests_too_deep_is_skipped(void **state) {
     }
 }
 
-static void each_allocation_may_fail(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail) {
     ki_str text = KI_STR("{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[{\"a\":\"............................."
                          "...............................\"}],"
                          "\"other\":[1,2],\"metadata\":{\"resourceVersion\":\"7\",\"continue\":\"c\"}}");
@@ -253,8 +245,7 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
-static void an_api_version_that_is_too_long_is_cut(void **state) {
-    (void)state;
+TEST(an_api_version_that_is_too_long_is_cut) {
     enum {
         LONG = 300
     };
@@ -274,19 +265,4 @@ static void an_api_version_that_is_too_long_is_cut(void **state) {
     assert_string_equal(meta->kind, "PodList");
     ki_list_decoder_free(decoder);
     ki_buffer_free(&text);
-}
-
-KT_TESTS(list_decoder) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(items_come_out_whatever_the_order_of_members),
-        cmocka_unit_test(what_is_no_list_is_rejected),
-        cmocka_unit_test(messages_say_what_came),
-        cmocka_unit_test(bad_items_are_reported_and_the_rest_continues),
-        cmocka_unit_test(the_metadata_is_limited_and_other_members_are_not_stored),
-        cmocka_unit_test(what_the_sink_returns_ends_the_reading_at_once),
-        cmocka_unit_test(an_api_version_that_is_too_long_is_cut),
-        cmocka_unit_test(what_nests_too_deep_is_skipped),
-        cmocka_unit_test(each_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,7 @@
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"" message \
     "\",\"reason\":\"" reason "\",\"code\":" #code "}"
 
-static void each_response_has_its_code_and_category(void **state) {
-    (void)state;
+TEST(each_response_has_its_code_and_category) {
     static const struct {
         int http;
         const char *body;
@@ -85,8 +84,7 @@ static void each_response_has_its_code_and_category(void **state) {
     }
 }
 
-static void the_header_says_when_to_try_again_else_the_status(void **state) {
-    (void)state;
+TEST(the_header_says_when_to_try_again_else_the_status) {
     static const struct {
         const char *body;
         int64_t header, expected;
@@ -106,8 +104,7 @@ static void the_header_says_when_to_try_again_else_the_status(void **state) {
     }
 }
 
-static void long_bodies_are_cut_between_characters(void **state) {
-    (void)state;
+TEST(long_bodies_are_cut_between_characters) {
     enum {
         SIZE = 2 * KI_STATUS_BODY_MAX
     };
@@ -125,8 +122,7 @@ static void long_bodies_are_cut_between_characters(void **state) {
     free(body);
 }
 
-static void without_memory_the_refusal_is_not_lost(void **state) {
-    (void)state;
+TEST(without_memory_the_refusal_is_not_lost) {
     scarce_memory memory;
     scarce_memory_init(&memory, 0);
     ki_error err = KI_ERROR_INIT;
@@ -134,14 +130,4 @@ static void without_memory_the_refusal_is_not_lost(void **state) {
                      KI_ERR_EXPIRED);
     assert_int_equal(err.http_status, 410);
     assert_int_equal(scarce_memory_in_use(&memory), 0);
-}
-
-KT_TESTS(status) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_response_has_its_code_and_category),
-        cmocka_unit_test(the_header_says_when_to_try_again_else_the_status),
-        cmocka_unit_test(long_bodies_are_cut_between_characters),
-        cmocka_unit_test(without_memory_the_refusal_is_not_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,8 +81,7 @@ static void assert_decodes(ki_str text, size_t limit, const char *expected, ki_s
     }
 }
 
-static void events_are_handed_over_at_every_split(void **state) {
-    (void)state;
+TEST(events_are_handed_over_at_every_split) {
     const struct {
         ki_str text;
         const char *expected;
@@ -107,8 +106,7 @@ static void events_are_handed_over_at_every_split(void **state) {
         assert_decodes(cases[i].text, 1000, cases[i].expected, KI_OK, cases[i].clean);
 }
 
-static void a_bad_event_is_reported_and_the_rest_continues(void **state) {
-    (void)state;
+TEST(a_bad_event_is_reported_and_the_rest_continues) {
     assert_decodes(KI_STR("{}{\"type\":\"ADDED\",\"object\":{}}"), 1000,
                    "bad malformed: watch event of unknown type: none [{}]\n0 {}\n", KI_OK, true);
     assert_decodes(KI_STR("{\"type\":\"NEW\",\"object\":{}}{\"type\":\"ADDED\",\"object\":{}}"), 1000,
@@ -135,8 +133,7 @@ static void a_bad_event_is_reported_and_the_rest_continues(void **state) {
     }
 }
 
-static void an_event_over_the_limit_is_reported_and_the_rest_continues(void **state) {
-    (void)state;
+TEST(an_event_over_the_limit_is_reported_and_the_rest_continues) {
     assert_decodes(
         KI_STR("{\"type\":\"ADDED\",\"object\":{\"a\":\"long long long\"}}{\"type\":\"ADDED\",\"object\":{}}"), 40,
         "bad limit reached: a watch event is larger than 40 bytes "
@@ -144,8 +141,7 @@ static void an_event_over_the_limit_is_reported_and_the_rest_continues(void **st
         KI_OK, true);
 }
 
-static void what_is_no_stream_of_objects_ends_it_with_a_message_that_shows_it(void **state) {
-    (void)state;
+TEST(what_is_no_stream_of_objects_ends_it_with_a_message_that_shows_it) {
     const struct {
         ki_str text;
         const char *message;
@@ -166,8 +162,7 @@ static void what_is_no_stream_of_objects_ends_it_with_a_message_that_shows_it(vo
     assert_decodes(KI_STR("{\"type\":\"ADDED\",\"object\":{}}\n<html>"), 1000, "0 {}\n", KI_ERR_PROTOCOL, false);
 }
 
-static void an_event_that_nests_too_deep_is_skipped(void **state) {
-    (void)state;
+TEST(an_event_that_nests_too_deep_is_skipped) {
     enum {
         DEPTH = 2 * KI_WIRE_MAX_DEPTH
     };
@@ -184,8 +179,7 @@ static void an_event_that_nests_too_deep_is_skipped(void **state) {
     ki_buffer_free(&got.seen.text);
 }
 
-static void what_the_sink_returns_ends_the_reading_at_once(void **state) {
-    (void)state;
+TEST(what_the_sink_returns_ends_the_reading_at_once) {
     ki_str text = KI_STR("{\"type\":\"ADDED\",\"object\":{}}{}{\"type\":\"ADDED\",\"object\":{}}");
     for (int stop = 1; stop <= 2; stop++) {
         outcome got = decode(&ki_allocator_default, text, 1000, text.size, stop);
@@ -206,8 +200,7 @@ static void what_the_sink_returns_ends_the_reading_at_once(void **state) {
     ki_buffer_free(&seen.text);
 }
 
-static void a_real_pod_comes_through_in_chunks_of_any_size(void **state) {
-    (void)state;
+TEST(a_real_pod_comes_through_in_chunks_of_any_size) {
     size_t size;
     char *json = fixture_read(KI_TEST_DATA_DIR "/pod.json", &size);
     ki_buffer text;
@@ -227,8 +220,7 @@ static void a_real_pod_comes_through_in_chunks_of_any_size(void **state) {
     free(json);
 }
 
-static void metadata_that_matters_is_read_without_an_object(void **state) {
-    (void)state;
+TEST(metadata_that_matters_is_read_without_an_object) {
     static const struct {
         const char *json;
         ki_status status;
@@ -265,8 +257,7 @@ static void metadata_that_matters_is_read_without_an_object(void **state) {
     assert_int_equal(ki_watch_meta_parse(&memory.allocator, KI_STR("{}"), &meta, NULL), KI_ERR_NO_MEMORY);
 }
 
-static void each_allocation_may_fail(void **state) {
-    (void)state;
+TEST(each_allocation_may_fail) {
     ki_str text = KI_STR(
         "{\"type\":\"ADDED\",\"object\":{\"a\":\"............................................................\"}}");
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
@@ -303,8 +294,7 @@ static void make_damaged(uint64_t *state, ki_buffer *out) {
     }
 }
 
-static void damaged_streams_are_read_alike_in_pieces_and_as_a_whole(void **state) {
-    (void)state;
+TEST(damaged_streams_are_read_alike_in_pieces_and_as_a_whole) {
     uint64_t random = 1;
     ki_buffer text;
     ki_buffer_init(&text, &ki_allocator_default, 0);
@@ -325,20 +315,4 @@ static void damaged_streams_are_read_alike_in_pieces_and_as_a_whole(void **state
         ki_buffer_free(&whole.seen.text);
     }
     ki_buffer_free(&text);
-}
-
-KT_TESTS(watch_decoder) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_are_handed_over_at_every_split),
-        cmocka_unit_test(a_bad_event_is_reported_and_the_rest_continues),
-        cmocka_unit_test(an_event_over_the_limit_is_reported_and_the_rest_continues),
-        cmocka_unit_test(what_is_no_stream_of_objects_ends_it_with_a_message_that_shows_it),
-        cmocka_unit_test(an_event_that_nests_too_deep_is_skipped),
-        cmocka_unit_test(what_the_sink_returns_ends_the_reading_at_once),
-        cmocka_unit_test(a_real_pod_comes_through_in_chunks_of_any_size),
-        cmocka_unit_test(metadata_that_matters_is_read_without_an_object),
-        cmocka_unit_test(damaged_streams_are_read_alike_in_pieces_and_as_a_whole),
-        cmocka_unit_test(each_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

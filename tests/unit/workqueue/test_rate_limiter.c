@@ -16,8 +16,7 @@ static void init(ki_rate_limiter *limiter, const ki_rate_limit *limits, size_t c
     assert_int_equal(ki_rate_limiter_init(limiter, limits, count, now, NULL), KI_OK);
 }
 
-static void a_delay_depends_on_the_failures_of_the_key(void **state) {
-    (void)state;
+TEST(a_delay_depends_on_the_failures_of_the_key) {
     static const struct {
         ki_rate_limit limit;
         int64_t delays[TIMES]; /* milliseconds, for 0 failures, 1, … */
@@ -39,8 +38,7 @@ static void a_delay_depends_on_the_failures_of_the_key(void **state) {
     }
 }
 
-static void an_exponential_delay_does_not_overflow(void **state) {
-    (void)state;
+TEST(an_exponential_delay_does_not_overflow) {
     static const struct {
         int64_t base, longest;
     } cases[] = { { 1, 1000000 }, { 60000, 3600000000 }, { 1, INT64_MAX }, { INT64_MAX, INT64_MAX } };
@@ -54,8 +52,7 @@ static void an_exponential_delay_does_not_overflow(void **state) {
     }
 }
 
-static void the_longest_of_several_delays_counts(void **state) {
-    (void)state;
+TEST(the_longest_of_several_delays_counts) {
     static const ki_rate_limit limits[] = { KI_RATE_LIMIT_FAST_SLOW(5, 3000, 3), KI_RATE_LIMIT_EXPONENTIAL(1, 1000) };
     static const int64_t delays[] = { 5, 5, 5, 3000, 3000 };
     ki_rate_limiter limiter;
@@ -66,8 +63,7 @@ static void the_longest_of_several_delays_counts(void **state) {
     assert_int_equal(ki_rate_limiter_delay(&limiter, "a", 5, 0), 0);
 }
 
-static void a_limit_may_have_a_longest_wait(void **state) {
-    (void)state;
+TEST(a_limit_may_have_a_longest_wait) {
     ki_rate_limit limits[] = { KI_RATE_LIMIT_FAST_SLOW(5, 1000000, 100), KI_RATE_LIMIT_EXPONENTIAL(1, 3) };
     limits[0].max_wait_ms = 500000;
     ki_rate_limiter limiter;
@@ -78,8 +74,7 @@ static void a_limit_may_have_a_longest_wait(void **state) {
 }
 
 /* As rate.NewLimiter(rate, burst).Reserve().Delay() of golang.org/x/time. */
-static void a_bucket_lends_tokens_that_are_not_there_yet(void **state) {
-    (void)state;
+TEST(a_bucket_lends_tokens_that_are_not_there_yet) {
     static const ki_rate_limit limit = KI_RATE_LIMIT_BUCKET(10.0, 3);
     ki_rate_limiter limiter;
     const int64_t begin = KI_SECONDS(1000);
@@ -98,8 +93,7 @@ static void a_bucket_lends_tokens_that_are_not_there_yet(void **state) {
     }
 }
 
-static void a_bucket_keeps_its_rate_for_long(void **state) {
-    (void)state;
+TEST(a_bucket_keeps_its_rate_for_long) {
     static const ki_rate_limit limit = KI_RATE_LIMIT_BUCKET(10.0, 100), fast = KI_RATE_LIMIT_BUCKET(3000000.0, 1);
     ki_rate_limiter limiter;
     init(&limiter, &limit, 1, 0);
@@ -112,8 +106,7 @@ static void a_bucket_keeps_its_rate_for_long(void **state) {
     assert_int_equal(ki_rate_limiter_delay(&limiter, "a", 0, 0), 333); /* less than a microsecond is not lost */
 }
 
-static void a_bucket_without_bound_never_waits(void **state) {
-    (void)state;
+TEST(a_bucket_without_bound_never_waits) {
     const ki_rate_limit limit = KI_RATE_LIMIT_BUCKET(INFINITY, 1), slow = KI_RATE_LIMIT_BUCKET(1e-300, 1);
     ki_rate_limiter limiter;
     init(&limiter, &limit, 1, 0);
@@ -129,8 +122,7 @@ static int64_t by_first_letter(const void *key, int failures, void *user) {
     return *(const char *)key == 'n' ? -1 : failures * 7;
 }
 
-static void a_program_s_own_limit_gets_key_and_failures(void **state) {
-    (void)state;
+TEST(a_program_s_own_limit_gets_key_and_failures) {
     const ki_rate_limit limit = KI_RATE_LIMIT_CUSTOM(by_first_letter, NULL);
     ki_rate_limiter limiter;
     init(&limiter, &limit, 1, 0);
@@ -138,27 +130,11 @@ static void a_program_s_own_limit_gets_key_and_failures(void **state) {
     assert_int_equal(ki_rate_limiter_delay(&limiter, "n", 6, 0), 0);
 }
 
-static void the_default_is_client_go_s(void **state) {
-    (void)state;
+TEST(the_default_is_client_go_s) {
     ki_rate_limiter limiter;
     init(&limiter, NULL, 0, 0);
     for (int i = 0; i < 100; i++)
         assert_int_equal(ki_rate_limiter_delay(&limiter, "a", 0, 0), KI_MILLISECONDS(5));
     assert_int_equal(ki_rate_limiter_delay(&limiter, "a", 0, 0), KI_MILLISECONDS(100)); /* the bucket is empty */
     assert_int_equal(ki_rate_limiter_delay(&limiter, "a", 30, 0), KI_SECONDS(1000));
-}
-
-KT_TESTS(rate_limiter) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_delay_depends_on_the_failures_of_the_key),
-        cmocka_unit_test(an_exponential_delay_does_not_overflow),
-        cmocka_unit_test(the_longest_of_several_delays_counts),
-        cmocka_unit_test(a_limit_may_have_a_longest_wait),
-        cmocka_unit_test(a_bucket_lends_tokens_that_are_not_there_yet),
-        cmocka_unit_test(a_bucket_keeps_its_rate_for_long),
-        cmocka_unit_test(a_bucket_without_bound_never_waits),
-        cmocka_unit_test(a_program_s_own_limit_gets_key_and_failures),
-        cmocka_unit_test(the_default_is_client_go_s),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,13 +17,11 @@
 
 /* --- each key once ------------------------------------------------------------------------------------------------ */
 
-static void keys_are_handed_out_in_the_order_of_arrival(void **state) {
-    (void)state;
+TEST(keys_are_handed_out_in_the_order_of_arrival) {
     queue_play_alone(NULL, "+a +b +c #3 =a =b +d =c =d =. -a -b -c -d #0 =.");
 }
 
-static void a_key_added_twice_is_handed_out_once(void **state) {
-    (void)state;
+TEST(a_key_added_twice_is_handed_out_once) {
     static const char *const plays[] = {
         "+a #1 +b #2 +a #2 =a =b =. -a -b =.",
         "+b +b =b -b #0 =.",
@@ -32,8 +30,7 @@ static void a_key_added_twice_is_handed_out_once(void **state) {
     PLAY_ALL(NULL, plays);
 }
 
-static void a_key_that_is_processed_is_queued_again_when_it_is_done(void **state) {
-    (void)state;
+TEST(a_key_that_is_processed_is_queued_again_when_it_is_done) {
     static const char *const plays[] = {
         "+a =a +a #0 =. -a #1 =a -a #0 =.", "+a =a +a +a +a -a =a -a =.", "+a +b =a +a =b =. -a =a -b -a =.",
         "+a =a +a +b -a =b =a -a -b =.", /* in the order of being done, not of being added */
@@ -41,8 +38,7 @@ static void a_key_that_is_processed_is_queued_again_when_it_is_done(void **state
     PLAY_ALL(NULL, plays);
 }
 
-static void done_of_a_key_that_nobody_processes_does_nothing(void **state) {
-    (void)state;
+TEST(done_of_a_key_that_nobody_processes_does_nothing) {
     queue_play_alone(NULL, "-a? +a -a? #1 =a -a -a? =. +a@10 -a? ~10 =a -a");
     queue_stage stage;
     queue_stage_open(&stage, NULL);
@@ -52,8 +48,7 @@ static void done_of_a_key_that_nobody_processes_does_nothing(void **state) {
 
 /* --- bad keys ----------------------------------------------------------------------------------------------------- */
 
-static void a_bad_key_is_rejected_by_every_add(void **state) {
-    (void)state;
+TEST(a_bad_key_is_rejected_by_every_add) {
     static char too_long[KI_WORKQUEUE_KEY_MAX + 2], longest[KI_WORKQUEUE_KEY_MAX + 1];
     memset(too_long, 'x', sizeof too_long - 1);
     memset(longest, 'y', sizeof longest - 1);
@@ -79,8 +74,7 @@ static void a_bad_key_is_rejected_by_every_add(void **state) {
     queue_stage_close(&stage);
 }
 
-static void a_key_may_be_a_struct(void **state) {
-    (void)state;
+TEST(a_key_may_be_a_struct) {
     typedef struct shard {
         int64_t number;
         char zone[8];
@@ -101,8 +95,7 @@ static void a_key_may_be_a_struct(void **state) {
     queue_stage_close(&stage);
 }
 
-static void a_key_is_copied(void **state) {
-    (void)state;
+TEST(a_key_is_copied) {
     char key[] = "a";
     queue_stage stage;
     queue_stage_open(&stage, NULL);
@@ -112,8 +105,7 @@ static void a_key_is_copied(void **state) {
     queue_stage_close(&stage);
 }
 
-static void options_that_contradict_themselves_are_rejected(void **state) {
-    (void)state;
+TEST(options_that_contradict_themselves_are_rejected) {
     static const ki_rate_limit too_many[KI_WORKQUEUE_LIMITS_MAX + 1] = { KI_RATE_LIMIT_EXPONENTIAL(1, 1) };
     static const ki_rate_limit negative = KI_RATE_LIMIT_EXPONENTIAL(-1, 1), no_burst = KI_RATE_LIMIT_BUCKET(1.0, 0),
                                no_rate = KI_RATE_LIMIT_BUCKET(0.0, 1), no_type = { .base_ms = 1 },
@@ -151,8 +143,7 @@ static void options_that_contradict_themselves_are_rejected(void **state) {
 
 /* --- delays ------------------------------------------------------------------------------------------------------- */
 
-static void a_delayed_key_is_ready_on_its_time(void **state) {
-    (void)state;
+TEST(a_delayed_key_is_ready_on_its_time) {
     static const char *const plays[] = {
         "+a@50 #0 ~49 =. ~1 #1 =a -a ~10000 =.",
         "+a@0 =a -a =.",
@@ -165,8 +156,7 @@ static void a_delayed_key_is_ready_on_its_time(void **state) {
     PLAY_ALL(NULL, plays);
 }
 
-static void the_earlier_time_of_a_delayed_key_wins(void **state) {
-    (void)state;
+TEST(the_earlier_time_of_a_delayed_key_wins) {
     static const char *const plays[] = {
         "+a@50 +a@70 ~49 =. ~1 =a -a ~20 =. ~50 =.",
         "+a@50 +a@30 ~29 =. ~1 =a -a ~20 =. ~50 =.",
@@ -175,8 +165,7 @@ static void the_earlier_time_of_a_delayed_key_wins(void **state) {
     PLAY_ALL(NULL, plays);
 }
 
-static void a_key_may_wait_and_be_queued_at_once(void **state) {
-    (void)state;
+TEST(a_key_may_wait_and_be_queued_at_once) {
     static const char *const plays[] = {
         "+a@50 +a =a -a ~49 =. ~1 =a -a =.", /* the delayed one comes too */
         "+a +a@50 ~50 #1 =a -a =.",          /* they are one where the first is still queued */
@@ -186,8 +175,7 @@ static void a_key_may_wait_and_be_queued_at_once(void **state) {
     PLAY_ALL(NULL, plays);
 }
 
-static void the_longest_delay_does_not_overflow(void **state) {
-    (void)state;
+TEST(the_longest_delay_does_not_overflow) {
     queue_stage stage;
     queue_stage_open(&stage, NULL);
     assert_int_equal(ki_workqueue_add_after(stage.queue, "a", INT64_MAX), KI_OK);
@@ -198,8 +186,7 @@ static void the_longest_delay_does_not_overflow(void **state) {
 }
 
 /* A step of the loop does not make all of them ready at once. */
-static void many_keys_that_are_due_at_once_become_ready_in_slices(void **state) {
-    (void)state;
+TEST(many_keys_that_are_due_at_once_become_ready_in_slices) {
     enum {
         KEYS = 5000,
         STEPS_MAX = 1000
@@ -231,27 +218,23 @@ static void many_keys_that_are_due_at_once_become_ready_in_slices(void **state) 
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
-static void a_rate_limited_key_waits_longer_each_time_until_it_is_forgotten(void **state) {
-    (void)state;
+TEST(a_rate_limited_key_waits_longer_each_time_until_it_is_forgotten) {
     static const ki_rate_limit limit = KI_RATE_LIMIT_EXPONENTIAL(1, 1000);
     queue_play_alone(&KI_WORKQUEUE_OPTIONS(.rate_limits = &limit, .rate_limit_count = 1),
                      "+a! =. ~1 =a %a1 +a! -a ~1 =. ~1 =a %a2 +b! ~1 =b -b %b1 "
                      "*a %a0 +a! -a ~1 =a %a1 *a -a %a0 *b %b0 =.");
 }
 
-static void forgetting_a_key_does_not_remove_it(void **state) {
-    (void)state;
+TEST(forgetting_a_key_does_not_remove_it) {
     queue_play_alone(NULL, "*a +a! *a %a0 =. ~5 =a *a -a =. +b *b =b -b");
 }
 
-static void with_no_rate_limits_a_rate_limited_key_is_ready_at_once(void **state) {
-    (void)state;
+TEST(with_no_rate_limits_a_rate_limited_key_is_ready_at_once) {
     static const ki_rate_limit none[1];
     queue_play_alone(&KI_WORKQUEUE_OPTIONS(.rate_limits = none), "+a! %a1 =a -a %a1 *a %a0");
 }
 
-static void of_a_delay_and_the_rate_limit_s_the_shorter_one_counts(void **state) {
-    (void)state;
+TEST(of_a_delay_and_the_rate_limit_s_the_shorter_one_counts) {
     static const char *const plays[] = {
         "+a!@3 ~3 =a -a %a1",
         "+a!@30 ~4 =. ~1 =a -a %a1",
@@ -262,8 +245,7 @@ static void of_a_delay_and_the_rate_limit_s_the_shorter_one_counts(void **state)
 
 /* --- shutdown ----------------------------------------------------------------------------------------------------- */
 
-static void after_the_shutdown_only_what_was_queued_is_handed_out(void **state) {
-    (void)state;
+TEST(after_the_shutdown_only_what_was_queued_is_handed_out) {
     static const char *const plays[] = {
         "x =x. x =x.",
         "+a x +b #1 =a =x. -a =x.",
@@ -274,8 +256,7 @@ static void after_the_shutdown_only_what_was_queued_is_handed_out(void **state) 
     PLAY_ALL(NULL, plays);
 }
 
-static void draining_a_queue_without_keys_ends_at_once(void **state) {
-    (void)state;
+TEST(draining_a_queue_without_keys_ends_at_once) {
     queue_stage stage;
     queue_stage_open(&stage, NULL);
     queue_play(&stage, "+a =a -a");
@@ -284,8 +265,7 @@ static void draining_a_queue_without_keys_ends_at_once(void **state) {
     queue_stage_close(&stage);
 }
 
-static void draining_without_time_shuts_down_and_reports_the_remaining_keys(void **state) {
-    (void)state;
+TEST(draining_without_time_shuts_down_and_reports_the_remaining_keys) {
     queue_stage stage;
     queue_stage_open(&stage, NULL);
     queue_play(&stage, "+a +b =a");
@@ -297,8 +277,7 @@ static void draining_without_time_shuts_down_and_reports_the_remaining_keys(void
     queue_stage_close(&stage);
 }
 
-static void waiting_on_the_loop_is_rejected(void **state) {
-    (void)state;
+TEST(waiting_on_the_loop_is_rejected) {
     queue_stage stage;
     queue_stage_open(&stage, NULL);
     assert_true(test_engine_settle(&stage.engine)); /* from now on this thread is the loop */
@@ -344,8 +323,7 @@ static void on_drained(ki_workqueue *queue, void *user) {
     note(user, "drained");
 }
 
-static void a_program_without_threads_takes_keys_on_the_loop(void **state) {
-    (void)state;
+TEST(a_program_without_threads_takes_keys_on_the_loop) {
     watcher self = { .takes = true };
     queue_stage stage;
     queue_stage_open(&stage, &KI_WORKQUEUE_OPTIONS(.on_ready = on_ready, .on_drained = on_drained, .user = &self));
@@ -356,8 +334,7 @@ static void a_program_without_threads_takes_keys_on_the_loop(void **state) {
     queue_stage_close(&stage);
 }
 
-static void on_ready_is_called_when_the_first_key_comes_and_at_the_end(void **state) {
-    (void)state;
+TEST(on_ready_is_called_when_the_first_key_comes_and_at_the_end) {
     static const struct {
         const char *play, *trace;
     } cases[] = {
@@ -383,8 +360,7 @@ static void on_ready_is_called_when_the_first_key_comes_and_at_the_end(void **st
 
 /* --- lack of memory ----------------------------------------------------------------------------------------------- */
 
-static void an_add_without_memory_leaves_the_queue_as_it_was(void **state) {
-    (void)state;
+TEST(an_add_without_memory_leaves_the_queue_as_it_was) {
     static const ki_rate_limit limits[] = { KI_RATE_LIMIT_EXPONENTIAL(1, 1000), KI_RATE_LIMIT_BUCKET(1.0, 1) };
     for (int by_priority = 0; by_priority < 2; by_priority++) {
         for (size_t n = 0;; n++) {
@@ -426,8 +402,7 @@ static void an_add_without_memory_leaves_the_queue_as_it_was(void **state) {
 }
 
 /* A key that a worker has can always come back: the queue has all memory for the key. */
-static void a_key_being_processed_is_added_without_memory(void **state) {
-    (void)state;
+TEST(a_key_being_processed_is_added_without_memory) {
     static const ki_rate_limit limit = KI_RATE_LIMIT_EXPONENTIAL(1, 1000);
     const ki_add_options again[] = {
         KI_ADD_OPTIONS(.priority = 1),
@@ -466,8 +441,7 @@ static int64_t negative_now(void *user) {
     return *(const int64_t *)user;
 }
 
-static void a_clock_may_be_negative(void **state) {
-    (void)state;
+TEST(a_clock_may_be_negative) {
     int64_t now = -KI_SECONDS(1000);
     ki_engine *engine = NULL;
     ki_workqueue *queue = NULL;
@@ -487,36 +461,4 @@ static void a_clock_may_be_negative(void **state) {
         ki_workqueue_free(queue);
         ki_engine_free(engine);
     }
-}
-
-KT_TESTS(workqueue) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_are_handed_out_in_the_order_of_arrival),
-        cmocka_unit_test(a_key_added_twice_is_handed_out_once),
-        cmocka_unit_test(a_key_that_is_processed_is_queued_again_when_it_is_done),
-        cmocka_unit_test(done_of_a_key_that_nobody_processes_does_nothing),
-        cmocka_unit_test(a_bad_key_is_rejected_by_every_add),
-        cmocka_unit_test(a_key_may_be_a_struct),
-        cmocka_unit_test(a_key_is_copied),
-        cmocka_unit_test(options_that_contradict_themselves_are_rejected),
-        cmocka_unit_test(a_delayed_key_is_ready_on_its_time),
-        cmocka_unit_test(the_earlier_time_of_a_delayed_key_wins),
-        cmocka_unit_test(a_key_may_wait_and_be_queued_at_once),
-        cmocka_unit_test(the_longest_delay_does_not_overflow),
-        cmocka_unit_test(many_keys_that_are_due_at_once_become_ready_in_slices),
-        cmocka_unit_test(a_rate_limited_key_waits_longer_each_time_until_it_is_forgotten),
-        cmocka_unit_test(forgetting_a_key_does_not_remove_it),
-        cmocka_unit_test(with_no_rate_limits_a_rate_limited_key_is_ready_at_once),
-        cmocka_unit_test(of_a_delay_and_the_rate_limit_s_the_shorter_one_counts),
-        cmocka_unit_test(after_the_shutdown_only_what_was_queued_is_handed_out),
-        cmocka_unit_test(draining_a_queue_without_keys_ends_at_once),
-        cmocka_unit_test(draining_without_time_shuts_down_and_reports_the_remaining_keys),
-        cmocka_unit_test(waiting_on_the_loop_is_rejected),
-        cmocka_unit_test(a_program_without_threads_takes_keys_on_the_loop),
-        cmocka_unit_test(on_ready_is_called_when_the_first_key_comes_and_at_the_end),
-        cmocka_unit_test(an_add_without_memory_leaves_the_queue_as_it_was),
-        cmocka_unit_test(a_key_being_processed_is_added_without_memory),
-        cmocka_unit_test(a_clock_may_be_negative),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

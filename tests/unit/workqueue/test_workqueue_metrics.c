@@ -40,8 +40,7 @@ static void assert_samples(const queue_stage *stage, const char *want) {
     assert_string_equal(samples, want);
 }
 
-static void the_text_is_complete_and_names_the_queue(void **state) {
-    (void)state;
+TEST(the_text_is_complete_and_names_the_queue) {
     queue_stage stage;
     queue_stage_open(&stage, &KI_WORKQUEUE_OPTIONS(.name = "a \"name\""));
     queue_play(&stage, "+a +b@5");
@@ -111,8 +110,7 @@ static void the_text_is_complete_and_names_the_queue(void **state) {
     queue_stage_close(&stage);
 }
 
-static void times_are_those_of_the_key_s_way_through_the_queue(void **state) {
-    (void)state;
+TEST(times_are_those_of_the_key_s_way_through_the_queue) {
     for (int by_priority = 0; by_priority < 2; by_priority++) {
         queue_stage stage;
         queue_stage_open(&stage, &KI_WORKQUEUE_OPTIONS(.name = "test", .by_priority = by_priority));
@@ -143,8 +141,7 @@ static void times_are_those_of_the_key_s_way_through_the_queue(void **state) {
     }
 }
 
-static void a_worker_that_never_comes_back_is_seen(void **state) {
-    (void)state;
+TEST(a_worker_that_never_comes_back_is_seen) {
     queue_stage stage;
     queue_stage_open(&stage, &KI_WORKQUEUE_OPTIONS(.name = "test"));
     queue_play(&stage, "+a +b +c =a ~1000 =b ~1000 =c -b ~3000");
@@ -157,8 +154,7 @@ static void a_worker_that_never_comes_back_is_seen(void **state) {
     queue_stage_close(&stage);
 }
 
-static void a_queue_without_a_name_only_counts(void **state) {
-    (void)state;
+TEST(a_queue_without_a_name_only_counts) {
     queue_stage stage;
     queue_stage_open(&stage, NULL);
     queue_play(&stage, "+a +b +c! =a ~100 -a =b");
@@ -166,8 +162,7 @@ static void a_queue_without_a_name_only_counts(void **state) {
     queue_stage_close(&stage);
 }
 
-static void retries_are_counted_as_by_the_one_it_is_like(void **state) {
-    (void)state;
+TEST(retries_are_counted_as_by_the_one_it_is_like) {
     static const struct {
         bool by_priority;
         const char *play, *want;
@@ -188,8 +183,7 @@ static void retries_are_counted_as_by_the_one_it_is_like(void **state) {
     }
 }
 
-static void the_samples_of_several_queues_may_stand_together(void **state) {
-    (void)state;
+TEST(the_samples_of_several_queues_may_stand_together) {
     queue_stage stage;
     ki_workqueue *other = NULL;
     char *text = NULL;
@@ -222,8 +216,7 @@ static void note_bucket(const ki_sample *sample, void *user) {
         assert_int_equal(sample->buckets[at], 1);
 }
 
-static void a_duration_is_in_the_first_bucket_that_holds_it_and_all_above(void **state) {
-    (void)state;
+TEST(a_duration_is_in_the_first_bucket_that_holds_it_and_all_above) {
     static const struct {
         int64_t ns;
         const char *bound;
@@ -265,8 +258,7 @@ static void note_depth(const ki_sample *sample, void *user) {
     snprintf(depths + used, TEXT - used, "%s%s:%g", used ? " " : "", sample->labels[1].value, sample->value);
 }
 
-static void a_queue_by_priority_has_the_depth_of_each(void **state) {
-    (void)state;
+TEST(a_queue_by_priority_has_the_depth_of_each) {
     static const struct {
         const char *play, *want;
     } cases[] = {
@@ -291,8 +283,7 @@ static void a_queue_by_priority_has_the_depth_of_each(void **state) {
     }
 }
 
-static void priorities_beyond_the_25th_share_a_depth(void **state) {
-    (void)state;
+TEST(priorities_beyond_the_25th_share_a_depth) {
     enum {
         PRIORITIES = 30
     };
@@ -313,8 +304,7 @@ static void priorities_beyond_the_25th_share_a_depth(void **state) {
     queue_stage_close(&stage);
 }
 
-static void a_text_without_memory_fails_and_leaks_nothing(void **state) {
-    (void)state;
+TEST(a_text_without_memory_fails_and_leaks_nothing) {
     scarce_memory memory = SCARCE_MEMORY_LATER;
     while (scarce_memory_next(&memory)) {
         test_engine engine;
@@ -341,8 +331,7 @@ static void check_labels(const ki_sample *sample, void *user) {
     (void)ki_workqueue_length(*queue); /* no lock is held */
 }
 
-static void a_program_s_library_gets_every_sample(void **state) {
-    (void)state;
+TEST(a_program_s_library_gets_every_sample) {
     queue_stage stage;
     metrics_library library = { .common_labels = 1, .on_sample = check_labels, .user = &stage.queue };
     queue_stage_open(&stage, &KI_WORKQUEUE_OPTIONS(.name = "test"));
@@ -357,21 +346,4 @@ static void a_program_s_library_gets_every_sample(void **state) {
                                      "workqueue_unfinished_work_seconds=3 "
                                      "workqueue_longest_running_processor_seconds=3");
     queue_stage_close(&stage);
-}
-
-KT_TESTS(workqueue_metrics) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_text_is_complete_and_names_the_queue),
-        cmocka_unit_test(times_are_those_of_the_key_s_way_through_the_queue),
-        cmocka_unit_test(a_worker_that_never_comes_back_is_seen),
-        cmocka_unit_test(a_queue_without_a_name_only_counts),
-        cmocka_unit_test(retries_are_counted_as_by_the_one_it_is_like),
-        cmocka_unit_test(the_samples_of_several_queues_may_stand_together),
-        cmocka_unit_test(a_text_without_memory_fails_and_leaks_nothing),
-        cmocka_unit_test(a_duration_is_in_the_first_bucket_that_holds_it_and_all_above),
-        cmocka_unit_test(a_queue_by_priority_has_the_depth_of_each),
-        cmocka_unit_test(priorities_beyond_the_25th_share_a_depth),
-        cmocka_unit_test(a_program_s_library_gets_every_sample),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

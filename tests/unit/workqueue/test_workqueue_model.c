@@ -331,22 +331,12 @@ static void play_seed(bool by_priority, uint64_t seed) {
     queue_stage_close(&self.stage);
 }
 
-static void a_plain_queue_does_as_the_model(void **state) {
-    (void)state;
+TEST(a_plain_queue_does_as_the_model) {
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
         play_seed(false, seed);
 }
 
-static void a_queue_by_priority_does_as_the_model(void **state) {
-    (void)state;
+TEST(a_queue_by_priority_does_as_the_model) {
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
         play_seed(true, seed);
-}
-
-KT_TESTS(workqueue_model) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plain_queue_does_as_the_model),
-        cmocka_unit_test(a_queue_by_priority_does_as_the_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,13 +16,11 @@ static const ki_workqueue_options by_priority = {
     for (size_t i = 0; i < sizeof(plays) / sizeof *(plays); i++) \
     queue_play_alone(&by_priority, (plays)[i])
 
-static void keys_of_one_priority_are_handed_out_in_the_order_of_arrival(void **state) {
-    (void)state;
+TEST(keys_of_one_priority_are_handed_out_in_the_order_of_arrival) {
     queue_play_alone(&by_priority, "+a +b +c #3 =a^0 =b =c =. -a -b -c");
 }
 
-static void the_higher_priority_is_handed_out_first(void **state) {
-    (void)state;
+TEST(the_higher_priority_is_handed_out_first) {
     static const char *const plays[] = {
         "+a +b^-100 +c^5 +d +e^5 =c^5 =e^5 =a^0 =d^0 =b^-100 =.",
         "+a^-2147483648 +b^2147483647 =b^2147483647 =a^-2147483648",
@@ -30,8 +28,7 @@ static void the_higher_priority_is_handed_out_first(void **state) {
     PLAY_ALL(plays);
 }
 
-static void a_key_keeps_the_highest_priority_it_was_added_with(void **state) {
-    (void)state;
+TEST(a_key_keeps_the_highest_priority_it_was_added_with) {
     static const char *const plays[] = {
         "+a^1 +a^2 #1 =a^2 =.",        "+a^2 +a^1 #1 =a^2 =.",        "+a^-100 +a #1 =a^0 =.",
         "+a +b +c +c^1 =c^1 #2 =a =b", "+a^0 +b^1 +a^1 =b^1 =a^1 =.", /* behind those that had the priority before */
@@ -40,8 +37,7 @@ static void a_key_keeps_the_highest_priority_it_was_added_with(void **state) {
     PLAY_ALL(plays);
 }
 
-static void a_key_that_is_processed_gets_a_priority_of_its_own(void **state) {
-    (void)state;
+TEST(a_key_that_is_processed_gets_a_priority_of_its_own) {
     static const char *const plays[] = {
         "+a^3 =a^3 +a^1 +b^2 #1 =b^2 =. -a =a^1 =.",
         "+a =a +a^1 +a^7 +a -a =a^7",
@@ -51,8 +47,7 @@ static void a_key_that_is_processed_gets_a_priority_of_its_own(void **state) {
     PLAY_ALL(plays);
 }
 
-static void a_key_that_waits_is_ready_at_the_earliest_time(void **state) {
-    (void)state;
+TEST(a_key_that_waits_is_ready_at_the_earliest_time) {
     static const char *const plays[] = {
         "+a@1000 ~999 =. ~1 =a -a =.",
         "+a +a@3600000 #1 =a -a ~3600000 =.", /* it is ready already */
@@ -67,8 +62,7 @@ static void a_key_that_waits_is_ready_at_the_earliest_time(void **state) {
     PLAY_ALL(plays);
 }
 
-static void a_key_that_waits_merges_priorities_too(void **state) {
-    (void)state;
+TEST(a_key_that_waits_merges_priorities_too) {
     static const char *const plays[] = {
         "+a^-100@0 +b@1000 ~1000 =b^0 =a^-100",
         "+a^0@3600000 +a^1 #1 =a^1 =.",
@@ -81,8 +75,7 @@ static void a_key_that_waits_merges_priorities_too(void **state) {
     PLAY_ALL(plays);
 }
 
-static void rate_limited_keys_wait_each_by_its_own_failures(void **state) {
-    (void)state;
+TEST(rate_limited_keys_wait_each_by_its_own_failures) {
     static const char *const plays[] = {
         "+a! #0 ~5 =a %a1 +a! -a ~9 =. ~1 =a -a %a2 *a %a0",
         "+b! +b! +b! +b! +b! +b! +b! *a %b7 ~5 =b -b +a! +b! ~5 =a =. ~634 =. ~1 =b",
@@ -92,8 +85,7 @@ static void rate_limited_keys_wait_each_by_its_own_failures(void **state) {
     PLAY_ALL(plays);
 }
 
-static void priorities_hold_over_many_keys(void **state) {
-    (void)state;
+TEST(priorities_hold_over_many_keys) {
     enum {
         EACH = 1000,
         PRIORITIES = 5
@@ -135,28 +127,10 @@ static void priorities_hold_over_many_keys(void **state) {
     }
 }
 
-static void a_plain_queue_knows_no_priorities(void **state) {
-    (void)state;
+TEST(a_plain_queue_knows_no_priorities) {
     queue_play_alone(NULL, "+a^1 +b^2 =a^0 =b^0 -a -b");
 }
 
-static void after_the_shutdown_what_was_queued_is_handed_out_by_priority(void **state) {
-    (void)state;
+TEST(after_the_shutdown_what_was_queued_is_handed_out_by_priority) {
     queue_play_alone(&by_priority, "+a +b^1 +c@5 x +d =b^1 =a ~5 =x. -a =x.");
-}
-
-KT_TESTS(workqueue_priority) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_of_one_priority_are_handed_out_in_the_order_of_arrival),
-        cmocka_unit_test(the_higher_priority_is_handed_out_first),
-        cmocka_unit_test(a_key_keeps_the_highest_priority_it_was_added_with),
-        cmocka_unit_test(a_key_that_is_processed_gets_a_priority_of_its_own),
-        cmocka_unit_test(a_key_that_waits_is_ready_at_the_earliest_time),
-        cmocka_unit_test(a_key_that_waits_merges_priorities_too),
-        cmocka_unit_test(rate_limited_keys_wait_each_by_its_own_failures),
-        cmocka_unit_test(priorities_hold_over_many_keys),
-        cmocka_unit_test(a_plain_queue_knows_no_priorities),
-        cmocka_unit_test(after_the_shutdown_what_was_queued_is_handed_out_by_priority),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,8 +107,7 @@ static const struct {
 } kinds[] = { { false, NULL }, { false, "measured" }, { true, "by_priority" } };
 
 /* Every change is seen: what a worker sees last of a key is its last change. */
-static void no_key_is_lost_and_none_has_two_workers(void **state) {
-    (void)state;
+TEST(no_key_is_lost_and_none_has_two_workers) {
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
         crowd self;
         pthread_t producers[PRODUCERS], workers[WORKERS];
@@ -131,8 +130,7 @@ static void no_key_is_lost_and_none_has_two_workers(void **state) {
     }
 }
 
-static void a_shutdown_at_any_time_ends_all_workers(void **state) {
-    (void)state;
+TEST(a_shutdown_at_any_time_ends_all_workers) {
     for (int round = 0; round < 20; round++) {
         crowd self;
         pthread_t producers[PRODUCERS], workers[WORKERS];
@@ -165,8 +163,7 @@ static void *take_one(void *user) {
 }
 
 /* One wake-up too few, and this does not end. */
-static void each_key_wakes_a_thread_that_waits(void **state) {
-    (void)state;
+TEST(each_key_wakes_a_thread_that_waits) {
     for (int round = 0; round < 50; round++) {
         crowd self;
         pthread_t workers[WORKERS];
@@ -200,8 +197,7 @@ static void *hand_over(void *user) {
 }
 
 /* Each key is added when nothing else is queued, so that all other threads are asleep, or about to be. */
-static void keys_go_from_hand_to_hand(void **state) {
-    (void)state;
+TEST(keys_go_from_hand_to_hand) {
     for (int by_priority = 0; by_priority < 2; by_priority++) {
         crowd self;
         pthread_t workers[WORKERS];
@@ -214,8 +210,7 @@ static void keys_go_from_hand_to_hand(void **state) {
     }
 }
 
-static void a_wait_for_a_key_ends_after_its_time(void **state) {
-    (void)state;
+TEST(a_wait_for_a_key_ends_after_its_time) {
     crowd self;
     ki_error err = KI_ERROR_INIT;
     open_crowd(&self, false, NULL);
@@ -229,8 +224,7 @@ static void a_wait_for_a_key_ends_after_its_time(void **state) {
 }
 
 /* A thread that leaves at its deadline takes no wake-up away from one that stays. */
-static void threads_with_deadlines_take_no_key_from_others(void **state) {
-    (void)state;
+TEST(threads_with_deadlines_take_no_key_from_others) {
     for (int round = 0; round < 30; round++) {
         crowd self;
         pthread_t worker;
@@ -274,8 +268,7 @@ static void join_drainers(drainer *drainers, ki_status want) {
     }
 }
 
-static void all_who_drain_wait_until_the_last_key_is_done(void **state) {
-    (void)state;
+TEST(all_who_drain_wait_until_the_last_key_is_done) {
     crowd self;
     drainer drainers[WORKERS];
     open_crowd(&self, false, NULL);
@@ -296,8 +289,7 @@ static void all_who_drain_wait_until_the_last_key_is_done(void **state) {
     close_crowd(&self);
 }
 
-static void a_plain_shutdown_ends_all_drains(void **state) {
-    (void)state;
+TEST(a_plain_shutdown_ends_all_drains) {
     crowd self;
     drainer drainers[WORKERS];
     open_crowd(&self, false, NULL);
@@ -314,18 +306,4 @@ static void a_plain_shutdown_ends_all_drains(void **state) {
     assert_int_equal(ki_workqueue_done(self.queue, a), KI_OK);
     assert_int_equal(ki_workqueue_shut_down_with_drain(self.queue, -1, NULL), KI_OK);
     close_crowd(&self);
-}
-
-KT_TESTS(workqueue_threads) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_key_is_lost_and_none_has_two_workers),
-        cmocka_unit_test(a_shutdown_at_any_time_ends_all_workers),
-        cmocka_unit_test(each_key_wakes_a_thread_that_waits),
-        cmocka_unit_test(keys_go_from_hand_to_hand),
-        cmocka_unit_test(a_wait_for_a_key_ends_after_its_time),
-        cmocka_unit_test(threads_with_deadlines_take_no_key_from_others),
-        cmocka_unit_test(all_who_drain_wait_until_the_last_key_is_done),
-        cmocka_unit_test(a_plain_shutdown_ends_all_drains),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
