@@ -71,7 +71,7 @@ struct ki_workqueue {
     ki_mutex lock;
     ki_map items; /* by key */
     ki_rate_limiter rate_limiter;
-    uint64_t next_sequence : 48; /* as in ki_heap_node */
+    uint64_t next_sequence : 63; /* as in ki_heap_node */
 
     ki_work_list ready;      /* keys that can be taken, without by_priority */
     ki_heap ready_heap;      /* keys that can be taken, with by_priority; rank: -priority */
