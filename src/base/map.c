@@ -1,17 +1,17 @@
 /* map.c: open addressing with linear probing in each part. A removal shifts the following entries back, so that there
  * are no tombstones and lookups stay fast.
  *
- * The parts grow in number by linear hashing: the last bits of a hash select the part, its first bits the slot. Part
- * p + level holds what part p held before its split. */
+ * Extendible hashing: the last bits of a hash are the index of its part, the first bits the slot. A full part is divided
+ * in two. A part that was divided less often than others is in the array several times: at each `stride`-th place. */
 #include "src/base/map.h"
 
 #include "src/base/memory.h"
 
 enum {
-    SLOTS = 8,        /* a capacity is a multiple of this */
-    SLOTS_FULL = 7,   /* used slots of so many, at most */
-    PART_KEYS = 1024, /* keys of a part on average; above, parts are split */
-    SPLITS = 2,       /* at most, for one put */
+    FIRST_ROOM = 7,   /* keys */
+    SLOTS = 8,        /* slots for each FULL keys */
+    FULL = 7,         /* keys */
+    PART_KEYS = 1792, /* a full part with so many is divided; a full part with fewer grows */
     PARTS_MAX = 1 << 16
 };
 
@@ -30,7 +30,7 @@ static size_t steps(const ki_map_part *part, size_t from, size_t to) {
 }
 
 static bool has_room(const ki_map_part *part, size_t more) {
-    return part->count + more <= part->capacity / SLOTS * SLOTS_FULL;
+    return part->count + more <= part->capacity / SLOTS * FULL;
 }
 
 static bool slot_is(const ki_map_slot *slot, ki_str key, uint32_t hash) {
@@ -39,137 +39,129 @@ static bool slot_is(const ki_map_slot *slot, ki_str key, uint32_t hash) {
 }
 
 /* Returns the slot of `key`, or the empty slot for it. At least one slot is empty. */
-static ki_map_slot *probe(const ki_map_part *part, ki_str key, uint32_t hash) {
+static ki_map_slot *probe(ki_map_part *part, ki_str key, uint32_t hash) {
     size_t at = home_of(part, hash);
     while (part->slots[at].key && !slot_is(&part->slots[at], key, hash))
         at = after(part, at);
     return &part->slots[at];
 }
 
-static void free_slots(const ki_map *map, ki_map_part *part) {
-    ki_free(map->allocator, part->slots);
-    *part = (ki_map_part){ .slots = NULL };
-}
-
-/* Makes the slots of an empty part for `count` keys. */
-static ki_status make_slots(const ki_map *map, ki_map_part *part, size_t count) {
+/* Makes a part for `count` keys, at least one. Returns NULL without memory. */
+static ki_map_part *new_part(const ki_map *map, size_t count, size_t stride) {
     if (count > SIZE_MAX / 2 / sizeof(ki_map_slot))
-        return KI_ERR_NO_MEMORY;
-    size_t capacity = count / SLOTS_FULL * SLOTS + SLOTS;
-    part->slots = ki_alloc_zero(map->allocator, capacity * sizeof *part->slots);
-    if (!part->slots)
-        return KI_ERR_NO_MEMORY;
+        return NULL;
+    size_t capacity = (count + FULL - 1) / FULL * SLOTS;
+    ki_map_part *part = ki_alloc_zero(map->allocator, sizeof *part + capacity * sizeof *part->slots);
+    if (!part)
+        return NULL;
     part->capacity = capacity;
-    return KI_OK;
+    part->stride = stride;
+    return part;
 }
 
-/* Returns the number of keys to make room for when `count` are in a part that grows. */
-static size_t with_reserve(size_t count) {
-    return count + count / 2 + 1;
-}
-
-/* Adds a key that is not in the part, which has room, and returns its slot. */
-static ki_map_slot *add(ki_map_part *part, ki_map_slot slot) {
+/* Adds a key that is not in the part, which has room. */
+static void add(ki_map_part *part, ki_map_slot slot) {
     size_t at = home_of(part, slot.hash);
     while (part->slots[at].key)
         at = after(part, at);
     part->slots[at] = slot;
     part->count++;
-    return &part->slots[at];
 }
 
-/* Makes room for `count` keys in total. */
-static ki_status resize(const ki_map *map, ki_map_part *part, size_t count) {
-    ki_map_part larger = { .slots = NULL };
-    if (make_slots(map, &larger, count))
-        return KI_ERR_NO_MEMORY;
-    for (size_t i = 0; i < part->capacity; i++)
-        if (part->slots[i].key)
-            (void)add(&larger, part->slots[i]);
-    ki_free(map->allocator, part->slots);
-    *part = larger;
-    return KI_OK;
+/* Moves the keys of a part to one of two parts, by a bit of their hashes, and frees the part. */
+static void move_keys(const ki_map *map, ki_map_part *from, size_t bit, ki_map_part *to, ki_map_part *to_other) {
+    for (size_t i = 0; i < from->capacity; i++)
+        if (from->slots[i].key)
+            add(from->slots[i].hash & bit ? to_other : to, from->slots[i]);
+    ki_free(map->allocator, from);
 }
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
 
-/* Only of a map that has parts. */
+/* Returns NULL if there is none. Only of a map with an array. */
 static ki_map_part *part_of(const ki_map *map, uint32_t hash) {
-    size_t index = hash & (map->level * 2 - 1);
-    return &map->parts[index < map->part_count ? index : index - map->level];
+    return map->parts[hash & (map->part_count - 1)];
 }
 
-/* Makes a place in the array for one more part. */
-static ki_status make_place(ki_map *map) {
+/* Returns the part at `index` if this is the first of the part's places; else NULL. */
+static ki_map_part *first_at(const ki_map *map, size_t index) {
+    ki_map_part *part = map->parts[index];
+    return part && index < part->stride ? part : NULL;
+}
+
+static void set_part(ki_map *map, uint32_t hash, size_t stride, ki_map_part *part) {
+    for (size_t i = hash & (stride - 1); i < map->part_count; i += stride)
+        map->parts[i] = part;
+}
+
+/* Doubles the array, or makes the first one. */
+static ki_status grow_array(ki_map *map) {
     size_t count = map->part_count;
-    if (count & (count - 1))
-        return KI_OK; /* the array's capacity is the next power of two */
-    ki_map_part *parts = ki_realloc_array(map->allocator, map->parts, count ? count * 2 : 1, sizeof *parts);
+    if (count == PARTS_MAX)
+        return KI_ERR_LIMIT;
+    ki_map_part **parts = ki_realloc_array(map->allocator, map->parts, count ? count * 2 : 1, sizeof(ki_map_part *));
     if (!parts)
         return KI_ERR_NO_MEMORY;
+    if (count)
+        memcpy(parts + count, parts, count * sizeof(ki_map_part *));
+    else
+        parts[0] = NULL;
     map->parts = parts;
+    map->part_count = count ? count * 2 : 1;
     return KI_OK;
 }
 
-static void append_part(ki_map *map, ki_map_part part) {
-    map->parts[map->part_count++] = part;
-    if (map->part_count >= map->level * 2)
-        map->level = map->part_count;
-}
-
-static ki_status make_first_part(ki_map *map) {
-    if (map->part_count > 0)
-        return KI_OK;
-    if (make_place(map))
+/* Gives the part of a hash room for `count` keys in total. */
+static ki_status resize(ki_map *map, uint32_t hash, size_t count) {
+    ki_map_part *part = part_of(map, hash);
+    size_t stride = part ? part->stride : map->part_count;
+    ki_map_part *larger = new_part(map, count, stride);
+    if (!larger)
         return KI_ERR_NO_MEMORY;
-    append_part(map, (ki_map_part){ .slots = NULL });
+    if (part)
+        move_keys(map, part, 0, larger, NULL);
+    set_part(map, hash, stride, larger);
     return KI_OK;
 }
 
-/* Divides the part whose turn it is into two. */
-static ki_status split(ki_map *map) {
-    size_t bit = map->level, counts[2] = { 0, 0 };
-    ki_map_part *part = &map->parts[map->part_count - bit], halves[2] = { { .slots = NULL } };
-    if (map->part_count == PARTS_MAX)
-        return KI_ERR_LIMIT;
-    for (size_t i = 0; i < part->capacity; i++)
-        if (part->slots[i].key)
-            counts[(part->slots[i].hash & bit) != 0]++;
-    if (make_slots(map, &halves[0], with_reserve(counts[0])) || make_slots(map, &halves[1], with_reserve(counts[1])) ||
-        make_place(map)) {
-        free_slots(map, &halves[0]);
-        free_slots(map, &halves[1]);
+/* Divides the part of a hash in two, by one more bit of the hashes. */
+static ki_status divide(ki_map *map, uint32_t hash) {
+    ki_map_part *part = part_of(map, hash);
+    size_t bit = part->stride;
+    if (bit == map->part_count && grow_array(map))
+        return KI_ERR_NO_MEMORY;
+    /* Room for all keys in each: their hashes can have the same bit. */
+    ki_map_part *half = new_part(map, part->count, bit * 2), *other = new_part(map, part->count, bit * 2);
+    if (!half || !other) {
+        ki_free(map->allocator, half);
+        ki_free(map->allocator, other);
         return KI_ERR_NO_MEMORY;
     }
-    part = &map->parts[map->part_count - bit];
-    for (size_t i = 0; i < part->capacity; i++)
-        if (part->slots[i].key)
-            (void)add(&halves[(part->slots[i].hash & bit) != 0], part->slots[i]);
-    free_slots(map, part);
-    *part = halves[0];
-    append_part(map, halves[1]);
+    move_keys(map, part, bit, half, other);
+    set_part(map, hash, bit, half);
+    set_part(map, hash | (uint32_t)bit, bit * 2, other);
     return KI_OK;
 }
 
 /* Makes room for a new key and returns its part; NULL without memory. */
 static ki_map_part *make_room(ki_map *map, uint32_t hash) {
-    if (make_first_part(map))
+    if (map->part_count == 0 && grow_array(map))
         return NULL;
     ki_map_part *part = part_of(map, hash);
-    if (has_room(part, 1))
+    /* A part that cannot be divided grows instead. */
+    if (part && part->count >= PART_KEYS && divide(map, hash) == KI_OK)
+        part = part_of(map, hash);
+    if (part && has_room(part, 1))
         return part;
-    /* A failed split is no failure: the part grows instead. */
-    for (int i = 0; i < SPLITS && map->count >= map->part_count * PART_KEYS && split(map) == KI_OK; i++)
-        continue;
-    part = part_of(map, hash);
-    return has_room(part, 1) || resize(map, part, with_reserve(part->count)) == KI_OK ? part : NULL;
+    return resize(map, hash, part && part->count ? part->count * 2 : FIRST_ROOM) == KI_OK ? part_of(map, hash) : NULL;
 }
 
-/* Frees the memory of an empty part, and of a map that is empty. A map of one part keeps its memory. */
-static void free_empty(ki_map *map, ki_map_part *part) {
+/* Frees an empty part, and the array of a map that is empty. A map of one part keeps its memory. */
+static void free_empty(ki_map *map, ki_map_part *part, uint32_t hash) {
     if (map->part_count == 1 || part->count > 0)
         return;
-    free_slots(map, part);
+    set_part(map, hash, part->stride, NULL);
+    ki_free(map->allocator, part);
     if (map->count == 0)
         ki_map_free(map);
 }
@@ -177,12 +169,12 @@ static void free_empty(ki_map *map, ki_map_part *part) {
 /* --- the map ------------------------------------------------------------------------------------------------------ */
 
 void ki_map_init(ki_map *map, const ki_allocator *allocator, uint64_t seed) {
-    *map = (ki_map){ .allocator = allocator, .seed = seed, .level = 1 };
+    *map = (ki_map){ .allocator = allocator, .seed = seed };
 }
 
 void ki_map_free(ki_map *map) {
-    for (size_t i = 0; i < map->part_count; i++)
-        ki_free(map->allocator, map->parts[i].slots);
+    for (size_t i = map->part_count; i-- > 0;) /* a part's first place comes last */
+        ki_free(map->allocator, first_at(map, i));
     ki_free(map->allocator, map->parts);
     ki_map_init(map, map->allocator, map->seed);
 }
@@ -192,8 +184,8 @@ static uint32_t hash_of(const ki_map *map, ki_str key) {
 }
 
 static ki_map_slot *find(const ki_map *map, ki_str key, uint32_t hash) {
-    const ki_map_part *part = map->count ? part_of(map, hash) : NULL;
-    if (!part || part->count == 0)
+    ki_map_part *part = map->count ? part_of(map, hash) : NULL;
+    if (!part)
         return NULL;
     ki_map_slot *slot = probe(part, key, hash);
     return slot->key ? slot : NULL;
@@ -209,25 +201,37 @@ bool ki_map_has(const ki_map *map, ki_str key) {
 }
 
 ki_status ki_map_reserve(ki_map *map, size_t count) {
-    size_t more = count > map->count ? count - map->count : 0;
-    ki_status status = make_first_part(map);
+    if (count <= map->count)
+        return KI_OK;
+    size_t more = count - map->count;
+    ki_status status = map->part_count ? KI_OK : grow_array(map);
     for (size_t i = 0; !status && i < map->part_count; i++) {
-        ki_map_part *part = &map->parts[i];
-        if (!has_room(part, more))
-            status = resize(map, part, part->count + more);
+        const ki_map_part *part = map->parts[i];
+        if (!part || (first_at(map, i) && !has_room(part, more)))
+            status = resize(map, (uint32_t)i, (part ? part->count : 0) + more);
     }
     return status;
 }
 
 ki_map_slot *ki_map_slot_of(ki_map *map, ki_str key) {
     uint32_t hash = hash_of(map, key);
-    ki_map_slot *found = find(map, key, hash);
-    ki_map_part *part = found || key.size > UINT32_MAX ? NULL : make_room(map, hash);
-    if (!part)
-        return found;
-    map->count++;
+    ki_map_part *part = map->part_count ? part_of(map, hash) : NULL;
+    if (key.size > UINT32_MAX)
+        return NULL;
+    if (!part || !has_room(part, 1)) {
+        ki_map_slot *found = find(map, key, hash);
+        part = found ? NULL : make_room(map, hash);
+        if (!part)
+            return found;
+    }
+    ki_map_slot *slot = probe(part, key, hash);
+    if (slot->key)
+        return slot;
     /* The data of an empty key can be NULL, but NULL marks an empty slot. */
-    return add(part, (ki_map_slot){ .key = key.data ? key.data : "", .key_size = (uint32_t)key.size, .hash = hash });
+    *slot = (ki_map_slot){ .key = key.data ? key.data : "", .key_size = (uint32_t)key.size, .hash = hash };
+    part->count++;
+    map->count++;
+    return slot;
 }
 
 ki_status ki_map_put(ki_map *map, ki_str key, void *value, void **ret_old) {
@@ -260,7 +264,7 @@ void *ki_map_remove(ki_map *map, ki_str key) {
     part->slots[hole] = (ki_map_slot){ 0 };
     part->count--;
     map->count--;
-    free_empty(map, part);
+    free_empty(map, part, hash);
     return value;
 }
 
@@ -269,18 +273,19 @@ void ki_map_clear(ki_map *map) {
         ki_map_free(map);
     if (map->count == 0)
         return;
-    memset(map->parts->slots, 0, map->parts->capacity * sizeof *map->parts->slots);
-    map->count = map->parts->count = 0;
+    ki_map_part *part = map->parts[0];
+    memset(part->slots, 0, part->capacity * sizeof *part->slots);
+    map->count = part->count = 0;
 }
 
 bool ki_map_next(const ki_map *map, size_t *cursor, ki_str *ret_key, void **ret_value) {
     /* The last bits of the cursor are the part, the first bits the slot. */
     size_t index = *cursor % PARTS_MAX, at = *cursor / PARTS_MAX;
     for (; index < map->part_count; index++, at = 0) {
-        const ki_map_part *part = &map->parts[index];
-        while (at < part->capacity && !part->slots[at].key)
+        const ki_map_part *part = first_at(map, index);
+        while (part && at < part->capacity && !part->slots[at].key)
             at++;
-        if (at == part->capacity)
+        if (!part || at == part->capacity)
             continue;
         if (ret_key)
             *ret_key = (ki_str){ part->slots[at].key, part->slots[at].key_size };

@@ -1,8 +1,8 @@
 /* map.h: a hash table from byte strings to pointers. One thread. Keys are borrowed: the caller keeps them alive and
  * unchanged (usually they are part of the value).
  *
- * A map with many keys is in parts, and grows by one part at a time: a put moves a few thousand entries at most,
- * however large the map is. */
+ * A map with many keys is in parts, and grows by one part at a time: a put moves a thousand entries at most, however
+ * large the map is. */
 #ifndef KI_BASE_MAP_H
 #define KI_BASE_MAP_H
 
@@ -21,18 +21,18 @@ typedef struct ki_map_slot {
 } ki_map_slot;
 
 typedef struct ki_map_part {
-    ki_map_slot *slots;
     size_t count;
-    size_t capacity; /* a multiple of 8, or 0 */
+    size_t capacity; /* a multiple of 8 */
+    size_t stride;   /* a power of two: the part is at each stride-th place of `parts` */
+    ki_map_slot slots[];
 } ki_map_part;
 
 typedef struct ki_map {
     const ki_allocator *allocator;
     uint64_t seed;
     size_t count;
-    ki_map_part *parts; /* NULL before the first key */
-    size_t part_count;
-    size_t level; /* a power of two: level <= part_count < 2 * level */
+    ki_map_part **parts; /* NULL before the first key; an empty part is NULL, except the only one */
+    size_t part_count;   /* a power of two, or 0 */
 } ki_map;
 
 void ki_map_init(ki_map *map, const ki_allocator *allocator, uint64_t seed);

@@ -86,7 +86,7 @@ TEST(it_equals_a_plain_array_under_random_changes) {
         }
         is_in[k] = put;
         assert_int_equal(map.count, count);
-        assert_true(!map.parts || map.parts->count <= map.parts->capacity / 8 * 7);
+        assert_true(!map.parts || map.parts[0]->count <= map.parts[0]->capacity / 8 * 7);
         if (turn % 500)
             continue;
         for (int i = 0; i < KEYS; i++)
@@ -110,6 +110,8 @@ TEST(reserved_room_needs_no_further_memory) {
     static char keys[100][16];
     ki_map map;
     ki_map_init(&map, &memory.allocator, 0);
+    assert_int_equal(ki_map_reserve(&map, 0), KI_OK);
+    assert_false(ki_map_has(&map, KI_STR("0")));
     assert_int_equal(ki_map_reserve(&map, 100), KI_OK);
     for (int i = 0; i < 100; i++) {
         snprintf(keys[i], sizeof keys[i], "%d", i);
@@ -190,13 +192,23 @@ TEST(a_map_with_many_keys_has_what_was_put_and_not_removed) {
     assert_int_equal(map.count, 0);
 }
 
+TEST(a_map_with_reserved_room_takes_more_keys) {
+    ki_map map;
+    ki_map_init(&map, &ki_allocator_default, 7);
+    assert_int_equal(ki_map_reserve(&map, MANY / 4), KI_OK);
+    put_many(&map);
+    for (size_t n = 0; n < MANY; n++)
+        assert_ptr_equal(ki_map_remove(&map, number(n)), numbers[n]);
+    ki_map_free(&map);
+}
+
 TEST(no_put_moves_more_than_a_part) {
     ki_map map;
     ki_map_init(&map, &ki_allocator_default, 7);
     for (size_t n = 0; n < MANY; n++) {
         assert_int_equal(ki_map_put(&map, number(n), numbers[n], NULL), KI_OK);
         for (size_t i = 0; n % 100 == 0 && i < map.part_count; i++)
-            assert_true(map.parts[i].capacity <= 4096);
+            assert_true(map.parts[i]->capacity <= 4096);
     }
     ki_map_free(&map);
 }
