@@ -104,32 +104,34 @@ static item *at(const in_order_fifo *fifo, size_t index) {
     return ki_ring_at(&fifo->items, index);
 }
 
-/* Returns true if item `count` is an event that fits into the batch: the batch has room, and no event with this key. */
+/* Returns true if item `count` is an event and the batch has room for it. */
 static bool fits_batch(const in_order_fifo *fifo, size_t count) {
     const item *next = at(fifo, count);
     bool has_room = count < fifo->options.batch_size && (!fifo->queue.slice || count < fifo->queue.slice);
-    if (!has_room || !next || next->list)
-        return false;
-    return !ki_map_has(&fifo->keys, ki_str_of(ki_object_key(next->change.obj)));
+    return has_room && next && !next->list;
 }
 
-static void note_key(in_order_fifo *fifo, ki_change *change) {
+/* Copies event `count` into the batch. Returns false if the batch has an event with its key. */
+static bool add_to_batch(in_order_fifo *fifo, size_t count) {
+    const ki_change *change = &at(fifo, count)->change;
     /* Cannot fail: the map has room for a whole batch. */
-    if (ki_map_put(&fifo->keys, ki_str_of(ki_object_key(change->obj)), change, NULL))
-        return;
+    ki_map_slot *slot = ki_map_slot_of(&fifo->keys, ki_str_of(ki_object_key(change->obj)));
+    if (!slot || slot->value)
+        return false;
+    fifo->batch[count] = *change;
+    slot->value = &fifo->batch[count];
+    return true;
 }
 
 /* Fills the batch with events from the front. Returns their number, at least 1. */
 static size_t gather(in_order_fifo *fifo) {
     size_t count = 0;
-    fifo->batch[count++] = at(fifo, 0)->change;
-    if (!at(fifo, 1))
-        return count; /* one event, the usual case: no keys to compare */
-    note_key(fifo, &fifo->batch[0]);
-    while (fits_batch(fifo, count)) {
-        fifo->batch[count] = at(fifo, count)->change;
-        note_key(fifo, &fifo->batch[count++]);
+    if (!at(fifo, 1)) { /* one event, the usual case: no keys to compare */
+        fifo->batch[0] = at(fifo, 0)->change;
+        return 1;
     }
+    while (fits_batch(fifo, count) && add_to_batch(fifo, count))
+        count++;
     for (size_t i = 0; i < count; i++)
         ki_map_remove(&fifo->keys, ki_str_of(ki_object_key(fifo->batch[i].obj)));
     return count;
