@@ -1,5 +1,5 @@
-/* heap.c: a binary tree that joins at random. The way from a node down to an empty place, with a coin for each turn, has
- * log2(n + 1) nodes on average, in a tree of any shape: nothing needs to be balanced. */
+/* heap.c: a binary tree that joins at random. The way from the root down to an empty place, with a coin for each turn,
+ * has log2(n + 1) nodes at most on average, in a tree of any shape: nothing needs to be balanced. */
 #include "src/base/heap.h"
 
 #include <stddef.h>

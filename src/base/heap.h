@@ -1,6 +1,6 @@
 /* heap.h: an intrusive heap, smallest first: by rank, then by sequence. The nodes are linked, so the heap needs no
- * memory of its own and nothing here can fail. Each function takes O(log n) steps on average in every case; a put behind
- * the node that was put last takes one. One thread. */
+ * memory of its own and nothing here can fail. Each function takes O(log n) steps on average, in whatever order the
+ * nodes come and go. Putting a node that comes after the one that was put last takes one step. One thread. */
 #ifndef KI_BASE_HEAP_H
 #define KI_BASE_HEAP_H
 

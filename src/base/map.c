@@ -1,8 +1,8 @@
 /* map.c: open addressing with linear probing in each part. A removal shifts the following entries back, so that there
  * are no tombstones and lookups stay fast.
  *
- * Extendible hashing: the last bits of a hash are the index of its part, the first bits the slot. A full part is divided
- * in two. A part that was divided less often than others is in the array several times: at each `stride`-th place. */
+ * Extendible hashing: the last bits of a hash are the index of its part, the first bits the slot. A full part is
+ * divided in two. A part that was divided less often than others is in the array at each `stride`-th place. */
 #include "src/base/map.h"
 
 #include "src/base/memory.h"
