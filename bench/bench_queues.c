@@ -85,12 +85,12 @@ int main(void) {
         objects[i] = make(format, i, i + 1);
     need(!ki_store_new(&store_options, &store, NULL), "store");
     need(!store_replace(store, objects, KEYS, "1", NULL), "replace");
-    const ki_delta_fifo_options delta_options = { .allocator = &counting,
-                                                  .seed = 42,
-                                                  .known = { .get = get_known, .user = store } };
+    const ki_fifo_options delta_options = { .allocator = &counting,
+                                            .seed = 42,
+                                            .known = { .get = get_known, .user = store } };
     need(!ki_delta_fifo_new(&delta_options, &delta_fifo, NULL), "queue");
     measure_all(delta_fifo, objects, "DeltaFIFO");
-    const ki_in_order_fifo_options in_order_options = { .allocator = &counting, .batch_size = 1000, .seed = 42 };
+    const ki_fifo_options in_order_options = { .allocator = &counting, .batch_size = 1000, .seed = 42 };
     need(!ki_in_order_fifo_new(&in_order_options, &in_order, NULL), "queue");
     measure_all(in_order, objects, "the in-order queue");
     ki_store_free(store);

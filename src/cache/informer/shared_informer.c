@@ -248,27 +248,15 @@ static void destroy_shared(ki_informer *informer) {
     ki_fair_mutex_destroy(&informer->change_lock);
 }
 
-static ki_known_objects known_objects(ki_informer *informer) {
-    return (ki_known_objects){ .get = known_get, .next = known_next, .end = known_end, .user = informer };
-}
-
-static ki_status make_delta_fifo(ki_informer *informer, ki_error *err) {
-    ki_delta_fifo_options options = {
+static ki_status make_queue(ki_informer *informer, bool in_order, ki_error *err) {
+    const ki_fifo_options options = {
         .allocator = ki_engine_allocator(informer->engine),
-        .known = known_objects(informer),
-        .seed = informer->options.seed,
-    };
-    return ki_delta_fifo_new(&options, &informer->queue, err);
-}
-
-static ki_status make_in_order_fifo(ki_informer *informer, ki_error *err) {
-    ki_in_order_fifo_options options = {
-        .allocator = ki_engine_allocator(informer->engine),
-        .known = known_objects(informer),
+        .known = { .get = known_get, .next = known_next, .end = known_end, .user = informer },
         .batch_size = KI_INFORMER_SLICE,
         .seed = informer->options.seed,
     };
-    return ki_in_order_fifo_new(&options, &informer->queue, err);
+    return in_order ? ki_in_order_fifo_new(&options, &informer->queue, err)
+                    : ki_delta_fifo_new(&options, &informer->queue, err);
 }
 
 static ki_status make_store_and_queue(ki_informer *informer, bool in_order, ki_error *err) {
@@ -282,7 +270,7 @@ static ki_status make_store_and_queue(ki_informer *informer, bool in_order, ki_e
     ki_status status = ki_store_new(&store_options, &informer->store, err);
     if (status)
         return status;
-    status = in_order ? make_in_order_fifo(informer, err) : make_delta_fifo(informer, err);
+    status = make_queue(informer, in_order, err);
     if (status)
         ki_store_free(informer->store);
     return status;

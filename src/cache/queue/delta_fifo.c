@@ -11,8 +11,6 @@
 #include "src/base/error.h"
 #include "src/base/map.h"
 #include "src/base/memory.h"
-#include "src/base/ring.h"
-#include "src/cache/queue/queued_list.h"
 #include "src/object/object.h"
 
 enum {
@@ -35,34 +33,19 @@ struct entry {
     ki_change few[INLINE_DELTAS];
 };
 
-/* A change, list or resync that is not worked off. */
-typedef struct arrival {
-    ki_change change;     /* owns its object */
-    ki_queued_list *list; /* owned; NULL: a change */
-} arrival;
-
 typedef struct delta_fifo {
-    ki_queue queue; /* first */
-    ki_delta_fifo_options options;
-    ki_allocator allocator;
+    ki_fifo base; /* first */
     ki_map entries;
     entry *first, *last;
     size_t entry_count;
     entry *free;
     size_t free_count;
     bool is_processing; /* the first entry is being processed */
-    ki_ring arrivals;
     /* The progress of the first arrival, a list or resync. */
     bool has_begun;
     ki_change unit;    /* the next change, borrowed; `obj` NULL: not taken from the list */
     entry *at, *until; /* the next queued entry to delete unless it is listed, and the last one; `at` NULL: none left */
-    bool initial_waits; /* the initial population is not worked off */
-    size_t initial;     /* entries of the initial population, not processed yet */
-    size_t syncs;       /* entries with a delta of a resync */
-    size_t resyncs;     /* resyncs that are not worked off */
-    uint64_t lists;     /* lists and resyncs begun so far */
-    bool populated;     /* the queue has received a change or a list */
-    bool closed;
+    uint64_t lists;    /* lists and resyncs begun so far */
 } delta_fifo;
 
 static delta_fifo *of(ki_queue *queue) {
@@ -77,8 +60,8 @@ static ki_str key_of(const entry *e) {
 
 static void free_entry(delta_fifo *fifo, entry *e) {
     if (e->deltas != e->few)
-        ki_free(&fifo->allocator, e->deltas);
-    ki_free(&fifo->allocator, e);
+        ki_free(&fifo->base.allocator, e->deltas);
+    ki_free(&fifo->base.allocator, e);
 }
 
 /* Releases the contents of an entry that is neither in the queue nor in the map. Keeps the entry for reuse. */
@@ -93,7 +76,7 @@ static void release_entry(delta_fifo *fifo, entry *e) {
     ki_change *deltas = e->deltas;
     uint32_t capacity = e->capacity;
     if (capacity > KEEP_DELTAS) {
-        ki_free(&fifo->allocator, deltas);
+        ki_free(&fifo->base.allocator, deltas);
         deltas = e->few;
         capacity = INLINE_DELTAS;
     }
@@ -110,7 +93,7 @@ static entry *new_entry(delta_fifo *fifo, ki_object *key_owner) {
         fifo->free_count--;
         e->next = NULL;
     } else {
-        e = ki_alloc(&fifo->allocator, sizeof *e);
+        e = ki_alloc(&fifo->base.allocator, sizeof *e);
         if (!e)
             return NULL;
         *e = (entry){ .deltas = e->few, .capacity = INLINE_DELTAS };
@@ -142,11 +125,6 @@ static void dequeue(delta_fifo *fifo, entry *e) {
     fifo->entry_count--;
 }
 
-static void signal_ready(delta_fifo *fifo) {
-    if (fifo->queue.ready)
-        fifo->queue.ready(fifo->queue.ready_user);
-}
-
 /* ---- deltas ---- */
 
 static bool make_room(delta_fifo *fifo, entry *e) {
@@ -156,7 +134,7 @@ static bool make_room(delta_fifo *fifo, entry *e) {
         return false;
     uint32_t capacity = e->capacity * 2;
     ki_change *deltas = e->deltas == e->few ? NULL : e->deltas;
-    deltas = ki_realloc_array(&fifo->allocator, deltas, capacity, sizeof *deltas);
+    deltas = ki_realloc_array(&fifo->base.allocator, deltas, capacity, sizeof *deltas);
     if (!deltas)
         return false;
     if (e->deltas == e->few)
@@ -196,11 +174,11 @@ static void append(delta_fifo *fifo, entry *e, const ki_change *delta) {
         enqueue(fifo, e);
     if (delta->is_in_initial_list && !e->initial) {
         e->initial = true;
-        fifo->initial++;
+        fifo->base.initial++;
     }
     if (delta->is_resync && !e->is_sync) {
         e->is_sync = true;
-        fifo->syncs++;
+        fifo->base.resyncs++;
     }
     e->deltas[e->count++] = *delta;
     merge_deletions(e);
@@ -224,7 +202,7 @@ static ki_status queue_delta(delta_fifo *fifo, const ki_change *delta, entry **r
 
 /* Returns a reference, or NULL. */
 static ki_object *known_object(const delta_fifo *fifo, const char *key) {
-    const ki_known_objects *known = &fifo->options.known;
+    const ki_known_objects *known = &fifo->base.options.known;
     return known->get ? known->get(key, known->user) : NULL;
 }
 
@@ -235,7 +213,8 @@ static bool is_known(const delta_fifo *fifo, const char *key) {
 }
 
 /* As queue_delta. Drops a deletion of an object that is neither queued nor known. */
-static ki_status queue_change(delta_fifo *fifo, const ki_change *delta) {
+static ki_status queue_change(ki_fifo *base, const ki_change *delta) {
+    delta_fifo *fifo = (delta_fifo *)base;
     /* A list may have deleted the object already. */
     const char *key = ki_object_key(delta->obj);
     if (delta->type == KI_EVENT_DELETE && !find(fifo, key) && !is_known(fifo, key)) {
@@ -243,69 +222,6 @@ static ki_status queue_change(delta_fifo *fifo, const ki_change *delta) {
         return KI_OK;
     }
     return queue_delta(fifo, delta, NULL);
-}
-
-/* ---- adding ---- */
-
-static size_t length(const delta_fifo *fifo) {
-    return fifo->entry_count + fifo->arrivals.count - fifo->is_processing;
-}
-
-static ki_status check_open(const delta_fifo *fifo, ki_error *err) {
-    return fifo->closed ? ki_error_set(err, KI_ERR_CLOSED, "the queue is closed") : KI_OK;
-}
-
-static ki_status fifo_put(ki_queue *queue, const ki_change *change, ki_error *err) {
-    delta_fifo *fifo = of(queue);
-    ki_status status = check_open(fifo, err);
-    if (status)
-        return status;
-    bool was_empty = length(fifo) == 0;
-    const arrival arrived = { .change = *change };
-    ki_object_ref(change->obj);
-    status = fifo->arrivals.count ? ki_ring_push(&fifo->arrivals, &arrived) : queue_change(fifo, change);
-    if (status) {
-        ki_object_unref(change->obj);
-        return ki_error_no_memory(err, "queueing a change");
-    }
-    fifo->populated = true;
-    if (was_empty && length(fifo))
-        signal_ready(fifo);
-    return KI_OK;
-}
-
-/* Queues a list, or a resync if it is NULL. */
-static ki_status arrive(delta_fifo *fifo, const ki_listing *listing, ki_error *err) {
-    ki_status status = check_open(fifo, err);
-    if (status)
-        return status;
-    arrival arrived = { .list = NULL };
-    if (!ki_ring_reserve(&fifo->arrivals, 1))
-        arrived.list = ki_queued_list_new(&fifo->allocator, fifo->options.seed, &fifo->options.known, listing);
-    if (!arrived.list)
-        return ki_error_no_memory(err, listing ? "queueing a list" : "queueing a resync");
-    arrived.list->is_initial = listing && !fifo->populated;
-    fifo->initial_waits = fifo->initial_waits || arrived.list->is_initial;
-    fifo->populated = fifo->populated || listing;
-    fifo->resyncs += !listing;
-    bool was_empty = length(fifo) == 0;
-    (void)ki_ring_push(&fifo->arrivals, &arrived);
-    if (was_empty)
-        signal_ready(fifo);
-    return KI_OK;
-}
-
-static ki_status fifo_replace(ki_queue *queue, const ki_listing *listing, ki_error *err) {
-    return arrive(of(queue), listing, err);
-}
-
-static ki_status fifo_resync(ki_queue *queue, ki_error *err) {
-    return arrive(of(queue), NULL, err);
-}
-
-static bool fifo_is_resyncing(const ki_queue *queue) {
-    const delta_fifo *fifo = (const delta_fifo *)queue;
-    return fifo->syncs + fifo->resyncs > 0;
 }
 
 /* ---- working off arrivals ---- */
@@ -377,30 +293,22 @@ static ki_status do_unit(delta_fifo *fifo, ki_queued_list *from, bool *ret_done)
     return status;
 }
 
-/* Drops the first arrival: it is done, or the queue is being freed. */
-static void end_arrival(delta_fifo *fifo) {
-    arrival ended;
-    if (!ki_ring_pop(&fifo->arrivals, &ended) || !ended.list)
-        return;
-    fifo->has_begun = false;
-    fifo->unit.obj = NULL;
-    fifo->resyncs -= ended.list->is_resync;
-    fifo->initial_waits = fifo->initial_waits && !ended.list->is_initial;
-    ki_queued_list_free(ended.list);
-}
-
 /* Works off a slice of the arrivals. After KI_ERR_NO_MEMORY the next pop retries the failed unit. */
 static ki_status do_slice(delta_fifo *fifo, ki_error *err) {
-    size_t slice = ki_queue_slice(&fifo->queue);
+    ki_fifo *base = &fifo->base;
+    size_t slice = ki_queue_slice(&base->queue);
     ki_status status = KI_OK;
     size_t done = 0;
-    for (const arrival *first; !status && done < slice && (first = ki_ring_at(&fifo->arrivals, 0)); done++) {
+    for (ki_arrival *first; !status && done < slice && (first = ki_fifo_first(base)); done++) {
         bool is_done = !first->list;
-        status = first->list ? do_unit(fifo, first->list, &is_done) : queue_change(fifo, &first->change);
-        if (!status && is_done)
-            end_arrival(fifo);
+        status = first->list ? do_unit(fifo, first->list, &is_done) : queue_change(base, &first->change);
+        if (status || !is_done)
+            continue;
+        first->change.obj = NULL; /* taken */
+        fifo->has_begun = false;
+        ki_fifo_drop(base);
     }
-    fifo->queue.work = done;
+    base->queue.work = done;
     return status ? ki_error_no_memory(err, "queueing a change") : KI_OK;
 }
 
@@ -409,21 +317,19 @@ static ki_status do_slice(delta_fifo *fifo, ki_error *err) {
 static void drop(delta_fifo *fifo, entry *e) {
     dequeue(fifo, e);
     ki_map_remove(&fifo->entries, key_of(e));
-    fifo->initial -= e->initial;
-    fifo->syncs -= e->is_sync;
+    fifo->base.initial -= e->initial;
+    fifo->base.resyncs -= e->is_sync;
     release_entry(fifo, e);
 }
 
 static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
     delta_fifo *fifo = of(queue);
     queue->work = 0;
-    if (fifo->arrivals.count)
+    if (ki_fifo_first(&fifo->base))
         return do_slice(fifo, err);
     entry *e = fifo->first;
-    if (!e) {
-        ki_status status = check_open(fifo, err);
-        return status ? status : ki_error_set(err, KI_ERR_NOT_FOUND, "the queue is empty");
-    }
+    if (!e)
+        return ki_fifo_set_empty(&fifo->base, err);
     if (fifo->is_processing)
         return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
     const ki_deltas deltas = { .items = e->deltas, .count = e->count };
@@ -436,32 +342,15 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
     return status;
 }
 
-static void fifo_close(ki_queue *queue) {
-    delta_fifo *fifo = of(queue);
-    if (fifo->closed)
-        return;
-    fifo->closed = true;
-    signal_ready(fifo);
-}
-
-static bool fifo_has_synced(const ki_queue *queue) {
-    const delta_fifo *fifo = (const delta_fifo *)queue;
-    return fifo->populated && fifo->initial == 0 && !fifo->initial_waits;
-}
-
 static size_t fifo_length(const ki_queue *queue) {
-    return length((const delta_fifo *)queue);
+    const delta_fifo *fifo = (const delta_fifo *)queue;
+    return fifo->entry_count + fifo->base.arrivals.count - fifo->is_processing;
 }
 
 /* ---- new, free ---- */
 
 static void fifo_free(ki_queue *queue) {
     delta_fifo *fifo = of(queue);
-    for (const arrival *first; (first = ki_ring_at(&fifo->arrivals, 0));) {
-        ki_object_unref(first->change.obj);
-        end_arrival(fifo);
-    }
-    ki_ring_free(&fifo->arrivals);
     while (fifo->first) {
         entry *e = fifo->first;
         dequeue(fifo, e);
@@ -473,32 +362,27 @@ static void fifo_free(ki_queue *queue) {
         free_entry(fifo, e);
     }
     ki_map_free(&fifo->entries);
-    ki_allocator allocator = fifo->allocator;
-    ki_free(&allocator, fifo);
+    ki_fifo_free(&fifo->base);
 }
 
 static const ki_queue_ops delta_fifo_ops = {
-    .put = fifo_put,
-    .replace = fifo_replace,
-    .resync = fifo_resync,
-    .is_resyncing = fifo_is_resyncing,
+    .put = ki_fifo_put,
+    .replace = ki_fifo_replace,
+    .resync = ki_fifo_resync,
+    .is_resyncing = ki_fifo_is_resyncing,
     .pop = fifo_pop,
-    .close = fifo_close,
-    .has_synced = fifo_has_synced,
+    .close = ki_fifo_close,
+    .has_synced = ki_fifo_has_synced,
     .length = fifo_length,
     .free = fifo_free,
 };
 
-ki_status ki_delta_fifo_new(const ki_delta_fifo_options *options, ki_queue **ret_queue, ki_error *err) {
-    delta_fifo *fifo = ki_alloc_zero(options->allocator, sizeof *fifo);
+ki_status ki_delta_fifo_new(const ki_fifo_options *options, ki_queue **ret_queue, ki_error *err) {
+    delta_fifo *fifo = ki_fifo_new(sizeof *fifo, &delta_fifo_ops, options);
     if (!fifo)
         return ki_error_no_memory(err, "making a queue");
-    fifo->queue.ops = &delta_fifo_ops;
-    fifo->options = *options;
-    fifo->allocator = *options->allocator;
-    fifo->options.allocator = &fifo->allocator;
-    ki_map_init(&fifo->entries, &fifo->allocator, options->seed);
-    ki_ring_init(&fifo->arrivals, &fifo->allocator, sizeof(arrival));
-    *ret_queue = &fifo->queue;
+    fifo->base.queue_change = queue_change;
+    ki_map_init(&fifo->entries, &fifo->base.allocator, options->seed);
+    *ret_queue = &fifo->base.queue;
     return KI_OK;
 }

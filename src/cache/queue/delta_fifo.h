@@ -3,18 +3,9 @@
 #ifndef KI_CACHE_DELTA_FIFO_H
 #define KI_CACHE_DELTA_FIFO_H
 
-#include <kinformer/allocator.h>
-#include <kinformer/informer.h>
-
-#include "src/cache/queue/queue.h"
-
-typedef struct ki_delta_fifo_options {
-    const ki_allocator *allocator;
-    ki_known_objects known; /* get NULL: no known objects, only the queued ones */
-    uint64_t seed;          /* of the key hashes */
-} ki_delta_fifo_options;
+#include "src/cache/queue/fifo.h"
 
 /* Makes an empty queue; its `free` operation frees it. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_delta_fifo_new(const ki_delta_fifo_options *options, ki_queue **ret_queue, ki_error *err);
+ki_status ki_delta_fifo_new(const ki_fifo_options *options, ki_queue **ret_queue, ki_error *err);
 
 #endif

@@ -3,18 +3,9 @@
 #ifndef KI_CACHE_IN_ORDER_FIFO_H
 #define KI_CACHE_IN_ORDER_FIFO_H
 
-#include <kinformer/allocator.h>
-
-#include "src/cache/queue/queue.h"
-
-typedef struct ki_in_order_fifo_options {
-    const ki_allocator *allocator;
-    ki_known_objects known; /* get is not called; next NULL: no known objects */
-    size_t batch_size;      /* maximum changes of one pop; not 0 */
-    uint64_t seed;          /* of the key hashes */
-} ki_in_order_fifo_options;
+#include "src/cache/queue/fifo.h"
 
 /* Makes an empty queue; its `free` operation frees it. Errors: KI_ERR_INVALID (batch_size 0), KI_ERR_NO_MEMORY. */
-ki_status ki_in_order_fifo_new(const ki_in_order_fifo_options *options, ki_queue **ret_queue, ki_error *err);
+ki_status ki_in_order_fifo_new(const ki_fifo_options *options, ki_queue **ret_queue, ki_error *err);
 
 #endif

@@ -68,7 +68,7 @@ static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
 static void open_stage(stage *s) {
     memset(s, 0, sizeof *s);
     assert_true(test_engine_open(&s->engine, NULL, 1));
-    assert_int_equal(ki_delta_fifo_new(&(ki_delta_fifo_options){ .allocator = &ki_allocator_default }, &s->queue, NULL),
+    assert_int_equal(ki_delta_fifo_new(&(ki_fifo_options){ .allocator = &ki_allocator_default }, &s->queue, NULL),
                      KI_OK);
     ki_process_loop_options options = { .engine = s->engine.engine, .step = step, .on_stuck = on_stuck, .user = s };
     assert_int_equal(ki_process_loop_open(&s->controller, &options, NULL), KI_OK);

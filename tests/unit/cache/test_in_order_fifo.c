@@ -188,9 +188,8 @@ TEST(what_is_requeued_stays_in_its_place) {
 
 TEST(a_batch_size_of_0_is_rejected) {
     ki_queue *queue = NULL;
-    assert_int_equal(
-        ki_in_order_fifo_new(&(ki_in_order_fifo_options){ .allocator = &ki_allocator_default }, &queue, NULL),
-        KI_ERR_INVALID);
+    assert_int_equal(ki_in_order_fifo_new(&(ki_fifo_options){ .allocator = &ki_allocator_default }, &queue, NULL),
+                     KI_ERR_INVALID);
     assert_null(queue);
 }
 

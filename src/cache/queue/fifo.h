@@ -1,0 +1,60 @@
+/* fifo.h: what both queues have in common: the changes, lists and resyncs that have arrived, in their order. The
+ * functions implement operations of queue.h. Loop only. */
+#ifndef KI_CACHE_FIFO_H
+#define KI_CACHE_FIFO_H
+
+#include <kinformer/allocator.h>
+
+#include "src/base/ring.h"
+#include "src/cache/queue/queue.h"
+#include "src/cache/queue/queued_list.h"
+
+typedef struct ki_fifo_options {
+    const ki_allocator *allocator;
+    ki_known_objects known; /* get NULL: no known objects, only the queued ones; next NULL: no known objects */
+    size_t batch_size;      /* in-order queue: maximum changes of one pop; not 0 */
+    uint64_t seed;          /* of the key hashes */
+} ki_fifo_options;
+
+typedef struct ki_arrival {
+    ki_change change;     /* owns its object */
+    ki_queued_list *list; /* owned; NULL: a change */
+} ki_arrival;
+
+typedef struct ki_fifo ki_fifo;
+struct ki_fifo {
+    ki_queue queue; /* first */
+    /* Constant. */
+    ki_fifo_options options;
+    ki_allocator allocator;
+    bool deletes_first; /* of its lists: see queued_list.h */
+    /* Queues a change before which nothing waits, and takes its reference. NULL: each change becomes an arrival. */
+    ki_status (*queue_change)(ki_fifo *fifo, const ki_change *change);
+
+    ki_ring arrivals;  /* not worked off */
+    size_t initial;    /* the initial list and entries of it that are not processed */
+    size_t resyncs;    /* resyncs and entries of them that are not processed */
+    bool is_populated; /* the queue has received a change or a list */
+    bool is_closed;
+};
+
+/* Makes an empty queue in `size` bytes, which begin with a ki_fifo. Returns NULL without memory. */
+void *ki_fifo_new(size_t size, const ki_queue_ops *ops, const ki_fifo_options *options);
+/* Frees the arrivals and the queue. */
+void ki_fifo_free(ki_fifo *fifo);
+
+ki_status ki_fifo_put(ki_queue *queue, const ki_change *change, ki_error *err);
+ki_status ki_fifo_replace(ki_queue *queue, const ki_listing *listing, ki_error *err);
+ki_status ki_fifo_resync(ki_queue *queue, ki_error *err);
+bool ki_fifo_is_resyncing(const ki_queue *queue);
+bool ki_fifo_has_synced(const ki_queue *queue);
+void ki_fifo_close(ki_queue *queue);
+
+/* Sets the error of a pop from an empty queue: it is empty, or closed. */
+ki_status ki_fifo_set_empty(const ki_fifo *fifo, ki_error *err);
+/* The first arrival; NULL: none. */
+ki_arrival *ki_fifo_first(const ki_fifo *fifo);
+/* Drops the first arrival: it is worked off. */
+void ki_fifo_drop(ki_fifo *fifo);
+
+#endif
