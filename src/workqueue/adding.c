@@ -70,7 +70,7 @@ static void wait_until(ki_workqueue *queue, ki_work_item *item, int64_t ready_at
 /* As in client-go, a waiting key and a queued key are independent: a key can be both. */
 static void put_in_order(ki_workqueue *queue, ki_work_item *item, const addition *add, int64_t now) {
     if (add->is_delayed || add->is_rate_limited)
-        queue->retries++;
+        queue->counts.retries++;
     if (add->delay_ns <= 0) {
         ki_work_mark_dirty(queue, item, now);
         return;
@@ -84,7 +84,7 @@ static void put_in_order(ki_workqueue *queue, ki_work_item *item, const addition
 static void put_by_priority(ki_workqueue *queue, ki_work_item *item, const addition *add, int64_t now) {
     bool is_new = !item->is_dirty && !item->is_waiting;
     if (add->delay_ns > 0)
-        queue->retries++;
+        queue->counts.retries++;
     if (is_new || add->priority > item->priority) {
         if (item->is_dirty) {
             --*ki_work_depth_of(queue, item->priority);

@@ -7,7 +7,6 @@
 #include "src/workqueue/parts.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ExponentialBuckets(10e-9, 10, 12), with Go's rounding. */
 static const ki_metric_bound bounds[] = {
@@ -62,78 +61,55 @@ void ki_work_observe(ki_histogram *durations, int64_t duration_ns) {
 }
 
 size_t *ki_work_depth_of(ki_workqueue *queue, int priority) {
+    ki_work_depth *depths = queue->counts.depths;
     size_t at = 0;
-    while (at < queue->depth_count && at < KI_WORK_PRIORITIES && queue->depths[at].priority != priority)
+    while (at < queue->counts.depth_count && at < KI_WORK_PRIORITIES && depths[at].priority != priority)
         at++;
-    if (at == queue->depth_count) {
-        queue->depths[at].priority = priority;
-        queue->depth_count++;
-    }
-    return &queue->depths[at].count;
+    if (at == queue->counts.depth_count)
+        depths[queue->counts.depth_count++].priority = priority;
+    return &depths[at].count;
 }
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
-
-/* All values, read under one lock. */
-typedef struct measured {
-    size_t depth;
-    ki_work_depth depths[KI_WORK_PRIORITIES + 1];
-    size_t depth_count;
-    uint64_t adds, retries;
-    ki_histogram queue_duration, work_duration;
-    int64_t unfinished_ns, longest_ns; /* negative if a key was taken after the clock was read */
-} measured;
-
-static measured measure(const ki_workqueue *queue) {
-    int64_t now = ki_engine_now(queue->engine);
-    ki_mutex_lock_short(&queue->self->lock);
-    const ki_work_item *oldest = queue->processing.first;
-    measured all = {
-        .depth = queue->dirty_count,
-        .depth_count = queue->depth_count,
-        .adds = queue->adds,
-        .retries = queue->retries,
-        .queue_duration = queue->queue_duration,
-        .work_duration = queue->work_duration,
-        /* Both terms wrap around; their difference is correct. */
-        .unfinished_ns = (int64_t)((uint64_t)now * queue->processing.count - (uint64_t)queue->started_sum),
-        .longest_ns = oldest ? now - oldest->started_at : 0,
-    };
-    memcpy(all.depths, queue->depths, sizeof all.depths);
-    ki_mutex_unlock(&queue->self->lock);
-    return all;
-}
 
 static double age(int64_t ns) {
     return ns > 0 ? (double)ns / KI_METRIC_NANOSECONDS : 0;
 }
 
 /* As in controller-runtime, a priority has a sample once it had a key. `labels` has room for one more. */
-static void pass_depths(const measured *all, const ki_metrics_visit *to, ki_label *labels, size_t count) {
-    for (size_t i = 0; i < all->depth_count; i++) {
+static void pass_depths(const ki_work_counts *counts, const ki_metrics_visit *to, ki_label *labels, size_t count) {
+    for (size_t i = 0; i < counts->depth_count; i++) {
         char priority[16];
-        snprintf(priority, sizeof priority, "%d", all->depths[i].priority);
+        snprintf(priority, sizeof priority, "%d", counts->depths[i].priority);
         labels[count] = (ki_label){ "priority", i < KI_WORK_PRIORITIES ? priority : "exceeded_cardinality_limit" };
-        ki_metrics_pass(to, &depth, labels, count + 1, (double)all->depths[i].count);
+        ki_metrics_pass(to, &depth, labels, count + 1, (double)counts->depths[i].count);
     }
 }
 
 void ki_workqueue_pass_metrics(const ki_workqueue *queue, const char *controller, const ki_metrics_visit *to) {
-    const measured all = measure(queue);
     ki_label labels[3] = { { "name", queue->name }, { "controller", controller } };
     size_t count = controller ? 2 : 1;
+    int64_t now = ki_engine_now(queue->engine);
+    ki_mutex_lock_short(&queue->self->lock);
+    const ki_work_counts counts = queue->counts;
+    const ki_work_item *oldest = queue->processing.first;
+    /* Ages are negative if a key was taken after the clock was read. Both terms wrap around; their difference is
+     * correct. */
+    int64_t unfinished_ns = (int64_t)((uint64_t)now * queue->processing.count - counts.started_sum);
+    int64_t longest_ns = oldest ? now - oldest->started_at : 0;
+    ki_mutex_unlock(&queue->self->lock);
     if (queue->by_priority)
-        pass_depths(&all, to, labels, count);
+        pass_depths(&counts, to, labels, count);
     else
-        ki_metrics_pass(to, &depth, labels, count, (double)all.depth);
-    ki_metrics_pass(to, &adds, labels, count, (double)all.adds);
+        ki_metrics_pass(to, &depth, labels, count, (double)counts.dirty);
+    ki_metrics_pass(to, &adds, labels, count, (double)counts.adds);
     if (queue->is_measured) {
-        ki_metrics_pass_histogram(to, &queue_duration, labels, count, &all.queue_duration);
-        ki_metrics_pass_histogram(to, &work_duration, labels, count, &all.work_duration);
-        ki_metrics_pass(to, &unfinished, labels, count, age(all.unfinished_ns));
-        ki_metrics_pass(to, &longest, labels, count, age(all.longest_ns));
+        ki_metrics_pass_histogram(to, &queue_duration, labels, count, &counts.queue_duration);
+        ki_metrics_pass_histogram(to, &work_duration, labels, count, &counts.work_duration);
+        ki_metrics_pass(to, &unfinished, labels, count, age(unfinished_ns));
+        ki_metrics_pass(to, &longest, labels, count, age(longest_ns));
     }
-    ki_metrics_pass(to, &retries, labels, count, (double)all.retries);
+    ki_metrics_pass(to, &retries, labels, count, (double)counts.retries);
 }
 
 ki_status ki_workqueue_visit_metrics(const ki_workqueue *queue, ki_sample_visitor visit, void *user, ki_error *err) {

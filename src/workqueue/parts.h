@@ -23,12 +23,24 @@ typedef struct ki_work_depth {
     size_t count;
 } ki_work_depth;
 
+/* What the metrics show. */
+typedef struct ki_work_counts {
+    uint64_t adds, retries;
+    size_t dirty; /* keys that are dirty */
+    ki_histogram queue_duration, work_duration;
+    uint64_t started_sum; /* sum of started_at of all keys being processed; wraps around */
+    /* With by_priority: `dirty` by priority. Priorities that once had a key stay; the last place has all that came too
+     * late for a place. */
+    ki_work_depth depths[KI_WORK_PRIORITIES + 1];
+    size_t depth_count;
+} ki_work_counts;
+
 /* One key and its state. The queue's lock guards every member except `key`.
  *
  * An item exists while at least one of these is true: it is dirty, it waits, it is being processed, it has failures. */
 typedef struct ki_work_item {
     ki_heap_node node; /* in `waiting` or `ready_heap`; its sequence is the order among items of one rank */
-    /* Links of the list of ready keys, or of the list of keys being processed, or of `freed`. */
+    /* Links of the list of ready keys, or of the list of keys being processed. */
     struct ki_work_item *next, *previous;
     int64_t added_at;   /* while dirty: engine time of the first add */
     int64_t started_at; /* while being processed: engine time of ki_workqueue_get */
@@ -78,7 +90,6 @@ struct ki_workqueue {
     ki_heap waiting;         /* rank: the time at which the key becomes ready */
     ki_work_list processing; /* oldest `started_at` first */
     size_t ready_count;
-    size_t dirty_count;
     int64_t timer_at; /* the time that the timer has, or that the posted task will set; KI_WORK_NEVER: none */
 
     size_t sleeping; /* threads that wait for ready_cond */
@@ -91,15 +102,9 @@ struct ki_workqueue {
 
     /* What ki_work_unlock does after the unlock. */
     bool wakes_all, wakes_drained, posts_task;
-    ki_work_item *freed;
+    ki_work_item *freed; /* one at most: each hold of the lock releases one key at most */
 
-    uint64_t adds, retries;
-    ki_histogram queue_duration, work_duration;
-    int64_t started_sum; /* sum of started_at of all keys being processed; wraps around */
-    /* With by_priority: `dirty_count` by priority. Priorities that once had a key stay; the last place has all that
-     * came too late for a place. */
-    ki_work_depth depths[KI_WORK_PRIORITIES + 1];
-    size_t depth_count;
+    ki_work_counts counts;
 };
 
 /* Returns the engine's time if the queue is measured; else 0, since the clock costs as much as the rest of the
@@ -134,9 +139,9 @@ void ki_work_on_timer(ki_timer *timer, void *user);
 
 /* metrics.c. The caller holds the lock. */
 
-/* Adds a duration to `queue_duration` or `work_duration`. */
+/* Adds a duration to one of the two histograms. */
 void ki_work_observe(ki_histogram *durations, int64_t duration_ns);
-/* Returns the place of `depths` that counts the keys of a priority. */
+/* Returns the count of the dirty keys of a priority. */
 size_t *ki_work_depth_of(ki_workqueue *queue, int priority);
 
 #endif

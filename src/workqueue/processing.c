@@ -6,16 +6,16 @@
 /* Hands out a popped item. The caller holds the lock. */
 static void take(ki_workqueue *queue, ki_work_item *item, int64_t now) {
     item->is_dirty = false;
-    queue->dirty_count--;
+    queue->counts.dirty--;
     if (queue->by_priority)
         --*ki_work_depth_of(queue, item->priority);
     item->is_processing = true;
     item->taken_priority = item->priority;
     item->started_at = now;
-    queue->started_sum = (int64_t)((uint64_t)queue->started_sum + (uint64_t)now);
+    queue->counts.started_sum += (uint64_t)now;
     ki_work_list_append(&queue->processing, item);
     if (queue->is_measured)
-        ki_work_observe(&queue->queue_duration, now - item->added_at);
+        ki_work_observe(&queue->counts.queue_duration, now - item->added_at);
 }
 
 /* Caller holds the lock. */
@@ -35,17 +35,6 @@ static ki_status wait_for_key(ki_workqueue *queue, int64_t deadline) {
         queue->is_waking = false; /* also after the deadline: at worst a thread is signalled without need */
     }
     return KI_OK;
-}
-
-static ki_status set_no_key_error(ki_status status, ki_error *err) {
-    switch (status) {
-    case KI_ERR_CLOSED:
-        return ki_error_set(err, status, "the work queue is shut down");
-    case KI_ERR_DEADLOCK:
-        return ki_error_set(err, status, "waiting for a key on the loop's own thread");
-    default:
-        return ki_error_set(err, KI_ERR_TIMEOUT, "timed out waiting for a key");
-    }
 }
 
 const void *ki_workqueue_get(ki_workqueue *queue, int64_t timeout_ms, ki_error *err) {
@@ -71,7 +60,10 @@ const void *ki_workqueue_get(ki_workqueue *queue, int64_t timeout_ms, ki_error *
     ki_work_unlock(queue);
     if (item)
         return item->key;
-    set_no_key_error(status, err);
+    ki_error_set(err, status, "%s",
+                 status == KI_ERR_CLOSED     ? "the work queue is shut down"
+                 : status == KI_ERR_DEADLOCK ? "waiting for a key on the loop's own thread"
+                                             : "timed out waiting for a key");
     return NULL;
 }
 
@@ -89,9 +81,9 @@ ki_status ki_workqueue_done(ki_workqueue *queue, const void *key) {
     }
     item->is_processing = false;
     ki_work_list_remove(&queue->processing, item);
-    queue->started_sum = (int64_t)((uint64_t)queue->started_sum - (uint64_t)item->started_at);
+    queue->counts.started_sum -= (uint64_t)item->started_at;
     if (queue->is_measured)
-        ki_work_observe(&queue->work_duration, now - item->started_at);
+        ki_work_observe(&queue->counts.work_duration, now - item->started_at);
     if (item->is_dirty)
         ki_work_push_ready(queue, item);
     else

@@ -36,11 +36,7 @@ void ki_work_unlock(ki_workqueue *queue) {
         ki_cond_broadcast(&queue->drained_cond);
     if (posts_task)
         ki_task_post(&queue->task);
-    while (freed) {
-        ki_work_item *item = freed;
-        freed = item->next;
-        ki_free(queue->allocator, item);
-    }
+    ki_free(queue->allocator, freed);
 }
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
@@ -48,23 +44,14 @@ void ki_work_unlock(ki_workqueue *queue) {
 void ki_work_list_append(ki_work_list *list, ki_work_item *item) {
     item->next = NULL;
     item->previous = list->last;
-    if (list->last)
-        list->last->next = item;
-    else
-        list->first = item;
+    *(list->last ? &list->last->next : &list->first) = item;
     list->last = item;
     list->count++;
 }
 
 void ki_work_list_remove(ki_work_list *list, ki_work_item *item) {
-    if (item->previous)
-        item->previous->next = item->next;
-    else
-        list->first = item->next;
-    if (item->next)
-        item->next->previous = item->previous;
-    else
-        list->last = item->previous;
+    *(item->previous ? &item->previous->next : &list->first) = item->next;
+    *(item->next ? &item->next->previous : &list->last) = item->previous;
     list->count--;
 }
 
@@ -98,8 +85,8 @@ void ki_work_mark_dirty(ki_workqueue *queue, ki_work_item *item, int64_t now) {
         return;
     item->is_dirty = true;
     item->added_at = now;
-    queue->dirty_count++;
-    queue->adds++;
+    queue->counts.dirty++;
+    queue->counts.adds++;
     if (queue->by_priority)
         ++*ki_work_depth_of(queue, item->priority);
     if (!item->is_processing)
@@ -123,14 +110,13 @@ void ki_work_release(ki_workqueue *queue, ki_work_item *item) {
     if (item->is_dirty || item->is_waiting || item->is_processing || item->failures > 0)
         return;
     ki_map_remove(&queue->items, (ki_str){ item->key, item->key_size });
-    item->next = queue->freed;
     queue->freed = item;
 }
 
 /* --- drained ------------------------------------------------------------------------------------------------------ */
 
 bool ki_work_is_drained(const ki_workqueue *queue) {
-    return queue->is_shut_down && queue->processing.count == 0 && queue->dirty_count == 0;
+    return queue->is_shut_down && queue->processing.count == 0 && queue->counts.dirty == 0;
 }
 
 void ki_work_note_drained(ki_workqueue *queue) {

@@ -263,11 +263,11 @@ static void compare(pair *self, int number) {
     }
     AGREE(self, "length", ki_workqueue_length(queue), model_length(expected));
     AGREE(self, "failures", ki_workqueue_num_requeues(queue, names[number]), expected->keys[number].failures);
-    AGREE(self, "depth", queue->dirty_count, dirty);
+    AGREE(self, "depth", queue->counts.dirty, dirty);
     AGREE(self, "keys in processing", queue->processing.count, processing);
     AGREE(self, "keys in memory", queue->items.count, items);
-    AGREE(self, "adds", queue->adds, expected->adds);
-    AGREE(self, "retries", queue->retries, expected->retries);
+    AGREE(self, "adds", queue->counts.adds, expected->adds);
+    AGREE(self, "retries", queue->counts.retries, expected->retries);
 }
 
 static void try_one(pair *self) {
