@@ -8,6 +8,6 @@ found=$(go env GOVERSION)
 [ "$(printf '%s\n' "$oldest" "$found" | sort -V | head -n 1)" = "$oldest" ] || skip "go is $found, older than $oldest"
 
 build() {
-    nice -n 5 go build -p 2 -buildvcs=false -o "$cache/program" "./${client:?}"
+    nice -n 5 go build -p 2 -buildvcs=false -gcflags=all=-dwarf=false -ldflags "-s -w" -o "$cache/program" "./${client:?}"
 }
 build_with build go.mod go.sum steps/*.go "$client"/*.go

@@ -14,7 +14,7 @@ import (
 var availabilityCases = []testCase{
 	{name: "permission-lost", kinformerOnly: true, run: permissionLost},
 	{name: "custom-resource-watched", kinformerOnly: true, run: customResource(false)},
-	{name: "custom-resource-unseen", kinformerOnly: true, run: customResource(true)},
+	{name: "custom-resource-unseen", kinformerOnly: true, isWaiting: true, run: customResource(true)},
 }
 
 // pollInterval is the pause between two checks of a condition that sends no notification, such as a file or the permissions of a user.

@@ -18,7 +18,7 @@ import (
 var credentialCases = []testCase{
 	{name: "token-file-rotated", kinformerOnly: true, run: rotateToken(tokenFile)},
 	{name: "exec-plugin", kinformerOnly: true, run: rotateToken(execPlugin)},
-	{name: "certificates-renewed", kinformerOnly: true, run: certificatesRenewed},
+	{name: "certificates-renewed", kinformerOnly: true, isWaiting: true, run: certificatesRenewed},
 	{name: "impersonation", kinformerOnly: true, run: impersonation},
 	{name: "tls-server-name", kinformerOnly: true, run: tlsServerName},
 	{name: "restart-credentials", kinformerOnly: true, run: restartCredentials},

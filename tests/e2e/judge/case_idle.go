@@ -19,7 +19,7 @@ import (
 const idlePause = 40 * time.Second
 
 var idleCases = []testCase{
-	{name: "serve-idle-connection", kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
+	{name: "serve-idle-connection", kinformerOnly: true, isWaiting: true, run: func(ctx context.Context, h *harness) error {
 		real, plain, err := h.bothServers(ctx)
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 )
 
 // kinformerOnly: client-go continues its watch and never detects the restore.
-var restoredCases = []testCase{{name: "restored", kinformerOnly: true, run: restored}}
+var restoredCases = []testCase{{name: "restored", kinformerOnly: true, isWaiting: true, run: restored}}
 
 const (
 	// More than the server itself writes until kinformer detects the restore. Otherwise the versions could reach kinformer's version.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -26,6 +27,7 @@ type testCase struct {
 	kinformerOnly  bool          // skipped with -reference: the reference program lacks what the case tests
 	deadline       time.Duration // 0: caseDeadline
 	allClientsOnly bool          // runs only with -all-clients: the client takes long to download and build
+	isWaiting      bool          // waits nearly all of its time: runs beside the other cases, with servers of its own
 	run            func(ctx context.Context, h *harness) error
 }
 
@@ -116,7 +118,7 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
-	failed, skipped := runCases(ctx, &h, chosen)
+	failed, skipped, errOfWaiting := runBoth(ctx, &h, chosen)
 	unsteady := 0
 	if again && len(failed) > 0 && ctx.Err() == nil {
 		unsteady, failed = retry(ctx, &h, failed)
@@ -126,7 +128,7 @@ func main() {
 		fmt.Println("not ok: the table of clients:", err)
 		failures++
 	}
-	if err := h.stopAll(); err != nil {
+	if err := errors.Join(errOfWaiting, h.stopAll()); err != nil {
 		fmt.Println("not ok: cleanup:", err)
 		failures++
 	}
@@ -156,6 +158,31 @@ func retry(ctx context.Context, h *harness, cases []testCase) (unsteady int, fai
 	}
 	failed, _ = runCases(ctx, h, cases)
 	return len(cases) - len(failed), failed
+}
+
+// runBoth runs the waiting cases beside the others, in each group one after the other. Each group has a harness of its own. `err` is of
+// the cleanup of the waiting cases.
+func runBoth(ctx context.Context, h *harness, cases []testCase) (failed []testCase, skipped int, err error) {
+	var waiting, busy []testCase
+	for _, c := range cases {
+		if c.isWaiting {
+			waiting = append(waiting, c)
+		} else {
+			busy = append(busy, c)
+		}
+	}
+	beside := *h
+	beside.work = filepath.Join(h.work, "waiting")
+	var failedBeside []testCase
+	var skippedBeside int
+	done := make(chan error)
+	go func() {
+		failedBeside, skippedBeside = runCases(ctx, &beside, waiting)
+		done <- beside.stopAll()
+	}()
+	failed, skipped = runCases(ctx, h, busy)
+	err = <-done
+	return append(failed, failedBeside...), skipped + skippedBeside, err
 }
 
 // skippedError is the reason why a case cannot run on this machine.

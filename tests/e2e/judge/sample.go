@@ -123,7 +123,7 @@ func (h *harness) builtProgram(path ...string) (string, error) {
 
 // startKubernetesController starts Kubernetes' sample controller.
 func (h *harness) startKubernetesController(name, kubeconfig string) (*process, error) {
-	return h.start(name, nil, filepath.Join(h.bin, "go-sample-controller"), "-kubeconfig", kubeconfig)
+	return h.start(name, nil, filepath.Join(h.bin, "sample-controller"), "-kubeconfig", kubeconfig)
 }
 
 // stage is a namespace in which a case tests a controller.
