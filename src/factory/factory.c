@@ -255,12 +255,12 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     if (status)
         return status;
     factory->maker = (ki_informer_maker){
-        .engine = factory->engine,
         .transport = factory->transport,
         .throttle = throttle,
-        .owner = factory,
-        .detect_mutations = given->detect_mutations || is_true(getenv("KUBE_CACHE_MUTATION_DETECTOR")),
-        .seed = setup.seed,
+        .options.engine = factory->engine,
+        .options.owner = factory,
+        .options.detect_mutations = given->detect_mutations || is_true(getenv("KUBE_CACHE_MUTATION_DETECTOR")),
+        .options.seed = setup.seed,
     };
     return KI_OK;
 }

@@ -3,7 +3,6 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/cache/informer/shared_informer.h"
 #include "src/client/http_list_watch.h"
 
 enum {
@@ -49,11 +48,12 @@ static ki_status make_format(const ki_informer_maker *maker, const ki_selection 
         .keep_managed_fields = options->keep_managed_fields,
         .namespaced = selection->resource.namespaced,
     };
-    return ki_object_format_new(ki_engine_allocator(maker->engine), &format_options, ret_format, err);
+    return ki_object_format_new(ki_engine_allocator(maker->options.engine), &format_options, ret_format, err);
 }
 
 static ki_status make_sources(const ki_informer_maker *maker, const ki_informer_entry *entry,
                               const ki_informer_options *options, sources *ret_made, ki_error *err) {
+    ki_engine *engine = maker->options.engine;
     ki_http_list_watch_options source_options = {
         .selection = entry->selection,
         .object_limit = options->object_limit,
@@ -61,10 +61,9 @@ static ki_status make_sources(const ki_informer_maker *maker, const ki_informer_
     };
     sources made = { .main = NULL };
     ki_status status =
-        ki_http_list_watch_new(maker->engine, maker->transport, entry->format, &source_options, &made.main, err);
+        ki_http_list_watch_new(engine, maker->transport, entry->format, &source_options, &made.main, err);
     if (!status && options->consistency_check_ms > 0)
-        status =
-            ki_http_list_watch_new(maker->engine, maker->transport, entry->format, &source_options, &made.check, err);
+        status = ki_http_list_watch_new(engine, maker->transport, entry->format, &source_options, &made.check, err);
     if (status)
         free_sources(&made);
     else
@@ -78,17 +77,12 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_informer
     ki_status status = make_sources(maker, entry, options, &made, err);
     if (status)
         return status;
-    ki_shared_informer_options informer_options = {
-        .engine = maker->engine,
-        .list_watch = made.main,
-        .check_source = made.check,
-        .selection = entry->selection,
-        .format = entry->format,
-        .given = *options,
-        .detect_mutations = maker->detect_mutations,
-        .owner = maker->owner,
-        .seed = maker->seed,
-    };
+    ki_shared_informer_options informer_options = maker->options;
+    informer_options.list_watch = made.main;
+    informer_options.check_source = made.check;
+    informer_options.selection = entry->selection;
+    informer_options.format = entry->format;
+    informer_options.given = *options;
     status = ki_informer_new(&informer_options, &entry->informer, err);
     if (status)
         free_sources(&made);

@@ -6,10 +6,8 @@
 #include <kinformer/informer.h>
 
 #include "src/base/map.h"
+#include "src/cache/informer/shared_informer.h"
 #include "src/client/throttle.h"
-#include "src/engine/engine.h"
-#include "src/object/format.h"
-#include "src/object/selection.h"
 #include "src/transport/transport.h"
 
 typedef struct ki_informer_entry {
@@ -29,12 +27,9 @@ typedef struct ki_informer_table {
 
 /* The settings of new informers. */
 typedef struct ki_informer_maker {
-    ki_engine *engine;
     ki_transport *transport;
-    ki_throttle *throttle; /* NULL: none */
-    const void *owner;
-    bool detect_mutations;
-    uint64_t seed;
+    ki_throttle *throttle;              /* NULL: none */
+    ki_shared_informer_options options; /* engine, owner, detect_mutations and seed; the rest differs by informer */
 } ki_informer_maker;
 
 void ki_informer_table_init(ki_informer_table *table, const ki_allocator *allocator, uint64_t seed);
