@@ -172,11 +172,21 @@ void ki_map_init(ki_map *map, const ki_allocator *allocator, uint64_t seed) {
     *map = (ki_map){ .allocator = allocator, .seed = seed };
 }
 
-void ki_map_free(ki_map *map) {
-    for (size_t i = map->part_count; i-- > 0;) /* a part's first place comes last */
-        ki_free(map->allocator, first_at(map, i));
+bool ki_map_free_part(ki_map *map) {
+    while (map->part_count > 0) {
+        ki_map_part *part = first_at(map, --map->part_count); /* a part's first place comes last */
+        ki_free(map->allocator, part);
+        if (part)
+            return true;
+    }
     ki_free(map->allocator, map->parts);
     ki_map_init(map, map->allocator, map->seed);
+    return false;
+}
+
+void ki_map_free(ki_map *map) {
+    while (ki_map_free_part(map))
+        continue;
 }
 
 static uint32_t hash_of(const ki_map *map, ki_str key) {

@@ -38,6 +38,9 @@ typedef struct ki_map {
 void ki_map_init(ki_map *map, const ki_allocator *allocator, uint64_t seed);
 /* Frees the table, not its keys and values. */
 void ki_map_free(ki_map *map);
+/* Frees one part: freeing a large map can take many calls. Returns false once all is freed; nothing else may be called
+ * before. */
+bool ki_map_free_part(ki_map *map);
 void *ki_map_get(const ki_map *map, ki_str key); /* NULL if `key` is missing */
 bool ki_map_has(const ki_map *map, ki_str key);
 /* Returns the slot of `key`, which is made with the value NULL if the key is missing; NULL without memory. The caller

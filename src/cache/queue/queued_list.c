@@ -147,7 +147,8 @@ void ki_queued_list_rewind(ki_queued_list *list) {
 }
 
 bool ki_queued_list_release_some(ki_queued_list *list, size_t *units) {
-    ki_map_free(&list->keys);
+    while (*units > 0 && ki_map_free_part(&list->keys))
+        --*units;
     for (; *units > 0 && list->released < list->count; --*units)
         ki_object_unref(list->objects[list->released++]);
     return list->released == list->count;

@@ -45,8 +45,8 @@ ki_status ki_queued_list_next(ki_queued_list *list, ki_change *ret_change);
 void ki_queued_list_take(ki_queued_list *list);
 /* Goes back to the first change. For lists whose deletions come first. */
 void ki_queued_list_rewind(ki_queued_list *list);
-/* For a list that is done: releases at most `*units` objects, and subtracts their number. Returns true once none is
- * left. */
+/* For a list that is done: releases at most `*units` objects or parts of `keys`, and subtracts their number. Returns
+ * true once no object is left. */
 bool ki_queued_list_release_some(ki_queued_list *list, size_t *units);
 
 #endif

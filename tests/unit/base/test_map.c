@@ -192,6 +192,21 @@ TEST(a_map_with_many_keys_has_what_was_put_and_not_removed) {
     assert_int_equal(map.count, 0);
 }
 
+TEST(a_large_map_can_be_freed_part_by_part) {
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    ki_map map;
+    ki_map_init(&map, &memory.allocator, 7);
+    put_many(&map);
+    size_t held = scarce_memory_in_use(&memory);
+    assert_true(held > 10);
+    for (; ki_map_free_part(&map); held--)
+        assert_int_equal(scarce_memory_in_use(&memory), held - 1);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+    assert_int_equal(map.count, 0);
+    assert_false(ki_map_free_part(&map));
+}
+
 TEST(a_map_with_reserved_room_takes_more_keys) {
     ki_map map;
     ki_map_init(&map, &ki_allocator_default, 7);
