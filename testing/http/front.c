@@ -371,10 +371,15 @@ static ki_status serve(kt_front *front, ki_error *err) {
     int listener = fcntl(front->listener, F_DUPFD_CLOEXEC, 0);
     if (listener < 0)
         return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot serve on %s", front->url);
+    errno = 0;
     front->daemon = start_daemon(front, listener);
     if (front->daemon)
         return KI_OK;
+    int failed = errno;
     close(listener); /* a running daemon closes it itself */
+    if (failed == EMFILE || failed == ENFILE || failed == ENOMEM ||
+        failed == EAGAIN) /* another value may not be the cause */
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, failed, "cannot start the HTTP server on %s", front->url);
     return ki_error_set(err, KI_ERR_SYSTEM, "cannot start the HTTP server on %s", front->url);
 }
 

@@ -233,3 +233,22 @@ SERVE_TEST(lists_in_lists_without_end_are_rejected) {
         fail_msg("%s", line);
     assert_int_equal(ki_process_wait(&process), 1);
 }
+
+SERVE_TEST(serve_without_descriptors_says_so) {
+    static const char *const commands[] = {
+        "ulimit -n 5; exec " KI_TEST_PROGRAM " serve",
+        "ulimit -n 6; exec " KI_TEST_PROGRAM " serve",
+        "ulimit -n 7; exec " KI_TEST_PROGRAM " serve",
+        "ulimit -n 8; exec " KI_TEST_PROGRAM " serve",
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        const char *const argv[] = { "/bin/sh", "-c", commands[i], NULL };
+        assert_true(ki_process_start(&process, argv, NULL, true));
+        const char *line = ki_process_err_line(&process);
+        assert_non_null(line);
+        if (!strstr(line, "Too many open files"))
+            fail_msg("%s", line);
+        assert_int_equal(ki_process_wait(&process), 1);
+        tear_down(NULL);
+    }
+}
