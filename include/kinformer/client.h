@@ -14,7 +14,7 @@
  *
  * Retries: a 429 or 5xx response with Retry-After is retried after that time, and a GET whose connection broke before a
  * response after 1 s; at most 10 times. A write is not sent again after a broken connection, because the server may
- * have executed it.
+ * have executed it; but it is, after 1 s, if the server refused its HTTP/2 stream: it then has not.
  *
  * Fork: a process that is forked after the first request cannot use the client (engine.h). */
 #ifndef KINFORMER_CLIENT_H

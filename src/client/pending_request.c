@@ -2,7 +2,7 @@
  *
  *     posted ──► queued (the limit) ──► sent ──► response ──► ended
  *                   ▲                     │
- *                   └── waiting to retry ◄┘  429, 5xx with Retry-After; a GET that was cut before the response
+ *                   └── waiting to retry ◄┘  429, 5xx with Retry-After; a GET that was cut before the response; a refused stream
  *
  * Everything runs on the loop except ki_pending_request_start, _cancel and _free. A callback may cancel the request.
  * The memory is freed with the last reference: the client's list, the program's handle, and functions on the stack that
@@ -21,7 +21,7 @@
 #include <strings.h>
 
 enum {
-    RETRY_CUT_MS = 1000, /* delay before a GET whose connection was cut is sent again */
+    RETRY_CUT_MS = 1000, /* delay before a request that was cut is sent again */
     REASON_MAX = 160
 };
 
@@ -329,11 +329,11 @@ static void succeeded(ki_pending_request *pending) {
     finish(pending, status ? &err : NULL);
 }
 
-/* Returns true for a GET whose connection was cut before the response. A write is never sent again: the server may have
- * done it. */
-static bool is_lost_read(const ki_pending_request *pending, const ki_error *err) {
+/* Returns true for a request that was cut before the response and that the server has not done: a GET, or one that it
+ * refused (retry_after_ms is 0). Another write is not sent again: the server may have done it. */
+static bool can_send_again(const ki_pending_request *pending, const ki_error *err) {
     return err->code == KI_ERR_UNEXPECTED_EOF && !pending->response->http_status &&
-           strcmp(pending->out.method, "GET") == 0;
+           (err->retry_after_ms == 0 || strcmp(pending->out.method, "GET") == 0);
 }
 
 static void on_end(const ki_error *err, void *user) {
@@ -343,7 +343,7 @@ static void on_end(const ki_error *err, void *user) {
     if (pending->response->http_status && !is_good(pending))
         handle_error_response(
             pending); /* the error response, complete or cut, has more detail than the transport's error */
-    else if (err && !(is_lost_read(pending, err) && retry_in(pending, RETRY_CUT_MS)))
+    else if (err && !(can_send_again(pending, err) && retry_in(pending, RETRY_CUT_MS)))
         finish(pending, err);
     else if (!err && !pending->response->http_status)
         fail_with(pending, KI_ERR_PROTOCOL, "the response has no head");

@@ -236,6 +236,16 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_s
     return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
+/* Receives what libcurl logs, the only place where it says that it repeats a request since the server refused the
+ * stream. A libcurl that says so in other words has an error without that: the write is not sent again. */
+static int on_log(CURL *easy, curl_infotype type, char *text, size_t size, void *user) {
+    (void)easy;
+    ki_exchange *exchange = user;
+    if (type == CURLINFO_TEXT && ki_str_starts_with((ki_str){ text, size }, KI_STR("REFUSED_STREAM")))
+        exchange->is_refused = true;
+    return 0;
+}
+
 /* Called before each time that libcurl sends the request. libcurl sends it again on a new connection if a reused
  * connection broke without a response, and up to five times if an HTTP/2 server refused the stream. The server can have
  * carried the request out, so only safe requests are sent twice. The caller's backoff makes further attempts. */
@@ -248,11 +258,14 @@ static int before_request(void *user, char *there, char *here, int port_there, i
     if (exchange->attempts++ == 0 || (exchange->is_safe && exchange->attempts <= ATTEMPTS_MAX))
         return CURL_PREREQFUNC_OK;
     ki_error_set(&exchange->own_failure, KI_ERR_UNEXPECTED_EOF,
-                 exchange->is_safe
-                     ? "%s refused the request, or closed the connection before a response, twice"
+                 exchange->is_safe ? "%s refused the request, or closed the connection before a response, twice"
+                 : exchange->is_refused
+                     ? "%s refused the request"
                      : "%s closed the connection before a response: the request may have been carried out, and is "
                        "not sent twice",
                  exchange->transport->identity.server);
+    if (exchange->is_refused)
+        exchange->own_failure.retry_after_ms = 0;
     return CURL_PREREQFUNC_ABORT;
 }
 
@@ -519,6 +532,9 @@ static ki_status open_exchange(ki_exchange *exchange, const ki_request *request,
     curl_easy_setopt(exchange->easy, CURLOPT_ERRORBUFFER, exchange->detail);
     curl_easy_setopt(exchange->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(exchange->easy, CURLOPT_OPENSOCKETDATA, exchange);
+    curl_easy_setopt(exchange->easy, CURLOPT_VERBOSE, exchange->is_safe ? 0L : 1L);
+    curl_easy_setopt(exchange->easy, CURLOPT_DEBUGFUNCTION, on_log);
+    curl_easy_setopt(exchange->easy, CURLOPT_DEBUGDATA, exchange);
     curl_easy_setopt(exchange->easy, CURLOPT_PREREQFUNCTION, before_request);
     curl_easy_setopt(exchange->easy, CURLOPT_PREREQDATA, exchange);
     curl_easy_setopt(exchange->easy, CURLOPT_HEADERFUNCTION, on_header_line);

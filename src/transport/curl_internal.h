@@ -90,6 +90,7 @@ struct ki_exchange {
     ki_curl_arrival mark; /* what had arrived when the mark was set */
     bool is_read;         /* the response has ended, and all of it was delivered */
     bool is_cancelled;    /* cancelled inside on_read while it ends: no on_end */
+    bool is_refused;      /* the server refused the last attempt's HTTP/2 stream, and so has not done the request */
     unsigned attempts;
     int local_port;                     /* local port of its connection, which identifies the connection; 0: none yet */
     bool suspected;                     /* a timeout has passed; checked again after pending bytes */

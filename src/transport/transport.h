@@ -30,7 +30,8 @@ typedef struct ki_response_head {
 } ki_response_head;
 
 /* Receives a response. on_head is called once, but not for 1xx and not if the connection fails before; then on_data any
- * number of times; then on_end exactly once: err is NULL for a complete body, else why it is incomplete. After on_end,
+ * number of times; then on_end exactly once: err is NULL for a complete body, else why it is incomplete (retry_after_ms
+ * 0 without a head: the server refused a write, and has not done it). After on_end,
  * or after cancel, no callback runs. A callback may cancel its own exchange and send others, but not free the
  * transport. send never calls on_end. */
 typedef struct ki_response_sink {

@@ -660,7 +660,7 @@ static int make_folder(void **state) {
     return folder_open(state);
 }
 
-/* What a refused stream carried was not looked at: it may be sent again. libcurl alone does so five times more, each on
+/* What a refused stream carried was not looked at: it may be sent again, a write by the client. libcurl alone does so five times more, each on
  * a new connection and at once; the rest is for the caller's backoff. After another code the server may have carried
  * the request out. */
 TEST(a_stream_that_was_reset_is_sent_again_only_where_it_was_rejected_and_a_write_never) {
@@ -693,6 +693,7 @@ TEST(a_stream_that_was_reset_is_sent_again_only_where_it_was_rejected_and_a_writ
             step(&self);
         assert_int_equal(one.end.code, KI_ERR_UNEXPECTED_EOF);
         assert_int_equal(one.end.category, KI_CATEGORY_RETRY);
+        assert_int_equal(one.end.retry_after_ms, writes && rows[i].code == H2_REFUSED_STREAM ? 0 : -1);
         close_client(&self);
         h2_refuser_stop(&server);
         assert_int_equal(server.requests, rows[i].requests);

@@ -30,7 +30,9 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
         if (reply->body && reply->body[0] && !kt_memory_call_data(call, reply->body, strlen(reply->body)))
             return;
     }
-    ki_error err = { .code = reply->ended };
+    ki_error err = KI_ERROR_INIT;
+    err.code = reply->ended;
+    err.retry_after_ms = reply->status ? -1 : reply->retry_after_ms;
     kt_memory_call_end(call, reply->ended ? &err : NULL);
 }
 

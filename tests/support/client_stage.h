@@ -15,7 +15,7 @@ enum {
 
 typedef struct client_reply {
     int status;             /* 0: no head; or CLIENT_NEVER */
-    int64_t retry_after_ms; /* -1: none */
+    int64_t retry_after_ms; /* -1: none; without a head 0: the server refused the stream */
     const char *body;       /* NULL: empty */
     ki_status ended;        /* KI_OK: cleanly */
 } client_reply;

@@ -44,7 +44,7 @@ static void respond(kt_memory_call *call, int status, const char *body) {
 }
 
 static void cut(kt_memory_call *call) {
-    const ki_error err = { .code = KI_ERR_UNEXPECTED_EOF, .message = "cut" };
+    const ki_error err = { .code = KI_ERR_UNEXPECTED_EOF, .retry_after_ms = -1, .message = "cut" };
     kt_memory_call_end(call, &err);
 }
 

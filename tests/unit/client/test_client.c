@@ -378,9 +378,22 @@ TEST(what_says_when_is_tried_again_ten_times_and_nothing_else) {
         { "503 without", NULL, { .status = 503, .retry_after_ms = -1 }, 1, 0 },
         { "409 with", NULL, { .status = 409, .retry_after_ms = 1000 }, 1, 0 },
         { "600 with", "GET", { .status = 600, .retry_after_ms = 1000 }, 1, 0 },
-        { "a read that was cut", "GET", { .status = 0, .ended = KI_ERR_UNEXPECTED_EOF }, 11, 1000 },
-        { "a write that was cut", "POST", { .status = 0, .ended = KI_ERR_UNEXPECTED_EOF }, 1, 0 },
-        { "a deletion that was cut", "DELETE", { .status = 0, .ended = KI_ERR_UNEXPECTED_EOF }, 1, 0 },
+        { "a read that was cut",
+          "GET",
+          { .status = 0, .retry_after_ms = -1, .ended = KI_ERR_UNEXPECTED_EOF },
+          11,
+          1000 },
+        { "a write that was cut", "POST", { .status = 0, .retry_after_ms = -1, .ended = KI_ERR_UNEXPECTED_EOF }, 1, 0 },
+        { "a deletion that was cut",
+          "DELETE",
+          { .status = 0, .retry_after_ms = -1, .ended = KI_ERR_UNEXPECTED_EOF },
+          1,
+          0 },
+        { "refused by the server",
+          NULL,
+          { .status = 0, .retry_after_ms = 0, .ended = KI_ERR_UNEXPECTED_EOF },
+          11,
+          1000 },
         { "no connection", NULL, { .status = 0, .ended = KI_ERR_CONNECT }, 1, 0 },
         { "301 with", NULL, { .status = 301, .retry_after_ms = 0 }, 1, 0 },
         { "200 with", NULL, { .status = 200, .retry_after_ms = 0, .ended = KI_ERR_UNEXPECTED_EOF }, 1, 0 },
@@ -416,7 +429,7 @@ TEST(a_request_that_is_tried_again_may_yet_succeed) {
     client_stage self;
     client_stage_open(&self, NULL);
     self.script[0] = (client_reply){ .status = 429, .retry_after_ms = 1000, .body = invalid };
-    self.script[1] = (client_reply){ .status = 0, .ended = KI_ERR_UNEXPECTED_EOF };
+    self.script[1] = (client_reply){ .status = 0, .retry_after_ms = -1, .ended = KI_ERR_UNEXPECTED_EOF };
     self.script[2] = (client_reply){ .status = 201,
                                      .retry_after_ms = -1,
                                      .body = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}" };
