@@ -2,7 +2,7 @@
  *
  *     posted ──► queued (the limit) ──► sent ──► response ──► ended
  *                   ▲                     │
- *                   └── waiting to retry ◄┘  429, 5xx with Retry-After; a GET that was cut before the response; a refused stream
+ *                   └── waiting to retry ◄┘  429, 5xx with Retry-After; a refused stream; a GET that was cut
  *
  * Everything runs on the loop except ki_pending_request_start, _cancel and _free. A callback may cancel the request.
  * The memory is freed with the last reference: the client's list, the program's handle, and functions on the stack that

@@ -660,9 +660,9 @@ static int make_folder(void **state) {
     return folder_open(state);
 }
 
-/* What a refused stream carried was not looked at: it may be sent again, a write by the client. libcurl alone does so five times more, each on
- * a new connection and at once; the rest is for the caller's backoff. After another code the server may have carried
- * the request out. */
+/* What a refused stream carried was not looked at: it may be sent again, a write by the client. libcurl alone does
+ * so five times more, each on a new connection and at once; the rest is for the caller's backoff. After another code
+ * the server may have carried the request out. */
 TEST(a_stream_that_was_reset_is_sent_again_only_where_it_was_rejected_and_a_write_never) {
     static const struct {
         const char *method;
