@@ -9,11 +9,10 @@
 
 /* Scripts depend on these. */
 enum {
-    EXIT_OK = 0,         /* done; or SIGINT or SIGTERM stopped a command that runs until then */
-    EXIT_FAILED = 1,     /* a failure while running */
-    EXIT_USAGE = 2,      /* the command line is wrong */
-    EXIT_UNREACHED = 3,  /* before the first sync: no connection, or an error response */
-    EXIT_BY_SIGNAL = 128 /* plus the signal's number: it ended a command that was not done */
+    EXIT_OK = 0,       /* done, or stopped by SIGINT or SIGTERM */
+    EXIT_FAILED = 1,   /* a failure while running */
+    EXIT_USAGE = 2,    /* the command line is wrong */
+    EXIT_UNREACHED = 3 /* before the first sync: no connection, or an error response */
 };
 
 enum {

@@ -9,13 +9,10 @@
 
 static const char exit_status[] =
     ".SH EXIT STATUS\n"
-    ".TP\n.B 0\ndone, or stopped by the reader of standard output; or SIGINT or SIGTERM stopped a command that runs "
-    "until "
-    "then\n"
+    ".TP\n.B 0\ndone, or stopped by SIGINT or SIGTERM, or by the reader of standard output\n"
     ".TP\n.B 1\na failure while running\n"
     ".TP\n.B 2\nthe command line is wrong\n"
-    ".TP\n.B 3\nthe cluster could not be reached, or returned an error, before the first sync\n"
-    ".TP\n.B 130, 143\nSIGINT or SIGTERM ended a command before it was done\n";
+    ".TP\n.B 3\nthe cluster could not be reached, or returned an error, before the first sync\n";
 
 /* Prints text for roff: escapes control lines, backslashes and hyphens. */
 static void print_text(FILE *out, const char *text, size_t size) {

@@ -422,18 +422,13 @@ static void stop_parts(session *s) {
     }
 }
 
-/* Returns true for a command that ends by itself: a signal ends it before it is done. */
-static bool has_end(const session *s) {
-    return s->is_once || s->options->until_synced || s->options->count;
-}
-
 void session_take_signals(session *s) {
     struct signalfd_siginfo info;
     while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD)
             continue;
         s->is_interrupted = true;
-        session_end(s, has_end(s) ? EXIT_BY_SIGNAL + (int)info.ssi_signo : EXIT_OK);
+        session_end(s, EXIT_OK);
         stop_parts(s);
     }
 }

@@ -359,22 +359,6 @@ CLI_TEST(signals_and_a_closed_stdout_end_it_quietly) {
     assert_null(ki_process_err_line(&program));
 }
 
-CLI_TEST(a_signal_before_the_end_of_a_command_is_its_status) {
-    static const char *const commands[] = {
-        "get pods --wait --server http://127.0.0.1:1",
-        "get foos --wait --server http://127.0.0.1:1", /* in discovery */
-        "watch pods --until-synced --server http://127.0.0.1:1",
-        "watch pods --count 1 --server http://127.0.0.1:1",
-    };
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        int number = i % 2 ? SIGINT : SIGTERM;
-        run(commands[i]);
-        assert_non_null(ki_process_err_line(&program));
-        ki_process_signal(&program, number);
-        assert_ends(128 + number);
-    }
-}
-
 CLI_TEST(count_ends_it_after_so_many_changes) {
     assert_int_equal(ki_testing_server_set_churn(server, 100, NULL), KI_OK);
     run("watch pods -A -o line -q --count 3 --server URL");
