@@ -33,22 +33,34 @@ static void infer_deletion(sim_witness *witness, uint32_t key) {
 
 /* --- the age of the cache ----------------------------------------------------------------------------------------- */
 
-/* Returns true if the store has the expected state of the key. */
-static bool is_stored(const sim_witness *witness, uint32_t key) {
+/* Returns the store's state of the key. */
+static uint64_t stored(const sim_witness *witness, uint32_t key) {
     const sim_informer *informer = &witness->world->client.informers[witness->informer];
     ki_object *obj = ki_informer_get(informer->informer, sim_key_text(key));
     uint32_t same;
     uint64_t n = obj ? sim_truth_read(witness->world, obj, &same) : 0;
     ki_object_unref(obj);
-    return n == witness->expected[key];
+    return n;
 }
 
-/* Records that the store lacks a change of the key. To be called before the expected state changes. */
-static void mark_pending(sim_witness *witness, uint32_t key) {
-    if (witness->is_pending[key] && !is_stored(witness, key))
-        return;
-    witness->is_pending[key] = true;
-    witness->fresh_before[key] = witness->fresh_at;
+/* Forgets the changes that a store with the state `present` has: all up to the last one that leads to it. */
+static void settle(sim_witness *witness, uint32_t key, uint64_t present) {
+    sim_pending *pending = witness->pending[key];
+    size_t count = witness->pending_count[key], has = count;
+    while (has > 0 && pending[has - 1].state != present)
+        has--;
+    if (has)
+        memmove(pending, pending + has, (count - has) * sizeof *pending);
+    witness->pending_count[key] = count - has;
+}
+
+/* Records that the store lacks a change of the key, which leads to the state `n`. */
+static void mark_pending(sim_witness *witness, uint32_t key, uint64_t n) {
+    settle(witness, key, stored(witness, key));
+    size_t count = witness->pending_count[key];
+    witness->pending[key] = sim_realloc(witness->pending[key], (count + 1) * sizeof **witness->pending);
+    witness->pending[key][count] = (sim_pending){ n, witness->fresh_at };
+    witness->pending_count[key]++;
 }
 
 void sim_witness_note_event(sim_witness *witness, int64_t arrived_at) {
@@ -59,12 +71,9 @@ void sim_witness_note_event(sim_witness *witness, int64_t arrived_at) {
 int64_t sim_witness_fresh_at(sim_witness *witness, const uint64_t present[SIM_KEYS]) {
     int64_t fresh = witness->fresh_at;
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
-        if (!witness->is_pending[key])
-            continue;
-        if (present[key] == witness->expected[key])
-            witness->is_pending[key] = false;
-        else if (witness->fresh_before[key] < fresh)
-            fresh = witness->fresh_before[key];
+        settle(witness, key, present[key]);
+        if (witness->pending_count[key] && witness->pending[key]->fresh_before < fresh)
+            fresh = witness->pending[key]->fresh_before;
     }
     return fresh;
 }
@@ -98,7 +107,7 @@ static void expect_state(sim_witness *witness, const ki_object *obj) {
     if (expected &&
         (version < witness->version[key] || (version == witness->version[key] && is_same_object(witness, expected, n))))
         return; /* a repeated event */
-    mark_pending(witness, key);
+    mark_pending(witness, key, n);
     set_expected(witness, key, n, version);
 }
 
@@ -112,7 +121,7 @@ static void expect_deletion(sim_witness *witness, const ki_object *obj) {
     creation_of(witness, n)->deletion_seen_in[witness->informer] = witness->world->client.incarnation;
     if (!witness->expected[key] || version_of(obj) < witness->version[key])
         return;
-    mark_pending(witness, key);
+    mark_pending(witness, key, 0);
     if (!is_same_object(witness, witness->expected[key], n))
         infer_deletion(witness, key);
     witness->expected[key] = 0;
@@ -148,7 +157,7 @@ static void expect_list(sim_witness *witness, const ki_listing *list) {
             continue;
         }
         if (listed[key] != witness->expected[key])
-            mark_pending(witness, key);
+            mark_pending(witness, key, listed[key]);
         if (listed[key])
             set_expected(witness, key, listed[key], versions[key]);
         else if (witness->expected[key])
@@ -179,7 +188,7 @@ static void expect_unknown_deletion(sim_witness *witness, const ki_object *obj) 
     uint32_t key;
     if (!sim_truth_read(witness->world, obj, &key) || !witness->expected[key])
         return;
-    mark_pending(witness, key);
+    mark_pending(witness, key, 0);
     infer_deletion(witness, key);
 }
 
@@ -239,6 +248,8 @@ static size_t witness_length(const ki_queue *queue) {
 static void witness_free(ki_queue *queue) {
     sim_witness *witness = witness_of(queue);
     witness->inner->ops->free(witness->inner);
+    for (uint32_t key = 0; key < SIM_KEYS; key++)
+        free(witness->pending[key]);
 }
 
 static void on_ready(void *user) {

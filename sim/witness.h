@@ -12,6 +12,12 @@ enum {
     SIM_NEVER = -1 /* a time */
 };
 
+/* A queued change of one key. */
+typedef struct sim_pending {
+    uint64_t state;       /* the write that it leads to; 0: no object */
+    int64_t fresh_before; /* ns: fresh_at before it */
+} sim_pending;
+
 typedef struct sim_witness {
     ki_queue queue; /* must be first */
     ki_queue *inner;
@@ -25,10 +31,10 @@ typedef struct sim_witness {
     uint64_t lists, items;         /* queued lists, and their objects */
     uint64_t streaming_lists;      /* those of `lists` that were streamed */
     /* the age of the cache */
-    int64_t fresh_at;          /* ns: arrival of the last complete event, or the start of the last list; SIM_NEVER */
-    bool is_pending[SIM_KEYS]; /* the store may not have a queued change of the key yet */
-    int64_t fresh_before[SIM_KEYS]; /* ns: fresh_at before the first such change */
-    bool is_uncertain;              /* a change may not have been queued: the age is unknown until the next list */
+    int64_t fresh_at; /* ns: arrival of the last complete event, or the start of the last list; SIM_NEVER */
+    sim_pending *pending[SIM_KEYS]; /* queued changes that the store may not have yet, the oldest first; owned */
+    size_t pending_count[SIM_KEYS];
+    bool is_uncertain; /* a change may not have been queued: the age is unknown until the next list */
 } sim_witness;
 
 /* Initializes a queue around `inner`, and owns `inner`. */
