@@ -152,7 +152,9 @@ static void expect_list(sim_witness *witness, const ki_listing *list) {
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         if (!listed[key] && is_kept(list, key)) {
             /* The kept state is from before a restore: any further state is newer. */
-            if (witness->version[key] > strtoull(list->resource_version, NULL, 10))
+            uint64_t kept = witness->expected[key];
+            if (witness->version[key] > strtoull(list->resource_version, NULL, 10) ||
+                (kept && witness->world->truth.writes[kept].is_lost))
                 witness->version[key] = 0;
             continue;
         }
