@@ -131,11 +131,9 @@ ki_status ki_secret_read_file(const ki_allocator *allocator, const char *path, c
 /* Reads a token file and trims white space. */
 ki_status ki_secret_read_token(const ki_allocator *allocator, const char *path, const char *what, ki_secret *ret_secret,
                                ki_error *err);
-/* Standard base64 with padding (RFC 4648 §4). Line ends are skipped; any other character is KI_ERR_PARSE. */
-bool ki_base64_is_valid(ki_str text);
+/* Errors: KI_ERR_PARSE (not base64), KI_ERR_NO_MEMORY. */
 ki_status ki_secret_decode_base64(const ki_allocator *allocator, ki_str text, ki_secret *ret_secret, ki_error *err);
 
-ki_status ki_base64_encode(ki_buffer *out, ki_str data);
 
 /* Fills the config from the kubeconfig that the options name. */
 ki_status ki_kubeconfig_load(ki_config *config, const ki_config_options *options, ki_error *err);

@@ -6,6 +6,7 @@
 #include "src/auth/key_pair.h"
 #include "src/auth/pem.h"
 
+#include "src/base/base64.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"

@@ -3,8 +3,10 @@
 
 #include "src/auth/key_pair.h"
 #include "src/auth/pem.h"
+#include "src/base/base64.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/rfc3339.h"
 #include "src/object/json.h"
 
 static ki_str text_of(const ki_secret *secret) {
@@ -53,68 +55,6 @@ void ki_exec_result_clear(const ki_allocator *allocator, ki_exec_result *result)
     ki_secret_clear(allocator, &result->token);
     ki_secret_clear(allocator, &result->certificate);
     ki_secret_clear(allocator, &result->key);
-}
-
-/* --- dates -------------------------------------------------------------------------------------------------------- */
-
-/* Parses `count` digits at `at`. Returns false if the number exceeds `max`. */
-static bool number_at(ki_str text, size_t at, size_t count, uint64_t max, int64_t *ret_number) {
-    uint64_t number;
-    if (at + count > text.size || !ki_str_to_uint64((ki_str){ text.data + at, count }, max, &number))
-        return false;
-    *ret_number = (int64_t)number;
-    return true;
-}
-
-/* Returns the days since 1970-01-01 (Gregorian). The year starts in March, so that one formula gives the months'
- * lengths. */
-static int64_t days_of(int64_t year, int64_t month, int64_t day) {
-    year -= month <= 2;
-    int64_t era = (year >= 0 ? year : year - 399) / 400;
-    int64_t of_era = year - era * 400;
-    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-}
-
-static int64_t days_in_month(int64_t year, int64_t month) {
-    return month == 12 ? 31 : days_of(year, month + 1, 1) - days_of(year, month, 1);
-}
-
-/* Parses "Z" or "+hh:mm" as the seconds to subtract. */
-static bool offset_of(ki_str zone, int64_t *ret_offset) {
-    int64_t hours, minutes;
-    if (zone.size == 1 && (zone.data[0] == 'Z' || zone.data[0] == 'z')) {
-        *ret_offset = 0;
-        return true;
-    }
-    if (zone.size != 6 || (zone.data[0] != '+' && zone.data[0] != '-') || zone.data[3] != ':' ||
-        !number_at(zone, 1, 2, 24, &hours) || !number_at(zone, 4, 2, 60, &minutes))
-        return false;
-    *ret_offset = (hours * 3600 + minutes * 60) * (zone.data[0] == '-' ? -1 : 1);
-    return true;
-}
-
-bool ki_rfc3339_to_seconds(ki_str text, int64_t *ret_seconds) {
-    int64_t year, month, day, hour, minute, second, offset;
-    if (!number_at(text, 0, 4, 9999, &year) || !number_at(text, 5, 2, 12, &month) || !number_at(text, 8, 2, 31, &day) ||
-        !number_at(text, 11, 2, 23, &hour) || !number_at(text, 14, 2, 59, &minute) ||
-        !number_at(text, 17, 2, 60, &second))
-        return false;
-    if (text.data[4] != '-' || text.data[7] != '-' || (text.data[10] | 0x20) != 't' || text.data[13] != ':' ||
-        text.data[16] != ':' || month < 1 || day < 1 || day > days_in_month(year, month))
-        return false;
-    size_t at = 19;
-    if (at < text.size && text.data[at] == '.') {
-        size_t first = ++at;
-        while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
-            at++;
-        if (at == first)
-            return false;
-    }
-    if (!offset_of((ki_str){ text.data + at, text.size - at }, &offset))
-        return false;
-    *ret_seconds = days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
-    return true;
 }
 
 /* --- the output --------------------------------------------------------------------------------------------------- */
@@ -174,7 +114,8 @@ static ki_status take_status(const ki_allocator *allocator, yyjson_val *status, 
     yyjson_val *date = yyjson_obj_get(status, "expirationTimestamp");
     if (!date || yyjson_is_null(date))
         return KI_OK;
-    if (!ki_rfc3339_to_seconds(ki_json_string(status, "expirationTimestamp"), &result->expires))
+    int64_t nanoseconds;
+    if (!ki_rfc3339_parse(ki_json_string(status, "expirationTimestamp"), &result->expires, &nanoseconds))
         return ki_error_set(err, KI_ERR_CONFIG,
                             "its status.expirationTimestamp is not a date such as 2030-01-02T15:04:05Z");
     return KI_OK;

@@ -23,7 +23,4 @@ ki_status ki_exec_request(const ki_config *config, ki_buffer *out);
 ki_status ki_exec_result_parse(const ki_allocator *allocator, const char *api_version, ki_str output,
                                ki_exec_result *ret_result, ki_error *err);
 
-/* Converts RFC 3339, such as 2018-03-05T17:30:20-08:00, to seconds since 1970. Drops fractions. */
-bool ki_rfc3339_to_seconds(ki_str text, int64_t *ret_seconds);
-
 #endif

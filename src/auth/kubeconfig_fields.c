@@ -2,6 +2,7 @@
  * is checked, as kubectl does, also the entries that are not used. */
 #include "src/auth/kubeconfig.h"
 
+#include "src/base/base64.h"
 #include "src/base/error.h"
 #include "src/base/map.h"
 
@@ -168,7 +169,8 @@ static ki_status check_scalar(const checker *self, const place *where, const ki_
         return node->kind == KI_YAML_BOOL ? KI_OK : set_kind_error(self, where, node, "true or false");
     if (node->kind != KI_YAML_TEXT)
         return set_kind_error(self, where, node, "a text");
-    if (type == KI_KUBECONFIG_BYTES && !ki_base64_is_valid(node->text))
+    size_t size;
+    if (type == KI_KUBECONFIG_BYTES && !ki_base64_decode(node->text, NULL, &size))
         return set_error(self, where, node, "is not base64; write the file's bytes with base64 -w0, or name the file");
     return KI_OK;
 }

@@ -2,6 +2,7 @@
 #include "src/auth/config.h"
 
 #include "src/base/buffer.h"
+#include "src/base/base64.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
@@ -231,4 +232,21 @@ ki_status ki_secret_read_token(const ki_allocator *allocator, const char *path, 
         status = ki_error_set(err, KI_ERR_CONFIG, "%s: %s is empty", what, path);
     ki_secret_clear(allocator, &file);
     return status;
+}
+
+ki_status ki_secret_decode_base64(const ki_allocator *allocator, ki_str text, ki_secret *ret_secret, ki_error *err) {
+    size_t capacity = KI_BASE64_DECODED_MAX(text.size) + 1;
+    char *data = ki_alloc(allocator, capacity);
+    if (!data)
+        return ki_error_no_memory(err, "decoding base64");
+    size_t size = 0;
+    if (!ki_base64_decode(text, data, &size)) {
+        ki_wipe(data, capacity);
+        ki_free(allocator, data);
+        return ki_error_set(err, KI_ERR_PARSE, "not base64");
+    }
+    data[size] = '\0';
+    ki_secret_clear(allocator, ret_secret);
+    *ret_secret = (ki_secret){ data, size };
+    return KI_OK;
 }

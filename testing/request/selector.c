@@ -2,12 +2,12 @@
 #include "testing/request/selector.h"
 
 #include "src/base/memory.h"
-#include "src/object/selector.h"
+#include "src/object/requirements.h"
 #include "testing/request/status.h"
 
 struct kt_selector {
     const ki_allocator *allocator;
-    ki_selector *labels, *fields;
+    ki_requirements *labels, *fields;
     ki_str ns; /* its bytes are in this block */
 };
 
@@ -51,13 +51,13 @@ ki_str kt_selector_name(const kt_call *call) {
 /* Parses both selectors. Fills `err` for what the client must correct, and responds for fields that do not exist. */
 static ki_status parse(kt_call *call, kt_selector *selector, ki_error *err) {
     ki_str labels = kt_call_param(call, "labelSelector"), fields = kt_call_param(call, "fieldSelector");
-    ki_status status = ki_selector_parse(call->allocator, labels, &selector->labels, err);
+    ki_status status = ki_requirements_parse_labels(call->allocator, labels, &selector->labels, err);
     if (!status)
-        status = ki_field_selector_parse(call->allocator, fields, &selector->fields, err);
+        status = ki_requirements_parse_fields(call->allocator, fields, &selector->fields, err);
     if (status)
         return status == KI_ERR_NO_MEMORY ? status : kt_fail_bad_request(call, "%s", err->message);
     ki_str key;
-    for (size_t i = 0; (key = ki_selector_key(selector->fields, i)).data; i++) {
+    for (size_t i = 0; (key = ki_requirements_key(selector->fields, i)).data; i++) {
         if (!is_known_field(call->storage->info, key))
             return fail_field(call, key);
     }
@@ -88,8 +88,8 @@ ki_status kt_selector_parse(kt_call *call, kt_selector **ret_selector) {
 void kt_selector_free(kt_selector *selector) {
     if (!selector)
         return;
-    ki_selector_free(selector->allocator, selector->labels);
-    ki_selector_free(selector->allocator, selector->fields);
+    ki_requirements_free(selector->allocator, selector->labels);
+    ki_requirements_free(selector->allocator, selector->fields);
     ki_free(selector->allocator, selector);
 }
 
@@ -106,10 +106,10 @@ bool kt_selector_matches(const kt_selector *selector, const kt_object *obj) {
     if (!selector)
         return true;
     return (!selector->ns.size || ki_str_equal(selector->ns, obj->ns)) &&
-           ki_selector_matches_values(selector->labels, label_of, obj) &&
-           ki_selector_matches_values(selector->fields, field_of, obj);
+           ki_requirements_match_values(selector->labels, label_of, obj) &&
+           ki_requirements_match_values(selector->fields, field_of, obj);
 }
 
 bool kt_selector_is_filter(const kt_selector *selector) {
-    return selector && (ki_selector_key(selector->labels, 0).data || ki_selector_key(selector->fields, 0).data);
+    return selector && (ki_requirements_key(selector->labels, 0).data || ki_requirements_key(selector->fields, 0).data);
 }

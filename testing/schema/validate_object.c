@@ -9,7 +9,7 @@
 #include "testing/values/equal.h"
 #include "testing/values/go_json.h"
 #include "testing/values/json.h"
-#include "testing/values/quantity.h"
+#include "src/base/quantity.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -294,11 +294,11 @@ static void check_claim_change(checked *c) {
 
 static void volume_claim(checked *c) {
     static const char *const modes[] = { "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod" };
-    static const kt_quantity zero = { 0 };
+    static const ki_quantity zero = { 0 };
     yyjson_val *given = yyjson_obj_get(c->spec, "accessModes"), *mode;
     yyjson_val *requests = yyjson_obj_get(yyjson_obj_get(c->spec, "resources"), "requests");
     yyjson_val *storage = yyjson_obj_get(requests, "storage");
-    kt_quantity wanted;
+    ki_quantity wanted;
     bool for_one_pod = false, for_others = false;
     size_t index, count;
     if (yyjson_arr_size(given) == 0)
@@ -322,9 +322,9 @@ static void volume_claim(checked *c) {
                       "may not use ReadWriteOncePod with other access modes");
     if (!storage) {
         add_required(c, "spec.resources[storage]");
-    } else if (kt_quantity_parse(kt_json_str(storage), &wanted) && kt_quantity_compare(&wanted, &zero) <= 0) {
-        char shown[KT_QUANTITY_SIZE];
-        kt_quantity_write(&wanted, shown);
+    } else if (ki_quantity_parse(kt_json_str(storage), &wanted) && ki_quantity_compare(&wanted, &zero) <= 0) {
+        char shown[KI_QUANTITY_SIZE];
+        ki_quantity_write(&wanted, shown);
         kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.resources[storage]", ki_str_of(shown),
                       "must be greater than zero");
     }

@@ -5,7 +5,7 @@
 #include "testing/values/arena.h"
 #include "testing/values/equal.h"
 #include "testing/values/json.h"
-#include "testing/values/quantity.h"
+#include "src/base/quantity.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -148,34 +148,34 @@ static void check_resource_name(kt_causes *causes, const char *path, ki_str name
 
 /* Checks one entry of `path`, such as "spec.containers[0].resources.limits". Returns false if it has no quantity. */
 static bool check_quantity(kt_causes *causes, const char *path, ki_str name, yyjson_val *val,
-                           kt_quantity *ret_quantity) {
-    static const kt_quantity zero = { 0 };
-    char shown[KT_QUANTITY_SIZE];
+                           ki_quantity *ret_quantity) {
+    static const ki_quantity zero = { 0 };
+    char shown[KI_QUANTITY_SIZE];
     check_resource_name(causes, path, name);
-    if (!kt_quantity_parse(kt_json_str(val), ret_quantity))
+    if (!ki_quantity_parse(kt_json_str(val), ret_quantity))
         return false;
-    kt_quantity_write(ret_quantity, shown);
-    if (kt_quantity_compare(ret_quantity, &zero) < 0)
+    ki_quantity_write(ret_quantity, shown);
+    if (ki_quantity_compare(ret_quantity, &zero) < 0)
         kt_validate_add(causes, KT_CAUSE_INVALID, ki_str_of(shown), true, "must be greater than or equal to 0",
                         "%s[%.*s]", path, (int)name.size, name.data);
     return true;
 }
 
-static void check_request(kt_causes *causes, const char *path, ki_str name, const kt_quantity *request,
+static void check_request(kt_causes *causes, const char *path, ki_str name, const ki_quantity *request,
                           yyjson_val *limit_val) {
-    kt_quantity limit;
-    char shown[KT_QUANTITY_SIZE], most[KT_QUANTITY_SIZE], detail[FIELD_SIZE + KT_QUANTITY_SIZE];
+    ki_quantity limit;
+    char shown[KI_QUANTITY_SIZE], most[KI_QUANTITY_SIZE], detail[FIELD_SIZE + KI_QUANTITY_SIZE];
     if (!limit_val && !is_overcommitted(name))
         kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "Limit must be set for non overcommitable resources",
                         "%s.limits", path);
-    if (!limit_val || !kt_quantity_parse(kt_json_str(limit_val), &limit))
+    if (!limit_val || !ki_quantity_parse(kt_json_str(limit_val), &limit))
         return;
-    int order = kt_quantity_compare(request, &limit);
+    int order = ki_quantity_compare(request, &limit);
     bool must_equal = !is_overcommitted(name);
     if (order == 0 || (order < 0 && !must_equal))
         return;
-    kt_quantity_write(request, shown);
-    kt_quantity_write(&limit, most);
+    ki_quantity_write(request, shown);
+    ki_quantity_write(&limit, most);
     snprintf(detail, sizeof detail, "must be %s to %.*s limit of %s", must_equal ? "equal" : "less than or equal",
              (int)name.size, name.data, most);
     kt_validate_add(causes, KT_CAUSE_INVALID, ki_str_of(shown), true, detail, "%s.requests", path);
@@ -188,7 +188,7 @@ static void check_resources(kt_causes *causes, const char *path, yyjson_val *res
     bool is_of_pod = strncmp(path, "spec.containers[", sizeof "spec.containers[" - 1) == 0 ||
                      strncmp(path, "spec.initContainers[", sizeof "spec.initContainers[" - 1) == 0;
     char own[2 * FIELD_SIZE], list[2 * FIELD_SIZE + 16];
-    kt_quantity quantity;
+    ki_quantity quantity;
     size_t index, count;
     snprintf(own, sizeof own, "%s.resources", path);
     snprintf(list, sizeof list, "%s.limits", own);

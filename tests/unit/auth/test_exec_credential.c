@@ -115,38 +115,6 @@ TEST(a_key_that_does_not_fit_its_certificate_is_rejected) {
     }
 }
 
-TEST(dates_are_those_of_rfc_3339) {
-    static const struct {
-        const char *text;
-        int64_t seconds; /* -1: none */
-    } cases[] = {
-        { "1970-01-01T00:00:00Z", 0 },
-        { "2018-03-05T17:30:20-08:00", 1520299820 },
-        { "2018-03-05T17:30:20.123456789+05:30", 1520251220 },
-        { "2000-02-29T23:59:59z", 951868799 },
-        { "2100-02-28T00:00:00Z", 4107456000 },
-        { "2016-12-31t23:59:60Z", 1483228800 },
-        { "2100-02-29T00:00:00Z", -1 },
-        { "2018-13-05T17:30:20Z", -1 },
-        { "2018-00-05T17:30:20Z", -1 },
-        { "2018-04-31T17:30:20Z", -1 },
-        { "2018-03-05T24:30:20Z", -1 },
-        { "2018-03-05 17:30:20Z", -1 },
-        { "2018-03-05T17:30:20", -1 },
-        { "2018-03-05T17:30:20.Z", -1 },
-        { "2018-03-05T17:30:20+0530", -1 },
-        { "2018-03-05T17:30:20Zx", -1 },
-        { "2018-03-05", -1 },
-        { "", -1 },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int64_t seconds = -1;
-        bool is_date = ki_rfc3339_to_seconds(ki_str_of(cases[i].text), &seconds);
-        if (is_date != (cases[i].seconds >= 0) || seconds != cases[i].seconds)
-            fail_msg("%s: %lld", cases[i].text, (long long)seconds);
-    }
-}
-
 TEST(the_request_names_the_cluster_where_it_was_asked_for) {
     ki_config config = { .allocator = ki_allocator_default };
     config.server = text("https://there:6443");

@@ -39,3 +39,40 @@ TEST(every_year_that_has_four_digits_can_be_written) {
         assert_string_equal(text, cases[i].text);
     }
 }
+
+TEST(a_time_is_parsed_as_go_parses_it) {
+    static const struct {
+        const char *text;
+        int64_t seconds; /* -1: none */
+        int64_t nanoseconds;
+    } cases[] = {
+        { "1970-01-01T00:00:00Z", 0, 0 },
+        { "2018-03-05T17:30:20-08:00", 1520299820, 0 },
+        { "2018-03-05T17:30:20.123456789+05:30", 1520251220, 123456789 },
+        { "2000-02-29T23:59:59z", -1, 0 },
+        { "2000-02-29T23:59:59Z", 951868799, 0 },
+        { "2000-02-29T23:59:59,5Z", 951868799, 500000000 },
+        { "2100-02-28T00:00:00Z", 4107456000, 0 },
+        { "2016-12-31T23:59:60Z", -1, 0 },
+        { "2016-12-31t23:59:59Z", -1, 0 },
+        { "2100-02-29T00:00:00Z", -1, 0 },
+        { "2018-13-05T17:30:20Z", -1, 0 },
+        { "2018-00-05T17:30:20Z", -1, 0 },
+        { "2018-04-31T17:30:20Z", -1, 0 },
+        { "2018-03-05T24:30:20Z", -1, 0 },
+        { "2018-03-05 17:30:20Z", -1, 0 },
+        { "2018-03-05T17:30:20", -1, 0 },
+        { "2018-03-05T17:30:20.Z", -1, 0 },
+        { "2018-03-05T17:30:20+0530", -1, 0 },
+        { "2018-03-05T17:30:20Zx", -1, 0 },
+        { "2018-03-05", -1, 0 },
+        { "", -1, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t seconds = -1;
+        int64_t nanoseconds = 0;
+        bool is_time = ki_rfc3339_parse(ki_str_of(cases[i].text), &seconds, &nanoseconds);
+        if (is_time != (cases[i].seconds >= 0) || seconds != cases[i].seconds || nanoseconds != cases[i].nanoseconds)
+            fail_msg("%s: %lld", cases[i].text, (long long)seconds);
+    }
+}

@@ -1,8 +1,5 @@
-/* base64.c: strict base64: damaged data in a kubeconfig is an error here, not in the TLS handshake. */
-#include "src/auth/config.h"
-
-#include "src/base/error.h"
-#include "src/base/memory.h"
+/* base64.c: see base64.h. */
+#include "src/base/base64.h"
 
 /* Returns 0 to 63, or -1 for a character outside the alphabet. */
 static int value_of(char c) {
@@ -23,8 +20,7 @@ static void put(char *out, size_t *size, unsigned byte) {
     ++*size;
 }
 
-/* Decodes into `out`, if `out` is not NULL. Returns false if the text is not base64. */
-static bool decode(ki_str text, char *out, size_t *ret_size) {
+bool ki_base64_decode(ki_str text, char *out, size_t *ret_size) {
     unsigned group = 0, digits = 0, padding = 0;
     size_t size = 0;
     for (size_t i = 0; i < text.size; i++) {
@@ -61,28 +57,6 @@ static bool decode(ki_str text, char *out, size_t *ret_size) {
     }
     *ret_size = size;
     return true;
-}
-
-bool ki_base64_is_valid(ki_str text) {
-    size_t size;
-    return decode(text, NULL, &size);
-}
-
-ki_status ki_secret_decode_base64(const ki_allocator *allocator, ki_str text, ki_secret *ret_secret, ki_error *err) {
-    size_t capacity = text.size / 4 * 3 + 4;
-    char *data = ki_alloc(allocator, capacity);
-    if (!data)
-        return ki_error_no_memory(err, "decoding base64");
-    size_t size = 0;
-    if (!decode(text, data, &size)) {
-        ki_wipe(data, capacity);
-        ki_free(allocator, data);
-        return ki_error_set(err, KI_ERR_PARSE, "not base64");
-    }
-    data[size] = '\0';
-    ki_secret_clear(allocator, ret_secret);
-    *ret_secret = (ki_secret){ data, size };
-    return KI_OK;
 }
 
 ki_status ki_base64_encode(ki_buffer *out, ki_str data) {

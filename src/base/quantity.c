@@ -1,5 +1,5 @@
 /* quantity.c: see quantity.h. The canonical form is that of apimachinery's resource.Quantity. */
-#include "testing/values/quantity.h"
+#include "src/base/quantity.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 enum {
     NANO = 1000000000,
     NANO_DIGITS = 9,
+    NANO_OF_MILLI = 1000000,
     EXPONENT_MAX = 1000 /* every amount is 0 or too large beyond it */
 };
 
@@ -19,10 +20,10 @@ static bool is_digit(char c) {
 }
 
 /* Reads a suffix: as a power of 10, or for a binary one as a power of 1024. */
-static bool read_suffix(ki_str suffix, int64_t *ret_power, kt_quantity_format *ret_format) {
+static bool read_suffix(ki_str suffix, int64_t *ret_power, ki_quantity_format *ret_format) {
     uint64_t number = 0;
     *ret_power = 0;
-    *ret_format = KT_QUANTITY_DECIMAL;
+    *ret_format = KI_QUANTITY_DECIMAL;
     if (!suffix.size)
         return true;
     const char *place = strchr(decimal_suffixes, suffix.data[0]);
@@ -33,7 +34,7 @@ static bool read_suffix(ki_str suffix, int64_t *ret_power, kt_quantity_format *r
     place = strchr(binary_suffixes, suffix.data[0]);
     if (suffix.size == 2 && suffix.data[1] == 'i' && place && *place != ' ') {
         *ret_power = place - binary_suffixes;
-        *ret_format = KT_QUANTITY_BINARY;
+        *ret_format = KI_QUANTITY_BINARY;
         return true;
     }
     if (suffix.data[0] != 'e' && suffix.data[0] != 'E')
@@ -43,17 +44,17 @@ static bool read_suffix(ki_str suffix, int64_t *ret_power, kt_quantity_format *r
     if (!ki_str_to_uint64(digits, EXPONENT_MAX, &number))
         return false;
     *ret_power = has_sign && suffix.data[1] == '-' ? -(int64_t)number : (int64_t)number;
-    *ret_format = KT_QUANTITY_EXPONENT;
+    *ret_format = KI_QUANTITY_EXPONENT;
     return true;
 }
 
-static void set_max(kt_quantity *quantity) {
+static void set_max(ki_quantity *quantity) {
     quantity->whole = INT64_MAX;
     quantity->nano = 0;
 }
 
 /* Sets the amount from decimal digits, of which `before_point` come before the decimal point. */
-static void set_digits(kt_quantity *quantity, const char *text, size_t size, int64_t before_point) {
+static void set_digits(ki_quantity *quantity, const char *text, size_t size, int64_t before_point) {
     int64_t place = before_point; /* of the next digit: 1 is the last one before the point */
     for (size_t i = 0; i < size; i++) {
         if (text[i] == '.')
@@ -89,8 +90,8 @@ static void set_digits(kt_quantity *quantity, const char *text, size_t size, int
     }
 }
 
-bool kt_quantity_parse(ki_str text, kt_quantity *ret_quantity) {
-    kt_quantity quantity = { 0 };
+bool ki_quantity_parse(ki_str text, ki_quantity *ret_quantity) {
+    ki_quantity quantity = { 0 };
     int64_t power, before_point = 0;
     size_t digits = 0, points = 0;
     if (text.size && (text.data[0] == '+' || text.data[0] == '-')) {
@@ -108,7 +109,7 @@ bool kt_quantity_parse(ki_str text, kt_quantity *ret_quantity) {
     }
     if (!digits || !read_suffix((ki_str){ text.data + size, text.size - size }, &power, &quantity.format))
         return false;
-    bool is_binary = quantity.format == KT_QUANTITY_BINARY;
+    bool is_binary = quantity.format == KI_QUANTITY_BINARY;
     set_digits(&quantity, text.data, size, before_point + (is_binary ? 0 : power));
     for (int64_t i = 0; is_binary && i < power; i++) {
         uint64_t parts = (uint64_t)quantity.nano * 1024;
@@ -123,7 +124,24 @@ bool kt_quantity_parse(ki_str text, kt_quantity *ret_quantity) {
     return true;
 }
 
-int kt_quantity_compare(const kt_quantity *a, const kt_quantity *b) {
+static int64_t signed_amount(const ki_quantity *quantity, uint64_t amount) {
+    return quantity->is_negative ? -(int64_t)amount : (int64_t)amount;
+}
+
+int64_t ki_quantity_units(const ki_quantity *quantity) {
+    uint64_t whole = quantity->whole;
+    return signed_amount(quantity, whole + (quantity->nano && whole < INT64_MAX));
+}
+
+bool ki_quantity_milli(const ki_quantity *quantity, int64_t *ret_milli) {
+    uint64_t milli = (quantity->nano + NANO_OF_MILLI - 1) / NANO_OF_MILLI;
+    if (quantity->whole > ((uint64_t)INT64_MAX - milli) / 1000)
+        return false;
+    *ret_milli = signed_amount(quantity, quantity->whole * 1000 + milli);
+    return true;
+}
+
+int ki_quantity_compare(const ki_quantity *a, const ki_quantity *b) {
     bool a_zero = !a->whole && !a->nano, b_zero = !b->whole && !b->nano;
     bool a_negative = a->is_negative && !a_zero, b_negative = b->is_negative && !b_zero;
     if (a_negative != b_negative)
@@ -142,28 +160,28 @@ static int shorten(uint64_t *amount, uint64_t by, int most) {
     return times;
 }
 
-void kt_quantity_write(const kt_quantity *quantity, char ret_text[KT_QUANTITY_SIZE]) {
+void ki_quantity_write(const ki_quantity *quantity, char ret_text[KI_QUANTITY_SIZE]) {
     const char *sign = quantity->is_negative ? "-" : "";
     uint64_t whole = quantity->whole, nano = quantity->nano;
     if (!whole && !nano) {
-        snprintf(ret_text, KT_QUANTITY_SIZE, "0");
-    } else if (quantity->format == KT_QUANTITY_BINARY && !nano && whole >= 1024) {
+        snprintf(ret_text, KI_QUANTITY_SIZE, "0");
+    } else if (quantity->format == KI_QUANTITY_BINARY && !nano && whole >= 1024) {
         int power = shorten(&whole, 1024, (int)sizeof binary_suffixes - 2);
-        snprintf(ret_text, KT_QUANTITY_SIZE, "%s%" PRIu64 "%.*s%s", sign, whole, power > 0, &binary_suffixes[power],
+        snprintf(ret_text, KI_QUANTITY_SIZE, "%s%" PRIu64 "%.*s%s", sign, whole, power > 0, &binary_suffixes[power],
                  power ? "i" : "");
     } else {
         int digits = NANO_DIGITS, power; /* of `nano` */
         for (; nano && nano % 1000 == 0; nano /= 1000)
             digits -= 3;
         power = nano ? -digits / 3 : shorten(&whole, 1000, 6);
-        char number[KT_QUANTITY_SIZE];
+        char number[KI_QUANTITY_SIZE];
         if (nano && whole)
             snprintf(number, sizeof number, "%s%" PRIu64 "%0*" PRIu64, sign, whole, digits, nano);
         else
             snprintf(number, sizeof number, "%s%" PRIu64, sign, nano ? nano : whole);
-        if (quantity->format == KT_QUANTITY_EXPONENT && power)
-            snprintf(ret_text, KT_QUANTITY_SIZE, "%.30se%d", number, 3 * power);
+        if (quantity->format == KI_QUANTITY_EXPONENT && power)
+            snprintf(ret_text, KI_QUANTITY_SIZE, "%.30se%d", number, 3 * power);
         else
-            snprintf(ret_text, KT_QUANTITY_SIZE, "%.30s%.*s", number, power != 0, &decimal_suffixes[power + 3]);
+            snprintf(ret_text, KI_QUANTITY_SIZE, "%.30s%.*s", number, power != 0, &decimal_suffixes[power + 3]);
     }
 }

@@ -1,6 +1,6 @@
 /* test_quantity.c: amounts as Kubernetes compares and writes them. The expected texts are those of
  * resource.Quantity. */
-#include "testing/values/quantity.h"
+#include "src/base/quantity.h"
 
 #include <string.h>
 
@@ -37,16 +37,16 @@ TEST(quantities_have_one_canonical_form) {
     };
     static const char *const wrong[] = { "", "x", "1x", "1 Gi", "Gi", ".", "1e", "1ee", "1.2.3", "1gi", "--1", "1Ki1" };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        kt_quantity quantity;
-        char text[KT_QUANTITY_SIZE];
-        assert_true(kt_quantity_parse(ki_str_of(rows[i][0]), &quantity));
-        kt_quantity_write(&quantity, text);
+        ki_quantity quantity;
+        char text[KI_QUANTITY_SIZE];
+        assert_true(ki_quantity_parse(ki_str_of(rows[i][0]), &quantity));
+        ki_quantity_write(&quantity, text);
         if (strcmp(text, rows[i][1]) != 0)
             fail_msg("%s: %s, not %s", rows[i][0], text, rows[i][1]);
     }
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        kt_quantity quantity;
-        if (kt_quantity_parse(ki_str_of(wrong[i]), &quantity))
+        ki_quantity quantity;
+        if (ki_quantity_parse(ki_str_of(wrong[i]), &quantity))
             fail_msg("'%s' was taken", wrong[i]);
     }
 }
@@ -59,14 +59,14 @@ TEST(quantities_are_compared_by_their_amount) {
     };
     for (size_t i = 0; i < COUNT; i++) {
         for (size_t k = 0; k < COUNT; k++) {
-            kt_quantity a, b;
-            assert_true(kt_quantity_parse(ki_str_of(rising[i]), &a) && kt_quantity_parse(ki_str_of(rising[k]), &b));
-            int order = kt_quantity_compare(&a, &b);
+            ki_quantity a, b;
+            assert_true(ki_quantity_parse(ki_str_of(rising[i]), &a) && ki_quantity_parse(ki_str_of(rising[k]), &b));
+            int order = ki_quantity_compare(&a, &b);
             if ((order > 0) - (order < 0) != (i > k) - (i < k))
                 fail_msg("%s and %s: %d", rising[i], rising[k], order);
         }
     }
-    kt_quantity zero, negative_zero;
-    assert_true(kt_quantity_parse(KI_STR("0"), &zero) && kt_quantity_parse(KI_STR("-0"), &negative_zero));
-    assert_int_equal(kt_quantity_compare(&zero, &negative_zero), 0);
+    ki_quantity zero, negative_zero;
+    assert_true(ki_quantity_parse(KI_STR("0"), &zero) && ki_quantity_parse(KI_STR("-0"), &negative_zero));
+    assert_int_equal(ki_quantity_compare(&zero, &negative_zero), 0);
 }
