@@ -2,6 +2,8 @@
 #ifndef CLI_DIFF_H
 #define CLI_DIFF_H
 
+#include <kinformer/diff.h>
+
 #include <stdio.h>
 
 enum {
@@ -15,7 +17,7 @@ typedef struct diff_sum {
 
 /* Prints "status.phase: Pending → Running, spec.replicas: 2 → 3, metadata.finalizers: + a (+4 more)" to `out`, the
  * important fields first. Uses colour if stdout is a terminal. Prints nothing if only heartbeats and fields that every
- * write changes differ. */
-diff_sum diff_print(const char *old_json, size_t old_size, const char *new_json, size_t new_size, FILE *out);
+ * write changes differ. Errors: KI_ERR_NO_MEMORY. */
+ki_status diff_print(const ki_object *before, const ki_object *after, FILE *out, diff_sum *ret_sum, ki_error *err);
 
 #endif

@@ -18,15 +18,13 @@ bool get_json(session *s, const ki_object *obj, ki_value *ret_json) {
 }
 
 static bool print_differences(session *s, const ki_event *event, FILE *out) {
-    ki_value before = KI_VALUE_INIT;
-    ki_value after = KI_VALUE_INIT;
     diff_sum sum = { 0 };
-    if (get_json(s, event->old, &before) && get_json(s, event->obj, &after)) {
-        fputs("  ", out);
-        sum = diff_print(before.text, before.text_size, after.text, after.text_size, out);
+    ki_error err = KI_ERROR_INIT;
+    fputs("  ", out);
+    if (diff_print(event->old, event->obj, out, &sum, &err)) {
+        say(s->command, "%s: %s", ki_object_key(event->obj), ki_error_message(&err));
+        session_end(s, EXIT_FAILED);
     }
-    ki_value_clear(&before);
-    ki_value_clear(&after);
     return sum.changes || !sum.heartbeats;
 }
 

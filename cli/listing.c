@@ -246,7 +246,7 @@ static ki_status print_lists(listing *l, ki_object_list *lists, size_t *count, k
         ki_object_list *list = &lists[i];
         if (!s->targets[i].synced)
             continue;
-        status = ki_lister_list(s->targets[i].informer, NULL, NULL, list, err);
+        status = ki_lister_list(s->targets[i].informer, NULL, NULL, NULL, list, err);
         if (!status && list->count)
             qsort(list->objects, list->count, sizeof *list->objects, by_namespace_and_name);
         *count += status ? 0 : list->count;

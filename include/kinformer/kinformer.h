@@ -20,6 +20,7 @@
 #include <kinformer/client.h>
 #include <kinformer/config.h>
 #include <kinformer/controller.h>
+#include <kinformer/diff.h>
 #include <kinformer/discovery.h>
 #include <kinformer/engine.h>
 #include <kinformer/error.h>
@@ -33,7 +34,9 @@
 #include <kinformer/metrics.h>
 #include <kinformer/object.h>
 #include <kinformer/resource.h>
+#include <kinformer/selector.h>
 #include <kinformer/unstructured.h>
+#include <kinformer/value.h>
 #include <kinformer/version.h>
 #include <kinformer/view.h>
 #include <kinformer/workqueue.h>

@@ -9,8 +9,7 @@
 #define KINFORMER_OBJECT_H
 
 #include <kinformer/error.h>
-
-#include <stdbool.h>
+#include <kinformer/value.h>
 
 KI_BEGIN_DECLS
 
@@ -54,32 +53,9 @@ KI_API const void *ki_object_view(const ki_object *obj);
 
 /* ---- fields by path ---- */
 
-typedef enum ki_value_type {
-    KI_VALUE_NULL = 0,
-    KI_VALUE_BOOL = 1,
-    KI_VALUE_INT = 2,    /* a number without a fraction that fits int64_t */
-    KI_VALUE_DOUBLE = 3, /* any other number */
-    KI_VALUE_STRING = 4,
-    KI_VALUE_ARRAY = 5,
-    KI_VALUE_OBJECT = 6
-} ki_value_type;
-
-/* A JSON value. */
-typedef struct ki_value {
-    ki_value_type type;
-    bool boolean;
-    int64_t integer;
-    double number;     /* also set for KI_VALUE_INT */
-    char *text;        /* the string, or compact JSON of an array or object; ends with a zero; else NULL */
-    size_t text_size;  /* without the closing zero */
-    const void *owner; /* private */
-} ki_value;
-
-#define KI_VALUE_INIT \
-    { KI_VALUE_NULL, false, 0, 0.0, NULL, 0, NULL }
-
 /* Gets a field by its path: "spec.nodeName", "spec.containers[0].image", "spec.containers[-1].name",
- * "metadata.labels['app.kubernetes.io/name']". A leading dot is accepted.
+ * "metadata.labels['app.kubernetes.io/name']". A leading dot is accepted. "[*]" stands for all elements of an array: the
+ * value of "spec.containers[*].image" is an array of what the elements have, empty if none has it.
  * Ownership: the caller empties `*ret_value` with ki_value_clear while the allocator of the object's engine still
  * exists. Threads: any. Blocks: no; parses the body.
  * Errors: KI_ERR_PARSE (the path), KI_ERR_NOT_FOUND (the object has no such field), KI_ERR_NO_MEMORY. */
@@ -90,9 +66,17 @@ KI_API KI_MUST_CHECK ki_status ki_object_field(const ki_object *obj, const char 
  * ki_object_field. */
 KI_API int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_value);
 
-/* Gets an annotation. Ownership, Threads, Blocks, Errors: as ki_object_field. */
+/* Gets an annotation. To walk all of them, get "metadata.annotations" and call ki_value_next. Ownership, Threads,
+ * Blocks, Errors: as ki_object_field. */
 KI_API KI_MUST_CHECK ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value *ret_value,
                                                     ki_error *err);
+
+/* Gets an entry of a ConfigMap or Secret. The bytes of a Secret's data and of a ConfigMap's binaryData are decoded from
+ * base64: `text` has `text_size` bytes, which may be zero characters. The type is KI_VALUE_STRING.
+ * Ownership, Threads, Blocks: as ki_object_field.
+ * Errors: KI_ERR_NOT_FOUND (the object has no such entry), KI_ERR_PARSE (not base64), KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_object_data(const ki_object *obj, const char *name, ki_value *ret_value,
+                                              ki_error *err);
 
 /* Gets the whole object as compact JSON with apiVersion and kind, and without managedFields unless the informer keeps
  * them. The type is KI_VALUE_OBJECT. Ownership, Threads, Blocks, Errors: as ki_object_field. */
@@ -105,9 +89,6 @@ KI_API KI_MUST_CHECK ki_status ki_object_json(const ki_object *obj, ki_value *re
  * Errors: KI_ERR_PARSE, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_object_with_json(const ki_object *obj, const char *json, size_t size,
                                                    ki_object **ret_obj, ki_error *err);
-
-/* Frees the text of a value and empties the value. */
-KI_API void ki_value_clear(ki_value *value);
 
 /* ---- owner references ---- */
 
@@ -128,6 +109,20 @@ KI_API KI_MUST_CHECK ki_status ki_object_owner_references(const ki_object *obj, 
                                                           size_t *ret_count, ki_error *err);
 /* Frees the array with its strings. NULL is accepted. */
 KI_API void ki_owner_references_free(ki_owner_reference *references);
+
+/* ---- keys ---- */
+
+enum {
+    KI_OBJECT_KEY_MAX = 512 /* bytes of any key of valid names, with the closing zero */
+};
+/* Writes the key of a namespace (NULL or "" for a cluster-scoped object) and a name. Returns false if `size` is too
+ * small; KI_OBJECT_KEY_MAX is enough. Threads: any. */
+KI_API KI_MUST_CHECK bool ki_key_join(const char *namespace_name, const char *name, char *ret_key, size_t size);
+/* Returns the name in a key, and writes its namespace, "" for a cluster-scoped object, of at most `size` bytes with the
+ * closing zero; `ret_namespace` may be NULL. Returns NULL if the key is none ("", "a/b/c") or `size` is too small;
+ * KI_OBJECT_KEY_MAX is enough.
+ * Ownership: borrowed from `key`. Threads: any. */
+KI_API const char *ki_key_split(const char *key, char *ret_namespace, size_t size);
 
 /* ---- resource versions ---- */
 

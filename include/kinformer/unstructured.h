@@ -93,9 +93,6 @@ KI_API KI_MUST_CHECK const char *ki_unstructured_json(ki_unstructured *object, k
 
 /* Returns true if `owner` is the controller of `obj`, by uid. */
 KI_API bool ki_object_is_controlled_by(const ki_object *obj, const ki_object *owner);
-enum {
-    KI_OBJECT_KEY_MAX = 512 /* bytes of any key of valid names, with the closing zero */
-};
 /* Writes the key of the controller of `obj`, if the owner references name a controller with the group and kind of
  * `owner`; the version may differ. Returns false if there is no such controller, if `size` is too small
  * (KI_OBJECT_KEY_MAX is enough), or if memory runs out. */

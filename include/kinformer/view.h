@@ -11,9 +11,25 @@
  *
  * ki_informer_options.view takes the fields; ki_object_view returns the struct of an object.
  *
- * Members are const char *, bool, double, or integers of 32 or 64 bits with or without sign. The compiler determines
- * the type (GCC, Clang, any C++11); a member of another type does not compile. A member is NULL, 0 or false if its
- * field is absent, null, of another JSON type or out of range. A string with a zero character (\u0000) ends there. */
+ * Members are const char *, bool, double, integers of 32 or 64 bits with or without sign, ki_string_list and
+ * ki_string_map. The compiler determines the type (GCC, Clang, any C++11); a member of another type does not compile.
+ * KI_FIELD_LIST makes a list of structs, each with fields of its own; KI_FIELD_TIME, KI_FIELD_QUANTITY, KI_FIELD_MILLI
+ * and KI_FIELD_PRESENT convert what they read.
+ *
+ *     struct container { const char *name, *id; };
+ *     static const ki_field container_fields[] = {
+ *         KI_FIELD(struct container, name, "name"),
+ *         KI_FIELD(struct container, id,   "containerID"),
+ *         KI_FIELD_END
+ *     };
+ *     … KI_FIELD_LIST(struct pod, containers, container_fields, "status.containerStatuses") …
+ *
+ *     const struct container *containers = pod->containers.items;
+ *     for (size_t i = 0; i < pod->containers.count; i++) … containers[i].id …
+ *
+ * A member is NULL, 0, false or empty if its field is absent, null, of another JSON type or out of range; the last two
+ * are counted (kinformer_view_mismatches_total). A string with a zero character (\u0000) ends there. In a path "[*]"
+ * stands for all elements of an array: a list has all that match, any other member the first. */
 #ifndef KINFORMER_VIEW_H
 #define KINFORMER_VIEW_H
 
@@ -31,13 +47,52 @@ typedef enum ki_field_type {
     KI_FIELD_TYPE_INT64 = 4,
     KI_FIELD_TYPE_UINT32 = 5,
     KI_FIELD_TYPE_UINT64 = 6,
-    KI_FIELD_TYPE_DOUBLE = 7
+    KI_FIELD_TYPE_DOUBLE = 7,
+    KI_FIELD_TYPE_TIME = 8,
+    KI_FIELD_TYPE_QUANTITY = 9,
+    KI_FIELD_TYPE_MILLI = 10,
+    KI_FIELD_TYPE_PRESENT = 11,
+    KI_FIELD_TYPE_STRING_LIST = 12,
+    KI_FIELD_TYPE_STRING_MAP = 13,
+    KI_FIELD_TYPE_LIST = 14
 } ki_field_type;
 
 enum {
-    KI_VIEW_MAX_FIELDS = 64, /* fields of one view */
-    KI_VIEW_MAX_SIZE = 4096  /* bytes of the struct */
+    KI_VIEW_MAX_FIELDS = 64,   /* fields of one struct */
+    KI_VIEW_MAX_SIZE = 4096,   /* bytes of one struct */
+    KI_VIEW_MAX_DEPTH = 4,     /* structs in lists in structs */
+    KI_VIEW_MAX_ITEMS = 100000 /* items of all lists and maps of one object; more are KI_ERR_LIMIT */
 };
+
+/* The items of a KI_FIELD_LIST: an array of its structs. An element that is not an object is a struct of zeros. */
+typedef struct ki_list {
+    const void *items; /* NULL: none */
+    size_t count;
+} ki_list;
+
+/* The strings of an array, or of a path with "[*]". Elements that are not strings are skipped. */
+typedef struct ki_string_list {
+    const char *const *items;
+    size_t count;
+} ki_string_list;
+
+typedef struct ki_string_pair {
+    const char *name;
+    const char *value;
+} ki_string_pair;
+
+/* The members of an object whose values are strings, in the server's order. Others are skipped. */
+typedef struct ki_string_map {
+    const ki_string_pair *items;
+    size_t count;
+} ki_string_map;
+
+KI_BEGIN_DECLS
+
+/* Returns the value under `name`; NULL if there is none. Ownership: borrowed from the object. Threads: any. */
+KI_API const char *ki_string_map_get(const ki_string_map *map, const char *name);
+
+KI_END_DECLS
 
 /* One member of the program's struct and the path of its field. Made by KI_FIELD. Ownership: the array and its paths
  * must outlive the informer; usually both are static. */
@@ -46,12 +101,23 @@ typedef struct ki_field {
     size_t offset;      /* of the member in the struct */
     size_t struct_size; /* of the whole struct */
     ki_field_type type;
+    const struct ki_field *elements; /* of KI_FIELD_LIST: the fields of each struct; else NULL */
 } ki_field;
 
 /* The last entry of an array of fields. */
-
 #define KI_FIELD_END \
-    { NULL, 0, 0, KI_FIELD_TYPE_END }
+    { NULL, 0, 0, KI_FIELD_TYPE_END, NULL }
+
+/* A ki_list of structs with the fields `elements`: one for each element of the arrays at `path`. */
+#define KI_FIELD_LIST(type, member, elements, path) KI_FIELD_AS_(type, member, ki_list, LIST, path, elements)
+/* An int64_t: milliseconds since 1970 of a time (RFC 3339). */
+#define KI_FIELD_TIME(type, member, path) KI_FIELD_AS_(type, member, int64_t, TIME, path, NULL)
+/* An int64_t: a quantity such as "2Gi", parts of 1 rounded away from 0. */
+#define KI_FIELD_QUANTITY(type, member, path) KI_FIELD_AS_(type, member, int64_t, QUANTITY, path, NULL)
+/* An int64_t: thousandths of a quantity such as "500m". */
+#define KI_FIELD_MILLI(type, member, path) KI_FIELD_AS_(type, member, int64_t, MILLI, path, NULL)
+/* A bool: the object has the field, and it is not null. */
+#define KI_FIELD_PRESENT(type, member, path) KI_FIELD_AS_(type, member, bool, PRESENT, path, NULL)
 
 #ifdef __cplusplus
 extern "C++" {
@@ -70,10 +136,24 @@ template <> struct field_type<unsigned long> {
 };
 template <> struct field_type<long long> { static constexpr ki_field_type value = KI_FIELD_TYPE_INT64; };
 template <> struct field_type<unsigned long long> { static constexpr ki_field_type value = KI_FIELD_TYPE_UINT64; };
+template <> struct field_type<ki_string_list> { static constexpr ki_field_type value = KI_FIELD_TYPE_STRING_LIST; };
+template <> struct field_type<ki_string_map> { static constexpr ki_field_type value = KI_FIELD_TYPE_STRING_MAP; };
+template <class Member, class Expected, ki_field_type type> struct field_as; /* not defined for another member */
+template <class Member, ki_field_type type> struct field_as<Member, Member, type> {
+    static constexpr ki_field_type value = type;
+};
 } // namespace kinformer_detail
 }
 #define KI_FIELD(type, member, path) \
-    { path, offsetof(type, member), sizeof(type), kinformer_detail::field_type<decltype(((type *)0)->member)>::value }
+    { \
+        path, offsetof(type, member), sizeof(type), \
+            kinformer_detail::field_type<decltype(((type *)0)->member)>::value, NULL \
+    }
+#define KI_FIELD_AS_(type, member, expected, kind, path, elements) \
+    { \
+        path, offsetof(type, member), sizeof(type), \
+            kinformer_detail::field_as<decltype(((type *)0)->member), expected, KI_FIELD_TYPE_##kind>::value, elements \
+    }
 #else
 #define KI_FIELD_IS_(type, member, other) __builtin_types_compatible_p(__typeof__(((type *)0)->member), other)
 /* A member of an unsupported type gives an array of size -1. */
@@ -87,12 +167,20 @@ template <> struct field_type<unsigned long long> { static constexpr ki_field_ty
      : KI_FIELD_IS_(type, member, unsigned long) ? (sizeof(long) == 8 ? KI_FIELD_TYPE_UINT64 : KI_FIELD_TYPE_UINT32) \
      : KI_FIELD_IS_(type, member, long long)     ? KI_FIELD_TYPE_INT64 \
      : KI_FIELD_IS_(type, member, unsigned long long) ? KI_FIELD_TYPE_UINT64 \
+     : KI_FIELD_IS_(type, member, ki_string_list)     ? KI_FIELD_TYPE_STRING_LIST \
+     : KI_FIELD_IS_(type, member, ki_string_map)      ? KI_FIELD_TYPE_STRING_MAP \
                                                       : KI_FIELD_TYPE_END)
-#define KI_FIELD_CHECKED_(type, member) \
-    ((ki_field_type)((int)KI_FIELD_TYPE_(type, member) * \
-                     (int)sizeof(char[KI_FIELD_TYPE_(type, member) == KI_FIELD_TYPE_END ? -1 : 1])))
+#define KI_FIELD_CHECKED_(value, is_right) ((ki_field_type)((int)(value) * (int)sizeof(char[(is_right) ? 1 : -1])))
 #define KI_FIELD(type, member, path) \
-    { path, offsetof(type, member), sizeof(type), KI_FIELD_CHECKED_(type, member) }
+    { \
+        path, offsetof(type, member), sizeof(type), \
+            KI_FIELD_CHECKED_(KI_FIELD_TYPE_(type, member), KI_FIELD_TYPE_(type, member) != KI_FIELD_TYPE_END), NULL \
+    }
+#define KI_FIELD_AS_(type, member, expected, kind, path, elements) \
+    { \
+        path, offsetof(type, member), sizeof(type), \
+            KI_FIELD_CHECKED_(KI_FIELD_TYPE_##kind, KI_FIELD_IS_(type, member, expected)), elements \
+    }
 #endif
 
 #endif

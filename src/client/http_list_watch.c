@@ -11,7 +11,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
-#include "src/object/selector.h"
+#include "src/object/requirements.h"
 #include "src/wire/list_decoder.h"
 #include "src/wire/status.h"
 #include "src/wire/watch_decoder.h"
@@ -717,13 +717,13 @@ static ki_status check_selection(const ki_allocator *allocator, const ki_selecti
     ki_status status = ki_resource_check(&selection->resource, selection->namespace_name, NULL, err);
     if (status)
         return status;
-    ki_selector *labels = NULL, *fields = NULL;
-    if ((status = ki_selector_parse(allocator, ki_str_of(selection->label_selector), &labels, err)))
+    ki_requirements *labels = NULL, *fields = NULL;
+    if ((status = ki_requirements_parse_labels(allocator, ki_str_of(selection->label_selector), &labels, err)))
         ki_error_prefix(err, "label selector");
-    else if ((status = ki_field_selector_parse(allocator, ki_str_of(selection->field_selector), &fields, err)))
+    else if ((status = ki_requirements_parse_fields(allocator, ki_str_of(selection->field_selector), &fields, err)))
         ki_error_prefix(err, "field selector");
-    ki_selector_free(allocator, labels);
-    ki_selector_free(allocator, fields);
+    ki_requirements_free(allocator, labels);
+    ki_requirements_free(allocator, fields);
     return status;
 }
 

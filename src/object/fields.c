@@ -1,10 +1,13 @@
 /* fields.c: reads an object's fields: those of the header directly, any other by parsing the body. Any thread. */
 #include <kinformer/unstructured.h>
 
+#include "src/base/base64.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
+#include "src/object/json_text.h"
 #include "src/object/object.h"
+#include "src/object/value.h"
 
 static const char *at(const ki_object *obj, uint32_t place) {
     return (const char *)obj + place;
@@ -65,95 +68,13 @@ size_t ki_object_label_count(const ki_object *obj) {
 }
 
 const void *ki_object_view(const ki_object *obj) {
-    return obj->format->view_size ? at(obj, KI_OBJECT_VIEW_AT) : NULL;
+    return obj->format->view ? at(obj, KI_OBJECT_VIEW_AT) : NULL;
 }
 
-/* --- values ------------------------------------------------------------------------------------------------------- */
-
-/* Sets all members but the text of strings, arrays and objects. */
-static void set_scalar(yyjson_val *from, ki_value *value) {
-    switch (yyjson_get_type(from)) {
-    case YYJSON_TYPE_BOOL:
-        value->type = KI_VALUE_BOOL;
-        value->boolean = yyjson_get_bool(from);
-        break;
-    case YYJSON_TYPE_NUM:
-        value->number = yyjson_get_num(from);
-        if (yyjson_is_sint(from) || (yyjson_is_uint(from) && yyjson_get_uint(from) <= INT64_MAX)) {
-            value->type = KI_VALUE_INT;
-            value->integer = yyjson_get_sint(from);
-        } else {
-            value->type = KI_VALUE_DOUBLE;
-        }
-        break;
-    case YYJSON_TYPE_STR:
-        value->type = KI_VALUE_STRING;
-        break;
-    case YYJSON_TYPE_ARR:
-        value->type = KI_VALUE_ARRAY;
-        break;
-    case YYJSON_TYPE_OBJ:
-        value->type = KI_VALUE_OBJECT;
-        break;
-    default:
-        value->type = KI_VALUE_NULL;
-        break;
-    }
-}
-
-/* Gives the value its text. The text belongs to the format's allocator; the value holds a reference to the format. */
-static void own(ki_object_format *format, ki_value *value, char *text, size_t size) {
-    value->text = text;
-    value->text_size = size;
-    value->owner = ki_object_format_ref(format);
-}
-
-static ki_status make_value(ki_object_format *format, yyjson_val *from, ki_value *ret_value, ki_error *err) {
-    const ki_allocator *allocator = &format->allocator;
-    ki_value value = KI_VALUE_INIT;
-    set_scalar(from, &value);
-    char *text = NULL;
-    size_t size = 0;
-    if (yyjson_is_str(from)) {
-        size = yyjson_get_len(from);
-        text = ki_strndup(allocator, yyjson_get_str(from), size);
-    } else if (yyjson_is_ctn(from)) {
-        yyjson_alc alc = ki_json_allocator(allocator);
-        text = yyjson_val_write_opts(from, YYJSON_WRITE_NOFLAG, &alc, &size, NULL);
-    } else {
-        *ret_value = value;
-        return KI_OK;
-    }
-    if (!text)
-        return ki_error_no_memory(err, "reading a field");
-    own(format, &value, text, size);
-    *ret_value = value;
-    return KI_OK;
-}
+/* --- fields by path ----------------------------------------------------------------------------------------------- */
 
 static ki_status parse_body(const ki_object *obj, yyjson_doc **ret_doc, ki_error *err) {
     return ki_json_parse(&obj->format->allocator, ki_object_body(obj), ret_doc, err);
-}
-
-ki_status ki_json_field(ki_object_format *format, ki_str json, const char *whose, const char *path, ki_value *ret_value,
-                        ki_error *err) {
-    const ki_allocator *allocator = &format->allocator;
-    ki_path *parsed;
-    ki_status status = ki_path_parse(allocator, path, &parsed, err);
-    if (status)
-        return status;
-    yyjson_doc *doc;
-    status = ki_json_parse(allocator, json, &doc, err);
-    if (!status) {
-        yyjson_val *found = ki_path_find(parsed, yyjson_doc_get_root(doc));
-        if (found)
-            status = make_value(format, found, ret_value, err);
-        else
-            status = ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no field %s", whose, path);
-        yyjson_doc_free(doc);
-    }
-    ki_path_free(allocator, parsed);
-    return status;
 }
 
 ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
@@ -184,11 +105,56 @@ ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value 
         return status;
     yyjson_val *found = yyjson_obj_get(metadata_of(doc, "annotations"), name);
     if (found)
-        status = make_value(obj->format, found, ret_value, err);
+        status = ki_value_make(obj->format, found, ret_value, err);
     else
         status = ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no annotation %s", ki_object_key(obj), name);
     yyjson_doc_free(doc);
     return status;
+}
+
+static ki_status decode_base64(ki_object_format *format, ki_str text, ki_value *ret_value) {
+    char *bytes = ki_alloc(&format->allocator, KI_BASE64_DECODED_MAX(text.size) + 1);
+    size_t size;
+    if (!bytes)
+        return KI_ERR_NO_MEMORY;
+    if (!ki_base64_decode(text, bytes, &size)) {
+        ki_free(&format->allocator, bytes);
+        return KI_ERR_PARSE;
+    }
+    bytes[size] = '\0';
+    *ret_value = (ki_value)KI_VALUE_INIT;
+    ret_value->type = KI_VALUE_STRING;
+    ki_value_own(format, ret_value, bytes, size);
+    return KI_OK;
+}
+
+ki_status ki_object_data(const ki_object *obj, const char *name, ki_value *ret_value, ki_error *err) {
+    if (!obj || !name || !ret_value)
+        return ki_error_missing(err, "ki_object_data");
+    ki_str body = ki_object_body(obj), member = ki_str_of(name);
+    ki_str text = ki_json_text_member(ki_json_text_member(body, KI_STR("data")), member);
+    bool is_base64 = strcmp(ki_object_kind(obj), "Secret") == 0;
+    if (!text.size) {
+        text = ki_json_text_member(ki_json_text_member(body, KI_STR("binaryData")), member);
+        is_base64 = true;
+    }
+    if (text.size < 2 || *text.data != '"')
+        return ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no data[%s]", ki_object_key(obj), name);
+    char *copy = ki_strndup(&obj->format->allocator, text.data, text.size);
+    if (!copy)
+        return ki_error_no_memory(err, "reading an entry");
+    size_t size = ki_json_text_decode(copy, text.size);
+    if (!is_base64) {
+        *ret_value = (ki_value)KI_VALUE_INIT;
+        ret_value->type = KI_VALUE_STRING;
+        ki_value_own(obj->format, ret_value, copy, size);
+        return KI_OK;
+    }
+    ki_status status = decode_base64(obj->format, (ki_str){ copy, size }, ret_value);
+    ki_free(&obj->format->allocator, copy);
+    if (status == KI_ERR_PARSE)
+        return ki_error_set(err, status, "%s: data[%s] is not base64", ki_object_key(obj), name);
+    return status ? ki_error_no_memory(err, "reading an entry") : KI_OK;
 }
 
 ki_status ki_object_json(const ki_object *obj, ki_value *ret_value, ki_error *err) {
@@ -200,20 +166,32 @@ ki_status ki_object_json(const ki_object *obj, ki_value *ret_value, ki_error *er
         return ki_error_no_memory(err, "copying an object");
     ki_value value = KI_VALUE_INIT;
     value.type = KI_VALUE_OBJECT;
-    own(obj->format, &value, text, body.size);
+    ki_value_own(obj->format, &value, text, body.size);
     *ret_value = value;
     return KI_OK;
 }
 
-void ki_value_clear(ki_value *value) {
-    if (!value)
-        return;
-    if (value->owner) {
-        ki_object_format *format = (ki_object_format *)(uintptr_t)value->owner;
-        ki_free(&format->allocator, value->text);
-        ki_object_format_unref(format);
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+bool ki_key_join(const char *namespace_name, const char *name, char *ret_key, size_t size) {
+    if (!name || !ret_key)
+        return false;
+    bool has_namespace = namespace_name && *namespace_name;
+    int length = snprintf(ret_key, size, "%s%s%s", has_namespace ? namespace_name : "", has_namespace ? "/" : "", name);
+    return length >= 0 && (size_t)length < size;
+}
+
+const char *ki_key_split(const char *key, char *ret_namespace, size_t size) {
+    const char *slash = key ? strchr(key, '/') : NULL;
+    const char *name = slash ? slash + 1 : key;
+    size_t length = slash ? (size_t)(slash - key) : 0;
+    if (!name || !*name || strchr(name, '/') || slash == key || (ret_namespace && length >= size))
+        return NULL;
+    if (ret_namespace) {
+        memcpy(ret_namespace, key, length);
+        ret_namespace[length] = '\0';
     }
-    *value = (ki_value)KI_VALUE_INIT;
+    return name;
 }
 
 /* --- owner references --------------------------------------------------------------------------------------------- */
@@ -315,8 +293,7 @@ bool ki_object_controller_key(const ki_object *obj, const ki_resource *owner, ch
     bool is_found = i < count && is_of(&references[i], owner);
     if (is_found) {
         const char *namespace_name = owner->namespaced ? ki_object_namespace(obj) : "";
-        int length = snprintf(ret_key, size, "%s%s%s", namespace_name, *namespace_name ? "/" : "", references[i].name);
-        is_found = length > 0 && (size_t)length < size;
+        is_found = ki_key_join(namespace_name, references[i].name, ret_key, size);
     }
     ki_owner_references_free(references);
     return is_found;

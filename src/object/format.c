@@ -12,52 +12,6 @@ struct ki_interned {
     char text[];
 };
 
-static size_t size_of_type(ki_field_type type) {
-    switch (type) {
-    case KI_FIELD_TYPE_STRING:
-        return sizeof(const char *);
-    case KI_FIELD_TYPE_BOOL:
-        return sizeof(bool);
-    case KI_FIELD_TYPE_INT32:
-    case KI_FIELD_TYPE_UINT32:
-        return 4;
-    case KI_FIELD_TYPE_INT64:
-    case KI_FIELD_TYPE_UINT64:
-        return 8;
-    case KI_FIELD_TYPE_DOUBLE:
-        return sizeof(double);
-    case KI_FIELD_TYPE_END:
-        break;
-    }
-    return 0;
-}
-
-static ki_status add_field(ki_object_format *format, const ki_field *field, ki_error *err) {
-    size_t number = format->field_count;
-    if (number == KI_VIEW_MAX_FIELDS)
-        return ki_error_set(err, KI_ERR_LIMIT, "a view has at most %d fields", KI_VIEW_MAX_FIELDS);
-    if (field->struct_size > KI_VIEW_MAX_SIZE)
-        return ki_error_set(err, KI_ERR_LIMIT, "a view's struct has at most %d bytes, this one has %zu",
-                            KI_VIEW_MAX_SIZE, field->struct_size);
-    if (number && field->struct_size != format->view_size)
-        return ki_error_set(err, KI_ERR_INVALID, "view field \"%s\" is of another struct than the first", field->path);
-    size_t size = size_of_type(field->type);
-    if (!size)
-        return ki_error_set(err, KI_ERR_INVALID, "view field \"%s\" has no such type: %d", field->path,
-                            (int)field->type);
-    /* Some 32-bit ABIs align 8-byte members to 4 bytes. */
-    size_t alignment = size < sizeof(void *) ? size : sizeof(void *);
-    if (field->struct_size < size || field->offset > field->struct_size - size || field->offset % alignment)
-        return ki_error_set(err, KI_ERR_INVALID, "view field \"%s\" is not inside its struct", field->path);
-    ki_path *path;
-    ki_status status = ki_path_parse(&format->allocator, field->path, &path, err);
-    if (status)
-        return status;
-    format->fields[format->field_count++] = (ki_view_field){ path, field->offset, field->type };
-    format->view_size = field->struct_size;
-    return KI_OK;
-}
-
 ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_format_options *options,
                                ki_object_format **ret_format, ki_error *err) {
     ki_object_format *format = ki_alloc_zero(allocator, sizeof *format);
@@ -67,9 +21,9 @@ ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_fo
     format->keep_managed_fields = options && options->keep_managed_fields;
     ki_refcount_init(&format->refs);
     atomic_init(&format->interned, NULL);
-    const ki_field *field = options ? options->view : NULL;
-    for (; field && field->path; field++) {
-        ki_status status = add_field(format, field, err);
+    atomic_init(&format->mismatches, 0);
+    if (options && options->view && options->view->path) {
+        ki_status status = ki_view_new(allocator, options->view, &format->view, err);
         if (status) {
             ki_object_format_unref(format);
             return status;
@@ -88,8 +42,7 @@ void ki_object_format_unref(ki_object_format *format) {
     if (!format || !ki_refcount_dec(&format->refs))
         return;
     ki_allocator allocator = format->allocator;
-    for (size_t i = 0; i < format->field_count; i++)
-        ki_path_free(&allocator, format->fields[i].path);
+    ki_view_free(&allocator, format->view);
     ki_interned *interned = atomic_load(&format->interned);
     while (interned) {
         ki_interned *next = interned->next;
@@ -100,16 +53,15 @@ void ki_object_format_unref(ki_object_format *format) {
 }
 
 bool ki_object_format_has_view(const ki_object_format *format) {
-    return format->view_size > 0;
+    return format->view != NULL;
 }
 
 bool ki_object_format_same_view(const ki_object_format *a, const ki_object_format *b) {
-    bool same = a->view_size == b->view_size && a->field_count == b->field_count;
-    for (size_t i = 0; same && i < a->field_count; i++) {
-        const ki_view_field *one = &a->fields[i], *other = &b->fields[i];
-        same = one->offset == other->offset && one->type == other->type && ki_path_equal(one->path, other->path);
-    }
-    return same;
+    return ki_view_equal(a->view, b->view);
+}
+
+uint64_t ki_object_format_mismatches(const ki_object_format *format) {
+    return atomic_load_explicit(&format->mismatches, memory_order_relaxed);
 }
 
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format) {

@@ -29,6 +29,8 @@ void ki_object_format_unref(ki_object_format *format);
  * paths in the same order. */
 bool ki_object_format_same_view(const ki_object_format *a, const ki_object_format *b);
 bool ki_object_format_has_view(const ki_object_format *format);
+/* Returns how many fields of views had another type than their member, or were out of range. */
+uint64_t ki_object_format_mismatches(const ki_object_format *format);
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format);
 
 /* Makes an object from JSON text; does not keep the text. `api_version` and `kind` are filled in if the JSON has none

@@ -23,7 +23,8 @@ typedef struct parts {
     ki_str name, namespace, uid, resource_version, api_version, kind;
     ki_buffer front;         /* the beginning of the body with what was filled in; empty: nothing was filled in */
     size_t cut_at, cut_size; /* the span of managedFields in `json`; 0: not removed */
-    yyjson_val *fields[KI_VIEW_MAX_FIELDS];
+    yyjson_val *root;
+    ki_view_needs view; /* zero without a view */
     size_t label_count;
     size_t strings_size;
 } parts;
@@ -78,15 +79,6 @@ static void count_labels(yyjson_val *metadata, parts *p) {
             continue;
         p->label_count++;
         p->strings_size += cut_size(name) + 1 + cut_size(value) + 1;
-    }
-}
-
-static void find_fields(const ki_object_format *format, yyjson_val *root, parts *p) {
-    for (size_t i = 0; i < format->field_count; i++) {
-        yyjson_val *value = ki_path_find(format->fields[i].path, root);
-        p->fields[i] = value;
-        if (format->fields[i].type == KI_FIELD_TYPE_STRING && yyjson_is_str(value))
-            p->strings_size += cut_size(value) + 1;
     }
 }
 
@@ -186,50 +178,6 @@ static void write_labels(ki_object *obj, uint32_t *next, const parts *p) {
     }
 }
 
-/* Writes a field of the view. A value of the wrong type or out of range leaves 0. */
-static void write_field(ki_object *obj, uint32_t *next, const ki_view_field *field, yyjson_val *value) {
-    void *member = (char *)obj + KI_OBJECT_VIEW_AT + field->offset;
-    bool is_int = yyjson_is_int(value);
-    bool is_negative = yyjson_is_sint(value) && yyjson_get_sint(value) < 0;
-    int64_t integer = yyjson_get_sint(value);
-    uint64_t natural = yyjson_get_uint(value);
-    switch (field->type) {
-    case KI_FIELD_TYPE_STRING:
-        if (yyjson_is_str(value)) {
-            const char *text = at(obj, put(obj, next, yyjson_get_str(value), cut_size(value)));
-            memcpy(member, &text, sizeof text);
-        }
-        break;
-    case KI_FIELD_TYPE_BOOL:
-        *(bool *)member = yyjson_get_bool(value);
-        break;
-    case KI_FIELD_TYPE_INT32:
-        if (is_int && (is_negative ? integer >= INT32_MIN : natural <= INT32_MAX))
-            *(int32_t *)member = (int32_t)integer;
-        break;
-    case KI_FIELD_TYPE_INT64:
-        if (is_int && (is_negative || natural <= INT64_MAX))
-            memcpy(member, &integer, sizeof integer);
-        break;
-    case KI_FIELD_TYPE_UINT32:
-        if (is_int && !is_negative && natural <= UINT32_MAX)
-            *(uint32_t *)member = (uint32_t)natural;
-        break;
-    case KI_FIELD_TYPE_UINT64:
-        if (is_int && !is_negative)
-            memcpy(member, &natural, sizeof natural);
-        break;
-    case KI_FIELD_TYPE_DOUBLE:
-        if (yyjson_is_num(value)) {
-            double number = yyjson_get_num(value);
-            memcpy(member, &number, sizeof number);
-        }
-        break;
-    case KI_FIELD_TYPE_END:
-        break;
-    }
-}
-
 static const char *keep_name(ki_object *obj, uint32_t *next, ki_str name, const char *interned) {
     return interned ? interned : at(obj, put(obj, next, name.data, name.size));
 }
@@ -238,9 +186,10 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
     const char *api_version = p->api_version.size ? ki_object_format_intern(format, p->api_version) : "";
     const char *kind = p->kind.size ? ki_object_format_intern(format, p->kind) : "";
 
-    size_t labels_at = KI_OBJECT_VIEW_AT + (format->view_size + 7) / 8 * 8;
+    size_t arrays_at = KI_OBJECT_VIEW_AT + (format->view ? (ki_view_size(format->view) + 7) / 8 * 8 : 0);
+    size_t labels_at = arrays_at + p->view.arrays;
     size_t strings_at = labels_at + p->label_count * sizeof(ki_object_label_places);
-    size_t total = strings_at + p->strings_size + body_size(p) + 1;
+    size_t total = strings_at + p->strings_size + p->view.strings + body_size(p) + 1;
     total += p->name.size + 1 + (p->namespace.size + 1) * 2 + p->uid.size + 1 + p->resource_version.size + 1;
     total += (api_version ? 0 : p->api_version.size + 1) + (kind ? 0 : p->kind.size + 1);
     if (total > UINT32_MAX)
@@ -249,7 +198,7 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
     if (!obj)
         return ki_error_no_memory(err, "storing an object");
 
-    memset(obj, 0, labels_at);
+    memset(obj, 0, arrays_at);
     uint32_t next = (uint32_t)strings_at;
     ki_refcount_init(&obj->refs);
     obj->format = ki_object_format_ref(format);
@@ -267,8 +216,13 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
     obj->labels_at = (uint32_t)labels_at;
     obj->label_count = (uint32_t)p->label_count;
     write_labels(obj, &next, p);
-    for (size_t i = 0; i < format->field_count; i++)
-        write_field(obj, &next, &format->fields[i], p->fields[i]);
+    if (format->view) {
+        ki_view_room room = { (char *)obj + arrays_at, (char *)obj + next, 0 };
+        ki_view_fill(format->view, p->root, &p->view, (char *)obj + KI_OBJECT_VIEW_AT, &room);
+        next = (uint32_t)(room.strings - (char *)obj);
+        if (room.mismatches)
+            atomic_fetch_add_explicit(&format->mismatches, room.mismatches, memory_order_relaxed);
+    }
     obj->body_at = next;
     obj->body_size = (uint32_t)body_size(p);
     write_body((char *)obj + next, p);
@@ -322,7 +276,9 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
     if (status)
         return status;
     count_labels(metadata, p);
-    find_fields(format, root, p);
+    p->root = root;
+    if (format->view && (status = ki_view_measure(format->view, root, &p->view, err)) != KI_OK)
+        return status;
     if (!format->keep_managed_fields)
         find_managed_fields(metadata, parsed, p);
     if (make_front(root, g, p))

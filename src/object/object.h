@@ -1,13 +1,13 @@
 /* object.h: the memory layout of objects and formats. Only src/object includes it.
  *
- * One block: the header, the view (at KI_OBJECT_VIEW_AT), the labels' offsets, the strings, the body with a closing
- * zero. Offsets count from the block's beginning, so that the header fits into one cache line. */
+ * One block: the header, the view (at KI_OBJECT_VIEW_AT) with the arrays of its lists, the labels' offsets, the strings,
+ * the body with a closing zero. Offsets count from the block's beginning, so that the header fits into one cache line. */
 #ifndef KI_OBJECT_OBJECT_H
 #define KI_OBJECT_OBJECT_H
 
 #include "src/base/refcount.h"
 #include "src/object/format.h"
-#include "src/object/path.h"
+#include "src/object/view.h"
 
 #define KI_OBJECT_TEXT_MAX ((size_t)1024 * 1024 * 1024) /* bytes of JSON; offsets have 32 bits */
 
@@ -41,24 +41,17 @@ enum {
     KI_OBJECT_VIEW_AT = (sizeof(ki_object) + 15) / 16 * 16
 };
 
-typedef struct ki_view_field {
-    ki_path *path;
-    size_t offset;
-    ki_field_type type;
-} ki_view_field;
-
 typedef struct ki_interned ki_interned;
 
 struct ki_object_format {
     /* Constant once made. */
     ki_allocator allocator;
     bool keep_managed_fields;
-    size_t view_size; /* 0: no view */
-    size_t field_count;
-    ki_view_field fields[KI_VIEW_MAX_FIELDS];
+    ki_view *view; /* NULL: no view */
     /* Any thread (atomic). The list only grows, at its head, until the format is freed. */
     ki_refcount refs;
     _Atomic(ki_interned *) interned;
+    _Atomic(uint64_t) mismatches; /* of views */
 };
 
 /* Returns the format's copy of `text`; NULL if out of memory or if the format has too many. */

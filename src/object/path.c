@@ -3,6 +3,8 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/object/json_text.h"
+#include "src/object/object.h"
 
 struct ki_path {
     size_t count;
@@ -55,13 +57,17 @@ static ki_status parse_bare_name(parser *p) {
 }
 
 static ki_status parse_index(parser *p) {
+    if (*p->at == '*') {
+        p->at++;
+        return add_step(p, (ki_path_step){ NULL, 0, KI_PATH_ALL });
+    }
     bool negative = *p->at == '-';
     if (negative)
         p->at++;
     ki_str digits = { p->at, strspn(p->at, "0123456789") };
     uint64_t number;
     if (!ki_str_to_uint64(digits, INT32_MAX, &number))
-        return bad(p, "an index or a quoted name is missing or too large");
+        return bad(p, "an index, '*' or a quoted name is missing or too large");
     p->at += digits.size;
     return add_step(p, (ki_path_step){ NULL, 0, negative ? -(int64_t)number : (int64_t)number });
 }
@@ -153,13 +159,94 @@ static yyjson_val *element(yyjson_val *array, int64_t index) {
     return index < 0 || index >= count ? NULL : yyjson_arr_get(array, (size_t)index);
 }
 
-yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root) {
-    yyjson_val *value = root;
-    for (size_t i = 0; i < path->count && value; i++) {
-        const ki_path_step *s = &path->steps[i];
-        value = s->name ? yyjson_obj_getn(value, s->name, s->name_size) : element(value, s->index);
+bool ki_path_has_all(const ki_path *path) {
+    for (size_t i = 0; i < path->count; i++)
+        if (!path->steps[i].name && path->steps[i].index == KI_PATH_ALL)
+            return true;
+    return false;
+}
+
+typedef struct walk {
+    bool (*visit)(yyjson_val *value, void *user);
+    void *user;
+} walk;
+
+/* Follows `count` steps from `value`. Returns false if the visit has ended the walk. As deep as the path has "[*]". */
+static bool walk_steps(const walk *w, const ki_path_step *steps, size_t count, yyjson_val *value) {
+    for (; count && value; steps++, count--) {
+        if (!steps->name && steps->index == KI_PATH_ALL) {
+            size_t index, size;
+            yyjson_val *member;
+            yyjson_arr_foreach(value, index, size, member) {
+                if (!walk_steps(w, steps + 1, count - 1, member))
+                    return false;
+            }
+            return true;
+        }
+        value = steps->name ? yyjson_obj_getn(value, steps->name, steps->name_size) : element(value, steps->index);
     }
-    return value;
+    return !value || w->visit(value, w->user);
+}
+
+void ki_path_walk(const ki_path *path, yyjson_val *root, bool (*visit)(yyjson_val *value, void *user), void *user) {
+    walk_steps(&(walk){ visit, user }, path->steps, path->count, root);
+}
+
+static bool take_first(yyjson_val *value, void *user) {
+    yyjson_val **ret_value = user;
+    *ret_value = value;
+    return false;
+}
+
+yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root) {
+    yyjson_val *found = NULL;
+    ki_path_walk(path, root, take_first, &found);
+    return found;
+}
+
+/* --- walking text ------------------------------------------------------------------------------------------------- */
+
+typedef struct text_walk {
+    bool (*visit)(ki_str value, void *user);
+    void *user;
+} text_walk;
+
+static ki_str text_element(ki_str array, int64_t index) {
+    ki_str element = { NULL, 0 };
+    if (index < 0) {
+        for (ki_str rest = ki_json_text_inside(array, '['); rest.size; index++)
+            ki_json_text_take(&rest);
+        if (index < 0)
+            return element;
+    }
+    ki_str rest = ki_json_text_inside(array, '[');
+    for (; rest.size && index >= 0; index--)
+        element = ki_json_text_take(&rest);
+    return index < 0 ? element : (ki_str){ NULL, 0 };
+}
+
+static bool walk_text_steps(const text_walk *w, const ki_path_step *steps, size_t count, ki_str value) {
+    for (; count && value.size; steps++, count--) {
+        if (!steps->name && steps->index == KI_PATH_ALL) {
+            for (ki_str rest = ki_json_text_inside(value, '['); rest.size;) {
+                if (!walk_text_steps(w, steps + 1, count - 1, ki_json_text_take(&rest)))
+                    return false;
+            }
+            return true;
+        }
+        value = steps->name ? ki_json_text_member(value, (ki_str){ steps->name, steps->name_size })
+                            : text_element(value, steps->index);
+    }
+    return !value.size || w->visit(value, w->user);
+}
+
+void ki_path_walk_text(const ki_path *path, ki_str json, bool (*visit)(ki_str value, void *user), void *user) {
+    walk_text_steps(&(text_walk){ visit, user }, path->steps, path->count, json);
+}
+
+void ki_path_walk_object(const ki_path *path, const ki_object *obj, bool (*visit)(ki_str value, void *user),
+                         void *user) {
+    ki_path_walk_text(path, ki_object_body(obj), visit, user);
 }
 
 static bool is_same_step(const ki_path_step *a, const ki_path_step *b) {

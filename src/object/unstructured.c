@@ -227,7 +227,12 @@ static void put(ki_unstructured *object, const ki_path *steps, const char *path,
 static bool parse_path(ki_unstructured *object, const char *path, ki_path **ret_steps) {
     if (path && !ki_str_is_utf8(ki_str_of(path)))
         return ki_unstructured_fail(object, KI_ERR_PARSE, "a path", "not UTF-8");
-    return ki_path_parse(&object->allocator, path, ret_steps, &object->failure) == KI_OK;
+    if (ki_path_parse(&object->allocator, path, ret_steps, &object->failure))
+        return false;
+    if (!ki_path_has_all(*ret_steps))
+        return true;
+    ki_path_free(&object->allocator, *ret_steps);
+    return ki_unstructured_fail(object, KI_ERR_INVALID, path, "a change is of one field, not of [*]");
 }
 
 /* Sets the value at the path. `value` belongs to the object's document; NULL: out of memory. */

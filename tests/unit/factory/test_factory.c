@@ -222,7 +222,7 @@ TEST(what_cannot_be_is_rejected) {
     host h;
     ki_informer *informer = NULL;
     ki_factory *factory = NULL;
-    static const ki_field bad_view[] = { { "metadata[", 0, sizeof(char *), KI_FIELD_TYPE_STRING }, KI_FIELD_END };
+    static const ki_field bad_view[] = { { "metadata[", 0, sizeof(char *), KI_FIELD_TYPE_STRING, NULL }, KI_FIELD_END };
     static const ki_resource incomplete = { "", "v1", NULL, "Foo", true };
     const ki_factory_options no_size = { .size = 0 };
     const ki_informer_options no_informer_size = { .size = 0 };

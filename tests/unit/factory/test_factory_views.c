@@ -11,32 +11,32 @@ TEST(who_shares_an_informer_agrees_on_its_view) {
         P = sizeof(char *)
     };
     static const ki_field none[] = { KI_FIELD_END };
-    static const ki_field first[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
-                                      { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING },
+    static const ki_field first[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING, NULL },
+                                      { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING, NULL },
                                       KI_FIELD_END };
-    static const ki_field same[] = { { "['spec'].a", 0, 2 * P, KI_FIELD_TYPE_STRING },
-                                     { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING },
+    static const ki_field same[] = { { "['spec'].a", 0, 2 * P, KI_FIELD_TYPE_STRING, NULL },
+                                     { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING, NULL },
                                      KI_FIELD_END };
-    static const ki_field path[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
-                                     { "spec.c", P, 2 * P, KI_FIELD_TYPE_STRING },
+    static const ki_field path[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING, NULL },
+                                     { "spec.c", P, 2 * P, KI_FIELD_TYPE_STRING, NULL },
                                      KI_FIELD_END };
-    static const ki_field step[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
-                                     { "spec[1]", P, 2 * P, KI_FIELD_TYPE_STRING },
+    static const ki_field step[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING, NULL },
+                                     { "spec[1]", P, 2 * P, KI_FIELD_TYPE_STRING, NULL },
                                      KI_FIELD_END };
-    static const ki_field depth[] = { { "spec.a.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
-                                      { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING },
+    static const ki_field depth[] = { { "spec.a.a", 0, 2 * P, KI_FIELD_TYPE_STRING, NULL },
+                                      { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING, NULL },
                                       KI_FIELD_END };
-    static const ki_field offset[] = { { "spec.a", P, 2 * P, KI_FIELD_TYPE_STRING },
-                                       { "spec.b", 0, 2 * P, KI_FIELD_TYPE_STRING },
+    static const ki_field offset[] = { { "spec.a", P, 2 * P, KI_FIELD_TYPE_STRING, NULL },
+                                       { "spec.b", 0, 2 * P, KI_FIELD_TYPE_STRING, NULL },
                                        KI_FIELD_END };
-    static const ki_field size[] = { { "spec.a", 0, 3 * P, KI_FIELD_TYPE_STRING },
-                                     { "spec.b", P, 3 * P, KI_FIELD_TYPE_STRING },
+    static const ki_field size[] = { { "spec.a", 0, 3 * P, KI_FIELD_TYPE_STRING, NULL },
+                                     { "spec.b", P, 3 * P, KI_FIELD_TYPE_STRING, NULL },
                                      KI_FIELD_END };
-    static const ki_field fewer[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING }, KI_FIELD_END };
-    static const ki_field type[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
-                                     { "spec.b", P, 2 * P, KI_FIELD_TYPE_BOOL },
+    static const ki_field fewer[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING, NULL }, KI_FIELD_END };
+    static const ki_field type[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING, NULL },
+                                     { "spec.b", P, 2 * P, KI_FIELD_TYPE_BOOL, NULL },
                                      KI_FIELD_END };
-    static const ki_field invalid[] = { { "spec[", 0, P, KI_FIELD_TYPE_STRING }, KI_FIELD_END };
+    static const ki_field invalid[] = { { "spec[", 0, P, KI_FIELD_TYPE_STRING, NULL }, KI_FIELD_END };
     static const struct {
         const ki_field *first, *second;
         ki_status status;

@@ -290,7 +290,7 @@ TEST(a_value_outlives_its_object) {
 
 /* What `json` makes of a pod of the view { spec.nodeName }. */
 static ki_object *with_json(const char *json, ki_error *err) {
-    static const ki_field view[] = { { "spec.nodeName", 0, sizeof(char *), KI_FIELD_TYPE_STRING }, KI_FIELD_END };
+    static const ki_field view[] = { { "spec.nodeName", 0, sizeof(char *), KI_FIELD_TYPE_STRING, NULL }, KI_FIELD_END };
     static const char pod[] =
         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"7\","
         "\"labels\":{\"old\":\"1\"}},\"spec\":{\"nodeName\":\"before\"}}";
@@ -420,7 +420,7 @@ TEST(objects_are_made_and_freed_on_any_thread) {
 }
 
 static ki_status use_everything(const ki_allocator *allocator, const char *json) {
-    static const ki_field view[] = { { "spec.text", 0, sizeof(char *), KI_FIELD_TYPE_STRING }, KI_FIELD_END };
+    static const ki_field view[] = { { "spec.text", 0, sizeof(char *), KI_FIELD_TYPE_STRING, NULL }, KI_FIELD_END };
     ki_object_format_options options = { .view = view };
     ki_object_format *format = NULL;
     ki_object *obj = NULL, *other = NULL;

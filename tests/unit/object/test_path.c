@@ -40,6 +40,10 @@ TEST(a_path_leads_to_its_value) {
         { "metadata.labels['']", "\"empty\"" },
         { "metadata.labels", "{\"app.kubernetes.io/name\":\"web\",\"it's\":\"quoted\",\"\":\"empty\"}" },
         { "0", "\"zero\"" },
+        { "spec.containers[*].image", "\"a\"" },
+        { "spec.grid[*][1]", "2" },
+        { "spec.containers[*].name", NULL },
+        { "spec[*]", NULL },
         { "spec[0]", NULL },
         { "spec.containers.image", NULL },
         { "spec.nodeName.more", NULL },
@@ -66,9 +70,9 @@ TEST(a_path_leads_to_its_value) {
 
 TEST(a_malformed_path_is_rejected) {
     static const char *const paths[] = {
-        "",        ".",      "..",     "a.",    "a..b",           "a[",    "a[]",  "a[1",
-        "a[x]",    "a[1.5]", "a[--1]", "a['b]", "a['b'",          "a[b']", "a]",   "a b",
-        "a['b'x]", "a[1]b",  "a\\",    "a['\\", "a[99999999999]", "a[-]",  "a'b'",
+        "",      ".",     "..",    "a.",    "a..b", "a[",      "a[]",   "a[1", "a[x]",  "a[1.5]",         "a[--1]",
+        "a['b]", "a['b'", "a[b']", "a]",    "a b",  "a['b'x]", "a[1]b", "a\\", "a['\\", "a[99999999999]", "a[-]",
+        "a'b'",  "a[*",   "a[**]", "a[-*]",
     };
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         ki_path *path = NULL;

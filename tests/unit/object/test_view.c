@@ -28,6 +28,50 @@ static const ki_field all_fields[] = {
     KI_FIELD(struct all_types, machine, "machine"), KI_FIELD_END,
 };
 
+struct port {
+    int32_t number;
+    const char *name;
+};
+struct container {
+    const char *name;
+    int64_t milli;
+    int64_t bytes;
+    ki_list ports;
+};
+struct pod {
+    bool is_deleted;
+    int64_t created_ms;
+    ki_list containers;
+    ki_string_list images;
+    ki_string_list finalizers;
+    ki_string_map selector;
+    ki_list all_ports;
+    const char *first_image;
+};
+static const ki_field port_fields[] = {
+    KI_FIELD(struct port, number, "containerPort"),
+    KI_FIELD(struct port, name, "name"),
+    KI_FIELD_END,
+};
+static const ki_field container_fields[] = {
+    KI_FIELD(struct container, name, "name"),
+    KI_FIELD_MILLI(struct container, milli, "cpu"),
+    KI_FIELD_QUANTITY(struct container, bytes, "memory"),
+    KI_FIELD_LIST(struct container, ports, port_fields, "ports"),
+    KI_FIELD_END,
+};
+static const ki_field pod_fields[] = {
+    KI_FIELD_PRESENT(struct pod, is_deleted, "metadata.deletionTimestamp"),
+    KI_FIELD_TIME(struct pod, created_ms, "metadata.creationTimestamp"),
+    KI_FIELD_LIST(struct pod, containers, container_fields, "containers"),
+    KI_FIELD(struct pod, images, "containers[*].image"),
+    KI_FIELD(struct pod, finalizers, "metadata.finalizers"),
+    KI_FIELD(struct pod, selector, "selector"),
+    KI_FIELD_LIST(struct pod, all_ports, port_fields, "containers[*].ports"),
+    KI_FIELD(struct pod, first_image, "containers[*].image"),
+    KI_FIELD_END,
+};
+
 static ki_object *make(const ki_field *view, const char *members) {
     ki_object_format_options options = { .view = view };
     ki_object_format *format = NULL;
@@ -108,16 +152,18 @@ TEST(a_view_that_cannot_be_is_rejected) {
         ki_field fields[2];
         ki_status status;
     } cases[] = {
-        { { { "a[", 0, 8, KI_FIELD_TYPE_INT64 } }, KI_ERR_PARSE },
-        { { { "", 0, 8, KI_FIELD_TYPE_INT64 } }, KI_ERR_PARSE },
-        { { { "a", 0, KI_VIEW_MAX_SIZE + 8, KI_FIELD_TYPE_INT64 } }, KI_ERR_LIMIT },
-        { { { "a", 8, 8, KI_FIELD_TYPE_INT64 } }, KI_ERR_INVALID },
-        { { { "a", SIZE_MAX - 3, 16, KI_FIELD_TYPE_INT64 } }, KI_ERR_INVALID },
-        { { { "a", 2, 16, KI_FIELD_TYPE_INT32 } }, KI_ERR_INVALID },
-        { { { "a", 0, 0, KI_FIELD_TYPE_BOOL } }, KI_ERR_INVALID },
-        { { { "a", 0, 16, KI_FIELD_TYPE_END } }, KI_ERR_INVALID },
-        { { { "a", 0, 16, (ki_field_type)99 } }, KI_ERR_INVALID },
-        { { { "a", 0, 16, KI_FIELD_TYPE_INT64 }, { "b", 0, 24, KI_FIELD_TYPE_INT64 } }, KI_ERR_INVALID },
+        { { { "a[", 0, 8, KI_FIELD_TYPE_INT64, NULL } }, KI_ERR_PARSE },
+        { { { "", 0, 8, KI_FIELD_TYPE_INT64, NULL } }, KI_ERR_PARSE },
+        { { { "a", 0, KI_VIEW_MAX_SIZE + 8, KI_FIELD_TYPE_INT64, NULL } }, KI_ERR_LIMIT },
+        { { { "a", 8, 8, KI_FIELD_TYPE_INT64, NULL } }, KI_ERR_INVALID },
+        { { { "a", SIZE_MAX - 3, 16, KI_FIELD_TYPE_INT64, NULL } }, KI_ERR_INVALID },
+        { { { "a", 2, 16, KI_FIELD_TYPE_INT32, NULL } }, KI_ERR_INVALID },
+        { { { "a", 0, 0, KI_FIELD_TYPE_BOOL, NULL } }, KI_ERR_INVALID },
+        { { { "a", 0, 16, KI_FIELD_TYPE_END, NULL } }, KI_ERR_INVALID },
+        { { { "a", 0, 16, (ki_field_type)99, NULL } }, KI_ERR_INVALID },
+        { { { "a", 0, 16, KI_FIELD_TYPE_LIST, NULL } }, KI_ERR_INVALID },
+        { { { "a", 0, 16, KI_FIELD_TYPE_INT64, port_fields } }, KI_ERR_INVALID },
+        { { { "a", 0, 16, KI_FIELD_TYPE_INT64, NULL }, { "b", 0, 24, KI_FIELD_TYPE_INT64, NULL } }, KI_ERR_INVALID },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_field fields[3] = { cases[i].fields[0], cases[i].fields[1], KI_FIELD_END };
@@ -134,13 +180,160 @@ TEST(the_number_of_fields_is_limited) {
     for (size_t count = KI_VIEW_MAX_FIELDS; count <= KI_VIEW_MAX_FIELDS + 1; count++) {
         ki_field fields[KI_VIEW_MAX_FIELDS + 2];
         for (size_t i = 0; i < count; i++)
-            fields[i] = (ki_field){ "metadata.name", 0, 16, KI_FIELD_TYPE_STRING };
+            fields[i] = (ki_field){ "metadata.name", 0, 16, KI_FIELD_TYPE_STRING, NULL };
         fields[count] = (ki_field)KI_FIELD_END;
         ki_object_format_options options = { .view = fields };
         ki_object_format *format = NULL;
         ki_status status = ki_object_format_new(&ki_allocator_default, &options, &format, NULL);
         assert_int_equal(status, count > KI_VIEW_MAX_FIELDS ? KI_ERR_LIMIT : KI_OK);
         ki_object_format_unref(format);
+    }
+}
+
+static ki_object *make_pod(const ki_allocator *allocator, const char *json, ki_status *ret_status,
+                           uint64_t *ret_mismatches) {
+    ki_object_format_options options = { .view = pod_fields };
+    ki_object_format *format = NULL;
+    ki_object *obj = NULL;
+    ki_status status = ki_object_format_new(allocator, &options, &format, NULL);
+    if (!status)
+        status = ki_object_from_json(format, ki_str_of(json), NULL, NULL, &obj, NULL);
+    if (ret_status)
+        *ret_status = status;
+    if (ret_mismatches)
+        *ret_mismatches = format ? ki_object_format_mismatches(format) : 0;
+    ki_object_format_unref(format);
+    return obj;
+}
+
+#define POD \
+    "{\"metadata\":{\"name\":\"a\",\"creationTimestamp\":\"2026-01-02T03:04:05Z\",\"finalizers\":[\"f1\",\"f2\"]," \
+    "\"deletionTimestamp\":\"2026-01-02T03:04:06Z\"},\"containers\":[{\"name\":\"c1\",\"image\":\"i1\",\"cpu\":" \
+    "\"1500m\"," \
+    "\"memory\":\"2Gi\",\"ports\":[{\"containerPort\":80,\"name\":\"http\"},{\"containerPort\":443}]},{\"name\":" \
+    "\"c2\"," \
+    "\"cpu\":2},{\"name\":\"c3\",\"image\":\"i3\",\"ports\":[{\"containerPort\":53}]}],\"selector\":{\"app\":\"web\"," \
+    "\"tier\":\"front\"}}"
+
+TEST(lists_maps_times_and_quantities_are_filled) {
+    uint64_t mismatches = 1;
+    ki_object *obj = make_pod(&ki_allocator_default, POD, NULL, &mismatches);
+    const struct pod *pod = ki_object_view(obj);
+    assert_true(pod->is_deleted);
+    assert_int_equal(pod->created_ms, 1767323045000);
+    const struct container *containers = pod->containers.items;
+    assert_int_equal(pod->containers.count, 3);
+    assert_string_equal(containers[0].name, "c1");
+    assert_int_equal(containers[0].milli, 1500);
+    assert_true(containers[0].bytes == INT64_C(2) << 30);
+    assert_int_equal(containers[0].ports.count, 2);
+    const struct port *ports = containers[0].ports.items;
+    assert_int_equal(ports[0].number, 80);
+    assert_string_equal(ports[0].name, "http");
+    assert_int_equal(ports[1].number, 443);
+    assert_null(ports[1].name);
+    assert_int_equal(containers[1].milli, 2000);
+    assert_int_equal(containers[1].ports.count, 0);
+    assert_null(containers[1].ports.items);
+    assert_int_equal(((const struct port *)containers[2].ports.items)->number, 53);
+    assert_int_equal(pod->images.count, 2);
+    assert_string_equal(pod->images.items[0], "i1");
+    assert_string_equal(pod->images.items[1], "i3");
+    assert_int_equal(pod->finalizers.count, 2);
+    assert_string_equal(pod->finalizers.items[1], "f2");
+    assert_int_equal(pod->selector.count, 2);
+    assert_string_equal(ki_string_map_get(&pod->selector, "tier"), "front");
+    assert_null(ki_string_map_get(&pod->selector, "none"));
+    assert_int_equal(pod->all_ports.count, 3);
+    assert_int_equal(((const struct port *)pod->all_ports.items)[2].number, 53);
+    assert_string_equal(pod->first_image, "i1");
+    assert_int_equal(mismatches, 0);
+    ki_object_unref(obj);
+}
+
+TEST(what_does_not_fit_a_list_or_a_conversion_is_absent_and_counted) {
+    static const struct {
+        const char *members;
+        uint64_t mismatches;
+    } cases[] = {
+        { "", 0 },
+        { ",\"containers\":null,\"selector\":null,\"metadata\":{\"finalizers\":null}", 0 },
+        { ",\"containers\":[]", 0 },
+        { ",\"containers\":{}", 1 },
+        { ",\"containers\":\"x\",\"selector\":[]", 2 },
+        { ",\"selector\":{\"a\":1,\"b\":null}", 2 },
+    };
+    static const struct pod zero;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char json[512];
+        uint64_t mismatches = 99;
+        snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"a\"}%s}", cases[i].members);
+        ki_object *obj = make_pod(&ki_allocator_default, json, NULL, &mismatches);
+        assert_memory_equal(ki_object_view(obj), &zero, sizeof zero);
+        if (mismatches != cases[i].mismatches)
+            fail_msg("%s: %d", json, (int)mismatches);
+        ki_object_unref(obj);
+    }
+    uint64_t mismatches = 0;
+    ki_object *obj =
+        make_pod(&ki_allocator_default,
+                 "{\"metadata\":{\"name\":\"a\",\"creationTimestamp\":\"yesterday\"},\"containers\":[7,{\"name\":"
+                 "\"x\",\"cpu\":\"9223372036854775807\",\"memory\":\"much\"}]}",
+                 NULL, &mismatches);
+    const struct pod *pod = ki_object_view(obj);
+    const struct container *containers = pod->containers.items;
+    assert_int_equal(pod->created_ms, 0);
+    assert_int_equal(pod->containers.count, 2);
+    assert_null(containers[0].name);
+    assert_string_equal(containers[1].name, "x");
+    assert_int_equal(containers[1].milli, 0);
+    assert_int_equal(containers[1].bytes, 0);
+    assert_int_equal(mismatches, 4);
+    ki_object_unref(obj);
+}
+
+TEST(the_items_of_an_object_are_limited) {
+    for (size_t count = KI_VIEW_MAX_ITEMS; count <= KI_VIEW_MAX_ITEMS + 1; count++) {
+        char *json = malloc(64 + 2 * count);
+        assert_non_null(json);
+        size_t size = (size_t)sprintf(json, "{\"metadata\":{\"name\":\"a\"},\"containers\":[7");
+        for (size_t i = 1; i < count; i++) {
+            json[size++] = ',';
+            json[size++] = '7';
+        }
+        memcpy(json + size, "]}", 3);
+        ki_status status;
+        ki_object *obj = make_pod(&ki_allocator_default, json, &status, NULL);
+        assert_int_equal(status, count > KI_VIEW_MAX_ITEMS ? KI_ERR_LIMIT : KI_OK);
+        ki_object_unref(obj);
+        free(json);
+    }
+}
+
+TEST(structs_in_structs_are_limited) {
+    static const ki_field fields[KI_VIEW_MAX_DEPTH + 1][2] = {
+        { { "a", 0, 16, KI_FIELD_TYPE_LIST, fields[1] }, KI_FIELD_END },
+        { { "a", 0, 16, KI_FIELD_TYPE_LIST, fields[2] }, KI_FIELD_END },
+        { { "a", 0, 16, KI_FIELD_TYPE_LIST, fields[3] }, KI_FIELD_END },
+        { { "a", 0, 16, KI_FIELD_TYPE_LIST, fields[4] }, KI_FIELD_END },
+        { { "a", 0, 16, KI_FIELD_TYPE_INT64, NULL }, KI_FIELD_END },
+    };
+    for (size_t from = 0; from < 2; from++) {
+        ki_object_format_options options = { .view = fields[from] };
+        ki_object_format *format = NULL;
+        ki_status status = ki_object_format_new(&ki_allocator_default, &options, &format, NULL);
+        assert_int_equal(status, from ? KI_OK : KI_ERR_LIMIT);
+        ki_object_format_unref(format);
+    }
+}
+
+TEST(a_view_with_lists_survives_lack_of_memory) {
+    scarce_memory memory = SCARCE_MEMORY_FROM(0);
+    while (scarce_memory_next(&memory)) {
+        ki_status status;
+        ki_object *obj = make_pod(&memory.allocator, POD, &status, NULL);
+        assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
+        ki_object_unref(obj);
     }
 }
 

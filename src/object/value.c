@@ -1,0 +1,227 @@
+/* value.c: JSON values for programs: made from parsed JSON, walked as text. Any thread.
+ *
+ * The text of an array or object has no white space between its parts. A walk keeps the place of the next member in
+ * `integer`, which these types do not use, and ends each member with a zero in place of the separator behind it. */
+#include "src/object/value.h"
+
+#include "src/base/buffer.h"
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/base/quantity.h"
+#include "src/base/rfc3339.h"
+#include "src/object/json.h"
+#include "src/object/json_text.h"
+#include "src/object/object.h"
+#include "src/object/path.h"
+
+void ki_value_set_scalar(yyjson_val *from, ki_value *value) {
+    switch (yyjson_get_type(from)) {
+    case YYJSON_TYPE_BOOL:
+        value->type = KI_VALUE_BOOL;
+        value->boolean = yyjson_get_bool(from);
+        break;
+    case YYJSON_TYPE_NUM:
+        value->number = yyjson_get_num(from);
+        if (yyjson_is_sint(from) || (yyjson_is_uint(from) && yyjson_get_uint(from) <= INT64_MAX)) {
+            value->type = KI_VALUE_INT;
+            value->integer = yyjson_get_sint(from);
+        } else {
+            value->type = KI_VALUE_DOUBLE;
+        }
+        break;
+    case YYJSON_TYPE_STR:
+        value->type = KI_VALUE_STRING;
+        break;
+    case YYJSON_TYPE_ARR:
+        value->type = KI_VALUE_ARRAY;
+        break;
+    case YYJSON_TYPE_OBJ:
+        value->type = KI_VALUE_OBJECT;
+        break;
+    default:
+        value->type = KI_VALUE_NULL;
+        break;
+    }
+}
+
+void ki_value_own(ki_object_format *format, ki_value *value, char *text, size_t size) {
+    value->text = text;
+    value->text_size = size;
+    value->owner = ki_object_format_ref(format);
+}
+
+ki_status ki_value_make(ki_object_format *format, yyjson_val *from, ki_value *ret_value, ki_error *err) {
+    const ki_allocator *allocator = &format->allocator;
+    ki_value value = KI_VALUE_INIT;
+    ki_value_set_scalar(from, &value);
+    char *text = NULL;
+    size_t size = 0;
+    if (yyjson_is_str(from)) {
+        size = yyjson_get_len(from);
+        text = ki_strndup(allocator, yyjson_get_str(from), size);
+    } else if (yyjson_is_ctn(from)) {
+        yyjson_alc alc = ki_json_allocator(allocator);
+        text = yyjson_val_write_opts(from, YYJSON_WRITE_NOFLAG, &alc, &size, NULL);
+    } else {
+        *ret_value = value;
+        return KI_OK;
+    }
+    if (!text)
+        return ki_error_no_memory(err, "reading a field");
+    ki_value_own(format, &value, text, size);
+    *ret_value = value;
+    return KI_OK;
+}
+
+/* --- fields of JSON text ------------------------------------------------------------------------------------------ */
+
+typedef struct gathering {
+    const ki_allocator *allocator;
+    ki_buffer text;
+} gathering;
+
+static bool gather(yyjson_val *value, void *user) {
+    gathering *g = user;
+    yyjson_alc alc = ki_json_allocator(g->allocator);
+    size_t size;
+    char *text = yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, &size, NULL);
+    if (g->text.size > 1)
+        ki_buffer_append_char(&g->text, ',');
+    if (text)
+        ki_buffer_append(&g->text, text, size);
+    else
+        g->text.failed = KI_ERR_NO_MEMORY;
+    ki_free(g->allocator, text);
+    return !g->text.failed;
+}
+
+/* Makes an array of all values at a path with "[*]". */
+static ki_status make_array(ki_object_format *format, const ki_path *path, yyjson_val *root, ki_value *ret_value,
+                            ki_error *err) {
+    gathering g = { .allocator = &format->allocator };
+    ki_buffer_init(&g.text, g.allocator, 0);
+    ki_buffer_append_char(&g.text, '[');
+    ki_path_walk(path, root, gather, &g);
+    ki_buffer_append_char(&g.text, ']');
+    char *text = g.text.failed ? NULL : ki_strndup(g.allocator, g.text.data, g.text.size);
+    if (text) {
+        *ret_value = (ki_value)KI_VALUE_INIT;
+        ret_value->type = KI_VALUE_ARRAY;
+        ki_value_own(format, ret_value, text, g.text.size);
+    }
+    ki_buffer_free(&g.text);
+    return text ? KI_OK : ki_error_no_memory(err, "reading a field");
+}
+
+static ki_status read_path(ki_object_format *format, const ki_path *path, yyjson_val *root, const char *whose,
+                           const char *text, ki_value *ret_value, ki_error *err) {
+    if (ki_path_has_all(path))
+        return make_array(format, path, root, ret_value, err);
+    yyjson_val *found = ki_path_find(path, root);
+    if (found)
+        return ki_value_make(format, found, ret_value, err);
+    return ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no field %s", whose, text);
+}
+
+ki_status ki_json_field(ki_object_format *format, ki_str json, const char *whose, const char *path, ki_value *ret_value,
+                        ki_error *err) {
+    const ki_allocator *allocator = &format->allocator;
+    ki_path *parsed;
+    ki_status status = ki_path_parse(allocator, path, &parsed, err);
+    if (status)
+        return status;
+    yyjson_doc *doc;
+    status = ki_json_parse(allocator, json, &doc, err);
+    if (!status) {
+        status = read_path(format, parsed, yyjson_doc_get_root(doc), whose, path, ret_value, err);
+        yyjson_doc_free(doc);
+    }
+    ki_path_free(allocator, parsed);
+    return status;
+}
+
+/* --- walking ------------------------------------------------------------------------------------------------------ */
+
+/* Sets `value` to the JSON value in `text`, which a zero follows or will replace what follows. */
+static void set_member(ki_value *value, char *text, size_t size) {
+    *value = (ki_value)KI_VALUE_INIT;
+    bool is_string = *text == '"';
+    if (is_string)
+        size = ki_json_text_decode(text, size);
+    else
+        text[size] = '\0';
+    if (is_string || *text == '[' || *text == '{') {
+        value->type = is_string ? KI_VALUE_STRING : *text == '[' ? KI_VALUE_ARRAY : KI_VALUE_OBJECT;
+        value->text = text;
+        value->text_size = size;
+    } else if (*text == 't' || *text == 'f') {
+        value->type = KI_VALUE_BOOL;
+        value->boolean = *text == 't';
+    } else if (*text != 'n') {
+        yyjson_val number;
+        if (yyjson_read_number(text, &number, YYJSON_READ_NOFLAG, NULL, NULL))
+            ki_value_set_scalar(&number, value);
+    }
+}
+
+bool ki_value_next(ki_value *value, const char **ret_name, ki_value *ret_member) {
+    if (!value || !ret_member || !value->text || (value->type != KI_VALUE_ARRAY && value->type != KI_VALUE_OBJECT))
+        return false;
+    size_t at = value->integer ? (size_t)value->integer : 1;
+    if (at + 1 >= value->text_size && value->integer == 0) /* "[]" */
+        return false;
+    if (at >= value->text_size)
+        return false;
+    ki_str rest = { value->text + at, value->text_size - at };
+    const char *name = NULL;
+    if (value->type == KI_VALUE_OBJECT) {
+        ki_str key = ki_json_text_take(&rest);
+        name = value->text + at;
+        ki_json_text_decode(value->text + at, key.size);
+    }
+    ki_str member = ki_json_text_take(&rest);
+    set_member(ret_member, value->text + (member.data - value->text), member.size);
+    value->integer = (int64_t)(rest.data - value->text);
+    if (ret_name)
+        *ret_name = name;
+    return true;
+}
+
+void ki_value_clear(ki_value *value) {
+    if (!value)
+        return;
+    if (value->owner) {
+        ki_object_format *format = (ki_object_format *)(uintptr_t)value->owner;
+        ki_free(&format->allocator, value->text);
+        ki_object_format_unref(format);
+    }
+    *value = (ki_value)KI_VALUE_INIT;
+}
+
+/* --- texts of amounts and times ----------------------------------------------------------------------------------- */
+
+ki_status ki_quantity_read(const char *text, int64_t *ret_units, int64_t *ret_milli, ki_error *err) {
+    ki_quantity quantity;
+    int64_t milli = 0;
+    if (!text)
+        return ki_error_missing(err, "ki_quantity_read");
+    if (!ki_quantity_parse(ki_str_of(text), &quantity))
+        return ki_error_set(err, KI_ERR_PARSE, "\"%.60s\" is not a quantity", text);
+    if (ret_milli && !ki_quantity_milli(&quantity, &milli))
+        return ki_error_set(err, KI_ERR_LIMIT, "the thousandths of \"%.60s\" exceed 64 bits", text);
+    if (ret_units)
+        *ret_units = ki_quantity_units(&quantity);
+    if (ret_milli)
+        *ret_milli = milli;
+    return KI_OK;
+}
+
+ki_status ki_time_read(const char *text, int64_t *ret_unix_ms, ki_error *err) {
+    int64_t seconds, nanoseconds;
+    if (!text || !ret_unix_ms)
+        return ki_error_missing(err, "ki_time_read");
+    if (!ki_rfc3339_parse(ki_str_of(text), &seconds, &nanoseconds))
+        return ki_error_set(err, KI_ERR_PARSE, "\"%.60s\" is not a time (RFC 3339)", text);
+    *ret_unix_ms = seconds * 1000 + nanoseconds / 1000000;
+    return KI_OK;
+}

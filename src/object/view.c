@@ -1,0 +1,453 @@
+/* view.c: see view.h. Values are measured first, so that the object stays one allocation; then they are written. */
+#include "src/object/view.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/base/quantity.h"
+#include "src/base/rfc3339.h"
+#include "src/object/path.h"
+
+typedef struct member {
+    ki_path *path;
+    size_t offset;
+    ki_field_type type;
+    ki_view *elements; /* of a list; owned; else NULL */
+} member;
+
+struct ki_view {
+    size_t size;
+    size_t count;
+    member members[];
+};
+
+/* --- parsing ------------------------------------------------------------------------------------------------------ */
+
+static size_t size_of_type(ki_field_type type) {
+    switch (type) {
+    case KI_FIELD_TYPE_STRING:
+        return sizeof(const char *);
+    case KI_FIELD_TYPE_BOOL:
+    case KI_FIELD_TYPE_PRESENT:
+        return sizeof(bool);
+    case KI_FIELD_TYPE_INT32:
+    case KI_FIELD_TYPE_UINT32:
+        return 4;
+    case KI_FIELD_TYPE_INT64:
+    case KI_FIELD_TYPE_UINT64:
+    case KI_FIELD_TYPE_TIME:
+    case KI_FIELD_TYPE_QUANTITY:
+    case KI_FIELD_TYPE_MILLI:
+        return 8;
+    case KI_FIELD_TYPE_DOUBLE:
+        return sizeof(double);
+    case KI_FIELD_TYPE_STRING_LIST:
+    case KI_FIELD_TYPE_STRING_MAP:
+    case KI_FIELD_TYPE_LIST:
+        return sizeof(ki_list); /* all three are a pointer and a count */
+    case KI_FIELD_TYPE_END:
+        break;
+    }
+    return 0;
+}
+
+static ki_status new_view(const ki_allocator *allocator, const ki_field *fields, int depth, ki_view **ret_view,
+                          ki_error *err);
+
+static ki_status check_member(const ki_view *view, const ki_field *field, ki_error *err) {
+    if (view->count == KI_VIEW_MAX_FIELDS)
+        return ki_error_set(err, KI_ERR_LIMIT, "a view has at most %d fields", KI_VIEW_MAX_FIELDS);
+    if (field->struct_size > KI_VIEW_MAX_SIZE)
+        return ki_error_set(err, KI_ERR_LIMIT, "a view's struct has at most %d bytes, this one has %zu",
+                            KI_VIEW_MAX_SIZE, field->struct_size);
+    if (view->count && field->struct_size != view->size)
+        return ki_error_set(err, KI_ERR_INVALID, "view field \"%s\" is of another struct than the first", field->path);
+    size_t size = size_of_type(field->type);
+    if (!size)
+        return ki_error_set(err, KI_ERR_INVALID, "view field \"%s\" has no such type: %d", field->path,
+                            (int)field->type);
+    if ((field->type == KI_FIELD_TYPE_LIST) != (field->elements && field->elements->path))
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "view field \"%s\": KI_FIELD_LIST and nothing else has fields of its own", field->path);
+    /* Some 32-bit ABIs align 8-byte members to 4 bytes. */
+    size_t alignment = size < sizeof(void *) ? size : sizeof(void *);
+    if (field->struct_size < size || field->offset > field->struct_size - size || field->offset % alignment)
+        return ki_error_set(err, KI_ERR_INVALID, "view field \"%s\" is not inside its struct", field->path);
+    return KI_OK;
+}
+
+static ki_status add_member(const ki_allocator *allocator, ki_view *view, const ki_field *field, int depth,
+                            ki_error *err) {
+    ki_status status = check_member(view, field, err);
+    if (status)
+        return status;
+    member *added = &view->members[view->count];
+    *added = (member){ .offset = field->offset, .type = field->type };
+    status = ki_path_parse(allocator, field->path, &added->path, err);
+    if (status)
+        return status;
+    view->count++;
+    view->size = field->struct_size;
+    if (!field->elements)
+        return KI_OK;
+    status = new_view(allocator, field->elements, depth + 1, &added->elements, err);
+    if (status)
+        ki_error_prefix(err, "%s", field->path);
+    return status;
+}
+
+static ki_status new_view(const ki_allocator *allocator, const ki_field *fields, int depth, ki_view **ret_view,
+                          ki_error *err) {
+    if (depth > KI_VIEW_MAX_DEPTH)
+        return ki_error_set(err, KI_ERR_LIMIT, "a view has at most %d structs in each other", KI_VIEW_MAX_DEPTH);
+    size_t count = 0;
+    while (fields[count].path && count <= KI_VIEW_MAX_FIELDS)
+        count++;
+    ki_view *view = ki_alloc_zero(allocator, sizeof *view + count * sizeof(member));
+    if (!view)
+        return ki_error_no_memory(err, "making a view");
+    for (size_t i = 0; i < count; i++) {
+        ki_status status = add_member(allocator, view, &fields[i], depth, err);
+        if (status) {
+            ki_view_free(allocator, view);
+            return status;
+        }
+    }
+    *ret_view = view;
+    return KI_OK;
+}
+
+ki_status ki_view_new(const ki_allocator *allocator, const ki_field *fields, ki_view **ret_view, ki_error *err) {
+    return new_view(allocator, fields, 1, ret_view, err);
+}
+
+void ki_view_free(const ki_allocator *allocator, ki_view *view) {
+    if (!view)
+        return;
+    for (size_t i = 0; i < view->count; i++) {
+        ki_path_free(allocator, view->members[i].path);
+        ki_view_free(allocator, view->members[i].elements);
+    }
+    ki_free(allocator, view);
+}
+
+bool ki_view_equal(const ki_view *a, const ki_view *b) {
+    if (!a || !b)
+        return a == b;
+    bool same = a->size == b->size && a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++) {
+        const member *one = &a->members[i], *other = &b->members[i];
+        same = one->offset == other->offset && one->type == other->type && ki_path_equal(one->path, other->path) &&
+               ki_view_equal(one->elements, other->elements);
+    }
+    return same;
+}
+
+size_t ki_view_size(const ki_view *view) {
+    return view->size;
+}
+
+/* --- walking lists ------------------------------------------------------------------------------------------------ */
+
+static bool is_many(ki_field_type type) {
+    return type == KI_FIELD_TYPE_STRING_LIST || type == KI_FIELD_TYPE_STRING_MAP || type == KI_FIELD_TYPE_LIST;
+}
+
+/* A walk over the items of a list or map. */
+typedef struct items {
+    const member *of;
+    void (*visit)(yyjson_val *name, yyjson_val *value, void *user); /* `name` is NULL in a list */
+    void *user;
+    size_t mismatches;
+} items;
+
+/* Returns true if `value`, which "[*]" led to, is an item itself. */
+static bool is_item(const member *of, yyjson_val *value) {
+    if (!ki_path_has_all(of->path))
+        return false;
+    return of->type == KI_FIELD_TYPE_LIST ? yyjson_is_obj(value) : yyjson_is_str(value);
+}
+
+static bool visit_items(yyjson_val *value, void *user) {
+    items *all = user;
+    bool is_map = all->of->type == KI_FIELD_TYPE_STRING_MAP;
+    size_t index, count;
+    yyjson_val *name, *item;
+    if (is_map && yyjson_is_obj(value)) {
+        yyjson_obj_foreach(value, index, count, name, item) all->visit(name, item, all->user);
+    } else if (!is_map && yyjson_is_arr(value)) {
+        yyjson_arr_foreach(value, index, count, item) all->visit(NULL, item, all->user);
+    } else if (!is_map && is_item(all->of, value)) {
+        all->visit(NULL, value, all->user);
+    } else if (!yyjson_is_null(value)) {
+        all->mismatches++;
+    }
+    return !is_map; /* a map is the first object */
+}
+
+/* Calls `visit` with each item of a list: the elements of the arrays at its path, and what "[*]" leads to; or with each
+ * member of a map. Returns the number of values of another type. */
+static size_t walk_items(const member *of, yyjson_val *root, void (*visit)(yyjson_val *, yyjson_val *, void *),
+                         void *user) {
+    items all = { of, visit, user, 0 };
+    ki_path_walk(of->path, root, visit_items, &all);
+    return all.mismatches;
+}
+
+/* --- measuring ---------------------------------------------------------------------------------------------------- */
+
+/* Returns the size up to the first zero character: the strings are handed out as C strings. */
+static size_t cut_size(yyjson_val *text) {
+    return strlen(yyjson_get_str(text));
+}
+
+static size_t round_up(size_t size) {
+    return (size + 7) / 8 * 8;
+}
+
+typedef struct measuring {
+    const member *of;
+    ki_view_needs *needs;
+    size_t count;
+} measuring;
+
+static void measure_members(const ki_view *view, yyjson_val *root, ki_view_needs *needs, yyjson_val **found);
+
+static void measure_item(yyjson_val *name, yyjson_val *value, void *user) {
+    measuring *m = user;
+    if (m->of->type != KI_FIELD_TYPE_LIST) {
+        if (!yyjson_is_str(value))
+            return;
+        m->needs->strings += (name ? cut_size(name) + 1 : 0) + cut_size(value) + 1;
+    } else if (m->needs->items + m->count < KI_VIEW_MAX_ITEMS) {
+        measure_members(m->of->elements, value, m->needs, NULL);
+    }
+    m->count++;
+}
+
+static size_t item_size(const member *m) {
+    switch (m->type) {
+    case KI_FIELD_TYPE_STRING_LIST:
+        return sizeof(const char *);
+    case KI_FIELD_TYPE_STRING_MAP:
+        return sizeof(ki_string_pair);
+    default:
+        return m->elements->size;
+    }
+}
+
+static void measure_list(const member *of, yyjson_val *root, ki_view_needs *needs) {
+    measuring m = { of, needs, 0 };
+    walk_items(of, root, measure_item, &m);
+    needs->items += m.count;
+    needs->arrays += round_up(m.count * item_size(of));
+}
+
+static void measure_members(const ki_view *view, yyjson_val *root, ki_view_needs *needs, yyjson_val **found) {
+    for (size_t i = 0; i < view->count; i++) {
+        const member *m = &view->members[i];
+        if (is_many(m->type)) {
+            measure_list(m, root, needs);
+            continue;
+        }
+        yyjson_val *value = ki_path_find(m->path, root);
+        if (found)
+            found[i] = value;
+        if (m->type == KI_FIELD_TYPE_STRING && yyjson_is_str(value))
+            needs->strings += cut_size(value) + 1;
+    }
+}
+
+ki_status ki_view_measure(const ki_view *view, yyjson_val *root, ki_view_needs *ret_needs, ki_error *err) {
+    ret_needs->arrays = ret_needs->strings = ret_needs->items = 0;
+    measure_members(view, root, ret_needs, ret_needs->found);
+    if (ret_needs->items > KI_VIEW_MAX_ITEMS)
+        return ki_error_set(err, KI_ERR_LIMIT, "the view's lists have %zu items, more than %d", ret_needs->items,
+                            KI_VIEW_MAX_ITEMS);
+    return KI_OK;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static const char *put_text(ki_view_room *room, yyjson_val *text) {
+    size_t size = cut_size(text);
+    char *to = room->strings;
+    memcpy(to, yyjson_get_str(text), size);
+    to[size] = '\0';
+    room->strings += size + 1;
+    return to;
+}
+
+static ki_str text_of(yyjson_val *value) {
+    return (ki_str){ yyjson_get_str(value), yyjson_get_len(value) };
+}
+
+static bool fill_integer(ki_field_type type, yyjson_val *value, void *to) {
+    if (!yyjson_is_int(value))
+        return false;
+    bool is_negative = yyjson_is_sint(value) && yyjson_get_sint(value) < 0;
+    int64_t integer = yyjson_get_sint(value);
+    uint64_t natural = yyjson_get_uint(value);
+    switch (type) {
+    case KI_FIELD_TYPE_INT32:
+        if (is_negative ? integer < INT32_MIN : natural > INT32_MAX)
+            return false;
+        *(int32_t *)to = (int32_t)integer;
+        return true;
+    case KI_FIELD_TYPE_UINT32:
+        if (is_negative || natural > UINT32_MAX)
+            return false;
+        *(uint32_t *)to = (uint32_t)natural;
+        return true;
+    case KI_FIELD_TYPE_INT64:
+        if (!is_negative && natural > INT64_MAX)
+            return false;
+        memcpy(to, &integer, sizeof integer);
+        return true;
+    default:
+        if (is_negative)
+            return false;
+        memcpy(to, &natural, sizeof natural);
+        return true;
+    }
+}
+
+static bool fill_time(yyjson_val *value, void *to) {
+    int64_t seconds, nanoseconds;
+    if (!yyjson_is_str(value) || !ki_rfc3339_parse(text_of(value), &seconds, &nanoseconds))
+        return false;
+    int64_t unix_ms = seconds * 1000 + nanoseconds / 1000000;
+    memcpy(to, &unix_ms, sizeof unix_ms);
+    return true;
+}
+
+/* Kubernetes also accepts quantities as JSON integers. */
+static bool read_quantity(yyjson_val *value, ki_quantity *ret_quantity) {
+    if (yyjson_is_str(value))
+        return ki_quantity_parse(text_of(value), ret_quantity);
+    if (!yyjson_is_int(value))
+        return false;
+    int64_t integer = yyjson_get_sint(value);
+    bool is_negative = yyjson_is_sint(value) && integer < 0;
+    uint64_t amount = is_negative ? 0 - (uint64_t)integer : yyjson_get_uint(value);
+    *ret_quantity = (ki_quantity){ .is_negative = is_negative, .whole = amount < INT64_MAX ? amount : INT64_MAX };
+    return true;
+}
+
+static bool fill_quantity(ki_field_type type, yyjson_val *value, void *to) {
+    ki_quantity quantity;
+    int64_t amount;
+    if (!read_quantity(value, &quantity))
+        return false;
+    if (type == KI_FIELD_TYPE_QUANTITY)
+        amount = ki_quantity_units(&quantity);
+    else if (!ki_quantity_milli(&quantity, &amount))
+        return false;
+    memcpy(to, &amount, sizeof amount);
+    return true;
+}
+
+/* Writes a value that is not null. Returns false if it has another type or is out of range: the member stays zero. */
+static bool fill_value(ki_field_type type, yyjson_val *value, void *to, ki_view_room *room) {
+    switch (type) {
+    case KI_FIELD_TYPE_STRING:
+        if (!yyjson_is_str(value))
+            return false;
+        const char *text = put_text(room, value);
+        memcpy(to, &text, sizeof text);
+        return true;
+    case KI_FIELD_TYPE_BOOL:
+        *(bool *)to = yyjson_get_bool(value);
+        return yyjson_is_bool(value);
+    case KI_FIELD_TYPE_PRESENT:
+        *(bool *)to = true;
+        return true;
+    case KI_FIELD_TYPE_DOUBLE:
+        if (!yyjson_is_num(value))
+            return false;
+        double number = yyjson_get_num(value);
+        memcpy(to, &number, sizeof number);
+        return true;
+    case KI_FIELD_TYPE_TIME:
+        return fill_time(value, to);
+    case KI_FIELD_TYPE_QUANTITY:
+    case KI_FIELD_TYPE_MILLI:
+        return fill_quantity(type, value, to);
+    default:
+        return fill_integer(type, value, to);
+    }
+}
+
+typedef struct filling {
+    const member *of;
+    ki_view_room *room;
+    char *items;
+    size_t count;
+} filling;
+
+static void fill_members(const ki_view *view, yyjson_val *root, yyjson_val *const *found, char *to, ki_view_room *room);
+
+static void fill_item(yyjson_val *name, yyjson_val *value, void *user) {
+    filling *f = user;
+    char *to = f->items + f->count * item_size(f->of);
+    if (f->of->type == KI_FIELD_TYPE_LIST) {
+        if (yyjson_is_obj(value))
+            fill_members(f->of->elements, value, NULL, to, f->room);
+        else
+            f->room->mismatches++;
+    } else if (!yyjson_is_str(value)) {
+        f->room->mismatches++;
+        return;
+    } else if (name) {
+        ki_string_pair pair = { .name = put_text(f->room, name) };
+        pair.value = put_text(f->room, value);
+        memcpy(to, &pair, sizeof pair);
+    } else {
+        const char *text = put_text(f->room, value);
+        memcpy(to, &text, sizeof text);
+    }
+    f->count++;
+}
+
+static void count_item(yyjson_val *name, yyjson_val *value, void *user) {
+    (void)name;
+    filling *f = user;
+    f->count += f->of->type == KI_FIELD_TYPE_LIST || yyjson_is_str(value);
+}
+
+static void fill_list(const member *of, yyjson_val *root, char *to, ki_view_room *room) {
+    filling f = { of, room, room->arrays, 0 };
+    walk_items(of, root, count_item, &f);
+    /* Reserves the array first: the arrays of its structs come behind it. */
+    memset(f.items, 0, f.count * item_size(of));
+    room->arrays += round_up(f.count * item_size(of));
+    ki_list list = { f.count ? f.items : NULL, f.count };
+    memcpy(to, &list, sizeof list);
+    f.count = 0;
+    room->mismatches += walk_items(of, root, fill_item, &f);
+}
+
+static void fill_members(const ki_view *view, yyjson_val *root, yyjson_val *const *found, char *to,
+                         ki_view_room *room) {
+    for (size_t i = 0; i < view->count; i++) {
+        const member *m = &view->members[i];
+        if (is_many(m->type)) {
+            fill_list(m, root, to + m->offset, room);
+            continue;
+        }
+        yyjson_val *value = found ? found[i] : ki_path_find(m->path, root);
+        if (value && !yyjson_is_null(value))
+            room->mismatches += !fill_value(m->type, value, to + m->offset, room);
+    }
+}
+
+void ki_view_fill(const ki_view *view, yyjson_val *root, const ki_view_needs *needs, void *to, ki_view_room *room) {
+    fill_members(view, root, needs->found, to, room);
+}
+
+const char *ki_string_map_get(const ki_string_map *map, const char *name) {
+    for (size_t i = 0; map && name && i < map->count; i++) {
+        if (strcmp(map->items[i].name, name) == 0)
+            return map->items[i].value;
+    }
+    return NULL;
+}

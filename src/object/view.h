@@ -1,0 +1,42 @@
+/* view.h: a program's struct and the paths of its members, parsed once, and filled from each object's JSON. Immutable.
+ * Any thread. */
+#ifndef KI_OBJECT_VIEW_H
+#define KI_OBJECT_VIEW_H
+
+#include <kinformer/allocator.h>
+#include <kinformer/error.h>
+#include <kinformer/view.h>
+
+#include <yyjson.h>
+
+typedef struct ki_view ki_view;
+
+/* What one object needs beside the struct itself. */
+typedef struct ki_view_needs {
+    yyjson_val *found[KI_VIEW_MAX_FIELDS]; /* the values of the outer struct's members that are not lists */
+    size_t arrays;                         /* bytes, a multiple of 8 */
+    size_t strings;                        /* bytes with their zeros */
+    size_t items;
+} ki_view_needs;
+
+/* Where the arrays and strings of a view go; each pointer moves past what is written. */
+typedef struct ki_view_room {
+    char *arrays;
+    char *strings;
+    size_t mismatches; /* fields of another type, or out of range */
+} ki_view_room;
+
+/* Errors: KI_ERR_PARSE (a path), KI_ERR_LIMIT, KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
+ki_status ki_view_new(const ki_allocator *allocator, const ki_field *fields, ki_view **ret_view, ki_error *err);
+void ki_view_free(const ki_allocator *allocator, ki_view *view);
+/* Returns true if both have the same struct size and the same members from the same paths in the same order. */
+bool ki_view_equal(const ki_view *a, const ki_view *b);
+/* Returns the bytes of the struct. */
+size_t ki_view_size(const ki_view *view);
+
+/* Finds the values below `root` and counts what they need. Errors: KI_ERR_LIMIT (KI_VIEW_MAX_ITEMS). */
+ki_status ki_view_measure(const ki_view *view, yyjson_val *root, ki_view_needs *ret_needs, ki_error *err);
+/* Fills the struct at `to`, which is zero. `needs` and `root` are those of ki_view_measure. */
+void ki_view_fill(const ki_view *view, yyjson_val *root, const ki_view_needs *needs, void *to, ki_view_room *room);
+
+#endif
