@@ -7,22 +7,6 @@
 
 namespace {
 
-struct pod {
-    const char *node;
-    bool host_network;
-};
-
-const ki_field pod_fields[] = {
-    KI_FIELD(pod, node, "spec.nodeName"),
-    KI_FIELD(pod, host_network, "spec.hostNetwork"),
-    KI_FIELD_END,
-};
-
-ki_status index_by_node(const ki_object *obj, ki_index_values *values, void *) noexcept {
-    const auto *p = static_cast<const pod *>(ki_object_view(obj));
-    return p->node ? ki_index_values_add(values, p->node) : KI_OK;
-}
-
 struct factory_free {
     void operator()(ki_factory *factory) const { ki_factory_free(factory); }
 };
@@ -40,14 +24,11 @@ ki_status count_by_node(ki_error *err) {
         return status;
     std::unique_ptr<ki_factory, factory_free> factory(made);
 
-    ki_informer_options options = {};
-    options.size = sizeof options;
-    options.view = pod_fields;
     ki_informer *pods = nullptr;
-    if (ki_status status = ki_factory_informer(factory.get(), KI_PODS, &options, &pods, err))
+    if (ki_status status = ki_factory_informer(factory.get(), KI_PODS, nullptr, &pods, err))
         return status;
 
-    const ki_indexer by_node = { "node", index_by_node, nullptr };
+    const ki_indexer by_node = { "node", nullptr, nullptr, "spec.nodeName" };
     if (ki_status status = ki_informer_add_indexers(pods, &by_node, 1, err))
         return status;
     if (ki_status status = ki_factory_start(factory.get(), err))

@@ -91,8 +91,8 @@ static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_e
 /* ---- the program ---- */
 
 int main(void) {
-    static const ki_indexer by_deployment = { "deployment", index_by_deployment, NULL };
-    static const ki_indexer by_replicaset = { "replicaset", index_by_replicaset, NULL };
+    static const ki_indexer by_deployment = { .name = "deployment", .index = index_by_deployment };
+    static const ki_indexer by_replicaset = { .name = "replicaset", .index = index_by_replicaset };
     const ki_log log = { .write = ki_log_stderr };
     struct informers i = { NULL, NULL, NULL };
     ki_error err = KI_ERROR_INIT;

@@ -17,19 +17,6 @@ static const ki_field pod_fields[] = {
     KI_FIELD_END,
 };
 
-/* An index function adds the values under which an object is found: none, one or more. */
-static ki_status index_by_node(const ki_object *obj, ki_index_values *values, void *user) {
-    const struct pod *p = ki_object_view(obj);
-    (void)user;
-    return p->node ? ki_index_values_add(values, p->node) : KI_OK;
-}
-
-static ki_status index_by_ip(const ki_object *obj, ki_index_values *values, void *user) {
-    const struct pod *p = ki_object_view(obj);
-    (void)user;
-    return p->ip ? ki_index_values_add(values, p->ip) : KI_OK;
-}
-
 /* Prints the pods under one value of an index. Returns their number. */
 static size_t print_pods(const ki_snapshot *snapshot, const char *index, const char *value) {
     ki_cursor cursor = KI_CURSOR_INIT;
@@ -50,7 +37,8 @@ static void look_up(ki_informer *pods, const char *line) {
 }
 
 int main(void) {
-    static const ki_indexer indexers[] = { { "node", index_by_node, NULL }, { "ip", index_by_ip, NULL } };
+    static const ki_indexer indexers[] = { { .name = "node", .path = "spec.nodeName" },
+                                           { .name = "ip", .path = "status.podIPs[*].ip" } };
     const ki_log log = { .write = ki_log_stderr };
     ki_error err = KI_ERROR_INIT;
     ki_factory *factory = NULL;

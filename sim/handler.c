@@ -41,7 +41,7 @@ static void call_back(sim_handler *handler) {
         break;
     case 3: {
         ki_object_list list;
-        if (!ki_lister_list(informer, "ns1", "app=a", &list, NULL))
+        if (!ki_lister_list(informer, "ns1", "app=a", NULL, &list, NULL))
             ki_object_list_free(&list);
         break;
     }

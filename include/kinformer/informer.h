@@ -111,6 +111,10 @@ typedef struct ki_registration_options {
      * period is raised to the informer's; if the informer has no resync by then, this handler gets none. */
     int64_t resync_ms;
     const char *name; /* for logs and metrics; copied; NULL: "handler" */
+    /* Only objects that match (selector.h) exist for this handler, as with a filter. Copied; NULL or "": all. The
+     * informer's own selectors select at the server, these in the program. */
+    const char *label_selector;
+    const char *field_selector;
 } ki_registration_options;
 
 #define KI_REGISTRATION_OPTIONS(...) ((ki_registration_options){ .size = sizeof(ki_registration_options), __VA_ARGS__ })
@@ -141,6 +145,11 @@ KI_API KI_MUST_CHECK ki_status ki_informer_remove_handler(ki_informer *informer,
 /* Returns true once all initial on_add calls and on_synced have returned; false for a removed handler. Threads: any.
  * Blocks: no. */
 KI_API bool ki_registration_has_synced(ki_registration registration);
+/* Waits until ki_registration_has_synced, for at most `timeout_ms` (< 0: no limit).
+ * Threads, Blocks: as ki_informer_wait_for_sync.
+ * Errors: as ki_informer_wait_for_sync; KI_ERR_NOT_FOUND (the handler was removed). */
+KI_API KI_MUST_CHECK ki_status ki_registration_wait_for_sync(ki_registration registration, int64_t timeout_ms,
+                                                             ki_error *err);
 /* Returns the number of changes queued for the handler; 0 for a removed handler. Threads: any. Blocks: no. */
 KI_API size_t ki_registration_pending(ki_registration registration);
 

@@ -6,6 +6,7 @@
 #define KINFORMER_LISTER_H
 
 #include <kinformer/informer.h>
+#include <kinformer/selector.h>
 
 KI_BEGIN_DECLS
 
@@ -45,6 +46,9 @@ typedef struct ki_cursor {
 
 /* Returns the next object; NULL at the end. */
 KI_API const ki_object *ki_snapshot_next(const ki_snapshot *snapshot, ki_cursor *cursor);
+/* Returns the next object of a namespace (NULL or "": all) that matches a selector (NULL: all); NULL at the end. */
+KI_API const ki_object *ki_snapshot_next_match(const ki_snapshot *snapshot, const char *namespace_name,
+                                               const ki_selector *selector, ki_cursor *cursor);
 /* Returns the next object with `value` in `index`; NULL at the end, and for an index that does not exist
  * (ki_snapshot_has_index). */
 KI_API const ki_object *ki_snapshot_next_by_index(const ki_snapshot *snapshot, const char *index, const char *value,
@@ -65,14 +69,25 @@ typedef struct ki_object_list {
 } ki_object_list;
 
 /* Lists the cached objects of one namespace (NULL or "": all) that match a label selector such as "app=web,tier in (a,
- * b),!canary" (NULL or "": all).
+ * b),!canary" and a field selector such as "spec.nodeName=n1" (selector.h; NULL or "": all).
  * Ownership: the caller frees the list with ki_object_list_free; the objects are borrowed from the list. Threads: any.
  * Blocks: no.
- * Errors: KI_ERR_PARSE (the selector), KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_PARSE (a selector), KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_lister_list(const ki_informer *informer, const char *namespace_name,
-                                              const char *label_selector, ki_object_list *ret_list, ki_error *err);
+                                              const char *label_selector, const char *field_selector,
+                                              ki_object_list *ret_list, ki_error *err);
+/* Lists the cached objects with `value` in `index`. Ownership, Threads, Blocks: as ki_lister_list.
+ * Errors: KI_ERR_INVALID (there is no such index), KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_lister_list_by_index(const ki_informer *informer, const char *index,
+                                                       const char *value, ki_object_list *ret_list, ki_error *err);
 /* Frees the contents of a list and empties the list. */
 KI_API void ki_object_list_free(ki_object_list *list);
+
+/* Gets the cached object with `value` in `index`, any of them if several have it. Does not allocate.
+ * Ownership: `*ret_obj` is a reference that the caller releases with ki_object_unref. Threads: any. Blocks: no.
+ * Errors: KI_ERR_NOT_FOUND, KI_ERR_INVALID (there is no such index). */
+KI_API KI_MUST_CHECK ki_status ki_informer_get_by_index(const ki_informer *informer, const char *index,
+                                                        const char *value, ki_object **ret_obj, ki_error *err);
 
 /* Gets one cached object by namespace (NULL or "" for cluster-scoped resources) and name.
  * Ownership: `*ret_obj` is a reference that the caller releases with ki_object_unref. Threads: any. Blocks: no.
@@ -90,6 +105,8 @@ typedef struct ki_index_values ki_index_values;
  * Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT (more than 1,000 values of one object). */
 KI_API KI_MUST_CHECK ki_status ki_index_values_add(ki_index_values *values, const char *value);
 
+/* How objects are indexed: by a path, or by a function.
+ *     { .name = "ip", .path = "status.podIPs[*].ip" } */
 typedef struct ki_indexer {
     const char *name; /* copied */
     /* Adds any number of values for an object. The values must depend on the object alone. If the function fails, the
@@ -97,14 +114,17 @@ typedef struct ki_indexer {
      * Threads: called on the loop, and on the thread that calls ki_informer_add_indexers, also at the same time. */
     ki_status (*index)(const ki_object *obj, ki_index_values *values, void *user) KI_NOEXCEPT;
     void *user;
+    /* In place of a function: the values are the strings, numbers and booleans at this path (ki_object_field); copied.
+     * With "[*]" each element adds its own. */
+    const char *path;
 } ki_indexer;
 
 /* Adds all of the indexers, or none after an error. May be called at any time; cached objects are indexed before this
  * returns.
  * Threads: any. Blocks the caller until all objects are indexed, and no other thread. A call on the loop's thread stops
  * the loop for that time: add indexers to a large cache before the start, or on another thread.
- * Errors: KI_ERR_EXISTS (the name), KI_ERR_LIMIT (more than 64 indexes), KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_STATE
- * (the informer is stopped). */
+ * Errors: KI_ERR_EXISTS (the name), KI_ERR_LIMIT (more than 64 indexes), KI_ERR_INVALID (no name, neither a function
+ * nor a path, or both), KI_ERR_PARSE (the path), KI_ERR_NO_MEMORY, KI_ERR_STATE (the informer is stopped). */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count,
                                                         ki_error *err);
 

@@ -43,8 +43,7 @@ static bool is_of_group(const char *api_version, const char *group) {
 static void add_owner(const ki_source *source, const ki_object *obj, const char *name, ki_reconcile_keys *keys) {
     char key[KI_WORKQUEUE_KEY_MAX + 1];
     const char *namespace_name = source->is_owner_namespaced ? ki_object_namespace(obj) : "";
-    int size = snprintf(key, sizeof key, "%s%s%s", namespace_name, namespace_name[0] ? "/" : "", name);
-    if (name[0] && size > 0 && (size_t)size < sizeof key)
+    if (name[0] && ki_key_join(namespace_name, name, key, sizeof key))
         (void)ki_reconcile_keys_add(keys, key); /* `keys` keeps the failure */
 }
 

@@ -71,7 +71,7 @@ static void walk(caller *self) {
 
 static void list(caller *self) {
     ki_object_list listed;
-    ki_status status = ki_lister_list(self->world->informer, NULL, NULL, &listed, NULL);
+    ki_status status = ki_lister_list(self->world->informer, NULL, NULL, NULL, &listed, NULL);
     expect_ok(self, status, "list");
     if (!status)
         ki_object_list_free(&listed);
@@ -97,6 +97,7 @@ static void handle(caller *self) {
     expect_ok(self, status, "register");
     if (status)
         return;
+    expect_ok(self, ki_registration_wait_for_sync(registration, WORLD_PATIENCE_MS, NULL), "wait_for_sync");
     (void)ki_registration_has_synced(registration);
     (void)ki_registration_pending(registration);
     atomic_fetch_add(&self->removals, 1);

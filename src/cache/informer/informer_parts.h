@@ -91,6 +91,8 @@ struct ki_informer {
     ki_timer wait_timer;       /* deadlines of callbacks; loop; initialized at its first use */
 };
 
+/* registration.c: returns true if the handler was added and not removed. */
+bool ki_registration_exists(ki_registration registration);
 /* settings.c: returns KI_ERR_STATE if the informer is stopped. Caller holds change_lock. */
 ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err);
 /* wait_for.c: sets "the informer of … is stopped", and why the loop has ended if it ended by itself. */

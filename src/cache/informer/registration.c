@@ -139,7 +139,15 @@ ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration regi
         return ki_error_set(err, KI_ERR_NOT_FOUND, "no such handler of the informer of %s",
                             informer->selection->resource.plural);
     ki_listener_remove(listener);
+    ki_informer_wake_waits(informer);
     return KI_OK;
+}
+
+bool ki_registration_exists(ki_registration registration) {
+    ki_mutex_lock(&registration.informer->registry_lock);
+    bool exists = *find_listed(registration) != NULL;
+    ki_mutex_unlock(&registration.informer->registry_lock);
+    return exists;
 }
 
 bool ki_registration_has_synced(ki_registration registration) {

@@ -1,7 +1,8 @@
-/* wait_for_sync.c: waits until an informer is synced. */
+/* wait_for_sync.c: waits until an informer, or one of its handlers, is synced. */
 #include "src/base/error.h"
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/listener/callback.h"
+#include "src/cache/listener/listener.h"
 
 bool ki_informer_has_synced(const ki_informer *informer) {
     return !ki_engine_is_forked(informer->engine) && atomic_load(&informer->synced);
@@ -40,4 +41,37 @@ ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, k
     if (ki_engine_check_process(informer->engine, err))
         return KI_ERR_STATE;
     return ki_informer_wait_until_synced(informer, ki_deadline_of_timeout(timeout_ms), err);
+}
+
+void ki_informer_wake_waits(ki_informer *informer) {
+    ki_mutex_lock(&informer->wait_lock);
+    ki_cond_broadcast(&informer->changed);
+    ki_mutex_unlock(&informer->wait_lock);
+}
+
+ki_status ki_registration_wait_for_sync(ki_registration registration, int64_t timeout_ms, ki_error *err) {
+    ki_informer *informer = registration.informer;
+    if (!informer)
+        return ki_error_missing(err, "ki_registration_wait_for_sync");
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
+    const char *name = informer->selection->name;
+    if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
+        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for a handler of %s on a thread that it needs", name);
+    int64_t deadline = ki_deadline_of_timeout(timeout_ms);
+    bool synced, exists = true, over = false, in_time = true;
+    ki_mutex_lock(&informer->wait_lock);
+    while (!(synced = ki_registration_has_synced(registration)) && (exists = ki_registration_exists(registration)) &&
+           !(over = ki_informer_has_ended(informer)) && in_time)
+        in_time = ki_engine_wait(informer->engine, &informer->changed, &informer->wait_lock, deadline);
+    ki_mutex_unlock(&informer->wait_lock);
+    if (synced)
+        return KI_OK;
+    if (!exists)
+        return ki_error_set(err, KI_ERR_NOT_FOUND, "no such handler of the informer of %s", name);
+    if (over)
+        return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
+    char why[KI_INFORMER_WHY_MAX];
+    return ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: a handler of %s (%s; %zu changes queued)", name,
+                        ki_informer_why(informer, why), ki_registration_pending(registration));
 }

@@ -5,6 +5,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/listener/callback.h"
+#include "src/object/selector.h"
 
 /* --- new, free ---------------------------------------------------------------------------------------------------- */
 
@@ -20,6 +21,14 @@ static ki_status make_locks(ki_listener *listener, ki_error *err) {
     return status;
 }
 
+/* Parses the registration's selectors; NULL if it has none. */
+static ki_status make_selector(const ki_listener_options *options, ki_selector **ret_selector, ki_error *err) {
+    const char *labels = options->registration->label_selector, *fields = options->registration->field_selector;
+    if ((!labels || !*labels) && (!fields || !*fields))
+        return KI_OK;
+    return ki_selector_new_of(ki_engine_allocator(options->engine), labels, fields, ret_selector, err);
+}
+
 ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_listener, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(options->engine);
     const char *name = options->registration->name;
@@ -27,8 +36,13 @@ ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_
     if (!listener)
         return ki_error_no_memory(err, "adding a handler");
     listener->name = ki_strdup(allocator, name ? name : "handler");
-    ki_status status = listener->name ? make_locks(listener, err) : ki_error_no_memory(err, "adding a handler");
+    ki_status status = listener->name ? KI_OK : ki_error_no_memory(err, "adding a handler");
+    if (!status)
+        status = make_selector(options, &listener->selector, err);
+    if (!status)
+        status = make_locks(listener, err);
     if (status) {
+        ki_selector_free(listener->selector);
         ki_free(allocator, listener->name);
         ki_free(allocator, listener);
         return status;
@@ -87,21 +101,26 @@ void ki_listener_free(ki_listener *listener) {
     ki_pending_clear(&listener->pending);
     ki_cond_destroy(&listener->changed);
     ki_mutex_destroy(&listener->mutex);
+    ki_selector_free(listener->selector);
     ki_free(allocator, listener->name);
     ki_free(allocator, listener);
 }
 
 /* --- delivering --------------------------------------------------------------------------------------------------- */
 
-/* Applies the handler's filter to a change: for the handler, an object that does not match does not exist. Returns
+static bool matches(const ki_listener *listener, const ki_object *obj) {
+    bool (*accepts)(const ki_object *obj, void *user) = listener->handler.filter;
+    return ki_object_matches(obj, listener->selector) && (!accepts || accepts(obj, listener->user));
+}
+
+/* Applies selectors and filter to a change: for the handler, an object that does not match does not exist. Returns
  * false if the handler is not called. A deletion is delivered if the previous state matched, whether or not the last
  * state does. */
 static bool filter(const ki_listener *listener, ki_change *change) {
-    bool (*matches)(const ki_object *obj, void *user) = listener->handler.filter;
-    if (!matches)
+    if (!listener->selector && !listener->handler.filter)
         return true;
-    bool was = change->type != KI_EVENT_ADD && matches(change->old, listener->user);
-    bool is = matches(change->obj, listener->user);
+    bool was = change->type != KI_EVENT_ADD && matches(listener, change->old);
+    bool is = matches(listener, change->obj);
     if (was && !is) {
         change->type = KI_EVENT_DELETE;
         change->obj = change->old; /* the last state that the handler received */
@@ -166,6 +185,7 @@ static void call_on_synced(ki_listener *listener) {
         ki_callback_leave(&callback);
     }
     atomic_store(&listener->synced, true);
+    ki_informer_wake_waits(listener->informer);
 }
 
 typedef enum next_step {

@@ -33,6 +33,7 @@ struct ki_listener {
     const void *owner;
     ki_handler handler;
     void *user;
+    ki_selector *selector; /* owned; NULL: none */
     bool on_loop;
     char *name;
     void (*on_end)(ki_listener *listener, void *end_user);
@@ -89,6 +90,8 @@ ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err)
 void ki_informer_defer_free(ki_informer *informer, ki_snapshot *snapshot);
 /* shared_informer.c: called after a listener was notified on the loop, or ended there. */
 void ki_informer_delivered(ki_informer *informer);
+/* wait_for_sync.c: called on any thread, under no lock, when a listener is synced or was removed. */
+void ki_informer_wake_waits(ki_informer *informer);
 /* Adds a change. KI_ERR_NO_MEMORY changes nothing. */
 ki_status ki_listener_push(ki_listener *listener, const ki_change *change);
 /* Has on_synced called after the notifications pushed so far. */

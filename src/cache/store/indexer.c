@@ -3,6 +3,8 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/object/json_text.h"
+#include "src/object/path.h"
 
 /* ---- values ---- */
 
@@ -65,6 +67,37 @@ ki_status ki_index_values_add(ki_index_values *values, const char *value) {
     if (status && !values->failed)
         values->failed = status;
     return status;
+}
+
+/* ---- values at a path ---- */
+
+/* Adds a string whose escapes must be decoded first. */
+static ki_status add_escaped(ki_index_values *values, ki_str json) {
+    char *copy = ki_strndup(values->text.allocator, json.data, json.size);
+    if (!copy)
+        return KI_ERR_NO_MEMORY;
+    size_t size = ki_json_text_decode(copy, json.size);
+    ki_status status = add_value(values, (ki_str){ copy, size });
+    ki_free(values->text.allocator, copy);
+    return status;
+}
+
+/* Adds a scalar; skips null, arrays and objects. */
+static bool add_json(ki_str json, void *user) {
+    ki_index_values *values = user;
+    bool is_string = *json.data == '"';
+    if (is_string && memchr(json.data, '\\', json.size))
+        values->failed = add_escaped(values, json);
+    else if (is_string)
+        values->failed = add_value(values, (ki_str){ json.data + 1, json.size - 2 });
+    else if (*json.data != '[' && *json.data != '{' && !ki_str_equals(json, "null"))
+        values->failed = add_value(values, json);
+    return !values->failed;
+}
+
+static ki_status index_by_path(const ki_object *obj, ki_index_values *values, void *user) {
+    ki_path_walk_object(user, obj, add_json, values);
+    return values->failed;
 }
 
 /* Calls the index function and reads the values of `obj`; on failure there are none. After KI_ERR_NO_MEMORY the caller
@@ -238,22 +271,50 @@ size_t ki_schema_find(const ki_schema *schema, const char *name) {
     return i;
 }
 
-/* Checks the new indexers. Stores the size of all names in `*ret_size`. */
+static size_t texts_size(const ki_indexer *indexer) {
+    return strlen(indexer->name) + 1 + (indexer->path ? strlen(indexer->path) + 1 : 0);
+}
+
+/* Copies an indexer with its texts to `*texts`, which moves past them. */
+static ki_status copy_indexer(const ki_indexer *from, ki_schema *schema, char **texts, ki_error *err) {
+    ki_indexer *to = &schema->indexers[schema->count];
+    *to = *from;
+    size_t size = strlen(from->name) + 1;
+    to->name = memcpy(*texts, from->name, size);
+    *texts += size;
+    if (from->path) {
+        ki_path *path;
+        ki_status status = ki_path_parse(&schema->allocator, from->path, &path, err);
+        if (status)
+            return status;
+        size = strlen(from->path) + 1;
+        to->path = memcpy(*texts, from->path, size);
+        *texts += size;
+        to->index = index_by_path;
+        to->user = path; /* owned */
+    }
+    schema->count++;
+    return KI_OK;
+}
+
+/* Checks the new indexers. Stores the size of all texts in `*ret_size`. */
 static ki_status check(const ki_schema *before, const ki_indexer *more, size_t count, size_t *ret_size, ki_error *err) {
     size_t size = 0;
     if (count > KI_INDEX_MAX_COUNT || (before && before->count + count > KI_INDEX_MAX_COUNT))
         return ki_error_set(err, KI_ERR_LIMIT, "more than %d indexes", KI_INDEX_MAX_COUNT);
     for (size_t i = 0; before && i < before->count; i++)
-        size += strlen(before->indexers[i].name) + 1;
+        size += texts_size(&before->indexers[i]);
     for (size_t i = 0; i < count; i++) {
-        if (!more[i].index || !more[i].name || !*more[i].name || strlen(more[i].name) > KI_INDEX_MAX_VALUE_SIZE)
-            return ki_error_set(err, KI_ERR_INVALID, "an indexer needs a name and a function");
+        if (!more[i].name || !*more[i].name || strlen(more[i].name) > KI_INDEX_MAX_VALUE_SIZE)
+            return ki_error_set(err, KI_ERR_INVALID, "an indexer needs a name");
+        if (!more[i].index == !more[i].path)
+            return ki_error_set(err, KI_ERR_INVALID, "the indexer %.100s needs a function or a path", more[i].name);
         bool taken = before && ki_schema_find(before, more[i].name) < before->count;
         for (size_t j = 0; j < i; j++)
             taken = taken || strcmp(more[i].name, more[j].name) == 0;
         if (taken)
             return ki_error_set(err, KI_ERR_EXISTS, "there is an index named %s already", more[i].name);
-        size += strlen(more[i].name) + 1;
+        size += texts_size(&more[i]);
     }
     *ret_size = size;
     return KI_OK;
@@ -261,13 +322,13 @@ static ki_status check(const ki_schema *before, const ki_indexer *more, size_t c
 
 ki_status ki_schema_new(const ki_allocator *allocator, uint64_t seed, const ki_schema *before, const ki_indexer *more,
                         size_t count, ki_schema **ret_schema, ki_error *err) {
-    size_t names_size = 0;
-    ki_status status = check(before, more, count, &names_size, err);
+    size_t all_texts = 0;
+    ki_status status = check(before, more, count, &all_texts, err);
     if (status)
         return status;
     size_t old_count = before ? before->count : 0;
     size_t total = old_count + count;
-    ki_schema *schema = ki_alloc(allocator, sizeof *schema + total * sizeof(ki_indexer) + names_size);
+    ki_schema *schema = ki_alloc(allocator, sizeof *schema + total * sizeof(ki_indexer) + all_texts);
     if (!schema)
         return ki_error_no_memory(err, "adding an index");
     ki_refcount_init(&schema->refs);
@@ -281,16 +342,16 @@ ki_status ki_schema_new(const ki_allocator *allocator, uint64_t seed, const ki_s
                                    .ref = set_ref,
                                    .unref = set_unref,
                                    .context = &schema->objects };
-    schema->count = total;
-    char *names = (char *)(schema->indexers + total);
-    for (size_t i = 0; i < total; i++) {
-        schema->indexers[i] = before && i < old_count ? before->indexers[i] : more[i - old_count];
-        size_t size = strlen(schema->indexers[i].name) + 1;
-        schema->indexers[i].name = memcpy(names, schema->indexers[i].name, size);
-        names += size;
-    }
-    *ret_schema = schema;
-    return KI_OK;
+    schema->count = 0;
+    char *texts = (char *)(schema->indexers + total);
+    for (size_t i = 0; i < total && !status; i++)
+        status =
+            copy_indexer(before && i < old_count ? &before->indexers[i] : &more[i - old_count], schema, &texts, err);
+    if (status)
+        ki_schema_unref(schema);
+    else
+        *ret_schema = schema;
+    return status;
 }
 
 ki_schema *ki_schema_ref(ki_schema *schema) {
@@ -302,5 +363,9 @@ void ki_schema_unref(ki_schema *schema) {
     if (!ki_refcount_dec(&schema->refs))
         return;
     ki_allocator allocator = schema->allocator; /* a copy: the block contains the original */
+    for (size_t i = 0; i < schema->count; i++) {
+        if (schema->indexers[i].path)
+            ki_path_free(&allocator, schema->indexers[i].user);
+    }
     ki_free(&allocator, schema);
 }

@@ -40,7 +40,7 @@ typedef struct ki_schema {
     ki_tree_kind objects; /* objects by key */
     ki_tree_kind sets;    /* sets by value */
     size_t count;
-    ki_indexer indexers[]; /* the names are in this block */
+    ki_indexer indexers[]; /* their texts are in this block; `user` of those by path is the parsed path, owned */
 } ki_schema;
 
 /* Makes a schema of the indexes of `before` (NULL: none), then `more`.

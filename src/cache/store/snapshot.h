@@ -35,10 +35,14 @@ void ki_snapshot_drain_begin(ki_snapshot_drain *drain, ki_snapshot *snapshot);
 /* Releases at most `*units` objects and sets, and subtracts their number. Returns true once nothing is left. */
 bool ki_snapshot_drain_some(ki_snapshot_drain *drain, size_t *units);
 
-/* ki_lister_list and ki_lister_get for one snapshot. */
+/* The listers of lister.h for one snapshot. */
 ki_status ki_snapshot_list(ki_snapshot *snapshot, const char *namespace_name, const char *label_selector,
-                           ki_object_list *ret_list, ki_error *err);
+                           const char *field_selector, ki_object_list *ret_list, ki_error *err);
+ki_status ki_snapshot_list_by_index(ki_snapshot *snapshot, const char *index, const char *value,
+                                    ki_object_list *ret_list, ki_error *err);
 ki_status ki_snapshot_lookup(const ki_snapshot *snapshot, const char *namespace_name, const char *name,
                              ki_object **ret_obj, ki_error *err);
+/* Errors: KI_ERR_INVALID (there is no such index). */
+ki_status ki_snapshot_check_index(const ki_snapshot *snapshot, const char *index, ki_error *err);
 
 #endif

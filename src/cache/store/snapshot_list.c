@@ -1,68 +1,93 @@
-/* snapshot_list.c: lists and gets from one snapshot by namespace, name and labels. The listers of lister.h use it. */
+/* snapshot_list.c: lists and gets from one snapshot by namespace, name, selector and index. The listers of lister.h use
+ * it. */
 #include "src/base/buffer.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/store/snapshot.h"
 #include "src/object/selector.h"
 
-/* A walk over one namespace, by the namespace index. Without that index, or for all namespaces, it walks all objects
- * and skips other namespaces. */
-typedef struct scope {
-    const ki_snapshot *snapshot;
-    const char *namespace_name; /* NULL: all */
-    bool indexed;
-    ki_cursor cursor;
-} scope;
-
-static scope scope_of(const ki_snapshot *snapshot, const char *namespace_name) {
-    bool all = !namespace_name || !*namespace_name;
-    return (scope){ .snapshot = snapshot,
-                    .namespace_name = all ? NULL : namespace_name,
-                    .indexed = !all && ki_snapshot_has_index(snapshot, KI_NAMESPACE_INDEX),
-                    .cursor = KI_CURSOR_INIT };
+/* Returns true if the namespace index leads to the objects of a namespace. Else a walk goes over all objects. */
+static bool is_indexed(const ki_snapshot *snapshot, const char *namespace_name) {
+    return namespace_name && *namespace_name && ki_snapshot_has_index(snapshot, KI_NAMESPACE_INDEX);
 }
 
-static size_t scope_most(const scope *s) {
-    return s->indexed ? ki_snapshot_count_by_index(s->snapshot, KI_NAMESPACE_INDEX, s->namespace_name)
-                      : ki_snapshot_count(s->snapshot);
-}
-
-static const ki_object *scope_next(scope *s) {
-    if (s->indexed)
-        return ki_snapshot_next_by_index(s->snapshot, KI_NAMESPACE_INDEX, s->namespace_name, &s->cursor);
+static const ki_object *next_in_namespace(const ki_snapshot *snapshot, const char *namespace_name, ki_cursor *cursor) {
+    if (is_indexed(snapshot, namespace_name))
+        return ki_snapshot_next_by_index(snapshot, KI_NAMESPACE_INDEX, namespace_name, cursor);
     const ki_object *obj;
     do
-        obj = ki_snapshot_next(s->snapshot, &s->cursor);
-    while (obj && s->namespace_name && strcmp(ki_object_namespace(obj), s->namespace_name) != 0);
+        obj = ki_snapshot_next(snapshot, cursor);
+    while (obj && namespace_name && *namespace_name && strcmp(ki_object_namespace(obj), namespace_name) != 0);
     return obj;
 }
 
-ki_status ki_snapshot_list(ki_snapshot *snapshot, const char *namespace_name, const char *label_selector,
-                           ki_object_list *ret_list, ki_error *err) {
-    const ki_allocator *allocator = &snapshot->schema->allocator;
-    ki_selector *selector = NULL;
-    ki_status status = ki_selector_parse(allocator, ki_str_of(label_selector), &selector, err);
-    if (status) {
-        ki_error_prefix(err, "label selector");
-        return status;
-    }
-    scope s = scope_of(snapshot, namespace_name);
-    size_t most = scope_most(&s);
-    const ki_object **objects = ki_alloc_array(allocator, most, sizeof(const ki_object *));
-    size_t count = 0;
+const ki_object *ki_snapshot_next_match(const ki_snapshot *snapshot, const char *namespace_name,
+                                        const ki_selector *selector, ki_cursor *cursor) {
+    if (!snapshot || !cursor)
+        return NULL;
     const ki_object *obj;
-    while (objects && (obj = scope_next(&s)))
-        if (ki_selector_matches(selector, obj))
-            objects[count++] = obj;
-    ki_selector_free(allocator, selector);
+    do
+        obj = next_in_namespace(snapshot, namespace_name, cursor);
+    while (obj && !ki_object_matches(obj, selector));
+    return obj;
+}
+
+/* Makes a list of at most `most` objects, those that a walk returns. */
+typedef struct walk {
+    ki_snapshot *snapshot;
+    const char *scope; /* the namespace, or the value of `index` */
+    const char *index; /* NULL: by namespace and selector */
+    const ki_selector *selector;
+} walk;
+
+static ki_status make_list(const walk *w, size_t most, ki_object_list *ret_list, ki_error *err) {
+    const ki_allocator *allocator = &w->snapshot->schema->allocator;
+    const ki_object **objects = ki_alloc_array(allocator, most, sizeof(const ki_object *));
     if (!objects)
         return ki_error_no_memory(err, "listing objects");
+    size_t count = 0;
+    ki_cursor cursor = KI_CURSOR_INIT;
+    const ki_object *obj;
+    while ((obj = w->index ? ki_snapshot_next_by_index(w->snapshot, w->index, w->scope, &cursor)
+                           : ki_snapshot_next_match(w->snapshot, w->scope, w->selector, &cursor)))
+        objects[count++] = obj;
     if (count < most / 2) { /* releases the unused part, if the allocator can */
         void *smaller = ki_realloc_array(allocator, objects, count, sizeof(const ki_object *));
         objects = smaller ? smaller : objects;
     }
-    *ret_list = (ki_object_list){ .objects = objects, .count = count, .snapshot = ki_snapshot_ref(snapshot) };
+    *ret_list = (ki_object_list){ .objects = objects, .count = count, .snapshot = ki_snapshot_ref(w->snapshot) };
     return KI_OK;
+}
+
+ki_status ki_snapshot_list(ki_snapshot *snapshot, const char *namespace_name, const char *label_selector,
+                           const char *field_selector, ki_object_list *ret_list, ki_error *err) {
+    walk w = { .snapshot = snapshot, .scope = namespace_name };
+    ki_selector *selector = NULL;
+    ki_status status = ki_selector_new_of(&snapshot->schema->allocator, label_selector, field_selector, &selector, err);
+    if (status)
+        return status;
+    size_t most = is_indexed(snapshot, namespace_name)
+                      ? ki_snapshot_count_by_index(snapshot, KI_NAMESPACE_INDEX, namespace_name)
+                      : ki_snapshot_count(snapshot);
+    w.selector = selector;
+    status = make_list(&w, most, ret_list, err);
+    ki_selector_free(selector);
+    return status;
+}
+
+ki_status ki_snapshot_check_index(const ki_snapshot *snapshot, const char *index, ki_error *err) {
+    if (ki_snapshot_has_index(snapshot, index))
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_INVALID, "there is no index \"%.100s\"", index);
+}
+
+ki_status ki_snapshot_list_by_index(ki_snapshot *snapshot, const char *index, const char *value,
+                                    ki_object_list *ret_list, ki_error *err) {
+    ki_status status = ki_snapshot_check_index(snapshot, index, err);
+    if (status)
+        return status;
+    return make_list(&(walk){ .snapshot = snapshot, .scope = value, .index = index },
+                     ki_snapshot_count_by_index(snapshot, index, value), ret_list, err);
 }
 
 ki_status ki_snapshot_lookup(const ki_snapshot *snapshot, const char *namespace_name, const char *name,

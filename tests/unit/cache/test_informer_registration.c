@@ -283,4 +283,28 @@ TEST(a_filter_turns_updates_into_adds_and_deletes) {
     }
 }
 
-WITH_BOTH_QUEUES;
+TEST(a_handler_with_selectors_gets_only_what_matches) {
+    static const struct {
+        const char *fields, *notes;
+    } cases[] = {
+        { "metadata.name!=b", "+a=5i synced ~a=5>11 -a=12" },
+        { "metadata.resourceVersion!=11", "+a=5i +b=6i synced -a=5 ~b=6>13" },
+        { "metadata.resourceVersion=13", "synced +b=13" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stage s;
+        observer h;
+        open_observed_stage(&s, &h, &KI_REGISTRATION_OPTIONS(.field_selector = cases[i].fields));
+        play_each(&s, LISTED "; ~a=11; -a=12; ~b=13");
+        expect(&h, cases[i].notes);
+        close_stage(&s);
+    }
+    stage s;
+    observer h;
+    ki_error err = KI_ERROR_INIT;
+    open_stage(&s, 0);
+    assert_int_equal(ki_informer_register(s.informer, &observing, &h,
+                                          &KI_REGISTRATION_OPTIONS(.label_selector = "a in"), NULL, &err),
+                     KI_ERR_PARSE);
+    close_stage(&s);
+}

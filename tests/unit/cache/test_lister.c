@@ -50,25 +50,29 @@ TEST(a_list_has_what_matches_namespace_and_labels) {
         bool namespaced;
         const char *namespace_name;
         const char *selector;
+        const char *fields;
         const char *expected;
     } cases[] = {
-        { true, NULL, NULL, "a/web-1 a/web-2 a/db-1 b/web-1 b/job-1" },
-        { true, "", "", "a/web-1 a/web-2 a/db-1 b/web-1 b/job-1" },
-        { true, "a", NULL, "a/web-1 a/web-2 a/db-1" },
-        { true, "b", "app=web", "b/web-1" },
-        { true, NULL, "app in (web,db),!tier", "a/web-2 a/db-1 b/web-1" },
-        { true, NULL, "app!=web", "a/db-1 b/job-1" },
-        { true, "c", NULL, "" },
-        { true, "a", "app=none", "" },
-        { false, NULL, NULL, "n1 n2" },
-        { false, NULL, "zone=y", "n2" },
-        { false, "a", NULL, "" }, /* no namespace index: still only that namespace */
+        { true, NULL, NULL, NULL, "a/web-1 a/web-2 a/db-1 b/web-1 b/job-1" },
+        { true, "", "", NULL, "a/web-1 a/web-2 a/db-1 b/web-1 b/job-1" },
+        { true, "a", NULL, NULL, "a/web-1 a/web-2 a/db-1" },
+        { true, "b", "app=web", NULL, "b/web-1" },
+        { true, NULL, "app in (web,db),!tier", NULL, "a/web-2 a/db-1 b/web-1" },
+        { true, NULL, "app!=web", NULL, "a/db-1 b/job-1" },
+        { true, "c", NULL, NULL, "" },
+        { true, "a", "app=none", NULL, "" },
+        { true, "a", NULL, "metadata.name=web-1", "a/web-1" },
+        { true, NULL, "app=web", "metadata.name!=web-1", "a/web-2" },
+        { false, NULL, NULL, NULL, "n1 n2" },
+        { false, NULL, "zone=y", NULL, "n2" },
+        { false, "a", NULL, NULL, "" }, /* no namespace index: still only that namespace */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_store *store = store_of(&ki_allocator_default, cases[i].namespaced, cases[i].namespaced ? pods : nodes);
         ki_snapshot *now = ki_store_snapshot(store);
         ki_object_list list;
-        assert_int_equal(ki_snapshot_list(now, cases[i].namespace_name, cases[i].selector, &list, NULL), KI_OK);
+        assert_int_equal(
+            ki_snapshot_list(now, cases[i].namespace_name, cases[i].selector, cases[i].fields, &list, NULL), KI_OK);
         ki_snapshot_free(now);
         ki_store_free(store); /* the list keeps its objects */
         assert_listed(&list, cases[i].expected);
@@ -83,7 +87,7 @@ TEST(a_malformed_selector_gives_no_list) {
     ki_snapshot *now = ki_store_snapshot(store);
     ki_object_list list = { NULL, 7, NULL };
     ki_error err = KI_ERROR_INIT;
-    assert_int_equal(ki_snapshot_list(now, NULL, "a in", &list, &err), KI_ERR_PARSE);
+    assert_int_equal(ki_snapshot_list(now, NULL, "a in", NULL, &list, &err), KI_ERR_PARSE);
     assert_int_equal(err.code, KI_ERR_PARSE);
     assert_int_equal(list.count, 7); /* untouched */
     ki_snapshot_free(now);
@@ -125,8 +129,8 @@ TEST(lack_of_memory_is_reported_and_leaks_nothing) {
         ki_snapshot *now = ki_store_snapshot(store);
         memory.fail_at = memory.calls + more;
         ki_object_list list = { NULL, 0, NULL };
-        ki_status status = ki_snapshot_list(now, "a", "app=db", &list, NULL);
-        assert_int_equal(status, more < 2 ? KI_ERR_NO_MEMORY : KI_OK); /* the third only gives memory back */
+        ki_status status = ki_snapshot_list(now, "a", "app=db", NULL, &list, NULL);
+        assert_int_equal(status, more < 4 ? KI_ERR_NO_MEMORY : KI_OK); /* the fifth only gives memory back */
         assert_int_equal(list.count, status ? 0 : 1);
         memory.fail_at = memory.calls;
         ki_object *obj = NULL;
@@ -139,6 +143,33 @@ TEST(lack_of_memory_is_reported_and_leaks_nothing) {
     }
 }
 
+TEST(an_index_by_path_has_what_is_there) {
+    static const ki_indexer indexers[] = { { .name = "ip", .path = "status.podIPs[*].ip" },
+                                           { .name = "node", .path = "spec.nodeName" },
+                                           { .name = "priority", .path = "spec.priority" } };
+    stage s;
+    open_stage(&s, 0);
+    assert_int_equal(ki_informer_add_indexers(s.informer, indexers, 3, NULL), KI_OK);
+    start_stage(&s);
+    play_each(&s, LISTED);
+    ki_object *obj = NULL;
+    ki_object_list list = { NULL, 0, NULL };
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_informer_get_by_index(s.informer, "ip", "10.0.0.1", &obj, &err), KI_ERR_NOT_FOUND);
+    assert_string_equal(ki_error_message(&err), "no object has ip=10.0.0.1");
+    assert_int_equal(ki_informer_get_by_index(s.informer, "ips", "10.0.0.1", &obj, &err), KI_ERR_INVALID);
+    assert_string_equal(ki_error_message(&err), "there is no index \"ips\"");
+    assert_int_equal(ki_lister_list_by_index(s.informer, "ips", "10.0.0.1", &list, NULL), KI_ERR_INVALID);
+    assert_null(obj);
+    assert_int_equal(ki_lister_list_by_index(s.informer, KI_NAMESPACE_INDEX, "default", &list, NULL), KI_OK);
+    assert_listed(&list, "default/a default/b");
+    ki_object_list_free(&list);
+    assert_int_equal(ki_informer_get_by_index(s.informer, KI_NAMESPACE_INDEX, "default", &obj, NULL), KI_OK);
+    assert_string_equal(ki_object_namespace(obj), "default");
+    ki_object_unref(obj);
+    close_stage(&s);
+}
+
 TEST(a_lister_reads_its_informer_s_cache) {
     stage s;
     ki_object *obj = NULL;
@@ -146,7 +177,7 @@ TEST(a_lister_reads_its_informer_s_cache) {
     open_stage(&s, 0);
     start_stage(&s);
     play_each(&s, LISTED);
-    assert_int_equal(ki_lister_list(s.informer, "default", NULL, &list, NULL), KI_OK);
+    assert_int_equal(ki_lister_list(s.informer, "default", NULL, NULL, &list, NULL), KI_OK);
     assert_listed(&list, "default/a default/b");
     ki_object_list_free(&list);
     assert_int_equal(ki_lister_get(s.informer, "default", "c", &obj, NULL), KI_ERR_NOT_FOUND);
@@ -155,6 +186,6 @@ TEST(a_lister_reads_its_informer_s_cache) {
     ki_object_unref(obj);
     assert_int_equal(ki_lister_get(s.informer, "default", NULL, &obj, NULL), KI_ERR_INVALID);
     assert_int_equal(ki_lister_get(NULL, "default", "a", &obj, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_lister_list(NULL, NULL, NULL, &list, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_lister_list(NULL, NULL, NULL, NULL, &list, NULL), KI_ERR_INVALID);
     close_stage(&s);
 }

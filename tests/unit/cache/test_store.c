@@ -337,6 +337,8 @@ TEST(indexers_are_added_all_or_none) {
         { { .name = "", .index = index_labels }, KI_ERR_INVALID },
         { { .name = NULL, .index = index_labels }, KI_ERR_INVALID },
         { { .name = "none", .index = NULL }, KI_ERR_INVALID },
+        { { .name = "both", .index = index_labels, .path = "a" }, KI_ERR_INVALID },
+        { { .name = "path", .path = "a[" }, KI_ERR_PARSE },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;
@@ -351,7 +353,8 @@ TEST(indexers_are_added_all_or_none) {
     char name[16];
     for (int i = 1; i < 64; i++) { /* with the namespaces' 64 */
         snprintf(name, sizeof name, "i%d", i);
-        assert_int_equal(store_add_indexers(store, &(ki_indexer){ name, index_labels, NULL }, 1, NULL), KI_OK);
+        assert_int_equal(store_add_indexers(store, &(ki_indexer){ .name = name, .index = index_labels }, 1, NULL),
+                         KI_OK);
     }
     assert_int_equal(store_add_indexers(store, &fresh, 1, NULL), KI_ERR_LIMIT);
     ki_store_free(store);
@@ -391,6 +394,37 @@ TEST(values_have_limits) {
     assert_int_equal(index_error_count, 1);
     assert_walk(store, "many", "7", "x=1 ");
     assert_int_equal(ki_store_count(store), 2);
+    ki_store_free(store);
+}
+
+static void put_json(ki_store *store, const char *json) {
+    assert_int_equal(store_take(store, make_object_from_json(json), "1"), KI_OK);
+}
+
+TEST(an_index_by_path_has_the_scalars_that_are_there) {
+    ki_store *store = new_store(&ki_allocator_default, false);
+    char ip_path[] = "s.ips[*].ip";
+    const ki_indexer indexers[] = { { .name = "ip", .path = ip_path }, { .name = "any", .path = "s.any" } };
+    assert_int_equal(store_add_indexers(store, indexers, 2, NULL), KI_OK);
+    ip_path[0] = '[';                                                            /* copied */
+    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK); /* after others */
+    put_json(store,
+             "{\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"1\"},\"s\":{\"ips\":[{\"ip\":\"1\"},{},{\"ip\":"
+             "\"2\"},{\"ip\":\"1\"}],\"any\":true}}");
+    put_json(store,
+             "{\"metadata\":{\"name\":\"y\",\"resourceVersion\":\"1\"},\"s\":{\"ips\":[{\"ip\":\"2\"}],\"any\":-7.5}}");
+    put_json(store,
+             "{\"metadata\":{\"name\":\"z\",\"resourceVersion\":\"1\"},\"s\":{\"ips\":null,\"any\":\"q\\\"\\u0041\"}}");
+    put_json(store, "{\"metadata\":{\"name\":\"w\",\"resourceVersion\":\"1\"},\"s\":{\"any\":null}}");
+    put_json(store, "{\"metadata\":{\"name\":\"v\",\"resourceVersion\":\"1\"},\"s\":{\"any\":[\"list\"]}}");
+    assert_walk(store, "ip", NULL, "1:1 2:2 ");
+    assert_walk(store, "ip", "2", "x=1 y=1 ");
+    assert_walk(store, "any", NULL, "-7.5:1 q\"A:1 true:1 ");
+    put_json(store, "{\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"2\"},\"s\":{\"ips\":[{\"ip\":\"3\"}]}}");
+    take_out(store, "z", NULL);
+    assert_walk(store, "ip", NULL, "2:1 3:1 ");
+    assert_walk(store, "any", NULL, "-7.5:1 ");
+    assert_int_equal(index_error_count, 0);
     ki_store_free(store);
 }
 

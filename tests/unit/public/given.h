@@ -171,6 +171,8 @@ static const struct {
     { "name", "a" },
     { "namespace_name", "default" },
     { "label_selector", "a=b" },
+    { "field_selector", "metadata.name=a" },
+    { "index", KI_NAMESPACE_INDEX },
     { "resource_version", "1" },
     { "field_manager", "a" },
     { "finalizer", "example.com/a" },
