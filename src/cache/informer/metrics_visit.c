@@ -46,6 +46,9 @@ static const ki_metric table[KI_METRIC_COUNT] = {
     [KI_METRIC_ITEMS_PER_WATCH] = { .name = "reflector_items_per_watch",
                                     .help = "Events and bookmarks of a watch",
                                     .type = KI_METRIC_SUMMARY },
+    [KI_METRIC_VIEW_MISMATCHES] = { .name = "informer_view_mismatches",
+                                    .help = "Fields of views that had another type, or were out of range",
+                                    .type = KI_METRIC_COUNTER },
     [KI_METRIC_LAST_RESOURCE_VERSION] = { .name = "reflector_last_resource_version",
                                           .help = "Resource version of the cache, if it is a number",
                                           .type = KI_METRIC_GAUGE },
@@ -150,6 +153,9 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
     ki_snapshot *snapshot = ki_store_snapshot(informer->store);
     int64_t staleness = ki_metrics_staleness(record, ki_engine_clock(informer->engine));
     double version;
+    const ki_object_format *format = informer->options.format;
+    if (format && ki_object_format_has_view(format))
+        pass(record, to, KI_METRIC_VIEW_MISMATCHES, NULL, (double)ki_object_format_mismatches(format));
     if (number_of(ki_snapshot_resource_version(snapshot), &version))
         pass(record, to, KI_METRIC_LAST_RESOURCE_VERSION, NULL, version);
     pass(record, to, KI_METRIC_OBJECTS, NULL, (double)ki_snapshot_count(snapshot));

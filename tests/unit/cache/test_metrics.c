@@ -5,6 +5,7 @@
 #include <kinformer/kinformer.h>
 
 #include "src/base/error.h"
+#include "src/base/memory.h"
 #include "src/cache/informer/informer_parts.h"
 #include "src/factory/factory.h"
 #include "src/object/format.h"
@@ -121,6 +122,26 @@ TEST(objects_skipped_and_index_errors_are_counted) {
     assert_int_equal(s.informer->metrics.counters[KI_METRIC_SKIPPED], 2);
     assert_int_equal(health_of(&s).skipped, 2);
     close_stage(&s);
+}
+
+TEST(fields_that_do_not_fit_their_view_are_counted) {
+    static const ki_field fields[] = { { "metadata.name", 0, sizeof(int64_t), KI_FIELD_TYPE_INT64, NULL },
+                                       KI_FIELD_END };
+    const ki_object_format_options with_view = { .view = fields };
+    ki_shared_informer_options options = { .given.no_streaming_list = true };
+    assert_int_equal(ki_object_format_new(&ki_allocator_default, &with_view, &options.format, NULL), KI_OK);
+    stage s;
+    library = (metrics_library){ .common_labels = KI_INFORMER_LABELS, .on_sample = check_labels, .user = &no_factory };
+    assert_int_equal(open_stage_of(&s, &configmaps, options, NULL), KI_OK);
+    start_stage(&s);
+    static const char json[] = "{\"metadata\":{\"name\":\"a\"}}";
+    ki_object *obj = NULL;
+    assert_int_equal(ki_informer_object_from_json(s.informer, json, sizeof json - 1, &obj, NULL), KI_OK);
+    assert_int_equal(*(const int64_t *)ki_object_view(obj), 0);
+    ki_object_unref(obj);
+    expect_samples(&s, "reflector_lists+1 informer_view_mismatches+1");
+    close_stage(&s);
+    ki_object_format_unref(options.format);
 }
 
 TEST(bytes_held_are_those_of_the_objects_in_the_store) {
