@@ -6,7 +6,7 @@
 #include "src/cache/queue/delta_fifo.h"
 #include "src/cache/queue/in_order_fifo.h"
 #include "src/cache/store/store.h"
-#include "tests/support/store_changes.h"
+#include <kinformer/parts/store.h>
 
 enum {
     KEYS = 100000,
@@ -74,7 +74,9 @@ static ki_object *get_known(const char *key, void *user) {
 
 int main(void) {
     static const ki_object_format_options format_options = { .namespaced = true };
-    const ki_store_options store_options = { .allocator = &ki_allocator_default, .seed = 42, .namespaced = true };
+    const ki_store_options store_options = {
+        .size = sizeof(ki_store_options), .allocator = &ki_allocator_default, .seed = 42, .namespaced = true
+    };
     ki_object_format *format = NULL;
     ki_store *store = NULL;
     ki_queue *delta_fifo = NULL, *in_order = NULL;
@@ -84,7 +86,7 @@ int main(void) {
     for (unsigned i = 0; i < KEYS; i++)
         objects[i] = make(format, i, i + 1);
     need(!ki_store_new(&store_options, &store, NULL), "store");
-    need(!store_replace(store, objects, KEYS, "1", NULL), "replace");
+    need(!ki_store_replace(store, objects, KEYS, "1", NULL), "replace");
     const ki_fifo_options delta_options = { .allocator = &counting,
                                             .seed = 42,
                                             .known = { .get = get_known, .user = store } };

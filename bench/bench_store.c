@@ -3,7 +3,7 @@
 #include "src/base/memory.h"
 #include "src/cache/store/store.h"
 #include "src/object/format.h"
-#include "tests/support/store_changes.h"
+#include <kinformer/parts/store.h>
 
 #include <malloc.h>
 #include <stdio.h>
@@ -49,7 +49,9 @@ static void report(const char *what, int64_t from, unsigned count) {
 }
 
 static ki_store *new_store(bool namespaced) {
-    ki_store_options options = { .allocator = &ki_allocator_default, .seed = 42, .namespaced = namespaced };
+    ki_store_options options = {
+        .size = sizeof(ki_store_options), .allocator = &ki_allocator_default, .seed = 42, .namespaced = namespaced
+    };
     ki_store *store = NULL;
     need(!ki_store_new(&options, &store, NULL), "store");
     return store;
@@ -64,16 +66,16 @@ static void bench_indexes(ki_object **old, ki_object **new, unsigned count, int 
     const ki_indexer indexer = { .name = "node", .index = index_node };
     ki_store *store = new_store(indexes > 0);
     if (indexes > 1)
-        need(!store_add_indexers(store, &indexer, 1, NULL), "index");
+        need(!ki_store_add_indexers(store, &indexer, 1, NULL), "index");
     printf(" %u objects, %d indexes\n", count, indexes);
     size_t before = mallinfo2().uordblks;
     int64_t from = now_ns();
-    need(!store_replace(store, old, count, "1", NULL), "replace");
+    need(!ki_store_replace(store, old, count, "1", NULL), "replace");
     report("replace, each", from, count);
     printf("  %-34s %8.1f bytes\n", "trees, each object", (double)(mallinfo2().uordblks - before) / count);
     from = now_ns();
     for (unsigned i = 0; i < count; i++)
-        need(!store_put(store, new[shuffled(i, count)], "2", NULL, NULL), "put");
+        need(!ki_store_put(store, new[shuffled(i, count)], "2", NULL), "put");
     report("put of an update", from, count);
     from = now_ns();
     for (unsigned i = 0; i < count; i++)
@@ -90,11 +92,11 @@ static void bench_indexes(ki_object **old, ki_object **new, unsigned count, int 
     ki_snapshot_free(snapshot);
     from = now_ns();
     for (unsigned i = 0; i < count; i++)
-        need(!store_delete(store, ki_object_key(new[shuffled(i, count)]), "3", NULL, NULL), "delete");
+        need(!ki_store_delete(store, ki_object_key(new[shuffled(i, count)]), "3", NULL), "delete");
     report("delete", from, count);
     from = now_ns();
     for (unsigned i = 0; i < count; i++)
-        need(!store_put(store, new[shuffled(i, count)], "4", NULL, NULL), "put");
+        need(!ki_store_put(store, new[shuffled(i, count)], "4", NULL), "put");
     report("put of a new one", from, count);
     ki_store_free(store);
 }

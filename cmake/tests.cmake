@@ -53,7 +53,7 @@ ki_sources(sources tests/integration/test_*.c)
 ki_test_program(test_integration integration ${sources})
 
 # unit/null_arguments calls each function of the public headers.
-ki_sources(public_headers include/kinformer/*.h include/kinformer-print/*.h include/kinformer-testing/*.h)
+ki_sources(public_headers include/kinformer/*.h include/kinformer/parts/*.h include/kinformer-print/*.h include/kinformer-testing/*.h)
 set(null_calls ${PROJECT_BINARY_DIR}/tests/generated/null_calls.h)
 add_custom_command(OUTPUT ${null_calls}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/tests/generated

@@ -261,11 +261,12 @@ static ki_status make_queue(ki_informer *informer, bool in_order, ki_error *err)
 
 static ki_status make_store_and_queue(ki_informer *informer, bool in_order, ki_error *err) {
     ki_store_options store_options = {
+        .size = sizeof store_options,
         .allocator = ki_engine_allocator(informer->engine),
         .seed = informer->options.seed,
         .namespaced = informer->selection->resource.namespaced,
         .on_index_error = on_index_error,
-        .on_index_error_user = informer,
+        .user = informer,
     };
     ki_status status = ki_store_new(&store_options, &informer->store, err);
     if (status)

@@ -4,9 +4,14 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/cache/store/index_build.h"
 #include "src/cache/store/snapshot.h"
 #include "src/engine/thread.h"
 #include "src/object/format.h"
+
+enum {
+    CHANGES_UNDER_LOCK = 64 /* objects that a new index takes up while changes wait */
+};
 
 /* What readers see. A separate block: readers lock it through a const store. */
 typedef struct published {
@@ -19,8 +24,10 @@ struct ki_store {
     ki_allocator allocator;
     uint64_t seed;
     void (*on_index_error)(const ki_error *err, const char *key, void *user);
-    void *on_index_error_user;
+    void *user;
     published *published;
+    /* Held for a whole change by the public functions. */
+    ki_mutex change_lock;
     /* The writer's: the staged snapshot, owned; NULL between changes. */
     ki_snapshot *staged;
     ki_index_update update; /* the writer's */
@@ -39,7 +46,7 @@ static void report_index_error(const ki_indexer *indexer, const ki_object *obj, 
         return;
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, status, "index %s of %s: %s", indexer->name, ki_object_key(obj), ki_status_name(status));
-    store->on_index_error(&err, ki_object_key(obj), store->on_index_error_user);
+    store->on_index_error(&err, ki_object_key(obj), store->user);
 }
 
 void ki_store_init_update(ki_store *store, ki_index_update *update) {
@@ -53,37 +60,57 @@ ki_status ki_store_new_schema(const ki_store *store, const ki_schema *before, co
     return ki_schema_new(&store->allocator, store->seed, before, indexers, count, ret_schema, err);
 }
 
-ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki_error *err) {
-    const ki_allocator *allocator = options->allocator;
-    ki_store *store = ki_alloc_zero(allocator, sizeof *store);
-    published *shared = ki_alloc_zero(allocator, sizeof *shared);
+/* Initializes a zeroed store and what its readers see. On failure nothing is left to free. */
+static ki_status init_store(ki_store *store, published *shared, const ki_store_options *options, ki_error *err) {
     ki_schema *schema = NULL;
-    ki_status status = KI_ERR_NO_MEMORY;
-    if (!store || !shared)
-        goto failed;
-    if (ki_schema_new(allocator, options->seed, NULL, &namespace_indexer, options->namespaced ? 1 : 0, &schema, NULL))
-        goto failed;
-    shared->now = ki_snapshot_new(schema, KI_STR(""));
-    ki_schema_unref(schema); /* the snapshot holds a reference now */
+    ki_status status = ki_schema_new(&store->allocator, options->seed, NULL, &namespace_indexer,
+                                     options->namespaced ? 1 : 0, &schema, NULL);
+    if (!status) {
+        shared->now = ki_snapshot_new(schema, KI_STR(""));
+        ki_schema_unref(schema); /* the snapshot holds a reference now */
+    }
     if (!shared->now)
-        goto failed;
+        return ki_error_no_memory(err, "making a store");
     status = ki_mutex_init(&shared->lock, err);
     if (status)
-        goto failed;
-    store->allocator = *allocator;
+        goto no_lock;
+    status = ki_mutex_init(&store->change_lock, err);
+    if (status)
+        goto no_change_lock;
     store->seed = options->seed;
     store->on_index_error = options->on_index_error;
-    store->on_index_error_user = options->on_index_error_user;
+    store->user = options->user;
     store->published = shared;
     ki_store_init_update(store, &store->update);
-    *ret_store = store;
     return KI_OK;
-failed:
-    if (shared)
-        ki_snapshot_free(shared->now);
+no_change_lock:
+    ki_mutex_destroy(&shared->lock);
+no_lock:
+    ki_snapshot_free(shared->now);
+    return status;
+}
+
+ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki_error *err) {
+    ki_store_options given = { .size = sizeof given };
+    if (!ret_store || (options && options->size == 0))
+        return ki_error_set(err, KI_ERR_INVALID, "ki_store_new: no place for the store, or options without their size");
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    const ki_allocator *allocator = given.allocator ? given.allocator : &ki_allocator_default;
+    ki_store *store = ki_alloc_zero(allocator, sizeof *store);
+    published *shared = ki_alloc_zero(allocator, sizeof *shared);
+    ki_status status = store && shared ? KI_OK : ki_error_no_memory(err, "making a store");
+    if (!status) {
+        store->allocator = *allocator;
+        status = init_store(store, shared, &given, err);
+    }
+    if (!status) {
+        *ret_store = store;
+        return KI_OK;
+    }
     ki_free(allocator, shared);
     ki_free(allocator, store);
-    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "making a store") : status;
+    return status;
 }
 
 void ki_store_free(ki_store *store) {
@@ -93,6 +120,7 @@ void ki_store_free(ki_store *store) {
     ki_snapshot_free(store->staged);
     ki_snapshot_free(store->published->now);
     ki_mutex_destroy(&store->published->lock);
+    ki_mutex_destroy(&store->change_lock);
     ki_free(&allocator, store->published);
     ki_index_update_free(&store->update);
     ki_free(&allocator, store);
@@ -199,9 +227,87 @@ ki_status ki_store_set_resource_version(ki_store *store, const char *resource_ve
     return KI_OK;
 }
 
+/* ---- whole changes ---- */
+
+ki_status ki_store_put(ki_store *store, const ki_object *obj, const char *resource_version, ki_error *err) {
+    if (!store || !obj)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_store_put: no store, or no object");
+    ki_object *given = ki_object_ref(obj);
+    ki_mutex_lock(&store->change_lock);
+    ki_status status = ki_store_begin(store, resource_version, err);
+    if (!status)
+        status = ki_store_end(store, ki_store_stage_put(store, given), "putting an object", err);
+    ki_mutex_unlock(&store->change_lock);
+    ki_object_unref(given);
+    return status;
+}
+
+ki_status ki_store_delete(ki_store *store, const char *key, const char *resource_version, ki_error *err) {
+    if (!store || !key)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_store_delete: no store, or no key");
+    ki_mutex_lock(&store->change_lock);
+    ki_status status = ki_store_begin(store, resource_version, err);
+    if (!status)
+        status = ki_store_end(store, ki_store_stage_delete(store, key), "deleting an object", err);
+    ki_mutex_unlock(&store->change_lock);
+    return status;
+}
+
+/* Stages a snapshot of these objects alone. */
+static ki_status stage_all(ki_store *store, ki_object *const *objects, size_t count, const char *resource_version) {
+    store->staged = ki_snapshot_new(current(store)->schema, version_or_current(store, resource_version));
+    ki_status status = store->staged ? KI_OK : KI_ERR_NO_MEMORY;
+    for (size_t i = 0; !status && i < count; i++) {
+        ki_object *obj = ki_object_ref(objects[i]);
+        status = obj ? ki_store_stage_put(store, obj) : KI_ERR_INVALID;
+        ki_object_unref(obj);
+    }
+    return status;
+}
+
+ki_status ki_store_replace(ki_store *store, ki_object *const *objects, size_t count, const char *resource_version,
+                           ki_error *err) {
+    if (!store || (!objects && count > 0))
+        return ki_error_set(err, KI_ERR_INVALID, "ki_store_replace: no store, or no objects");
+    ki_mutex_lock(&store->change_lock);
+    ki_status status = stage_all(store, objects, count, resource_version);
+    status = ki_store_end(store, status, "replacing all objects", err);
+    ki_mutex_unlock(&store->change_lock);
+    return status;
+}
+
+/* Does most of the work without the lock, so that no other thread waits for it. */
+static ki_status build_indexes(ki_store *store, ki_index_build *build, ki_error *err) {
+    ki_status status = KI_OK;
+    bool is_done = false;
+    while (!status && !is_done) {
+        status = ki_index_build_catch_up(build, err);
+        if (status)
+            break;
+        ki_mutex_lock(&store->change_lock);
+        status = ki_index_build_publish(build, CHANGES_UNDER_LOCK, &is_done, err);
+        ki_mutex_unlock(&store->change_lock);
+    }
+    return status;
+}
+
+ki_status ki_store_add_indexers(ki_store *store, const ki_indexer *indexers, size_t count, ki_error *err) {
+    if (!store || !indexers)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_store_add_indexers: no store, or no indexers");
+    ki_index_build build;
+    ki_status status = ki_index_build_begin(&build, store, indexers, count, err);
+    if (status)
+        return status;
+    status = build_indexes(store, &build, err);
+    ki_index_build_end(&build);
+    return status;
+}
+
 /* ---- reading ---- */
 
 ki_snapshot *ki_store_snapshot(const ki_store *store) {
+    if (!store)
+        return NULL;
     ki_mutex_lock(&store->published->lock);
     ki_snapshot *now = ki_snapshot_ref(store->published->now);
     ki_mutex_unlock(&store->published->lock);
@@ -209,6 +315,8 @@ ki_snapshot *ki_store_snapshot(const ki_store *store) {
 }
 
 ki_object *ki_store_get(const ki_store *store, const char *key) {
+    if (!store || !key)
+        return NULL;
     ki_snapshot *now = ki_store_snapshot(store);
     ki_object *obj = ki_object_ref(ki_snapshot_get(now, key));
     ki_snapshot_free(now);
@@ -216,6 +324,8 @@ ki_object *ki_store_get(const ki_store *store, const char *key) {
 }
 
 size_t ki_store_count(const ki_store *store) {
+    if (!store)
+        return 0;
     ki_mutex_lock(&store->published->lock);
     size_t count = store->published->now->items.count;
     ki_mutex_unlock(&store->published->lock);

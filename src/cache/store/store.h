@@ -1,36 +1,22 @@
-/* store.h: the objects of one informer and their indexes, as a chain of immutable snapshots.
+/* store.h: objects and their indexes, as a chain of immutable snapshots. <kinformer/parts/store.h> has what a program
+ * may call; an informer stages its changes.
  *
- * A store has one writer at a time, under the informer's change lock: the loop, or a thread that adds an index. Each
- * change makes the next snapshot and publishes it by swapping one pointer. The next snapshot copies only the hash trie
- * nodes on the path of the change (tree.h). Readers take a reference to the published snapshot and keep it for as long
- * as they like. The lock on the pointer is held for the swap alone. So a query reads one snapshot, readers see a whole
- * replace or nothing of it, and a late handler's replay costs the loop nothing. */
+ * A store has one writer at a time: under the informer's change lock the loop, or a thread that adds an index; under
+ * the store's own lock a function of the public header. No store has both kinds. Each change makes the next snapshot
+ * and publishes it by swapping one pointer. The next snapshot copies only the hash trie nodes on the path of the change
+ * (tree.h). Readers take a reference to the published snapshot and keep it for as long as they like. The lock on the
+ * pointer is held for the swap alone. So a query reads one snapshot, readers see a whole replace or nothing of it, and
+ * a late handler's replay costs the loop nothing. */
 #ifndef KI_CACHE_STORE_H
 #define KI_CACHE_STORE_H
 
-#include <kinformer/allocator.h>
-#include <kinformer/lister.h>
+#include <kinformer/parts/store.h>
 
 #include "src/cache/store/indexer.h"
 
 #include <stdbool.h>
 
-typedef struct ki_store ki_store;
-
-typedef struct ki_store_options {
-    const ki_allocator *allocator;
-    uint64_t seed;   /* of the key hashes */
-    bool namespaced; /* adds KI_NAMESPACE_INDEX from the start */
-    /* Reports an index function that failed for an object. The object is not in that index. May be NULL. Runs on the
-     * thread that calls the index function. */
-    void (*on_index_error)(const ki_error *err, const char *key, void *user);
-    void *on_index_error_user;
-} ki_store_options;
-
-ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki_error *err);
-void ki_store_free(ki_store *store); /* snapshots stay valid */
-
-/* Changes: one thread at a time (the informer's change lock). A change takes effect whole or not at all: after
+/* Staged changes: one thread at a time (the informer's change lock). A change takes effect whole or not at all: after
  * KI_ERR_NO_MEMORY the store is unchanged. A change of one or more objects: begin, stage, then end with KI_OK or with
  * the failure, which drops the change. Between begin and end nothing else is written except new indexes. If
  * ki_store_is_overtaken then returns true, the caller must abandon. `resource_version` NULL keeps the store's
@@ -58,11 +44,5 @@ void ki_store_init_update(ki_store *store, ki_index_update *update);
 ki_status ki_store_new_schema(const ki_store *store, const ki_schema *before, const ki_indexer *indexers, size_t count,
                               ki_schema **ret_schema, ki_error *err);
 void ki_store_publish(ki_store *store, ki_snapshot *next);
-
-/* Reading: any thread. */
-/* Returns a reference to the published snapshot. */
-ki_snapshot *ki_store_snapshot(const ki_store *store);
-ki_object *ki_store_get(const ki_store *store, const char *key); /* a reference, or NULL */
-size_t ki_store_count(const ki_store *store);
 
 #endif

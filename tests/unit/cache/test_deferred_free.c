@@ -5,9 +5,9 @@
 #include "src/cache/store/store.h"
 #include "src/object/format.h"
 #include "tests/support/scarce_memory.h"
-#include "tests/support/store_changes.h"
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
+#include <kinformer/parts/store.h>
 
 #include <stdio.h>
 
@@ -61,12 +61,14 @@ static ki_object **new_objects(stage *s, unsigned count) {
 
 /* Of a store that is no more. */
 static ki_snapshot *new_snapshot(stage *s, unsigned count) {
-    ki_store_options options = { .allocator = &s->memory.allocator, .seed = 5, .namespaced = true };
+    ki_store_options options = {
+        .size = sizeof(ki_store_options), .allocator = &s->memory.allocator, .seed = 5, .namespaced = true
+    };
     ki_store *store = NULL;
     assert_int_equal(ki_store_new(&options, &store, NULL), KI_OK);
     for (unsigned i = 0; i < count; i++) {
         ki_object *obj = new_object(s, i);
-        assert_int_equal(store_put(store, obj, "1", NULL, NULL), KI_OK);
+        assert_int_equal(ki_store_put(store, obj, "1", NULL), KI_OK);
         ki_object_unref(obj);
     }
     ki_snapshot *snapshot = ki_store_snapshot(store);

@@ -7,9 +7,9 @@
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/selected.h"
-#include "tests/support/store_changes.h"
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
+#include <kinformer/parts/store.h>
 
 #include <pthread.h>
 #include <stdio.h>
@@ -30,7 +30,9 @@ static ki_status index_digit(const ki_object *obj, ki_index_values *values, void
 }
 
 static ki_store *new_store(const ki_allocator *allocator) {
-    const ki_store_options options = { .allocator = allocator, .seed = 5, .namespaced = true };
+    const ki_store_options options = {
+        .size = sizeof(ki_store_options), .allocator = allocator, .seed = 5, .namespaced = true
+    };
     ki_store *store = NULL;
     return ki_store_new(&options, &store, NULL) ? NULL : store;
 }
@@ -40,7 +42,7 @@ static ki_status put(ki_store *store, unsigned number, unsigned version) {
     snprintf(key, sizeof key, "ns/k%u", number);
     snprintf(text, sizeof text, "%u", version);
     ki_object *obj = make_object(key, text, NULL);
-    ki_status status = store_put(store, obj, text, NULL, NULL);
+    ki_status status = ki_store_put(store, obj, text, NULL);
     ki_object_unref(obj);
     return status;
 }
@@ -57,7 +59,7 @@ static void change(ki_store *store, unsigned count, unsigned round) {
         unsigned number = (i * 7 + round * 13) % (2 * MANY);
         snprintf(key, sizeof key, "ns/k%u", number);
         if ((i + round) % 4 == 0)
-            assert_int_equal(store_delete(store, key, NULL, NULL, NULL), KI_OK);
+            assert_int_equal(ki_store_delete(store, key, NULL, NULL), KI_OK);
         else
             assert_int_equal(put(store, number, 10000 + round * 100 + i), KI_OK);
     }
@@ -120,7 +122,7 @@ TEST(an_index_that_comes_meanwhile_stays) {
     fill(store, FEW);
     assert_int_equal(ki_index_build_begin(&build, store, &first, 1, NULL), KI_OK);
     assert_int_equal(ki_index_build_catch_up(&build, NULL), KI_OK);
-    assert_int_equal(store_add_indexers(store, &second, 1, NULL), KI_OK);
+    assert_int_equal(ki_store_add_indexers(store, &second, 1, NULL), KI_OK);
     assert_int_equal(ki_index_build_publish(&build, AT_ONCE, &is_done, NULL), KI_OK);
     assert_false(is_done);
     assert_int_equal(ki_index_build_catch_up(&build, NULL), KI_OK);
@@ -141,7 +143,7 @@ TEST(a_name_that_is_taken_meanwhile_is_an_error) {
     fill(store, FEW);
     assert_int_equal(ki_index_build_begin(&build, store, &indexer, 1, NULL), KI_OK);
     assert_int_equal(ki_index_build_catch_up(&build, NULL), KI_OK);
-    assert_int_equal(store_add_indexers(store, &indexer, 1, NULL), KI_OK);
+    assert_int_equal(ki_store_add_indexers(store, &indexer, 1, NULL), KI_OK);
     assert_int_equal(ki_index_build_publish(&build, AT_ONCE, &is_done, NULL), KI_OK);
     assert_false(is_done);
     assert_int_equal(ki_index_build_catch_up(&build, NULL), KI_ERR_EXISTS);
@@ -184,7 +186,7 @@ TEST(lack_of_memory_leaves_a_store_without_the_index) {
             assert_false(ki_snapshot_has_index(now, "digit"));
             assert_int_equal(ki_snapshot_count(now), FEW);
             ki_snapshot_free(now);
-            assert_int_equal(store_add_indexers(store, &indexer, 1, NULL), KI_OK);
+            assert_int_equal(ki_store_add_indexers(store, &indexer, 1, NULL), KI_OK);
         }
         check_index(store, "digit");
         ki_store_free(store);

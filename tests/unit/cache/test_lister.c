@@ -6,18 +6,20 @@
 #include "tests/support/informer_stage.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
-#include "tests/support/store_changes.h"
 #include "tests/support/test.h"
+#include <kinformer/parts/store.h>
 
 #include <string.h>
 
 static ki_store *store_of(const ki_allocator *allocator, bool namespaced, const char *const (*objects)[2]) {
-    ki_store_options options = { .allocator = allocator, .seed = 1, .namespaced = namespaced };
+    ki_store_options options = {
+        .size = sizeof(ki_store_options), .allocator = allocator, .seed = 1, .namespaced = namespaced
+    };
     ki_store *store = NULL;
     assert_int_equal(ki_store_new(&options, &store, NULL), KI_OK);
     for (size_t i = 0; objects[i][0]; i++) {
         ki_object *obj = make_object(objects[i][0], "1", objects[i][1]);
-        assert_int_equal(store_put(store, obj, NULL, NULL, NULL), KI_OK);
+        assert_int_equal(ki_store_put(store, obj, NULL, NULL), KI_OK);
         ki_object_unref(obj);
     }
     return store;

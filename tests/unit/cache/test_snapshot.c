@@ -18,7 +18,9 @@ static ki_status index_label(const ki_object *obj, ki_index_values *values, void
 static const ki_indexer label_indexer = { .name = "labels", .index = index_label };
 
 static ki_store *new_store(const ki_allocator *allocator) {
-    ki_store_options options = { .allocator = allocator, .seed = 5, .namespaced = true };
+    ki_store_options options = {
+        .size = sizeof(ki_store_options), .allocator = allocator, .seed = 5, .namespaced = true
+    };
     ki_store *store = NULL;
     assert_int_equal(ki_store_new(&options, &store, NULL), KI_OK);
     return store;
@@ -34,7 +36,7 @@ TEST(a_snapshot_is_given_back_a_part_at_a_time) {
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
         ki_store *store = new_store(&memory.allocator);
-        assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+        assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
         for (int i = 0; i < 100; i++) {
             char key[32], labels[32];
             snprintf(key, sizeof key, "ns%d/k%d", i % 3, i);
@@ -67,7 +69,7 @@ TEST(a_change_that_is_staged_can_be_abandoned) {
     assert_int_equal(ki_store_begin(store, "2", NULL), KI_OK);
     assert_int_equal(ki_store_stage_delete(store, "default/a"), KI_OK);
     assert_false(ki_store_is_overtaken(store));
-    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     assert_true(ki_store_is_overtaken(store));
     ki_snapshot_free(ki_store_abandon(store));
     assert_false(ki_store_is_overtaken(store));

@@ -62,9 +62,11 @@ static void note_index_error(const ki_error *err, const char *key, void *user) {
 }
 
 static ki_store *new_store(const ki_allocator *allocator, bool namespaced) {
-    ki_store_options options = {
-        .allocator = allocator, .seed = 5, .namespaced = namespaced, .on_index_error = note_index_error
-    };
+    ki_store_options options = { .size = sizeof(ki_store_options),
+                                 .allocator = allocator,
+                                 .seed = 5,
+                                 .namespaced = namespaced,
+                                 .on_index_error = note_index_error };
     ki_store *store = NULL;
     index_errors[0] = '\0';
     index_error_count = 0;
@@ -77,7 +79,7 @@ static void put(ki_store *store, const char *key, const char *version, const cha
 }
 
 static void take_out(ki_store *store, const char *key, const char *version) {
-    assert_int_equal(store_delete(store, key, version, NULL, NULL), KI_OK);
+    assert_int_equal(ki_store_delete(store, key, version, NULL), KI_OK);
 }
 
 static int compare_words(const void *a, const void *b) {
@@ -136,23 +138,18 @@ TEST(objects_are_put_got_replaced_and_taken_out) {
     assert_int_equal(ki_store_count(store), 0);
     assert_null(ki_store_get(store, "a/x"));
     ki_object *first = make_object("a/x", "1", NULL), *second = make_object("a/x", "2", NULL);
-    ki_object *old = first;
-    assert_int_equal(store_put(store, first, NULL, &old, NULL), KI_OK);
-    assert_null(old);
-    assert_int_equal(store_put(store, second, NULL, &old, NULL), KI_OK);
-    assert_ptr_equal(old, first);
-    ki_object_unref(old);
+    assert_int_equal(ki_store_put(store, first, NULL, NULL), KI_OK);
+    assert_int_equal(ki_store_put(store, second, NULL, NULL), KI_OK);
     put(store, "a/y", "3", NULL);
     assert_int_equal(ki_store_count(store), 2);
     assert_walk(store, NULL, NULL, "a/x=2 a/y=3 ");
     ki_object *got = ki_store_get(store, "a/x");
     assert_ptr_equal(got, second);
     ki_object_unref(got);
-    assert_int_equal(store_delete(store, "a/z", NULL, &old, NULL), KI_OK);
-    assert_null(old);
-    assert_int_equal(store_delete(store, "a/x", NULL, &old, NULL), KI_OK);
-    assert_ptr_equal(old, second);
-    ki_object_unref(old);
+    assert_int_equal(ki_store_delete(store, "a/z", NULL, NULL), KI_OK);
+    assert_int_equal(ki_store_count(store), 2);
+    assert_int_equal(ki_store_delete(store, "a/x", NULL, NULL), KI_OK);
+    assert_null(ki_store_get(store, "a/x"));
     assert_walk(store, NULL, NULL, "a/y=3 ");
     ki_object_unref(first);
     ki_object_unref(second);
@@ -165,11 +162,11 @@ TEST(a_replace_leaves_what_is_in_the_list) {
     put(store, "a/x", "1", NULL);
     put(store, "b/y", "1", NULL);
     ki_object *list[] = { make_object("b/y", "2", NULL), make_object("c/z", "3", NULL), make_object("c/z", "4", NULL) };
-    assert_int_equal(store_replace(store, list, 3, "9", NULL), KI_OK);
+    assert_int_equal(ki_store_replace(store, list, 3, "9", NULL), KI_OK);
     assert_walk(store, NULL, NULL, "b/y=2 c/z=4 ");
     assert_walk(store, "namespace", NULL, "b:1 c:1 ");
     assert_version(store, "9");
-    assert_int_equal(store_replace(store, NULL, 0, NULL, NULL), KI_OK);
+    assert_int_equal(ki_store_replace(store, NULL, 0, NULL, NULL), KI_OK);
     assert_int_equal(ki_store_count(store), 0);
     assert_walk(store, "namespace", NULL, "");
     assert_version(store, "9");
@@ -191,14 +188,14 @@ TEST(the_store_knows_the_version_it_is_at) {
     assert_version(store, "12");
     assert_int_equal(ki_store_set_resource_version(store, "13", NULL), KI_OK);
     assert_version(store, "13");
-    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     assert_version(store, "13");
     ki_store_free(store);
 }
 
 TEST(a_snapshot_does_not_change_and_outlives_the_store) {
     ki_store *store = new_store(&ki_allocator_default, true);
-    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     put(store, "a/x", "1", "l=red");
     put(store, "b/y", "2", "l=blue");
     ki_snapshot *held = ki_store_snapshot(store);
@@ -249,7 +246,7 @@ TEST(an_unknown_index_differs_from_an_empty_one) {
 
 TEST(an_index_follows_every_change) {
     ki_store *store = new_store(&ki_allocator_default, false);
-    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     put(store, "x", "1", "l=red,m=round");
     put(store, "y", "1", "l=red");
     assert_walk(store, "labels", NULL, "red:2 round:1 ");
@@ -289,7 +286,7 @@ TEST(an_object_is_under_each_of_its_values) {
         { "k3", NULL, "", "k2=6 ", "" },
     };
     ki_store *store = new_store(&ki_allocator_default, false);
-    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         char version[2] = { (char)('0' + i), '\0' };
         if (steps[i].labels)
@@ -311,7 +308,7 @@ TEST(an_index_added_late_knows_what_is_there) {
     ki_snapshot *before = ki_store_snapshot(store);
     size_t calls = 0;
     const ki_indexer more[] = { label_indexer, { .name = "letter", .index = index_letter, .user = &calls } };
-    assert_int_equal(store_add_indexers(store, more, 2, NULL), KI_OK);
+    assert_int_equal(ki_store_add_indexers(store, more, 2, NULL), KI_OK);
     assert_int_equal(calls, 2); /* once for each object */
     assert_walk(store, "labels", "red", "a/x=1 b/y=2 ");
     assert_walk(store, "letter", NULL, "x:1 y:1 ");
@@ -343,26 +340,26 @@ TEST(indexers_are_added_all_or_none) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;
         const ki_indexer both[] = { fresh, cases[i].second };
-        assert_int_equal(store_add_indexers(store, both, 2, &err), cases[i].status);
+        assert_int_equal(ki_store_add_indexers(store, both, 2, &err), cases[i].status);
         assert_int_equal(err.code, cases[i].status);
         ki_snapshot *now = ki_store_snapshot(store);
         assert_false(ki_snapshot_has_index(now, "fresh"));
         ki_snapshot_free(now);
     }
-    assert_int_equal(store_add_indexers(store, NULL, 0, NULL), KI_OK);
+    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 0, NULL), KI_OK);
     char name[16];
     for (int i = 1; i < 64; i++) { /* with the namespaces' 64 */
         snprintf(name, sizeof name, "i%d", i);
-        assert_int_equal(store_add_indexers(store, &(ki_indexer){ .name = name, .index = index_labels }, 1, NULL),
+        assert_int_equal(ki_store_add_indexers(store, &(ki_indexer){ .name = name, .index = index_labels }, 1, NULL),
                          KI_OK);
     }
-    assert_int_equal(store_add_indexers(store, &fresh, 1, NULL), KI_ERR_LIMIT);
+    assert_int_equal(ki_store_add_indexers(store, &fresh, 1, NULL), KI_ERR_LIMIT);
     ki_store_free(store);
 }
 
 TEST(an_index_function_that_fails_leaves_out_that_object_only) {
     ki_store *store = new_store(&ki_allocator_default, true);
-    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     put(store, "a/good", "1", "l=red");
     put(store, "a/bad", "1", "l=red,fail=1");
     put(store, "a/rot", "1", "l=red,rot=1");
@@ -384,7 +381,7 @@ TEST(values_have_limits) {
     ki_store *store = new_store(&ki_allocator_default, false);
     size_t count = 1000;
     assert_int_equal(
-        store_add_indexers(store, &(ki_indexer){ .name = "many", .index = index_many, .user = &count }, 1, NULL),
+        ki_store_add_indexers(store, &(ki_indexer){ .name = "many", .index = index_many, .user = &count }, 1, NULL),
         KI_OK);
     put(store, "x", "1", NULL);
     assert_int_equal(index_error_count, 0);
@@ -405,9 +402,9 @@ TEST(an_index_by_path_has_the_scalars_that_are_there) {
     ki_store *store = new_store(&ki_allocator_default, false);
     char ip_path[] = "s.ips[*].ip";
     const ki_indexer indexers[] = { { .name = "ip", .path = ip_path }, { .name = "any", .path = "s.any" } };
-    assert_int_equal(store_add_indexers(store, indexers, 2, NULL), KI_OK);
-    ip_path[0] = '[';                                                            /* copied */
-    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK); /* after others */
+    assert_int_equal(ki_store_add_indexers(store, indexers, 2, NULL), KI_OK);
+    ip_path[0] = '[';                                                               /* copied */
+    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK); /* after others */
     put_json(store,
              "{\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"1\"},\"s\":{\"ips\":[{\"ip\":\"1\"},{},{\"ip\":"
              "\"2\"},{\"ip\":\"1\"}],\"any\":true}}");
@@ -438,7 +435,7 @@ TEST(an_index_function_that_changes_its_mind_does_no_harm) {
     static char whim[70000] = "first";
     ki_store *store = new_store(&ki_allocator_default, false);
     assert_int_equal(
-        store_add_indexers(store, &(ki_indexer){ .name = "whim", .index = index_by_whim, .user = whim }, 1, NULL),
+        ki_store_add_indexers(store, &(ki_indexer){ .name = "whim", .index = index_by_whim, .user = whim }, 1, NULL),
         KI_OK);
     put(store, "x", "1", NULL);
     put(store, "y", "1", NULL);
@@ -460,10 +457,10 @@ TEST(an_index_function_that_changes_its_mind_does_no_harm) {
 
 TEST(a_list_with_a_key_twice_is_indexed_as_the_last_of_them) {
     ki_store *store = new_store(&ki_allocator_default, false);
-    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     ki_object *list[] = { make_object("y", "1", "l=red"), make_object("x", "1", "l=red"),
                           make_object("x", "2", "l=blue"), make_object("x", "3", "l=green") };
-    assert_int_equal(store_replace(store, list, 4, NULL, NULL), KI_OK);
+    assert_int_equal(ki_store_replace(store, list, 4, NULL, NULL), KI_OK);
     assert_walk(store, "labels", NULL, "green:1 red:1 ");
     assert_walk(store, "labels", "red", "y=1 ");
     assert_walk(store, "labels", "green", "x=3 ");
@@ -542,7 +539,7 @@ static void random_replace(ki_store *store, model *m, unsigned version, uint64_t
         if (m->version[i])
             list[count++] = coloured(i, version, m->colours[i]);
     }
-    assert_int_equal(store_replace(store, list, count, NULL, NULL), KI_OK);
+    assert_int_equal(ki_store_replace(store, list, count, NULL, NULL), KI_OK);
     while (count)
         ki_object_unref(list[--count]);
 }
@@ -553,7 +550,7 @@ TEST(objects_and_indexes_agree_with_a_model_under_random_changes) {
         HELD = 4
     };
     ki_store *store = new_store(&ki_allocator_default, true);
-    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     model now = { { 0 }, { 0 } }, then[HELD];
     ki_snapshot *held[HELD] = { NULL };
     uint64_t random = 11;
@@ -566,7 +563,7 @@ TEST(objects_and_indexes_agree_with_a_model_under_random_changes) {
             now.version[i] = version;
             now.colours[i] = next_random(&random) % (1u << COLOURS);
             ki_object *obj = coloured(i, version, now.colours[i]);
-            assert_int_equal(store_put(store, obj, NULL, NULL, NULL), KI_OK);
+            assert_int_equal(ki_store_put(store, obj, NULL, NULL), KI_OK);
             ki_object_unref(obj);
         } else {
             char key[32];
@@ -647,7 +644,7 @@ static void replace_generation(ki_store *store, unsigned generation) {
         snprintf(key, sizeof key, "n/%u", i);
         list[i] = make_object(key, version, NULL);
     }
-    assert_int_equal(store_replace(store, list, GENERATION, version, NULL), KI_OK);
+    assert_int_equal(ki_store_replace(store, list, GENERATION, version, NULL), KI_OK);
     for (unsigned i = 0; i < GENERATION; i++)
         ki_object_unref(list[i]);
 }
@@ -682,27 +679,27 @@ static ki_status step(ki_store *store, int number, ki_error *err) {
     switch (number) {
     case 0:
         objects[0] = make_object("a/x", "1", "l=red,m=blue");
-        status = store_put(store, objects[0], "1", NULL, err);
+        status = ki_store_put(store, objects[0], "1", err);
         break;
     case 1:
-        status = store_add_indexers(store, more, 2, err);
+        status = ki_store_add_indexers(store, more, 2, err);
         break;
     case 2:
         objects[0] = make_object("b/y", "2", "l=red");
-        status = store_put(store, objects[0], "2", NULL, err);
+        status = ki_store_put(store, objects[0], "2", err);
         break;
     case 3:
         objects[0] = make_object("a/x", "3", "l=blue,m=green");
-        status = store_put(store, objects[0], "3", NULL, err);
+        status = ki_store_put(store, objects[0], "3", err);
         break;
     case 4:
-        status = store_delete(store, "b/y", "4", NULL, err);
+        status = ki_store_delete(store, "b/y", "4", err);
         break;
     case 5:
         objects[0] = make_object("a/x", "5", "l=blue");
         objects[1] = make_object("a/y", "5", "l=blue");
         objects[2] = make_object("c/x", "5", "l=a-value-that-needs-more-room-than-the-others-had-before-it");
-        status = store_replace(store, objects, 3, "5", err);
+        status = ki_store_replace(store, objects, 3, "5", err);
         break;
     default:
         status = ki_store_set_resource_version(store, "6", err);
@@ -742,7 +739,9 @@ TEST(lack_of_memory_leaves_the_store_as_it_was) {
     ki_store_free(store);
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
-        ki_store_options options = { .allocator = &memory.allocator, .seed = 5, .namespaced = true };
+        ki_store_options options = {
+            .size = sizeof(ki_store_options), .allocator = &memory.allocator, .seed = 5, .namespaced = true
+        };
         ki_error err = KI_ERROR_INIT;
         store = NULL;
         ki_status status = ki_store_new(&options, &store, &err);

@@ -10,6 +10,7 @@
 #include <kinformer-print/jsonpath.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
+#include <kinformer/parts/store.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +43,7 @@ MAKE(ki_factory, ki_factory *value, ki_factory_new(ki_config_given(), NULL, &val
 MAKE(ki_informer, ki_informer *value, ki_factory_informer(ki_factory_given(), KI_PODS, NULL, &value, &problem))
 MAKE(ki_object, ki_object *value,
      ki_informer_object_from_json(ki_informer_given(), GIVEN_JSON, strlen(GIVEN_JSON), &value, &problem))
+MAKE(ki_store, ki_store *value, ki_store_new(NULL, &value, &problem))
 MAKE(ki_workqueue, ki_workqueue *value, ki_workqueue_new(ki_engine_given(), NULL, &value, &problem))
 MAKE(ki_discovery, ki_discovery *value, ki_discovery_new(ki_client_given(), NULL, &value, &problem))
 MAKE(ki_columns, ki_columns *value, ki_columns_new(KI_PODS, NULL, 0, NULL, &value, &problem))
@@ -130,6 +132,7 @@ static const struct {
     { "struct ki_factory *", ki_factory_given },
     { "ki_informer *", ki_informer_given },
     { "ki_object *", ki_object_given },
+    { "ki_store *", ki_store_given },
     { "ki_workqueue *", ki_workqueue_given },
     { "ki_discovery *", ki_discovery_given },
     { "ki_columns *", ki_columns_given },
@@ -206,6 +209,7 @@ static void given_stop(void) {
     ki_controller_free(ki_controller_given());
     ki_elector_free(ki_elector_given());
     ki_event_recorder_free(ki_event_recorder_given());
+    ki_store_free(ki_store_given());
     ki_object_unref(ki_object_given());
     ki_response_unref(ki_response_given());
     ki_unstructured_free(ki_unstructured_given());
@@ -220,7 +224,7 @@ static void given_stop(void) {
 }
 
 /* Parameters that need no value, and those that only a callback gets. */
-static const char *const unneeded[] = { "options", "user", "err", "keys", "values" };
+static const char *const unneeded[] = { "options", "user", "err", "keys", "values", "objects" };
 
 /* Returns a valid argument for a parameter such as "ki_client *", "client" (without const). Makes what the argument
  * needs, once in a process, and never frees it: for processes that make one call and end. NULL, with a line on stderr:

@@ -12,6 +12,7 @@
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
+#include <kinformer/parts/store.h>
 
 #include "tests/unit/public/given.h"
 
@@ -51,6 +52,10 @@ static const struct {
     { "ki_informer_wait_for_version", "resource_version", KI_ERR_TIMEOUT },
     { "ki_informer_wait_for_version_async", "key", KI_OK },
     { "ki_informer_wait_for_version_async", "resource_version", KI_OK },
+    { "ki_store_put", "resource_version", KI_OK },
+    { "ki_store_delete", "resource_version", KI_OK },
+    { "ki_store_replace", "resource_version", KI_OK },
+    { "ki_store_replace", "objects", KI_OK }, /* none */
     { "ki_testing_server_add_fault", "ret_id", KI_OK },
     { "ki_testing_server_issue_certificate", "groups", KI_ERR_STATE }, /* a server without TLS */
     { NULL, "options", RETURNS },
