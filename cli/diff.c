@@ -233,10 +233,11 @@ static bool note(const ki_field_difference *difference, void *user) {
         if (strcmp(c->list, path) != 0)
             end_list(c);
         snprintf(c->list, sizeof c->list, "%s", path);
-        if (difference->after)
-            add_member(&c->gained, element + 1, difference->after);
-        else
-            add_member(&c->lost, element + 1, difference->before);
+        ki_value *gained = difference->after, *lost = difference->before;
+        if (gained)
+            add_member(&c->gained, element + 1, gained);
+        else if (lost)
+            add_member(&c->lost, element + 1, lost);
         return true;
     }
     end_list(c);

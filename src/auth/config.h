@@ -134,7 +134,6 @@ ki_status ki_secret_read_token(const ki_allocator *allocator, const char *path, 
 /* Errors: KI_ERR_PARSE (not base64), KI_ERR_NO_MEMORY. */
 ki_status ki_secret_decode_base64(const ki_allocator *allocator, ki_str text, ki_secret *ret_secret, ki_error *err);
 
-
 /* Fills the config from the kubeconfig that the options name. */
 ki_status ki_kubeconfig_load(ki_config *config, const ki_config_options *options, ki_error *err);
 

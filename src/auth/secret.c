@@ -1,8 +1,8 @@
 /* secret.c: bytes that are wiped before they are freed, copied from text or read from a file. */
 #include "src/auth/config.h"
 
-#include "src/base/buffer.h"
 #include "src/base/base64.h"
+#include "src/base/buffer.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 

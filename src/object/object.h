@@ -1,7 +1,8 @@
 /* object.h: the memory layout of objects and formats. Only src/object includes it.
  *
- * One block: the header, the view (at KI_OBJECT_VIEW_AT) with the arrays of its lists, the labels' offsets, the strings,
- * the body with a closing zero. Offsets count from the block's beginning, so that the header fits into one cache line. */
+ * One block: the header, the view (at KI_OBJECT_VIEW_AT) with the arrays of its lists, the labels' offsets, the
+ * strings, the body with a closing zero. Offsets count from the block's beginning, so that the header fits into one
+ * cache line. */
 #ifndef KI_OBJECT_OBJECT_H
 #define KI_OBJECT_OBJECT_H
 

@@ -240,13 +240,9 @@ static bool walk_text_steps(const text_walk *w, const ki_path_step *steps, size_
     return !value.size || w->visit(value, w->user);
 }
 
-void ki_path_walk_text(const ki_path *path, ki_str json, bool (*visit)(ki_str value, void *user), void *user) {
-    walk_text_steps(&(text_walk){ visit, user }, path->steps, path->count, json);
-}
-
 void ki_path_walk_object(const ki_path *path, const ki_object *obj, bool (*visit)(ki_str value, void *user),
                          void *user) {
-    ki_path_walk_text(path, ki_object_body(obj), visit, user);
+    walk_text_steps(&(text_walk){ visit, user }, path->steps, path->count, ki_object_body(obj));
 }
 
 static bool is_same_step(const ki_path_step *a, const ki_path_step *b) {

@@ -36,9 +36,7 @@ bool ki_path_has_all(const ki_path *path);
 yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root);
 /* Calls `visit` with each value at the path below `root`, in order, until it returns false. */
 void ki_path_walk(const ki_path *path, yyjson_val *root, bool (*visit)(yyjson_val *value, void *user), void *user);
-/* The same for JSON text (json_text.h), without parsing all of it. */
-void ki_path_walk_text(const ki_path *path, ki_str json, bool (*visit)(ki_str value, void *user), void *user);
-/* The same for an object's body. */
+/* The same for the text of an object's body (json_text.h), without parsing all of it. */
 void ki_path_walk_object(const ki_path *path, const ki_object *obj, bool (*visit)(ki_str value, void *user),
                          void *user);
 /* The steps of the path, at least one. Borrowed from `path`. */

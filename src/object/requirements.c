@@ -1,5 +1,5 @@
-/* requirements.c: see requirements.h. The parser reads one token ahead. A selector's keys and values are parts of its own copy
- * of the text. */
+/* requirements.c: see requirements.h. The parser reads one token ahead. A selector's keys and values are parts of its
+ * own copy of the text. */
 #include "src/object/requirements.h"
 
 #include "src/base/error.h"

@@ -1,6 +1,7 @@
 /* validate_object.c: see validate_object.h. One function for each kind; the table at the end lists them. */
 #include "testing/schema/validate_object.h"
 
+#include "src/base/quantity.h"
 #include "testing/schema/validate_ingress.h"
 #include "testing/schema/validate_pod.h"
 #include "testing/values/arena.h"
@@ -9,7 +10,6 @@
 #include "testing/values/equal.h"
 #include "testing/values/go_json.h"
 #include "testing/values/json.h"
-#include "src/base/quantity.h"
 
 #include <inttypes.h>
 #include <stdio.h>

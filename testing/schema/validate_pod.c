@@ -1,11 +1,11 @@
 /* validate_pod.c: see validate_pod.h. Has the real server's order and messages. */
 #include "testing/schema/validate_pod.h"
 
+#include "src/base/quantity.h"
 #include "testing/schema/validate.h"
 #include "testing/values/arena.h"
 #include "testing/values/equal.h"
 #include "testing/values/json.h"
-#include "src/base/quantity.h"
 
 #include <inttypes.h>
 #include <stdio.h>

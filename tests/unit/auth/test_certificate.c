@@ -1,7 +1,7 @@
 /* test_certificate.c: from when until when a certificate is valid; whatever bytes stand in its place. */
 
-#include "src/base/base64.h"
 #include "src/auth/certificate.h"
+#include "src/base/base64.h"
 #include "src/base/memory.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scarce_memory.h"
