@@ -204,7 +204,9 @@ static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
     static const ki_indexer by_label = { .name = "label", .index = index_by_label };
     sim_client *client = &world->client;
     sim_informer *informer = &client->informers[client->informer_count];
-    *informer = (sim_informer){ .selection = plan->selection, .resync_ms = plan->resync_ms };
+    *informer = (sim_informer){ .selection = plan->selection,
+                                .resync_ms = plan->resync_ms,
+                                .deleted.keep = plan->keep_deleted_ms * SIM_MILLISECOND };
     ki_error err = KI_ERROR_INIT;
     ki_informer_options options =
         KI_INFORMER_OPTIONS(.namespace_name = plan->selection.ns < 0 ? NULL : namespaces[plan->selection.ns],
@@ -212,7 +214,8 @@ static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
                             .resync_ms = plan->resync_ms, .page_size = plan->page_size,
                             .no_streaming_list = plan->no_streaming_list, .object_limit = SIM_OBJECT_LIMIT,
                             .consistency_check_ms = world->plan.consistency_check_ms, .in_order = plan->in_order,
-                            .internal_error_retry_ms = plan->internal_error_retry_ms);
+                            .internal_error_retry_ms = plan->internal_error_retry_ms,
+                            .keep_deleted_ms = plan->keep_deleted_ms);
     if (!succeeded(world, ki_factory_informer(client->factory, KI_CONFIGMAPS, &options, &informer->informer, &err),
                    "making an informer", &err))
         return false;

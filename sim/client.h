@@ -3,6 +3,7 @@
 #ifndef SIM_CLIENT_H
 #define SIM_CLIENT_H
 
+#include "sim/deleted.h"
 #include "sim/handler.h"
 #include "sim/plan.h"
 #include "sim/source.h"
@@ -35,6 +36,7 @@ typedef struct sim_informer {
     /* for the next check of the store (oracle.c) */
     uint64_t newest_shown[SIM_KEYS]; /* the last state of each key that the store had at a check */
     bool was_synced;
+    sim_deleted deleted;
     ki_snapshot *snapshot;    /* taken at the last check; it must not change */
     uint64_t snapshot_digest; /* of that time */
     /* for the next check of the health (health.c) */

@@ -92,6 +92,7 @@ static void check_store(sim_world *world, sim_informer *informer) {
                      (unsigned long long)informer->newest_shown[key]);
         informer->newest_shown[key] = n;
     }
+    sim_deleted_check(&informer->deleted, world, informer->informer, present);
     if (!ki_snapshot_has_index(snapshot, KI_NAMESPACE_INDEX) || !ki_snapshot_has_index(snapshot, "label"))
         sim_fail(world, "an index is missing");
     check_index(world, snapshot, KI_NAMESPACE_INDEX, false);

@@ -14,7 +14,8 @@ enum {
     STREAM_FAULTS,
     STREAM_TRANSFORMS,
     STREAM_FUTURE,
-    STREAM_PAUSES
+    STREAM_PAUSES,
+    STREAM_DELETED
 };
 
 static const char *const selector_texts[SIM_SELECTORS] = { NULL, "app=a", "app in (a,b)", "app!=c" };
@@ -123,6 +124,9 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
         plan->bookmark_every_ms = NO_BOOKMARKS_MS;
     random = sim_random_from(seed, STREAM_PAUSES);
     make_pauses(plan, &random);
+    random = sim_random_from(seed, STREAM_DELETED);
+    for (unsigned i = 0; i < plan->informer_count; i++)
+        plan->informers[i].keep_deleted_ms = sim_chance(&random, 50) ? 0 : sim_between(&random, 1000, 90000);
 }
 
 bool sim_plan_has(const sim_plan *plan, sim_fault_kind kind) {
@@ -157,11 +161,13 @@ void sim_plan_print(const sim_plan *plan) {
         const char *selector = sim_selector_text(informer->selection.selector);
         if (i == 0 && plan->consistency_check_ms)
             printf("  consistency checks every %" PRId64 " ms\n", plan->consistency_check_ms);
-        printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64 " ms, %u handlers%s%s\n", i,
-               informer->selection.ns, selector ? selector : "no selector",
+        printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64
+               " ms, %u handlers%s%s, deleted "
+               "objects for %" PRId64 " ms\n",
+               i, informer->selection.ns, selector ? selector : "no selector",
                informer->no_streaming_list ? "lists" : "streams", informer->page_size, informer->resync_ms,
                informer->handlers, informer->in_order ? ", in order" : "",
-               informer->has_transform ? ", transforms" : "");
+               informer->has_transform ? ", transforms" : "", informer->keep_deleted_ms);
     }
     for (size_t i = 0; i < plan->fault_count; i++)
         printf("  fault %zu at %.3f s: %s (%s)\n", i, (double)plan->faults[i].at / 1e9,

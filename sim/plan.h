@@ -40,6 +40,7 @@ typedef struct sim_informer_plan {
     bool in_order;      /* in-order FIFO instead of the delta FIFO */
     bool has_transform; /* it removes name, version and uid from the content */
     int64_t internal_error_retry_ms;
+    int64_t keep_deleted_ms;
     unsigned handlers; /* added before the start */
 } sim_informer_plan;
 

@@ -50,6 +50,9 @@ typedef struct ki_informer_options {
      * nothing of it. Otherwise changes are queued by key, keys in the order of their first change, and a list is
      * applied key by key. */
     bool in_order;
+    /* For this long after its deletion an object can still be read (lister.h, deleted objects). 0: deleted objects are
+     * not kept. */
+    int64_t keep_deleted_ms;
 } ki_informer_options;
 
 #define KI_INFORMER_OPTIONS(...) ((ki_informer_options){ .size = sizeof(ki_informer_options), __VA_ARGS__ })

@@ -95,6 +95,29 @@ KI_API KI_MUST_CHECK ki_status ki_informer_get_by_index(const ki_informer *infor
 KI_API KI_MUST_CHECK ki_status ki_lister_get(const ki_informer *informer, const char *namespace_name, const char *name,
                                              ki_object **ret_obj, ki_error *err);
 
+/* ---- deleted objects ----
+ *
+ * With ki_informer_options.keep_deleted_ms the two functions below also find an object after its deletion, in its last
+ * state: a log agent reads the last lines of a pod that is gone. An object that exists comes first, also one that was
+ * made again under the same name; the deleted one is then found by its own index values only. Of several deleted
+ * objects of one name the last is kept. Nothing else shows deleted objects: not ki_informer_get, listers, snapshots or
+ * handlers. */
+
+enum {
+    KI_DELETED_MAX_COUNT = 10000,   /* deleted objects of one informer; above, the oldest are dropped early */
+    KI_DELETED_MAX_BYTES = 64 << 20 /* their memory; above, the oldest are dropped early */
+};
+
+/* Returns the object under `key`, or the deleted one; NULL if there is none. Sets `*ret_is_deleted` (may be NULL).
+ * Ownership: a reference that the caller releases with ki_object_unref. Threads: any. Blocks: no. */
+KI_API ki_object *ki_informer_get_or_deleted(const ki_informer *informer, const char *key, bool *ret_is_deleted);
+
+/* Gets the object with `value` in `index`, or a deleted one, any of them if several have it. Sets `*ret_is_deleted`
+ * (may be NULL). Ownership, Threads, Blocks, Errors: as ki_informer_get_by_index. */
+KI_API KI_MUST_CHECK ki_status ki_informer_get_by_index_or_deleted(const ki_informer *informer, const char *index,
+                                                                   const char *value, ki_object **ret_obj,
+                                                                   bool *ret_is_deleted, ki_error *err);
+
 /* ---- indexers ---- */
 
 #define KI_NAMESPACE_INDEX "namespace" /* every informer of a namespaced resource has this index */

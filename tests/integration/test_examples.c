@@ -2,6 +2,9 @@
 #include "tests/support/process.h"
 #include "tests/support/test.h"
 
+#include <kinformer-testing/server.h>
+#include <kinformer/kinformer.h>
+
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -107,6 +110,45 @@ EXAMPLES_TEST(a_cxx_program_counts_by_an_index_of_its_own) {
     assert_int_equal(ki_process_wait(&example), 0);
     assert_true(pods > 0 && pods <= PODS);
     assert_true(nodes > 0 && nodes <= 4);
+}
+
+/* Asks the agent for a container until its answer has `wanted`. */
+static void ask_until(const char *id, const char *wanted) {
+    for (;;) {
+        assert_true(write(example.in, id, strlen(id)) == (ssize_t)strlen(id));
+        const char *line = ki_process_line(&example);
+        assert_non_null(line);
+        if (strstr(line, wanted))
+            return;
+    }
+}
+
+EXAMPLES_TEST(an_agent_finds_the_pod_of_a_container_also_after_its_end) {
+    static const char pod[] = "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web\",\"namespace\":"
+                              "\"shop\",\"labels\":{\"app\":\"w\"}},"
+                              "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\",\"resources\":{"
+                              "\"limits\":{\"memory\":\"1Gi\"}}}]},"
+                              "\"status\":{\"containerStatuses\":[{\"name\":\"main\",\"containerID\":\"containerd://"
+                              "5e1f\",\"restartCount\":2}]}}";
+    ki_testing_server *pods = NULL;
+    char path[64], entry[96];
+    snprintf(path, sizeof path, "/tmp/ki-agent-%d.kubeconfig", (int)getpid());
+    snprintf(entry, sizeof entry, "KUBECONFIG=%s", path);
+    assert_int_equal(ki_testing_server_new(NULL, &pods, NULL), KI_OK);
+    assert_int_equal(ki_testing_server_write_kubeconfig(pods, path, NULL), KI_OK);
+    assert_int_equal(ki_testing_server_put(pods, KI_PODS, pod, strlen(pod), NULL), KI_OK);
+    const char *const argv[] = { KI_TEST_EXAMPLES_DIR "/example-node-agent", NULL };
+    const char *const environment[] = { entry, "NODE_NAME=n1", NULL };
+    assert_true(ki_process_start(&example, argv, environment, false));
+    ask_until("containerd://5e1f\n",
+              "containerd://5e1f: shop/web, container main, 2 restarts, memory limit 1073741824, app=w");
+    ask_until("containerd://0000\n", "containerd://0000: no object has container=containerd://0000");
+    assert_int_equal(ki_testing_server_delete(pods, KI_PODS, "shop", "web", NULL), KI_OK);
+    ask_until("containerd://5e1f\n", "shop/web (deleted), container main");
+    ki_process_signal(&example, SIGTERM);
+    assert_int_equal(ki_process_wait(&example), 0);
+    ki_testing_server_free(pods);
+    unlink(path);
 }
 
 EXAMPLES_TEST(requests_need_neither_an_informer_nor_a_loop) {

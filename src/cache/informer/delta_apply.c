@@ -23,10 +23,12 @@ static bool is_repeated(const ki_change *delta, const ki_object *known, ki_unrea
     return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_object_is_same_state(delta->obj, known));
 }
 
-static ki_status stage_deleted(ki_processor *processor, ki_object *obj, ki_object *known, bool final_state_unknown) {
+static ki_status stage_deleted(ki_processor *processor, ki_object *obj, ki_object *known, bool final_state_unknown,
+                               ki_object **ret_deleted) {
     const ki_change change = {
         .type = KI_EVENT_DELETE, .obj = obj, .old = known, .final_state_unknown = final_state_unknown
     };
+    *ret_deleted = obj;
     return ki_processor_stage(processor, &change);
 }
 
@@ -46,19 +48,20 @@ static ki_status stage_added(ki_processor *processor, const ki_change *delta) {
     return ki_processor_stage(processor, &change);
 }
 
-ki_status ki_delta_apply(const ki_change *delta, ki_object **state, ki_processor *processor,
-                         ki_unreadable *unreadable) {
+ki_status ki_delta_apply(const ki_change *delta, ki_object **state, ki_processor *processor, ki_unreadable *unreadable,
+                         ki_object **ret_deleted) {
     ki_object *known = *state;
+    *ret_deleted = NULL;
     bool is_deleted = delta->type == KI_EVENT_DELETE;
     if (known ? is_repeated(delta, known, unreadable) : is_deleted)
         return KI_OK;
     bool is_same = known && ki_object_is_same(delta->obj, known);
     *state = is_deleted ? NULL : delta->obj;
     if (is_deleted && is_same && !delta->final_state_unknown)
-        return stage_deleted(processor, delta->obj, known, false);
+        return stage_deleted(processor, delta->obj, known, false, ret_deleted);
     if (is_same && !is_deleted)
         return stage_updated(processor, delta, known);
     /* Without a deletion event: another uid, so the object was deleted and created again. */
-    ki_status status = known ? stage_deleted(processor, known, known, true) : KI_OK;
+    ki_status status = known ? stage_deleted(processor, known, known, true, ret_deleted) : KI_OK;
     return status || is_deleted ? status : stage_added(processor, delta);
 }

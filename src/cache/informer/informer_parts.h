@@ -1,6 +1,6 @@
 /* informer_parts.h: the struct of an informer, for the files that implement it: shared_informer.c (creation, start,
  * stop), process_item.c (processes one item), registration.c (handlers), settings.c, informer_health.c,
- * namespace_check.c, informer_read.c, wait_for_sync.c and wait_for.c. */
+ * namespace_check.c, informer_read.c, informer_deleted.c, wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
@@ -15,6 +15,7 @@
 #include "src/cache/reflector/report_limit.h"
 #include "src/cache/reflector/unreadable.h"
 #include "src/cache/store/deferred_free.h"
+#include "src/cache/store/deleted_objects.h"
 #include "src/cache/store/mutation_detector.h"
 
 enum {
@@ -43,6 +44,7 @@ struct ki_informer {
      * removed. */
     ki_fair_mutex change_lock;
     ki_processor processor;
+    ki_deleted_objects deleted;
     bool is_frozen, is_started, is_stopped;
 
     /* Under `index_error_lock`. No other lock is taken inside. */
@@ -68,6 +70,7 @@ struct ki_informer {
     ki_deferred deferred;
     ki_report_limit report_limit;
     ki_timer detector_timer;
+    ki_timer deleted_timer;                          /* drops deleted objects after their time */
     bool asks_for_namespace;                         /* the next watch asks whether the namespace exists */
     ki_mutation_detector detector;                   /* used only with `detect_mutations` */
     ki_task report_task;                             /* reports index errors; posted by any thread */
@@ -117,6 +120,14 @@ void ki_informer_note_listed(ki_informer *informer, size_t listed);
 void ki_informer_check_namespace(ki_informer *informer);
 /* For each change while the namespace is missing: an object shows that it exists. Loop. */
 void ki_informer_doubt_missing(ki_informer *informer);
+/* informer_deleted.c */
+/* Prepares the timer. Loop. */
+ki_status ki_informer_open_deleted(ki_informer *informer);
+/* Keeps an object whose deletion is staged, if the options say so. KI_ERR_NO_MEMORY: it is not kept. Loop; caller holds
+ * change_lock. */
+ki_status ki_informer_stage_deleted(ki_informer *informer, ki_object *obj);
+/* Before the staged deletions are published: the time of their objects begins. Loop; caller holds change_lock. */
+void ki_informer_publish_deleted(ki_informer *informer);
 /* shared_informer.c: calls the state handler. Loop. */
 void ki_informer_report_state(ki_informer *informer);
 /* informer_health.c: logs the state if it differs from the last logged one. `has_cause`: a failure or a missing

@@ -2,6 +2,7 @@
 #include "src/base/error.h"
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/store/snapshot.h"
+#include "src/object/object.h"
 
 /* Opens the informer's current snapshot for a lister. Errors: KI_ERR_STATE (a forked process). */
 static ki_status open_snapshot(const ki_informer *informer, ki_snapshot **ret_snapshot, ki_error *err) {
@@ -35,24 +36,78 @@ ki_status ki_lister_list_by_index(const ki_informer *informer, const char *index
     return status;
 }
 
-ki_status ki_informer_get_by_index(const ki_informer *informer, const char *index, const char *value,
-                                   ki_object **ret_obj, ki_error *err) {
-    if (!informer || !index || !value || !ret_obj)
-        return ki_error_missing(err, "ki_informer_get_by_index");
+/* Returns the object with `value` in `index`, a reference; NULL if there is none. `except`: only an object that does
+ * not exist there; NULL: any. */
+static ki_object *get_by_index(const ki_snapshot *snapshot, const char *index, const char *value,
+                               const ki_snapshot *except) {
+    ki_cursor cursor = KI_CURSOR_INIT;
+    const ki_object *obj, *there;
+    do {
+        obj = ki_snapshot_next_by_index(snapshot, index, value, &cursor);
+        there = obj && except ? ki_snapshot_get(except, ki_object_key(obj)) : NULL;
+    } while (there && ki_object_is_same(obj, there));
+    return ki_object_ref(obj);
+}
+
+/* Returns the deleted object with `value` in `index`, a reference; NULL if there is none. `now` was taken before. */
+static ki_object *get_deleted_by_index(const ki_informer *informer, const ki_snapshot *now, const char *index,
+                                       const char *value) {
+    if (!informer->deleted.store)
+        return NULL;
+    ki_snapshot *deleted = ki_store_snapshot(informer->deleted.store);
+    ki_object *obj = get_by_index(deleted, index, value, now);
+    ki_snapshot_free(deleted);
+    return obj;
+}
+
+/* `ret_is_deleted` NULL: no deleted object is wanted. */
+static ki_status find_by_index(const ki_informer *informer, const char *index, const char *value, ki_object **ret_obj,
+                               bool *ret_is_deleted, ki_error *err) {
     ki_snapshot *snapshot = NULL;
     ki_status status = open_snapshot(informer, &snapshot, err);
     if (!status)
         status = ki_snapshot_check_index(snapshot, index, err);
-    if (!status) {
-        ki_cursor cursor = KI_CURSOR_INIT;
-        const ki_object *obj = ki_snapshot_next_by_index(snapshot, index, value, &cursor);
-        if (obj)
-            *ret_obj = ki_object_ref(obj);
-        else
-            status = ki_error_set(err, KI_ERR_NOT_FOUND, "no object has %s=%.100s", index, value);
-    }
+    ki_object *obj = status ? NULL : get_by_index(snapshot, index, value, NULL);
+    bool is_deleted = !status && !obj && ret_is_deleted;
+    if (is_deleted)
+        obj = get_deleted_by_index(informer, snapshot, index, value);
     ki_snapshot_free(snapshot);
+    if (status)
+        return status;
+    if (!obj)
+        return ki_error_set(err, KI_ERR_NOT_FOUND, "no object has %s=%.100s", index, value);
+    *ret_obj = obj;
+    if (ret_is_deleted)
+        *ret_is_deleted = is_deleted;
+    return KI_OK;
+}
+
+ki_status ki_informer_get_by_index(const ki_informer *informer, const char *index, const char *value,
+                                   ki_object **ret_obj, ki_error *err) {
+    if (!informer || !index || !value || !ret_obj)
+        return ki_error_missing(err, "ki_informer_get_by_index");
+    return find_by_index(informer, index, value, ret_obj, NULL, err);
+}
+
+ki_status ki_informer_get_by_index_or_deleted(const ki_informer *informer, const char *index, const char *value,
+                                              ki_object **ret_obj, bool *ret_is_deleted, ki_error *err) {
+    bool is_deleted = false;
+    if (!informer || !index || !value || !ret_obj)
+        return ki_error_missing(err, "ki_informer_get_by_index_or_deleted");
+    ki_status status = find_by_index(informer, index, value, ret_obj, &is_deleted, err);
+    if (!status && ret_is_deleted)
+        *ret_is_deleted = is_deleted;
     return status;
+}
+
+ki_object *ki_informer_get_or_deleted(const ki_informer *informer, const char *key, bool *ret_is_deleted) {
+    ki_object *obj = ki_informer_get(informer, key);
+    bool is_deleted = !obj && informer && key && informer->deleted.store && !ki_engine_is_forked(informer->engine);
+    if (is_deleted)
+        obj = ki_store_get(informer->deleted.store, key);
+    if (ret_is_deleted)
+        *ret_is_deleted = is_deleted && obj;
+    return obj;
 }
 
 ki_status ki_lister_get(const ki_informer *informer, const char *namespace_name, const char *name, ki_object **ret_obj,

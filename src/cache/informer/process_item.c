@@ -35,9 +35,12 @@ static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_
     const char *key = ki_object_key(deltas->items[*at].obj);
     ki_object *known = ki_store_known(store, key), *state = known;
     ki_status status;
-    do
-        status = ki_delta_apply(&deltas->items[(*at)++], &state, &informer->processor, &informer->unreadable);
-    while (!status && *at < deltas->count && strcmp(ki_object_key(deltas->items[*at].obj), key) == 0);
+    do {
+        ki_object *deleted;
+        status = ki_delta_apply(&deltas->items[(*at)++], &state, &informer->processor, &informer->unreadable, &deleted);
+        if (!status && deleted)
+            status = ki_informer_stage_deleted(informer, deleted);
+    } while (!status && *at < deltas->count && strcmp(ki_object_key(deltas->items[*at].obj), key) == 0);
     if (status || state == known)
         return status;
     (void)ki_engine_work(informer->engine, 1); /* a change of the store costs as much as taking the key */
@@ -51,6 +54,7 @@ static void publish_staged(ki_informer *informer, const ki_deltas *deltas, const
     ki_store *store = informer->store;
     /* A list's steps release the snapshot before it in slices. */
     ki_snapshot *before = deltas->resource_version ? ki_store_snapshot(store) : NULL;
+    ki_informer_publish_deleted(informer);
     if (ki_store_staged(store)) {
         (void)ki_store_end(store, KI_OK, NULL, NULL);
         if (version) /* fits: version_after, or the reflector, checked its length */

@@ -63,18 +63,48 @@ ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler 
     return KI_OK;
 }
 
+/* The builds of new indexes: of the store, and of the kept deleted objects. Both are published at once. */
+typedef struct builds {
+    ki_index_build each[2];
+    size_t count;
+} builds;
+
+static ki_status begin_builds(ki_informer *informer, const ki_indexer *indexers, size_t count, builds *made,
+                              ki_error *err) {
+    ki_store *stores[] = { informer->store, informer->deleted.store };
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < 2; i++) {
+        status = stores[i] ? ki_index_build_begin(&made->each[made->count], stores[i], indexers, count, err) : KI_OK;
+        made->count += !status && stores[i];
+    }
+    return status;
+}
+
+/* Publishes all builds if all can be. Caller holds change_lock. */
+static ki_status publish_builds(builds *made, bool *ret_done, ki_error *err) {
+    ki_status status = KI_OK;
+    bool are_ready = true;
+    for (size_t i = 0; !status && are_ready && i < made->count; i++)
+        status = ki_index_build_prepare(&made->each[i], KI_INFORMER_SLICE, &are_ready, err);
+    *ret_done = !status && are_ready;
+    for (size_t i = 0; *ret_done && i < made->count; i++)
+        ki_index_build_publish_prepared(&made->each[i]);
+    return status;
+}
+
 /* Does most of the work without a lock, so that no other thread waits for it. */
-static ki_status build_indexes(ki_informer *informer, ki_index_build *build, ki_error *err) {
+static ki_status build_indexes(ki_informer *informer, builds *made, ki_error *err) {
     ki_status status = KI_OK;
     bool is_done = false;
     while (!status && !is_done) {
-        status = ki_index_build_catch_up(build, err);
+        for (size_t i = 0; !status && i < made->count; i++)
+            status = ki_index_build_catch_up(&made->each[i], err);
         if (status)
             break;
         ki_fair_mutex_lock(&informer->change_lock);
         status = ki_informer_check_runs(informer, err);
         if (!status)
-            status = ki_index_build_publish(build, KI_INFORMER_SLICE, &is_done, err);
+            status = publish_builds(made, &is_done, err);
         ki_fair_mutex_unlock(&informer->change_lock);
     }
     return status;
@@ -85,15 +115,15 @@ ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *inde
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_add_indexers: no informer, or no indexers");
     if (ki_engine_check_process(informer->engine, err))
         return KI_ERR_STATE;
-    ki_index_build build;
+    builds made = { .count = 0 };
     ki_fair_mutex_lock(&informer->change_lock);
     ki_status status = ki_informer_check_runs(informer, err);
     ki_fair_mutex_unlock(&informer->change_lock);
     if (!status)
-        status = ki_index_build_begin(&build, informer->store, indexers, count, err);
-    if (status)
-        return status;
-    status = build_indexes(informer, &build, err);
-    ki_index_build_end(&build);
+        status = begin_builds(informer, indexers, count, &made, err);
+    if (!status)
+        status = build_indexes(informer, &made, err);
+    while (made.count > 0)
+        ki_index_build_end(&made.each[--made.count]);
     return status;
 }

@@ -271,9 +271,14 @@ static ki_status make_store_and_queue(ki_informer *informer, bool in_order, ki_e
     ki_status status = ki_store_new(&store_options, &informer->store, err);
     if (status)
         return status;
-    status = make_queue(informer, in_order, err);
-    if (status)
+    status = ki_deleted_objects_init(&informer->deleted, &store_options,
+                                     ki_period_ns(informer->options.given.keep_deleted_ms, 1), err);
+    if (!status)
+        status = make_queue(informer, in_order, err);
+    if (status) {
+        ki_deleted_objects_free(&informer->deleted);
         ki_store_free(informer->store);
+    }
     return status;
 }
 
@@ -448,7 +453,8 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         status = open_consistency_check(informer, err);
     if (!status && (ki_report_limit_open(&informer->report_limit, informer->engine, report_bad_object, informer) ||
                     ki_timer_init(&informer->resync_timer, informer->engine, resync, informer) ||
-                    ki_timer_init(&informer->detector_timer, informer->engine, check_for_mutations, informer)))
+                    ki_timer_init(&informer->detector_timer, informer->engine, check_for_mutations, informer) ||
+                    ki_informer_open_deleted(informer)))
         status = ki_error_no_memory(err, "starting an informer");
     return status;
 }
@@ -460,6 +466,7 @@ static void close_parts(ki_informer *informer) {
     ki_report_limit_close(&informer->report_limit);
     ki_timer_close(&informer->resync_timer);
     ki_timer_close(&informer->detector_timer);
+    ki_timer_close(&informer->deleted_timer);
     ki_process_loop_close(&informer->controller);
 }
 
@@ -564,6 +571,7 @@ void ki_informer_free(ki_informer *informer) {
     informer->queue->ops->free(informer->queue);
     ki_processor_free(&informer->processor);
     ki_deferred_free(&informer->deferred);
+    ki_deleted_objects_free(&informer->deleted);
     ki_store_free(informer->store);
     destroy_shared(informer);
     ki_selection_unref(informer->selection);

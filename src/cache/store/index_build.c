@@ -16,8 +16,8 @@ static ki_object *object_in(const ki_index_build *build, const ki_snapshot *snap
 }
 
 static void drop(ki_index_build *build) {
-    ki_snapshot *dropped[] = { build->made, build->indexed, build->target, build->unused };
-    build->made = build->indexed = build->target = build->unused = NULL;
+    ki_snapshot *dropped[] = { build->made, build->indexed, build->target, build->unused, build->prepared };
+    build->made = build->indexed = build->target = build->unused = build->prepared = NULL;
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
         ki_snapshot_free(dropped[i]);
 }
@@ -94,6 +94,9 @@ ki_status ki_index_build_begin(ki_index_build *build, ki_store *store, const ki_
 }
 
 ki_status ki_index_build_catch_up(ki_index_build *build, ki_error *err) {
+    ki_snapshot_free(build->prepared);
+    ki_snapshot_free(build->unused);
+    build->prepared = build->unused = NULL;
     if (!build->target) {
         ki_snapshot *now = ki_store_snapshot(build->store);
         ki_status status = now->schema == build->base ? KI_OK : start_over(build, now->schema, err);
@@ -109,22 +112,9 @@ ki_status ki_index_build_catch_up(ki_index_build *build, ki_error *err) {
     return status;
 }
 
-static ki_status publish(ki_index_build *build, ki_error *err) {
-    ki_snapshot *made = build->made;
-    ki_snapshot *next = ki_snapshot_new_from(build->indexed, made->schema, ki_str_of(build->indexed->resource_version));
-    if (!next)
-        return ki_error_no_memory(err, what);
-    for (size_t i = build->base->count; i < made->schema->count; i++) {
-        next->indexes[i] = made->indexes[i];
-        made->indexes[i] = (ki_tree){ NULL, 0 };
-    }
-    ki_store_publish(build->store, next);
-    return KI_OK;
-}
-
-ki_status ki_index_build_publish(ki_index_build *build, size_t units, bool *ret_done, ki_error *err) {
+ki_status ki_index_build_prepare(ki_index_build *build, size_t units, bool *ret_ready, ki_error *err) {
     ki_snapshot *now = ki_store_snapshot(build->store);
-    *ret_done = false;
+    *ret_ready = false;
     if (now->schema != build->base) { /* another index was added meanwhile: ki_index_build_catch_up starts over */
         ki_snapshot_free(now);
         return KI_OK;
@@ -133,8 +123,27 @@ ki_status ki_index_build_publish(ki_index_build *build, size_t units, bool *ret_
     ki_status status = catch_up(build, units, err);
     if (status || build->target)
         return status;
-    *ret_done = true;
-    return publish(build, err);
+    build->prepared =
+        ki_snapshot_new_from(build->indexed, build->made->schema, ki_str_of(build->indexed->resource_version));
+    *ret_ready = build->prepared != NULL;
+    return build->prepared ? KI_OK : ki_error_no_memory(err, what);
+}
+
+void ki_index_build_publish_prepared(ki_index_build *build) {
+    ki_snapshot *made = build->made, *next = build->prepared;
+    build->prepared = NULL;
+    for (size_t i = build->base->count; i < made->schema->count; i++) {
+        next->indexes[i] = made->indexes[i];
+        made->indexes[i] = (ki_tree){ NULL, 0 };
+    }
+    ki_store_publish(build->store, next);
+}
+
+ki_status ki_index_build_publish(ki_index_build *build, size_t units, bool *ret_done, ki_error *err) {
+    ki_status status = ki_index_build_prepare(build, units, ret_done, err);
+    if (!status && *ret_done)
+        ki_index_build_publish_prepared(build);
+    return status;
 }
 
 void ki_index_build_end(ki_index_build *build) {

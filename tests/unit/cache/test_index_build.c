@@ -152,6 +152,26 @@ TEST(a_name_that_is_taken_meanwhile_is_an_error) {
     ki_store_free(store);
 }
 
+TEST(what_was_prepared_and_not_published_is_dropped) {
+    size_t calls = 0;
+    const ki_indexer indexer = { .name = "digit", .index = index_digit, .user = &calls };
+    ki_store *store = new_store(&ki_allocator_default);
+    ki_index_build build;
+    bool is_ready = false;
+    fill(store, FEW);
+    assert_int_equal(ki_index_build_begin(&build, store, &indexer, 1, NULL), KI_OK);
+    assert_int_equal(ki_index_build_catch_up(&build, NULL), KI_OK);
+    assert_int_equal(ki_index_build_prepare(&build, AT_ONCE, &is_ready, NULL), KI_OK);
+    assert_true(is_ready);
+    change(store, FEW, 0);
+    assert_int_equal(ki_index_build_catch_up(&build, NULL), KI_OK);
+    assert_int_equal(ki_index_build_publish(&build, AT_ONCE, &is_ready, NULL), KI_OK);
+    assert_true(is_ready);
+    ki_index_build_end(&build);
+    check_index(store, "digit");
+    ki_store_free(store);
+}
+
 static ki_status build_while_it_changes(ki_store *store, const ki_indexer *indexer) {
     ki_index_build build;
     bool is_done = false;

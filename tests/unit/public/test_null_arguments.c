@@ -62,6 +62,7 @@ static const struct {
     { NULL, "namespace_name", RETURNS },
     { NULL, "label_selector", RETURNS },
     { NULL, "field_selector", RETURNS },
+    { NULL, "ret_is_deleted", RETURNS },
     { NULL, "content_type", RETURNS },
     { NULL, "ret_body", RETURNS },
     { NULL, "ret_obj", RETURNS },

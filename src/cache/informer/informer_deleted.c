@@ -1,0 +1,49 @@
+/* informer_deleted.c: keeps an informer's deleted objects for a while. The process step adds a deleted object before it
+ * publishes the deletion, so a reader who does not find the object finds the deleted one. A timer drops objects. */
+#include "src/cache/informer/informer_parts.h"
+
+#define TRIM_RETRY KI_SECONDS(1) /* after lack of memory */
+
+static void set_timer(ki_informer *informer, int64_t at) {
+    if (at == INT64_MAX)
+        ki_timer_cancel(&informer->deleted_timer);
+    else
+        ki_timer_set(&informer->deleted_timer, at);
+}
+
+static void trim(ki_timer *timer, void *user) {
+    (void)timer;
+    ki_informer *informer = user;
+    int64_t now = ki_engine_now(informer->engine);
+    size_t units = KI_INFORMER_SLICE;
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_status status = ki_deleted_objects_trim(&informer->deleted, now, &units);
+    int64_t next = ki_deleted_objects_next_trim(&informer->deleted, now);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    (void)ki_engine_work(informer->engine, (int)(KI_INFORMER_SLICE - units));
+    set_timer(informer, status ? now + TRIM_RETRY : next);
+}
+
+ki_status ki_informer_open_deleted(ki_informer *informer) {
+    return informer->deleted.store ? ki_timer_init(&informer->deleted_timer, informer->engine, trim, informer) : KI_OK;
+}
+
+ki_status ki_informer_stage_deleted(ki_informer *informer, ki_object *obj) {
+    if (!informer->deleted.store)
+        return KI_OK;
+    size_t units = 2; /* so that their number stays below its limit while many are deleted */
+    ki_status status = ki_deleted_objects_stage(&informer->deleted, obj);
+    if (!status) /* the timer retries what fails */
+        (void)ki_deleted_objects_trim(&informer->deleted, ki_engine_now(informer->engine), &units);
+    (void)ki_engine_work(informer->engine, 1);
+    return status;
+}
+
+void ki_informer_publish_deleted(ki_informer *informer) {
+    if (informer->deleted.staged == 0)
+        return;
+    int64_t now = ki_engine_now(informer->engine);
+    ki_deleted_objects_publish(&informer->deleted, now);
+    if (!ki_timer_is_set(&informer->deleted_timer))
+        set_timer(informer, ki_deleted_objects_next_trim(&informer->deleted, now));
+}
