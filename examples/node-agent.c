@@ -145,7 +145,7 @@ int main(void) {
     sigset_t ends;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
-    snprintf(selector, sizeof selector, node ? "spec.nodeName=%s" : "", node);
+    snprintf(selector, sizeof selector, "%s%s", node ? "spec.nodeName=" : "", node ? node : "");
     sigemptyset(&ends);
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGINT);
