@@ -84,6 +84,31 @@ TEST(a_list_has_what_matches_namespace_and_labels) {
     ki_object_list_free(NULL);
 }
 
+TEST(a_walk_has_what_matches_a_parsed_selector) {
+    static const struct {
+        const char *namespace_name, *labels, *fields;
+        size_t count;
+    } cases[] = {
+        { NULL, NULL, NULL, 5 },     { "a", "", "", 3 },          { NULL, "app=web", NULL, 3 },
+        { "b", "app=web", NULL, 1 }, { "c", "app=web", NULL, 0 }, { NULL, "app=web", "metadata.name!=web-1", 1 },
+    };
+    ki_store *store = store_of(&ki_allocator_default, true, pods);
+    ki_snapshot *now = ki_store_snapshot(store);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_selector *selector = NULL;
+        assert_int_equal(ki_selector_new(cases[i].labels, cases[i].fields, &selector, NULL), KI_OK);
+        ki_cursor cursor = KI_CURSOR_INIT;
+        size_t count = 0;
+        for (const ki_object *obj;
+             (obj = ki_snapshot_next_match(now, cases[i].namespace_name, selector, &cursor)) != NULL; count++)
+            assert_true(ki_object_matches(obj, selector));
+        assert_int_equal(count, cases[i].count);
+        ki_selector_free(selector);
+    }
+    ki_snapshot_free(now);
+    ki_store_free(store);
+}
+
 TEST(a_malformed_selector_gives_no_list) {
     ki_store *store = store_of(&ki_allocator_default, true, pods);
     ki_snapshot *now = ki_store_snapshot(store);
