@@ -59,6 +59,17 @@ KI_API KI_MUST_CHECK ki_status ki_factory_informer(ki_factory *factory, const ki
                                                    const ki_informer_options *options, ki_informer **ret_informer,
                                                    ki_error *err);
 
+/* Stops an informer and removes it from the factory, for all its users; the others continue. Its handlers get
+ * on_removed and no deletes; a running call completes before. Its waits end with KI_ERR_CANCELLED. Its cache is empty
+ * at once, and each function that needs a running informer returns an error. A controller that watches the informer
+ * continues with its other watches. A later ki_factory_informer of the same resource makes a new informer, which lists
+ * anew after the next ki_factory_start.
+ * Ownership: the informer stays valid, with about 11 KB of memory, until the factory is freed. Threads: any, also in a
+ * handler. Blocks: until the loop has applied 64 objects at most.
+ * Errors: KI_ERR_NOT_FOUND (removed before, or not an informer of this factory), KI_ERR_STATE (the factory or its
+ * engine is stopped), KI_ERR_NO_MEMORY. After an error nothing has changed. */
+KI_API KI_MUST_CHECK ki_status ki_factory_remove_informer(ki_factory *factory, ki_informer *informer, ki_error *err);
+
 /* Returns the program's engine, or the factory's own. Only ki_factory_start and ki_factory_run may drive the factory's
  * own engine.
  * Ownership: borrowed from the factory. Threads: any. */

@@ -126,7 +126,7 @@ typedef struct ki_registration_options {
  * then every change. Nothing is lost or delivered twice between the two.
  * Ownership: `handler` is copied; `user` must stay valid until on_removed. Threads: any, at any time, also in a
  * handler. Blocks: until the loop has applied 64 objects at most.
- * Errors: KI_ERR_STATE (the informer is stopped), KI_ERR_NO_MEMORY, KI_ERR_SYSTEM (no more threads). */
+ * Errors: KI_ERR_STATE (the informer is stopped or removed), KI_ERR_NO_MEMORY, KI_ERR_SYSTEM (no more threads). */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handler, void *user,
                                                        ki_error *err);
 
@@ -260,7 +260,8 @@ KI_API KI_MUST_CHECK ki_status ki_informer_set_state_handler(ki_informer *inform
 
 /* ---- waiting ---- */
 
-/* Returns true once the whole first list is in the cache. Threads: any. Blocks: no. */
+/* Returns true once the whole first list is in the cache; false for an informer that was removed from its factory.
+ * Threads: any. Blocks: no. */
 KI_API bool ki_informer_has_synced(const ki_informer *informer);
 /* Returns the resource version at which the informer synced; "" before, and for NULL. A handler that was added before
  * the start has seen every change up to this version when its on_synced is called; every later change has a newer
@@ -270,8 +271,8 @@ KI_API const char *ki_informer_synced_version(const ki_informer *informer);
 /* Waits until ki_informer_has_synced, for at most `timeout_ms` (< 0: no limit).
  * Threads: any thread of the program, outside handlers. Blocks: yes; with an engine that the program steps, it
  * checks every 100 ms whether the engine was stopped.
- * Errors: KI_ERR_TIMEOUT, KI_ERR_CANCELLED (the informer is stopped, or the loop has ended), KI_ERR_DEADLOCK (called in
- * a handler, on the loop's thread, or on the thread that steps the engine). */
+ * Errors: KI_ERR_TIMEOUT, KI_ERR_CANCELLED (the informer is stopped or removed, or the loop has ended),
+ * KI_ERR_DEADLOCK (called in a handler, on the loop's thread, or on the thread that steps the engine). */
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, ki_error *err);
 
 /* Waits until the cache contains a write, for at most `timeout_ms` (< 0: no limit). `resource_version` is the version
@@ -283,7 +284,7 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, 
  * early until the informer has relisted.
  * Threads, Blocks: as ki_informer_wait_for_sync.
  * Errors: as ki_informer_wait_for_sync; KI_ERR_INVALID (neither a key nor a version), KI_ERR_NO_MEMORY. Returns KI_OK
- * for a version that the cache contains also after the informer is stopped. */
+ * for a version that the cache contains also after the informer is stopped, but not after it is removed. */
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key,
                                                             const char *resource_version, int64_t timeout_ms,
                                                             ki_error *err);

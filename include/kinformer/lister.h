@@ -60,7 +60,7 @@ KI_API const char *ki_snapshot_next_index_value(const ki_snapshot *snapshot, con
 /* Returns true if the snapshot has an index of this name. */
 KI_API bool ki_snapshot_has_index(const ki_snapshot *snapshot, const char *index);
 
-/* ---- listers ---- */
+/* ---- listers; of an informer that was removed from its factory: KI_ERR_STATE ---- */
 
 typedef struct ki_object_list {
     const ki_object **objects;

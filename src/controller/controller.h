@@ -57,8 +57,9 @@ struct ki_reconcile {
 /* One informer and what its events queue. Loop only, except the constant members. */
 typedef struct ki_source {
     struct ki_source *next;
+    const ki_allocator *allocator; /* constant */
+    ki_controller *controller;     /* NULL: the source is freed when its handler is removed; else constant */
     /* Constant. */
-    ki_controller *controller;
     ki_informer *informer;
     ki_registration registration;
     bool by_owner, any_owner;
@@ -68,6 +69,8 @@ typedef struct ki_source {
     ki_predicate predicate;
     void *user;
     /* Loop. */
+    bool has_handler;         /* on_removed was not called */
+    bool is_synced;           /* or its informer was removed */
     const ki_object **missed; /* references to objects whose keys could not be queued for lack of memory */
     size_t missed_count, missed_room;
     bool must_walk;        /* all objects of the informer must be queued */

@@ -214,20 +214,39 @@ static void on_event(const ki_event *event, void *user) {
     ki_callback_leave(&callback);
 }
 
-static void on_synced(ki_informer *informer, void *user) {
-    (void)informer;
-    ki_source *source = user;
+/* Counts a source whose first objects have not all come as synced. */
+static void end_sync(ki_source *source) {
     ki_controller *controller = source->controller;
+    if (source->is_synced)
+        return;
+    source->is_synced = true;
     ki_mutex_lock(&controller->mutex);
     controller->unsynced--;
     ki_mutex_unlock(&controller->mutex);
     ki_controller_try_to_begin(controller);
 }
 
+static void on_synced(ki_informer *informer, void *user) {
+    (void)informer;
+    end_sync(user);
+}
+
+static void discard(ki_source *source);
+
+/* The handler or the informer was removed. Without a controller the source was freed before. */
+static void on_removed(void *user) {
+    ki_source *source = user;
+    source->has_handler = false;
+    if (source->controller)
+        end_sync(source);
+    else
+        discard(source);
+}
+
 /* --- new, free ---------------------------------------------------------------------------------------------------- */
 
 static const ki_handler handler = {
-    .on_add = on_event, .on_update = on_event, .on_delete = on_event, .on_synced = on_synced
+    .on_add = on_event, .on_update = on_event, .on_delete = on_event, .on_synced = on_synced, .on_removed = on_removed
 };
 
 static ki_status check(const ki_controller *controller, const ki_informer *informer,
@@ -246,7 +265,7 @@ static ki_status check(const ki_controller *controller, const ki_informer *infor
 
 /* Frees a source that has no handler. */
 static void discard(ki_source *source) {
-    const ki_allocator *allocator = source->controller->allocator;
+    const ki_allocator *allocator = source->allocator;
     ki_source_forget(source);
     ki_free(allocator, source->missed);
     ki_free(allocator, source->owner_group);
@@ -284,7 +303,9 @@ ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const 
     if (!source)
         return ki_error_no_memory(err, "watching an informer");
     source->controller = controller;
+    source->allocator = controller->allocator;
     source->informer = informer;
+    source->has_handler = true;
     controller->unsynced++; /* before the registration, since the handler may be called at once */
     status = fill(source, options, err);
     if (status) {
@@ -297,7 +318,12 @@ ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const 
 }
 
 void ki_source_free(ki_source *source) {
+    ki_source_forget(source);
+    source->controller = NULL;
+    if (!source->has_handler) {
+        discard(source);
+        return;
+    }
     ki_status status = ki_informer_remove_handler(source->informer, source->registration, NULL);
-    (void)status; /* an error means that there is no handler */
-    discard(source);
+    (void)status; /* an error means that the informer is removed: on_removed is coming */
 }

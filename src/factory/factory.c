@@ -55,12 +55,23 @@ struct ki_factory {
 
 /* --- start and stop on the loop ----------------------------------------------------------------------------------- */
 
-/* Returns entry number `index`; NULL after the last. The table may grow meanwhile. */
-static ki_informer_entry *entry_at(ki_factory *factory, size_t index, bool *ret_is_requested) {
+/* Returns the next entry and moves `*place` behind it; NULL after the last. The table may change meanwhile. */
+static ki_informer_entry *next_entry(ki_factory *factory, size_t *place, bool *ret_is_requested) {
+    const ki_informer_table *table = &factory->table;
+    ki_informer_entry *entry = NULL;
     ki_mutex_lock(&factory->mutex);
-    ki_informer_entry *entry = index < factory->table.count ? factory->table.entries[index] : NULL;
+    while (!entry && *place < table->count)
+        entry = table->entries[(*place)++];
     if (ret_is_requested)
         *ret_is_requested = entry && entry->is_start_requested;
+    ki_mutex_unlock(&factory->mutex);
+    return entry;
+}
+
+/* Returns the latest removed entry; its `next_removed` leads on. */
+static ki_informer_entry *first_removed(ki_factory *factory) {
+    ki_mutex_lock(&factory->mutex);
+    ki_informer_entry *entry = factory->table.removed;
     ki_mutex_unlock(&factory->mutex);
     return entry;
 }
@@ -79,12 +90,13 @@ static void start_all(ki_factory *factory) {
     bool is_requested, again = false;
     if (is_stopped(factory))
         return;
-    for (size_t i = 0; (entry = entry_at(factory, i, &is_requested)); i++) {
+    for (size_t place = 0; (entry = next_entry(factory, &place, &is_requested));) {
         if (!is_requested || entry->is_started)
             continue;
         ki_error err = KI_ERROR_INIT;
-        entry->is_started = ki_informer_start(entry->informer, &err) == KI_OK;
-        if (entry->is_started)
+        ki_status status = ki_informer_start(entry->informer, &err);
+        entry->is_started = status == KI_OK;
+        if (!status || status == KI_ERR_STATE) /* KI_ERR_STATE: removed meanwhile */
             continue;
         again = true;
         ki_log_write(ki_engine_log(factory->engine), KI_LOG_ERROR, "factory", "cannot start the informer of %s: %s",
@@ -110,7 +122,9 @@ static void stop_all(void *user) {
     ki_informer_entry *entry;
     ki_task_cancel(&factory->start_task);
     ki_timer_cancel(&factory->start_timer);
-    for (size_t i = 0; (entry = entry_at(factory, i, NULL)); i++)
+    for (size_t place = 0; (entry = next_entry(factory, &place, NULL));)
+        ki_informer_stop(entry->informer);
+    for (entry = first_removed(factory); entry; entry = entry->next_removed)
         ki_informer_stop(entry->informer);
 }
 
@@ -402,6 +416,24 @@ ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, 
     return status;
 }
 
+ki_status ki_factory_remove_informer(ki_factory *factory, ki_informer *informer, ki_error *err) {
+    if (!factory || !informer)
+        return ki_error_missing(err, "ki_factory_remove_informer");
+    if (ki_engine_check_process(factory->engine, err))
+        return KI_ERR_STATE;
+    ki_error cause = KI_ERROR_INIT;
+    ki_mutex_lock(&factory->mutex);
+    ki_status status = check_not_stopped(factory, &cause);
+    if (!status)
+        status = ki_informer_table_remove(&factory->table, informer, &cause);
+    ki_mutex_unlock(&factory->mutex);
+    if (!status)
+        ki_informer_remove_handlers(informer);
+    else if (err)
+        *err = cause;
+    return status;
+}
+
 /* --- components --------------------------------------------------------------------------------------------------- */
 
 ki_status ki_factory_add_component(ki_factory *factory, ki_component *component, ki_error *err) {
@@ -424,6 +456,8 @@ static void request_start(ki_factory *factory) {
     factory->is_started = true;
     for (size_t i = 0; i < factory->table.count; i++) {
         ki_informer_entry *entry = factory->table.entries[i];
+        if (!entry)
+            continue;
         entry->is_start_requested = true;
         ki_informer_freeze(entry->informer);
     }
@@ -492,7 +526,7 @@ bool ki_factory_has_synced(const ki_factory *factory) {
     memcpy(&locked, &factory, sizeof locked); /* reading takes the lock */
     ki_informer_entry *entry;
     bool is_requested;
-    for (size_t i = 0; (entry = entry_at(locked, i, &is_requested)); i++)
+    for (size_t place = 0; (entry = next_entry(locked, &place, &is_requested));)
         if (is_requested && !ki_informer_has_synced(entry->informer))
             return false;
     return true;
@@ -505,7 +539,7 @@ static ki_status timed_out(ki_factory *factory, ki_error *err) {
     ki_informer_entry *entry;
     bool is_requested;
     names[0] = '\0';
-    for (size_t i = 0; (entry = entry_at(factory, i, &is_requested)); i++) {
+    for (size_t place = 0; (entry = next_entry(factory, &place, &is_requested));) {
         char why[KI_INFORMER_WHY_MAX];
         if (!is_requested || ki_informer_has_synced(entry->informer))
             continue;
@@ -530,13 +564,14 @@ ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_e
     int64_t deadline = ki_deadline_of_timeout(timeout_ms);
     ki_informer_entry *entry;
     bool is_requested;
-    for (size_t i = 0; (entry = entry_at(factory, i, &is_requested)); i++) {
+    for (size_t place = 0; (entry = next_entry(factory, &place, &is_requested));) {
         ki_status status = is_requested ? ki_informer_wait_until_synced(entry->informer, deadline, err) : KI_OK;
         if (status == KI_ERR_TIMEOUT)
             return timed_out(factory, err);
-        if (status)
+        if (status && !ki_informer_is_removed(entry->informer))
             return status;
     }
+    ki_error_clear(err);
     return KI_OK;
 }
 
@@ -545,7 +580,7 @@ ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_e
 static ki_status visit_metrics(ki_factory *factory, const ki_metrics_visit *to) {
     ki_status status = KI_OK;
     ki_informer_entry *entry;
-    for (size_t i = 0; !status && (entry = entry_at(factory, i, NULL)); i++)
+    for (size_t place = 0; !status && (entry = next_entry(factory, &place, NULL));)
         status = ki_metrics_visit_informer(entry->informer, to);
     if (!status)
         ki_component_list_visit_metrics(&factory->components, to);
@@ -651,7 +686,9 @@ ki_status ki_factory_shutdown(ki_factory *factory, ki_error *err) {
     ki_engine_call(factory->engine, stop_all, factory);
     end_engine(factory, err);
     ki_informer_entry *entry;
-    for (size_t i = 0; (entry = entry_at(factory, i, NULL)); i++)
+    for (size_t place = 0; (entry = next_entry(factory, &place, NULL));)
+        ki_informer_join(entry->informer);
+    for (entry = first_removed(factory); entry; entry = entry->next_removed)
         ki_informer_join(entry->informer);
     ki_mutex_lock(&factory->mutex);
     factory->is_shut_down = true;

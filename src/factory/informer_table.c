@@ -15,6 +15,8 @@ void ki_informer_table_init(ki_informer_table *table, const ki_allocator *alloca
 }
 
 static void free_entry(ki_informer_table *table, ki_informer_entry *entry) {
+    if (!entry)
+        return;
     ki_informer_free(entry->informer);
     ki_object_format_unref(entry->format);
     ki_selection_unref(entry->selection);
@@ -24,6 +26,11 @@ static void free_entry(ki_informer_table *table, ki_informer_entry *entry) {
 void ki_informer_table_free(ki_informer_table *table) {
     for (size_t i = 0; i < table->count; i++)
         free_entry(table, table->entries[i]);
+    while (table->removed) {
+        ki_informer_entry *entry = table->removed;
+        table->removed = entry->next_removed;
+        free_entry(table, entry);
+    }
     ki_free(table->allocator, table->entries);
     ki_map_free(&table->by_key);
 }
@@ -89,11 +96,15 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_informer
     return status;
 }
 
-/* Reserves room for one more entry, so that adding it cannot fail. */
-static ki_status reserve(ki_informer_table *table, ki_error *err) {
+/* Reserves room for one more entry, so that adding it cannot fail. `*ret_place` is its place: that of a removed entry,
+ * or a new one. */
+static ki_status reserve(ki_informer_table *table, size_t *ret_place, ki_error *err) {
     if (ki_map_reserve(&table->by_key, table->count + 1))
         return ki_error_no_memory(err, "making an informer");
-    if (table->count < table->capacity)
+    *ret_place = 0;
+    while (*ret_place < table->count && table->entries[*ret_place])
+        ++*ret_place;
+    if (*ret_place < table->capacity)
         return KI_OK;
     size_t capacity = table->capacity ? table->capacity * 2 : FIRST_CAPACITY;
     ki_informer_entry **entries =
@@ -107,7 +118,8 @@ static ki_status reserve(ki_informer_table *table, ki_error *err) {
 
 static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, ki_selection *selection,
                      const ki_informer_options *options, ki_informer **ret_informer, ki_error *err) {
-    ki_status status = reserve(table, err);
+    size_t place;
+    ki_status status = reserve(table, &place, err);
     if (status)
         return status;
     ki_informer_entry *entry = ki_alloc_zero(table->allocator, sizeof *entry);
@@ -123,7 +135,8 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, k
         free_entry(table, entry);
         return status;
     }
-    table->entries[table->count++] = entry;
+    table->entries[place] = entry;
+    table->count += place == table->count;
     *ret_informer = entry->informer;
     return KI_OK;
 }
@@ -158,4 +171,21 @@ ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_make
         *ret_informer = entry->informer;
     ki_selection_unref(selection);
     return status;
+}
+
+ki_status ki_informer_table_remove(ki_informer_table *table, const ki_informer *informer, ki_error *err) {
+    for (size_t i = 0; i < table->count; i++) {
+        ki_informer_entry *entry = table->entries[i];
+        if (!entry || entry->informer != informer)
+            continue;
+        ki_status status = ki_informer_remove(entry->informer, err);
+        if (status)
+            return status;
+        (void)ki_map_remove(&table->by_key, entry->selection->key);
+        table->entries[i] = NULL;
+        entry->next_removed = table->removed;
+        table->removed = entry;
+        return KI_OK;
+    }
+    return ki_error_set(err, KI_ERR_NOT_FOUND, "no such informer of the factory: it was removed, or is another's");
 }

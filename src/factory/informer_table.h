@@ -1,5 +1,6 @@
 /* informer_table.h: a factory's informers by their selection. The first request makes an informer; later ones share it.
- * No lock of its own: the caller holds the factory's. An entry stays at its address until the table is freed. */
+ * No lock of its own: the caller holds the factory's. An entry and its informer stay at their address until the table
+ * is freed, also after their removal. */
 #ifndef KI_FACTORY_INFORMER_TABLE_H
 #define KI_FACTORY_INFORMER_TABLE_H
 
@@ -16,13 +17,15 @@ typedef struct ki_informer_entry {
     ki_object_format *format; /* of its objects: a later request must name the same view, or none */
     bool is_start_requested;  /* its start was requested */
     bool is_started;          /* loop only */
+    struct ki_informer_entry *next_removed;
 } ki_informer_entry;
 
 typedef struct ki_informer_table {
     const ki_allocator *allocator;
     ki_map by_key;               /* of its selection */
-    ki_informer_entry **entries; /* in order of creation */
+    ki_informer_entry **entries; /* NULL: a place whose entry was removed */
     size_t count, capacity;
+    ki_informer_entry *removed; /* the latest; linked by `next_removed` */
 } ki_informer_table;
 
 /* The settings of new informers. */
@@ -39,5 +42,7 @@ void ki_informer_table_free(ki_informer_table *table);
  * factory's defaults. Errors: KI_ERR_EXISTS if the informer has another view. */
 ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_maker *maker, const ki_resource *resource,
                                 const ki_informer_options *options, ki_informer **ret_informer, ki_error *err);
+/* Removes an informer (ki_informer_remove). Errors: KI_ERR_NOT_FOUND, KI_ERR_NO_MEMORY. */
+ki_status ki_informer_table_remove(ki_informer_table *table, const ki_informer *informer, ki_error *err);
 
 #endif

@@ -39,6 +39,12 @@ ki_status ki_informer_stage_deleted(ki_informer *informer, ki_object *obj) {
     return status;
 }
 
+void ki_informer_end_deleted(ki_informer *informer) {
+    informer->deleted.is_ended = true;
+    if (informer->deleted.queue.count > 0)
+        set_timer(informer, ki_engine_now(informer->engine));
+}
+
 void ki_informer_publish_deleted(ki_informer *informer) {
     if (informer->deleted.staged == 0)
         return;

@@ -42,6 +42,8 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     if (health.state == KI_STATE_WATCHING && atomic_load(&informer->is_namespace_missing))
         snprintf(health.message, sizeof health.message, "there is no namespace %s",
                  informer->selection->namespace_name);
+    if (atomic_load(&informer->is_removed))
+        snprintf(health.message, sizeof health.message, "the informer was removed");
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
 }
 

@@ -1,6 +1,6 @@
 /* informer_parts.h: the struct of an informer, for the files that implement it: shared_informer.c (creation, start,
  * stop), process_item.c (processes one item), registration.c (handlers), settings.c, informer_health.c,
- * namespace_check.c, informer_read.c, informer_deleted.c, wait_for_sync.c and wait_for.c. */
+ * namespace_check.c, informer_read.c, informer_deleted.c, removal.c, wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
@@ -46,6 +46,7 @@ struct ki_informer {
     ki_processor processor;
     ki_deleted_objects deleted;
     bool is_frozen, is_started, is_stopped;
+    ki_snapshot *cleared; /* of a removed informer: what the store had; the loop releases it */
 
     /* Under `index_error_lock`. No other lock is taken inside. */
     ki_mutex index_error_lock;
@@ -59,7 +60,7 @@ struct ki_informer {
     uint64_t last_id;
 
     /* Loop. */
-    ki_queue *queue;
+    ki_queue *queue; /* NULL once a removed informer has ended, as are its sources */
     ki_process_loop controller;
     ki_reflector reflector;
     ki_consistency_check consistency_check;
@@ -80,7 +81,9 @@ struct ki_informer {
 
     /* Any thread. */
     ki_metrics_record metrics;
-    _Atomic bool synced;                              /* set under `wait_lock` and `change_lock` */
+    _Atomic bool is_removed; /* removed from the factory; set under `change_lock` and `wait_lock` */
+    ki_task remove_task;     /* stops a removed informer */
+    _Atomic bool synced;     /* set under `wait_lock` and `change_lock`; a removed informer is not */
     char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
     ki_health_record health;
     _Atomic bool is_namespace_missing; /* the server said that there is no such namespace */
@@ -98,7 +101,7 @@ struct ki_informer {
 bool ki_registration_exists(ki_registration registration);
 /* settings.c: returns KI_ERR_STATE if the informer is stopped. Caller holds change_lock. */
 ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err);
-/* wait_for.c: sets "the informer of … is stopped", and why the loop has ended if it ended by itself. */
+/* wait_for.c: sets "the informer of … is stopped", and why if it was removed or the loop has ended by itself. */
 ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status, ki_error *err);
 /* shared_informer.c */
 /* Begins the waiting resync if the previous one is finished. */
@@ -106,6 +109,16 @@ void ki_informer_continue_resync(ki_informer *informer);
 /* Pauses the watch while too many changes are queued or wait for handlers on the loop; resumes it afterwards.
  * `waiting`: notifications for handlers on the loop. Loop; not under change_lock. */
 void ki_informer_regulate(ki_informer *informer, size_t waiting);
+/* Ends reflector, timers and waits, and reports the state. `stops_handlers`: the processor's listeners, too. Loop. */
+void ki_informer_end_work(ki_informer *informer, bool stops_handlers);
+/* Frees queue and sources. Loop. No effect if they are freed already. */
+void ki_informer_free_sources(ki_informer *informer);
+/* wait_for.c: cancels all waits from any thread; the loop calls their handlers. Caller holds wait_lock. */
+void ki_informer_cancel_waits(ki_informer *informer);
+/* removal.c */
+void ki_informer_init_removal(ki_informer *informer);
+/* Frees the queue and the sources of a removed informer whose queue is closed and empty. Loop. */
+void ki_informer_end_removed(ki_informer *informer);
 /* wait_for.c: returns true if the informer is stopped or its engine has ended. Caller holds wait_lock. */
 bool ki_informer_has_ended(const ki_informer *informer);
 void ki_informer_init_waits(ki_informer *informer);
@@ -128,11 +141,15 @@ ki_status ki_informer_open_deleted(ki_informer *informer);
 ki_status ki_informer_stage_deleted(ki_informer *informer, ki_object *obj);
 /* Before the staged deletions are published: the time of their objects begins. Loop; caller holds change_lock. */
 void ki_informer_publish_deleted(ki_informer *informer);
+/* Drops the deleted objects of a removed informer, a slice at a time. Loop; caller holds change_lock. */
+void ki_informer_end_deleted(ki_informer *informer);
 /* shared_informer.c: calls the state handler. Loop. */
 void ki_informer_report_state(ki_informer *informer);
 /* informer_health.c: logs the state if it differs from the last logged one. `has_cause`: a failure or a missing
  * response set the state. Loop. */
 void ki_informer_log_state(ki_informer *informer, bool has_cause);
+/* process_item.c: drops the staged changes. Loop; caller holds change_lock. */
+void ki_informer_drop_staged(ki_informer *informer);
 /* process_item.c: the controller's step; `user` is the informer. Notifies of what is stored, or pops and processes. */
 ki_status ki_informer_step(void *user, ki_error *err);
 

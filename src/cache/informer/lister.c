@@ -4,10 +4,12 @@
 #include "src/cache/store/snapshot.h"
 #include "src/object/object.h"
 
-/* Opens the informer's current snapshot for a lister. Errors: KI_ERR_STATE (a forked process). */
+/* Opens the informer's current snapshot for a lister. Errors: KI_ERR_STATE (a forked process, a removed informer). */
 static ki_status open_snapshot(const ki_informer *informer, ki_snapshot **ret_snapshot, ki_error *err) {
     if (ki_engine_check_process(informer->engine, err))
         return KI_ERR_STATE;
+    if (atomic_load(&informer->is_removed))
+        return ki_error_set(err, KI_ERR_STATE, "the informer of %s was removed", informer->selection->name);
     *ret_snapshot = ki_informer_snapshot(informer);
     return KI_OK;
 }
@@ -102,7 +104,8 @@ ki_status ki_informer_get_by_index_or_deleted(const ki_informer *informer, const
 
 ki_object *ki_informer_get_or_deleted(const ki_informer *informer, const char *key, bool *ret_is_deleted) {
     ki_object *obj = ki_informer_get(informer, key);
-    bool is_deleted = !obj && informer && key && informer->deleted.store && !ki_engine_is_forked(informer->engine);
+    bool is_deleted = !obj && informer && key && informer->deleted.store && !ki_engine_is_forked(informer->engine) &&
+                      !atomic_load(&informer->is_removed);
     if (is_deleted)
         obj = ki_store_get(informer->deleted.store, key);
     if (ret_is_deleted)

@@ -5,7 +5,9 @@
  * for the listeners. With the last part it publishes both, so readers see a whole list or nothing of it. If that
  * fails, because memory runs out or an index was added meanwhile, what is staged is dropped: nothing has changed, and
  * the queue passes the item again, or a list from its beginning. Once published, the log goes to the listeners. What
- * does not get there in this step, because it is much or memory runs out, the next steps take up before they pop. */
+ * does not get there in this step, because it is much or memory runs out, the next steps take up before they pop.
+ *
+ * Once the informer is removed, each step drops what it pops. */
 #include "src/cache/informer/informer_parts.h"
 
 #include "src/base/error.h"
@@ -79,7 +81,7 @@ static ki_status store_changes(ki_informer *informer, const ki_deltas *deltas) {
     return status;
 }
 
-static void drop_staged(ki_informer *informer) {
+void ki_informer_drop_staged(ki_informer *informer) {
     ki_deferred_add_snapshot(&informer->deferred, ki_store_abandon(informer->store));
     ki_processor_drop(&informer->processor);
 }
@@ -154,6 +156,12 @@ static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_r
     ki_informer *informer = user;
     ki_informer_continue_resync(informer);
     ki_fair_mutex_lock(&informer->change_lock);
+    if (atomic_load(&informer->is_removed)) {
+        ki_informer_drop_staged(informer);
+        ki_fair_mutex_unlock(&informer->change_lock);
+        *ret_requeue = false;
+        return KI_OK;
+    }
     note_synced(informer); /* of the item before: the queue drops an item after this function has returned */
     bool is_overtaken = ki_store_is_overtaken(informer->store);
     ki_status status = is_overtaken ? KI_OK : store_changes(informer, deltas);
@@ -161,7 +169,7 @@ static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_r
     if (status)
         ki_error_no_memory(err, "storing a change");
     if (*ret_requeue)
-        drop_staged(informer);
+        ki_informer_drop_staged(informer);
     else if (!deltas->is_part)
         status = notify_of(informer, deltas, err);
     end_step(informer);
@@ -181,6 +189,10 @@ static ki_status process_drained(ki_informer *informer, ki_error *err) {
     ki_status status = KI_OK;
     ki_informer_continue_resync(informer);
     ki_fair_mutex_lock(&informer->change_lock);
+    if (atomic_load(&informer->is_removed)) {
+        ki_fair_mutex_unlock(&informer->change_lock);
+        return KI_ERR_NOT_FOUND;
+    }
     if (version[0] && strcmp(version, informer->store_version) != 0) {
         status = ki_store_set_resource_version(informer->store, version, err);
         if (!status)
@@ -220,5 +232,7 @@ ki_status ki_informer_step(void *user, ki_error *err) {
     ki_status status = queue->ops->pop(queue, process_deltas, informer, err);
     if (queue->work > 1)
         (void)ki_engine_work(informer->engine, (int)queue->work - 1);
+    if (status == KI_ERR_CLOSED)
+        ki_informer_end_removed(informer);
     return status == KI_ERR_NOT_FOUND ? process_drained(informer, err) : status;
 }

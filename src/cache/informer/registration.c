@@ -143,6 +143,24 @@ ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration regi
     return KI_OK;
 }
 
+/* Takes the first active listener out; NULL if there is none. */
+static ki_listener *take_first(ki_informer *informer) {
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_listener *listener = informer->processor.first;
+    if (listener) {
+        (void)delist((ki_registration){ informer, listener->id });
+        (void)ki_processor_remove(&informer->processor, listener);
+    }
+    ki_fair_mutex_unlock(&informer->change_lock);
+    return listener;
+}
+
+void ki_informer_remove_handlers(ki_informer *informer) {
+    ki_listener *listener;
+    while ((listener = take_first(informer)))
+        ki_listener_remove(listener);
+}
+
 bool ki_registration_exists(ki_registration registration) {
     ki_mutex_lock(&registration.informer->registry_lock);
     bool exists = *find_listed(registration) != NULL;

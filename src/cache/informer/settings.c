@@ -5,6 +5,8 @@
 #include "src/cache/store/index_build.h"
 
 ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err) {
+    if (atomic_load(&informer->is_removed))
+        return ki_error_set(err, KI_ERR_STATE, "the informer of %s was removed", informer->selection->name);
     return informer->is_stopped
                ? ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped", informer->selection->resource.plural)
                : KI_OK;
@@ -13,9 +15,12 @@ ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err) {
 /* Takes the change lock, and keeps it if the setting is allowed. */
 static ki_status begin_setting(ki_informer *informer, const char *what, ki_error *err) {
     ki_fair_mutex_lock(&informer->change_lock);
-    if (!informer->is_frozen)
+    ki_status status = ki_informer_check_runs(informer, err);
+    if (!status && !informer->is_frozen)
         return KI_OK;
     ki_fair_mutex_unlock(&informer->change_lock);
+    if (status)
+        return status;
     return ki_error_set(err, KI_ERR_STATE, "%s of %s: only before the start", what,
                         informer->selection->resource.plural);
 }

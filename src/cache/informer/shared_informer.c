@@ -57,6 +57,8 @@ static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, vo
 
 static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
     ki_informer *informer = user;
+    if (atomic_load(&informer->is_removed))
+        return; /* a retry while the queue of a stopped informer is drained */
     int64_t now = ki_engine_now(informer->engine);
     bool is_changed = ki_health_set_stuck(&informer->health, err, now + retry_ns, now);
     ki_informer_log_state(informer, err != NULL);
@@ -95,6 +97,8 @@ static void on_mutation(const ki_error *err, const char *key, void *user) {
 }
 
 void ki_informer_regulate(ki_informer *informer, size_t waiting) {
+    if (atomic_load(&informer->is_removed))
+        return;
     ki_list_watch *source = informer->options.list_watch;
     size_t queued = informer->queue->ops->length(informer->queue);
     bool is_much = queued + waiting >= (informer->is_held ? HELD_FROM / 2 : HELD_FROM);
@@ -293,6 +297,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_mutation_detector_init(&informer->detector, allocator, on_mutation, informer);
     ki_metrics_init(&informer->metrics);
     ki_informer_init_waits(informer);
+    ki_informer_init_removal(informer);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
     ki_deferred_init(&informer->deferred, options->engine);
     ki_processor_init(&informer->processor, allocator, ki_period_ns(options->given.resync_ms, KI_RESYNC_MIN_MS));
@@ -459,23 +464,32 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
     return status;
 }
 
-static void close_parts(ki_informer *informer) {
-    informer->queue->ready = NULL;
+/* Ends all that adds to the queue. */
+static void close_input(ki_informer *informer) {
+    if (informer->queue)
+        informer->queue->ready = NULL;
     ki_consistency_check_close(&informer->consistency_check);
     ki_reflector_close(&informer->reflector);
     ki_report_limit_close(&informer->report_limit);
     ki_timer_close(&informer->resync_timer);
     ki_timer_close(&informer->detector_timer);
+}
+
+static void close_parts(ki_informer *informer) {
+    close_input(informer);
     ki_timer_close(&informer->deleted_timer);
     ki_process_loop_close(&informer->controller);
 }
 
 static ki_status start_locked(ki_informer *informer, ki_error *err) {
-    if (informer->is_started || informer->is_stopped)
-        return ki_error_set(err, KI_ERR_STATE, "the informer of %s was %s before", informer->selection->resource.plural,
-                            informer->is_stopped ? "stopped" : "started");
+    ki_status status = ki_informer_check_runs(informer, err);
+    if (status)
+        return status;
+    if (informer->is_started)
+        return ki_error_set(err, KI_ERR_STATE, "the informer of %s was started before",
+                            informer->selection->resource.plural);
     informer->is_frozen = true;
-    ki_status status = open_parts(informer, err);
+    status = open_parts(informer, err);
     if (!status)
         status = ki_processor_start(&informer->processor, ki_engine_is_threaded(informer->engine), err);
     if (status) {
@@ -508,21 +522,30 @@ ki_status ki_informer_start(ki_informer *informer, ki_error *err) {
 
 /* --- stop --------------------------------------------------------------------------------------------------------- */
 
-void ki_informer_stop(ki_informer *informer) {
-    close_parts(informer);
-    informer->queue->ops->close(informer->queue);
+void ki_informer_end_work(ki_informer *informer, bool stops_handlers) {
+    close_input(informer);
+    if (informer->queue)
+        informer->queue->ops->close(informer->queue);
     ki_fair_mutex_lock(&informer->change_lock);
     bool was_stopped = informer->is_stopped;
     informer->is_frozen = informer->is_stopped = true;
-    ki_processor_stop(&informer->processor);
+    if (stops_handlers)
+        ki_processor_stop(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_task_cancel(&informer->report_task);
-    ki_deferred_stop(&informer->deferred);
     ki_informer_end_waits(informer);
     ki_mutation_detector_check(&informer->detector, ki_engine_now(informer->engine)); /* a last time */
     ki_mutation_detector_close(&informer->detector);
     if (!was_stopped)
         on_state(KI_STATE_STOPPED, NULL, -1, informer);
+}
+
+void ki_informer_stop(ki_informer *informer) {
+    ki_process_loop_close(&informer->controller);
+    ki_task_cancel(&informer->remove_task);
+    ki_timer_close(&informer->deleted_timer);
+    ki_deferred_stop(&informer->deferred);
+    ki_informer_end_work(informer, true);
 }
 
 /* Returns a listener whose thread is not joined yet, or NULL. The caller joins without the lock: an ending handler may
@@ -559,16 +582,26 @@ static void free_listeners(ki_listener **first) {
     }
 }
 
+void ki_informer_free_sources(ki_informer *informer) {
+    ki_list_watch **sources[] = { &informer->options.list_watch, &informer->options.check_source };
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        if (*sources[i])
+            (*sources[i])->ops->free(*sources[i]);
+        *sources[i] = NULL;
+    }
+    if (informer->queue)
+        informer->queue->ops->free(informer->queue);
+    informer->queue = NULL;
+}
+
 void ki_informer_free(ki_informer *informer) {
     if (!informer)
         return;
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
     free_listeners(&informer->processor.first);
     free_listeners(&informer->processor.leaving);
-    informer->options.list_watch->ops->free(informer->options.list_watch);
-    if (informer->options.check_source)
-        informer->options.check_source->ops->free(informer->options.check_source);
-    informer->queue->ops->free(informer->queue);
+    ki_informer_free_sources(informer);
+    ki_snapshot_free(informer->cleared);
     ki_processor_free(&informer->processor);
     ki_deferred_free(&informer->deferred);
     ki_deleted_objects_free(&informer->deleted);

@@ -44,6 +44,14 @@ void ki_informer_freeze(ki_informer *informer);
 /* Starts to list and watch, and starts the listeners. Loop. KI_ERR_NO_MEMORY, KI_ERR_SYSTEM: nothing has started, and
  * the caller may retry. KI_ERR_STATE: started or stopped before. */
 ki_status ki_informer_start(ki_informer *informer, ki_error *err);
+/* Removes a running informer, which stays valid for calls until it is freed. The cache is empty at once, and each call
+ * that needs a running informer returns an error. The loop then stops the informer, as ki_informer_stop does, and frees
+ * what other threads do not use. Any thread. KI_ERR_NO_MEMORY: nothing has changed. */
+ki_status ki_informer_remove(ki_informer *informer, ki_error *err);
+/* Any thread. */
+bool ki_informer_is_removed(const ki_informer *informer);
+/* Removes the handlers of a removed informer. Any thread; the caller holds no lock. */
+void ki_informer_remove_handlers(ki_informer *informer);
 /* Ends reflector and controller, then asks the listeners to end. Loop. Repeatable. */
 void ki_informer_stop(ki_informer *informer);
 /* Waits until each listener's thread has ended. After stop. Any thread but theirs, one at a time. */

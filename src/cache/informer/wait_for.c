@@ -52,6 +52,8 @@ static ki_status check_wait(const ki_informer *informer, const char *key, const 
         return ki_error_missing(err, "waiting for a resource version");
     if (ki_engine_check_process(informer->engine, err))
         return KI_ERR_STATE;
+    if (atomic_load(&informer->is_removed))
+        return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
     if ((resource_version && resource_version[0]) || (key && key[0]))
         return KI_OK;
     return ki_error_set(err, KI_ERR_INVALID, "waiting without naming a resource version or a key");
@@ -79,7 +81,8 @@ ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status,
     if (ki_engine_failure(informer->engine, &cause))
         return ki_error_set(err, status, "the informer of %s is stopped: %s", informer->selection->name,
                             ki_error_message(&cause));
-    return ki_error_set(err, status, "the informer of %s is stopped", informer->selection->name);
+    return ki_error_set(err, status, "the informer of %s %s", informer->selection->name,
+                        atomic_load(&informer->is_removed) ? "was removed" : "is stopped");
 }
 
 bool ki_informer_has_ended(const ki_informer *informer) {
@@ -206,12 +209,16 @@ void ki_informer_init_waits(ki_informer *informer) {
     informer->waits.may_lack_user = informer;
 }
 
-void ki_informer_end_waits(ki_informer *informer) {
-    ki_mutex_lock(&informer->wait_lock);
+void ki_informer_cancel_waits(ki_informer *informer) {
     informer->has_ended = true;
     ki_wait_table_cancel_all(&informer->waits);
     atomic_store(&informer->wait_count, 0);
     ki_cond_broadcast(&informer->changed);
+}
+
+void ki_informer_end_waits(ki_informer *informer) {
+    ki_mutex_lock(&informer->wait_lock);
+    ki_informer_cancel_waits(informer);
     ki_mutex_unlock(&informer->wait_lock);
     while (call_next(informer)) {}
     ki_task_cancel(&informer->wait_task);

@@ -61,8 +61,8 @@ ki_status ki_registration_wait_for_sync(ki_registration registration, int64_t ti
     int64_t deadline = ki_deadline_of_timeout(timeout_ms);
     bool synced, exists = true, over = false, in_time = true;
     ki_mutex_lock(&informer->wait_lock);
-    while (!(synced = ki_registration_has_synced(registration)) && (exists = ki_registration_exists(registration)) &&
-           !(over = ki_informer_has_ended(informer)) && in_time)
+    while (!(synced = ki_registration_has_synced(registration)) && !(over = ki_informer_has_ended(informer)) &&
+           (exists = ki_registration_exists(registration)) && in_time)
         in_time = ki_engine_wait(informer->engine, &informer->changed, &informer->wait_lock, deadline);
     ki_mutex_unlock(&informer->wait_lock);
     if (synced)

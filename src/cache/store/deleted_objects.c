@@ -63,7 +63,7 @@ int64_t ki_deleted_objects_next_trim(const ki_deleted_objects *deleted, int64_t 
     const entry *oldest = ki_ring_at(&deleted->queue, 0);
     if (!oldest)
         return INT64_MAX;
-    return is_above_limits(deleted) ? now : oldest->until;
+    return deleted->is_ended || is_above_limits(deleted) ? now : oldest->until;
 }
 
 /* Removes the oldest object from the store, unless a later deletion under its key has replaced it. */

@@ -14,6 +14,7 @@ typedef struct ki_deleted_objects {
     int64_t keep_ns;
     ki_ring queue; /* with references to the objects; also to replaced ones, until their time */
     size_t bytes;  /* memory of the objects in the queue */
+    bool is_ended; /* none is kept any longer */
     size_t staged; /* objects at the queue's end whose time has not begun: their deletion is not published */
 } ki_deleted_objects;
 
@@ -31,7 +32,8 @@ void ki_deleted_objects_publish(ki_deleted_objects *deleted, int64_t now);
 /* Drops objects that are past their time or above the limits: at most `*units`, and subtracts their number.
  * KI_ERR_NO_MEMORY: the rest stays. */
 ki_status ki_deleted_objects_trim(ki_deleted_objects *deleted, int64_t now, size_t *units);
-/* Returns the time for the next trim; INT64_MAX: nothing is kept. `now` if there are objects above the limits. */
+/* Returns the time for the next trim; INT64_MAX: nothing is kept. `now` if there are objects above the limits, or any
+ * after the end. */
 int64_t ki_deleted_objects_next_trim(const ki_deleted_objects *deleted, int64_t now);
 
 #endif

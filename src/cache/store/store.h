@@ -38,6 +38,10 @@ ki_object *ki_store_known(const ki_store *store, const char *key);
 /* Publishes a snapshot that differs only in its resource version. */
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);
 
+/* Publishes a snapshot without objects, with the same indexes. `*ret_before` is a reference to the snapshot before.
+ * Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_store_clear(ki_store *store, ki_snapshot **ret_before, ki_error *err);
+
 /* For index_build.c. ki_store_init_update prepares an update beside the writer's; its index errors are reported as the
  * store's. ki_store_publish takes the snapshot over; caller holds the writer's lock. */
 void ki_store_init_update(ki_store *store, ki_index_update *update);

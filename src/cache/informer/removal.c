@@ -1,0 +1,59 @@
+/* removal.c: the end of an informer that is removed while its factory continues.
+ *
+ * The call empties the cache and cancels the waits. A task on the loop then stops the informer. What is large goes in
+ * parts: the objects in deferred_free.h, the queue in the steps of the process loop, the handlers as other removed
+ * handlers do. At the end the queue and the sources are freed. What other threads may still call stays: locks, health,
+ * the empty store. */
+#include "src/base/error.h"
+#include "src/cache/informer/informer_parts.h"
+
+/* --- any thread --------------------------------------------------------------------------------------------------- */
+
+ki_status ki_informer_remove(ki_informer *informer, ki_error *err) {
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_status status = ki_store_clear(informer->store, &informer->cleared, err);
+    if (!status) {
+        informer->is_frozen = true;
+        ki_mutex_lock(&informer->wait_lock);
+        atomic_store(&informer->is_removed, true);
+        atomic_store(&informer->synced, false);
+        ki_informer_cancel_waits(informer);
+        ki_mutex_unlock(&informer->wait_lock);
+    }
+    ki_fair_mutex_unlock(&informer->change_lock);
+    if (!status)
+        ki_task_post(&informer->remove_task);
+    return status;
+}
+
+bool ki_informer_is_removed(const ki_informer *informer) {
+    return atomic_load(&informer->is_removed);
+}
+
+/* --- loop --------------------------------------------------------------------------------------------------------- */
+
+static void stop_removed(ki_task *task, void *user) {
+    (void)task;
+    ki_informer *informer = user;
+    ki_informer_end_work(informer, false);
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_deferred_add_snapshot(&informer->deferred, informer->cleared);
+    informer->cleared = NULL;
+    ki_informer_drop_staged(informer);
+    ki_informer_end_deleted(informer);
+    bool has_queue_to_drain = informer->is_started;
+    ki_fair_mutex_unlock(&informer->change_lock);
+    if (has_queue_to_drain)
+        ki_process_loop_wake(&informer->controller);
+    else
+        ki_informer_free_sources(informer);
+}
+
+void ki_informer_init_removal(ki_informer *informer) {
+    ki_task_init(&informer->remove_task, informer->engine, stop_removed, informer);
+}
+
+void ki_informer_end_removed(ki_informer *informer) {
+    ki_process_loop_close(&informer->controller);
+    ki_informer_free_sources(informer);
+}
