@@ -81,7 +81,8 @@ static void note_resync_period(sim_world *world, sim_handler *handler) {
 void sim_client_add_handler(sim_world *world, unsigned informer) {
     sim_client *client = &world->client;
     sim_random *random = &client->random;
-    if (client->handler_count == SIM_HANDLERS_MAX || count_handlers(client) == HANDLERS_AT_ONCE_MAX)
+    if (client->handler_count == SIM_HANDLERS_MAX || count_handlers(client) == HANDLERS_AT_ONCE_MAX ||
+        client->informers[informer].is_removed)
         return;
     sim_handler *handler = sim_alloc(sizeof *handler);
     *handler = (sim_handler){ .world = world,
@@ -144,6 +145,8 @@ void sim_client_reconfigure(sim_world *world, uint64_t detail) {
             remove_handler(world, detail >> 16);
         break;
     case 1: {
+        if (client->informers[informer].is_removed)
+            break;
         static const ki_indexer late = { .name = "late", .index = index_by_label };
         ki_status status = ki_informer_add_indexers(client->informers[informer].informer, &late, 1, &err);
         if (status != KI_ERR_EXISTS)
@@ -164,7 +167,7 @@ void sim_client_note_restore(sim_world *world) {
     uint64_t revision = kt_cluster_revision(world->servers[0].cluster);
     for (unsigned i = 0; i < world->client.informer_count; i++) {
         sim_informer *informer = &world->client.informers[i];
-        uint64_t version = version_of(informer);
+        uint64_t version = informer->is_removed ? 0 : version_of(informer);
         if (version > revision)
             informer->version_before_restore = version;
     }
@@ -176,7 +179,7 @@ uint64_t sim_client_version_limit(sim_world *world) {
         return 0;
     for (unsigned i = 0; i < world->client.informer_count; i++) {
         sim_informer *informer = &world->client.informers[i];
-        if (version_of(informer) < informer->version_before_restore)
+        if (informer->is_removed || version_of(informer) < informer->version_before_restore)
             informer->version_before_restore = 0;
         if (informer->version_before_restore && informer->version_before_restore < first)
             first = informer->version_before_restore;
@@ -199,12 +202,24 @@ static void wrap_parts(sim_world *world, unsigned index) {
     watched->options.check_source = &informer->check_source.base;
 }
 
-static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
+/* Records the writes that every server has. */
+static void note_start(sim_world *world, sim_informer *informer) {
+    size_t applied = world->truth.log_count;
+    for (unsigned i = 0; i < world->plan.servers; i++) {
+        if (world->servers[i].applied < applied)
+            applied = world->servers[i].applied;
+    }
+    informer->last_write_at_start = applied ? world->truth.log[applied - 1] : 0;
+    informer->restores = world->truth.restores;
+}
+
+bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan) {
     static const char *const namespaces[SIM_NAMESPACES] = { "ns0", "ns1", "ns2" };
     static const ki_indexer by_label = { .name = "label", .index = index_by_label };
     sim_client *client = &world->client;
     sim_informer *informer = &client->informers[client->informer_count];
     *informer = (sim_informer){ .selection = plan->selection,
+                                .plan = plan,
                                 .resync_ms = plan->resync_ms,
                                 .deleted.keep = plan->keep_deleted_ms * SIM_MILLISECOND };
     ki_error err = KI_ERROR_INIT;
@@ -220,10 +235,14 @@ static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
                    "making an informer", &err))
         return false;
     for (unsigned i = 0; i < client->informer_count; i++) {
-        if (client->informers[i].informer == informer->informer)
-            return true; /* the factory shares informers with the same selection */
+        if (client->informers[i].informer != informer->informer)
+            continue;
+        if (client->informers[i].is_removed)
+            sim_fail(world, "the factory has given a removed informer");
+        return true; /* the factory shares informers with the same selection */
     }
     unsigned index = client->informer_count++;
+    note_start(world, informer);
     informer->informer->is_custom = (index + plan->handlers) % 2; /* as for a custom resource: its type can disappear */
     wrap_parts(world, index);
     if (!succeeded(world, ki_informer_add_indexers(informer->informer, &by_label, 1, &err), "adding an index", &err))
@@ -243,31 +262,22 @@ static void restart(void *user, uint64_t argument) {
         sim_client_start(world);
 }
 
-/* Records the writes that every server has. */
-static void note_start(sim_world *world) {
-    sim_client *client = &world->client;
-    size_t applied = world->truth.log_count;
-    for (unsigned i = 0; i < world->plan.servers; i++) {
-        if (world->servers[i].applied < applied)
-            applied = world->servers[i].applied;
-    }
-    client->last_write_at_start = applied ? world->truth.log[applied - 1] : 0;
-    client->restores = world->truth.restores;
-}
-
 void sim_client_start(sim_world *world) {
     sim_client *client = &world->client;
     if (client->incarnation == 0)
         client->random = sim_random_from(world->plan.seed, 21);
+    if (client->incarnation == 0)
+        client->removal_random = sim_random_from(world->plan.seed, 22);
     ki_error err = KI_ERROR_INIT;
     client->incarnation++;
     client->informer_count = 0;
-    note_start(world);
+    client->asks = 0;
+    client->restores = world->truth.restores;
     ki_factory_options options = KI_FACTORY_OPTIONS(.engine = world->engine);
     bool is_made = succeeded(world, ki_factory_new_on(NULL, client->transport, &options, &client->factory, &err),
                              "making a factory", &err);
     for (unsigned i = 0; is_made && i < world->plan.informer_count; i++)
-        is_made = make_informer(world, &world->plan.informers[i]);
+        is_made = sim_client_make_informer(world, &world->plan.informers[i]);
     if (is_made)
         is_made = succeeded(world, ki_factory_start(client->factory, &err), "starting", &err);
     SIM_TRACE(world, "client %llu: %s", (unsigned long long)client->incarnation,

@@ -26,6 +26,12 @@ typedef struct sim_view {
 
 typedef struct sim_informer {
     ki_informer *informer;
+    const sim_informer_plan *plan;
+    uint64_t last_write_at_start; /* the last write that every server had when the informer was made */
+    uint64_t restores;            /* restores of the cluster before that */
+    bool is_removed;
+    int64_t removed_at;              /* ns */
+    int64_t handler_time_at_removal; /* ns: the world's handler_time at removed_at */
     sim_selection selection;
     int64_t resync_ms;
     /* the shortest resync period of the informer and the handlers added before its start; 0: none */
@@ -51,18 +57,21 @@ typedef struct sim_informer {
 typedef struct sim_client {
     sim_random random;
     ki_transport *transport;
-    ki_factory *factory;  /* NULL: stopped, or not started for lack of memory */
-    uint64_t incarnation; /* counts the starts */
-    sim_informer informers[SIM_INFORMERS_MAX];
+    ki_factory *factory;                   /* NULL: stopped, or not started for lack of memory */
+    uint64_t incarnation;                  /* counts the starts */
+    sim_informer informers[SIM_SLOTS_MAX]; /* in order of creation; one that is asked for again has a new place */
     unsigned informer_count;
+    unsigned asks; /* removed informers that will be asked for again */
+    sim_random removal_random;
     sim_handler *handlers[SIM_HANDLERS_MAX];
     size_t handler_count;
-    uint64_t last_write_at_start; /* the last write that every server had when the client started */
-    uint64_t restores;            /* restores of the cluster before the client started */
+    uint64_t restores; /* restores of the cluster before the client started */
 } sim_client;
 
 /* Starts the client as its plan says; without memory for it, tries again after a second. */
 void sim_client_start(sim_world *world);
+/* Makes an informer, with its handlers. Returns false without memory: the client must be stopped. */
+bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan);
 /* Stops and frees factory and informers. Must not be called inside a step. */
 void sim_client_stop(sim_world *world);
 /* Frees the handlers. */

@@ -1,5 +1,6 @@
 /* handler.c: the functions of a handler. Each notification is compared with the writes (truth.h) and with the earlier
  * notifications. */
+#include "sim/removal.h"
 #include "sim/world.h"
 
 #include <string.h>
@@ -91,6 +92,7 @@ static void end_call(sim_handler *handler, bool is_resync) {
         int64_t took = sim_between(random, 1, SLOW_MAX_MS) * SIM_MILLISECOND;
         sim_pass(world, took);
     }
+    sim_removal_in_handler(world);
     if (handler->reentry_percent && sim_chance(random, handler->reentry_percent))
         call_back(handler);
 }
@@ -265,11 +267,12 @@ static void on_synced(ki_informer *informer, void *user) {
     if (!ki_informer_has_synced(informer))
         FAIL(handler, "%u: on_synced before the informer is synced", handler->number);
     handler->is_synced = true;
-    if (world->client.restores != truth->restores)
+    const sim_informer *own = informer_of(handler);
+    if (own->restores != truth->restores)
         return;
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         const sim_key *now = &truth->keys[key];
-        if (now->n && now->last_write <= world->client.last_write_at_start && !now->is_poisoned &&
+        if (now->n && now->last_write <= own->last_write_at_start && !now->is_poisoned &&
             is_selected(handler, now->n) && handler->present[key] != now->n)
             FAIL(handler, "%u: on_synced before the add of %s", handler->number, sim_key_text(key));
     }

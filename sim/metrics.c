@@ -98,6 +98,7 @@ void sim_metrics_compare(sim_world *world) {
         ki_factory_metrics_text(world->client.factory, &text, NULL))
         return;
     for (unsigned i = 0; i < world->client.informer_count; i++)
-        compare(world, i, text);
+        if (!world->client.informers[i].is_removed)
+            compare(world, i, text);
     ki_metrics_text_free(text);
 }

@@ -5,6 +5,7 @@
 
 #include "sim/fault.h"
 #include "sim/frame.h"
+#include "sim/plan.h"
 #include "src/base/buffer.h"
 #include "testing/memory/transport.h"
 #include "testing/rest/rest.h"
@@ -13,7 +14,7 @@ typedef struct sim_world sim_world;
 typedef struct sim_exchange sim_exchange;
 
 enum {
-    SIM_REQUESTERS_MAX = 2 * 3, /* each informer and its consistency check */
+    SIM_REQUESTERS_MAX = 2 * SIM_SLOTS_MAX, /* each informer and its consistency check */
     SIM_PENDING_FAULTS_MAX = 16,
     SIM_CONNECTIONS_MAX = 64,
     SIM_STREAMS_MAX = 100, /* of one connection */

@@ -1,6 +1,7 @@
 /* oracle.c: see oracle.h. Reads the stores through snapshots, like a program. */
 #include "sim/oracle.h"
 
+#include "sim/removal.h"
 #include "sim/world.h"
 
 #include <string.h>
@@ -69,13 +70,19 @@ void sim_oracle_read(sim_world *world, const sim_informer *informer, uint64_t pr
     ki_snapshot_free(snapshot);
 }
 
+/* Fails the run if the snapshot of the last check has changed, and releases it. */
+static void check_snapshot(sim_world *world, sim_informer *informer) {
+    if (informer->snapshot && digest_of(world, informer->snapshot) != informer->snapshot_digest)
+        sim_fail(world, "a snapshot has changed");
+    ki_snapshot_free(informer->snapshot);
+    informer->snapshot = NULL;
+}
+
 static void check_store(sim_world *world, sim_informer *informer) {
     const sim_truth *truth = &world->truth;
-    if (informer->snapshot) {
-        if (digest_of(world, informer->snapshot) != informer->snapshot_digest)
-            sim_fail(world, "a snapshot has changed");
-        ki_snapshot_free(informer->snapshot);
-    }
+    check_snapshot(world, informer);
+    if (informer->is_removed)
+        return;
     ki_snapshot *snapshot = ki_informer_snapshot(informer->informer);
     uint64_t present[SIM_KEYS];
     read_store(world, snapshot, present);
@@ -112,6 +119,7 @@ void sim_oracle_check(sim_world *world) {
     world->failed_allocations_seen = world->memory.refused;
     for (unsigned i = 0; i < world->client.informer_count; i++)
         check_store(world, &world->client.informers[i]);
+    sim_removal_check(world);
     for (size_t i = 0; i < world->client.handler_count; i++)
         sim_handler_check(world->client.handlers[i]);
 }
@@ -139,10 +147,12 @@ static uint32_t first_difference(sim_world *world, const sim_informer *informer,
 bool sim_oracle_agrees(sim_world *world) {
     const sim_client *client = &world->client;
     uint64_t present[SIM_KEYS];
-    if (!client->factory)
+    if (!client->factory || client->asks)
         return false;
     for (unsigned i = 0; i < client->informer_count; i++) {
         ki_health health;
+        if (client->informers[i].is_removed)
+            continue;
         ki_informer_health(client->informers[i].informer, &health);
         if (health.state != KI_STATE_WATCHING || !ki_informer_has_synced(client->informers[i].informer) ||
             first_difference(world, &client->informers[i], present) != SIM_KEYS)
@@ -175,6 +185,8 @@ void sim_oracle_report(sim_world *world) {
     for (unsigned i = 0; i < client->informer_count; i++) {
         const sim_informer *informer = &client->informers[i];
         ki_health health;
+        if (informer->is_removed)
+            continue;
         ki_informer_health(informer->informer, &health);
         uint32_t key = first_difference(world, informer, present);
         if (!ki_informer_has_synced(informer->informer) || health.state != KI_STATE_WATCHING)

@@ -15,7 +15,8 @@ enum {
     STREAM_TRANSFORMS,
     STREAM_FUTURE,
     STREAM_PAUSES,
-    STREAM_DELETED
+    STREAM_DELETED,
+    STREAM_REMOVALS
 };
 
 static const char *const selector_texts[SIM_SELECTORS] = { NULL, "app=a", "app in (a,b)", "app!=c" };
@@ -127,6 +128,8 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
     random = sim_random_from(seed, STREAM_DELETED);
     for (unsigned i = 0; i < plan->informer_count; i++)
         plan->informers[i].keep_deleted_ms = sim_chance(&random, 50) ? 0 : sim_between(&random, 1000, 90000);
+    random = sim_random_from(seed, STREAM_REMOVALS);
+    plan->removals = sim_chance(&random, 60) ? 0 : (unsigned)sim_between(&random, 1, 6);
 }
 
 bool sim_plan_has(const sim_plan *plan, sim_fault_kind kind) {
@@ -169,6 +172,8 @@ void sim_plan_print(const sim_plan *plan) {
                informer->handlers, informer->in_order ? ", in order" : "",
                informer->has_transform ? ", transforms" : "", informer->keep_deleted_ms);
     }
+    if (plan->removals)
+        printf("  %u informers are removed and asked for again\n", plan->removals);
     for (size_t i = 0; i < plan->fault_count; i++)
         printf("  fault %zu at %.3f s: %s (%s)\n", i, (double)plan->faults[i].at / 1e9,
                sim_fault_name(plan->faults[i].kind), sim_fault_numbers(plan->faults[i].kind));

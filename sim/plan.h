@@ -17,6 +17,7 @@ enum {
     SIM_PAUSES_MAX = 8,
     SIM_SERVERS_MAX = 3,
     SIM_INFORMERS_MAX = 3,
+    SIM_SLOTS_MAX = 12, /* informers of one incarnation of the client, with removed ones */
     SIM_NAMESPACES = 3,
     SIM_LABELS = 4, /* values of the label "app": a to d */
     SIM_SELECTORS = 4
@@ -74,6 +75,7 @@ typedef struct sim_plan {
     int max_work;                 /* of one step of the engine; 0: the default */
     unsigned reentry_percent;     /* notifications in which a handler calls the library */
     unsigned reconfigurations;    /* handlers and indexes that are added or removed during the run */
+    unsigned removals;            /* informers that are removed during the run, and asked for again */
     sim_pause pauses[SIM_PAUSES_MAX];
     size_t pause_count;
     /* the workload */

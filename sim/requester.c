@@ -1,5 +1,6 @@
 /* requester.c: the oracles of when a client sends which request. network.c calls them for each request, each event and
  * each end. */
+#include "sim/removal.h"
 #include "sim/world.h"
 
 #include <stdio.h>
@@ -85,6 +86,7 @@ static void check_version_check(sim_exchange *exchange) {
 }
 
 void sim_requester_check(sim_exchange *exchange) {
+    sim_removal_check_request(exchange->world, exchange->informer);
     if (!exchange->is_continuation)
         check_rate(exchange);
     check_retry_after(exchange);

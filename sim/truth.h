@@ -29,7 +29,7 @@ typedef struct sim_write {
     uint64_t creation; /* the write that created the object */
     /* only in that write: the incarnation of the client whose informer queued the deletion, with or without the final
      * state (witness.h) */
-    uint64_t deletion_seen_in[SIM_INFORMERS_MAX], deletion_inferred_in[SIM_INFORMERS_MAX];
+    uint64_t deletion_seen_in[SIM_SLOTS_MAX], deletion_inferred_in[SIM_SLOTS_MAX];
 } sim_write;
 
 typedef struct sim_key {

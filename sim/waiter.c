@@ -55,10 +55,13 @@ static void on_version(ki_informer *informer, ki_status status, void *user) {
     if (wait->is_called)
         sim_fail(world, "the wait for version %" PRIu64 " is called twice", wait->version);
     wait->is_called = true;
-    if (status == KI_ERR_CANCELLED && !world->waiter.is_stopping)
+    bool is_removed = world->client.informers[wait->informer].is_removed;
+    if (status == KI_ERR_CANCELLED && !world->waiter.is_stopping && !is_removed)
         sim_fail(world, "the wait for version %" PRIu64 " is cancelled, but no informer stops", wait->version);
     if (status == KI_ERR_TIMEOUT && world->now < wait->deadline)
         sim_fail(world, "the wait for version %" PRIu64 " times out too early", wait->version);
+    if (is_removed)
+        return; /* its cache is empty */
     if (status == KI_OK && wait->restores == world->truth.restores && !wait->is_version_reused &&
         version_of_cache(wait) < wait->version)
         sim_fail(world, "the wait for version %" PRIu64 " ended with ok, but the cache is at %" PRIu64, wait->version,
@@ -88,7 +91,8 @@ void sim_waiter_note_write(sim_world *world, uint64_t version) {
     wait->is_version_reused = version_of_cache(wait) >= version;
     ki_status status = ki_informer_wait_for_version_async(world->client.informers[informer].informer, NULL, text,
                                                           timeout_ms, on_version, wait, NULL);
-    if (status && status != KI_ERR_NO_MEMORY)
+    bool is_removed = world->client.informers[informer].is_removed;
+    if (is_removed ? status != KI_ERR_CANCELLED : status && status != KI_ERR_NO_MEMORY)
         sim_fail(world, "ki_informer_wait_for_version_async returned %s", ki_status_name(status));
     waiter->count += status == KI_OK;
 }
@@ -98,6 +102,9 @@ void sim_waiter_check(sim_world *world) {
         const sim_wait *wait = &world->waiter.waits[i];
         if (wait->is_called)
             continue;
+        if (world->client.informers[wait->informer].is_removed)
+            sim_fail(world, "the wait for version %" PRIu64 " has not ended, but its informer was removed",
+                     wait->version);
         if (version_of_cache(wait) >= wait->version && !may_be_unreadable(world))
             sim_fail(world, "the wait for version %" PRIu64 " has not ended, but the cache has the version",
                      wait->version);

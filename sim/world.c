@@ -6,6 +6,7 @@
 #include "sim/inject.h"
 #include "sim/metrics.h"
 #include "sim/oracle.h"
+#include "sim/removal.h"
 #include "sim/workload.h"
 
 #include <stdarg.h>
@@ -165,6 +166,10 @@ static void reconfigure(void *user, uint64_t what) {
         sim_client_reconfigure(world, what);
 }
 
+static void remove_informer(void *user, uint64_t detail) {
+    sim_removal_remove(user, detail);
+}
+
 static void start_client(void *user, uint64_t argument) {
     (void)argument;
     sim_client_start(user);
@@ -178,6 +183,11 @@ static void schedule_plan(sim_world *world) {
     for (unsigned i = 0; i < plan->reconfigurations; i++) {
         uint64_t detail = sim_random_next(&random); /* not in the call: compilers order arguments differently */
         sim_at_client(world, sim_between(&random, 0, plan->duration), reconfigure, world, detail);
+    }
+    sim_random removals = sim_random_from(plan->seed, 42);
+    for (unsigned i = 0; i < plan->removals; i++) {
+        uint64_t detail = sim_random_next(&removals);
+        sim_at_client(world, sim_between(&removals, 0, plan->duration), remove_informer, world, detail);
     }
     sim_at_client(world, CHECK_EVERY_S * SIM_SECOND, check_stores, world, 0);
     sim_at_client(world, sim_between(&random, 0, 3) * SIM_SECOND, start_client, world, 0);

@@ -472,6 +472,7 @@ static void close_input(ki_informer *informer) {
     ki_reflector_close(&informer->reflector);
     ki_report_limit_close(&informer->report_limit);
     ki_timer_close(&informer->resync_timer);
+    informer->is_resync_waiting = false;
     ki_timer_close(&informer->detector_timer);
 }
 
