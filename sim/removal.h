@@ -1,4 +1,4 @@
-/* removal.h: removes informers of the running client and asks for them again, and checks what a removed informer does. */
+/* removal.h: removes informers of the running client and asks for them again; checks what a removed informer does. */
 #ifndef SIM_REMOVAL_H
 #define SIM_REMOVAL_H
 
