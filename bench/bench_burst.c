@@ -155,7 +155,7 @@ static void measure(const row *r, const char *url, const char *protocol) {
                              &KI_INFORMER_OPTIONS(.no_streaming_list = true, .in_order = r->in_order), &informer,
                              &err) &&
         !ki_informer_register(informer, &handler, &p, &how, &p.registration, &err) && !ki_factory_start(factory, &err))
-        (void)!ki_factory_wait_for_sync(factory, TIMEOUT_S * 1000, &err);
+        (void)!ki_factory_wait_for_sync(factory, TIMEOUT_S * 1000, NULL, &err);
     check(&err, "syncing");
     double before = memory("VmRSS:");
     reset_peak();

@@ -69,7 +69,7 @@ static void load_pods(bench *b) {
         ki_config_new(&KI_CONFIG_OPTIONS(.server = ki_testing_server_url(server)), &config, &err) ||
         ki_factory_new(config, NULL, &factory, &err) ||
         ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.keep_managed_fields = true), &pods, &err) ||
-        ki_factory_start(factory, &err) || ki_factory_wait_for_sync(factory, 60000, &err))
+        ki_factory_start(factory, &err) || ki_factory_wait_for_sync(factory, 60000, NULL, &err))
         fail("loading pods", &err);
 
     ki_snapshot *snapshot = ki_informer_snapshot(pods);

@@ -33,7 +33,7 @@ ki_status count_by_node(ki_error *err) {
         return status;
     if (ki_status status = ki_factory_start(factory.get(), err))
         return status;
-    if (ki_status status = ki_factory_wait_for_sync(factory.get(), 30000, err))
+    if (ki_status status = ki_factory_wait_for_sync(factory.get(), 30000, NULL, err))
         return status;
 
     std::unique_ptr<ki_snapshot, snapshot_free> now(ki_informer_snapshot(pods));

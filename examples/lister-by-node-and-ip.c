@@ -49,8 +49,8 @@ int main(void) {
     if (ki_factory_new_default(&KI_FACTORY_OPTIONS(.log = &log), &factory, &err) ||
         ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = pod_fields), &pods, &err) ||
         ki_informer_add_indexers(pods, indexers, sizeof indexers / sizeof indexers[0], &err) ||
-        ki_factory_start(factory, &err) ||                /* on a thread of its own */
-        ki_factory_wait_for_sync(factory, 30000, &err)) { /* until the cache is complete */
+        ki_factory_start(factory, &err) ||                      /* on a thread of its own */
+        ki_factory_wait_for_sync(factory, 30000, NULL, &err)) { /* until the cache is complete */
         fprintf(stderr, "lister-by-node-and-ip: %s\n", ki_error_message(&err));
     } else {
         while (fgets(line, sizeof line, stdin)) {

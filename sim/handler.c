@@ -32,7 +32,8 @@ static void call_back(sim_handler *handler) {
     ki_informer *informer = informer_of(handler)->informer;
     switch (sim_below(&client->random, 8)) {
     case 0:
-        expect_deadlock(handler, ki_factory_wait_for_sync(client->factory, 1000, NULL), "ki_factory_wait_for_sync");
+        expect_deadlock(handler, ki_factory_wait_for_sync(client->factory, 1000, NULL, NULL),
+                        "ki_factory_wait_for_sync");
         break;
     case 1:
         expect_deadlock(handler, ki_factory_shutdown(client->factory, NULL), "ki_factory_shutdown");

@@ -91,11 +91,32 @@ KI_API KI_MUST_CHECK ki_status ki_factory_start(ki_factory *factory, ki_error *e
  * KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_factory_run(ki_factory *factory, ki_error *err);
 
+/* Whether one informer has synced. */
+typedef struct ki_sync_result {
+    ki_informer *informer;
+    const char *name; /* of what it caches: "pods in default (app=web)" */
+    bool synced;
+    ki_error cause; /* why it has not, such as "blocked: forbidden: list pods in namespace default"; else code KI_OK */
+} ki_sync_result;
+
+/* One result for each started informer. The informers and their names are borrowed from the factory. */
+typedef struct ki_sync_results {
+    ki_sync_result *results;
+    size_t count;
+    const ki_allocator *allocator; /* private */
+} ki_sync_results;
+
 /* Waits until all started informers have synced, for at most `timeout_ms` (< 0: no limit). The message of
  * KI_ERR_TIMEOUT names each informer that has not synced, with the reason: "pods in default (blocked: forbidden: list
  * pods in namespace default)". Handlers may not have been called for all objects yet: see ki_registration_has_synced.
- * Threads, Blocks, Errors: as ki_informer_wait_for_sync. */
-KI_API KI_MUST_CHECK ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_error *err);
+ * `ret_results` (may be NULL) gets the result of each informer for KI_OK, KI_ERR_TIMEOUT and KI_ERR_CANCELLED; for
+ * other errors none. A program that can work without some of its resources reads there which.
+ * Ownership: the caller frees the results with ki_sync_results_free. Threads, Blocks: as ki_informer_wait_for_sync.
+ * Errors: as ki_informer_wait_for_sync; KI_ERR_NO_MEMORY (for the results). */
+KI_API KI_MUST_CHECK ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms,
+                                                        ki_sync_results *ret_results, ki_error *err);
+/* Frees the contents of results and empties them. */
+KI_API void ki_sync_results_free(ki_sync_results *results);
 /* Returns true if all started informers have synced, also if none is started. Threads: any. Blocks: no. */
 KI_API bool ki_factory_has_synced(const ki_factory *factory);
 

@@ -254,7 +254,7 @@ TEST(a_factorys_client_asks_before_and_after_the_start) {
     CHECK(ki_factory_informer(factory, KI_CONFIGMAPS, NULL, &informer, err));
     CHECK(ki_informer_add_handler(informer, &handler, NULL, err));
     CHECK(ki_factory_start(factory, err));
-    CHECK(ki_factory_wait_for_sync(factory, 60000, err));
+    CHECK(ki_factory_wait_for_sync(factory, 60000, NULL, err));
     ki_object *obj = NULL;
     CHECK(ki_client_get(client, KI_CONFIGMAPS, "default", "of-factory", NULL, &obj, err));
     ki_object_unref(obj);

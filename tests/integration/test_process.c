@@ -83,7 +83,7 @@ static int close_stage(void **state) {
 static void start(void) {
     ki_error err = KI_ERROR_INIT;
     check(ki_factory_start(set.factory, &err), &err);
-    check(ki_factory_wait_for_sync(set.factory, PATIENCE_MS, &err), &err);
+    check(ki_factory_wait_for_sync(set.factory, PATIENCE_MS, NULL, &err), &err);
 }
 
 /* Runs `body` in a child. Returns the number that `body` returned. ctest limits the time. */
@@ -139,7 +139,7 @@ enum {
 
 static int start_in_child(void) {
     ki_error err = KI_ERROR_INIT;
-    if (ki_factory_start(set.factory, &err) || ki_factory_wait_for_sync(set.factory, PATIENCE_MS, &err)) {
+    if (ki_factory_start(set.factory, &err) || ki_factory_wait_for_sync(set.factory, PATIENCE_MS, NULL, &err)) {
         fprintf(stderr, "%s\n", ki_error_message(&err));
         return 1;
     }
@@ -278,7 +278,7 @@ static int sync_with_a_plugin(void) {
     int result = 1;
     if (!ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("plugin")), &config, &err) &&
         !ki_factory_new(config, NULL, &factory, &err) && !ki_factory_informer(factory, KI_PODS, NULL, &pods, &err) &&
-        !ki_factory_start(factory, &err) && !ki_factory_wait_for_sync(factory, PATIENCE_MS, &err))
+        !ki_factory_start(factory, &err) && !ki_factory_wait_for_sync(factory, PATIENCE_MS, NULL, &err))
         result = GOOD;
     ki_factory_free(factory);
     ki_config_free(config);

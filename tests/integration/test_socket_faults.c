@@ -183,7 +183,7 @@ WORLD_TEST(a_first_response_that_is_an_error_is_no_end) {
         world_start(&worlds[i]);
     }
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(ki_factory_wait_for_sync(worlds[i].factory, WORLD_PATIENCE_MS, NULL), KI_OK);
+        assert_int_equal(ki_factory_wait_for_sync(worlds[i].factory, WORLD_PATIENCE_MS, NULL, NULL), KI_OK);
     worlds_assert_all_recover(6);
     for (size_t i = 0; i < count; i++)
         assert_true(world_errors(&worlds[i]) >= 1);

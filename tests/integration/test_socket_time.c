@@ -139,7 +139,7 @@ WORLD_TEST(a_consistency_check_finds_an_event_that_the_server_lost) {
     world_fault(fault);
     world_start(self);
     world_wait_for_replay(self);
-    assert_int_equal(ki_factory_wait_for_sync(self->factory, WORLD_PATIENCE_MS, NULL), KI_OK);
+    assert_int_equal(ki_factory_wait_for_sync(self->factory, WORLD_PATIENCE_MS, NULL, NULL), KI_OK);
     world_put("lost", 1); /* the first after the initial ones */
     world_put("told", 1);
     world_skip_until(self, AUDIT_MS, has_found_what_was_lost);

@@ -53,7 +53,7 @@ static int use(const char *url) {
     if (CALL(ki_config_new)(&KI_CONFIG_OPTIONS(.server = url), &config, &err) ||
         CALL(ki_factory_new)(config, NULL, &factory, &err) ||
         CALL(ki_factory_informer)(factory, CALL(ki_resource_find)("pods"), NULL, &pods, &err) ||
-        CALL(ki_factory_start)(factory, &err) || CALL(ki_factory_wait_for_sync)(factory, PATIENCE_MS, &err) ||
+        CALL(ki_factory_start)(factory, &err) || CALL(ki_factory_wait_for_sync)(factory, PATIENCE_MS, NULL, &err) ||
         CALL(ki_lister_list)(pods, NULL, NULL, NULL, &list, &err))
         return fail(&err);
     printf("%zu\n", list.count);

@@ -425,7 +425,7 @@ void worlds_start(size_t count, const world_plan *plan) {
         world_start(&worlds[i]);
     for (size_t i = 0; i < count; i++) {
         world_wait_for_replay(&worlds[i]);
-        assert_int_equal(ki_factory_wait_for_sync(worlds[i].factory, WORLD_PATIENCE_MS, NULL), KI_OK);
+        assert_int_equal(ki_factory_wait_for_sync(worlds[i].factory, WORLD_PATIENCE_MS, NULL, NULL), KI_OK);
         worlds[i].requests_before = proxy_requests(worlds[i].proxy);
         assert_int_equal(world_errors(&worlds[i]), 0);
     }

@@ -87,3 +87,19 @@ const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WH
              health.message);
     return why;
 }
+
+ki_status ki_informer_sync_cause(const ki_informer *informer, ki_error *ret_cause) {
+    ki_health health;
+    char why[KI_INFORMER_WHY_MAX];
+    ki_error_clear(ret_cause);
+    if (ki_informer_has_synced(informer))
+        return KI_OK;
+    ki_informer_health(informer, &health);
+    ki_status code = health.state == KI_STATE_STOPPED ? KI_ERR_CANCELLED : KI_ERR_TIMEOUT;
+    if (health.cause.code)
+        *ret_cause = health.cause;
+    else
+        (void)!ki_error_set(ret_cause, code, "%s", ki_state_name(health.state));
+    snprintf(ret_cause->message, sizeof ret_cause->message, "%s", ki_informer_why(informer, why));
+    return ret_cause->code;
+}

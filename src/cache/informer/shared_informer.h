@@ -65,6 +65,8 @@ enum {
 /* Writes the state and its cause, for example "blocked: forbidden: list pods in all namespaces". Returns `why`. Any
  * thread. */
 const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WHY_MAX]);
+/* Returns KI_OK if the informer has synced; else an error with the reason. Any thread. */
+ki_status ki_informer_sync_cause(const ki_informer *informer, ki_error *ret_cause);
 
 /* Returns the monotonic time `timeout_ms` from now; INT64_MAX for a negative or very long timeout. */
 int64_t ki_deadline_of_timeout(int64_t timeout_ms);

@@ -33,7 +33,7 @@ static void check_labels(const ki_sample *sample, void *user) {
     assert_true(sample->label_count == KI_INFORMER_LABELS || sample->label_count == KI_INFORMER_LABELS + 1);
     assert_string_equal(sample->labels[2].name, "resource");
     if (self->factory)
-        self->status = ki_factory_wait_for_sync(self->factory, 0, NULL);
+        self->status = ki_factory_wait_for_sync(self->factory, 0, NULL, NULL);
 }
 
 /* --- an informer -------------------------------------------------------------------------------------------------- */

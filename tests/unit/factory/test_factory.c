@@ -137,7 +137,7 @@ static void on_add(const ki_event *e, void *user) {
     (void)e;
     h->adds++;
     h->shut_down = (int)ki_factory_shutdown(h->factory, NULL);
-    h->waited = (int)ki_factory_wait_for_sync(h->factory, 0, NULL);
+    h->waited = (int)ki_factory_wait_for_sync(h->factory, 0, NULL, NULL);
     if (h->stops)
         ki_factory_stop(h->factory);
     sem_post(&h->called);
@@ -313,7 +313,7 @@ TEST(a_host_steps_everything) {
     assert_int_equal(h.adds, 2);
     assert_int_equal(h.shut_down, KI_ERR_DEADLOCK);
     assert_int_equal(h.waited, KI_ERR_DEADLOCK);
-    assert_int_equal(ki_factory_wait_for_sync(h.factory, 0, NULL), KI_ERR_DEADLOCK); /* nobody else steps */
+    assert_int_equal(ki_factory_wait_for_sync(h.factory, 0, NULL, NULL), KI_ERR_DEADLOCK); /* nobody else steps */
     ki_object *a = ki_informer_get(informer, "default/a");
     assert_string_equal(ki_object_resource_version(a), "5");
     ki_object_unref(a);
@@ -376,7 +376,7 @@ TEST(a_stopped_engine_stops_its_factory) {
     assert_int_equal(ki_engine_step(h.engine.engine, 0, NULL), KI_OK); /* the last one, which ends it */
     ki_informer_health(informer, &health);
     assert_int_equal(health.state, KI_STATE_STOPPED);
-    assert_int_equal(ki_factory_wait_for_sync(h.factory, -1, NULL), KI_ERR_CANCELLED);
+    assert_int_equal(ki_factory_wait_for_sync(h.factory, -1, NULL, NULL), KI_ERR_CANCELLED);
     close_host(&h);
 }
 
@@ -469,7 +469,7 @@ TEST(a_host_s_loop_on_its_own_thread_serves_it) {
     configmaps_of(&h, true);
     assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
     assert_int_equal(ki_engine_start(h.threaded, NULL), KI_OK);
-    assert_int_equal(ki_factory_wait_for_sync(h.factory, PATIENCE_S * 1000, NULL), KI_OK);
+    assert_int_equal(ki_factory_wait_for_sync(h.factory, PATIENCE_S * 1000, NULL, NULL), KI_OK);
     for (int i = 0; i < 4; i++)
         await_semaphore(&h.called);
     assert_int_equal(ki_factory_shutdown(h.factory, NULL), KI_OK);
@@ -505,7 +505,7 @@ TEST(run_returns_when_a_handler_asks) {
 static void *wait_for_sync(void *user) {
     static ki_status status;
     host *h = user;
-    status = ki_factory_wait_for_sync(h->factory, -1, NULL);
+    status = ki_factory_wait_for_sync(h->factory, -1, NULL, NULL);
     return &status;
 }
 
@@ -575,13 +575,13 @@ TEST(a_timeout_names_who_has_not_synced) {
     }
     assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
     assert_int_equal(ki_engine_start(h.threaded, NULL), KI_OK);
-    assert_int_equal(ki_factory_wait_for_sync(h.factory, 1, &err), KI_ERR_TIMEOUT);
+    assert_int_equal(ki_factory_wait_for_sync(h.factory, 1, NULL, &err), KI_ERR_TIMEOUT);
     static const char *const names[] = { "not synced in time: configmaps (", ", nodes (", ", pods in default (",
                                          ", pods (app=web) (", ", pods in team (app=web, spec.nodeName=n) (" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_non_null(strstr(err.message, names[i]));
     ki_factory_stop(h.factory);
-    assert_int_equal(ki_factory_wait_for_sync(h.factory, -1, &err), KI_ERR_CANCELLED);
+    assert_int_equal(ki_factory_wait_for_sync(h.factory, -1, NULL, &err), KI_ERR_CANCELLED);
     close_host(&h);
 }
 
@@ -595,11 +595,11 @@ TEST(a_timeout_names_only_those_that_have_not_synced) {
     assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
     assert_int_equal(ki_engine_start(h.threaded, NULL), KI_OK);
     assert_int_equal(ki_informer_wait_for_sync(configmaps, -1, NULL), KI_OK);
-    assert_int_equal(ki_factory_wait_for_sync(h.factory, -1, NULL), KI_OK);
+    assert_int_equal(ki_factory_wait_for_sync(h.factory, -1, NULL, NULL), KI_OK);
     assert_int_equal(ki_factory_informer(h.factory, KI_NODES, NULL, &nodes, NULL), KI_OK);
     assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
     for (int timeout_ms = 0; timeout_ms < 2; timeout_ms++) { /* also where there is no time at all */
-        assert_int_equal(ki_factory_wait_for_sync(h.factory, timeout_ms, &err), KI_ERR_TIMEOUT);
+        assert_int_equal(ki_factory_wait_for_sync(h.factory, timeout_ms, NULL, &err), KI_ERR_TIMEOUT);
         assert_non_null(strstr(err.message, "not synced in time: nodes ("));
         assert_null(strstr(err.message, "configmaps"));
     }
@@ -611,7 +611,7 @@ TEST(a_factory_without_informers_has_synced) {
     open_threaded(&h);
     assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
     assert_int_equal(ki_engine_start(h.threaded, NULL), KI_OK);
-    assert_int_equal(ki_factory_wait_for_sync(h.factory, -1, NULL), KI_OK);
+    assert_int_equal(ki_factory_wait_for_sync(h.factory, -1, NULL, NULL), KI_OK);
     close_host(&h);
 }
 
@@ -646,7 +646,7 @@ TEST(it_has_an_engine_of_its_own) {
             assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
         if (starts) {
             await_semaphore(&failed);
-            assert_int_equal(ki_factory_wait_for_sync(factory, 0, NULL), KI_ERR_TIMEOUT);
+            assert_int_equal(ki_factory_wait_for_sync(factory, 0, NULL, NULL), KI_ERR_TIMEOUT);
             assert_int_equal(ki_factory_run(factory, NULL), KI_ERR_STATE);
         }
         if (starts == 2) {

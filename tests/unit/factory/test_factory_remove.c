@@ -340,7 +340,7 @@ TEST(a_removal_ends_the_waits_of_other_threads) {
     stage_open_threaded(&stage, NULL);
     add_handler(stage.configmaps, &calls, false);
     stage_start(&stage);
-    assert_int_equal(ki_factory_wait_for_sync(stage.factory, -1, NULL), KI_OK);
+    assert_int_equal(ki_factory_wait_for_sync(stage.factory, -1, NULL, NULL), KI_OK);
     waiter.informer = stage.configmaps;
     assert_int_equal(ki_thread_start(&waiter.thread, "waiter", wait_for_none, &waiter, NULL), KI_OK);
     assert_int_equal(ki_factory_remove_informer(stage.factory, stage.configmaps, NULL), KI_OK);
@@ -348,7 +348,7 @@ TEST(a_removal_ends_the_waits_of_other_threads) {
     assert_int_equal(waiter.status, KI_ERR_CANCELLED);
     assert_int_equal(ki_informer_wait_for_sync(stage.configmaps, -1, NULL), KI_ERR_CANCELLED);
     assert_int_equal(ki_informer_wait_for_version(stage.configmaps, "default/a", NULL, -1, NULL), KI_ERR_CANCELLED);
-    assert_int_equal(ki_factory_wait_for_sync(stage.factory, -1, NULL), KI_OK); /* for the others */
+    assert_int_equal(ki_factory_wait_for_sync(stage.factory, -1, NULL, NULL), KI_OK); /* for the others */
     stage_close(&stage);
     assert_int_equal(calls.removed, 1);
 }

@@ -199,7 +199,7 @@ static bool given_start(ki_error *err) {
     return ki_engine_start(ki_engine_given(), err) == KI_OK &&
            ki_engine_start(ki_client_engine(ki_client_given()), err) == KI_OK &&
            ki_factory_start(ki_factory_given(), err) == KI_OK &&
-           ki_factory_wait_for_sync(ki_factory_given(), (int64_t)PATIENCE_S * 1000, err) == KI_OK;
+           ki_factory_wait_for_sync(ki_factory_given(), (int64_t)PATIENCE_S * 1000, NULL, err) == KI_OK;
 }
 
 /* Frees every object. */

@@ -1,0 +1,103 @@
+/* test_factory_wait.c: what a wait for all informers of a factory says of each. */
+#include "tests/support/controller_stage.h"
+#include "tests/support/patience.h"
+#include "tests/support/scarce_memory.h"
+
+#include <semaphore.h>
+#include <string.h>
+
+static const ki_resource widgets = { "example.com", "v1", "widgets", "Widget", true };
+
+static void on_state(ki_informer *informer, const ki_health *health, void *user) {
+    (void)informer;
+    if (health->state == KI_STATE_BLOCKED)
+        sem_post(user);
+}
+
+/* Starts informers of ConfigMaps, Secrets and a resource that the server does not have. Returns the last. */
+static ki_informer *start_with_unknown(controller_stage *s, sem_t *blocked) {
+    ki_informer *unknown = NULL, *later = NULL;
+    stage_open_threaded(s, NULL);
+    sem_init(blocked, 0, 0);
+    assert_int_equal(
+        ki_factory_informer(s->factory, &widgets, &KI_INFORMER_OPTIONS(.namespace_name = "shop"), &unknown, NULL),
+        KI_OK);
+    assert_int_equal(ki_informer_set_state_handler(unknown, on_state, blocked, NULL), KI_OK);
+    stage_start(s);
+    await_semaphore(blocked);
+    assert_int_equal(ki_informer_wait_for_sync(s->configmaps, -1, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_sync(s->secrets, -1, NULL), KI_OK);
+    assert_int_equal(ki_factory_informer(s->factory, KI_NODES, NULL, &later, NULL), KI_OK); /* is not started */
+    return unknown;
+}
+
+TEST(a_wait_gives_the_result_of_each_informer) {
+    static const char why[] = "blocked: the CRD widgets.example.com is not installed, or not in version v1";
+    sem_t blocked;
+    ki_sync_results all;
+    ki_error err = KI_ERROR_INIT;
+    ki_informer *unknown = start_with_unknown(&stage, &blocked);
+    assert_int_equal(ki_factory_wait_for_sync(stage.factory, 0, &all, &err), KI_ERR_TIMEOUT);
+    assert_int_equal(all.count, 3);
+    for (size_t i = 0; i < all.count; i++) {
+        const ki_sync_result *result = &all.results[i];
+        assert_int_equal(result->synced, result->informer != unknown);
+        if (result->informer != unknown) {
+            assert_int_equal(result->cause.code, KI_OK);
+            assert_string_equal(result->cause.message, "");
+            continue;
+        }
+        assert_string_equal(result->name, "widgets in shop");
+        assert_true(ki_error_is_not_found(&result->cause));
+        assert_string_equal(result->cause.message, why);
+    }
+    ki_sync_results_free(&all);
+    assert_int_equal(all.count, 0);
+    assert_int_equal(ki_factory_remove_informer(stage.factory, unknown, NULL), KI_OK);
+    assert_int_equal(ki_factory_wait_for_sync(stage.factory, -1, &all, &err), KI_OK);
+    assert_int_equal(all.count, 2);
+    assert_true(all.results[0].synced && all.results[1].synced);
+    ki_sync_results_free(&all);
+    stage_close(&stage);
+    sem_destroy(&blocked);
+}
+
+TEST(a_wait_for_a_stopped_factory_says_that_it_is_stopped) {
+    sem_t blocked;
+    ki_sync_results all;
+    ki_informer *unknown = start_with_unknown(&stage, &blocked);
+    assert_int_equal(ki_factory_shutdown(stage.factory, NULL), KI_OK);
+    assert_int_equal(ki_factory_wait_for_sync(stage.factory, -1, &all, NULL), KI_ERR_CANCELLED);
+    assert_int_equal(all.count, 3);
+    for (size_t i = 0; i < all.count; i++) {
+        assert_int_equal(all.results[i].synced, all.results[i].informer != unknown);
+        if (!all.results[i].synced)
+            assert_int_equal(all.results[i].cause.code, KI_ERR_CANCELLED);
+    }
+    ki_sync_results_free(&all);
+    stage_close(&stage);
+    sem_destroy(&blocked);
+}
+
+CONTROLLER_TEST(a_wait_that_cannot_begin_has_no_results) {
+    ki_sync_results all = { .count = 7 };
+    assert_int_equal(ki_factory_wait_for_sync(NULL, 0, &all, NULL), KI_ERR_INVALID);
+    assert_int_equal(all.count, 0);
+    ki_sync_results_free(&all);
+    ki_sync_results_free(NULL);
+}
+
+TEST(a_wait_needs_memory_for_its_results_alone) {
+    scarce_memory memory;
+    ki_sync_results all;
+    scarce_memory_init(&memory, SIZE_MAX);
+    stage_open_threaded(&stage, &memory.allocator);
+    stage_start(&stage);
+    assert_int_equal(ki_factory_wait_for_sync(stage.factory, -1, NULL, NULL), KI_OK);
+    memory.fail_at = atomic_load(&memory.calls); /* the loop is idle */
+    assert_int_equal(ki_factory_wait_for_sync(stage.factory, -1, &all, NULL), KI_ERR_NO_MEMORY);
+    assert_int_equal(all.count, 0);
+    assert_int_equal(ki_factory_wait_for_sync(stage.factory, -1, NULL, NULL), KI_OK);
+    stage_close(&stage);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
