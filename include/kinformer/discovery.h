@@ -1,10 +1,8 @@
 /* discovery.h: the resources of a server, custom ones too, found by name: pods, po, Deployment, deployments.v1.apps,
  * all, …
  *
- * Built-in resources need no discovery (resource.h). An informer of a custom resource:
- *
- *     ki_discovery_find(discovery, "certificates.cert-manager.io", &map, &found, &err)
- *     ki_factory_informer(factory, &found->resource, NULL, &informer, &err); ki_resource_map_unref(map); */
+ * Built-in resources need no discovery (resource.h), and ki_factory_informer_by_name makes an informer of a custom
+ * resource by itself. */
 #ifndef KINFORMER_DISCOVERY_H
 #define KINFORMER_DISCOVERY_H
 

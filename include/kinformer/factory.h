@@ -59,6 +59,19 @@ KI_API KI_MUST_CHECK ki_status ki_factory_informer(ki_factory *factory, const ki
                                                    const ki_informer_options *options, ki_informer **ret_informer,
                                                    ki_error *err);
 
+/* Returns the informer of the resource with this name. A built-in resource has any name of ki_resource_find, and its
+ * informer is that of ki_factory_informer. Any other resource is named by plural and group, as its
+ * CustomResourceDefinition is: "widgets.example.com". Its informer finds version, kind and scope in the server's
+ * discovery before each list. It waits for a definition that is not there, or that is removed: its state is then
+ * KI_STATE_BLOCKED, its health says "the server has no resource widgets.example.com: the CRD is not installed", and it
+ * asks again after 30 s at most. It uses the version that the server prefers among those that have the resource. Until
+ * it has found the resource, ki_informer_resource has neither version nor kind ("").
+ * Ownership, Threads, Blocks: as ki_factory_informer.
+ * Errors: as ki_factory_informer; KI_ERR_INVALID also for another name without a group. */
+KI_API KI_MUST_CHECK ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_name,
+                                                           const ki_informer_options *options,
+                                                           ki_informer **ret_informer, ki_error *err);
+
 /* Stops an informer and removes it from the factory, for all its users; the others continue. Its handlers get
  * on_removed and no deletes; a running call completes before. Its waits end with KI_ERR_CANCELLED. Its cache is empty
  * at once, and each function that needs a running informer returns an error. A controller that watches the informer

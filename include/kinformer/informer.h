@@ -334,7 +334,8 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_until(ki_informer *informer, ki_
 KI_API KI_MUST_CHECK ki_status ki_informer_object_from_json(const ki_informer *informer, const char *json, size_t size,
                                                             ki_object **ret_obj, ki_error *err);
 
-/* Returns the informer's resource. Ownership: borrowed from the informer. Threads: any. */
+/* Returns the informer's resource; of one by name, without version and kind ("") until it is found. Ownership: borrowed
+ * from the informer. Threads: any. */
 KI_API const ki_resource *ki_informer_resource(const ki_informer *informer);
 
 KI_END_DECLS

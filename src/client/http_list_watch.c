@@ -703,7 +703,7 @@ static void http_free(ki_list_watch *base) {
 
 static bool http_waits_for(const ki_list_watch *base, char *text, size_t size) {
     const http_list_watch *self = (const http_list_watch *)(const void *)base;
-    const ki_exchange *exchange = self->call ? self->call->exchange : self->lookup.exchange;
+    const ki_exchange *exchange = self->call ? self->call->exchange : self->lookup.request.exchange;
     return exchange && ki_transport_waits_for(self->transport, exchange, text, size);
 }
 
@@ -712,8 +712,7 @@ static const ki_list_watch_ops http_ops = { http_list,   http_watch, http_find_t
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
 
-/* Rejects here what a server would reject at each attempt. */
-static ki_status check_selection(const ki_allocator *allocator, const ki_selection *selection, ki_error *err) {
+ki_status ki_http_list_watch_check(const ki_allocator *allocator, const ki_selection *selection, ki_error *err) {
     ki_status status = ki_resource_check(&selection->resource, selection->namespace_name, NULL, err);
     if (status)
         return status;
@@ -730,7 +729,7 @@ static ki_status check_selection(const ki_allocator *allocator, const ki_selecti
 ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_object_format *format,
                                  const ki_http_list_watch_options *options, ki_list_watch **ret_list_watch,
                                  ki_error *err) {
-    ki_status status = check_selection(ki_engine_allocator(engine), options->selection, err);
+    ki_status status = ki_http_list_watch_check(ki_engine_allocator(engine), options->selection, err);
     if (status)
         return status;
     http_list_watch *self = ki_alloc_zero(ki_engine_allocator(engine), sizeof *self);

@@ -21,6 +21,9 @@ ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_
                                  const ki_http_list_watch_options *options, ki_list_watch **ret_list_watch,
                                  ki_error *err);
 
+/* Rejects what a server would reject at each attempt. Errors: KI_ERR_INVALID, KI_ERR_PARSE, KI_ERR_NO_MEMORY. */
+ki_status ki_http_list_watch_check(const ki_allocator *allocator, const ki_selection *selection, ki_error *err);
+
 /* Returns KI_ERR_INVALID if a text is not valid as a path segment: a group, version, plural or namespace that is not
  * made of RFC 1123 labels, or a name that would change the path. The message names the text. NULL and "" are accepted
  * for `namespace_name` and `name`, and "" for the group. */

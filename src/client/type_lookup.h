@@ -6,21 +6,13 @@
 
 #include <kinformer/resource.h>
 
-#include "src/base/buffer.h"
 #include "src/cache/reflector/list_watch.h"
-#include "src/transport/transport.h"
+#include "src/client/document_request.h"
 
 typedef struct ki_type_lookup {
-    /* constant */
-    const ki_allocator *allocator;
-    ki_transport *transport;
-    const ki_resource *resource; /* borrowed */
-    /* valid while a lookup is under way */
-    ki_exchange *exchange; /* NULL: nothing is under way */
+    const ki_resource *resource; /* constant; borrowed */
+    ki_document_request request;
     bool is_group_request; /* the second request (GET /apis) is under way */
-    int status;
-    int64_t retry_after_ms;
-    ki_buffer body;
     ki_on_type_found on_found;
     void *user;
 } ki_type_lookup;

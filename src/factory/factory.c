@@ -388,13 +388,10 @@ static ki_status check_not_stopped(const ki_factory *factory, ki_error *err) {
     return KI_OK;
 }
 
-ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, const ki_informer_options *options,
-                              ki_informer **ret_informer, ki_error *err) {
+/* Copies the program's options and adds the factory's defaults. */
+static ki_status complete_options(const ki_factory *factory, const ki_informer_options *options,
+                                  ki_informer_options *ret_given, ki_error *err) {
     ki_informer_options given = { .size = sizeof given };
-    if (!factory || !ret_informer)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_informer: factory or ret_informer is NULL");
-    if (ki_engine_check_process(factory->engine, err))
-        return KI_ERR_STATE;
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options without a size: use KI_INFORMER_OPTIONS()");
     if (options)
@@ -405,15 +402,54 @@ ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, 
         given.resync_ms = factory->resync_ms;
     if (given.page_size < 0)
         return ki_error_set(err, KI_ERR_INVALID, "a page size below 0");
+    *ret_given = given;
+    return KI_OK;
+}
+
+/* Takes the selection over. */
+static ki_status get_informer(ki_factory *factory, ki_selection *selection, const ki_informer_options *given,
+                              ki_informer **ret_informer, ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
     ki_mutex_lock(&factory->mutex);
     ki_status status = check_not_stopped(factory, &cause);
     if (!status)
-        status = ki_informer_table_get(&factory->table, &factory->maker, resource, &given, ret_informer, &cause);
+        status = ki_informer_table_get(&factory->table, &factory->maker, selection, given, ret_informer, &cause);
     ki_mutex_unlock(&factory->mutex);
+    ki_selection_unref(selection);
     if (status && err)
         *err = cause;
     return status;
+}
+
+ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, const ki_informer_options *options,
+                              ki_informer **ret_informer, ki_error *err) {
+    ki_informer_options given;
+    ki_selection *selection = NULL;
+    if (!factory || !ret_informer)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_informer: factory or ret_informer is NULL");
+    if (ki_engine_check_process(factory->engine, err))
+        return KI_ERR_STATE;
+    ki_status status = complete_options(factory, options, &given, err);
+    if (!status)
+        status = ki_selection_new(factory->table.allocator, resource, &given, &selection, err);
+    return status ? status : get_informer(factory, selection, &given, ret_informer, err);
+}
+
+ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_name,
+                                      const ki_informer_options *options, ki_informer **ret_informer, ki_error *err) {
+    ki_informer_options given;
+    ki_selection *selection = NULL;
+    if (!factory || !resource_name || !ret_informer)
+        return ki_error_missing(err, "ki_factory_informer_by_name");
+    const ki_resource *built_in = ki_resource_find(resource_name);
+    if (built_in)
+        return ki_factory_informer(factory, built_in, options, ret_informer, err);
+    if (ki_engine_check_process(factory->engine, err))
+        return KI_ERR_STATE;
+    ki_status status = complete_options(factory, options, &given, err);
+    if (!status)
+        status = ki_selection_new_by_name(factory->table.allocator, resource_name, &given, &selection, err);
+    return status ? status : get_informer(factory, selection, &given, ret_informer, err);
 }
 
 ki_status ki_factory_remove_informer(ki_factory *factory, ki_informer *informer, ki_error *err) {

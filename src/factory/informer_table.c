@@ -3,7 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/client/http_list_watch.h"
+#include "src/client/named_list_watch.h"
 
 enum {
     FIRST_CAPACITY = 8
@@ -58,19 +58,27 @@ static ki_status make_format(const ki_informer_maker *maker, const ki_selection 
     return ki_object_format_new(ki_engine_allocator(maker->options.engine), &format_options, ret_format, err);
 }
 
+/* `finds`: a source by name finds its resource; one that does not uses what the other one has found. */
+static ki_status make_source(const ki_informer_maker *maker, const ki_informer_entry *entry,
+                             const ki_http_list_watch_options *options, bool finds, ki_list_watch **ret_source,
+                             ki_error *err) {
+    ki_engine *engine = maker->options.engine;
+    if (entry->selection->is_by_name)
+        return ki_named_list_watch_new(engine, maker->transport, entry->format, options, finds, ret_source, err);
+    return ki_http_list_watch_new(engine, maker->transport, entry->format, options, ret_source, err);
+}
+
 static ki_status make_sources(const ki_informer_maker *maker, const ki_informer_entry *entry,
                               const ki_informer_options *options, sources *ret_made, ki_error *err) {
-    ki_engine *engine = maker->options.engine;
-    ki_http_list_watch_options source_options = {
+    const ki_http_list_watch_options source_options = {
         .selection = entry->selection,
         .object_limit = options->object_limit,
         .throttle = maker->throttle,
     };
     sources made = { .main = NULL };
-    ki_status status =
-        ki_http_list_watch_new(engine, maker->transport, entry->format, &source_options, &made.main, err);
+    ki_status status = make_source(maker, entry, &source_options, true, &made.main, err);
     if (!status && options->consistency_check_ms > 0)
-        status = ki_http_list_watch_new(engine, maker->transport, entry->format, &source_options, &made.check, err);
+        status = make_source(maker, entry, &source_options, false, &made.check, err);
     if (status)
         free_sources(&made);
     else
@@ -159,17 +167,14 @@ static ki_status check_view(const ki_informer_entry *entry, const ki_informer_ma
     return status;
 }
 
-ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_maker *maker, const ki_resource *resource,
+ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_maker *maker, ki_selection *selection,
                                 const ki_informer_options *options, ki_informer **ret_informer, ki_error *err) {
-    ki_selection *selection = NULL;
-    ki_status status = ki_selection_new(table->allocator, resource, options, &selection, err);
-    if (status)
-        return status;
     const ki_informer_entry *entry = ki_map_get(&table->by_key, selection->key);
-    status = entry ? check_view(entry, maker, options, err) : add(table, maker, selection, options, ret_informer, err);
-    if (entry && !status)
+    if (!entry)
+        return add(table, maker, selection, options, ret_informer, err);
+    ki_status status = check_view(entry, maker, options, err);
+    if (!status)
         *ret_informer = entry->informer;
-    ki_selection_unref(selection);
     return status;
 }
 

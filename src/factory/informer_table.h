@@ -40,7 +40,7 @@ void ki_informer_table_init(ki_informer_table *table, const ki_allocator *alloca
 void ki_informer_table_free(ki_informer_table *table);
 /* Returns the informer of a selection, and makes it if necessary. `options` must be complete, with the
  * factory's defaults. Errors: KI_ERR_EXISTS if the informer has another view. */
-ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_maker *maker, const ki_resource *resource,
+ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_maker *maker, ki_selection *selection,
                                 const ki_informer_options *options, ki_informer **ret_informer, ki_error *err);
 /* Removes an informer (ki_informer_remove). Errors: KI_ERR_NOT_FOUND, KI_ERR_NO_MEMORY. */
 ki_status ki_informer_table_remove(ki_informer_table *table, const ki_informer *informer, ki_error *err);

@@ -8,7 +8,8 @@
 #include "src/object/resource_table.h"
 
 enum {
-    SELECTORS_MAX = 64 * 1024 /* bytes */
+    SELECTORS_MAX = 64 * 1024, /* bytes */
+    NAME_SIZE = 253 + 1        /* bytes of a plural with the closing zero */
 };
 
 static const char *or_empty(const char *text) {
@@ -64,16 +65,15 @@ static ki_status check_resource(const ki_resource *resource, ki_error *err) {
     return KI_OK;
 }
 
-ki_status ki_selection_new(const ki_allocator *allocator, const ki_resource *resource,
-                           const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
-    ki_status status = check_resource(resource, err);
-    if (status)
-        return status;
+static ki_status new_selection(const ki_allocator *allocator, const ki_resource *resource, bool is_by_name,
+                               const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
     const char *namespace_name = resource->namespaced ? or_empty(options->namespace_name) : "";
     const char *labels = or_empty(options->label_selector), *fields = or_empty(options->field_selector);
     if (strlen(labels) + strlen(fields) > SELECTORS_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "selectors of more than %d bytes", (int)SELECTORS_MAX);
-    const ki_selection empty = { .allocator = allocator, .resource.namespaced = resource->namespaced };
+    const ki_selection empty = { .allocator = allocator,
+                                 .resource.namespaced = resource->namespaced,
+                                 .is_by_name = is_by_name };
     ki_buffer memory;
     ki_buffer_init(&memory, allocator, 0);
     ki_buffer_append(&memory, &empty, sizeof empty);
@@ -87,12 +87,68 @@ ki_status ki_selection_new(const ki_allocator *allocator, const ki_resource *res
     return KI_OK;
 }
 
+ki_status ki_selection_new(const ki_allocator *allocator, const ki_resource *resource,
+                           const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
+    ki_status status = check_resource(resource, err);
+    return status ? status : new_selection(allocator, resource, false, options, ret_selection, err);
+}
+
+/* --- by name ------------------------------------------------------------------------------------------------------ */
+
+ki_status ki_selection_new_by_name(const ki_allocator *allocator, const char *name, const ki_informer_options *options,
+                                   ki_selection **ret_selection, ki_error *err) {
+    char plural[NAME_SIZE];
+    const char *dot = strchr(name, '.');
+    size_t size = dot ? (size_t)(dot - name) : 0;
+    if (size == 0 || size >= sizeof plural || !dot[1])
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "'%.100s' is no built-in resource; one that is not built in is named by plural and group: "
+                            "widgets.example.com",
+                            name);
+    memcpy(plural, name, size);
+    plural[size] = '\0';
+    const ki_resource resource = { .group = dot + 1, .version = "", .plural = plural, .kind = "", .namespaced = true };
+    return new_selection(allocator, &resource, true, options, ret_selection, err);
+}
+
+static bool is_same(const ki_resource *a, const ki_resource *b) {
+    return strcmp(a->version, b->version) == 0 && strcmp(a->kind, b->kind) == 0 && a->namespaced == b->namespaced;
+}
+
+ki_status ki_selection_set_found(ki_selection *selection, const ki_resource *resource, ki_error *err) {
+    ki_selection *before = atomic_load(&selection->found), *found = NULL;
+    if (before && is_same(&before->resource, resource))
+        return KI_OK;
+    const ki_informer_options options = { .namespace_name = selection->namespace_name,
+                                          .label_selector = selection->label_selector,
+                                          .field_selector = selection->field_selector };
+    ki_status status = ki_selection_new(selection->allocator, resource, &options, &found, err);
+    if (status || !found)
+        return status;
+    found->older = before;
+    atomic_store(&selection->found, found);
+    return KI_OK;
+}
+
+ki_selection *ki_selection_found(ki_selection *selection) {
+    return selection->is_by_name ? atomic_load(&selection->found) : selection;
+}
+
+/* --- references --------------------------------------------------------------------------------------------------- */
+
 ki_selection *ki_selection_ref(ki_selection *selection) {
     ki_refcount_inc(&selection->refs);
     return selection;
 }
 
 void ki_selection_unref(ki_selection *selection) {
-    if (selection && ki_refcount_dec(&selection->refs))
-        ki_free(selection->allocator, selection);
+    if (!selection || !ki_refcount_dec(&selection->refs))
+        return;
+    ki_selection *found = atomic_load(&selection->found);
+    while (found) {
+        ki_selection *older = found->older;
+        ki_selection_unref(found);
+        found = older;
+    }
+    ki_free(selection->allocator, selection);
 }

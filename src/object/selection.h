@@ -1,5 +1,6 @@
 /* selection.h: the objects that an informer caches: a resource, and the namespace and selectors of options. Its parts
- * (source, informer, the factory's table) share one selection. Immutable, reference-counted. Any thread. */
+ * (source, informer, the factory's table) share one selection. Reference-counted. Immutable but for `found`. Any
+ * thread. */
 #ifndef KI_OBJECT_SELECTION_H
 #define KI_OBJECT_SELECTION_H
 
@@ -8,6 +9,8 @@
 
 #include "src/base/refcount.h"
 #include "src/base/string_view.h"
+
+#include <stdatomic.h>
 
 typedef struct ki_selection {
     const ki_allocator *allocator;
@@ -18,6 +21,10 @@ typedef struct ki_selection {
     const char *target; /* of its requests, for messages: "deployments.apps in namespace default" */
     const char *name;   /* for messages: "deployments in default (app=web)" */
     ki_str key;         /* equal for equal selections; names no kind */
+    /* Of a selection by name: `resource` has neither version nor kind, and counts as namespaced. */
+    bool is_by_name;
+    _Atomic(struct ki_selection *) found; /* the selection of the resource that has the name; NULL: not found yet */
+    struct ki_selection *older;           /* what was found before; other threads may still read it */
 } ki_selection;
 
 /* Copies a resource, and of `options` the namespace (ignored for a cluster-scoped resource) and the selectors.
@@ -25,6 +32,15 @@ typedef struct ki_selection {
  * KI_ERR_LIMIT (long selectors), KI_ERR_NO_MEMORY. */
 ki_status ki_selection_new(const ki_allocator *allocator, const ki_resource *resource,
                            const ki_informer_options *options, ki_selection **ret_selection, ki_error *err);
+/* The same for the name of a resource that is not built in: "widgets.example.com". Errors: KI_ERR_INVALID (a name
+ * without a group), KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+ki_status ki_selection_new_by_name(const ki_allocator *allocator, const char *name, const ki_informer_options *options,
+                                   ki_selection **ret_selection, ki_error *err);
+/* Sets the resource of a selection by name. Loop. Errors: those of ki_selection_new; nothing has changed. */
+ki_status ki_selection_set_found(ki_selection *selection, const ki_resource *resource, ki_error *err);
+/* Returns the selection with its whole resource: itself, or what was found by its name; NULL: nothing yet. Ownership:
+ * borrowed from `selection`. */
+ki_selection *ki_selection_found(ki_selection *selection);
 ki_selection *ki_selection_ref(ki_selection *selection);
 void ki_selection_unref(ki_selection *selection); /* NULL is accepted */
 

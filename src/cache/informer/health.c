@@ -144,7 +144,10 @@ const char *ki_attempt_name(ki_attempt attempt) {
 
 static void describe_missing(ki_health *health, const ki_selection *selection) {
     const ki_resource *resource = &selection->resource;
-    if (ki_resource_is_custom(resource))
+    if (selection->is_by_name)
+        snprintf(health->message, sizeof health->message, "the server has no resource %s.%s%s", resource->plural,
+                 resource->group, ki_resource_is_custom(resource) ? ": the CRD is not installed" : "");
+    else if (ki_resource_is_custom(resource))
         snprintf(health->message, sizeof health->message, "the CRD %s.%s is not installed, or not in version %s",
                  resource->plural, resource->group, resource->version);
     else

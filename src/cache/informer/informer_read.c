@@ -10,13 +10,16 @@ ki_status ki_informer_object_from_json(const ki_informer *informer, const char *
         return KI_ERR_STATE;
     if (!informer->options.format)
         return ki_error_set(err, KI_ERR_INVALID, "the informer's objects are not made from JSON");
-    const ki_selection *selection = informer->selection;
+    const ki_selection *selection = ki_selection_found(informer->selection);
+    if (!selection)
+        return ki_error_set(err, KI_ERR_STATE, "%s is not found yet", informer->selection->name);
     return ki_object_from_json(informer->options.format, (ki_str){ json, size }, selection->api_version,
                                selection->resource.kind, ret_obj, err);
 }
 
 const ki_resource *ki_informer_resource(const ki_informer *informer) {
-    return &informer->selection->resource;
+    const ki_selection *found = ki_selection_found(informer->selection);
+    return found ? &found->resource : &informer->selection->resource;
 }
 
 ki_snapshot *ki_informer_snapshot(const ki_informer *informer) {

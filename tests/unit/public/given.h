@@ -172,6 +172,7 @@ static const struct {
     { "path", "/dev/null" },
     { "key", "default/a" },
     { "name", "a" },
+    { "resource_name", "foos.example.com" },
     { "namespace_name", "default" },
     { "label_selector", "a=b" },
     { "field_selector", "metadata.name=a" },

@@ -63,6 +63,7 @@ static const struct {
     { NULL, "label_selector", RETURNS },
     { NULL, "field_selector", RETURNS },
     { NULL, "ret_is_deleted", RETURNS },
+    { NULL, "ret_results", RETURNS },
     { NULL, "content_type", RETURNS },
     { NULL, "ret_body", RETURNS },
     { NULL, "ret_obj", RETURNS },
