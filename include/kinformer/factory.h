@@ -48,12 +48,14 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *
                                                       ki_error *err);
 
 /* Returns the informer of a resource, and makes it at the first call. Repeated calls with the same resource, namespace
- * and selectors return the same informer; the other options of the first call apply. A repeated call must name the view
- * of the first call (same paths, members and struct size, in the same order) or no view: another view is KI_ERR_EXISTS.
- * `options` may be NULL. ki_factory_start starts informers that were made after a start.
+ * and selectors return the same informer; the other options of the first call apply. A repeated call names no view, the
+ * first view (same paths, members and struct size, in the same order), or with `shares_view` one of its own: before the
+ * start the informer gets it beside the others, up to 16. Another view without `shares_view` is KI_ERR_EXISTS; one that
+ * the informer has started without is KI_ERR_STATE. `options` may be NULL. ki_factory_start starts informers that were
+ * made after a start.
  * Ownership: borrowed from the factory; `resource` is copied with its strings. Threads: any. Blocks: no.
- * Errors: KI_ERR_EXISTS, KI_ERR_STATE (the factory or its engine is stopped), KI_ERR_PARSE (a selector, or a path of
- * the view), KI_ERR_INVALID (the namespace, or a name of the resource), KI_ERR_LIMIT, KI_ERR_NO_MEMORY,
+ * Errors: KI_ERR_EXISTS, KI_ERR_STATE (also: the factory or its engine is stopped), KI_ERR_PARSE (a selector, or a path
+ * of the view), KI_ERR_INVALID (the namespace, or a name of the resource), KI_ERR_LIMIT, KI_ERR_NO_MEMORY,
  * KI_ERR_UNSUPPORTED (a built-in resource without list and watch, such as KI_TOKENREVIEWS). */
 KI_API KI_MUST_CHECK ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource,
                                                    const ki_informer_options *options, ki_informer **ret_informer,

@@ -53,6 +53,9 @@ typedef struct ki_informer_options {
     /* For this long after its deletion an object can still be read (lister.h, deleted objects). 0: deleted objects are
      * not kept. */
     int64_t keep_deleted_ms;
+    /* The program reads the view with ki_object_view_of. It may then differ from the first view that was asked for; the
+     * objects have a struct for each. Before the start only. */
+    bool shares_view;
 } ki_informer_options;
 
 #define KI_INFORMER_OPTIONS(...) ((ki_informer_options){ .size = sizeof(ki_informer_options), __VA_ARGS__ })

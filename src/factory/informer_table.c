@@ -68,16 +68,16 @@ static ki_status make_source(const ki_informer_maker *maker, const ki_informer_e
     return ki_http_list_watch_new(engine, maker->transport, entry->format, options, ret_source, err);
 }
 
-static ki_status make_sources(const ki_informer_maker *maker, const ki_informer_entry *entry,
-                              const ki_informer_options *options, sources *ret_made, ki_error *err) {
+static ki_status make_sources(const ki_informer_maker *maker, const ki_informer_entry *entry, sources *ret_made,
+                              ki_error *err) {
     const ki_http_list_watch_options source_options = {
         .selection = entry->selection,
-        .object_limit = options->object_limit,
+        .object_limit = entry->object_limit,
         .throttle = maker->throttle,
     };
     sources made = { .main = NULL };
     ki_status status = make_source(maker, entry, &source_options, true, &made.main, err);
-    if (!status && options->consistency_check_ms > 0)
+    if (!status && entry->has_check)
         status = make_source(maker, entry, &source_options, false, &made.check, err);
     if (status)
         free_sources(&made);
@@ -89,7 +89,7 @@ static ki_status make_sources(const ki_informer_maker *maker, const ki_informer_
 static ki_status make_informer(const ki_informer_maker *maker, const ki_informer_options *options,
                                ki_informer_entry *entry, ki_error *err) {
     sources made = { .main = NULL };
-    ki_status status = make_sources(maker, entry, options, &made, err);
+    ki_status status = make_sources(maker, entry, &made, err);
     if (status)
         return status;
     ki_shared_informer_options informer_options = maker->options;
@@ -134,6 +134,8 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, k
     if (!entry)
         return ki_error_no_memory(err, "making an informer");
     entry->selection = ki_selection_ref(selection);
+    entry->object_limit = options->object_limit;
+    entry->has_check = options->consistency_check_ms > 0;
     status = make_format(maker, selection, options, &entry->format, err);
     if (!status)
         status = make_informer(maker, options, entry, err);
@@ -149,27 +151,62 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, k
     return KI_OK;
 }
 
-/* Checks that a request's view fits the informer's. All handlers share a view's memory, and reading it as another
- * struct would read out of bounds. */
-static ki_status check_view(const ki_informer_entry *entry, const ki_informer_maker *maker,
+/* Adds a view to an informer that has not started. */
+static ki_status widen(ki_informer_entry *entry, const ki_informer_maker *maker, const ki_informer_options *options,
+                       ki_error *err) {
+    sources made = { .main = NULL };
+    ki_object_format *format = NULL, *before = entry->format;
+    ki_status status = ki_object_format_new_wider(before, options->view, &format, err);
+    if (status)
+        return status;
+    entry->format = format;
+    status = make_sources(maker, entry, &made, err);
+    if (!status) {
+        status = ki_informer_set_format(entry->informer, made.main, made.check, format, err);
+        if (status)
+            free_sources(&made);
+    }
+    if (status)
+        entry->format = before;
+    ki_object_format_unref(status ? format : before);
+    return status;
+}
+
+/* All handlers share the objects, and reading a struct of a view as another would read out of bounds. So a request
+ * names the first view, which ki_object_view returns, or says that it reads its own by its fields. */
+static ki_status share_view(ki_informer_entry *entry, const ki_informer_maker *maker,
+                            const ki_informer_options *options, const ki_object_format *format, ki_error *err) {
+    int number = ki_object_format_find_view(entry->format, format);
+    bool is_first = number == 0 || !ki_object_format_has_view(entry->format);
+    if (!is_first && !options->shares_view)
+        return ki_error_set(err, KI_ERR_EXISTS,
+                            "the informer of %.300s exists already with another view; request it with that view, "
+                            "without a view, or with .shares_view",
+                            entry->selection->name);
+    if (number >= 0)
+        return KI_OK;
+    if (entry->is_start_requested)
+        return ki_error_set(err, KI_ERR_STATE,
+                            "the informer of %.300s has started without this view; request it before the start",
+                            entry->selection->name);
+    return widen(entry, maker, options, err);
+}
+
+static ki_status check_view(ki_informer_entry *entry, const ki_informer_maker *maker,
                             const ki_informer_options *options, ki_error *err) {
     ki_object_format *format = NULL;
     ki_status status = make_format(maker, entry->selection, options, &format, err);
     if (status)
         return status;
-    bool has_view = ki_object_format_has_view(entry->format);
-    if (ki_object_format_has_view(format) && !ki_object_format_same_view(format, entry->format))
-        status =
-            ki_error_set(err, KI_ERR_EXISTS, "the informer of %.300s exists already %s; request it %swithout a view",
-                         entry->selection->name, has_view ? "with another view" : "without a view",
-                         has_view ? "with that view, or " : "");
+    if (ki_object_format_has_view(format))
+        status = share_view(entry, maker, options, format, err);
     ki_object_format_unref(format);
     return status;
 }
 
 ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_maker *maker, ki_selection *selection,
                                 const ki_informer_options *options, ki_informer **ret_informer, ki_error *err) {
-    const ki_informer_entry *entry = ki_map_get(&table->by_key, selection->key);
+    ki_informer_entry *entry = ki_map_get(&table->by_key, selection->key);
     if (!entry)
         return add(table, maker, selection, options, ret_informer, err);
     ki_status status = check_view(entry, maker, options, err);

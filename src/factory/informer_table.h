@@ -14,7 +14,9 @@
 typedef struct ki_informer_entry {
     ki_informer *informer;
     ki_selection *selection;
-    ki_object_format *format; /* of its objects: a later request must name the same view, or none */
+    ki_object_format *format; /* of its objects: all views that were asked for */
+    size_t object_limit;      /* of the first request, as `has_check` */
+    bool has_check;           /* consistency checks */
     bool is_start_requested;  /* its start was requested */
     bool is_started;          /* loop only */
     struct ki_informer_entry *next_removed;

@@ -12,25 +12,95 @@ struct ki_interned {
     char text[];
 };
 
-ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_format_options *options,
-                               ki_object_format **ret_format, ki_error *err) {
+static size_t count_fields(const ki_field *fields) {
+    size_t count = 0;
+    while (fields[count].path && count <= KI_VIEW_MAX_FIELDS)
+        count++;
+    return count;
+}
+
+/* Adds the fields of a part behind `*count` ones, for a struct that begins at `offset` in one of `size` bytes. */
+static void append_fields(ki_field *all, size_t *count, const ki_view_part *part, size_t size) {
+    for (size_t i = 0; i < part->count; i++) {
+        ki_field *field = &all[(*count)++];
+        *field = part->fields[i];
+        field->offset += part->offset;
+        field->struct_size = size;
+    }
+}
+
+/* Makes the view of all parts: one struct that has theirs one behind the other. */
+static ki_status make_view(ki_object_format *format, ki_error *err) {
+    const ki_view_part *last = &format->parts[format->part_count - 1];
+    size_t count = 0;
+    ki_field *all = ki_alloc_array(&format->allocator, last->first + last->count + 1, sizeof *all);
+    if (!all)
+        return ki_error_no_memory(err, "making a view");
+    for (size_t i = 0; i < format->part_count; i++)
+        append_fields(all, &count, &format->parts[i], last->offset + last->size);
+    all[count] = (ki_field)KI_FIELD_END;
+    ki_status status = ki_view_new(&format->allocator, all, &format->view, err);
+    ki_free(&format->allocator, all);
+    return status;
+}
+
+static void add_part(ki_object_format *format, const ki_field *fields) {
+    size_t number = format->part_count++;
+    ki_view_part *part = &format->parts[number];
+    *part = (ki_view_part){ .fields = fields, .count = count_fields(fields), .size = fields->struct_size };
+    if (number == 0)
+        return;
+    const ki_view_part *before = part - 1;
+    part->first = before->first + before->count;
+    part->offset = (before->offset + before->size + 7) / 8 * 8;
+}
+
+static ki_object_format *new_format(const ki_allocator *allocator, bool keep_managed_fields) {
     ki_object_format *format = ki_alloc_zero(allocator, sizeof *format);
     if (!format)
-        return ki_error_no_memory(err, "making an object format");
+        return NULL;
     format->allocator = *allocator;
-    format->keep_managed_fields = options && options->keep_managed_fields;
+    format->keep_managed_fields = keep_managed_fields;
     ki_refcount_init(&format->refs);
     atomic_init(&format->interned, NULL);
     atomic_init(&format->mismatches, 0);
+    return format;
+}
+
+ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_format_options *options,
+                               ki_object_format **ret_format, ki_error *err) {
+    ki_object_format *format = new_format(allocator, options && options->keep_managed_fields);
+    if (!format)
+        return ki_error_no_memory(err, "making an object format");
     if (options && options->view && options->view->path) {
         ki_status status = ki_view_new(allocator, options->view, &format->view, err);
         if (status) {
             ki_object_format_unref(format);
             return status;
         }
+        add_part(format, options->view);
     }
     *ret_format = format;
     return KI_OK;
+}
+
+ki_status ki_object_format_new_wider(ki_object_format *format, const ki_field *fields, ki_object_format **ret_format,
+                                     ki_error *err) {
+    if (format->part_count == KI_OBJECT_FORMAT_MAX_VIEWS)
+        return ki_error_set(err, KI_ERR_LIMIT, "at most %d views of one informer", KI_OBJECT_FORMAT_MAX_VIEWS);
+    ki_object_format *wider = new_format(&format->allocator, format->keep_managed_fields);
+    if (!wider)
+        return ki_error_no_memory(err, "making an object format");
+    wider->narrower = ki_object_format_ref(format);
+    memcpy(wider->parts, format->parts, sizeof wider->parts);
+    wider->part_count = format->part_count;
+    add_part(wider, fields);
+    ki_status status = make_view(wider, err);
+    if (status)
+        ki_object_format_unref(wider);
+    else
+        *ret_format = wider;
+    return status;
 }
 
 ki_object_format *ki_object_format_ref(ki_object_format *format) {
@@ -43,6 +113,7 @@ void ki_object_format_unref(ki_object_format *format) {
         return;
     ki_allocator allocator = format->allocator;
     ki_view_free(&allocator, format->view);
+    ki_object_format_unref(format->narrower);
     ki_interned *interned = atomic_load(&format->interned);
     while (interned) {
         ki_interned *next = interned->next;
@@ -56,8 +127,14 @@ bool ki_object_format_has_view(const ki_object_format *format) {
     return format->view != NULL;
 }
 
-bool ki_object_format_same_view(const ki_object_format *a, const ki_object_format *b) {
-    return ki_view_equal(a->view, b->view);
+int ki_object_format_find_view(const ki_object_format *format, const ki_object_format *other) {
+    for (size_t i = 0; other->view && i < format->part_count; i++) {
+        const ki_view_part *part = &format->parts[i];
+        if (part->size == ki_view_size(other->view) && part->count == ki_view_count(other->view) &&
+            ki_view_contains(format->view, part->first, part->offset, other->view))
+            return (int)i;
+    }
+    return -1;
 }
 
 uint64_t ki_object_format_mismatches(const ki_object_format *format) {

@@ -23,11 +23,15 @@ typedef struct ki_object_format_options {
  * KI_ERR_NO_MEMORY. */
 ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_format_options *options,
                                ki_object_format **ret_format, ki_error *err);
+/* Creates a format with the views of `format` and one more behind them, and keeps a reference to it. Errors: as
+ * ki_object_format_new; KI_ERR_LIMIT also for too many views, or bytes of all structs. */
+ki_status ki_object_format_new_wider(ki_object_format *format, const ki_field *fields, ki_object_format **ret_format,
+                                     ki_error *err);
 ki_object_format *ki_object_format_ref(ki_object_format *format);
 void ki_object_format_unref(ki_object_format *format);
-/* Returns true if objects of both formats have the same view: the same struct size and the same members from the same
- * paths in the same order. */
-bool ki_object_format_same_view(const ki_object_format *a, const ki_object_format *b);
+/* Returns the number of the view of `format` that is the only one of `other`: the same struct size and the same members
+ * from the same paths in the same order; -1: it has none. */
+int ki_object_format_find_view(const ki_object_format *format, const ki_object_format *other);
 bool ki_object_format_has_view(const ki_object_format *format);
 /* Returns how many fields of views had another type than their member, or were out of range. */
 uint64_t ki_object_format_mismatches(const ki_object_format *format);

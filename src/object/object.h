@@ -44,11 +44,25 @@ enum {
 
 typedef struct ki_interned ki_interned;
 
+enum {
+    KI_OBJECT_FORMAT_MAX_VIEWS = 16
+};
+
+/* The place of one program's struct in the view. */
+typedef struct ki_view_part {
+    const ki_field *fields; /* the program's */
+    size_t first, count;    /* its members in the view */
+    size_t offset, size;    /* bytes */
+} ki_view_part;
+
 struct ki_object_format {
     /* Constant once made. */
     ki_allocator allocator;
     bool keep_managed_fields;
-    ki_view *view; /* NULL: no view */
+    ki_view *view; /* of all parts, one behind the other; NULL: no view */
+    ki_view_part parts[KI_OBJECT_FORMAT_MAX_VIEWS];
+    size_t part_count;
+    ki_object_format *narrower; /* a reference to the format that this one adds a view to: threads may still use it */
     /* Any thread (atomic). The list only grows, at its head, until the format is freed. */
     ki_refcount refs;
     _Atomic(ki_interned *) interned;

@@ -80,6 +80,7 @@ struct ki_informer {
     char logged_message[KI_HEALTH_MESSAGE_MAX];
 
     /* Any thread. */
+    _Atomic(ki_object_format *) format; /* as options.format; a wider one before the start */
     ki_metrics_record metrics;
     _Atomic bool is_removed; /* removed from the factory; set under `change_lock` and `wait_lock` */
     ki_task remove_task;     /* stops a removed informer */

@@ -153,7 +153,7 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
     ki_snapshot *snapshot = ki_store_snapshot(informer->store);
     int64_t staleness = ki_metrics_staleness(record, ki_engine_clock(informer->engine));
     double version;
-    const ki_object_format *format = informer->options.format;
+    const ki_object_format *format = atomic_load(&informer->format);
     if (format && ki_object_format_has_view(format))
         pass(record, to, KI_METRIC_VIEW_MISMATCHES, NULL, (double)ki_object_format_mismatches(format));
     if (number_of(ki_snapshot_resource_version(snapshot), &version))

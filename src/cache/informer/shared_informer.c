@@ -294,6 +294,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     informer->options = *options;
     informer->engine = options->engine;
     informer->owner = options->owner ? options->owner : informer;
+    atomic_init(&informer->format, options->format);
     ki_mutation_detector_init(&informer->detector, allocator, on_mutation, informer);
     ki_metrics_init(&informer->metrics);
     ki_informer_init_waits(informer);
