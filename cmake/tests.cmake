@@ -70,6 +70,7 @@ foreach(source ${programs})
     set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/programs)
     ki_test_target(${program})
 endforeach()
+target_sources(read_values PRIVATE tests/support/make_object.c)
 
 if(TARGET kinformer)
     set_target_properties(plugin_host PROPERTIES ENABLE_EXPORTS ON)

@@ -47,8 +47,8 @@ KI_API bool ki_value_next(ki_value *value, const char **ret_name, ki_value *ret_
 KI_API void ki_value_clear(ki_value *value);
 
 /* Converts a quantity such as "500m", "1.5Gi" or "1e3" as apimachinery's resource.Quantity does: `*ret_units` as
- * Value(), parts of 1 rounded away from 0; `*ret_milli` as MilliValue(), thousandths, rounded likewise. Amounts above
- * 2^63 - 1 are that. Either result may be NULL. Threads: any. Blocks: no.
+ * Value(), parts of 1 rounded away from 0; `*ret_milli` as MilliValue(), thousandths, rounded likewise. An amount
+ * beyond 2^63 - 1 or its negative is that number. Either result may be NULL. Threads: any. Blocks: no.
  * Errors: KI_ERR_PARSE (not a quantity), KI_ERR_LIMIT (the thousandths exceed 64 bits). */
 KI_API KI_MUST_CHECK ki_status ki_quantity_read(const char *text, int64_t *ret_units, int64_t *ret_milli,
                                                 ki_error *err);

@@ -9,7 +9,8 @@ enum {
     NANO = 1000000000,
     NANO_DIGITS = 9,
     NANO_OF_MILLI = 1000000,
-    EXPONENT_MAX = 1000 /* every amount is 0 or too large beyond it */
+    TERA = 4,         /* as a power of 1024 */
+    FRACTION_MAX = 64 /* digits of a binary quantity that are multiplied */
 };
 
 static const char decimal_suffixes[] = "num kMGTPE"; /* 1e-9, 1e-6 … 1e18; a space is 1 */
@@ -41,7 +42,7 @@ static bool read_suffix(ki_str suffix, int64_t *ret_power, ki_quantity_format *r
         return false;
     bool has_sign = suffix.size > 1 && (suffix.data[1] == '-' || suffix.data[1] == '+');
     ki_str digits = { suffix.data + 1 + has_sign, suffix.size - 1 - has_sign };
-    if (!ki_str_to_uint64(digits, EXPONENT_MAX, &number))
+    if (!ki_str_to_uint64(digits, INT32_MAX, &number))
         return false;
     *ret_power = has_sign && suffix.data[1] == '-' ? -(int64_t)number : (int64_t)number;
     *ret_format = KI_QUANTITY_EXPONENT;
@@ -51,6 +52,14 @@ static bool read_suffix(ki_str suffix, int64_t *ret_power, ki_quantity_format *r
 static void set_max(ki_quantity *quantity) {
     quantity->whole = INT64_MAX;
     quantity->nano = 0;
+}
+
+static void add_nano(ki_quantity *quantity, uint32_t added) {
+    quantity->nano += added;
+    if (quantity->nano == NANO) {
+        quantity->nano = 0;
+        quantity->whole++;
+    }
 }
 
 /* Sets the amount from decimal digits, of which `before_point` come before the decimal point. */
@@ -84,41 +93,70 @@ static void set_digits(ki_quantity *quantity, const char *text, size_t size, int
         }
         quantity->whole *= 10;
     }
-    if (quantity->nano == NANO) {
-        quantity->nano = 0;
-        quantity->whole++;
+    add_nano(quantity, 0);
+}
+
+/* Multiplies by 1024^power: digit by digit after the point, because 1024 times a rounded fraction is another amount. */
+static void scale_binary(ki_quantity *quantity, ki_str fraction, int64_t power) {
+    uint32_t digits[FRACTION_MAX] = { 0 };
+    bool has_more = false; /* than the digits before */
+    for (size_t i = 0; i < fraction.size; i++) {
+        if (i < FRACTION_MAX)
+            digits[i] = (uint32_t)(fraction.data[i] - '0');
+        else
+            has_more = has_more || fraction.data[i] != '0';
     }
+    for (int64_t p = 0; p < power; p++) {
+        uint32_t carry = 0;
+        for (size_t i = FRACTION_MAX; i-- > 0;) {
+            carry += digits[i] * 1024;
+            digits[i] = carry % 10;
+            carry /= 10;
+        }
+        if (quantity->whole > ((uint64_t)INT64_MAX - carry) / 1024) {
+            set_max(quantity);
+            return;
+        }
+        quantity->whole = quantity->whole * 1024 + carry;
+    }
+    quantity->nano = 0;
+    for (size_t i = 0; i < FRACTION_MAX; i++) {
+        if (i < NANO_DIGITS)
+            quantity->nano = quantity->nano * 10 + digits[i];
+        else
+            has_more = has_more || digits[i];
+    }
+    add_nano(quantity, has_more);
 }
 
 bool ki_quantity_parse(ki_str text, ki_quantity *ret_quantity) {
     ki_quantity quantity = { 0 };
     int64_t power, before_point = 0;
-    size_t digits = 0, points = 0;
-    if (text.size && (text.data[0] == '+' || text.data[0] == '-')) {
+    if (!text.size)
+        return false;
+    if (text.data[0] == '+' || text.data[0] == '-') {
         quantity.is_negative = text.data[0] == '-';
         text = (ki_str){ text.data + 1, text.size - 1 };
     }
-    size_t size = 0;
-    for (; size < text.size && (is_digit(text.data[size]) || (text.data[size] == '.' && !points)); size++) {
-        if (text.data[size] == '.') {
-            points++;
-            continue;
-        }
-        digits++;
-        before_point += !points;
+    size_t size = 0, fraction_at = 0;
+    for (; size < text.size && (is_digit(text.data[size]) || (text.data[size] == '.' && !fraction_at)); size++) {
+        if (text.data[size] == '.')
+            fraction_at = size + 1;
+        else
+            before_point += !fraction_at;
     }
-    if (!digits || !read_suffix((ki_str){ text.data + size, text.size - size }, &power, &quantity.format))
+    if (!read_suffix((ki_str){ text.data + size, text.size - size }, &power, &quantity.format))
         return false;
-    bool is_binary = quantity.format == KI_QUANTITY_BINARY;
-    set_digits(&quantity, text.data, size, before_point + (is_binary ? 0 : power));
-    for (int64_t i = 0; is_binary && i < power; i++) {
-        uint64_t parts = (uint64_t)quantity.nano * 1024;
-        if (quantity.whole > ((uint64_t)INT64_MAX - 1024) / 1024) {
-            set_max(&quantity);
-            break;
-        }
-        quantity.whole = quantity.whole * 1024 + parts / NANO;
-        quantity.nano = (uint32_t)(parts % NANO);
+    /* Without digits the amount is 0, but only where apimachinery takes its fast path. */
+    bool is_binary = quantity.format == KI_QUANTITY_BINARY, has_digits = size > (fraction_at > 0);
+    if (!has_digits && (is_binary ? power > TERA : power < -NANO_DIGITS))
+        return false;
+    if (is_binary) {
+        ki_str fraction = { text.data + fraction_at, fraction_at ? size - fraction_at : 0 };
+        set_digits(&quantity, text.data, (size_t)before_point, before_point);
+        scale_binary(&quantity, fraction, power);
+    } else {
+        set_digits(&quantity, text.data, size, before_point + power);
     }
     *ret_quantity = quantity;
     return true;

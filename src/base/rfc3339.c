@@ -100,13 +100,16 @@ static size_t fraction_of(ki_str digits, int64_t *ret_nanoseconds) {
 bool ki_rfc3339_parse(ki_str text, int64_t *ret_seconds, int64_t *ret_nanoseconds) {
     int64_t year, month, day, hour, minute, second, offset, nanoseconds = 0;
     if (!number_at(text, 0, 4, 9999, &year) || !number_at(text, 5, 2, 12, &month) || !number_at(text, 8, 2, 31, &day) ||
-        !number_at(text, 11, 2, 23, &hour) || !number_at(text, 14, 2, 59, &minute) ||
-        !number_at(text, 17, 2, 59, &second))
+        month < 1 || day < 1 || day > days_in_month(year, month))
         return false;
-    if (text.data[4] != '-' || text.data[7] != '-' || text.data[10] != 'T' || text.data[13] != ':' ||
-        text.data[16] != ':' || month < 1 || day < 1 || day > days_in_month(year, month))
+    size_t at = text.size > 12 && text.data[12] == ':' ? 12 : 13; /* Go accepts an hour of one digit */
+    if (!number_at(text, 11, at - 11, 23, &hour) || !number_at(text, at + 1, 2, 59, &minute) ||
+        !number_at(text, at + 4, 2, 59, &second))
         return false;
-    ki_str rest = { text.data + 19, text.size - 19 };
+    if (text.data[4] != '-' || text.data[7] != '-' || text.data[10] != 'T' || text.data[at] != ':' ||
+        text.data[at + 3] != ':')
+        return false;
+    ki_str rest = { text.data + at + 6, text.size - at - 6 };
     if (rest.size && (rest.data[0] == '.' || rest.data[0] == ',')) {
         size_t size = fraction_of((ki_str){ rest.data + 1, rest.size - 1 }, &nanoseconds);
         if (!size)

@@ -63,6 +63,7 @@ func allCases() []testCase {
 	cases = append(cases, sampleRightsCases...)
 	cases = append(cases, electorCases...)
 	cases = append(cases, programCases()...)
+	cases = append(cases, valueCases...)
 	cases = append(cases, idleCases...)
 	return cases
 }

@@ -34,8 +34,16 @@ TEST(quantities_have_one_canonical_form) {
         { "-1.5Gi", "-1536Mi" },
         { "9223372036854775807", "9223372036854775807" },
         { "16Ei", "9223372036854775807" },
+        { "5.109270890490Gi", "5486037845264836854n" },
+        { "0.9999999999Ki", "1023999999898n" },
+        { "m", "0" },
+        { "+", "0" },
+        { ".", "0" },
+        { "Ti", "0" },
+        { ".e-9", "0" },
     };
-    static const char *const wrong[] = { "", "x", "1x", "1 Gi", "Gi", ".", "1e", "1ee", "1.2.3", "1gi", "--1", "1Ki1" };
+    static const char *const wrong[] = { "",   "x",   "1x",    "1 Gi", "Pi",  "-.Ei", "e-10",
+                                         "1e", "1ee", "1.2.3", "1gi",  "--1", "1Ki1" };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         ki_quantity quantity;
         char text[KI_QUANTITY_SIZE];
