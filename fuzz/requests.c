@@ -3,6 +3,7 @@
 #include "fuzz/fuzz.h"
 
 #include "src/base/memory.h"
+#include "testing/request/watch.h"
 #include "testing/rest/rest.h"
 
 enum {

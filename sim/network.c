@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "testing/request/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -394,7 +395,7 @@ void sim_exchange_wake(sim_exchange *exchange) {
         schedule_read(exchange, exchange->world->now);
 }
 
-static void on_ready(void *user) {
+static void wake_exchange(void *user) {
     sim_exchange_wake(user);
 }
 
@@ -416,7 +417,7 @@ static void serve(sim_exchange *exchange) {
     exchange->status = exchange->response.status;
     exchange->retry_after_s = exchange->response.retry_after_s;
     if (exchange->response.watch) {
-        kt_watch_on_ready(exchange->response.watch, on_ready, exchange);
+        kt_watch_set_wake(exchange->response.watch, wake_exchange, exchange);
         read_watch(exchange);
         return;
     }

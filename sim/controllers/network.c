@@ -5,6 +5,7 @@
 #include "src/base/error.h"
 #include "src/base/map.h"
 #include "src/base/memory.h"
+#include "testing/request/watch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -204,7 +205,7 @@ static void on_deadline(void *user, uint64_t argument) {
     release(request);
 }
 
-static void on_ready(void *user) {
+static void wake_request(void *user) {
     ctl_request *request = user;
     schedule_read(request, ctl_server_lag(request->world));
 }
@@ -301,7 +302,7 @@ static void respond_from_server(ctl_request *request) {
     request->status = request->response.status;
     request->retry_after_s = request->response.retry_after_s;
     if (request->response.watch) {
-        kt_watch_on_ready(request->response.watch, on_ready, request);
+        kt_watch_set_wake(request->response.watch, wake_request, request);
         read_events(request);
         return;
     }

@@ -1,4 +1,5 @@
-/* auth.h: authentication and authorization: tokens, rules, RBAC. Part of a cluster; the caller holds the cluster.
+/* auth.h: users, their tokens and the rules for them. Part of a cluster; the caller holds the cluster. authorize.h decides
+ * about requests.
  *
  * A request that did not come through the network (tests, the load, the simulation) is allowed everything. Other
  * requests authenticate by bearer token or client certificate; without one the user is system:anonymous. A server
@@ -93,20 +94,5 @@ struct kt_cluster;
 /* Finds a token's user. `*ret_user` borrows from the cluster. Returns false if the token is unknown or expired, or
  * its service account is gone. */
 bool kt_auth_find(const struct kt_cluster *cluster, ki_str token, int64_t now_ms, kt_user *ret_user);
-/* Returns true if `user` is allowed the request. `ret_why` (may be NULL) gets RBAC's reason; empty if something else
- * allows it. */
-bool kt_auth_allows(const struct kt_cluster *cluster, const kt_user *user, const kt_attributes *wanted, char *ret_why,
-                    size_t why_size);
-
-struct kt_call;
-/* Authenticates and authorizes a call. Responds 401 or 403. */
-ki_status kt_auth_check(struct kt_call *call);
-/* Authenticates a call that only the administrator can make, a member of system:masters. Responds 401 or 403. An open
- * server has no administrator: the call is allowed. */
-ki_status kt_auth_check_admin(struct kt_call *call);
-/* Checks the permission to create, for a patch that creates its object. Responds 403. */
-ki_status kt_auth_check_create(struct kt_call *call);
-/* Replaces the user of a call with Impersonate headers. Responds 403 if impersonation is not allowed. */
-ki_status kt_impersonate(struct kt_call *call);
 
 #endif

@@ -1,5 +1,5 @@
 /* authorize.c: authenticates and authorizes a call, with the real server's messages for 401 and 403. */
-#include "testing/access/auth.h"
+#include "testing/access/authorize.h"
 #include "testing/access/rbac.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/request/selector.h"

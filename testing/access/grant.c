@@ -2,6 +2,7 @@
 #include "testing/access/grant.h"
 
 #include "src/base/memory.h"
+#include "testing/access/authorize.h"
 #include "testing/access/rbac.h"
 #include "testing/request/status.h"
 #include "testing/values/json.h"

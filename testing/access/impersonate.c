@@ -1,5 +1,5 @@
 /* impersonate.c: impersonation (Impersonate-User, -Group, -Uid): the check, and the resulting user. */
-#include "testing/access/auth.h"
+#include "testing/access/authorize.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/request/status.h"
 

@@ -2,6 +2,7 @@
 #include "testing/access/review.h"
 
 #include "src/base/rfc3339.h"
+#include "testing/access/authorize.h"
 #include "testing/access/rbac.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/request/body.h"

@@ -5,6 +5,7 @@
 #include "src/base/memory.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/convert.h"
+#include "testing/cluster/crd_sync.h"
 #include "testing/cluster/view.h"
 
 #include <stdio.h>
@@ -176,6 +177,13 @@ kt_storage *kt_storage_at(const kt_cluster *cluster, size_t index) {
 
 const ki_resource_info *kt_cluster_info_at(const kt_cluster *cluster, size_t index) {
     return index < cluster->storage_count ? cluster->storages[index]->info : NULL;
+}
+
+ki_status kt_cluster_reconcile(kt_cluster *cluster, int64_t now_ms) {
+    ki_status status = kt_crd_sync(cluster, now_ms);
+    if (!status)
+        status = kt_cluster_collect_garbage(cluster, now_ms);
+    return status ? status : kt_crd_sync(cluster, now_ms);
 }
 
 kt_auth *kt_cluster_auth(kt_cluster *cluster) {

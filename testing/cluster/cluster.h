@@ -1,5 +1,8 @@
 /* cluster.h: a model of a cluster's storage: objects of any resource, one global resource version, history,
- * compaction. It has no HTTP; rest/ calls it for requests. Time is an argument. One thread at a time. */
+ * compaction. It has no HTTP; rest/ calls it for requests. Time is an argument.
+ *
+ * Threads: one at a time. A caller "holds the cluster" if no other thread can call it meanwhile: the HTTP front has a
+ * mutex for that. */
 #ifndef KT_CLUSTER_CLUSTER_H
 #define KT_CLUSTER_CLUSTER_H
 
@@ -22,7 +25,7 @@ typedef struct kt_cluster_options {
     size_t compact_bytes;      /* most bytes of objects in the history; 0: 256 MiB */
     bool no_streaming_list; /* no streaming lists: sendInitialEvents gets the error response of a server without them */
     int64_t start_ms;       /* Unix epoch milliseconds: creation time of the first namespaces */
-    bool collects_garbage;  /* run the owner garbage collector (gc.h) */
+    bool collects_garbage;  /* run the owner garbage collector (gc.c) */
 } kt_cluster_options;
 
 /* Creates a cluster with the first namespaces. `allocator` NULL: malloc; `options` NULL: all defaults. Errors:

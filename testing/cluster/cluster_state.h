@@ -1,4 +1,4 @@
-/* cluster_state.h: the struct of a cluster, for this room, rest/ and request/. */
+/* cluster_state.h: the struct of a cluster, and what this room's files do to it. */
 #ifndef KT_CLUSTER_CLUSTER_STATE_H
 #define KT_CLUSTER_CLUSTER_STATE_H
 
@@ -39,6 +39,9 @@ struct kt_cluster {
 /* Returns the next pseudo-random number of the cluster's seed. */
 uint64_t kt_cluster_random(kt_cluster *cluster);
 ki_status kt_cluster_add_namespaces(kt_cluster *cluster, ki_error *err);
+/* gc.c: processes every change since the last call. Returns KI_OK at once if the collector is off. Errors:
+ * KI_ERR_NO_MEMORY; the caller calls it again. */
+ki_status kt_cluster_collect_garbage(kt_cluster *cluster, int64_t now_ms);
 /* Does the controllers' work after a change: serves custom resources and collects garbage. Errors: KI_ERR_NO_MEMORY;
  * the caller calls it again. */
 ki_status kt_cluster_reconcile(kt_cluster *cluster, int64_t now_ms);

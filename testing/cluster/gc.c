@@ -391,9 +391,7 @@ static ki_status handle_change(kt_cluster *cluster, kt_storage *storage, kt_even
     return status;
 }
 
-/* Processes every change since the last call. Returns KI_OK at once if the collector is off. Errors: KI_ERR_NO_MEMORY;
- * the caller calls it again. */
-static ki_status collect(kt_cluster *cluster, int64_t now_ms) {
+ki_status kt_cluster_collect_garbage(kt_cluster *cluster, int64_t now_ms) {
     if (!cluster->options.collects_garbage)
         return KI_OK;
     if (cluster->gc_revision > cluster->revision) /* the cluster was rewound */
@@ -415,11 +413,4 @@ static ki_status collect(kt_cluster *cluster, int64_t now_ms) {
         cluster->gc_revision = revision;
     }
     return KI_OK;
-}
-
-ki_status kt_cluster_reconcile(kt_cluster *cluster, int64_t now_ms) {
-    ki_status status = kt_crd_sync(cluster, now_ms);
-    if (!status)
-        status = collect(cluster, now_ms);
-    return status ? status : kt_crd_sync(cluster, now_ms);
 }

@@ -60,6 +60,8 @@ typedef struct kt_storage {
 /* Frees the storage's definitions. No watch is open any more. */
 void kt_storage_free_customs(kt_storage *storage);
 
+/* ---- the storages of a cluster (cluster.c) ---- */
+
 /* Returns the storage of a resource; NULL if the cluster has none. */
 kt_storage *kt_storage_find(const kt_cluster *cluster, ki_str group, ki_str version, ki_str plural);
 kt_storage *kt_storage_of(const kt_cluster *cluster, const ki_resource *resource);
@@ -67,6 +69,8 @@ kt_storage *kt_storage_of(const kt_cluster *cluster, const ki_resource *resource
 kt_storage *kt_storage_at(const kt_cluster *cluster, size_t index);
 const ki_resource_info *kt_cluster_info_at(const kt_cluster *cluster, size_t index);
 bool kt_cluster_has_no_streaming_list(const kt_cluster *cluster);
+
+/* ---- its objects ---- */
 
 /* Returns the object; NULL if there is none. Ownership: borrowed. */
 kt_object *kt_storage_get(const kt_storage *storage, ki_str ns, ki_str name);
@@ -84,6 +88,8 @@ ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *
 ki_status kt_storage_present(kt_storage *storage, kt_snapshot **ret_snapshot);
 ki_status kt_storage_past(kt_storage *storage, uint64_t revision, kt_snapshot **ret_snapshot);
 void kt_snapshot_unref(kt_snapshot *snapshot); /* NULL is allowed */
+
+/* ---- its history (history.c) ---- */
 
 /* Returns the sequence number of the first event after `revision`, and the event with a number (NULL: not yet
  * there). Numbers below first_seq are compacted. */

@@ -3,7 +3,7 @@
 
 #include "testing/cluster/storage.h"
 
-void kt_watcher_open(kt_watcher *watcher, kt_storage *storage) {
+void kt_watcher_add(kt_watcher *watcher, kt_storage *storage) {
     watcher->storage = storage;
     watcher->next = storage->watchers;
     if (watcher->next)
@@ -11,7 +11,7 @@ void kt_watcher_open(kt_watcher *watcher, kt_storage *storage) {
     storage->watchers = watcher;
 }
 
-void kt_watcher_close(kt_watcher *watcher) {
+void kt_watcher_remove(kt_watcher *watcher) {
     if (watcher->previous)
         watcher->previous->next = watcher->next;
     else

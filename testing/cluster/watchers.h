@@ -1,5 +1,5 @@
-/* watchers.h: the open watches of a storage. The cluster wakes and ends them; request/watch.h reads them. The caller
- * holds the cluster. */
+/* watchers.h: the open watches of a storage. The cluster wakes and ends them; request/watch.h is what
+ * reads one. The caller holds the cluster (cluster.h). */
 #ifndef KT_CLUSTER_WATCHERS_H
 #define KT_CLUSTER_WATCHERS_H
 
@@ -23,8 +23,8 @@ typedef struct kt_watcher {
 } kt_watcher;
 
 /* Adds a watch to `storage`; removes it. */
-void kt_watcher_open(kt_watcher *watcher, struct kt_storage *storage);
-void kt_watcher_close(kt_watcher *watcher);
+void kt_watcher_add(kt_watcher *watcher, struct kt_storage *storage);
+void kt_watcher_remove(kt_watcher *watcher);
 
 /* Returns the number of open watches. */
 size_t kt_watchers_count(const struct kt_storage *storage);

@@ -15,7 +15,6 @@
 #include <stdio.h>
 
 enum {
-    UID_SIZE = 37,
     NAME_SUFFIX = 5,
     GENERATED_PREFIX_MAX = 58
 };
@@ -208,14 +207,14 @@ static ki_status remove_updated(const kt_write *write, kt_object *old, const kt_
     return status;
 }
 
-ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old_root, yyjson_val *body,
-                          yyjson_val *root, yyjson_val *status_root, kt_object **ret_obj) {
+ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old_root, yyjson_val *meta_root,
+                          yyjson_val *rest_root, yyjson_val *status_root, kt_object **ret_obj) {
     kt_cluster *cluster = write->storage->cluster;
     yyjson_val *old_meta = yyjson_obj_get(old_root, "metadata");
-    yyjson_val *new_meta = yyjson_obj_get(body, "metadata");
+    yyjson_val *new_meta = yyjson_obj_get(meta_root, "metadata");
     kt_arena arena;
     kt_arena_init(&arena, &cluster->allocator);
-    bool spec_same = same_spec(&arena, old_root, root);
+    bool spec_same = same_spec(&arena, old_root, rest_root);
     bool same = spec_same && same_meta(&arena, old_meta, new_meta) &&
                 same_value(&arena, yyjson_obj_get(old_root, "status"), yyjson_obj_get(status_root, "status"));
     bool compared = !arena.failed;
@@ -233,20 +232,20 @@ ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old
         meta.generation++;
     bool removes = meta.deleted.size && yyjson_arr_size(meta.finalizers) == 0 &&
                    (!kt_write_is_namespace(write) ||
-                    yyjson_arr_size(yyjson_obj_get(yyjson_obj_get(root, "spec"), "finalizers")) == 0);
+                    yyjson_arr_size(yyjson_obj_get(yyjson_obj_get(rest_root, "spec"), "finalizers")) == 0);
     ki_buffer fields;
     ki_buffer_init(&fields, &cluster->allocator, 0);
     yyjson_val *previous = yyjson_obj_get(write->manager.size ? old_meta : new_meta, "managedFields");
-    ki_status status = managed(write, previous, old_root, body, &fields, &meta.managed_fields);
+    ki_status status = managed(write, previous, old_root, meta_root, &fields, &meta.managed_fields);
     if (!status && same)
         status = is_text_of(yyjson_obj_get(old_meta, "managedFields"), meta.managed_fields, &fields, &same);
     meta.managed_fields.data = fields.data; /* the buffer may have moved */
     if (!status && removes)
-        status = remove_updated(write, old, &meta, root, status_root, ret_obj);
+        status = remove_updated(write, old, &meta, rest_root, status_root, ret_obj);
     else if (!status && same)
         *ret_obj = kt_object_ref(old);
     else if (!status)
-        status = kt_write_store(write, KT_MODIFIED, &meta, root, status_root, ret_obj);
+        status = kt_write_store(write, KT_MODIFIED, &meta, rest_root, status_root, ret_obj);
     ki_buffer_free(&fields);
     return status;
 }

@@ -3,7 +3,7 @@
 #define KT_FAULTS_STREAM_H
 
 #include "testing/faults/fault.h"
-#include "testing/request/request.h"
+#include "testing/request/watch.h"
 
 typedef struct kt_fault_stream {
     const ki_allocator *allocator;

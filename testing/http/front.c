@@ -241,7 +241,7 @@ static enum MHD_Result respond_web_socket(kt_front *front, struct MHD_Connection
 
 static enum MHD_Result respond(kt_front *front, struct MHD_Connection *connection, exchange *x, const char *method) {
     kt_request request = {
-        .method = strcmp(method, "HEAD") == 0 ? "GET" : method, /* the daemon omits the body */
+        .method = strcmp(method, "HEAD") == 0 ? "GET" : method, /* libmicrohttpd omits the body */
         .target = x->target,
         .accept = header(connection, "Accept"),
         .content_type = header(connection, "Content-Type"),

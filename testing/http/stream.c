@@ -69,7 +69,7 @@ void kt_streams_yield(kt_streams *streams) {
 }
 
 /* Called when the watch becomes readable. Caller holds the lock. */
-static void on_readable(void *user) {
+static void wake_stream(void *user) {
     kt_stream *stream = user;
     if (!stream->suspended || stream->is_ready || stream->muted)
         return;
@@ -282,7 +282,7 @@ struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection 
     streams->first = stream;
     streams->count++;
     if (response->watch)
-        kt_watch_on_ready(stream->response.watch, on_readable, stream);
+        kt_watch_set_wake(stream->response.watch, wake_stream, stream);
     *ret_stream = stream;
     return http_response;
 }

@@ -52,7 +52,7 @@ static void wake_thread(kt_web_sockets *sockets) {
 }
 
 /* Called when the watch becomes readable. */
-static void on_readable(void *user) {
+static void wake_socket(void *user) {
     kt_web_socket *socket = user;
     if (!socket->is_readable)
         wake_thread(socket->owner);
@@ -349,7 +349,7 @@ static void on_upgrade(void *user, struct MHD_Connection *connection, void *stat
         socket->next = sockets->first;
         sockets->first = socket;
         sockets->count++;
-        kt_watch_on_ready(socket->response.watch, on_readable, socket);
+        kt_watch_set_wake(socket->response.watch, wake_socket, socket);
         wake_thread(sockets);
     }
     kt_streams_unlock(sockets->streams);

@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "testing/request/watch.h"
 #include "testing/rest/rest.h"
 
 enum {
@@ -104,7 +105,7 @@ static void on_due(ki_timer *timer, void *user) {
 }
 
 /* Called when the cluster changes. Posts a task, because it must not call the cluster. */
-static void on_readable(void *user) {
+static void wake_stream(void *user) {
     stream *s = user;
     ki_task_post(&s->readable);
 }
@@ -128,7 +129,7 @@ static stream *start_stream(kt_memory_adapter *adapter, kt_memory_call *call, kt
     if (s->next)
         s->next->previous = s;
     adapter->first = s;
-    kt_watch_on_ready(s->response.watch, on_readable, s);
+    kt_watch_set_wake(s->response.watch, wake_stream, s);
     return s;
 }
 

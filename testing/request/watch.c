@@ -106,7 +106,7 @@ ki_status kt_watch_open(kt_call *call, const kt_list_options *options, kt_select
     else
         watch->end_ms += DEFAULT_TIMEOUT_MS + (int64_t)(kt_cluster_random(call->cluster) % DEFAULT_TIMEOUT_MS);
     schedule_bookmark(watch, call->now_ms);
-    kt_watcher_open(&watch->watcher, call->storage);
+    kt_watcher_add(&watch->watcher, call->storage);
     call->response->status = 200;
     call->response->content_type = "application/json";
     call->response->watch = watch;
@@ -116,14 +116,14 @@ ki_status kt_watch_open(kt_call *call, const kt_list_options *options, kt_select
 void kt_watch_free(kt_watch *watch) {
     if (!watch)
         return;
-    kt_watcher_close(&watch->watcher);
+    kt_watcher_remove(&watch->watcher);
     kt_snapshot_unref(watch->initial);
     kt_selector_free(watch->selector);
     ki_free(&watch->cluster->allocator, watch);
 }
 
-void kt_watch_on_ready(kt_watch *watch, void (*wake_up)(void *user), void *user) {
-    watch->watcher.wake = wake_up;
+void kt_watch_set_wake(kt_watch *watch, void (*wake)(void *user), void *user) {
+    watch->watcher.wake = wake;
     watch->watcher.user = user;
     watch->watcher.woken = false;
 }
@@ -146,7 +146,7 @@ static ki_status append_event(kt_watch *watch, const char *type, kt_object *obj,
 static ki_status append_bookmark(kt_watch *watch, uint64_t revision, bool initial_end, ki_buffer *out) {
     ki_buffer_append_string(out, "{\"type\":\"BOOKMARK\",\"object\":");
     kt_shape_append_bookmark(&watch->shape, revision, initial_end, out);
-    return ki_buffer_append(out, "}\n", 2);
+    return ki_buffer_append_string(out, KT_WATCH_FRAME_END);
 }
 
 static ki_status append_expired(kt_watch *watch, ki_buffer *out) {
@@ -155,7 +155,7 @@ static ki_status append_expired(kt_watch *watch, ki_buffer *out) {
                         watch->cluster->compacted);
     ki_buffer_append_string(out, "{\"type\":\"ERROR\",\"object\":");
     kt_status_append(out, 410, "Expired", NULL, (ki_str){ text, (size_t)size });
-    return ki_buffer_append(out, "}\n", 2);
+    return ki_buffer_append_string(out, KT_WATCH_FRAME_END);
 }
 
 /* Appends an event as the selector shows it: an update can become ADDED or DELETED. */
@@ -177,7 +177,7 @@ static ki_status append_selected(kt_watch *watch, const kt_event *event, int64_t
     return status;
 }
 
-/* Appends an event in the version of the watch. */
+/* Appends an event in the version of the watch, which can be another than the stored one. */
 static ki_status append_change(kt_watch *watch, const kt_event *event, int64_t now_ms, ki_buffer *out) {
     if (!kt_view_converts(watch->watcher.storage))
         return append_selected(watch, event, now_ms, out);
@@ -235,7 +235,7 @@ static ki_status read_frames(kt_watch *watch, int64_t now_ms, ki_buffer *out, si
         watch->watcher.ended = true;
         ki_buffer_append_string(out, "{\"type\":\"ERROR\",\"object\":");
         kt_append_too_large(out, watch->too_large, watch->cluster->revision);
-        return ki_buffer_append(out, "}\n", 2);
+        return ki_buffer_append_string(out, KT_WATCH_FRAME_END);
     }
     if (watch->initial) {
         ki_status status = read_initial(watch, now_ms, out, limit);

@@ -1,4 +1,6 @@
-/* change.c: create and update, with the real server's order of checks. */
+/* change.c: create and update, with the real server's order of checks:
+ *     kt_change_create ──► check_and_create ──► fill_and_create ──► kt_write_create
+ *     kt_change_update ──► check_and_update ──► kt_write_update */
 #include "testing/rest/change.h"
 
 #include "src/base/memory.h"
@@ -31,7 +33,7 @@ ki_status kt_change_begin(kt_call *call, kt_write *ret_write) {
     return kt_call_dry_run(call, &ret_write->dry_run);
 }
 
-/* Checks that the namespace of a new object exists. */
+/* Responds 404 if the namespace of a new object does not exist. */
 static ki_status check_namespace(kt_call *call) {
     if (!call->resource->namespaced)
         return KI_OK;
@@ -117,8 +119,8 @@ static bool keep_namespace_spec(yyjson_mut_doc *doc, yyjson_mut_val *root, yyjso
 }
 
 /* Appends the body with the defaults of its resource and types. */
-static ki_status fill(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name, yyjson_mut_doc *doc,
-                      ki_buffer *out) {
+static ki_status append_filled(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name, yyjson_mut_doc *doc,
+                               ki_buffer *out) {
     const char *defaults = kt_defaults_of(call->resource);
     yyjson_doc *below = NULL;
     ki_status status = defaults ? kt_json_read(call->allocator, ki_str_of(defaults), &below, NULL) : KI_OK;
@@ -149,7 +151,7 @@ static ki_status with_defaults(kt_call *call, yyjson_val *root, yyjson_val *old_
     if (!doc)
         return KI_ERR_NO_MEMORY;
     ki_buffer_init(&text, call->allocator, 0);
-    ki_status status = fill(call, root, old_root, name, doc, &text);
+    ki_status status = append_filled(call, root, old_root, name, doc, &text);
     if (allowed.exceeded || text.size > FILLED_MAX)
         status = kt_fail_generic(call, 413);
     else if (!status)
@@ -170,7 +172,7 @@ static ki_status first_status(kt_call *call, yyjson_val *body, yyjson_doc **ret_
     return kt_json_read(call->allocator, defaults ? ki_str_of(defaults) : KI_STR("{}"), ret_doc, NULL);
 }
 
-static ki_status create(kt_call *call, const kt_write *write, yyjson_val *root, ki_str name) {
+static ki_status fill_and_create(kt_call *call, const kt_write *write, yyjson_val *root, ki_str name) {
     yyjson_doc *full = NULL, *given_status = NULL;
     ki_status status = with_defaults(call, root, NULL, name, &full);
     if (status)
@@ -215,7 +217,7 @@ static ki_status validate_update(kt_call *call, kt_causes *causes, yyjson_val *o
     return status;
 }
 
-static ki_status change_create(kt_call *call, const kt_write *write, yyjson_val *root) {
+static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_val *root) {
     yyjson_val *meta = yyjson_obj_get(root, "metadata");
     ki_str name = kt_json_get_str(meta, "name"), prefix = kt_json_get_str(meta, "generateName");
     ki_str revision = kt_json_get_str(meta, "resourceVersion");
@@ -248,7 +250,7 @@ static ki_status change_create(kt_call *call, const kt_write *write, yyjson_val 
     status = kt_unenforced_warn(call, root);
     if (status)
         return status;
-    return create(call, write, root, name);
+    return fill_and_create(call, write, root, name);
 }
 
 /* Checks that an update of a custom resource has a resourceVersion. */
@@ -297,8 +299,8 @@ static ki_status check_identity(kt_call *call, const kt_object *old, yyjson_val 
     return KI_OK;
 }
 
-static ki_status change_update(kt_call *call, const kt_write *write, kt_object *old, yyjson_val *old_root,
-                               yyjson_val *root) {
+static ki_status check_and_update(kt_call *call, const kt_write *write, kt_object *old, yyjson_val *old_root,
+                                  yyjson_val *root) {
     yyjson_val *meta = yyjson_obj_get(root, "metadata");
     ki_status status = check_conditional(call, meta);
     if (!status)
@@ -322,11 +324,11 @@ static ki_status change_update(kt_call *call, const kt_write *write, kt_object *
     if (status)
         return status;
     bool of_status = call->subresource.size > 0;
-    yyjson_val *rest = of_status ? old_root : root;
+    yyjson_val *rest_root = of_status ? old_root : root;
     yyjson_val *status_root = of_status || !kt_write_has_status(call->storage->info) ? root : old_root;
     kt_object *obj = NULL;
     kt_object_ref(old); /* the history can drop the old object during the update */
-    status = kt_write_update(write, old, old_root, root, rest, status_root, &obj);
+    status = kt_write_update(write, old, old_root, root, rest_root, status_root, &obj);
     if (!status)
         status = kt_call_done_object(call, 200, obj);
     kt_object_unref(obj);
@@ -334,7 +336,7 @@ static ki_status change_update(kt_call *call, const kt_write *write, kt_object *
     return status;
 }
 
-static ki_status prepare(kt_call *call, const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
+static ki_status prepare_custom(kt_call *call, const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
     ki_status status = kt_custom_prepare(custom, root, ret_doc);
     return status == KI_ERR_LIMIT ? kt_fail_generic(call, 413) : status;
 }
@@ -344,9 +346,9 @@ ki_status kt_change_create(kt_call *call, const kt_write *write, yyjson_val *roo
     yyjson_doc *prepared = NULL;
     ki_status status = kt_body_check_namespace(call, root);
     if (!status && custom)
-        status = prepare(call, custom, root, &prepared);
+        status = prepare_custom(call, custom, root, &prepared);
     if (!status)
-        status = change_create(call, write, prepared ? yyjson_doc_get_root(prepared) : root);
+        status = check_and_create(call, write, prepared ? yyjson_doc_get_root(prepared) : root);
     yyjson_doc_free(prepared);
     return status;
 }
@@ -361,11 +363,11 @@ ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old,
     if (!status && !old)
         status = kt_fail_not_found(call, call->resource, call->name);
     if (!status && custom)
-        status = prepare(call, custom, root, &prepared);
+        status = prepare_custom(call, custom, root, &prepared);
     else if (!status && !call->subresource.size)
         status = with_defaults(call, root, old_root, call->name, &prepared);
     if (!status)
-        status = change_update(call, write, old, old_root, prepared ? yyjson_doc_get_root(prepared) : root);
+        status = check_and_update(call, write, old, old_root, prepared ? yyjson_doc_get_root(prepared) : root);
     yyjson_doc_free(prepared);
     return status;
 }

@@ -8,9 +8,10 @@
 #include <yyjson.h>
 
 /* Both take an object from kt_conform.
- * Fills in the defaults, validates the object and its namespace, creates it, and responds 201. */
+ * Checks the namespace, validates the object, fills in its defaults, creates it, and responds 201. */
 ki_status kt_change_create(kt_call *call, const kt_write *write, yyjson_val *root);
-/* Validates `root`, the new object, against the path and `old`, and responds 200. `old_root` is the JSON of `old`.
+/* Checks `root`, the new object, against the path, fills in its defaults, validates it against `old`, updates `old`,
+ * and responds 200. `old_root` is the JSON of `old`.
  * Responds 404 if `old` is NULL and `root` matches the path. */
 ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old, yyjson_val *old_root,
                            yyjson_val *root);

@@ -2,6 +2,7 @@
 #include "testing/rest/rest.h"
 
 #include "src/base/memory.h"
+#include "testing/access/authorize.h"
 #include "testing/access/review.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/faults/stream.h"
@@ -89,8 +90,11 @@ static ki_status resource_call(kt_call *call) {
     if (everywhere)
         verbs &= KI_VERB_LIST;
     for (const method *m = methods; m->name; m++) {
-        if (strcmp(m->name, call->request->method) == 0 && (verbs & m->verb))
-            return m->verb == KI_VERB_CREATE && kt_review_is(call) ? kt_review(call) : m->handle(call);
+        if (strcmp(m->name, call->request->method) != 0 || !(verbs & m->verb))
+            continue;
+        if (m->verb == KI_VERB_CREATE && kt_review_is(call))
+            return kt_review(call);
+        return m->handle(call);
     }
     return fail_method(call, methods, verbs);
 }

@@ -1,4 +1,5 @@
 /* verb_patch.c: PATCH: reads the patch, applies it to the object, and continues as an update. */
+#include "testing/access/authorize.h"
 #include "testing/cluster/view.h"
 #include "testing/crd/custom.h"
 #include "testing/request/body.h"

@@ -3,6 +3,7 @@
 #ifndef TESTS_REST_SERVER_H
 #define TESTS_REST_SERVER_H
 
+#include "testing/request/watch.h"
 #include "testing/rest/rest.h"
 
 #include <kinformer/allocator.h>

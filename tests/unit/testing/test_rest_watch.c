@@ -1,6 +1,7 @@
 /* watches: where they start, what they show, and how they end. */
 #include "src/base/memory.h"
 #include "testing/cluster/object.h"
+#include "testing/request/watch.h"
 #include "tests/support/rest_stage.h"
 #include "tests/support/test.h"
 
@@ -231,7 +232,7 @@ REST_WATCH_TEST(a_watch_is_woken_once_until_it_has_read_all) {
     int woken = 0;
     kt_response response;
     kt_watch *watch = rest_watch_open(&server, PODS "?watch=1&resourceVersion=7", &response);
-    kt_watch_on_ready(watch, take_note, &woken);
+    kt_watch_set_wake(watch, take_note, &woken);
     change_things();
     assert_int_equal(woken, 1);
     rest_watch_read(&server, watch);

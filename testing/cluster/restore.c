@@ -1,10 +1,9 @@
-/* action.c: rewinds or resets a cluster. */
+/* restore.c: sets a cluster back to an earlier state, or to its first. */
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/crd_sync.h"
 
 #include "src/base/memory.h"
 #include "testing/cluster/view.h"
-#include "testing/request/watch.h"
 
 /* Replaces a storage's objects by a snapshot's (NULL: none). */
 static ki_status restore(kt_storage *storage, const kt_snapshot *snapshot) {
