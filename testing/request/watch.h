@@ -1,6 +1,6 @@
 /* watch.h: a watch: a cursor through the first objects and then through its storage's history, without a queue. A slow
- * reader uses no memory, and gets 410 once its position is compacted. The storage lists the watch until it is freed. The
- * caller holds the cluster (cluster.h). */
+ * reader uses no memory, and gets 410 once its position is compacted. The storage lists the watch until it is freed.
+ * The caller holds the cluster (cluster.h). */
 #ifndef KT_REQUEST_WATCH_H
 #define KT_REQUEST_WATCH_H
 
