@@ -17,10 +17,10 @@ typedef struct ki_field_difference {
 } ki_field_difference;
 
 /* Calls `visit` with each field in which two states of an object differ, until it returns false. Maps and arrays are
- * compared member by member: fields of a new map are one difference each; a map that was removed, and an element
- * that an array gained or lost, is one, the last of their array. Elements of the same name are the same, wherever
- * they are: a new order alone is no difference, except of elements without a name. resourceVersion and managedFields
- * are fields like any other.
+ * compared member by member. Each field of a new map is a difference; a map that was removed is one difference, and so
+ * is each element that an array gained or lost. Those of an array come after its other differences. Elements with the
+ * same name are compared wherever they are in the array: only elements without a name have an order.
+ * resourceVersion and managedFields are fields like any other.
  * Threads: any. Blocks: no; parses both bodies.
  * Errors: KI_ERR_NO_MEMORY. Fields may have been visited before. */
 KI_API KI_MUST_CHECK ki_status ki_object_diff(const ki_object *before, const ki_object *after,

@@ -3,7 +3,8 @@
  *
  * A factory (factory.h) makes and owns informers. Handlers and indexers can be added before or after the start. The
  * transform, the watch error handler and the state handler must be set before the start. lister.h reads the cache. The
- * semantics are those of client-go's SharedIndexInformer.
+ * semantics are those of client-go's SharedIndexInformer. kinformer.h says what "the loop" and
+ * "in a handler" mean.
  *
  * Fork: in a process that was forked after the start, the cache cannot be read and nothing has synced (engine.h). */
 #ifndef KINFORMER_INFORMER_H
@@ -30,8 +31,8 @@ typedef struct ki_registration {
 typedef struct ki_informer_options {
     size_t size;                /* sizeof(ki_informer_options); set by the macro */
     const char *namespace_name; /* NULL: the factory's; "": all namespaces. Ignored for cluster-scoped resources */
-    const char *label_selector; /* the server selects; NULL: all objects */
-    const char *field_selector; /* the server selects; NULL: all objects */
+    const char *label_selector; /* "app=web"; the server selects; NULL or "": all objects */
+    const char *field_selector; /* "spec.nodeName=node-1"; the server selects; NULL or "": all objects */
     const ki_field *view;       /* the program's struct (view.h); must outlive the informer; NULL: no view */
     /* Period of resync updates. 0: the factory's; < 0: no resync; values from 1 to 999 are raised to 1000. */
     int64_t resync_ms;
@@ -39,16 +40,15 @@ typedef struct ki_informer_options {
     bool no_streaming_list;   /* list in pages, even if the server offers streaming lists (KEP-3157) */
     bool keep_managed_fields; /* keep metadata.managedFields, which is dropped otherwise */
     size_t object_limit;      /* largest object, in bytes of JSON; 0: 32 MiB. Larger objects are reported and skipped */
-    /* Interval of consistency checks. A check lists beside the watch, page by page, and compares the list with the
-     * cache. An object that differs in two lists in a row is reported, and the informer relists. 0: no checks; values
-     * from 1 to 9999 are raised to 10000. */
+    /* Interval of consistency checks: 0: none; values from 1 to 9999 are raised to 10000. A check lists beside the watch,
+     * page by page, and compares with the cache. If an object differs in two checks in a row, it is reported, and the
+     * informer relists. */
     int64_t consistency_check_ms;
-    /* For this long after the first internal error (HTTP 500) in a watch, the informer only opens the watch again. Then
-     * it relists. 0: an internal error causes a relist after the backoff. */
+    /* After an internal error (HTTP 500) in a watch the informer relists, after a backoff. With this option it first opens
+     * the watch again, for this long after the first such error. */
     int64_t internal_error_retry_ms;
-    /* Queues changes in their order of arrival, and applies a list in one step: a snapshot has all of the list or
-     * nothing of it. Otherwise changes are queued by key, keys in the order of their first change, and a list is
-     * applied key by key. */
+    /* How changes are queued. false: by key, as in client-go's DeltaFIFO; a list is applied key by key. true: in their
+     * order of arrival; a list is applied in one step, so that a snapshot has all of it or nothing. */
     bool in_order;
     /* For this long after its deletion an object can still be read (lister.h, deleted objects). 0: deleted objects are
      * not kept. */
@@ -129,7 +129,8 @@ typedef struct ki_registration_options {
  * then every change. Nothing is lost or delivered twice between the two.
  * Ownership: `handler` is copied; `user` must stay valid until on_removed. Threads: any, at any time, also in a
  * handler. Blocks: until the loop has applied 64 objects at most.
- * Errors: KI_ERR_STATE (the informer is stopped or removed), KI_ERR_NO_MEMORY, KI_ERR_SYSTEM (no more threads). */
+ * Errors, after which nothing of the handler is called: KI_ERR_STATE (the informer is stopped or removed),
+ * KI_ERR_NO_MEMORY, KI_ERR_SYSTEM (no more threads). */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handler, void *user,
                                                        ki_error *err);
 
@@ -164,7 +165,8 @@ KI_API size_t ki_registration_pending(ki_registration registration);
 /* Changes an object as soon as it is decoded, before it is queued and stored; also within a list. Returns a reference
  * through `ret_obj`: `obj` itself with one more reference (ki_object_ref), or a new object made by ki_object_with_json,
  * which keeps the key and resource version of `obj`. After a failure the cache keeps the object's last state
- * (ki_health.unreadable), and a deletion is delivered with that state.
+ * (ki_health.unreadable), and a deletion is delivered with that state. A transform cannot drop an object: a selector or
+ * a handler's filter does that.
  * Threads: called on the loop; must not block. */
 typedef ki_status (*ki_transform)(ki_object *obj, ki_object **ret_obj, void *user) KI_NOEXCEPT;
 /* Sets the transform. Threads: any. Errors: KI_ERR_STATE (the informer is started). */
@@ -279,12 +281,12 @@ KI_API const char *ki_informer_synced_version(const ki_informer *informer);
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, ki_error *err);
 
 /* Waits until the cache contains a write, for at most `timeout_ms` (< 0: no limit). `resource_version` is the version
- * that the write returned. The wait ends when the cache is at that version or a newer one
- * (ki_snapshot_resource_version). With a `key` (may be NULL) it also ends when the cache has, or had before a deletion,
- * the object under `key` at that version or a newer one. With a `key` and a NULL version any state of that object ends
- * the wait. Versions that cannot be compared (ki_resource_version_compare) must be equal. Handlers may not have been
- * called for the change yet. A cluster restored from a backup issues the same versions again; the wait can then end too
- * early until the informer has relisted.
+ * that the write returned. The wait ends when the whole cache is at that version or a newer one
+ * (ki_snapshot_resource_version). With a `key` (may be NULL) it ends earlier, once the cache has the object under `key`
+ * at that version or a newer one, or had it before a deletion; `resource_version` may then be NULL for any version.
+ * Versions that cannot be compared (ki_resource_version_compare) must be equal. Handlers may not have been called for
+ * the change yet. After a cluster is restored from a backup it uses versions again: a wait can end too early until the
+ * informer has relisted.
  * Threads, Blocks: as ki_informer_wait_for_sync.
  * Errors: as ki_informer_wait_for_sync; KI_ERR_INVALID (neither a key nor a version), KI_ERR_NO_MEMORY. Returns KI_OK
  * for a version that the cache contains also after the informer is stopped, but not after it is removed. */

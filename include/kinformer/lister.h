@@ -1,7 +1,11 @@
 /* lister.h: reading an informer's cache, from any thread, without requests to the server.
  *
- * A snapshot is an immutable state of the cache with all its indexes. Taking a snapshot costs a reference and never
- * waits for the loop. The snapshot stays the same while the cache changes. */
+ * One object: ki_informer_get by its key, ki_informer_get_by_index by a value. The objects that match: ki_lister_list.
+ * All objects, or several reads of one state: a snapshot, which is an immutable state of the cache with its indexes.
+ * Taking a snapshot costs a reference and never waits for the loop.
+ *
+ * Before the first list is complete the cache is empty or has a part of the objects: "not found" means something once
+ * ki_informer_has_synced. */
 #ifndef KINFORMER_LISTER_H
 #define KINFORMER_LISTER_H
 
@@ -98,10 +102,9 @@ KI_API KI_MUST_CHECK ki_status ki_lister_get(const ki_informer *informer, const 
 /* ---- deleted objects ----
  *
  * With ki_informer_options.keep_deleted_ms the two functions below also find an object after its deletion, in its last
- * state: a log agent reads the last lines of a pod that is gone. An object that exists comes first, also one that was
- * made again under the same name; the deleted one is then found by its own index values only. Of several deleted
- * objects of one name the last is kept. Nothing else shows deleted objects: not ki_informer_get, listers, snapshots or
- * handlers. */
+ * state: a log agent reads the last lines of a pod that is gone. An object that exists comes first. If it was made again
+ * under the same name, only index values that it does not have find the deleted one. Of several deleted objects with one
+ * name the last is kept. Only these two functions find deleted objects. */
 
 enum {
     KI_DELETED_MAX_COUNT = 10000,   /* deleted objects of one informer; above, the oldest are dropped early */
@@ -144,8 +147,8 @@ typedef struct ki_indexer {
 
 /* Adds all of the indexers, or none after an error. May be called at any time; cached objects are indexed before this
  * returns.
- * Threads: any. Blocks the caller until all objects are indexed, and no other thread. A call on the loop's thread stops
- * the loop for that time: add indexers to a large cache before the start, or on another thread.
+ * Threads: any. Blocks: until all objects are indexed; on the loop's thread the loop stops for that time. Add indexers to
+ * a large cache before the start, or on another thread.
  * Errors: KI_ERR_EXISTS (the name), KI_ERR_LIMIT (more than 64 indexes), KI_ERR_INVALID (no name, neither a function
  * nor a path, or both), KI_ERR_PARSE (the path), KI_ERR_NO_MEMORY, KI_ERR_STATE (the informer is stopped). */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count,

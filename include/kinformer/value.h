@@ -37,8 +37,8 @@ typedef struct ki_value {
  *     if (!ki_object_field(obj, "spec.containers", &containers, NULL))
  *         while (ki_value_next(&containers, NULL, &container)) …
  *     ki_value_clear(&containers);
- * Returns false past the last member, and for a value of another type. The walk consumes the text of `value`: after
- * the first call it is no longer JSON. A member that is an array or object can be walked in turn.
+ * Returns false past the last member, and for a value of another type. The walk changes the text of `value`, which is
+ * not JSON after the first call. A member that is an array or object can be walked in turn.
  * `*ret_name` is the member's name, NULL in an array; `ret_name` may be NULL. A name with a zero character (\u0000)
  * ends there.
  * Ownership: name and member are borrowed from `value`, until it is cleared. Threads: one at a time. Blocks: no. */

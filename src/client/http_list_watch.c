@@ -274,7 +274,7 @@ static ki_status on_error_event(ki_str object, void *user) {
     return status;
 }
 
-static ki_status on_event(ki_event_type type, ki_str object, void *user) {
+static ki_status on_decoded_event(ki_event_type type, ki_str object, void *user) {
     http_call *call = user;
     ki_object *obj;
     ki_status status = make_object(call, object, type == KI_EVENT_DELETE, &obj);
@@ -335,7 +335,7 @@ static void error_data(http_call *call, const char *data, size_t size) {
 
 /* Returns true while the step has work left and the receiver does not hold: a buffer may hold thousands of small
  * objects, and libcurl reads many buffers at once. Returns true for a closed call, so that the decoder ends. */
-static bool may_continue(void *user) {
+static bool is_wanted(void *user) {
     const http_call *call = user;
     return call->is_closed || (!call->is_held && ki_engine_work_left(call->owner->engine) > 0);
 }
@@ -611,7 +611,7 @@ static ki_status http_list(ki_list_watch *base, const ki_list_options *options, 
     if (!call)
         return ki_error_no_memory(err, "making a request");
     call->list_handler = *handler;
-    const ki_list_sink sink = { on_item, on_bad, may_continue, call };
+    const ki_list_sink sink = { on_item, on_bad, is_wanted, call };
     status = ki_list_decoder_new(self->allocator, self->object_limit, &sink, &call->list, err);
     if (!status && ki_timer_init(&call->silence, self->engine, silence_timer_fired, call)) {
         ki_list_decoder_free(call->list);
@@ -640,7 +640,7 @@ static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options
     if (!call)
         return ki_error_no_memory(err, "making a request");
     call->watch_handler = *handler;
-    const ki_watch_sink sink = { on_event, on_bookmark, on_error_event, on_bad, may_continue, call };
+    const ki_watch_sink sink = { on_decoded_event, on_bookmark, on_error_event, on_bad, is_wanted, call };
     status = ki_watch_decoder_new(self->allocator, self->object_limit, &sink, &call->watch, err);
     if (status) {
         ki_free(self->allocator, call);

@@ -1,5 +1,5 @@
-/* transport.h: the interface that sends requests and receives responses. Implementations: curl.c (libcurl), memory.c
- * (same process). Loop only. src/client knows only this interface. */
+/* transport.h: the interface that sends requests and receives responses. Implementations: curl.c (libcurl) and
+ * testing/memory/transport.c (same process). Loop only. src/client knows only this interface. */
 #ifndef KI_TRANSPORT_TRANSPORT_H
 #define KI_TRANSPORT_TRANSPORT_H
 

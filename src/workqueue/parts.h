@@ -42,8 +42,8 @@ typedef struct ki_work_item {
     ki_heap_node node; /* in `waiting` or `ready_heap`; its sequence is the order among items of one rank */
     /* Links of the list of ready keys, or of the list of keys being processed. */
     struct ki_work_item *next, *previous;
-    int64_t added_at;   /* while dirty: engine time of the first add */
-    int64_t started_at; /* while being processed: engine time of ki_workqueue_get */
+    int64_t added_at;   /* while dirty: engine time of the first add; 0: not measured */
+    int64_t started_at; /* while being processed: engine time of ki_workqueue_get; 0: not measured */
     int failures;
     int priority;       /* while dirty or waiting */
     int taken_priority; /* while being processed */

@@ -1,5 +1,5 @@
-/* auth.h: users, their tokens and the rules for them. Part of a cluster; the caller holds the cluster. authorize.h decides
- * about requests.
+/* auth.h: users, their tokens and the rules for them. authorize.h decides about requests. Part of a cluster; the caller
+ * holds the cluster.
  *
  * A request that did not come through the network (tests, the load, the simulation) is allowed everything. Other
  * requests authenticate by bearer token or client certificate; without one the user is system:anonymous. A server

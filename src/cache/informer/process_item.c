@@ -112,8 +112,8 @@ static ki_status notify_some(ki_informer *informer, size_t *units, ki_error *err
 
 /* Notifies of what is published, unless it is the work of many parts. */
 static ki_status notify_of(ki_informer *informer, const ki_deltas *deltas, ki_error *err) {
-    size_t units = 2 * deltas->count + 1; /* two for a recreated object (another uid), and one for the end */
-    return informer->processor.log.count < units ? notify_some(informer, &units, err) : KI_OK;
+    size_t units = 2 * deltas->count; /* two for a recreated object (another uid) */
+    return informer->processor.changes.count <= units ? notify_some(informer, &units, err) : KI_OK;
 }
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
@@ -216,16 +216,18 @@ static ki_status notify_rest(ki_informer *informer, size_t *units, ki_error *err
     return status;
 }
 
+/* A step of the engine's loop has a limited number of units of work. This counts those it does: the changes that an item
+ * before left, then what the queue passes. */
 ki_status ki_informer_step(void *user, ki_error *err) {
     ki_informer *informer = user;
     ki_queue *queue = informer->queue;
     int work_left = ki_engine_work_left(informer->engine);
     size_t most = work_left > 0 ? (size_t)work_left : 1, rest = most < KI_INFORMER_SLICE ? most : KI_INFORMER_SLICE;
-    if (informer->processor.log_state != KI_LOG_STAGES) {
+    if (informer->processor.changes_state != KI_CHANGES_STAGED) {
         size_t left = rest;
         ki_status status = notify_rest(informer, &left, err);
         (void)ki_engine_work(informer->engine, (int)(rest - left));
-        if (status || informer->processor.log_state != KI_LOG_STAGES)
+        if (status || informer->processor.changes_state != KI_CHANGES_STAGED)
             return status;
     }
     queue->slice = most;

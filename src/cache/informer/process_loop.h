@@ -24,11 +24,11 @@ typedef struct ki_process_loop {
     bool is_open, is_stuck;
 } ki_process_loop;
 
-/* Initializes an embedded controller. The caller closes it. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_process_loop_open(ki_process_loop *controller, const ki_process_loop_options *options, ki_error *err);
+/* Initializes an embedded process loop. The caller closes it. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_process_loop_open(ki_process_loop *loop, const ki_process_loop_options *options, ki_error *err);
 /* Posts a task that takes the steps. */
-void ki_process_loop_wake(ki_process_loop *controller);
-/* Stops the controller. Also accepts a zeroed or closed controller. */
-void ki_process_loop_close(ki_process_loop *controller);
+void ki_process_loop_wake(ki_process_loop *loop);
+/* Stops the process loop. Also accepts a zeroed or closed one. */
+void ki_process_loop_close(ki_process_loop *loop);
 
 #endif

@@ -118,17 +118,19 @@ void ki_informer_delivered(ki_informer *informer) {
     ki_informer_regulate(informer, waiting);
 }
 
+/* The queue received something, or the version changed. */
 static void on_progress(void *user) {
     ki_informer *informer = user;
     ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
-    ki_process_loop_wake(&informer->controller);
+    ki_process_loop_wake(&informer->process_loop);
     if (!informer->is_held)
         ki_informer_regulate(informer, informer->waiting);
 }
 
-static void on_ready(void *user) {
+/* The queue was empty and is not any more. */
+static void on_queue_ready(void *user) {
     ki_informer *informer = user;
-    ki_process_loop_wake(&informer->controller);
+    ki_process_loop_wake(&informer->process_loop);
 }
 
 /* Any thread. Stores the error for the loop. */
@@ -345,7 +347,8 @@ static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err)
 
 /* Returns true while a resync is queued, or its changes wait for memory. */
 static bool is_resyncing(const ki_informer *informer) {
-    return informer->queue->ops->is_resyncing(informer->queue) || informer->processor.log_state == KI_LOG_IS_PUBLISHED;
+    return informer->queue->ops->is_resyncing(informer->queue) ||
+           informer->processor.changes_state == KI_CHANGES_PUBLISHED;
 }
 
 /* Starts a resync. Its listeners are chosen when it is queued, so the next resync waits until this one is processed. */
@@ -450,9 +453,9 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_progress = on_progress,
         .user = informer,
     };
-    informer->queue->ready = on_ready;
+    informer->queue->ready = on_queue_ready;
     informer->queue->ready_user = informer;
-    ki_status status = ki_process_loop_open(&informer->controller, &controller, err);
+    ki_status status = ki_process_loop_open(&informer->process_loop, &controller, err);
     if (!status)
         status = ki_reflector_open(&informer->reflector, &reflector, err);
     if (!status)
@@ -480,7 +483,7 @@ static void close_input(ki_informer *informer) {
 static void close_parts(ki_informer *informer) {
     close_input(informer);
     ki_timer_close(&informer->deleted_timer);
-    ki_process_loop_close(&informer->controller);
+    ki_process_loop_close(&informer->process_loop);
 }
 
 static ki_status start_locked(ki_informer *informer, ki_error *err) {
@@ -543,7 +546,7 @@ void ki_informer_end_work(ki_informer *informer, bool stops_handlers) {
 }
 
 void ki_informer_stop(ki_informer *informer) {
-    ki_process_loop_close(&informer->controller);
+    ki_process_loop_close(&informer->process_loop);
     ki_task_cancel(&informer->remove_task);
     ki_timer_close(&informer->deleted_timer);
     ki_deferred_stop(&informer->deferred);

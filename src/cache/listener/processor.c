@@ -6,11 +6,11 @@
 
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns) {
     *processor = (ki_processor){ .allocator = allocator, .resync_ns = resync_ns };
-    ki_changes_init(&processor->log, allocator);
+    ki_changes_init(&processor->changes, allocator);
 }
 
 void ki_processor_free(ki_processor *processor) {
-    ki_changes_clear(&processor->log);
+    ki_changes_clear(&processor->changes);
 }
 
 /* --- resync ------------------------------------------------------------------------------------------------------- */
@@ -53,8 +53,8 @@ void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t de
     while (*last)
         last = &(*last)->next;
     listener->next = NULL;
-    bool has_all = processor->log_state == KI_LOG_IS_PUBLISHED; /* from its replay */
-    listener->next_change = processor->notified + (has_all ? processor->log.count : 0);
+    bool has_all = processor->changes_state == KI_CHANGES_PUBLISHED; /* from its replay */
+    listener->next_change = processor->notified + (has_all ? processor->changes.count : 0);
     *last = listener;
     listener->desired_resync_ns = desired_ns;
     bool lowers = desired_ns > 0 && (processor->resync_ns == 0 || desired_ns < processor->resync_ns);
@@ -130,38 +130,37 @@ ki_status ki_processor_stage(ki_processor *processor, const ki_change *change) {
     const ki_listener *listener = processor->first;
     while (change->is_resync && listener && !is_for(listener, change))
         listener = listener->next;
-    return listener || !change->is_resync ? ki_changes_push(&processor->log, change) : KI_OK;
+    return listener || !change->is_resync ? ki_changes_push(&processor->changes, change) : KI_OK;
 }
 
 void ki_processor_publish(ki_processor *processor) {
-    processor->log_state = KI_LOG_IS_PUBLISHED;
+    processor->changes_state = processor->changes.count ? KI_CHANGES_PUBLISHED : KI_CHANGES_STAGED;
 }
 
 void ki_processor_drop(ki_processor *processor) {
-    processor->log_state = KI_LOG_IS_DROPPED;
+    processor->changes_state = KI_CHANGES_DROPPED;
 }
 
 void ki_processor_release_some(ki_processor *processor, size_t *units) {
-    if (processor->log_state == KI_LOG_IS_DROPPED && ki_changes_drop_some(&processor->log, units))
-        processor->log_state = KI_LOG_STAGES;
+    if (processor->changes_state == KI_CHANGES_DROPPED && ki_changes_drop_some(&processor->changes, units))
+        processor->changes_state = KI_CHANGES_STAGED;
 }
 
 ki_status ki_processor_notify_next(ki_processor *processor, ki_change *ret_change) {
-    if (processor->log_state != KI_LOG_IS_PUBLISHED)
+    if (processor->changes_state != KI_CHANGES_PUBLISHED)
         return KI_ERR_NOT_FOUND;
-    const ki_change *change = ki_changes_first(&processor->log);
-    for (ki_listener *listener = processor->first; change && listener; listener = listener->next) {
+    const ki_change *change = ki_changes_first(&processor->changes);
+    for (ki_listener *listener = processor->first; listener; listener = listener->next) {
         if (listener->next_change > processor->notified)
             continue;
         if (is_for(listener, change) && ki_listener_push(listener, change))
             return KI_ERR_NO_MEMORY;
         listener->next_change = processor->notified + 1;
     }
-    if (!ki_changes_pop(&processor->log, ret_change)) {
-        processor->log_state = KI_LOG_STAGES;
-        return KI_ERR_NOT_FOUND;
-    }
+    (void)ki_changes_pop(&processor->changes, ret_change);
     processor->notified++;
+    if (!processor->changes.count)
+        processor->changes_state = KI_CHANGES_STAGED;
     return KI_OK;
 }
 

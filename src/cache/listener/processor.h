@@ -11,13 +11,14 @@
 typedef struct ki_processor ki_processor;
 typedef struct ki_listener ki_listener;
 
-/* The listeners of one informer and its resync period. */
-typedef enum ki_log_state {
-    KI_LOG_STAGES,
-    KI_LOG_IS_PUBLISHED, /* goes to the listeners */
-    KI_LOG_IS_DROPPED    /* is released */
-} ki_log_state;
+/* What `changes` of a processor are. */
+typedef enum ki_changes_state {
+    KI_CHANGES_STAGED,    /* the store's next snapshot has them */
+    KI_CHANGES_PUBLISHED, /* the store has them: they go to the listeners */
+    KI_CHANGES_DROPPED    /* they are released */
+} ki_changes_state;
 
+/* The listeners of one informer and its resync period. */
 struct ki_processor {
     const ki_allocator *allocator;
     ki_listener *first;   /* active, in order of registration */
@@ -26,9 +27,9 @@ struct ki_processor {
     bool started, threaded;
     /* The changes of the item in process, or of a part of a list. Staged while the store's next snapshot is, then
      * published: no listener gets a change before the store has it, and none is lost when memory runs out. */
-    ki_changes log;
-    ki_log_state log_state;
-    uint64_t notified; /* published changes that every listener has: the number of the first in the log */
+    ki_changes changes;
+    ki_changes_state changes_state;
+    uint64_t notified; /* published changes that every listener has: the number of the first in `changes` */
 };
 
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns);
@@ -46,7 +47,7 @@ size_t ki_processor_waiting_on_loop(const ki_processor *processor);
 /* Starts each listener, on a thread of its own or on the loop. After a failure, call it again or stop. */
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err);
 
-/* Adds a change to the log, unless it is of a resync that no listener is for. KI_ERR_NO_MEMORY changes nothing. */
+/* Stages a change, unless it is of a resync that no listener is for. KI_ERR_NO_MEMORY changes nothing. */
 ki_status ki_processor_stage(ki_processor *processor, const ki_change *change);
 /* The store has the staged changes: from now on they go to the listeners. */
 void ki_processor_publish(ki_processor *processor);

@@ -43,6 +43,8 @@ void *ki_fifo_new(size_t size, const ki_queue_ops *ops, const ki_fifo_options *o
 /* Frees the arrivals and the queue. */
 void ki_fifo_free(ki_fifo *fifo);
 
+/* Takes a reference to the change's object. A change goes straight into the queue (`queue_change`) unless an arrival
+ * waits before it. */
 ki_status ki_fifo_put(ki_queue *queue, const ki_change *change, ki_error *err);
 ki_status ki_fifo_replace(ki_queue *queue, const ki_listing *listing, ki_error *err);
 ki_status ki_fifo_resync(ki_queue *queue, ki_error *err);

@@ -349,7 +349,7 @@ void ki_reflector_drop_objects(ki_reflector *reflector) {
         release_objects(reflector);
     reflector->objects = NULL;
     reflector->object_count = reflector->object_capacity = 0;
-    ki_map_free(&reflector->staged);
+    ki_map_free(&reflector->collected);
     ki_unreadable_marks_clear(&reflector->listed_unreadable);
     ki_buffer_reset(&reflector->continue_token, 0);
 }
@@ -417,7 +417,7 @@ ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options 
         ki_timer_init(&reflector->silence_timer, options->engine, report_silence, reflector))
         return ki_error_no_memory(err, "starting an informer");
     uint64_t seed = (uint64_t)(ki_engine_random(options->engine) * (double)UINT32_MAX);
-    ki_map_init(&reflector->staged, allocator, seed);
+    ki_map_init(&reflector->collected, allocator, seed);
     ki_unreadable_marks_init(&reflector->listed_unreadable, allocator, seed);
     ki_buffer_init(&reflector->continue_token, allocator, CONTINUE_TOKEN_MAX);
     reflector->is_open = true;

@@ -50,7 +50,7 @@ void ki_reflector_list_instead(ki_reflector *reflector, const ki_error *err, ki_
 /* reflector_watch.c */
 /* Requests a streaming list. */
 void ki_reflector_stream(ki_reflector *reflector);
-void ki_reflector_unstage(ki_reflector *reflector, const char *key); /* removes a streaming list's object */
+void ki_reflector_drop_collected(ki_reflector *reflector, const char *key); /* removes a streaming list's object */
 /* Ends a streaming list after its deadline; else sets the timer again. A plain list follows. */
 void ki_reflector_stream_deadline(ki_reflector *reflector);
 /* Requests a watch from the last synced version. */

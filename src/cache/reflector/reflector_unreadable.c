@@ -42,7 +42,7 @@ void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad)
     const char *version = is_list ? bad->resource_version : version_of(bad);
     ki_unreadable_marks *marks = &reflector->listed_unreadable;
     if (!is_list && bad->is_deleted && key[0]) {
-        ki_reflector_unstage(reflector, key);
+        ki_reflector_drop_collected(reflector, key);
         ki_unreadable_marks_remove(marks, key, "");
     } else if (!bad->is_bookmark && ki_unreadable_marks_put(marks, key, version, bad->err)) {
         give_up_for_memory(reflector);

@@ -31,18 +31,22 @@ static void note_byte(ki_reflector *reflector) {
 
 /* Tells the metrics that the queue has everything that had arrived by the time `until`. Without an event since the last
  * call nothing shows that the server still sends. */
-static void on_read(int64_t until, void *user) {
-    ki_reflector *reflector = user;
+static void set_queued_at(ki_reflector *reflector, int64_t until) {
     if (reflector->watch.has_queued_events && reflector->phase == KI_REFLECTOR_WATCHES)
         ki_metrics_set_queued_at(reflector->options.metrics, until);
     reflector->watch.has_queued_events = false;
+}
+
+/* The source has passed everything that had arrived by the time `until`. */
+static void on_read(int64_t until, void *user) {
+    set_queued_at(user, until);
 }
 
 /* Records that the last complete event is in the queue. */
 static void note_queued(ki_reflector *reflector) {
     reflector->watch.has_queued_events = true;
     if (!reflector->watch.reports_reading)
-        on_read(ki_engine_now(reflector->options.engine), reflector);
+        set_queued_at(reflector, ki_engine_now(reflector->options.engine));
 }
 
 static void count_event(ki_reflector *reflector) {
@@ -86,16 +90,16 @@ static void on_open(void *user) {
     ki_reflector_set_state(reflector, lists ? KI_STATE_LISTING : KI_STATE_WATCHING);
 }
 
-static ki_object **staged_place(const ki_reflector *reflector, const char *key) {
-    size_t place = (uintptr_t)ki_map_get(&reflector->staged, ki_str_of(key));
+static ki_object **collected_place(const ki_reflector *reflector, const char *key) {
+    size_t place = (uintptr_t)ki_map_get(&reflector->collected, ki_str_of(key));
     return place ? &reflector->objects[place - 1] : NULL;
 }
 
-void ki_reflector_unstage(ki_reflector *reflector, const char *key) {
-    ki_object **place = staged_place(reflector, key);
+void ki_reflector_drop_collected(ki_reflector *reflector, const char *key) {
+    ki_object **place = collected_place(reflector, key);
     if (!place)
         return;
-    ki_map_remove(&reflector->staged, ki_str_of(key));
+    ki_map_remove(&reflector->collected, ki_str_of(key));
     ki_object_unref(*place);
     *place = NULL;
 }
@@ -105,31 +109,31 @@ static ki_status stage_first(ki_reflector *reflector, ki_object *obj) {
     if (status)
         return status;
     size_t place = reflector->object_count;
-    return ki_map_put(&reflector->staged, ki_str_of(ki_object_key(reflector->objects[place - 1])),
+    return ki_map_put(&reflector->collected, ki_str_of(ki_object_key(reflector->objects[place - 1])),
                       (void *)(uintptr_t)place, NULL);
 }
 
-/* Replaces a staged object. The map borrows the key of the old object: the entry is put again before that object is
+/* Replaces a collected object. The map borrows the key of the old object: the entry is put again before that object is
  * released. */
 static ki_status stage_newer(ki_reflector *reflector, ki_object **place, ki_object *obj) {
     ki_object *before = *place;
     *place = ki_reflector_known_instance(reflector, obj);
-    ki_status status = ki_map_put(&reflector->staged, ki_str_of(ki_object_key(*place)),
+    ki_status status = ki_map_put(&reflector->collected, ki_str_of(ki_object_key(*place)),
                                   (void *)(uintptr_t)(place - reflector->objects + 1), NULL);
     ki_object_unref(before);
     return status;
 }
 
-/* Adds an event to the staged objects. Initial events arrive in any order, mixed with changes. */
+/* Adds an event to the collected objects. Initial events arrive in any order, mixed with changes. */
 static ki_status stage(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
     const char *key = ki_object_key(obj);
     const char *version = type == KI_EVENT_DELETE ? "" : ki_object_resource_version(obj);
     ki_unreadable_marks_remove(&reflector->listed_unreadable, key, version);
-    ki_object **place = staged_place(reflector, key);
+    ki_object **place = collected_place(reflector, key);
     if (place && ki_reflector_is_older(ki_object_resource_version(obj), ki_object_resource_version(*place)))
         return KI_OK;
     if (type == KI_EVENT_DELETE) {
-        ki_reflector_unstage(reflector, key);
+        ki_reflector_drop_collected(reflector, key);
         return KI_OK;
     }
     return place ? stage_newer(reflector, place, obj) : stage_first(reflector, obj);
@@ -143,7 +147,7 @@ static void settle(ki_reflector *reflector, ki_event_type type, const ki_object 
 
 /* Transforms the object and queues the event. If the transform fails, skips the event; a deletion is queued as a
  * tombstone. */
-static ki_status take_event(ki_reflector *reflector, ki_event_type type, ki_object *obj, ki_error *err) {
+static ki_status queue_event(ki_reflector *reflector, ki_event_type type, ki_object *obj, ki_error *err) {
     ki_object *kept;
     ki_queue *queue = reflector->options.queue;
     bool is_transformed = ki_reflector_transform(reflector, obj, type == KI_EVENT_DELETE, &kept);
@@ -190,7 +194,7 @@ static void on_event(ki_event_type type, ki_object *obj, void *user) {
             ki_reflector_give_up(reflector, &err);
             return;
         }
-        reflector->options.on_listed(reflector->staged.count, -1, reflector->options.user);
+        reflector->options.on_listed(reflector->collected.count, -1, reflector->options.user);
         return;
     }
     if (is_stale(reflector, type, obj)) {
@@ -198,7 +202,7 @@ static void on_event(ki_event_type type, ki_object *obj, void *user) {
         return;
     }
     ki_reflector_note_version_known(reflector);
-    ki_status status = take_event(reflector, type, obj, &err);
+    ki_status status = queue_event(reflector, type, obj, &err);
     if (status == KI_ERR_CANCELLED)
         return;
     if (status) {
@@ -214,7 +218,7 @@ static void on_event(ki_event_type type, ki_object *obj, void *user) {
 /* Removes the NULL items of deleted objects. */
 static void close_gaps(ki_reflector *reflector) {
     size_t count = 0;
-    if (reflector->object_count == reflector->staged.count)
+    if (reflector->object_count == reflector->collected.count)
         return;
     for (size_t i = 0; i < reflector->object_count; i++)
         if (reflector->objects[i])

@@ -27,7 +27,7 @@ struct ki_store {
     void *user;
     published *published;
     /* Held for a whole change by the public functions. */
-    ki_mutex change_lock;
+    ki_mutex call_lock;
     /* The writer's: the staged snapshot, owned; NULL between changes. */
     ki_snapshot *staged;
     ki_index_update update; /* the writer's */
@@ -74,16 +74,16 @@ static ki_status init_store(ki_store *store, published *shared, const ki_store_o
     status = ki_mutex_init(&shared->lock, err);
     if (status)
         goto no_lock;
-    status = ki_mutex_init(&store->change_lock, err);
+    status = ki_mutex_init(&store->call_lock, err);
     if (status)
-        goto no_change_lock;
+        goto no_call_lock;
     store->seed = options->seed;
     store->on_index_error = options->on_index_error;
     store->user = options->user;
     store->published = shared;
     ki_store_init_update(store, &store->update);
     return KI_OK;
-no_change_lock:
+no_call_lock:
     ki_mutex_destroy(&shared->lock);
 no_lock:
     ki_snapshot_free(shared->now);
@@ -120,7 +120,7 @@ void ki_store_free(ki_store *store) {
     ki_snapshot_free(store->staged);
     ki_snapshot_free(store->published->now);
     ki_mutex_destroy(&store->published->lock);
-    ki_mutex_destroy(&store->change_lock);
+    ki_mutex_destroy(&store->call_lock);
     ki_free(&allocator, store->published);
     ki_index_update_free(&store->update);
     ki_free(&allocator, store);
@@ -233,11 +233,11 @@ ki_status ki_store_put(ki_store *store, const ki_object *obj, const char *resour
     if (!store || !obj)
         return ki_error_set(err, KI_ERR_INVALID, "ki_store_put: no store, or no object");
     ki_object *given = ki_object_ref(obj);
-    ki_mutex_lock(&store->change_lock);
+    ki_mutex_lock(&store->call_lock);
     ki_status status = ki_store_begin(store, resource_version, err);
     if (!status)
         status = ki_store_end(store, ki_store_stage_put(store, given), "putting an object", err);
-    ki_mutex_unlock(&store->change_lock);
+    ki_mutex_unlock(&store->call_lock);
     ki_object_unref(given);
     return status;
 }
@@ -245,11 +245,11 @@ ki_status ki_store_put(ki_store *store, const ki_object *obj, const char *resour
 ki_status ki_store_delete(ki_store *store, const char *key, const char *resource_version, ki_error *err) {
     if (!store || !key)
         return ki_error_set(err, KI_ERR_INVALID, "ki_store_delete: no store, or no key");
-    ki_mutex_lock(&store->change_lock);
+    ki_mutex_lock(&store->call_lock);
     ki_status status = ki_store_begin(store, resource_version, err);
     if (!status)
         status = ki_store_end(store, ki_store_stage_delete(store, key), "deleting an object", err);
-    ki_mutex_unlock(&store->change_lock);
+    ki_mutex_unlock(&store->call_lock);
     return status;
 }
 
@@ -269,10 +269,10 @@ ki_status ki_store_replace(ki_store *store, ki_object *const *objects, size_t co
                            ki_error *err) {
     if (!store || (!objects && count > 0))
         return ki_error_set(err, KI_ERR_INVALID, "ki_store_replace: no store, or no objects");
-    ki_mutex_lock(&store->change_lock);
+    ki_mutex_lock(&store->call_lock);
     ki_status status = stage_all(store, objects, count, resource_version);
     status = ki_store_end(store, status, "replacing all objects", err);
-    ki_mutex_unlock(&store->change_lock);
+    ki_mutex_unlock(&store->call_lock);
     return status;
 }
 
@@ -284,9 +284,9 @@ static ki_status build_indexes(ki_store *store, ki_index_build *build, ki_error 
         status = ki_index_build_catch_up(build, err);
         if (status)
             break;
-        ki_mutex_lock(&store->change_lock);
+        ki_mutex_lock(&store->call_lock);
         status = ki_index_build_publish(build, CHANGES_UNDER_LOCK, &is_done, err);
-        ki_mutex_unlock(&store->change_lock);
+        ki_mutex_unlock(&store->call_lock);
     }
     return status;
 }
