@@ -77,58 +77,6 @@ void ki_curl_end(ki_exchange *exchange, const ki_error *err) {
     destroy(exchange);
 }
 
-/* --- what was read ------------------------------------------------------------------------------------------------ */
-
-static void set_mark(ki_exchange *exchange) {
-    if (!exchange->has_mark)
-        exchange->has_mark = ki_curl_pool_arrival(exchange->pool, exchange->local_port, &exchange->mark);
-}
-
-static void note_delivered(ki_exchange *exchange) {
-    if (!exchange->sink.on_read)
-        return;
-    exchange->transport->unreported += !exchange->is_unreported;
-    exchange->is_unreported = true;
-    set_mark(exchange);
-}
-
-static void note_reported(ki_exchange *exchange) {
-    exchange->transport->unreported -= exchange->is_unreported;
-    exchange->is_unreported = exchange->has_mark = false;
-}
-
-/* Returns true if libcurl has read everything up to the mark. Usually it had when the mark was set. */
-static bool is_mark_read(const ki_exchange *exchange) {
-    ki_curl_arrival present = exchange->mark;
-    return present.read >= exchange->mark.received ||
-           (ki_curl_pool_arrival(exchange->pool, exchange->local_port, &present) &&
-            present.read >= exchange->mark.received);
-}
-
-/* Returns true if the receiver has everything up to the mark. */
-static bool is_mark_reached(ki_exchange *exchange) {
-    if (!exchange->is_unreported || exchange->state != KI_EXCHANGE_ACTIVE || exchange->is_paused ||
-        !ki_curl_pool_is_idle(exchange->pool))
-        return false;
-    set_mark(exchange);
-    return exchange->has_mark && is_mark_read(exchange);
-}
-
-/* Calls on_read of one exchange. Returns false if there is none to call. */
-static bool report_one_read(ki_curl_transport *transport) {
-    if (transport->unreported == 0)
-        return false;
-    for (ki_exchange *exchange = transport->exchanges; exchange; exchange = exchange->next) {
-        if (!is_mark_reached(exchange))
-            continue;
-        int64_t until = exchange->mark.at;
-        note_reported(exchange);
-        exchange->sink.on_read(until, exchange->sink.user);
-        return true;
-    }
-    return false;
-}
-
 static void touch(ki_exchange *exchange) {
     exchange->last_byte = ki_engine_now(exchange->transport->engine);
     exchange->last_received = exchange->last_byte;
@@ -312,7 +260,7 @@ static size_t on_body(char *data, size_t one, size_t size, void *user) {
         return 0; /* ends the transfer; the exchange was cancelled */
     touch(exchange);
     ki_engine_work(exchange->transport->engine, 1);
-    note_delivered(exchange);
+    ki_curl_note_delivered(exchange);
     exchange->sink.on_data(data, size, exchange->sink.user);
     return exchange->state == KI_EXCHANGE_ACTIVE ? size : 0;
 }
@@ -490,7 +438,7 @@ static void service(ki_curl_transport *transport) {
             if (end_one_finished(pool) || (pool->wake && wake_parked(pool)))
                 break;
         }
-        if (!pool && !report_one_read(transport))
+        if (!pool && !ki_curl_report_one_read(transport))
             break;
     }
     ki_curl_pools_sweep(&transport->pools);

@@ -126,6 +126,13 @@ ki_status ki_curl_ping(ki_curl_pool *pool, const ki_request *request, const ki_r
 void ki_curl_end(ki_exchange *exchange, const ki_error *err);
 ki_curl_transport *ki_curl_transport_of(ki_curl_pools *pools);
 
+/* --- curl_arrival.c ----------------------------------------------------------------------------------------------- */
+
+/* Bytes were passed to the receiver: on_read follows. */
+void ki_curl_note_delivered(ki_exchange *exchange);
+/* Calls on_read of one exchange. Returns false if there is none to call. */
+bool ki_curl_report_one_read(ki_curl_transport *transport);
+
 /* --- curl_silence.c ----------------------------------------------------------------------------------------------- */
 
 /* Sends a ping on an HTTP/2 connection that has been silent (libcurl has no PING). A timer callback. */

@@ -30,8 +30,8 @@ typedef struct kt_write {
 /* Creates `name` in `ns` from `root`, with the status of `status_root`. */
 ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, yyjson_val *root, yyjson_val *status_root,
                           kt_object **ret_obj);
-/* Updates `old` with the metadata of `meta_root`, the status of `status_root` and all other fields of `rest_root`. Makes
- * no new revision if nothing changes. Removes the object if it is being deleted and has no finalizer left. */
+/* Updates `old` with the metadata of `meta_root`, the status of `status_root` and all other fields of `rest_root`.
+ * Makes no new revision if nothing changes. Removes the object if it is being deleted and has no finalizer left. */
 ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old_root, yyjson_val *meta_root,
                           yyjson_val *rest_root, yyjson_val *status_root, kt_object **ret_obj);
 /* Removes an object, or sets deletionTimestamp if finalizers keep it. `propagation` sets and removes the garbage

@@ -216,8 +216,8 @@ static ki_status notify_rest(ki_informer *informer, size_t *units, ki_error *err
     return status;
 }
 
-/* A step of the engine's loop has a limited number of units of work. This counts those it does: the changes that an item
- * before left, then what the queue passes. */
+/* A step of the engine's loop has a limited number of units of work. This function counts its own: the changes that an
+ * item before left, then what the queue passes. */
 ki_status ki_informer_step(void *user, ki_error *err) {
     ki_informer *informer = user;
     ki_queue *queue = informer->queue;

@@ -1,0 +1,53 @@
+/* curl_arrival.c: on_read of an exchange: its receiver has everything that had arrived at some time. When bytes are
+ * delivered, a mark records how much the socket had received by then. Once libcurl has read up to the mark and the pool
+ * is idle, the receiver has it all. */
+#include "src/transport/curl_internal.h"
+
+static void set_mark(ki_exchange *exchange) {
+    if (!exchange->has_mark)
+        exchange->has_mark = ki_curl_pool_arrival(exchange->pool, exchange->local_port, &exchange->mark);
+}
+
+void ki_curl_note_delivered(ki_exchange *exchange) {
+    if (!exchange->sink.on_read)
+        return;
+    exchange->transport->unreported += !exchange->is_unreported;
+    exchange->is_unreported = true;
+    set_mark(exchange);
+}
+
+static void note_reported(ki_exchange *exchange) {
+    exchange->transport->unreported -= exchange->is_unreported;
+    exchange->is_unreported = exchange->has_mark = false;
+}
+
+/* Returns true if libcurl has read everything up to the mark. Usually it had when the mark was set. */
+static bool is_mark_read(const ki_exchange *exchange) {
+    ki_curl_arrival present = exchange->mark;
+    return present.read >= exchange->mark.received ||
+           (ki_curl_pool_arrival(exchange->pool, exchange->local_port, &present) &&
+            present.read >= exchange->mark.received);
+}
+
+/* Returns true if the receiver has everything up to the mark. */
+static bool is_mark_reached(ki_exchange *exchange) {
+    if (!exchange->is_unreported || exchange->state != KI_EXCHANGE_ACTIVE || exchange->is_paused ||
+        !ki_curl_pool_is_idle(exchange->pool))
+        return false;
+    set_mark(exchange);
+    return exchange->has_mark && is_mark_read(exchange);
+}
+
+bool ki_curl_report_one_read(ki_curl_transport *transport) {
+    if (transport->unreported == 0)
+        return false;
+    for (ki_exchange *exchange = transport->exchanges; exchange; exchange = exchange->next) {
+        if (!is_mark_reached(exchange))
+            continue;
+        int64_t until = exchange->mark.at;
+        note_reported(exchange);
+        exchange->sink.on_read(until, exchange->sink.user);
+        return true;
+    }
+    return false;
+}
