@@ -151,7 +151,8 @@ void ki_informer_report_state(ki_informer *informer);
 void ki_informer_log_state(ki_informer *informer, bool has_cause);
 /* process_item.c: drops the staged changes. Loop; caller holds change_lock. */
 void ki_informer_drop_staged(ki_informer *informer);
-/* process_item.c: the process loop's step; `user` is the informer. Notifies of what is stored, or pops and processes. */
+/* process_item.c: the process loop's step; `user` is the informer. Notifies of what is stored, or pops and
+ * processes. */
 ki_status ki_informer_step(void *user, ki_error *err);
 
 #endif
