@@ -40,12 +40,12 @@ typedef struct ki_informer_options {
     bool no_streaming_list;   /* list in pages, even if the server offers streaming lists (KEP-3157) */
     bool keep_managed_fields; /* keep metadata.managedFields, which is dropped otherwise */
     size_t object_limit;      /* largest object, in bytes of JSON; 0: 32 MiB. Larger objects are reported and skipped */
-    /* Interval of consistency checks: 0: none; values from 1 to 9999 are raised to 10000. A check lists beside the watch,
-     * page by page, and compares with the cache. If an object differs in two checks in a row, it is reported, and the
-     * informer relists. */
+    /* Interval of consistency checks; 0: none; values from 1 to 9999 are raised to 10000. A check lists beside the
+     * watch, page by page, and compares with the cache. If an object differs in two checks in a row, it is reported,
+     * and the informer relists. */
     int64_t consistency_check_ms;
-    /* After an internal error (HTTP 500) in a watch the informer relists, after a backoff. With this option it first opens
-     * the watch again, for this long after the first such error. */
+    /* After an internal error (HTTP 500) in a watch the informer relists, after a backoff. With this option it first
+     * opens the watch again, for this long after the first such error. */
     int64_t internal_error_retry_ms;
     /* How changes are queued. false: by key, as in client-go's DeltaFIFO; a list is applied key by key. true: in their
      * order of arrival; a list is applied in one step, so that a snapshot has all of it or nothing. */

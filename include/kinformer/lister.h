@@ -102,9 +102,9 @@ KI_API KI_MUST_CHECK ki_status ki_lister_get(const ki_informer *informer, const 
 /* ---- deleted objects ----
  *
  * With ki_informer_options.keep_deleted_ms the two functions below also find an object after its deletion, in its last
- * state: a log agent reads the last lines of a pod that is gone. An object that exists comes first. If it was made again
- * under the same name, only index values that it does not have find the deleted one. Of several deleted objects with one
- * name the last is kept. Only these two functions find deleted objects. */
+ * state: a log agent reads the last lines of a pod that is gone. An object that exists comes first. If it was made
+ * again under the same name, only index values that it does not have find the deleted one. Of several deleted objects
+ * with one name the last is kept. Only these two functions find deleted objects. */
 
 enum {
     KI_DELETED_MAX_COUNT = 10000,   /* deleted objects of one informer; above, the oldest are dropped early */
@@ -147,8 +147,8 @@ typedef struct ki_indexer {
 
 /* Adds all of the indexers, or none after an error. May be called at any time; cached objects are indexed before this
  * returns.
- * Threads: any. Blocks: until all objects are indexed; on the loop's thread the loop stops for that time. Add indexers to
- * a large cache before the start, or on another thread.
+ * Threads: any. Blocks: until all objects are indexed; on the loop's thread the loop stops for that time. Add indexers
+ * to a large cache before the start, or on another thread.
  * Errors: KI_ERR_EXISTS (the name), KI_ERR_LIMIT (more than 64 indexes), KI_ERR_INVALID (no name, neither a function
  * nor a path, or both), KI_ERR_PARSE (the path), KI_ERR_NO_MEMORY, KI_ERR_STATE (the informer is stopped). */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count,
