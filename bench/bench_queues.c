@@ -3,8 +3,7 @@
 #include "bench/counting.h"
 #include "bench/small_objects.h"
 #include "src/base/memory.h"
-#include "src/cache/queue/delta_fifo.h"
-#include "src/cache/queue/in_order_fifo.h"
+#include "src/cache/queue/fifo.h"
 #include "src/cache/store/store.h"
 #include <kinformer/parts/store.h>
 
@@ -68,10 +67,6 @@ static void measure_all(ki_queue *queue, ki_object **objects, const char *name) 
     queue->ops->free(queue);
 }
 
-static ki_object *get_known(const char *key, void *user) {
-    return ki_store_get(user, key);
-}
-
 int main(void) {
     static const ki_object_format_options format_options = { .namespaced = true };
     const ki_store_options store_options = {
@@ -87,12 +82,15 @@ int main(void) {
         objects[i] = make(format, i, i + 1);
     need(!ki_store_new(&store_options, &store, NULL), "store");
     need(!ki_store_replace(store, objects, KEYS, "1", NULL), "replace");
-    const ki_fifo_options delta_options = { .allocator = &counting,
+    const ki_fifo_options delta_options = { .size = sizeof(ki_fifo_options),
+                                            .allocator = &counting,
                                             .seed = 42,
-                                            .known = { .get = get_known, .user = store } };
+                                            .known = { .get = ki_store_known_objects(store).get, .user = store } };
     need(!ki_delta_fifo_new(&delta_options, &delta_fifo, NULL), "queue");
     measure_all(delta_fifo, objects, "DeltaFIFO");
-    const ki_fifo_options in_order_options = { .allocator = &counting, .batch_size = 1000, .seed = 42 };
+    const ki_fifo_options in_order_options = {
+        .size = sizeof(ki_fifo_options), .allocator = &counting, .batch_size = 1000, .seed = 42
+    };
     need(!ki_in_order_fifo_new(&in_order_options, &in_order, NULL), "queue");
     measure_all(in_order, objects, "the in-order queue");
     ki_store_free(store);

@@ -3,7 +3,7 @@
 #ifndef SIM_SOURCE_H
 #define SIM_SOURCE_H
 
-#include "src/cache/reflector/list_watch.h"
+#include <kinformer/parts/list_watch.h>
 
 #include <stdint.h>
 

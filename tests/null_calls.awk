@@ -12,7 +12,7 @@ function argument(text,    type, name, index_) {
     sub(/.*[ *]/, "", name)
     sub(/ *[^ *]*$/, "", type)
     if (text == "...") return ""
-    if (name == "format") return "\"nothing\""
+    if (name == "format" && type ~ /char/) return "\"nothing\""
     if (name == "size") return "SIZE"
     if (type ~ /^(ki_registration|ki_str)$/) return "(" type "){ 0 }"
     if (type == "ki_resource *") {
@@ -20,7 +20,7 @@ function argument(text,    type, name, index_) {
         pointer("group"); pointer("version"); pointer("plural"); pointer("kind")
         return "RESOURCE(" index_ ")"
     }
-    if (type ~ /\*|handler$|condition$|transform$|function$|visitor$/) return "POINTER(" pointer(name) ", \"" type "\", \"" name "\")"
+    if (type ~ /\*|handler$|condition$|transform$|function$|visitor$|^ki_process$/) return "POINTER(" pointer(name) ", \"" type "\", \"" name "\")"
     return "0"
 }
 /^KI_API/ { text = ""; reading = 1 }

@@ -707,8 +707,16 @@ static bool http_waits_for(const ki_list_watch *base, char *text, size_t size) {
     return exchange && ki_transport_waits_for(self->transport, exchange, text, size);
 }
 
-static const ki_list_watch_ops http_ops = { http_list,   http_watch, http_find_type, http_find_namespace,
-                                            http_cancel, http_hold,  http_waits_for, http_free };
+static const ki_list_watch_ops http_ops = {
+    .list = http_list,
+    .watch = http_watch,
+    .find_type = http_find_type,
+    .find_namespace = http_find_namespace,
+    .cancel = http_cancel,
+    .hold = http_hold,
+    .waits_for = http_waits_for,
+    .free = http_free,
+};
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
 

@@ -3,11 +3,11 @@
 #define KI_CLIENT_HTTP_LIST_WATCH_H
 
 #include "src/base/buffer.h"
-#include "src/cache/reflector/list_watch.h"
 #include "src/client/throttle.h"
 #include "src/object/format.h"
 #include "src/object/selection.h"
 #include "src/transport/transport.h"
+#include <kinformer/parts/list_watch.h>
 
 typedef struct ki_http_list_watch_options {
     ki_selection *selection;

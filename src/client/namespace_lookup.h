@@ -4,8 +4,8 @@
 #define KI_CLIENT_NAMESPACE_LOOKUP_H
 
 #include "src/base/buffer.h"
-#include "src/cache/reflector/list_watch.h"
 #include "src/transport/transport.h"
+#include <kinformer/parts/list_watch.h>
 
 typedef struct ki_namespace_lookup {
     /* constant */

@@ -6,8 +6,8 @@
 
 #include <kinformer/resource.h>
 
-#include "src/cache/reflector/list_watch.h"
 #include "src/client/document_request.h"
+#include <kinformer/parts/list_watch.h>
 
 typedef struct ki_type_lookup {
     const ki_resource *resource; /* constant; borrowed */

@@ -69,6 +69,10 @@ static ki_object_format *new_format(const ki_allocator *allocator, bool keep_man
 
 ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_format_options *options,
                                ki_object_format **ret_format, ki_error *err) {
+    if (!ret_format)
+        return ki_error_missing(err, "ki_object_format_new");
+    if (!allocator)
+        allocator = &ki_allocator_default;
     ki_object_format *format = new_format(allocator, options && options->keep_managed_fields);
     if (!format)
         return ki_error_no_memory(err, "making an object format");

@@ -4,31 +4,16 @@
 #ifndef KI_OBJECT_FORMAT_H
 #define KI_OBJECT_FORMAT_H
 
-#include <kinformer/allocator.h>
 #include <kinformer/error.h>
-#include <kinformer/object.h>
-#include <kinformer/view.h>
+#include <kinformer/parts/object_format.h>
 
 #include "src/base/string_view.h"
 
-typedef struct ki_object_format ki_object_format;
-
-typedef struct ki_object_format_options {
-    const ki_field *view; /* NULL: no view; ended by KI_FIELD_END */
-    bool keep_managed_fields;
-    bool namespaced; /* the resource's scope, only for messages; keys follow metadata.namespace */
-} ki_object_format_options;
-
-/* Creates a format. Errors: KI_ERR_PARSE (a view's path), KI_ERR_LIMIT (too many fields), KI_ERR_INVALID,
- * KI_ERR_NO_MEMORY. */
-ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_format_options *options,
-                               ki_object_format **ret_format, ki_error *err);
 /* Creates a format with the views of `format` and one more behind them, and keeps a reference to it. Errors: as
  * ki_object_format_new; KI_ERR_LIMIT also for too many views, or bytes of all structs. */
 ki_status ki_object_format_new_wider(ki_object_format *format, const ki_field *fields, ki_object_format **ret_format,
                                      ki_error *err);
 ki_object_format *ki_object_format_ref(ki_object_format *format);
-void ki_object_format_unref(ki_object_format *format);
 /* Returns the number of the view of `format` that is the only one of `other`: the same struct size and the same members
  * from the same paths in the same order; -1: it has none. */
 int ki_object_format_find_view(const ki_object_format *format, const ki_object_format *other);

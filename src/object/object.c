@@ -336,6 +336,13 @@ ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char 
     return from_json(format, json, &(given){ api_version, kind, NULL }, ret_obj, err);
 }
 
+ki_status ki_object_format_read(ki_object_format *format, const char *json, size_t size, ki_object **ret_obj,
+                                ki_error *err) {
+    if (!format || !json || !ret_obj)
+        return ki_error_missing(err, "ki_object_format_read");
+    return ki_object_from_json(format, (ki_str){ json, size }, NULL, NULL, ret_obj, err);
+}
+
 static const char *unless_empty(const char *text) {
     return *text ? text : NULL;
 }

@@ -5,10 +5,10 @@
 #ifndef TESTS_SUPPORT_FAKE_LIST_WATCH_H
 #define TESTS_SUPPORT_FAKE_LIST_WATCH_H
 
-#include "src/cache/reflector/list_watch.h"
 #include "src/engine/engine.h"
 #include "tests/support/notation.h"
 #include "tests/support/test_engine.h"
+#include <kinformer/parts/list_watch.h>
 
 typedef struct fake_list_watch {
     ki_list_watch base; /* first member */

@@ -55,8 +55,10 @@ static void open_queue(fifo_stage *f, fifo_kind kind, size_t batch_size, const c
     if (known)
         f->known = objects_of(known);
     const ki_known_objects objects = { fifo_known, known_next, known_end, f };
-    ki_fifo_options delta = { .allocator = allocator, .seed = 3 };
-    ki_fifo_options in_order = { .allocator = allocator, .known = objects, .batch_size = batch_size, .seed = 3 };
+    ki_fifo_options delta = { .size = sizeof(ki_fifo_options), .allocator = allocator, .seed = 3 };
+    ki_fifo_options in_order = {
+        .size = sizeof(ki_fifo_options), .allocator = allocator, .known = objects, .batch_size = batch_size, .seed = 3
+    };
     if (known)
         delta.known = objects;
     assert_int_equal(kind == FIFO_DELTA ? ki_delta_fifo_new(&delta, &f->queue, NULL)

@@ -5,8 +5,7 @@
 #ifndef TESTS_SUPPORT_FIFO_STAGE_H
 #define TESTS_SUPPORT_FIFO_STAGE_H
 
-#include "src/cache/queue/delta_fifo.h"
-#include "src/cache/queue/in_order_fifo.h"
+#include "src/cache/queue/fifo.h"
 #include "tests/support/notation.h"
 
 enum {

@@ -119,8 +119,7 @@ void reflector_stage_open(reflector_stage *s, ki_reflector_options options, uint
     options.list_watch = &s->source.base;
     options.queue = &s->queue;
     options.name = "configmaps";
-    options.unreadable = &s->unreadable;
-    options.known = known;
+    options.known = (ki_known_objects){ .get = known };
     assert_int_equal(ki_unreadable_init(&s->unreadable, ki_engine_allocator(s->engine.engine), 1, NULL), KI_OK);
     options.on_state = on_state;
     options.on_listed = on_listed;
@@ -128,7 +127,9 @@ void reflector_stage_open(reflector_stage *s, ki_reflector_options options, uint
     options.on_bad_object = on_bad_object;
     options.on_progress = on_progress;
     options.user = s;
-    assert_int_equal(ki_reflector_open(&s->reflector, &options, NULL), KI_OK);
+    assert_int_equal(
+        ki_reflector_open(&s->reflector, &options, &(ki_reflector_shared){ .unreadable = &s->unreadable }, NULL),
+        KI_OK);
     ki_reflector_start(&s->reflector);
     assert_true(test_engine_settle(&s->engine));
 }

@@ -78,6 +78,26 @@ KI_API size_t ki_store_count(const ki_store *store);
  * Ownership: the caller frees the snapshot with ki_snapshot_free. Threads: any. Blocks: no. */
 KI_API ki_snapshot *ki_store_snapshot(const ki_store *store);
 
+/* ---- the known objects of a queue or a reflector ---- */
+
+/* A walk over the known objects. All zero before it begins. */
+typedef struct ki_known_walk {
+    ki_snapshot *snapshot;
+    ki_cursor cursor;
+} ki_known_walk;
+
+/* The objects that a program has (client-go's KnownObjects). A queue compares a list with them, and a resync is of
+ * them. They do not change while a walk goes over them: it goes over a snapshot. */
+typedef struct ki_known_objects {
+    ki_object *(*get)(const char *key, void *user)KI_NOEXCEPT;      /* a reference, or NULL */
+    ki_object *(*next)(ki_known_walk *walk, void *user)KI_NOEXCEPT; /* borrowed until the walk ends; NULL at the end */
+    void (*end)(ki_known_walk *walk, void *user) KI_NOEXCEPT;       /* at any point of a walk, or before its begin */
+    void *user;
+} ki_known_objects;
+
+/* Returns the objects of a store as known objects. Ownership: borrowed from the store. Threads: any. Blocks: no. */
+KI_API ki_known_objects ki_store_known_objects(const ki_store *store);
+
 KI_END_DECLS
 
 #endif

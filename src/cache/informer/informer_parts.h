@@ -5,8 +5,8 @@
 #define KI_CACHE_INFORMER_PARTS_H
 
 #include "src/cache/informer/health.h"
-#include "src/cache/informer/process_loop.h"
 #include "src/cache/informer/shared_informer.h"
+#include "src/cache/informer/step_loop.h"
 #include "src/cache/informer/wait_table.h"
 #include "src/cache/listener/processor.h"
 #include "src/cache/reflector/consistency_check.h"
@@ -61,7 +61,7 @@ struct ki_informer {
 
     /* Loop. */
     ki_queue *queue; /* NULL once a removed informer has ended, as are its sources */
-    ki_process_loop process_loop;
+    ki_step_loop step_loop;
     ki_reflector reflector;
     ki_consistency_check consistency_check;
     ki_timer resync_timer;

@@ -1,66 +1,125 @@
-/* process_loop.c: a task takes steps while there is work; a timer retries after a failure. */
-#include "src/cache/informer/process_loop.h"
+/* process_loop.c: a process loop of the program's own, without an informer: the functions of
+ * <kinformer/parts/process_loop.h>. An informer has a step of its own (process_item.c). */
+#include <kinformer/parts/process_loop.h>
 
 #include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/informer/shared_informer.h"
+#include "src/cache/informer/step_loop.h"
+#include "src/cache/queue/queue.h"
 
-static void wait_and_retry(ki_process_loop *loop, const ki_error *err) {
-    ki_engine *engine = loop->options.engine;
-    int64_t now = ki_engine_now(engine);
-    int64_t wait = ki_backoff_next(&loop->backoff, now, ki_engine_random(engine));
-    loop->is_stuck = true;
-    ki_timer_set(&loop->retry, now + wait);
-    loop->options.on_stuck(err, wait, loop->options.user);
+#include <string.h>
+
+struct ki_process_loop {
+    /* Constant. */
+    ki_process_loop_options options;
+    int64_t resync_ns; /* 0: none */
+    /* Loop. */
+    ki_step_loop steps;
+    ki_timer resync_timer;
+    bool has_dropped; /* the last pop's changes failed and do not come again */
+};
+
+static void report(const ki_process_loop *loop, const ki_error *err, int64_t retry_ms) {
+    if (loop->options.on_error)
+        loop->options.on_error(err, retry_ms, loop->options.user);
 }
 
-static void run_steps(ki_task *task, void *user) {
+static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     ki_process_loop *loop = user;
-    const ki_process_loop_options *options = &loop->options;
-    if (ki_timer_is_set(&loop->retry))
-        return;
-    ki_status status;
-    ki_error err = KI_ERROR_INIT;
-    bool has_time = true;
-    do {
-        status = options->step(options->user, &err);
-        if (!status)
-            has_time = ki_engine_work(options->engine, 1);
-    } while (!status && has_time);
-    if (status == KI_ERR_CLOSED)
-        return;
-    if (status && status != KI_ERR_NOT_FOUND) {
-        wait_and_retry(loop, &err);
-        return;
-    }
-    if (loop->is_stuck) {
-        loop->is_stuck = false;
-        options->on_stuck(NULL, 0, options->user);
-    }
-    if (!has_time)
-        ki_task_post(task);
+    ki_status status = loop->options.process(deltas, loop->options.user, ret_requeue, err);
+    loop->has_dropped = status && !*ret_requeue;
+    return status;
 }
 
-static void retry(ki_timer *timer, void *user) {
-    (void)timer;
-    ki_process_loop_wake(user);
-}
-
-ki_status ki_process_loop_open(ki_process_loop *loop, const ki_process_loop_options *options, ki_error *err) {
-    *loop = (ki_process_loop){ .options = *options };
-    if (ki_timer_init(&loop->retry, options->engine, retry, loop))
-        return ki_error_no_memory(err, "starting an informer");
-    ki_task_init(&loop->task, options->engine, run_steps, loop);
-    loop->is_open = true;
+static ki_status step(void *user, ki_error *err) {
+    ki_process_loop *loop = user;
+    ki_queue *queue = loop->options.queue;
+    int work_left = ki_engine_work_left(loop->options.engine);
+    queue->slice = work_left > 0 ? (size_t)work_left : 1;
+    loop->has_dropped = false;
+    ki_status status = queue->ops->pop(queue, process, loop, err);
+    if (queue->work > 1)
+        (void)ki_engine_work(loop->options.engine, (int)queue->work - 1);
+    if (!loop->has_dropped)
+        return status;
+    if (err->code == KI_OK) /* the program did not say why */
+        ki_error_set(err, status, "processing a change: %s", ki_status_name(status));
+    report(loop, err, -1);
     return KI_OK;
 }
 
-void ki_process_loop_wake(ki_process_loop *loop) {
-    ki_task_post(&loop->task);
+static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
+    if (err)
+        report(user, err, retry_ns / KI_MILLISECONDS(1));
 }
 
-void ki_process_loop_close(ki_process_loop *loop) {
-    if (!loop->is_open)
+static void on_ready(void *user) {
+    ki_process_loop *loop = user;
+    ki_step_loop_wake(&loop->steps);
+}
+
+static void resync(ki_timer *timer, void *user) {
+    ki_process_loop *loop = user;
+    const ki_process_loop_options *options = &loop->options;
+    ki_queue *queue = options->queue;
+    ki_error err = KI_ERROR_INIT;
+    ki_timer_set(timer, ki_engine_now(options->engine) + loop->resync_ns);
+    if (queue->ops->is_resyncing(queue) || (options->should_resync && !options->should_resync(options->user)))
         return;
-    loop->is_open = false;
-    ki_task_cancel(&loop->task);
-    ki_timer_close(&loop->retry);
+    if (queue->ops->resync(queue, &err))
+        report(loop, &err, loop->resync_ns / KI_MILLISECONDS(1));
+}
+
+static ki_status open_loop(ki_process_loop *loop, ki_error *err) {
+    ki_engine *engine = loop->options.engine;
+    const ki_step_loop_options steps = { .engine = engine, .step = step, .on_stuck = on_stuck, .user = loop };
+    ki_status status = ki_step_loop_open(&loop->steps, &steps, err);
+    if (!status && ki_timer_init(&loop->resync_timer, engine, resync, loop))
+        status = ki_error_no_memory(err, "making a process loop");
+    if (status)
+        return status;
+    loop->options.queue->ready = on_ready;
+    loop->options.queue->ready_user = loop;
+    ki_step_loop_wake(&loop->steps);
+    if (loop->resync_ns)
+        ki_timer_set(&loop->resync_timer, ki_engine_now(engine) + loop->resync_ns);
+    return KI_OK;
+}
+
+ki_status ki_process_loop_new(const ki_process_loop_options *options, ki_process_loop **ret_loop, ki_error *err) {
+    ki_process_loop_options given = { .size = sizeof given };
+    if (!ret_loop || !options)
+        return ki_error_missing(err, "ki_process_loop_new");
+    if (options->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "ki_process_loop_options without a size: use KI_PROCESS_LOOP_OPTIONS()");
+    memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (!given.engine || !given.queue || !given.process)
+        return ki_error_missing(err, "ki_process_loop_new");
+    if (ki_engine_check_process(given.engine, err))
+        return KI_ERR_STATE;
+    const ki_allocator *allocator = ki_engine_allocator(given.engine);
+    ki_process_loop *loop = ki_alloc_zero(allocator, sizeof *loop);
+    if (!loop)
+        return ki_error_no_memory(err, "making a process loop");
+    loop->options = given;
+    loop->resync_ns = ki_period_ns(given.resync_ms, KI_RESYNC_MIN_MS);
+    ki_status status = open_loop(loop, err);
+    if (status) {
+        ki_step_loop_close(&loop->steps);
+        ki_free(allocator, loop);
+        return status;
+    }
+    *ret_loop = loop;
+    return KI_OK;
+}
+
+void ki_process_loop_free(ki_process_loop *loop) {
+    if (!loop || ki_engine_is_forked(loop->options.engine))
+        return;
+    loop->options.queue->ready = NULL;
+    ki_step_loop_close(&loop->steps);
+    ki_timer_close(&loop->resync_timer);
+    ki_free(ki_engine_allocator(loop->options.engine), loop);
 }

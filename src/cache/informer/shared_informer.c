@@ -8,8 +8,6 @@
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/listener/callback.h"
 #include "src/cache/listener/listener.h"
-#include "src/cache/queue/delta_fifo.h"
-#include "src/cache/queue/in_order_fifo.h"
 #include "src/cache/store/snapshot.h"
 #include "src/object/resource_table.h"
 
@@ -122,7 +120,7 @@ void ki_informer_delivered(ki_informer *informer) {
 static void on_progress(void *user) {
     ki_informer *informer = user;
     ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
-    ki_process_loop_wake(&informer->process_loop);
+    ki_step_loop_wake(&informer->step_loop);
     if (!informer->is_held)
         ki_informer_regulate(informer, informer->waiting);
 }
@@ -130,7 +128,7 @@ static void on_progress(void *user) {
 /* The queue was empty and is not any more. */
 static void on_queue_ready(void *user) {
     ki_informer *informer = user;
-    ki_process_loop_wake(&informer->process_loop);
+    ki_step_loop_wake(&informer->step_loop);
 }
 
 /* Any thread. Stores the error for the loop. */
@@ -165,25 +163,6 @@ static void report_index_errors(ki_task *task, void *user) {
 }
 
 /* --- callbacks for the parts -------------------------------------------------------------------------------------- */
-
-static ki_object *known_get(const char *key, void *user) {
-    const ki_informer *informer = user;
-    return ki_store_get(informer->store, key);
-}
-
-static ki_object *known_next(ki_known_walk *walk, void *user) {
-    const ki_informer *informer = user;
-    if (!walk->snapshot) {
-        walk->snapshot = ki_store_snapshot(informer->store);
-        walk->cursor = (ki_cursor)KI_CURSOR_INIT;
-    }
-    return ki_tree_next(&walk->snapshot->items, &walk->cursor);
-}
-
-static void known_end(ki_known_walk *walk, void *user) {
-    (void)user;
-    ki_snapshot_free(walk->snapshot);
-}
 
 static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
     const ki_informer *informer = user;
@@ -256,8 +235,9 @@ static void destroy_shared(ki_informer *informer) {
 
 static ki_status make_queue(ki_informer *informer, bool in_order, ki_error *err) {
     const ki_fifo_options options = {
+        .size = sizeof options,
         .allocator = ki_engine_allocator(informer->engine),
-        .known = { .get = known_get, .next = known_next, .end = known_end, .user = informer },
+        .known = ki_store_known_objects(informer->store),
         .batch_size = KI_INFORMER_SLICE,
         .seed = informer->options.seed,
     };
@@ -428,7 +408,7 @@ static ki_status open_consistency_check(ki_informer *informer, ki_error *err) {
 
 /* Prepares everything that needs the loop, and starts nothing yet. */
 static ki_status open_parts(ki_informer *informer, ki_error *err) {
-    ki_process_loop_options controller = {
+    ki_step_loop_options steps = {
         .engine = informer->engine,
         .step = ki_informer_step,
         .on_stuck = on_stuck,
@@ -440,24 +420,26 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .queue = informer->queue,
         .name = informer->selection->name,
         .given = &informer->options.given,
-        .is_custom = informer->is_custom,
-        .metrics = &informer->metrics,
-        .unreadable = &informer->unreadable,
         .transform = { informer->transform ? transform : NULL, informer },
-        .known = known_get,
+        .known = ki_store_known_objects(informer->store),
         .on_state = on_state,
         .on_listed = on_listed,
         .on_error = on_error,
         .on_bad_object = count_skipped,
-        .on_dropped = on_dropped,
         .on_progress = on_progress,
         .user = informer,
     };
+    const ki_reflector_shared shared = {
+        .is_custom = informer->is_custom,
+        .metrics = &informer->metrics,
+        .unreadable = &informer->unreadable,
+        .on_dropped = on_dropped,
+    };
     informer->queue->ready = on_queue_ready;
     informer->queue->ready_user = informer;
-    ki_status status = ki_process_loop_open(&informer->process_loop, &controller, err);
+    ki_status status = ki_step_loop_open(&informer->step_loop, &steps, err);
     if (!status)
-        status = ki_reflector_open(&informer->reflector, &reflector, err);
+        status = ki_reflector_open(&informer->reflector, &reflector, &shared, err);
     if (!status)
         status = open_consistency_check(informer, err);
     if (!status && (ki_report_limit_open(&informer->report_limit, informer->engine, report_bad_object, informer) ||
@@ -483,7 +465,7 @@ static void close_input(ki_informer *informer) {
 static void close_parts(ki_informer *informer) {
     close_input(informer);
     ki_timer_close(&informer->deleted_timer);
-    ki_process_loop_close(&informer->process_loop);
+    ki_step_loop_close(&informer->step_loop);
 }
 
 static ki_status start_locked(ki_informer *informer, ki_error *err) {
@@ -546,7 +528,7 @@ void ki_informer_end_work(ki_informer *informer, bool stops_handlers) {
 }
 
 void ki_informer_stop(ki_informer *informer) {
-    ki_process_loop_close(&informer->process_loop);
+    ki_step_loop_close(&informer->step_loop);
     ki_task_cancel(&informer->remove_task);
     ki_timer_close(&informer->deleted_timer);
     ki_deferred_stop(&informer->deferred);

@@ -5,11 +5,11 @@
 
 #include <kinformer/informer.h>
 
-#include "src/cache/reflector/list_watch.h"
 #include "src/cache/store/store.h"
 #include "src/engine/engine.h"
 #include "src/object/format.h"
 #include "src/object/selection.h"
+#include <kinformer/parts/list_watch.h>
 
 typedef struct ki_shared_informer_options {
     ki_engine *engine;

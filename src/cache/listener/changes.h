@@ -5,7 +5,7 @@
 
 #include <kinformer/allocator.h>
 
-#include "src/cache/queue/change.h"
+#include <kinformer/parts/queue.h>
 
 typedef struct ki_changes_block ki_changes_block;
 

@@ -1,4 +1,5 @@
-/* delta_fifo.c: see delta_fifo.h.
+/* delta_fifo.c: the default queue, as client-go's DeltaFIFO: a list of deltas for each key, keys in the order of their
+ * first delta. See queue.h.
  *
  * Each key with queued deltas has one entry. A map finds the entry by key; a linked list has the entries in the order
  * of their first delta. A change allocates all memory first, so the queue takes a change whole or not at all.
@@ -6,7 +7,7 @@
  * A list or resync can have very many objects. The queue stores it as one arrival, and each pop works off a slice of
  * it (queued_list.c). Until all of it is worked off, pop hands out no key, and later changes wait behind it as
  * arrivals. All slices thus see the same keys and known objects. */
-#include "src/cache/queue/delta_fifo.h"
+#include "src/cache/queue/fifo.h"
 
 #include "src/base/error.h"
 #include "src/base/map.h"
@@ -378,11 +379,17 @@ static const ki_queue_ops delta_fifo_ops = {
 };
 
 ki_status ki_delta_fifo_new(const ki_fifo_options *options, ki_queue **ret_queue, ki_error *err) {
-    delta_fifo *fifo = ki_fifo_new(sizeof *fifo, &delta_fifo_ops, options);
+    ki_fifo_options given;
+    if (!ret_queue)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_delta_fifo_new: no place for the queue");
+    ki_status status = ki_fifo_read_options(options, &given, err);
+    if (status)
+        return status;
+    delta_fifo *fifo = ki_fifo_new(sizeof *fifo, &delta_fifo_ops, &given);
     if (!fifo)
         return ki_error_no_memory(err, "making a queue");
     fifo->base.queue_change = queue_change;
-    ki_map_init(&fifo->entries, &fifo->base.allocator, options->seed);
+    ki_map_init(&fifo->entries, &fifo->base.allocator, given.seed);
     *ret_queue = &fifo->base.queue;
     return KI_OK;
 }

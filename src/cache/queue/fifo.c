@@ -4,7 +4,27 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
+#include <string.h>
+
+enum {
+    BATCH_SIZE = 1000 /* as client-go's */
+};
+
 /* ---- new, free ---- */
+
+ki_status ki_fifo_read_options(const ki_fifo_options *options, ki_fifo_options *ret_given, ki_error *err) {
+    ki_fifo_options given = { .size = sizeof given };
+    if (options && options->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_fifo_options without a size: use KI_FIFO_OPTIONS()");
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (!given.allocator)
+        given.allocator = &ki_allocator_default;
+    if (!given.batch_size)
+        given.batch_size = BATCH_SIZE;
+    *ret_given = given;
+    return KI_OK;
+}
 
 void *ki_fifo_new(size_t size, const ki_queue_ops *ops, const ki_fifo_options *options) {
     ki_fifo *fifo = ki_alloc_zero(options->allocator, size);

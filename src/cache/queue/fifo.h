@@ -3,18 +3,9 @@
 #ifndef KI_CACHE_FIFO_H
 #define KI_CACHE_FIFO_H
 
-#include <kinformer/allocator.h>
-
 #include "src/base/ring.h"
 #include "src/cache/queue/queue.h"
 #include "src/cache/queue/queued_list.h"
-
-typedef struct ki_fifo_options {
-    const ki_allocator *allocator;
-    ki_known_objects known; /* get NULL: no known objects, only the queued ones; next NULL: no known objects */
-    size_t batch_size;      /* in-order queue: maximum changes of one pop; not 0 */
-    uint64_t seed;          /* of the key hashes */
-} ki_fifo_options;
 
 typedef struct ki_arrival {
     ki_change change;     /* owns its object */
@@ -38,7 +29,10 @@ struct ki_fifo {
     bool is_closed;
 };
 
-/* Makes an empty queue in `size` bytes, which begin with a ki_fifo. Returns NULL without memory. */
+/* Copies a program's options (NULL: none) with their defaults. Errors: KI_ERR_INVALID. */
+ki_status ki_fifo_read_options(const ki_fifo_options *options, ki_fifo_options *ret_given, ki_error *err);
+/* Makes an empty queue in `size` bytes, which begin with a ki_fifo. `options` are complete. Returns NULL without
+ * memory. */
 void *ki_fifo_new(size_t size, const ki_queue_ops *ops, const ki_fifo_options *options);
 /* Frees the arrivals and the queue. */
 void ki_fifo_free(ki_fifo *fifo);

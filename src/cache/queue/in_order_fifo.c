@@ -1,8 +1,9 @@
-/* in_order_fifo.c: see in_order_fifo.h.
+/* in_order_fifo.c: the optional queue: all events in the order of their arrival, none merged. A list is passed
+ * on as the deletions of the known objects that are not in it, then its objects. See queue.h.
  *
  * An arrival that pop hands over stays the first until it is processed. After a failure
  * the order is thus unchanged. */
-#include "src/cache/queue/in_order_fifo.h"
+#include "src/cache/queue/fifo.h"
 
 #include "src/base/error.h"
 #include "src/base/map.h"
@@ -158,15 +159,19 @@ static const ki_queue_ops in_order_fifo_ops = {
 };
 
 ki_status ki_in_order_fifo_new(const ki_fifo_options *options, ki_queue **ret_queue, ki_error *err) {
-    if (options->batch_size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "a queue without a batch size");
-    in_order_fifo *fifo = ki_fifo_new(sizeof *fifo, &in_order_fifo_ops, options);
+    ki_fifo_options given;
+    if (!ret_queue)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_in_order_fifo_new: no place for the queue");
+    ki_status status = ki_fifo_read_options(options, &given, err);
+    if (status)
+        return status;
+    in_order_fifo *fifo = ki_fifo_new(sizeof *fifo, &in_order_fifo_ops, &given);
     if (!fifo)
         return ki_error_no_memory(err, "making a queue");
     fifo->base.deletes_first = true;
-    ki_map_init(&fifo->keys, &fifo->base.allocator, options->seed);
-    fifo->batch = ki_alloc_array(&fifo->base.allocator, options->batch_size, sizeof *fifo->batch);
-    if (!fifo->batch || ki_map_reserve(&fifo->keys, options->batch_size)) {
+    ki_map_init(&fifo->keys, &fifo->base.allocator, given.seed);
+    fifo->batch = ki_alloc_array(&fifo->base.allocator, given.batch_size, sizeof *fifo->batch);
+    if (!fifo->batch || ki_map_reserve(&fifo->keys, given.batch_size)) {
         fifo_free(&fifo->base.queue);
         return ki_error_no_memory(err, "making a queue");
     }

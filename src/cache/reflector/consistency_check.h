@@ -10,10 +10,10 @@
 
 #include "src/base/buffer.h"
 #include "src/base/map.h"
-#include "src/cache/reflector/list_watch.h"
 #include "src/cache/reflector/metrics.h"
 #include "src/cache/reflector/reflector.h"
 #include "src/cache/store/store.h"
+#include <kinformer/parts/list_watch.h>
 
 enum {
     KI_CONSISTENCY_CHECK_MIN_MS = 10000, /* the shortest interval */

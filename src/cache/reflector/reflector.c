@@ -155,7 +155,7 @@ static ki_attempt current_attempt(const ki_reflector *reflector) {
 
 void ki_reflector_count_relist(const ki_reflector *reflector, int cause) {
     if (reflector->resource_version[0] != '\0')
-        ki_metrics_relist(reflector->options.metrics, cause);
+        ki_metrics_relist(reflector->shared.metrics, cause);
 }
 
 /* Converts to seconds, for messages. */
@@ -164,7 +164,7 @@ static double seconds(int64_t ns) {
 }
 
 static void report_failure(ki_reflector *reflector, const ki_error *err) {
-    ki_metrics_add(reflector->options.metrics, KI_METRIC_FAILURES, 1);
+    ki_metrics_add(reflector->shared.metrics, KI_METRIC_FAILURES, 1);
     reflector->options.on_error(err, reflector->options.user);
 }
 
@@ -183,7 +183,7 @@ static void delete_all(ki_reflector *reflector) {
         report_failure(reflector, &err); /* retried after the next 404 */
         return;
     }
-    ki_unreadable_take_list(reflector->options.unreadable, &reflector->listed_unreadable, "",
+    ki_unreadable_take_list(reflector->shared.unreadable, &reflector->listed_unreadable, "",
                             reflector->resource_version);
     reflector->is_type_removed = true;
     reflector->is_unavailable = true; /* lists at "": a server's cache may lag and still have the old objects */
@@ -206,10 +206,10 @@ static bool note_missing(ki_reflector *reflector, const ki_error *cause) {
         reflector->missing_since = now;
     bool has_objects = reflector->resource_version[0] != '\0' && !reflector->is_type_removed;
     bool is_sure = reflector->missing_responses >= GONE_RESPONSES && now - reflector->missing_since >= GONE_AFTER;
-    if (!reflector->options.is_custom || !has_objects || !is_sure)
+    if (!reflector->shared.is_custom || !has_objects || !is_sure)
         return false;
     if (strcmp(cause->reason, "NotFound") != 0)
-        return true;
+        return reflector->options.list_watch->ops->find_type != NULL;
     delete_all(reflector);
     return false;
 }
@@ -252,7 +252,7 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     ki_reflector_drop_objects(reflector);
     if (note_missing(reflector, cause))
         next = KI_REFLECT_FIND_TYPE;
-    ki_metrics_failed(reflector->options.metrics, true);
+    ki_metrics_failed(reflector->shared.metrics, true);
     if (next != KI_REFLECT_WATCH && next != KI_REFLECT_CHECK)
         ki_reflector_count_relist(reflector, (int)cause->code);
     reflector->failed_attempt = current_attempt(reflector);
@@ -309,13 +309,18 @@ bool ki_reflector_advance(ki_reflector *reflector, const char *version) {
         ki_reflector_report(reflector, &err); /* the previous version stays valid for a watch */
         return false;
     }
-    ki_unreadable_advance(reflector->options.unreadable, version);
+    ki_unreadable_advance(reflector->shared.unreadable, version);
     reflector->options.on_progress(reflector->options.user);
     return true;
 }
 
+ki_object *ki_reflector_known(const ki_reflector *reflector, const char *key) {
+    const ki_known_objects *known = &reflector->options.known;
+    return known->get ? known->get(key, known->user) : NULL;
+}
+
 ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object *obj) {
-    ki_object *known = reflector->options.known(ki_object_key(obj), reflector->options.user);
+    ki_object *known = ki_reflector_known(reflector, ki_object_key(obj));
     if (known && ki_object_is_same_state(obj, known))
         return known;
     ki_object_unref(known);
@@ -343,8 +348,8 @@ static void release_objects(const ki_reflector *reflector) {
 }
 
 void ki_reflector_drop_objects(ki_reflector *reflector) {
-    if (reflector->objects && reflector->options.on_dropped)
-        reflector->options.on_dropped(reflector->objects, reflector->object_count, reflector->options.user);
+    if (reflector->objects && reflector->shared.on_dropped)
+        reflector->shared.on_dropped(reflector->objects, reflector->object_count, reflector->options.user);
     else if (reflector->objects)
         release_objects(reflector);
     reflector->objects = NULL;
@@ -357,7 +362,7 @@ void ki_reflector_drop_objects(ki_reflector *reflector) {
 /* Queues the listed objects and the marks of the unreadable ones. */
 static ki_status queue_list(ki_reflector *reflector, const char *version, ki_error *err) {
     ki_queue *queue = reflector->options.queue;
-    ki_unreadable *unreadable = reflector->options.unreadable;
+    ki_unreadable *unreadable = reflector->shared.unreadable;
     ki_unreadable_marks *marks = &reflector->listed_unreadable;
     const char **kept = NULL;
     size_t kept_count = 0;
@@ -380,7 +385,7 @@ static ki_status queue_list(ki_reflector *reflector, const char *version, ki_err
 }
 
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err) {
-    ki_metrics_record *metrics = reflector->options.metrics;
+    ki_metrics_record *metrics = reflector->shared.metrics;
     ki_status status = queue_list(reflector, version, err);
     if (status)
         return status;
@@ -407,12 +412,53 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
 
 /* --- open, start, close ------------------------------------------------------------------------------------------- */
 
-ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options, ki_error *err) {
+static void ignore_state(ki_state state, const ki_error *cause, int64_t retry_at, void *user) {
+    (void)state;
+    (void)cause;
+    (void)retry_at;
+    (void)user;
+}
+
+static void ignore_listed(size_t listed, int64_t total, void *user) {
+    (void)listed;
+    (void)total;
+    (void)user;
+}
+
+static void ignore_error(const ki_error *err, void *user) {
+    (void)err;
+    (void)user;
+}
+
+static void ignore_bad_object(const ki_error *err, const char *key, void *user) {
+    (void)err;
+    (void)key;
+    (void)user;
+}
+
+static void ignore_progress(void *user) {
+    (void)user;
+}
+
+/* Sets the functions that the program does not want. */
+static void complete(ki_reflector_options *options) {
+    options->on_state = options->on_state ? options->on_state : ignore_state;
+    options->on_listed = options->on_listed ? options->on_listed : ignore_listed;
+    options->on_error = options->on_error ? options->on_error : ignore_error;
+    options->on_bad_object = options->on_bad_object ? options->on_bad_object : ignore_bad_object;
+    options->on_progress = options->on_progress ? options->on_progress : ignore_progress;
+}
+
+ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options,
+                            const ki_reflector_shared *shared, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(options->engine);
     *reflector = (ki_reflector){ .options = *options,
-                                 .no_streaming = options->given->no_streaming_list,
+                                 .shared = *shared,
+                                 .no_streaming =
+                                     options->given->no_streaming_list || options->list_watch->ops->no_streaming_list,
                                  .first_internal = KI_NEVER,
                                  .last_internal_error = KI_NEVER };
+    complete(&reflector->options);
     if (ki_timer_init(&reflector->timer, options->engine, take_step, reflector) ||
         ki_timer_init(&reflector->silence_timer, options->engine, report_silence, reflector))
         return ki_error_no_memory(err, "starting an informer");
@@ -425,6 +471,8 @@ ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options 
 }
 
 void ki_reflector_start(ki_reflector *reflector) {
+    if (!reflector)
+        return;
     ki_reflector_schedule(reflector, KI_REFLECT_BEGIN);
 }
 
@@ -434,7 +482,7 @@ void ki_reflector_relist(ki_reflector *reflector) {
     if (reflector->phase != KI_REFLECTOR_WATCHES && reflector->phase != KI_REFLECTOR_CHECKS && !is_to_watch)
         return;
     reflector->is_unavailable = true; /* lists at "": a server's cache may have the same fault */
-    ki_metrics_relist(reflector->options.metrics, KI_RELIST_INCONSISTENT);
+    ki_metrics_relist(reflector->shared.metrics, KI_RELIST_INCONSISTENT);
     if (is_to_watch) {
         reflector->next = KI_REFLECT_LIST; /* at the time that is set already */
         return;

@@ -6,13 +6,12 @@
 #ifndef KI_CACHE_REFLECTOR_H
 #define KI_CACHE_REFLECTOR_H
 
-#include <kinformer/informer.h>
+#include <kinformer/parts/reflector.h>
 
 #include "src/base/buffer.h"
 #include "src/base/map.h"
 #include "src/cache/queue/queue.h"
 #include "src/cache/reflector/backoff.h"
-#include "src/cache/reflector/list_watch.h"
 #include "src/cache/reflector/metrics.h"
 #include "src/cache/reflector/transform.h"
 #include "src/cache/reflector/unreadable.h"
@@ -23,27 +22,14 @@ enum {
     KI_RETRY_AFTER_MAX_MS = 24 * 60 * 60 * 1000
 };
 
-typedef struct ki_reflector_options {
-    ki_engine *engine;
-    ki_list_watch *list_watch;        /* borrowed */
-    ki_queue *queue;                  /* borrowed */
-    const char *name;                 /* what is listed, such as "pods in default (app=x)"; for messages; borrowed */
-    const ki_informer_options *given; /* borrowed: page_size, no_streaming_list and internal_error_retry_ms */
-    bool is_custom;              /* a custom type: the server may stop serving it; its objects then count as deleted */
-    ki_metrics_record *metrics;  /* borrowed; NULL: no metrics */
-    ki_unreadable *unreadable;   /* borrowed; the unreadable objects */
-    ki_transform_step transform; /* applied to each decoded object */
-    ki_object *(*known)(const char *key, void *user); /* returns a reference to the store's object, or NULL */
-    /* Called for each new state. `retry_at`: the time of the next attempt; -1: none is planned. */
-    void (*on_state)(ki_state state, const ki_error *cause, int64_t retry_at, void *user);
-    void (*on_listed)(size_t listed, int64_t total, void *user); /* progress of a list; total -1: unknown */
-    void (*on_error)(const ki_error *err, void *user);           /* a list or a watch failed */
-    void (*on_bad_object)(const ki_error *err, const char *key, void *user);
+/* What an informer shares with its reflector. */
+typedef struct ki_reflector_shared {
+    bool is_custom;             /* a custom type: the server may stop serving it; its objects then count as deleted */
+    ki_metrics_record *metrics; /* borrowed; NULL: no metrics */
+    ki_unreadable *unreadable;  /* borrowed; the unreadable objects */
     /* Takes ownership of a cancelled list's objects and of the array. NULL: the reflector releases them at once. */
     void (*on_dropped)(ki_object **objects, size_t count, void *user);
-    void (*on_progress)(void *user); /* the queue received a list or event, or the last synced version changed */
-    void *user;
-} ki_reflector_options;
+} ki_reflector_shared;
 
 typedef enum ki_reflector_step {
     KI_REFLECT_NOTHING,
@@ -95,8 +81,9 @@ typedef struct ki_watch_progress {
     char before_bookmark[KI_RESOURCE_VERSION_MAX + 1];
 } ki_watch_progress;
 
-typedef struct ki_reflector {
-    ki_reflector_options options;
+struct ki_reflector {
+    ki_reflector_options options; /* every function is set */
+    ki_reflector_shared shared;
     bool is_open;
     ki_reflector_phase phase;
     ki_reflector_step next;
@@ -144,12 +131,12 @@ typedef struct ki_reflector {
     int64_t watching_since;
     uint64_t events_before;                      /* events of the streaming list that the watch began as */
     int64_t first_internal, last_internal_error; /* times of errors within watches; KI_NEVER: none */
-} ki_reflector;
+};
 
-/* Initializes an embedded reflector. The caller closes it. Sends nothing before start. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options, ki_error *err);
-/* Begins with a list at once. */
-void ki_reflector_start(ki_reflector *reflector);
+/* Initializes an embedded reflector. `options` are complete, except that functions may be NULL. The caller closes it.
+ * Sends nothing before start. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options,
+                            const ki_reflector_shared *shared, ki_error *err);
 /* Relists at "", because the cache differs from the server. Does nothing if a list is running or is the next step. */
 void ki_reflector_relist(ki_reflector *reflector);
 /* Cancels the running request. Also accepts a zeroed or closed reflector. */

@@ -173,7 +173,7 @@ void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step) {
     } else if (step != KI_REFLECT_LIST_PAGE) {
         bool is_latest = step == KI_REFLECT_LIST_LATEST;
         if (!is_latest)
-            ki_metrics_add(reflector->options.metrics, KI_METRIC_LISTS, 1);
+            ki_metrics_add(reflector->shared.metrics, KI_METRIC_LISTS, 1);
         begin_list(reflector, first_version(reflector), (ki_list_progress){ .is_latest = is_latest });
     } else if (reflector->is_listing) {
         ki_reflector_set_state(reflector, KI_STATE_LISTING);

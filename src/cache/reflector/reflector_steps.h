@@ -32,6 +32,8 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
 /* Adds a reference to `objects`: the known object if it has the same state (an unchanged object is in memory once),
  * else `obj`. */
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj);
+/* Returns a reference to the known object under `key`; NULL if there is none. */
+ki_object *ki_reflector_known(const ki_reflector *reflector, const char *key);
 /* Returns a reference to the object that ki_reflector_append would add. */
 ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object *obj);
 /* Drops the objects of the current list or streaming list. */

@@ -73,13 +73,13 @@ static void resume(ki_reflector *reflector, const ki_error *cause) {
 /* Returns true if another resume would not help: the watch has already been resumed from this version, or the object is
  * known to be unreadable. */
 static bool is_read_again(const ki_reflector *reflector, const ki_bad_object *bad) {
-    if (key_of(bad)[0] && ki_unreadable_has(reflector->options.unreadable, key_of(bad)))
+    if (key_of(bad)[0] && ki_unreadable_has(reflector->shared.unreadable, key_of(bad)))
         return true;
     return reflector->has_resumed && strcmp(reflector->resumed_version, reflector->resource_version) == 0;
 }
 
 static void skip_event(ki_reflector *reflector, const ki_bad_object *bad) {
-    if (ki_unreadable_add(reflector->options.unreadable, key_of(bad), version_of(bad), reflector->resource_version,
+    if (ki_unreadable_add(reflector->shared.unreadable, key_of(bad), version_of(bad), reflector->resource_version,
                           bad->err))
         give_up_for_memory(reflector);
     else
@@ -90,7 +90,7 @@ static void skip_event(ki_reflector *reflector, const ki_bad_object *bad) {
 static void delete_known(ki_reflector *reflector, const ki_bad_object *bad) {
     ki_queue *queue = reflector->options.queue;
     ki_error err = *bad->err; /* cancelling the watch frees `bad` */
-    ki_object *known = key_of(bad)[0] ? reflector->options.known(key_of(bad), reflector->options.user) : NULL;
+    ki_object *known = key_of(bad)[0] ? ki_reflector_known(reflector, key_of(bad)) : NULL;
     if (!known) { /* the key is unreadable, or the object is not in the store yet */
         report(reflector, bad->err, bad->key);
         reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
@@ -105,7 +105,7 @@ static void delete_known(ki_reflector *reflector, const ki_bad_object *bad) {
         ki_reflector_give_up(reflector, &err);
         return;
     }
-    ki_unreadable_settle(reflector->options.unreadable, bad->key, "");
+    ki_unreadable_settle(reflector->shared.unreadable, bad->key, "");
     report(reflector, bad->err, bad->key);
     reflector->options.on_progress(reflector->options.user);
 }

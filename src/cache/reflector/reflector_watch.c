@@ -33,7 +33,7 @@ static void note_byte(ki_reflector *reflector) {
  * call nothing shows that the server still sends. */
 static void set_queued_at(ki_reflector *reflector, int64_t until) {
     if (reflector->watch.has_queued_events && reflector->phase == KI_REFLECTOR_WATCHES)
-        ki_metrics_set_queued_at(reflector->options.metrics, until);
+        ki_metrics_set_queued_at(reflector->shared.metrics, until);
     reflector->watch.has_queued_events = false;
 }
 
@@ -52,7 +52,7 @@ static void note_queued(ki_reflector *reflector) {
 static void count_event(ki_reflector *reflector) {
     note_byte(reflector);
     if (reflector->phase == KI_REFLECTOR_WATCHES)
-        ki_metrics_failed(reflector->options.metrics, false);
+        ki_metrics_failed(reflector->shared.metrics, false);
     reflector->watch.events++;
 }
 
@@ -63,7 +63,7 @@ static void on_bytes(void *user) {
 }
 
 static void count_watch(ki_reflector *reflector) {
-    ki_metrics_add(reflector->options.metrics, KI_METRIC_WATCHES, 1);
+    ki_metrics_add(reflector->shared.metrics, KI_METRIC_WATCHES, 1);
     reflector->is_watch_counted = true;
     reflector->watching_since = ki_engine_now(reflector->options.engine);
     reflector->events_before = reflector->watch.events;
@@ -74,8 +74,8 @@ void ki_reflector_count_watch_end(ki_reflector *reflector) {
         return;
     reflector->is_watch_counted = false;
     int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watching_since;
-    ki_metrics_observe(reflector->options.metrics, KI_METRIC_WATCH_DURATION, (double)lasted / (double)KI_SECONDS(1));
-    ki_metrics_observe(reflector->options.metrics, KI_METRIC_ITEMS_PER_WATCH,
+    ki_metrics_observe(reflector->shared.metrics, KI_METRIC_WATCH_DURATION, (double)lasted / (double)KI_SECONDS(1));
+    ki_metrics_observe(reflector->shared.metrics, KI_METRIC_ITEMS_PER_WATCH,
                        (double)(reflector->watch.events - reflector->events_before));
 }
 
@@ -142,7 +142,7 @@ static ki_status stage(ki_reflector *reflector, ki_event_type type, ki_object *o
 /* Updates the unreadable marks after an event went into the queue. */
 static void settle(ki_reflector *reflector, ki_event_type type, const ki_object *obj) {
     const char *version = type == KI_EVENT_DELETE ? "" : ki_object_resource_version(obj);
-    ki_unreadable_settle(reflector->options.unreadable, ki_object_key(obj), version);
+    ki_unreadable_settle(reflector->shared.unreadable, ki_object_key(obj), version);
 }
 
 /* Transforms the object and queues the event. If the transform fails, skips the event; a deletion is queued as a
@@ -361,7 +361,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
     int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watch.opened_at;
     if (lasted < VERY_SHORT_WATCH && reflector->watch.events == 0) {
-        ki_metrics_add(reflector->options.metrics, KI_METRIC_SHORT_WATCHES, 1);
+        ki_metrics_add(reflector->shared.metrics, KI_METRIC_SHORT_WATCHES, 1);
         ki_error_set(&cause, KI_ERR_PROTOCOL, "very short watch: closed within a second, without an event");
         ki_reflector_fail(reflector, err ? err : &cause, KI_REFLECT_BEGIN);
         return;
@@ -477,13 +477,14 @@ void ki_reflector_stream(ki_reflector *reflector) {
     ki_reflector_drop_objects(reflector);
     reflector->options.on_listed(0, -1, reflector->options.user);
     reflector->list = (ki_list_progress){ .began_at = ki_engine_now(reflector->options.engine) };
-    ki_metrics_add(reflector->options.metrics, KI_METRIC_LISTS, 1);
+    ki_metrics_add(reflector->shared.metrics, KI_METRIC_LISTS, 1);
     reflector->phase = KI_REFLECTOR_STREAMS;
     if (open_watch(reflector, reflector->is_unavailable ? "" : reflector->resource_version, true, &err)) {
         stream_ended(reflector, &err, false);
         return;
     }
-    ki_timer_set(&reflector->timer, stream_deadline(reflector));
+    if (reflector->phase == KI_REFLECTOR_STREAMS) /* the source may have ended it at once */
+        ki_timer_set(&reflector->timer, stream_deadline(reflector));
 }
 
 void ki_reflector_watch(ki_reflector *reflector) {

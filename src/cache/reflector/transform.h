@@ -2,12 +2,7 @@
 #ifndef KI_CACHE_TRANSFORM_H
 #define KI_CACHE_TRANSFORM_H
 
-#include <kinformer/informer.h>
-
-typedef struct ki_transform_step {
-    ki_transform transform; /* NULL: objects stay unchanged */
-    void *user;
-} ki_transform_step;
+#include <kinformer/parts/reflector.h>
 
 /* Returns the transformed object, as a reference. Fails with the transform's status, or with KI_ERR_INVALID if the
  * result is NULL or has another key. */

@@ -92,8 +92,10 @@ no_lock:
 
 ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki_error *err) {
     ki_store_options given = { .size = sizeof given };
-    if (!ret_store || (options && options->size == 0))
-        return ki_error_set(err, KI_ERR_INVALID, "ki_store_new: no place for the store, or options without their size");
+    if (!ret_store)
+        return ki_error_missing(err, "ki_store_new");
+    if (options && options->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_store_options without a size: use KI_STORE_OPTIONS()");
     if (options)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
     const ki_allocator *allocator = given.allocator ? given.allocator : &ki_allocator_default;
@@ -231,7 +233,7 @@ ki_status ki_store_set_resource_version(ki_store *store, const char *resource_ve
 
 ki_status ki_store_put(ki_store *store, const ki_object *obj, const char *resource_version, ki_error *err) {
     if (!store || !obj)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_store_put: no store, or no object");
+        return ki_error_missing(err, "ki_store_put");
     ki_object *given = ki_object_ref(obj);
     ki_mutex_lock(&store->call_lock);
     ki_status status = ki_store_begin(store, resource_version, err);
@@ -244,7 +246,7 @@ ki_status ki_store_put(ki_store *store, const ki_object *obj, const char *resour
 
 ki_status ki_store_delete(ki_store *store, const char *key, const char *resource_version, ki_error *err) {
     if (!store || !key)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_store_delete: no store, or no key");
+        return ki_error_missing(err, "ki_store_delete");
     ki_mutex_lock(&store->call_lock);
     ki_status status = ki_store_begin(store, resource_version, err);
     if (!status)
@@ -268,7 +270,7 @@ static ki_status stage_all(ki_store *store, ki_object *const *objects, size_t co
 ki_status ki_store_replace(ki_store *store, ki_object *const *objects, size_t count, const char *resource_version,
                            ki_error *err) {
     if (!store || (!objects && count > 0))
-        return ki_error_set(err, KI_ERR_INVALID, "ki_store_replace: no store, or no objects");
+        return ki_error_missing(err, "ki_store_replace");
     ki_mutex_lock(&store->call_lock);
     ki_status status = stage_all(store, objects, count, resource_version);
     status = ki_store_end(store, status, "replacing all objects", err);
@@ -293,7 +295,7 @@ static ki_status build_indexes(ki_store *store, ki_index_build *build, ki_error 
 
 ki_status ki_store_add_indexers(ki_store *store, const ki_indexer *indexers, size_t count, ki_error *err) {
     if (!store || !indexers)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_store_add_indexers: no store, or no indexers");
+        return ki_error_missing(err, "ki_store_add_indexers");
     ki_index_build build;
     ki_status status = ki_index_build_begin(&build, store, indexers, count, err);
     if (status)
@@ -339,4 +341,30 @@ size_t ki_store_count(const ki_store *store) {
     size_t count = store->published->now->items.count;
     ki_mutex_unlock(&store->published->lock);
     return count;
+}
+
+/* ---- as known objects ---- */
+
+static ki_object *known_get(const char *key, void *user) {
+    return ki_store_get(user, key);
+}
+
+static ki_object *known_next(ki_known_walk *walk, void *user) {
+    if (!walk->snapshot) {
+        walk->snapshot = ki_store_snapshot(user);
+        walk->cursor = (ki_cursor)KI_CURSOR_INIT;
+    }
+    return ki_tree_next(&walk->snapshot->items, &walk->cursor);
+}
+
+static void known_end(ki_known_walk *walk, void *user) {
+    (void)user;
+    ki_snapshot_free(walk->snapshot);
+}
+
+ki_known_objects ki_store_known_objects(const ki_store *store) {
+    if (!store)
+        return (ki_known_objects){ .get = NULL };
+    return (
+        ki_known_objects){ .get = known_get, .next = known_next, .end = known_end, .user = (void *)(uintptr_t)store };
 }

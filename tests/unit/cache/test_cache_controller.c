@@ -1,10 +1,10 @@
-/* test_controller.c: the process loop over a real queue: pops while a step allows it, and what cannot be processed
+/* test_controller.c: the step loop over a real queue: pops while a step allows it, and what cannot be processed
  * comes again. */
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/cache/informer/process_loop.h"
-#include "src/cache/queue/delta_fifo.h"
+#include "src/cache/informer/step_loop.h"
+#include "src/cache/queue/fifo.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
@@ -15,7 +15,7 @@
 typedef struct stage {
     test_engine engine;
     ki_queue *queue;
-    ki_process_loop controller;
+    ki_step_loop controller;
     char processed[256];
     int fails;       /* so many process calls, from now on */
     int drain_fails; /* likewise */
@@ -51,7 +51,7 @@ static ki_status step(void *user, ki_error *err) {
 }
 
 static void wake(void *user) {
-    ki_process_loop_wake(&((stage *)user)->controller);
+    ki_step_loop_wake(&((stage *)user)->controller);
 }
 
 static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
@@ -68,18 +68,20 @@ static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
 static void open_stage(stage *s) {
     memset(s, 0, sizeof *s);
     assert_true(test_engine_open(&s->engine, NULL, 1));
-    assert_int_equal(ki_delta_fifo_new(&(ki_fifo_options){ .allocator = &ki_allocator_default }, &s->queue, NULL),
-                     KI_OK);
-    ki_process_loop_options options = { .engine = s->engine.engine, .step = step, .on_stuck = on_stuck, .user = s };
-    assert_int_equal(ki_process_loop_open(&s->controller, &options, NULL), KI_OK);
+    assert_int_equal(
+        ki_delta_fifo_new(&(ki_fifo_options){ .size = sizeof(ki_fifo_options), .allocator = &ki_allocator_default },
+                          &s->queue, NULL),
+        KI_OK);
+    ki_step_loop_options options = { .engine = s->engine.engine, .step = step, .on_stuck = on_stuck, .user = s };
+    assert_int_equal(ki_step_loop_open(&s->controller, &options, NULL), KI_OK);
     s->queue->ready = wake;
     s->queue->ready_user = s;
     assert_true(test_engine_settle(&s->engine));
 }
 
 static void close_stage(stage *s) {
-    ki_process_loop_close(&s->controller);
-    ki_process_loop_close(&s->controller);
+    ki_step_loop_close(&s->controller);
+    ki_step_loop_close(&s->controller);
     s->queue->ops->free(s->queue);
     test_engine_close(&s->engine);
 }
@@ -154,7 +156,7 @@ TEST(draining_that_fails_comes_again) {
     stage s;
     open_stage(&s);
     s.drain_fails = 1;
-    ki_process_loop_wake(&s.controller);
+    ki_step_loop_wake(&s.controller);
     assert_true(test_engine_settle(&s.engine));
     assert_int_equal(s.stuck, 1);
     assert_int_equal(s.drained, 0);
@@ -179,7 +181,7 @@ TEST(closing_it_leaves_the_queue_alone) {
     stage s;
     open_stage(&s);
     queue(&s, "a", "1");
-    ki_process_loop_close(&s.controller);
+    ki_step_loop_close(&s.controller);
     s.queue->ready = NULL;
     queue(&s, "b", "1");
     assert_true(test_engine_settle(&s.engine));

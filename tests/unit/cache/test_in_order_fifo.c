@@ -186,10 +186,11 @@ TEST(what_is_requeued_stays_in_its_place) {
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-TEST(a_batch_size_of_0_is_rejected) {
+TEST(options_without_their_size_are_rejected) {
+    const ki_fifo_options options = { .batch_size = 1 };
     ki_queue *queue = NULL;
-    assert_int_equal(ki_in_order_fifo_new(&(ki_fifo_options){ .allocator = &ki_allocator_default }, &queue, NULL),
-                     KI_ERR_INVALID);
+    assert_int_equal(ki_in_order_fifo_new(&options, &queue, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_delta_fifo_new(&options, &queue, NULL), KI_ERR_INVALID);
     assert_null(queue);
 }
 

@@ -327,8 +327,10 @@ TEST(no_queue_is_made_without_memory) {
     for (size_t fail_at = 0; fail_at < own_allocations[kind]; fail_at++) {
         scarce_memory memory;
         scarce_memory_init(&memory, fail_at);
-        ki_fifo_options delta = { .allocator = &memory.allocator };
-        ki_fifo_options in_order = { .allocator = &memory.allocator, .batch_size = 1000 };
+        ki_fifo_options delta = { .size = sizeof(ki_fifo_options), .allocator = &memory.allocator };
+        ki_fifo_options in_order = { .size = sizeof(ki_fifo_options),
+                                     .allocator = &memory.allocator,
+                                     .batch_size = 1000 };
         ki_queue *queue = NULL;
         assert_int_equal(kind == FIFO_DELTA ? ki_delta_fifo_new(&delta, &queue, NULL)
                                             : ki_in_order_fifo_new(&in_order, &queue, NULL),

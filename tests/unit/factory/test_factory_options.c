@@ -4,7 +4,7 @@
 
 #include "src/base/memory.h"
 #include "src/cache/informer/informer_parts.h"
-#include "src/cache/queue/in_order_fifo.h"
+#include "src/cache/queue/queue.h"
 #include "src/factory/factory.h"
 #include "testing/memory/transport.h"
 #include "tests/support/test.h"
@@ -76,7 +76,9 @@ TEST(mutations_are_detected_where_option_or_environment_asks_for_it) {
 
 TEST(an_informer_has_the_queue_that_it_was_asked_for) {
     ki_queue *queue = NULL;
-    const ki_fifo_options options = { .allocator = &ki_allocator_default, .batch_size = 64 };
+    const ki_fifo_options options = { .size = sizeof(ki_fifo_options),
+                                      .allocator = &ki_allocator_default,
+                                      .batch_size = 64 };
     assert_int_equal(ki_in_order_fifo_new(&options, &queue, NULL), KI_OK);
     host h;
     ki_informer *pods = NULL, *nodes = NULL;

@@ -10,6 +10,11 @@
 #include <kinformer-print/jsonpath.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
+#include <kinformer/parts/list_watch.h>
+#include <kinformer/parts/object_format.h>
+#include <kinformer/parts/process_loop.h>
+#include <kinformer/parts/queue.h>
+#include <kinformer/parts/reflector.h>
 #include <kinformer/parts/store.h>
 
 #include <stddef.h>
@@ -44,6 +49,9 @@ MAKE(ki_informer, ki_informer *value, ki_factory_informer(ki_factory_given(), KI
 MAKE(ki_object, ki_object *value,
      ki_informer_object_from_json(ki_informer_given(), GIVEN_JSON, strlen(GIVEN_JSON), &value, &problem))
 MAKE(ki_store, ki_store *value, ki_store_new(NULL, &value, &problem))
+MAKE(ki_queue, ki_queue *value, ki_delta_fifo_new(NULL, &value, &problem))
+MAKE(ki_object_format, ki_object_format *value, ki_object_format_new(NULL, NULL, &value, &problem))
+MAKE(ki_list_watch, ki_list_watch *value, ki_list_watch_new(ki_client_given(), KI_PODS, NULL, &value, &problem))
 MAKE(ki_workqueue, ki_workqueue *value, ki_workqueue_new(ki_engine_given(), NULL, &value, &problem))
 MAKE(ki_discovery, ki_discovery *value, ki_discovery_new(ki_client_given(), NULL, &value, &problem))
 MAKE(ki_columns, ki_columns *value, ki_columns_new(KI_PODS, NULL, 0, NULL, &value, &problem))
@@ -85,11 +93,43 @@ static ki_client_request request = {
 MAKE(ki_pending_request, ki_pending_request *value,
      ki_client_send(ki_client_given(), &request, ignore_response, NULL, &value, &problem))
 
+/* --- structs with objects in them --------------------------------------------------------------------------------- */
+
+static void *ki_reflector_options_given(void) {
+    static ki_reflector_options value = { .size = sizeof value };
+    value.engine = ki_engine_given();
+    value.list_watch = ki_list_watch_given();
+    value.queue = ki_queue_given();
+    return &value;
+}
+
+static ki_status process_nothing(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    (void)deltas;
+    (void)user;
+    (void)ret_requeue;
+    (void)err;
+    return KI_OK;
+}
+
+static void *ki_process_loop_options_given(void) {
+    static ki_process_loop_options value = { .size = sizeof value, .process = process_nothing };
+    value.engine = ki_engine_given();
+    value.queue = ki_queue_given();
+    return &value;
+}
+
+static void *ki_change_given(void) {
+    static ki_change value = { .type = KI_EVENT_ADD };
+    value.obj = ki_object_given();
+    return &value;
+}
+
 /* --- plain values ------------------------------------------------------------------------------------------------- */
 
 static ki_config_options config_options = { .size = sizeof config_options, .server = "http://127.0.0.1:1" };
 static ki_factory_options factory_options = { .size = sizeof factory_options };
 static ki_request_options request_options = { .size = sizeof request_options, .field_manager = "a" };
+static ki_listing listing = { .resource_version = "1" };
 static ki_handler handler;
 static ki_allocator allocator;
 
@@ -133,6 +173,11 @@ static const struct {
     { "ki_informer *", ki_informer_given },
     { "ki_object *", ki_object_given },
     { "ki_store *", ki_store_given },
+    { "ki_queue *", ki_queue_given },
+    { "ki_object_format *", ki_object_format_given },
+    { "ki_reflector_options *", ki_reflector_options_given },
+    { "ki_process_loop_options *", ki_process_loop_options_given },
+    { "ki_change *", ki_change_given },
     { "ki_workqueue *", ki_workqueue_given },
     { "ki_discovery *", ki_discovery_given },
     { "ki_columns *", ki_columns_given },
@@ -156,6 +201,7 @@ static const struct {
     { "ki_elector_options *", &elector_options },
     { "ki_event_recorder_options *", &recorder_options },
     { "ki_request_options *", &request_options },
+    { "ki_listing *", &listing },
     { "ki_handler *", &handler },
     { "ki_allocator *", &allocator },
     { "ki_indexer *", &indexer },
@@ -211,6 +257,9 @@ static void given_stop(void) {
     ki_elector_free(ki_elector_given());
     ki_event_recorder_free(ki_event_recorder_given());
     ki_store_free(ki_store_given());
+    ki_queue_free(ki_queue_given());
+    ki_object_format_unref(ki_object_format_given());
+    ki_list_watch_free(ki_list_watch_given());
     ki_object_unref(ki_object_given());
     ki_response_unref(ki_response_given());
     ki_unstructured_free(ki_unstructured_given());

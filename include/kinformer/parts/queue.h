@@ -1,0 +1,99 @@
+/* parts/queue.h: the queues between a reflector and a process loop: changes that wait to be processed. A building block
+ * of an informer (parts/README.md, with the weaker promise of these headers).
+ *
+ * The DeltaFIFO keeps a list of changes for each key, keys in the order of their first change (client-go's DeltaFIFO).
+ * The in-order queue keeps all changes in the order of their arrival (client-go's RealFIFO). Both take a list of many
+ * objects at once and process it in parts; later changes wait behind it. A pop never blocks.
+ *
+ * Threads: all functions on the loop, or while nothing drives the engine. Without an engine: one thread at a time. */
+#ifndef KINFORMER_PARTS_QUEUE_H
+#define KINFORMER_PARTS_QUEUE_H
+
+#include <kinformer/informer.h>
+#include <kinformer/parts/store.h>
+
+KI_BEGIN_DECLS
+
+typedef struct ki_queue ki_queue;
+
+/* One change of one object (client-go's Delta). In a queue it has no `old`: a listed object and one of a resync are
+ * updates there, and who processes them looks whether the object is new. */
+typedef struct ki_change {
+    ki_object *obj; /* the new state; of a deletion the last known state */
+    ki_object *old; /* the state before; NULL for an add, and in the queue */
+    ki_event_type type;
+    bool is_listed;           /* from a list (client-go's Replaced) */
+    bool is_resync;           /* from a resync (client-go's Sync), or a listed object that has not changed */
+    bool is_in_initial_list;  /* part of the first list */
+    bool final_state_unknown; /* a tombstone (client-go's DeletedFinalStateUnknown): the deletion was not seen */
+} ki_change;
+
+/* What a pop passes to `process`: changes, oldest first. Those of one key follow each other. Borrowed during the
+ * call. */
+typedef struct ki_deltas {
+    const ki_change *items;
+    size_t count;
+    bool is_part;                 /* of a list or resync; the next pop passes more of it */
+    const char *resource_version; /* of a list; else NULL */
+} ki_deltas;
+
+/* Processes changes. With `*ret_requeue` true they are not processed: they stay first in the queue, or the list or
+ * resync starts over (client-go's RetryOnError). Must not change the queue or pop from it. */
+typedef ki_status (*ki_process)(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) KI_NOEXCEPT;
+
+/* A whole list. Borrowed during the call, except `objects`. Known objects that are neither in the list nor kept are
+ * deleted. */
+typedef struct ki_listing {
+    ki_object **objects; /* references, in a block of the queue's allocator; may be NULL if there are none */
+    size_t count;
+    const char *const *kept; /* keys in the list whose object could not be read: their known objects stay */
+    size_t kept_count;
+    bool keeps_all; /* the list contains an object without a readable key: no known object is deleted */
+    const char *resource_version;
+} ki_listing;
+
+typedef struct ki_fifo_options {
+    size_t size;                   /* sizeof(ki_fifo_options); set by the macro */
+    const ki_allocator *allocator; /* copied; NULL: malloc */
+    uint64_t seed;                 /* of the key hashes */
+    ki_known_objects known;        /* `get` NULL: only the queued objects are known; `next` NULL: no known objects */
+    size_t batch_size;             /* in-order queue: maximum changes of one pop; 0: 1000 */
+} ki_fifo_options;
+
+#define KI_FIFO_OPTIONS(...) ((ki_fifo_options){ .size = sizeof(ki_fifo_options), __VA_ARGS__ })
+
+/* Makes an empty DeltaFIFO. `options` may be NULL.
+ * Ownership: the caller frees the queue with ki_queue_free. Blocks: no.
+ * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_delta_fifo_new(const ki_fifo_options *options, ki_queue **ret_queue, ki_error *err);
+/* Makes an empty in-order queue. It passes a list on as the deletions of the known objects that are not in it, then its
+ * objects. Otherwise as ki_delta_fifo_new. */
+KI_API KI_MUST_CHECK ki_status ki_in_order_fifo_new(const ki_fifo_options *options, ki_queue **ret_queue,
+                                                    ki_error *err);
+/* Frees a queue and what is in it. NULL is accepted. */
+KI_API void ki_queue_free(ki_queue *queue);
+
+/* Adds a change. The DeltaFIFO drops a deletion of an object that is neither queued nor known.
+ * Ownership: the queue takes a reference to `obj`. Blocks: no.
+ * Errors: KI_ERR_INVALID, KI_ERR_CLOSED, KI_ERR_NO_MEMORY; the queue is then unchanged. */
+KI_API KI_MUST_CHECK ki_status ki_queue_put(ki_queue *queue, const ki_change *change, ki_error *err);
+/* Adds a list (client-go's Replace). Ownership: with KI_OK the queue owns `objects`. Blocks, Errors: as
+ * ki_queue_put. */
+KI_API KI_MUST_CHECK ki_status ki_queue_replace(ki_queue *queue, const ki_listing *list, ki_error *err);
+/* Adds a resync: an update of each known object. Blocks, Errors: as ki_queue_put. */
+KI_API KI_MUST_CHECK ki_status ki_queue_resync(ki_queue *queue, ki_error *err);
+/* Passes one item, or a part of a list, to `process`. Most programs leave that to a process loop (process_loop.h).
+ * Blocks: no.
+ * Errors: KI_ERR_NOT_FOUND (the queue is empty), KI_ERR_CLOSED (empty and closed), KI_ERR_NO_MEMORY (call it again),
+ * KI_ERR_STATE (inside `process`), else the status of `process`. */
+KI_API KI_MUST_CHECK ki_status ki_queue_pop(ki_queue *queue, ki_process process, void *user, ki_error *err);
+/* Rejects further changes. Queued items are still passed on. NULL is accepted. */
+KI_API void ki_queue_close(ki_queue *queue);
+/* Returns true once the first list is processed; false for NULL. */
+KI_API bool ki_queue_has_synced(const ki_queue *queue);
+/* Returns the number of queued keys or changes, without the one being processed; 0 for NULL. */
+KI_API size_t ki_queue_length(const ki_queue *queue);
+
+KI_END_DECLS
+
+#endif

@@ -1,0 +1,65 @@
+/* parts/reflector.h: lists a source's objects, then watches them, and puts all changes into a queue (client-go's
+ * Reflector). Recovers from every failure. A building block of an informer (parts/README.md, with the weaker promise of
+ * these headers).
+ *
+ * Threads: everything on the loop, or while nothing drives the engine. */
+#ifndef KINFORMER_PARTS_REFLECTOR_H
+#define KINFORMER_PARTS_REFLECTOR_H
+
+#include <kinformer/engine.h>
+#include <kinformer/parts/list_watch.h>
+#include <kinformer/parts/queue.h>
+
+KI_BEGIN_DECLS
+
+typedef struct ki_reflector ki_reflector;
+
+/* The program's transform; `transform` NULL: objects stay unchanged. */
+typedef struct ki_transform_step {
+    ki_transform transform;
+    void *user;
+} ki_transform_step;
+
+/* Every function may be NULL. They are called on the loop, and must not block. */
+typedef struct ki_reflector_options {
+    size_t size;               /* sizeof(ki_reflector_options); set by the macro */
+    ki_engine *engine;         /* borrowed */
+    ki_list_watch *list_watch; /* borrowed */
+    ki_queue *queue;           /* borrowed */
+    const char *name;          /* what is listed, such as "pods in default (app=x)"; for messages; borrowed */
+    /* page_size, no_streaming_list and internal_error_retry_ms are used; borrowed; NULL: their defaults. */
+    const ki_informer_options *given;
+    ki_transform_step transform; /* applied to each decoded object */
+    /* With its `get`, an object that a list repeats is in memory once. */
+    ki_known_objects known;
+    /* Called for each new state. `retry_at`: the time of the next attempt on the engine's clock; -1: none is
+     * planned. */
+    void (*on_state)(ki_state state, const ki_error *cause, int64_t retry_at, void *user) KI_NOEXCEPT;
+    /* The progress of a list; total -1: unknown. */
+    void (*on_listed)(size_t listed, int64_t total, void *user) KI_NOEXCEPT;
+    void (*on_error)(const ki_error *err, void *user) KI_NOEXCEPT; /* a list or a watch failed; the reflector retries */
+    /* An object could not be read and is skipped. The queue keeps the known one. */
+    void (*on_bad_object)(const ki_error *err, const char *key, void *user) KI_NOEXCEPT;
+    /* The queue received a list or an event, or the version changed (ki_reflector_resource_version). */
+    void (*on_progress)(void *user) KI_NOEXCEPT;
+    void *user;
+} ki_reflector_options;
+
+#define KI_REFLECTOR_OPTIONS(...) ((ki_reflector_options){ .size = sizeof(ki_reflector_options), __VA_ARGS__ })
+
+/* Makes a reflector. It sends nothing before ki_reflector_start. The engine, the source and the queue are needed.
+ * Ownership: the caller frees the reflector with ki_reflector_free, before what it borrows. Blocks: no.
+ * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
+KI_API KI_MUST_CHECK ki_status ki_reflector_new(const ki_reflector_options *options, ki_reflector **ret_reflector,
+                                                ki_error *err);
+/* Begins with a list at the loop's next step. NULL is accepted. */
+KI_API void ki_reflector_start(ki_reflector *reflector);
+/* Returns the version of the last list, event or bookmark that is in the queue; "" before the first list, and for NULL
+ * (client-go's LastSyncResourceVersion). Ownership: borrowed until the loop's next step. */
+KI_API const char *ki_reflector_resource_version(const ki_reflector *reflector);
+/* Cancels the running request and frees the reflector. NULL is accepted. */
+KI_API void ki_reflector_free(ki_reflector *reflector);
+
+KI_END_DECLS
+
+#endif
