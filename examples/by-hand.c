@@ -2,33 +2,27 @@
  * source -> reflector -> queue -> process loop -> store and handlers. Prints the changes of all pods until SIGINT or
  * SIGTERM, then the pods of each node. With --own the pods come from the program itself, without an API server. */
 #include <kinformer/kinformer.h>
-#include <kinformer/parts/list_watch.h>
 #include <kinformer/parts/object_format.h>
 #include <kinformer/parts/process_loop.h>
-#include <kinformer/parts/queue.h>
 #include <kinformer/parts/reflector.h>
-#include <kinformer/parts/store.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Step 1: the source (ListerWatcher). This one is the program's own: a list of two pods, then three events ---- */
-
+/* ---- Step 1: the source (ListerWatcher). This one is the program's own: a list of two pods, then two events ---- */
 #define POD(name, version, node) \
-    "{\"metadata\":{\"namespace\":\"default\",\"name\":\"" name "\",\"resourceVersion\":\"" version \
-    "\"},\"spec\":{\"nodeName\":\"" node "\"}}"
+    "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"},\"spec\":{\"nodeName\":\"" node "\"}}"
 static const char *const texts[] = { POD("web", "1", "n1"), POD("db", "2", "n1"), POD("web", "3", "n2"),
-                                     POD("dns", "4", "n2"), POD("db", "5", "n1") };
-static ki_object *pods[5];
+                                     POD("db", "4", "n1") };
+static ki_object *pods[4];
 
 static ki_status make_pods(ki_error *err) {
     ki_object_format *format = NULL;
     ki_status status = ki_object_format_new(NULL, NULL, &format, err);
-    for (int i = 0; !status && i < 5; i++)
+    for (int i = 0; !status && i < 4; i++)
         status = ki_object_format_read(format, texts[i], strlen(texts[i]), &pods[i], err);
     ki_object_format_unref(format);
     return status;
 }
-
 static ki_status own_list(ki_list_watch *source, const ki_list_options *options, const ki_list_handler *handler,
                           ki_error *err) {
     (void)source, (void)options, (void)err;
@@ -37,27 +31,22 @@ static ki_status own_list(ki_list_watch *source, const ki_list_options *options,
     handler->on_end(&(ki_list_result){ .resource_version = "2", .continue_token = "" }, NULL, handler->user);
     return KI_OK;
 }
-
 static ki_status own_watch(ki_list_watch *source, const ki_watch_options *options, const ki_watch_handler *handler,
                            ki_error *err) {
     (void)source, (void)options, (void)err;
     handler->on_open(handler->user);
     handler->on_event(KI_EVENT_UPDATE, pods[2], handler->user);
-    handler->on_event(KI_EVENT_ADD, pods[3], handler->user);
-    handler->on_event(KI_EVENT_DELETE, pods[4], handler->user);
+    handler->on_event(KI_EVENT_DELETE, pods[3], handler->user);
     return KI_OK; /* the watch stays open */
 }
-
 static void nothing_to_do(ki_list_watch *source) {
     (void)source;
 }
-
 static const ki_list_watch_ops own_ops = {
     .list = own_list, .watch = own_watch, .cancel = nothing_to_do, .free = nothing_to_do, .no_streaming_list = true
 };
 
 /* ---- Step 5: Process, called for each key that has changed ---- */
-
 static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     ki_store *store = user;
     ki_status status = KI_OK;
@@ -76,14 +65,6 @@ static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue,
     return status;
 }
 
-static void print_nodes(const ki_store *store) {
-    ki_snapshot *now = ki_store_snapshot(store);
-    ki_cursor nodes = KI_CURSOR_INIT;
-    for (const char *node; (node = ki_snapshot_next_index_value(now, "node", &nodes));)
-        printf("%s: %zu\n", node, ki_snapshot_count_by_index(now, "node", node));
-    ki_snapshot_free(now);
-}
-
 int main(int argc, char **argv) {
     const ki_indexer by_node = { .name = "node", .path = "spec.nodeName" };
     bool is_own = argc > 1 && strcmp(argv[1], "--own") == 0;
@@ -96,7 +77,6 @@ int main(int argc, char **argv) {
     ki_queue *queue = NULL;
     ki_reflector *reflector = NULL;
     ki_process_loop *loop = NULL;
-
     if (ki_engine_new(NULL, &engine, &err) ||
         /* 1. the source: the API server's pods, or the program's own */
         (is_own && make_pods(&err)) ||
@@ -116,8 +96,13 @@ int main(int argc, char **argv) {
             &KI_PROCESS_LOOP_OPTIONS(.engine = engine, .queue = queue, .process = process, .user = store), &loop, &err))
         goto end;
     ki_reflector_start(reflector);
-    if (!ki_engine_run(engine, KI_RUN_UNTIL_SIGNAL, &err))
-        print_nodes(store);
+    if (ki_engine_run(engine, KI_RUN_UNTIL_SIGNAL, &err))
+        goto end;
+    ki_snapshot *now = ki_store_snapshot(store);
+    ki_cursor nodes = KI_CURSOR_INIT;
+    for (const char *node; (node = ki_snapshot_next_index_value(now, "node", &nodes));)
+        printf("%s: %zu\n", node, ki_snapshot_count_by_index(now, "node", node));
+    ki_snapshot_free(now);
 end:
     if (err.code)
         fprintf(stderr, "by-hand: %s\n", ki_error_message(&err));
@@ -128,7 +113,7 @@ end:
     ki_list_watch_free(source);
     ki_client_free(client);
     ki_config_free(config);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 4; i++)
         ki_object_unref(pods[i]);
     ki_engine_free(engine);
     return err.code ? 1 : 0;

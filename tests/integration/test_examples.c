@@ -151,6 +151,30 @@ EXAMPLES_TEST(an_agent_finds_the_pod_of_a_container_also_after_its_end) {
     unlink(path);
 }
 
+EXAMPLES_TEST(an_informer_put_together_by_hand_prints_the_changes_of_its_own_source) {
+    static const char *const lines[] = { "+ web", "+ db", "~ web", "- db" };
+    const char *const argv[] = { KI_TEST_EXAMPLES_DIR "/example-by-hand", "--own", NULL };
+    assert_true(ki_process_start(&example, argv, NULL, false));
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        assert_non_null(ki_process_expect(&example, lines[i]));
+    ki_process_signal(&example, SIGINT);
+    assert_non_null(ki_process_expect(&example, "n2: 1"));
+    assert_int_equal(ki_process_wait(&example), 0);
+}
+
+EXAMPLES_TEST(an_informer_put_together_by_hand_prints_the_pods_of_each_node) {
+    int pods = 0, nodes = 0;
+    start_example(KI_TEST_EXAMPLES_DIR "/example-by-hand");
+    for (int i = 0; i < PODS; i++)
+        assert_non_null(ki_process_expect(&example, "+ "));
+    ki_process_signal(&example, SIGTERM);
+    for (const char *line; (line = ki_process_line(&example)); nodes++)
+        pods += atoi(strchr(line, ':') + 1);
+    assert_int_equal(nodes, 4);
+    assert_int_equal(pods, PODS);
+    assert_int_equal(ki_process_wait(&example), 0);
+}
+
 EXAMPLES_TEST(requests_need_neither_an_informer_nor_a_loop) {
     start_example(KI_TEST_EXAMPLES_DIR "/example-count-up");
     for (int i = 1; i <= 3; i++) {

@@ -51,8 +51,8 @@ typedef struct ki_bad_object {
     const char *key;              /* "namespace/name"; "" if unreadable */
     const char *resource_version; /* "" if unreadable */
     bool is_deleted;              /* a DELETED event */
-    bool is_foreign;  /* of another kind, or no object: the object that has changed is unknown */
-    bool is_bookmark; /* no object has changed */
+    bool is_foreign;              /* of another kind, or no object: the object that has changed is unknown */
+    bool is_bookmark;             /* no object has changed */
 } ki_bad_object;
 
 /* The callbacks of a list. Objects are borrowed: ref to keep. on_end is called exactly once, last. The callbacks may

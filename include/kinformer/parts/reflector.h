@@ -25,7 +25,7 @@ typedef struct ki_reflector_options {
     size_t size;               /* sizeof(ki_reflector_options); set by the macro */
     ki_engine *engine;         /* borrowed */
     ki_list_watch *list_watch; /* borrowed */
-    ki_queue *queue;           /* borrowed */
+    ki_queue *queue;           /* borrowed; of the same allocator as the engine */
     const char *name;          /* what is listed, such as "pods in default (app=x)"; for messages; borrowed */
     /* page_size, no_streaming_list and internal_error_retry_ms are used; borrowed; NULL: their defaults. */
     const ki_informer_options *given;

@@ -28,6 +28,8 @@ static void report(const ki_process_loop *loop, const ki_error *err, int64_t ret
 static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     ki_process_loop *loop = user;
     ki_status status = loop->options.process(deltas, loop->options.user, ret_requeue, err);
+    if (status && err->code == KI_OK) /* the program did not say why */
+        ki_error_set(err, status, "processing a change: %s", ki_status_name(status));
     loop->has_dropped = status && !*ret_requeue;
     return status;
 }
@@ -43,8 +45,6 @@ static ki_status step(void *user, ki_error *err) {
         (void)ki_engine_work(loop->options.engine, (int)queue->work - 1);
     if (!loop->has_dropped)
         return status;
-    if (err->code == KI_OK) /* the program did not say why */
-        ki_error_set(err, status, "processing a change: %s", ki_status_name(status));
     report(loop, err, -1);
     return KI_OK;
 }

@@ -1,0 +1,301 @@
+/* test_parts.c: an informer put together by hand from <kinformer/parts/…>: a source, a reflector, a queue, a process
+ * loop and a store. */
+#include <kinformer/parts/object_format.h>
+#include <kinformer/parts/process_loop.h>
+#include <kinformer/parts/reflector.h>
+
+#include "tests/support/fake_list_watch.h"
+#include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
+#include "tests/support/test_engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef ki_status (*new_queue)(const ki_fifo_options *options, ki_queue **ret_queue, ki_error *err);
+static const new_queue new_queues[] = { ki_delta_fifo_new, ki_in_order_fifo_new };
+
+typedef struct stage {
+    test_engine engine;
+    fake_list_watch source;
+    ki_store *store;
+    ki_queue *queue;
+    ki_reflector *reflector;
+    ki_process_loop *loop;
+    int failures; /* so many calls of process fail, from now on */
+    bool drops;   /* after a failure */
+    bool wants_resync;
+    int64_t retry_ms; /* of the last report */
+    int reports;
+    char seen[NOTATION_TEXT]; /* "+a ~a -a" */
+} stage;
+
+static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    stage *s = user;
+    *ret_requeue = !s->drops;
+    if (s->failures > 0) {
+        s->failures--;
+        return KI_ERR_SYSTEM;
+    }
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < deltas->count; i++) {
+        const ki_change *delta = &deltas->items[i];
+        const char *key = ki_object_key(delta->obj);
+        bool is_deleted = delta->type == KI_EVENT_DELETE;
+        ki_object *old = ki_store_get(s->store, key);
+        status = is_deleted ? ki_store_delete(s->store, key, NULL, err) : ki_store_put(s->store, delta->obj, NULL, err);
+        size_t used = strlen(s->seen);
+        if (!status)
+            snprintf(s->seen + used, sizeof s->seen - used, "%s%c%s%s", used ? " " : "",
+                     is_deleted ? '-'
+                     : old      ? '~'
+                                : '+',
+                     ki_object_name(delta->obj), delta->is_resync ? "r" : "");
+        ki_object_unref(old);
+    }
+    *ret_requeue = status != KI_OK;
+    return status;
+}
+
+static bool should_resync(void *user) {
+    return ((stage *)user)->wants_resync;
+}
+
+static void on_error(const ki_error *err, int64_t retry_ms, void *user) {
+    stage *s = user;
+    assert_int_not_equal(err->code, KI_OK);
+    s->reports++;
+    s->retry_ms = retry_ms;
+}
+
+static ki_status open_parts(stage *s, new_queue make_queue, const ki_allocator *allocator) {
+    static const ki_informer_options in_pages = { .size = sizeof in_pages, .no_streaming_list = true };
+    ki_engine *engine = s->engine.engine;
+    ki_status status = ki_store_new(&KI_STORE_OPTIONS(.allocator = allocator), &s->store, NULL);
+    if (status)
+        return status;
+    const ki_fifo_options options = KI_FIFO_OPTIONS(.allocator = allocator, .known = ki_store_known_objects(s->store));
+    status = make_queue(&options, &s->queue, NULL);
+    if (!status)
+        status = ki_reflector_new(&KI_REFLECTOR_OPTIONS(.engine = engine, .list_watch = &s->source.base,
+                                                        .queue = s->queue, .given = &in_pages),
+                                  &s->reflector, NULL);
+    if (!status)
+        status = ki_process_loop_new(&KI_PROCESS_LOOP_OPTIONS(.engine = engine, .queue = s->queue, .process = process,
+                                                              .resync_ms = 60000, .should_resync = should_resync,
+                                                              .on_error = on_error, .user = s),
+                                     &s->loop, NULL);
+    return status;
+}
+
+static void close_parts(stage *s) {
+    ki_process_loop_free(s->loop);
+    ki_reflector_free(s->reflector);
+    ki_queue_free(s->queue);
+    ki_store_free(s->store);
+    test_engine_close(&s->engine);
+}
+
+static void open_stage(stage *s, new_queue make_queue) {
+    *s = (stage){ .failures = 0 };
+    assert_true(test_engine_open(&s->engine, NULL, 1));
+    fake_init(&s->source);
+    assert_int_equal(open_parts(s, make_queue, NULL), KI_OK);
+    ki_reflector_start(s->reflector);
+    assert_true(test_engine_settle(&s->engine));
+}
+
+static void play_step(const char *step, void *user) {
+    stage *s = user;
+    fake_step(&s->source, &s->engine, step);
+    assert_true(test_engine_settle(&s->engine));
+}
+
+/* Plays the steps of fake_list_watch.h. */
+static void play(stage *s, const char *script) {
+    notation_play(script, play_step, s);
+}
+
+static void assert_seen(stage *s, const char *seen) {
+    assert_string_equal(s->seen, seen);
+    s->seen[0] = '\0';
+}
+
+TEST(the_parts_together_keep_a_store_current) {
+    for (size_t i = 0; i < sizeof new_queues / sizeof *new_queues; i++) {
+        stage s;
+        open_stage(&s, new_queues[i]);
+        play(&s, "{10: a=5 b=6}");
+        assert_seen(&s, "+a +b");
+        assert_true(ki_queue_has_synced(s.queue));
+        assert_string_equal(ki_reflector_resource_version(s.reflector), "10");
+        play(&s, "open; +c=11; ~a=12; -b=13");
+        assert_seen(&s, "+c ~a -b");
+        assert_int_equal(ki_store_count(s.store), 2);
+        assert_int_equal(ki_queue_length(s.queue), 0);
+        close_parts(&s);
+        assert_false(s.source.freed);
+    }
+}
+
+TEST(changes_that_fail_are_processed_again_in_their_order) {
+    for (size_t i = 0; i < sizeof new_queues / sizeof *new_queues; i++) {
+        stage s;
+        open_stage(&s, new_queues[i]);
+        play(&s, "{10: a=5}; open");
+        assert_seen(&s, "+a");
+        s.failures = 2;
+        play(&s, "~a=11; +b=12");
+        assert_seen(&s, "");
+        assert_int_equal(s.reports, 1);
+        assert_in_range(s.retry_ms, 1, 60000);
+        assert_true(test_engine_advance(&s.engine, 60000));
+        assert_int_equal(s.reports, 2);
+        assert_seen(&s, "~a +b");
+        close_parts(&s);
+    }
+}
+
+TEST(changes_that_fail_without_a_retry_are_dropped_and_reported) {
+    stage s;
+    open_stage(&s, ki_delta_fifo_new);
+    play(&s, "{10: a=5}; open");
+    s.seen[0] = '\0';
+    s.failures = 1;
+    s.drops = true;
+    play(&s, "~a=11; +b=12");
+    assert_seen(&s, "+b");
+    assert_int_equal(s.reports, 1);
+    assert_int_equal(s.retry_ms, -1);
+    close_parts(&s);
+}
+
+TEST(a_resync_comes_when_its_period_is_over_and_it_is_wanted) {
+    for (size_t i = 0; i < sizeof new_queues / sizeof *new_queues; i++) {
+        stage s;
+        open_stage(&s, new_queues[i]);
+        play(&s, "{10: a=5}; open");
+        assert_seen(&s, "+a");
+        assert_true(test_engine_advance(&s.engine, 60001));
+        assert_seen(&s, "");
+        s.wants_resync = true;
+        assert_true(test_engine_advance(&s.engine, 60000));
+        assert_seen(&s, "~ar");
+        close_parts(&s);
+    }
+}
+
+/* --- a source that has its objects at hand, and calls back at once --- */
+
+typedef struct own_source {
+    ki_list_watch base;
+    ki_object *objects[2];
+    bool is_cancelled, is_freed;
+} own_source;
+
+static ki_status own_list(ki_list_watch *list_watch, const ki_list_options *options, const ki_list_handler *handler,
+                          ki_error *err) {
+    own_source *source = (own_source *)(void *)list_watch;
+    (void)options;
+    (void)err;
+    handler->on_object(source->objects[0], handler->user);
+    handler->on_end(&(ki_list_result){ .resource_version = "5", .continue_token = "" }, NULL, handler->user);
+    return KI_OK;
+}
+
+static ki_status own_watch(ki_list_watch *list_watch, const ki_watch_options *options, const ki_watch_handler *handler,
+                           ki_error *err) {
+    own_source *source = (own_source *)(void *)list_watch;
+    (void)err;
+    assert_string_equal(options->resource_version, "5");
+    assert_false(options->send_initial_events);
+    handler->on_open(handler->user);
+    handler->on_event(KI_EVENT_ADD, source->objects[1], handler->user);
+    return KI_OK;
+}
+
+static void own_cancel(ki_list_watch *list_watch) {
+    ((own_source *)(void *)list_watch)->is_cancelled = true;
+}
+
+static void own_free(ki_list_watch *list_watch) {
+    ((own_source *)(void *)list_watch)->is_freed = true;
+}
+
+TEST(a_source_of_the_program_needs_four_functions_and_may_call_back_at_once) {
+    static const ki_list_watch_ops ops = {
+        .list = own_list, .watch = own_watch, .cancel = own_cancel, .free = own_free, .no_streaming_list = true
+    };
+    static const char *const texts[] = { "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"4\"}}",
+                                         "{\"metadata\":{\"name\":\"b\",\"resourceVersion\":\"6\"}}" };
+    own_source source = { .base = { &ops } };
+    ki_object_format *format = NULL;
+    stage s = { .failures = 0 };
+    assert_int_equal(ki_object_format_new(NULL, NULL, &format, NULL), KI_OK);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(ki_object_format_read(format, texts[i], strlen(texts[i]), &source.objects[i], NULL), KI_OK);
+    ki_object_format_unref(format);
+    assert_true(test_engine_open(&s.engine, NULL, 1));
+    fake_init(&s.source);
+    assert_int_equal(open_parts(&s, ki_delta_fifo_new, NULL), KI_OK);
+    ki_reflector_free(s.reflector);
+    assert_int_equal(
+        ki_reflector_new(&KI_REFLECTOR_OPTIONS(.engine = s.engine.engine, .list_watch = &source.base, .queue = s.queue),
+                         &s.reflector, NULL),
+        KI_OK);
+    ki_reflector_start(s.reflector);
+    assert_true(test_engine_settle(&s.engine));
+    assert_seen(&s, "+a +b");
+    close_parts(&s);
+    assert_true(source.is_cancelled);
+    ki_list_watch_free(&source.base);
+    assert_true(source.is_freed);
+    ki_object_unref(source.objects[0]);
+    ki_object_unref(source.objects[1]);
+}
+
+TEST(parts_that_cannot_be_made_for_lack_of_memory_leave_nothing) {
+    for (size_t i = 0; i < sizeof new_queues / sizeof *new_queues; i++) {
+        scarce_memory memory = SCARCE_MEMORY_LATER;
+        while (scarce_memory_next(&memory)) {
+            stage s = { .failures = 0 };
+            assert_true(test_engine_open(&s.engine, &memory.allocator, 1));
+            fake_init(&s.source);
+            scarce_memory_begin(&memory);
+            ki_status status = open_parts(&s, new_queues[i], &memory.allocator);
+            assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
+            if (!status)
+                ki_reflector_start(s.reflector);
+            close_parts(&s);
+        }
+    }
+}
+
+TEST(lack_of_memory_loses_no_change) {
+    for (size_t i = 0; i < sizeof new_queues / sizeof *new_queues; i++) {
+        scarce_memory memory = SCARCE_MEMORY_LATER;
+        while (scarce_memory_next(&memory)) {
+            stage s = { .failures = 0 };
+            assert_true(test_engine_open(&s.engine, &memory.allocator, 1));
+            fake_init(&s.source);
+            assert_int_equal(open_parts(&s, new_queues[i], &memory.allocator), KI_OK);
+            ki_reflector_start(s.reflector);
+            assert_true(test_engine_settle(&s.engine));
+            play(&s, "{10: a=5 b=6}; open");
+            scarce_memory_begin(&memory);
+            play(&s, "~a=11");
+            for (int tries = 0; tries < 4 && ki_store_count(s.store) == 2; tries++) { /* it may list again */
+                if (s.source.watches)
+                    play(&s, "-b=12");
+                else if (s.source.lists)
+                    play(&s, "{12: a=11}; open");
+                assert_true(test_engine_advance(&s.engine, 60000));
+            }
+            ki_object *a = ki_store_get(s.store, "default/a");
+            assert_int_equal(ki_store_count(s.store), 1);
+            assert_string_equal(ki_object_resource_version(a), "11");
+            ki_object_unref(a);
+            close_parts(&s);
+        }
+    }
+}
