@@ -61,6 +61,8 @@ KI_API KI_MUST_CHECK ki_status ki_factory_informer(ki_factory *factory, const ki
                                                    const ki_informer_options *options, ki_informer **ret_informer,
                                                    ki_error *err);
 
+/* The informer of a source that is no API server: ki_factory_informer_for (parts/list_watch.h). */
+
 /* Returns the informer of the resource with this name. A built-in resource has any name of ki_resource_find, and its
  * informer is that of ki_factory_informer. Any other resource is named by plural and group, as its
  * CustomResourceDefinition is: "widgets.example.com". Its informer finds version, kind and scope in the server's

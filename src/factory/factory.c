@@ -13,6 +13,7 @@
 #include "src/cache/informer/shared_informer.h"
 #include "src/cache/listener/callback.h"
 #include "src/cache/reflector/metrics.h"
+#include "src/cache/reflector/reflector.h"
 #include "src/client/client.h"
 #include "src/engine/thread.h"
 #include "src/factory/component.h"
@@ -406,13 +407,16 @@ static ki_status complete_options(const ki_factory *factory, const ki_informer_o
     return KI_OK;
 }
 
-/* Takes the selection over. */
-static ki_status get_informer(ki_factory *factory, ki_selection *selection, const ki_informer_options *given,
-                              ki_informer **ret_informer, ki_error *err) {
+/* Takes the selection over. `own_source` NULL: the API server's. */
+static ki_status get_informer(ki_factory *factory, ki_selection *selection, ki_list_watch *own_source,
+                              const ki_informer_options *given, ki_informer **ret_informer, ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
     ki_mutex_lock(&factory->mutex);
     ki_status status = check_not_stopped(factory, &cause);
-    if (!status)
+    if (!status && own_source)
+        status =
+            ki_informer_table_add(&factory->table, &factory->maker, selection, own_source, given, ret_informer, &cause);
+    else if (!status)
         status = ki_informer_table_get(&factory->table, &factory->maker, selection, given, ret_informer, &cause);
     ki_mutex_unlock(&factory->mutex);
     ki_selection_unref(selection);
@@ -432,7 +436,23 @@ ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, 
     ki_status status = complete_options(factory, options, &given, err);
     if (!status)
         status = ki_selection_new(factory->table.allocator, resource, &given, &selection, err);
-    return status ? status : get_informer(factory, selection, &given, ret_informer, err);
+    return status ? status : get_informer(factory, selection, NULL, &given, ret_informer, err);
+}
+
+ki_status ki_factory_informer_for(ki_factory *factory, const ki_resource *resource, ki_list_watch *list_watch,
+                                  const ki_informer_options *options, ki_informer **ret_informer, ki_error *err) {
+    ki_informer_options given;
+    ki_selection *selection = NULL;
+    if (!factory || !ret_informer)
+        return ki_error_missing(err, "ki_factory_informer_for");
+    if (ki_engine_check_process(factory->engine, err))
+        return KI_ERR_STATE;
+    ki_status status = ki_list_watch_check(list_watch, err);
+    if (!status)
+        status = complete_options(factory, options, &given, err);
+    if (!status)
+        status = ki_selection_new(factory->table.allocator, resource, &given, &selection, err);
+    return status ? status : get_informer(factory, selection, list_watch, &given, ret_informer, err);
 }
 
 ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_name,
@@ -449,7 +469,7 @@ ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_
     ki_status status = complete_options(factory, options, &given, err);
     if (!status)
         status = ki_selection_new_by_name(factory->table.allocator, resource_name, &given, &selection, err);
-    return status ? status : get_informer(factory, selection, &given, ret_informer, err);
+    return status ? status : get_informer(factory, selection, NULL, &given, ret_informer, err);
 }
 
 ki_status ki_factory_remove_informer(ki_factory *factory, ki_informer *informer, ki_error *err) {

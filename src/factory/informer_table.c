@@ -86,10 +86,11 @@ static ki_status make_sources(const ki_informer_maker *maker, const ki_informer_
     return status;
 }
 
-static ki_status make_informer(const ki_informer_maker *maker, const ki_informer_options *options,
-                               ki_informer_entry *entry, ki_error *err) {
-    sources made = { .main = NULL };
-    ki_status status = make_sources(maker, entry, &made, err);
+/* `own_source` NULL: with the API server's. */
+static ki_status make_informer(const ki_informer_maker *maker, ki_list_watch *own_source,
+                               const ki_informer_options *options, ki_informer_entry *entry, ki_error *err) {
+    sources made = { .main = own_source };
+    ki_status status = own_source ? KI_OK : make_sources(maker, entry, &made, err);
     if (status)
         return status;
     ki_shared_informer_options informer_options = maker->options;
@@ -99,7 +100,7 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_informer
     informer_options.format = entry->format;
     informer_options.given = *options;
     status = ki_informer_new(&informer_options, &entry->informer, err);
-    if (status)
+    if (status && !own_source)
         free_sources(&made);
     return status;
 }
@@ -125,7 +126,8 @@ static ki_status reserve(ki_informer_table *table, size_t *ret_place, ki_error *
 }
 
 static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, ki_selection *selection,
-                     const ki_informer_options *options, ki_informer **ret_informer, ki_error *err) {
+                     ki_list_watch *own_source, const ki_informer_options *options, ki_informer **ret_informer,
+                     ki_error *err) {
     size_t place;
     ki_status status = reserve(table, &place, err);
     if (status)
@@ -136,9 +138,10 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, k
     entry->selection = ki_selection_ref(selection);
     entry->object_limit = options->object_limit;
     entry->has_check = options->consistency_check_ms > 0;
+    entry->has_own_source = own_source != NULL;
     status = make_format(maker, selection, options, &entry->format, err);
     if (!status)
-        status = make_informer(maker, options, entry, err);
+        status = make_informer(maker, own_source, options, entry, err);
     if (!status)
         status = ki_map_put(&table->by_key, selection->key, entry, NULL); /* room is reserved */
     if (status) {
@@ -176,6 +179,12 @@ static ki_status widen(ki_informer_entry *entry, const ki_informer_maker *maker,
  * names the first view, which ki_object_view returns, or says that it reads its own by its fields. */
 static ki_status share_view(ki_informer_entry *entry, const ki_informer_maker *maker,
                             const ki_informer_options *options, const ki_object_format *format, ki_error *err) {
+    if (entry->has_own_source)
+        return ki_error_set(
+            err, KI_ERR_EXISTS,
+            "the informer of %.300s has a source of the program's own, which makes its views; request it "
+            "without a view",
+            entry->selection->name);
     int number = ki_object_format_find_view(entry->format, format);
     bool is_first = number == 0 || !ki_object_format_has_view(entry->format);
     if (!is_first && !options->shares_view)
@@ -208,11 +217,35 @@ ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_make
                                 const ki_informer_options *options, ki_informer **ret_informer, ki_error *err) {
     ki_informer_entry *entry = ki_map_get(&table->by_key, selection->key);
     if (!entry)
-        return add(table, maker, selection, options, ret_informer, err);
+        return add(table, maker, selection, NULL, options, ret_informer, err);
     ki_status status = check_view(entry, maker, options, err);
     if (!status)
         *ret_informer = entry->informer;
     return status;
+}
+
+/* Returns an error if the options have one that only the API server's source knows. */
+static ki_status check_own_options(const ki_informer_options *options, ki_error *err) {
+    const char *name = options->view                   ? "view"
+                       : options->shares_view          ? "shares_view"
+                       : options->keep_managed_fields  ? "keep_managed_fields"
+                       : options->object_limit         ? "object_limit"
+                       : options->consistency_check_ms ? "consistency_check_ms"
+                                                       : NULL;
+    if (!name)
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .%s beside a source of the program's own", name);
+}
+
+ki_status ki_informer_table_add(ki_informer_table *table, const ki_informer_maker *maker, ki_selection *selection,
+                                ki_list_watch *own_source, const ki_informer_options *options,
+                                ki_informer **ret_informer, ki_error *err) {
+    ki_status status = check_own_options(options, err);
+    if (status)
+        return status;
+    if (ki_map_get(&table->by_key, selection->key))
+        return ki_error_set(err, KI_ERR_EXISTS, "the informer of %.300s exists already", selection->name);
+    return add(table, maker, selection, own_source, options, ret_informer, err);
 }
 
 ki_status ki_informer_table_remove(ki_informer_table *table, const ki_informer *informer, ki_error *err) {

@@ -17,6 +17,7 @@ typedef struct ki_informer_entry {
     ki_object_format *format; /* of its objects: all views that were asked for */
     size_t object_limit;      /* of the first request, as `has_check` */
     bool has_check;           /* consistency checks */
+    bool has_own_source;      /* a source of the program's own */
     bool is_start_requested;  /* its start was requested */
     bool is_started;          /* loop only */
     struct ki_informer_entry *next_removed;
@@ -44,6 +45,11 @@ void ki_informer_table_free(ki_informer_table *table);
  * factory's defaults. Errors: KI_ERR_EXISTS if the informer has another view. */
 ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_maker *maker, ki_selection *selection,
                                 const ki_informer_options *options, ki_informer **ret_informer, ki_error *err);
+/* Makes the informer of a selection with a source of the program's own. With KI_OK the informer owns the source.
+ * Errors: KI_ERR_EXISTS if there is such an informer; KI_ERR_INVALID for an option that such a source cannot have. */
+ki_status ki_informer_table_add(ki_informer_table *table, const ki_informer_maker *maker, ki_selection *selection,
+                                ki_list_watch *own_source, const ki_informer_options *options,
+                                ki_informer **ret_informer, ki_error *err);
 /* Removes an informer (ki_informer_remove). Errors: KI_ERR_NOT_FOUND, KI_ERR_NO_MEMORY. */
 ki_status ki_informer_table_remove(ki_informer_table *table, const ki_informer *informer, ki_error *err);
 

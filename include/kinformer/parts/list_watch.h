@@ -12,7 +12,7 @@
 #define KINFORMER_PARTS_LIST_WATCH_H
 
 #include <kinformer/client.h>
-#include <kinformer/informer.h>
+#include <kinformer/factory.h>
 
 KI_BEGIN_DECLS
 
@@ -144,6 +144,18 @@ KI_API KI_MUST_CHECK ki_status ki_list_watch_new(ki_client *client, const ki_res
                                                  ki_error *err);
 /* Cancels a source's requests and frees it, also a source of the program's own. NULL is accepted. */
 KI_API void ki_list_watch_free(ki_list_watch *list_watch);
+
+/* Makes the informer of a source of the program's own (client-go's InformerFor): a factory's informer in every way,
+ * which later calls of ki_factory_informer with the same resource, namespace and selectors return. What the source does
+ * with these is its own business. Options that say how the API server's source makes objects
+ * are KI_ERR_INVALID: view, shares_view, keep_managed_fields, object_limit, consistency_check_ms.
+ * Ownership: the informer is borrowed from the factory. With KI_OK the factory owns the source, and frees it (`free`)
+ * with the informer, or on the loop when the informer is removed. Threads: any. Blocks: no.
+ * Errors: KI_ERR_INVALID (also: `list`, `watch`, `cancel` or `free` is missing), KI_ERR_EXISTS (there is such an
+ * informer), KI_ERR_STATE (the factory or its engine is stopped), KI_ERR_PARSE, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_factory_informer_for(ki_factory *factory, const ki_resource *resource,
+                                                       ki_list_watch *list_watch, const ki_informer_options *options,
+                                                       ki_informer **ret_informer, ki_error *err);
 
 KI_END_DECLS
 

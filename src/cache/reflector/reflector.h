@@ -22,6 +22,9 @@ enum {
     KI_RETRY_AFTER_MAX_MS = 24 * 60 * 60 * 1000
 };
 
+/* Returns KI_ERR_INVALID for a source that lacks a function that it needs. */
+ki_status ki_list_watch_check(const ki_list_watch *list_watch, ki_error *err);
+
 /* What an informer shares with its reflector. */
 typedef struct ki_reflector_shared {
     bool is_custom;             /* a custom type: the server may stop serving it; its objects then count as deleted */

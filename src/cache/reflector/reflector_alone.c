@@ -38,8 +38,10 @@ ki_status ki_reflector_new(const ki_reflector_options *options, ki_reflector **r
     if (options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_reflector_options without a size: use KI_REFLECTOR_OPTIONS()");
     memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
-    if (!given.engine || !given.list_watch || !given.queue)
+    if (!given.engine || !given.queue)
         return ki_error_missing(err, "ki_reflector_new");
+    if (ki_list_watch_check(given.list_watch, err))
+        return KI_ERR_INVALID;
     if (ki_engine_check_process(given.engine, err))
         return KI_ERR_STATE;
     const ki_allocator *allocator = ki_engine_allocator(given.engine);
@@ -55,6 +57,13 @@ ki_status ki_reflector_new(const ki_reflector_options *options, ki_reflector **r
     }
     *ret_reflector = &alone->reflector;
     return KI_OK;
+}
+
+ki_status ki_list_watch_check(const ki_list_watch *list_watch, ki_error *err) {
+    const ki_list_watch_ops *ops = list_watch ? list_watch->ops : NULL;
+    if (ops && ops->list && ops->watch && ops->cancel && ops->free)
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_INVALID, "a list-watch needs list, watch, cancel and free");
 }
 
 const char *ki_reflector_resource_version(const ki_reflector *reflector) {

@@ -175,6 +175,7 @@ static const struct {
     { "ki_store *", ki_store_given },
     { "ki_queue *", ki_queue_given },
     { "ki_object_format *", ki_object_format_given },
+    { "ki_list_watch *", ki_list_watch_given },
     { "ki_reflector_options *", ki_reflector_options_given },
     { "ki_process_loop_options *", ki_process_loop_options_given },
     { "ki_change *", ki_change_given },
