@@ -104,7 +104,8 @@ var tablesOf = []string{"nodes", "namespaces", "pods", "configmaps", "secrets", 
 	"endpointslices", "storageclasses", "roles", "rolebindings", "leases", "priorityclasses", "prioritylevelconfigurations", "servicecidrs", "ipaddresses",
 	"apiservices", "clusterroles", "clusterrolebindings", "customresourcedefinitions", "tables"}
 
-func getTables(ctx context.Context, k kubectl, connection ...string) error {
+// makeTables creates objects of each kind in the namespace tables.
+func makeTables(ctx context.Context, k kubectl) error {
 	if err := k.runAll(ctx, "create namespace tables"); err != nil {
 		return err
 	}
@@ -121,6 +122,13 @@ func getTables(ctx context.Context, k kubectl, connection ...string) error {
 		if _, err := k.run(ctx, "patch", "-n", "tables", s.object, "--subresource=status", "--type=merge", "-p", `{"status":`+s.status+`}`); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func getTables(ctx context.Context, k kubectl, connection ...string) error {
+	if err := makeTables(ctx, k); err != nil {
+		return err
 	}
 	var commands [][]string
 	for _, resource := range tablesOf {

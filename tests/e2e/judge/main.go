@@ -64,6 +64,7 @@ func allCases() []testCase {
 	cases = append(cases, electorCases...)
 	cases = append(cases, programCases()...)
 	cases = append(cases, valueCases...)
+	cases = append(cases, allResourcesCases...)
 	cases = append(cases, idleCases...)
 	return cases
 }
