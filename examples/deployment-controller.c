@@ -101,17 +101,15 @@ int main(void) {
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (ki_factory_new_default(&KI_FACTORY_OPTIONS(.log = &log), &factory, &err) ||
-        ki_factory_informer(factory, KI_DEPLOYMENTS, &KI_INFORMER_OPTIONS(.view = deployment_fields), &i.deployments,
-                            &err) ||
-        ki_factory_informer(factory, KI_REPLICASETS, NULL, &i.replicasets, &err) ||
         ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = pod_fields), &i.pods, &err) ||
-        ki_informer_add_indexers(i.replicasets, &by_deployment, 1, &err) ||
         ki_informer_add_indexers(i.pods, &by_replicaset, 1, &err) ||
         ki_controller_new(
             factory, &KI_CONTROLLER_OPTIONS(.name = "deployment", .reconcile = reconcile, .user = &i, .workers = 2),
             &controller, &err) ||
-        ki_controller_watch(controller, i.deployments, NULL, &err) ||
-        ki_controller_watch(controller, i.replicasets, &KI_CONTROLLER_WATCH(.owner = KI_DEPLOYMENTS), &err) ||
+        ki_controller_for(controller, KI_DEPLOYMENTS, &KI_INFORMER_OPTIONS(.view = deployment_fields), &i.deployments,
+                          &err) ||
+        ki_controller_owns(controller, KI_REPLICASETS, NULL, &i.replicasets, &err) ||
+        ki_informer_add_indexers(i.replicasets, &by_deployment, 1, &err) ||
         ki_controller_watch(controller, i.pods, &KI_CONTROLLER_WATCH(.map = map_pod, .user = &i), &err) ||
         ki_factory_run(factory, &err)) /* until SIGTERM or SIGINT */
         fprintf(stderr, "deployment-controller: %s\n", ki_error_message(&err));

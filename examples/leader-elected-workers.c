@@ -88,8 +88,6 @@ int main(int argc, char **argv) {
     if (ki_config_new_default(NULL, &config, &err) || /* in-cluster, else kubeconfig */
         ki_factory_new(config, &KI_FACTORY_OPTIONS(.log = &log, .namespace_name = ki_config_namespace(config)),
                        &p.factory, &err) ||
-        ki_factory_informer(p.factory, KI_CONFIGMAPS,
-                            &KI_INFORMER_OPTIONS(.label_selector = "job=todo", .view = job_fields), &p.jobs, &err) ||
         ki_elector_new(p.factory,
                        &KI_ELECTOR_OPTIONS(.namespace_name = ki_config_namespace(config), .name = "jobs",
                                            .identity = argc > 1 ? argv[1] : NULL, .release_on_stop = true,
@@ -99,7 +97,8 @@ int main(int argc, char **argv) {
                           &KI_CONTROLLER_OPTIONS(.name = "jobs", .reconcile = reconcile, .user = &p, .workers = 2,
                                                  .elector = p.elector),
                           &controller, &err) ||
-        ki_controller_watch(controller, p.jobs, NULL, &err) ||
+        ki_controller_for(controller, KI_CONFIGMAPS,
+                          &KI_INFORMER_OPTIONS(.label_selector = "job=todo", .view = job_fields), &p.jobs, &err) ||
         ki_factory_run(p.factory, &err)) /* until SIGTERM or SIGINT */
         fprintf(stderr, "leader-elected-workers: %s\n", ki_error_message(&err));
     ki_controller_free(controller);

@@ -218,7 +218,6 @@ int main(int argc, char **argv) {
     if (ki_factory_new_default(
             &KI_FACTORY_OPTIONS(.log = &log, .resync_ms = 30000, .requests_per_second = 50, .request_burst = 300),
             &s.factory, &err) ||
-        ki_factory_informer(s.factory, &foo_resource, &KI_INFORMER_OPTIONS(.view = foo_fields), &s.foos, &err) ||
         ki_factory_informer(s.factory, KI_DEPLOYMENTS, NULL, &s.deployments, &err) ||
         ki_event_recorder_new(s.factory, &KI_EVENT_RECORDER_OPTIONS(.component = component), &s.recorder, &err) ||
         (flags.leader_elect &&
@@ -232,7 +231,7 @@ int main(int argc, char **argv) {
                                                  .workers = flags.workers, .rate_limits = limits, .rate_limit_count = 2,
                                                  .elector = elector),
                           &controller, &err) ||
-        ki_controller_watch(controller, s.foos, NULL, &err) ||
+        ki_controller_for(controller, &foo_resource, &KI_INFORMER_OPTIONS(.view = foo_fields), &s.foos, &err) ||
         ki_controller_watch(controller, s.deployments,
                             &KI_CONTROLLER_WATCH(.owner = &foo_resource, .predicate = is_of_foo), &err) ||
         ki_factory_run(s.factory, &err)) /* until SIGTERM or SIGINT */

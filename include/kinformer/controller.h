@@ -8,14 +8,14 @@
  *
  *     ki_controller_new(factory, &KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = reconcile, .workers = 2),
  *                       &controller, &err) ||
- *     ki_controller_watch(controller, foos, NULL, &err) ||                                                  each Foo
- *     ki_controller_watch(controller, deployments, &KI_CONTROLLER_WATCH(.owner = &foo_resource), &err) ||   their Foos
+ *     ki_controller_for(controller, &foo_resource, NULL, &foos, &err) ||                  each Foo
+ *     ki_controller_owns(controller, KI_DEPLOYMENTS, NULL, &deployments, &err) ||         the Foo of each Deployment
  *     ki_factory_run(factory, &err)
  *
  * A key is "namespace/name", or "name". Events only queue keys: the function reads the caches, not the events. One
  * worker at a time processes a key; a key that changes meanwhile is processed again afterwards. No reconcile starts
- * before all watched informers have synced. The concepts are those of controller-runtime: controller, watch, predicate,
- * reconcile, result.
+ * before all informers that are watched at the start have synced. The concepts are those of controller-runtime:
+ * controller, watch, predicate, reconcile, result.
  *
  * Leadership: with an elector, the requests of a reconcile belong to the term in which the reconcile began. Once this
  * process no longer leads, none of them is sent any more, and each that waits for the rate limit, for a retry or for a
@@ -135,6 +135,24 @@ KI_API ki_workqueue *ki_controller_queue(ki_controller *controller);
 
 /* ---- watches ---- */
 
+/* Reconciles the objects of a resource (controller-runtime's For): makes the factory's informer and queues the key of
+ * each object that changes. Once for each controller. `options` (may be NULL) and the informer's life are those of
+ * ki_factory_informer. `ret_informer` may be NULL.
+ * Ownership: the informer is borrowed from the factory. Threads: any. Blocks: no.
+ * Errors: as ki_factory_informer and ki_controller_watch; KI_ERR_STATE (called before). After an error the factory may
+ * have the informer. */
+KI_API KI_MUST_CHECK ki_status ki_controller_for(ki_controller *controller, const ki_resource *resource,
+                                                 const ki_informer_options *options, ki_informer **ret_informer,
+                                                 ki_error *err);
+/* Watches objects that those of ki_controller_for control (controller-runtime's Owns): queues the key of the controller
+ * in their owner references. Everything else as ki_controller_for, except that it may be called for any number of
+ * resources. Errors: KI_ERR_STATE also without a call of ki_controller_for before. */
+KI_API KI_MUST_CHECK ki_status ki_controller_owns(ki_controller *controller, const ki_resource *resource,
+                                                  const ki_informer_options *options, ki_informer **ret_informer,
+                                                  ki_error *err);
+
+/* ---- other watches: with a predicate, by a map function, of any owner, of another factory ---- */
+
 /* The keys that a map function adds (in controller-runtime the requests of EnqueueRequestsFromMapFunc). */
 typedef struct ki_reconcile_keys ki_reconcile_keys;
 /* Adds a key. After KI_ERR_NO_MEMORY the controller maps the object again later. Ownership: the key is copied. Errors:
@@ -163,7 +181,10 @@ typedef struct ki_controller_watch_options {
 /* Watches an informer: queues keys for each event. With `owner` or `map` an update queues the keys of the old and of
  * the new state. The informer may belong to another factory on the same engine, which is then freed after the
  * controller's factory. `options` may be NULL.
- * Threads: any. Blocks: no. Errors: KI_ERR_INVALID, KI_ERR_STATE (the controller is started or stopped),
+ *
+ * A watch that is added after the start queues the keys of all objects that its informer has or gets; reconciles
+ * continue meanwhile. An informer that was made after the start needs a ki_factory_start.
+ * Threads: any. Blocks: no. Errors: KI_ERR_INVALID, KI_ERR_STATE (the controller or the informer is stopped),
  * KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_controller_watch(ki_controller *controller, ki_informer *informer,
                                                    const ki_controller_watch_options *options, ki_error *err);

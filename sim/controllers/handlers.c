@@ -92,18 +92,25 @@ static void child_changed(const ki_event *event, void *user) {
     add_cause_for_owners(process, event->obj);
 }
 
-ki_status ctl_handlers_add(ctl_process *process, ki_error *err) {
+static ki_status handle_parents(ctl_process *process, ki_error *err) {
     static const ki_handler of_parents = { .on_add = parent_added_or_deleted,
                                            .on_update = parent_changed,
                                            .on_delete = parent_added_or_deleted,
                                            .on_synced = on_synced };
+    return ki_informer_register(process->parents, &of_parents, process, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL,
+                                err);
+}
+
+ki_status ctl_handlers_add(ctl_process *process, ki_error *err) {
     static const ki_handler of_children = { .on_add = child_added_or_deleted,
                                             .on_update = child_changed,
                                             .on_delete = child_added_or_deleted,
                                             .on_synced = on_synced };
-    ki_registration_options options = KI_REGISTRATION_OPTIONS(.on_loop = true);
-    ki_status status = ki_informer_register(process->parents, &of_parents, process, &options, NULL, err);
-    return status ? status : ki_informer_register(process->children, &of_children, process, &options, NULL, err);
+    process->handles_parents = process->world->plan.late_watch_ms == 0;
+    ki_status status = process->handles_parents ? handle_parents(process, err) : KI_OK;
+    return status ? status
+                  : ki_informer_register(process->children, &of_children, process,
+                                         &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, err);
 }
 
 /* --- the controller's watches ------------------------------------------------------------------------------------- */
@@ -134,14 +141,42 @@ static bool child_predicate(const ki_event *event, void *user) {
     return true;
 }
 
+static ki_status watch_parents(ctl_process *process, ki_error *err) {
+    process->watching_since = process->world->now;
+    return ki_controller_watch(process->controller, process->parents,
+                               &KI_CONTROLLER_WATCH(.predicate = parent_predicate, .user = process), err);
+}
+
+/* Watches the parents of a process that runs for some time. */
+static void watch_late(void *user, uint64_t start_count) {
+    ctl_process *process = user;
+    ctl_world *world = process->world;
+    ki_error err = KI_ERROR_INIT;
+    if (!process->is_running || process->start_count != start_count || process->is_stopping || process->is_freed)
+        return;
+    ki_status status = process->handles_parents ? KI_OK : handle_parents(process, &err);
+    process->handles_parents = process->handles_parents || !status;
+    if (!status)
+        status = watch_parents(process, &err);
+    if (status == KI_ERR_NO_MEMORY)
+        ctl_at(world, world->now + SIM_SECOND, watch_late, process, start_count);
+    else if (status && status != KI_ERR_STATE)
+        ctl_fail(world, "a watch after the start: %s", ki_error_message(&err));
+}
+
 ki_status ctl_watches_add(ctl_process *process, ki_error *err) {
-    const ctl_plan *plan = &process->world->plan;
-    ki_controller_watch_options of_parents = KI_CONTROLLER_WATCH(.predicate = parent_predicate, .user = process);
+    ctl_world *world = process->world;
+    const ctl_plan *plan = &world->plan;
     ki_controller_watch_options of_children = KI_CONTROLLER_WATCH(.owner = &ctl_foos, .any_owner = plan->any_owner);
     if (plan->maps_children)
         of_children = KI_CONTROLLER_WATCH(.map = map_child);
     of_children.predicate = child_predicate;
     of_children.user = process;
-    ki_status status = ki_controller_watch(process->controller, process->parents, &of_parents, err);
-    return status ? status : ki_controller_watch(process->controller, process->children, &of_children, err);
+    ki_status status = plan->late_watch_ms ? KI_OK : watch_parents(process, err);
+    if (!status)
+        status = ki_controller_watch(process->controller, process->children, &of_children, err);
+    if (status || !plan->late_watch_ms)
+        return status;
+    ctl_at(world, world->now + plan->late_watch_ms * SIM_MILLISECOND, watch_late, process, process->start_count);
+    return KI_OK;
 }

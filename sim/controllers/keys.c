@@ -88,7 +88,11 @@ static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
 static int64_t max_handler_gap(const ctl_process *process, int64_t paused) {
     if (!process->world->plan.max_work && !process->plan->jitter)
         return 0;
-    return 2 * SIM_SECOND + process->paused_total - paused;
+    /* A term walks the sources in the reverse order of their watches, so a late watch comes first, and a step that does
+     * one unit of work walks one object. */
+    const ctl_plan *plan = &process->world->plan;
+    int64_t gap = plan->late_watch_ms || plan->max_work == 1 ? 4 * SIM_SECOND : 2 * SIM_SECOND;
+    return gap + process->paused_total - paused;
 }
 
 /* Fails the run if an event waited too long for its reconcile. A delay of the key does not delay its events. */
@@ -181,14 +185,15 @@ void ctl_keys_check(ctl_process *process) {
     }
 }
 
-/* Returns false for an object that was deleted before the term: a term begins with the keys of the objects in the
- * cache. */
+/* Returns false for an object that was deleted before the term or the watch: they begin with the keys of the objects in
+ * the cache. */
 static bool must_be_reconciled(ctl_process *process, unsigned number) {
     char text[64];
     ctl_key_format(number, text, sizeof text);
     ki_object *parent = ki_informer_get(process->parents, text);
     ki_object_unref(parent);
-    return parent || process->keys[number].cause_at >= process->leading_since;
+    int64_t since = process->leading_since > process->watching_since ? process->leading_since : process->watching_since;
+    return parent || process->keys[number].cause_at >= since;
 }
 
 void ctl_keys_check_final(ctl_process *process) {

@@ -128,6 +128,7 @@ static void make_program(ctl_plan *plan, sim_random *random) {
     plan->has_generation_predicate = sim_chance(random, 50);
     plan->maps_children = sim_chance(random, 30);
     plan->any_owner = sim_chance(random, 20);
+    plan->late_watch_ms = sim_chance(random, 75) ? 0 : sim_between(random, 1, 20000);
     plan->no_streaming_list = sim_chance(random, 50);
     plan->in_order = sim_chance(random, 50);
     plan->resync_ms = sim_chance(random, 70) ? 0 : sim_between(random, 5000, 60000);
@@ -193,9 +194,10 @@ void ctl_plan_print(const ctl_plan *plan) {
                (double)(plan->process[i].rate - CTL_MILLION) / 10000, plan->process[i].wall_skew / SIM_SECOND,
                plan->process[i].jitter / SIM_MILLISECOND);
     printf("  controller: %d workers, max_work %d, backoff %" PRId64 " to %" PRId64 " ms, resync %" PRId64
-           " ms, requests of %" PRId64 " ms, %d a second, stop timeout %" PRId64 " ms%s%s%s%s%s%s%s\n",
+           " ms, requests of %" PRId64 " ms, %d a second, stop timeout %" PRId64 " ms, watch after %" PRId64
+           " ms%s%s%s%s%s%s%s\n",
            plan->workers, plan->max_work, plan->backoff_ms, plan->max_backoff_ms, plan->resync_ms,
-           plan->call_timeout_ms, plan->requests_per_second, plan->stop_timeout_ms,
+           plan->call_timeout_ms, plan->requests_per_second, plan->stop_timeout_ms, plan->late_watch_ms,
            text_if(plan->no_priority, ", no priority"),
            text_if(plan->has_generation_predicate, ", generation predicate"),
            text_if(plan->maps_children, ", map function"), text_if(plan->any_owner, ", any_owner"),

@@ -71,6 +71,7 @@ typedef struct ctl_plan {
     int max_work; /* units of work in a step (ki_engine_step); 0: the engine's default */
     int workers;
     bool no_priority, has_generation_predicate, maps_children, any_owner;
+    int64_t late_watch_ms; /* from a process's start to its watch of the parents; 0: before the start */
     bool no_streaming_list, in_order;
     int64_t resync_ms;
     int64_t backoff_ms, max_backoff_ms;     /* of failed keys */

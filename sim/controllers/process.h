@@ -42,14 +42,16 @@ struct ctl_process {
     unsigned index;
     const ctl_process_plan *plan;
     uint64_t start_count;
-    bool is_running;       /* the engine exists */
-    bool is_in_step;       /* a step has begun and not ended */
-    bool is_stopping;      /* ki_factory_stop was called */
-    bool is_freed;         /* freeing has begun: the network discards the process's requests */
-    bool stays_stopped;    /* the process is not started again */
-    int64_t stop_began_at; /* the process's time, ns */
-    int64_t restart_delay; /* ns from the end of the stop to the next start; < 0: no restart */
-    int64_t busy_until;    /* no step begins before */
+    bool is_running;        /* the engine exists */
+    bool is_in_step;        /* a step has begun and not ended */
+    bool handles_parents;   /* the program's own handler of the parents is there */
+    int64_t watching_since; /* the controller watches the parents */
+    bool is_stopping;       /* ki_factory_stop was called */
+    bool is_freed;          /* freeing has begun: the network discards the process's requests */
+    bool stays_stopped;     /* the process is not started again */
+    int64_t stop_began_at;  /* the process's time, ns */
+    int64_t restart_delay;  /* ns from the end of the stop to the next start; < 0: no restart */
+    int64_t busy_until;     /* no step begins before */
     /* When reconciles last had a reason to be late: a pause, no memory, a new or lost leadership, all workers busy, a
      * sync. */
     int64_t disturbed_at;

@@ -349,7 +349,8 @@ static void check_begin(ctl_process *process, const char *key) {
         ctl_fail(world, "process %u: a reconcile of the unknown key \"%s\"", process->index, key);
     else if (process->elector && !ki_elector_is_leader(process->elector))
         ctl_fail(world, "process %u: a reconcile began without leadership", process->index);
-    else if (!ki_informer_has_synced(process->parents) || !ki_informer_has_synced(process->children))
+    else if ((!world->plan.late_watch_ms && !ki_informer_has_synced(process->parents)) ||
+             !ki_informer_has_synced(process->children))
         ctl_fail(world, "process %u: a reconcile began before the informers had synced", process->index);
 }
 

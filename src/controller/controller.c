@@ -27,8 +27,8 @@ void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns) {
 
 void ki_controller_try_to_begin(ki_controller *controller) {
     ki_mutex_lock(&controller->mutex);
-    bool may_work = controller->is_started && controller->unsynced == 0 && atomic_load(&controller->leads) &&
-                    !atomic_load(&controller->is_stopping);
+    controller->has_synced = controller->is_started && (controller->has_synced || controller->unsynced == 0);
+    bool may_work = controller->has_synced && atomic_load(&controller->leads) && !atomic_load(&controller->is_stopping);
     controller->may_work = may_work;
     ki_cond_broadcast(&controller->changed);
     ki_mutex_unlock(&controller->mutex);
@@ -40,14 +40,20 @@ void ki_controller_try_to_begin(ki_controller *controller) {
         ki_task_post(&controller->work_task);
 }
 
+/* Each source queues what is there, or (`leads` false) forgets what it would queue. Caller holds the mutex: a source
+ * that another thread is adding has either seen the change of the leader or is in the list. */
+static void begin_or_end_term(ki_controller *controller, bool leads) {
+    for (ki_source *source = atomic_load(&controller->sources); source; source = source->next)
+        (leads ? ki_source_queue_all : ki_source_forget)(source);
+}
+
 static void start(ki_component *component) {
     ki_controller *controller = of_component(component);
     ki_mutex_lock(&controller->mutex);
     controller->is_started = true;
-    ki_mutex_unlock(&controller->mutex);
     if (controller->elector && atomic_load(&controller->leads)) /* events before this term were ignored */
-        for (ki_source *source = controller->sources; source; source = source->next)
-            ki_source_queue_all(source);
+        begin_or_end_term(controller, true);
+    ki_mutex_unlock(&controller->mutex);
     ki_task_post(&controller->catch_up_task);
     ki_controller_try_to_begin(controller);
 }
@@ -55,10 +61,11 @@ static void start(ki_component *component) {
 /* The elector's hook: starts or ends a term. */
 static void leads_changed(bool leads, void *user) {
     ki_controller *controller = user;
+    ki_mutex_lock(&controller->mutex);
     atomic_store(&controller->leads, leads);
-    if (controller->is_started) /* before the start another thread may add sources */
-        for (ki_source *source = controller->sources; source; source = source->next)
-            (leads ? ki_source_queue_all : ki_source_forget)(source);
+    if (controller->is_started) /* otherwise start() does it */
+        begin_or_end_term(controller, leads);
+    ki_mutex_unlock(&controller->mutex);
     ki_controller_try_to_begin(controller);
 }
 
@@ -113,7 +120,7 @@ static void catch_up(ki_task *task, void *user) {
     ki_controller *controller = user;
     if (!controller->is_started)
         return; /* start() posts the task again */
-    for (ki_source *source = controller->sources; source; source = source->next) {
+    for (ki_source *source = atomic_load(&controller->sources); source; source = source->next) {
         bool more = false;
         if (atomic_load(&controller->is_stopping))
             return;
@@ -285,6 +292,7 @@ ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *op
     if (!controller)
         return ki_error_no_memory(err, "making a controller");
     controller->self = controller;
+    controller->factory = factory;
     controller->engine = engine;
     controller->allocator = ki_engine_allocator(engine);
     ki_task_init(&controller->task, engine, run_task, controller);
@@ -305,14 +313,20 @@ ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *op
 
 /* --- free --------------------------------------------------------------------------------------------------------- */
 
+/* Sets or (kind NULL) unsets what the controller reconciles. Takes the texts over. Caller holds the mutex. */
+static void set_reconciled(ki_controller *controller, const ki_resource *resource) {
+    ki_free(controller->allocator, (char *)(uintptr_t)controller->reconciled.group);
+    ki_free(controller->allocator, (char *)(uintptr_t)controller->reconciled.kind);
+    controller->reconciled = *resource;
+}
+
 /* Removes the elector's hook and the sources with their handlers. */
 static void detach_on_loop(void *user) {
     ki_controller *controller = user;
     if (controller->elector)
         ki_elector_remove_hook(controller->elector, &controller->hook);
-    while (controller->sources) {
-        ki_source *source = controller->sources;
-        controller->sources = source->next;
+    for (ki_source *source; (source = atomic_load(&controller->sources));) {
+        atomic_store(&controller->sources, source->next);
         ki_source_free(source);
     }
 }
@@ -339,6 +353,7 @@ static void destroy(ki_controller *controller) {
     ki_mutex_destroy(&controller->mutex);
     ki_free(allocator, controller->threads);
     ki_free(allocator, controller->calls);
+    set_reconciled(controller, &(ki_resource){ .kind = NULL });
     ki_free(allocator, controller->name);
     ki_free(allocator, controller);
 }
@@ -393,15 +408,73 @@ ki_status ki_controller_watch(ki_controller *controller, ki_informer *informer,
     ki_source *source = NULL;
     ki_status status;
     ki_mutex_lock(&controller->mutex);
-    if (controller->is_started || atomic_load(&controller->is_stopping))
-        status = ki_error_set(err, KI_ERR_STATE, "controller %s has started or stopped: add watches before the start",
-                              controller->name);
+    if (atomic_load(&controller->is_stopping))
+        status = ki_error_set(err, KI_ERR_STATE, "controller %s is stopped", controller->name);
     else
         status = ki_source_new(controller, informer, &given, &source, err);
     if (source) {
-        source->next = controller->sources;
-        controller->sources = source;
+        source->next = atomic_load(&controller->sources);
+        atomic_store(&controller->sources, source);
     }
     ki_mutex_unlock(&controller->mutex);
+    return status;
+}
+
+static ki_status begin_for(ki_controller *controller, const ki_resource *resource, ki_error *err) {
+    const ki_allocator *allocator = controller->allocator;
+    char *group = ki_strdup(allocator, resource->group), *kind = ki_strdup(allocator, resource->kind);
+    ki_status status = group && kind ? KI_OK : ki_error_no_memory(err, "watching an informer");
+    ki_mutex_lock(&controller->mutex);
+    if (!status && controller->reconciled.kind)
+        status =
+            ki_error_set(err, KI_ERR_STATE, "controller %s: ki_controller_for was called before", controller->name);
+    if (!status)
+        set_reconciled(controller, &(ki_resource){ .group = group, .kind = kind, .namespaced = resource->namespaced });
+    ki_mutex_unlock(&controller->mutex);
+    if (status) {
+        ki_free(allocator, group);
+        ki_free(allocator, kind);
+    }
+    return status;
+}
+
+ki_status ki_controller_for(ki_controller *controller, const ki_resource *resource, const ki_informer_options *options,
+                            ki_informer **ret_informer, ki_error *err) {
+    ki_informer *informer = NULL;
+    if (!controller)
+        return ki_error_missing(err, "ki_controller_for");
+    ki_status status = ki_factory_informer(controller->factory, resource, options, &informer, err);
+    if (!status)
+        status = begin_for(controller, resource, err);
+    if (status)
+        return status;
+    status = ki_controller_watch(controller, informer, NULL, err);
+    if (status) {
+        ki_mutex_lock(&controller->mutex);
+        set_reconciled(controller, &(ki_resource){ .kind = NULL });
+        ki_mutex_unlock(&controller->mutex);
+    } else if (ret_informer) {
+        *ret_informer = informer;
+    }
+    return status;
+}
+
+ki_status ki_controller_owns(ki_controller *controller, const ki_resource *resource, const ki_informer_options *options,
+                             ki_informer **ret_informer, ki_error *err) {
+    ki_informer *informer = NULL;
+    if (!controller)
+        return ki_error_missing(err, "ki_controller_owns");
+    ki_status status = ki_factory_informer(controller->factory, resource, options, &informer, err);
+    if (status)
+        return status;
+    ki_mutex_lock(&controller->mutex);
+    ki_resource owner = controller->reconciled; /* constant once ki_controller_for has returned */
+    ki_mutex_unlock(&controller->mutex);
+    if (!owner.kind)
+        status = ki_error_set(err, KI_ERR_STATE, "controller %s: call ki_controller_for first", controller->name);
+    else
+        status = ki_controller_watch(controller, informer, &KI_CONTROLLER_WATCH(.owner = &owner), err);
+    if (!status && ret_informer)
+        *ret_informer = informer;
     return status;
 }

@@ -70,7 +70,7 @@ typedef struct ki_source {
     void *user;
     /* Loop. */
     bool has_handler;         /* on_removed was not called */
-    bool is_synced;           /* or its informer was removed */
+    bool is_synced;           /* or its informer was removed, or the workers do not wait for it */
     const ki_object **missed; /* references to objects whose keys could not be queued for lack of memory */
     size_t missed_count, missed_room;
     bool must_walk;        /* all objects of the informer must be queued */
@@ -95,6 +95,7 @@ typedef enum ki_controller_count {
 struct ki_controller {
     /* Constant. */
     ki_controller *self; /* for functions with a const controller that lock */
+    ki_factory *factory;
     ki_engine *engine;
     const ki_allocator *allocator;
     char *name;
@@ -113,20 +114,24 @@ struct ki_controller {
 
     /* Under `mutex`. A thread that holds it never calls the program or the queue. */
     ki_mutex mutex;
-    ki_cond changed;      /* signals changes of the members below and of `is_stopping` */
-    bool is_started;      /* the component has started: no watches can be added any more */
-    bool may_work;        /* all sources have synced, and this process leads */
-    bool is_left;         /* ki_controller_free was called; the loop destroys the controller */
-    size_t unsynced;      /* sources that have not synced */
-    ki_reconcile *unused; /* free reconciles */
-    size_t running;       /* reconciles that have started and not ended */
+    ki_cond changed;        /* signals changes of the members below and of `is_stopping` */
+    bool is_started;        /* the component has started */
+    bool has_synced;        /* the sources of the start have synced; the workers do not wait for later ones */
+    bool may_work;          /* `has_synced`, and this process leads */
+    bool is_left;           /* ki_controller_free was called; the loop destroys the controller */
+    size_t unsynced;        /* sources of the start that have not synced */
+    ki_resource reconciled; /* of ki_controller_for: group, kind and scope; kind NULL: none */
+    ki_reconcile *unused;   /* free reconciles */
+    size_t running;         /* reconciles that have started and not ended */
     size_t live_threads;
     size_t waiting; /* threads that wait for `changed` */
     uint64_t counts[KI_COUNTS];
     ki_histogram times;
 
+    /* Any thread adds a source under `mutex`; the loop removes them. */
+    _Atomic(ki_source *) sources;
+
     /* Loop. */
-    ki_source *sources;
     ki_elector_hook hook;
     ki_task task;          /* reports the end */
     ki_task work_task;     /* starts one reconcile on a stepped engine */

@@ -306,10 +306,11 @@ ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const 
     source->allocator = controller->allocator;
     source->informer = informer;
     source->has_handler = true;
-    controller->unsynced++; /* before the registration, since the handler may be called at once */
+    source->is_synced = controller->has_synced;
+    controller->unsynced += !source->is_synced; /* before the registration: the handler may be called at once */
     status = fill(source, options, err);
     if (status) {
-        controller->unsynced--;
+        controller->unsynced -= !source->is_synced;
         discard(source);
         return status;
     }
