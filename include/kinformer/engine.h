@@ -122,6 +122,20 @@ KI_API void ki_engine_stop(ki_engine *engine);
  * engine). */
 KI_API KI_MUST_CHECK ki_status ki_engine_join(ki_engine *engine, ki_error *err);
 
+/* ---- the program's own calls on the loop ---- */
+
+/* Calls `call` once on the loop: at the loop's next step, or after `delay_ms` if that is more than 0. A periodic call
+ * posts itself again. Calls without a delay are made in the order of their posting. None is made after ki_engine_stop.
+ * `ret_id` (may be NULL) receives a number for ki_engine_cancel_post, before the call is made.
+ * Ownership: `user` must stay valid until the call, its cancel, or ki_engine_free. Threads: any, also in a handler;
+ * `call` must not block. Blocks: no.
+ * Errors: KI_ERR_INVALID, KI_ERR_STATE (the engine is stopped), KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_engine_post(ki_engine *engine, int64_t delay_ms, void (*call)(void *user) KI_NOEXCEPT,
+                                              void *user, uint64_t *ret_id, ki_error *err);
+/* Drops a posted call. It is not made any more.
+ * Threads: any. Blocks: no. Errors: KI_ERR_NOT_FOUND (the call was made, is running, or was dropped before). */
+KI_API KI_MUST_CHECK ki_status ki_engine_cancel_post(ki_engine *engine, uint64_t id, ki_error *err);
+
 KI_END_DECLS
 
 #endif

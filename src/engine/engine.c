@@ -70,9 +70,14 @@ static ki_status open_mutexes(ki_engine *engine, ki_error *err) {
     status = ki_mutex_init(&engine->task_mutex, err);
     if (status)
         goto no_task_mutex;
+    status = ki_mutex_init(&engine->post_mutex, err);
+    if (status)
+        goto no_post_mutex;
     status = ki_cond_init(&engine->changed, err);
     if (!status)
         return KI_OK;
+    ki_mutex_destroy(&engine->post_mutex);
+no_post_mutex:
     ki_mutex_destroy(&engine->task_mutex);
 no_task_mutex:
     ki_mutex_destroy(&engine->mutex);
@@ -132,7 +137,9 @@ void ki_engine_free(ki_engine *engine) {
     ki_engine_stop(engine);
     if (ki_engine_join(engine, NULL))
         return; /* called on its own thread, which still uses the engine */
+    ki_engine_free_posts(engine);
     ki_cond_destroy(&engine->changed);
+    ki_mutex_destroy(&engine->post_mutex);
     ki_mutex_destroy(&engine->task_mutex);
     ki_mutex_destroy(&engine->mutex);
     close_descriptors(engine);

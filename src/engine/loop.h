@@ -21,6 +21,8 @@ typedef enum ki_drive {
     KI_DRIVE_START
 } ki_drive;
 
+typedef struct ki_post ki_post; /* post.c */
+
 struct ki_engine {
     /* constant after new */
     ki_allocator allocator;
@@ -54,6 +56,11 @@ struct ki_engine {
     ki_mutex task_mutex;
     ki_task *first_task;
     ki_task *last_task;
+
+    /* under `post_mutex`, which a thread may hold while it takes `task_mutex` */
+    ki_mutex post_mutex;
+    ki_post *first_post;
+    uint64_t last_post; /* the latest id */
 
     /* loop only */
     bool dispatching; /* a callback may run: `now` is valid, wake-ups are not needed */
@@ -94,6 +101,9 @@ ki_status ki_engine_note_process(ki_engine *engine, ki_error *err);
  * or is on the loop.
  * Errors: KI_ERR_STATE (it is another process's), KI_ERR_SYSTEM (the program has closed the engine's descriptors). */
 ki_status ki_engine_use(ki_engine *engine, ki_error *err);
+
+/* post.c. Frees calls that were not made. The loop has ended. */
+void ki_engine_free_posts(ki_engine *engine);
 
 void ki_engine_seed(ki_engine *engine, uint64_t seed);
 

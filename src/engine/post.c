@@ -1,0 +1,118 @@
+/* post.c: the program's own calls on the loop. Each is in a list from its posting until it has been called or dropped,
+ * so that a cancel finds it and the engine can free it. */
+#include "src/engine/loop.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+
+struct ki_post {
+    ki_task task;     /* sets the timer, calls, or drops */
+    ki_timer timer;   /* loop only */
+    int64_t deadline; /* 0: at once */
+    uint64_t id;
+    void (*call)(void *user);
+    void *user;
+    /* Under the engine's `post_mutex`. */
+    struct ki_post *next, *previous;
+    bool is_cancelled;
+};
+
+/* Removes the post from the list. Returns false if it was cancelled. */
+static bool unlink_post(ki_engine *engine, ki_post *post) {
+    ki_mutex_lock(&engine->post_mutex);
+    if (post->previous)
+        post->previous->next = post->next;
+    else
+        engine->first_post = post->next;
+    if (post->next)
+        post->next->previous = post->previous;
+    bool is_wanted = !post->is_cancelled;
+    ki_mutex_unlock(&engine->post_mutex);
+    return is_wanted;
+}
+
+static void finish(ki_engine *engine, ki_post *post) {
+    void (*call)(void *user) = unlink_post(engine, post) ? post->call : NULL;
+    void *user = post->user;
+    ki_task_cancel(&post->task); /* of a cancel that came meanwhile */
+    ki_timer_close(&post->timer);
+    ki_free(&engine->allocator, post);
+    if (call)
+        call(user);
+}
+
+static bool is_cancelled(ki_engine *engine, const ki_post *post) {
+    ki_mutex_lock(&engine->post_mutex);
+    bool result = post->is_cancelled;
+    ki_mutex_unlock(&engine->post_mutex);
+    return result;
+}
+
+static void fire(ki_timer *timer, void *user) {
+    finish(timer->engine, user);
+}
+
+static void run(ki_task *task, void *user) {
+    ki_post *post = user;
+    ki_engine *engine = task->engine;
+    if (post->deadline && !is_cancelled(engine, post))
+        ki_timer_set(&post->timer, post->deadline);
+    else
+        finish(engine, post);
+}
+
+ki_status ki_engine_post(ki_engine *engine, int64_t delay_ms, void (*call)(void *user), void *user, uint64_t *ret_id,
+                         ki_error *err) {
+    if (!engine || !call)
+        return ki_error_missing(err, "ki_engine_post");
+    ki_status status = ki_engine_check_process(engine, err);
+    if (status)
+        return status;
+    if (ki_engine_is_stopping(engine))
+        return ki_error_set(err, KI_ERR_STATE, "the engine is stopped");
+    ki_post *post = ki_alloc_zero(&engine->allocator, sizeof *post);
+    if (!post)
+        return ki_error_no_memory(err, "posting a call");
+    post->call = call;
+    post->user = user;
+    post->deadline = delay_ms > 0 ? ki_time_after_ms(ki_engine_clock(engine), delay_ms) : 0;
+    ki_task_init(&post->task, engine, run, post);
+    (void)ki_timer_init(&post->timer, engine, fire, post);
+    ki_mutex_lock(&engine->post_mutex);
+    post->id = ++engine->last_post;
+    post->next = engine->first_post;
+    if (post->next)
+        post->next->previous = post;
+    engine->first_post = post;
+    if (ret_id)
+        *ret_id = post->id;
+    ki_task_post(&post->task);
+    ki_mutex_unlock(&engine->post_mutex); /* from now on the loop may free it */
+    return KI_OK;
+}
+
+ki_status ki_engine_cancel_post(ki_engine *engine, uint64_t id, ki_error *err) {
+    if (!engine)
+        return ki_error_missing(err, "ki_engine_cancel_post");
+    ki_status status = ki_engine_check_process(engine, err);
+    if (status)
+        return status;
+    ki_mutex_lock(&engine->post_mutex);
+    ki_post *post = engine->first_post;
+    while (post && (post->id != id || post->is_cancelled))
+        post = post->next;
+    if (post) {
+        post->is_cancelled = true;
+        ki_task_post(&post->task);
+    }
+    ki_mutex_unlock(&engine->post_mutex);
+    return post ? KI_OK : ki_error_set(err, KI_ERR_NOT_FOUND, "no such call: it was made, or cancelled before");
+}
+
+void ki_engine_free_posts(ki_engine *engine) {
+    while (engine->first_post) {
+        ki_post *post = engine->first_post;
+        engine->first_post = post->next;
+        ki_free(&engine->allocator, post);
+    }
+}
