@@ -41,6 +41,7 @@ static const struct {
     { "ki_client_apply_child", "child", KI_ERR_NO_MEMORY }, /* ki_unstructured_new returns NULL without memory */
     { "ki_quantity_read", "ret_units", KI_ERR_PARSE },      /* its text is no quantity */
     { "ki_quantity_read", "ret_milli", KI_ERR_PARSE },
+    { "ki_engine_post", "ret_id", KI_OK },
     { "ki_controller_for", "ret_informer", KI_OK },
     { "ki_controller_owns", "ret_informer", KI_ERR_STATE }, /* its controller has no ki_controller_for */
     { "ki_lister_get", "ret_obj", KI_ERR_INVALID },
