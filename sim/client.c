@@ -160,7 +160,7 @@ void sim_client_reconfigure(sim_world *world, uint64_t detail) {
 }
 
 static uint64_t version_of(const sim_informer *informer) {
-    return strtoull(informer->informer->reflector.resource_version, NULL, 10);
+    return strtoull(informer->informer->feeds[0]->reflector.resource_version, NULL, 10);
 }
 
 void sim_client_note_restore(sim_world *world) {

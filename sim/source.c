@@ -14,7 +14,7 @@ static ki_status source_list(ki_list_watch *base, const ki_list_options *options
                              ki_error *err) {
     sim_source *source = (sim_source *)(void *)base;
     sim_world *world = source->world;
-    const ki_reflector *reflector = &world->client.informers[source->informer].informer->reflector;
+    const ki_reflector *reflector = &world->client.informers[source->informer].informer->feeds[0]->reflector;
     bool is_version_check = options->limit == 1 && options->resource_version_match;
     if (!source->is_consistency_check && !options->continue_token && !is_version_check) {
         note_list(source);

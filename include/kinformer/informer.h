@@ -56,9 +56,42 @@ typedef struct ki_informer_options {
     /* The program reads the view with ki_object_view_of. It may then differ from the first view that was asked for; the
      * objects have a struct for each. Before the start only. */
     bool shares_view;
+    /* The name of a set of namespaces, such as "tenants", that ki_informer_set_namespaces sets, and changes while the
+     * informer runs; instead of `namespace_name`. The factory has one informer for each resource, set and selectors.
+     * Metrics and messages name the set in parentheses. 1 to 63 bytes. Not with consistency_check_ms, a
+     * cluster-scoped resource, a resource by name or a source of the program's own. */
+    const char *namespace_set;
 } ki_informer_options;
 
 #define KI_INFORMER_OPTIONS(...) ((ki_informer_options){ .size = sizeof(ki_informer_options), __VA_ARGS__ })
+
+/* ---- a set of namespaces ---- */
+
+enum {
+    KI_NAMESPACES_MAX = 1000 /* namespaces of a set */
+};
+
+/* Sets the namespaces of an informer with `.namespace_set`, before or after its start. The set replaces the one before,
+ * and may be empty. Each namespace has a list and a watch of its own; everything else is one informer.
+ *
+ * A namespace that is added is listed and watched. One that is removed delivers the deletes of its objects, with
+ * final_state_unknown, behind what was read of it before. One that stays sees nothing of the change. One that is added
+ * again is listed anew.
+ *
+ * The informer has synced once every namespace of the first set is listed. Later changes do not undo that, and later
+ * adds are not is_in_initial_list. While one namespace is not listed yet, the cache has no resource version, and
+ * ki_health.staleness_ms is -1. Otherwise both are those of the namespace that is furthest behind: a quiet one brings a
+ * bookmark about once a minute. ki_informer_wait_for_version with a key waits for the key's namespace alone.
+ * ki_health.state is the worst of all namespaces, with the message of the first in that state.
+ *
+ * If memory runs out on the loop, the watch error handler is called, and the loop tries again after a second.
+ * Ownership: the names are copied. Threads: any, also in a handler. Blocks: until the loop has applied 64 objects at
+ * most. The loop then applies the set; of several calls before that the last one counts.
+ * Errors, after which nothing has changed: KI_ERR_INVALID (no name of a namespace; an informer without
+ * `.namespace_set`), KI_ERR_LIMIT (more than KI_NAMESPACES_MAX), KI_ERR_STATE (stopped or removed),
+ * KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_informer_set_namespaces(ki_informer *informer, const char *const *names, size_t count,
+                                                          ki_error *err);
 
 /* ---- handlers ---- */
 

@@ -40,4 +40,10 @@ bool ki_str_is_utf8(ki_str text);
 /* Returns a 64-bit hash with a seed. All bits are well mixed, for tables and tries. */
 uint64_t ki_hash(const void *data, size_t size, uint64_t seed);
 
+/* Returns true for the key of an object in a namespace: "shop/web" in "shop". */
+static inline bool ki_key_is_in_namespace(const char *key, const char *namespace_name) {
+    size_t size = strlen(namespace_name);
+    return strncmp(key, namespace_name, size) == 0 && key[size] == '/';
+}
+
 #endif

@@ -397,6 +397,8 @@ static ki_status complete_options(const ki_factory *factory, const ki_informer_o
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options without a size: use KI_INFORMER_OPTIONS()");
     if (options)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (given.namespace_set && given.namespace_name)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_name beside .namespace_set");
     if (!given.namespace_name)
         given.namespace_name = factory->namespace_name;
     if (!given.resync_ms)
@@ -467,6 +469,8 @@ ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
     ki_status status = complete_options(factory, options, &given, err);
+    if (!status && given.namespace_set)
+        status = ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_set of a resource by name");
     if (!status)
         status = ki_selection_new_by_name(factory->table.allocator, resource_name, &given, &selection, err);
     return status ? status : get_informer(factory, selection, NULL, &given, ret_informer, err);

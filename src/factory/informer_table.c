@@ -86,19 +86,35 @@ static ki_status make_sources(const ki_informer_maker *maker, const ki_informer_
     return status;
 }
 
+/* Loop. */
+static ki_status make_source_of_namespace(ki_selection *selection, void *user, ki_list_watch **ret_source,
+                                          ki_error *err) {
+    const ki_informer_entry *entry = user;
+    const ki_http_list_watch_options options = {
+        .selection = selection,
+        .object_limit = entry->object_limit,
+        .throttle = entry->maker->throttle,
+    };
+    return make_source(entry->maker, entry, &options, true, ret_source, err);
+}
+
 /* `own_source` NULL: with the API server's. */
 static ki_status make_informer(const ki_informer_maker *maker, ki_list_watch *own_source,
                                const ki_informer_options *options, ki_informer_entry *entry, ki_error *err) {
     sources made = { .main = own_source };
-    ki_status status = own_source ? KI_OK : make_sources(maker, entry, &made, err);
+    bool has_sources = !own_source && !entry->selection->is_set;
+    ki_status status = has_sources ? make_sources(maker, entry, &made, err) : KI_OK;
     if (status)
         return status;
+    entry->maker = maker;
     ki_shared_informer_options informer_options = maker->options;
     informer_options.list_watch = made.main;
     informer_options.check_source = made.check;
     informer_options.selection = entry->selection;
     informer_options.format = entry->format;
     informer_options.given = *options;
+    informer_options.make_source = make_source_of_namespace;
+    informer_options.make_source_user = entry;
     status = ki_informer_new(&informer_options, &entry->informer, err);
     if (status && !own_source)
         free_sources(&made);
@@ -163,7 +179,7 @@ static ki_status widen(ki_informer_entry *entry, const ki_informer_maker *maker,
     if (status)
         return status;
     entry->format = format;
-    status = make_sources(maker, entry, &made, err);
+    status = entry->selection->is_set ? KI_OK : make_sources(maker, entry, &made, err);
     if (!status) {
         status = ki_informer_set_format(entry->informer, made.main, made.check, format, err);
         if (status)
@@ -227,6 +243,7 @@ ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_make
 /* Returns an error if the options have one that only the API server's source knows. */
 static ki_status check_own_options(const ki_informer_options *options, ki_error *err) {
     const char *name = options->view                   ? "view"
+                       : options->namespace_set        ? "namespace_set"
                        : options->shares_view          ? "shares_view"
                        : options->keep_managed_fields  ? "keep_managed_fields"
                        : options->object_limit         ? "object_limit"

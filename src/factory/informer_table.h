@@ -11,15 +11,18 @@
 #include "src/client/throttle.h"
 #include "src/transport/transport.h"
 
+struct ki_informer_maker;
+
 typedef struct ki_informer_entry {
     ki_informer *informer;
     ki_selection *selection;
-    ki_object_format *format; /* of its objects: all views that were asked for */
-    size_t object_limit;      /* of the first request, as `has_check` */
-    bool has_check;           /* consistency checks */
-    bool has_own_source;      /* a source of the program's own */
-    bool is_start_requested;  /* its start was requested */
-    bool is_started;          /* loop only */
+    ki_object_format *format;              /* of its objects: all views that were asked for */
+    size_t object_limit;                   /* of the first request, as `has_check` */
+    bool has_check;                        /* consistency checks */
+    bool has_own_source;                   /* a source of the program's own */
+    bool is_start_requested;               /* its start was requested */
+    bool is_started;                       /* loop only */
+    const struct ki_informer_maker *maker; /* of a set of namespaces: makes its sources */
     struct ki_informer_entry *next_removed;
 } ki_informer_entry;
 
@@ -31,7 +34,7 @@ typedef struct ki_informer_table {
     ki_informer_entry *removed; /* the latest; linked by `next_removed` */
 } ki_informer_table;
 
-/* The settings of new informers. */
+/* The settings of new informers. Outlives them. */
 typedef struct ki_informer_maker {
     ki_transport *transport;
     ki_throttle *throttle;              /* NULL: none */

@@ -7,9 +7,12 @@
 #include "src/base/memory.h"
 #include "src/object/resource_table.h"
 
+#include <stdio.h>
+
 enum {
     SELECTORS_MAX = 64 * 1024, /* bytes */
-    NAME_SIZE = 253 + 1        /* bytes of a plural with the closing zero */
+    NAME_SIZE = 253 + 1,       /* bytes of a plural with the closing zero */
+    SET_NAME_SIZE = 63 + 2 + 1 /* bytes of a set's name in parentheses */
 };
 
 static const char *or_empty(const char *text) {
@@ -65,13 +68,32 @@ static ki_status check_resource(const ki_resource *resource, ki_error *err) {
     return KI_OK;
 }
 
+static ki_status check_set(const ki_resource *resource, const ki_informer_options *options, ki_error *err) {
+    size_t size = strlen(options->namespace_set);
+    if (!resource->namespaced)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_set of %s, which have no namespace",
+                            resource->plural);
+    if (size == 0 || size > SET_NAME_SIZE - 3)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_set of %zu bytes; 1 to %d", size,
+                            (int)(SET_NAME_SIZE - 3));
+    if (options->consistency_check_ms > 0)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .consistency_check_ms beside .namespace_set");
+    return KI_OK;
+}
+
 static ki_status new_selection(const ki_allocator *allocator, const ki_resource *resource, bool is_by_name,
                                const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
+    char set_name[SET_NAME_SIZE];
     const char *namespace_name = resource->namespaced ? or_empty(options->namespace_name) : "";
     const char *labels = or_empty(options->label_selector), *fields = or_empty(options->field_selector);
     if (strlen(labels) + strlen(fields) > SELECTORS_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "selectors of more than %d bytes", (int)SELECTORS_MAX);
+    if (options->namespace_set) {
+        snprintf(set_name, sizeof set_name, "(%s)", options->namespace_set);
+        namespace_name = set_name;
+    }
     const ki_selection empty = { .allocator = allocator,
+                                 .is_set = options->namespace_set != NULL,
                                  .resource.namespaced = resource->namespaced,
                                  .is_by_name = is_by_name };
     ki_buffer memory;
@@ -90,6 +112,8 @@ static ki_status new_selection(const ki_allocator *allocator, const ki_resource 
 ki_status ki_selection_new(const ki_allocator *allocator, const ki_resource *resource,
                            const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
     ki_status status = check_resource(resource, err);
+    if (!status && options->namespace_set)
+        status = check_set(resource, options, err);
     return status ? status : new_selection(allocator, resource, false, options, ret_selection, err);
 }
 

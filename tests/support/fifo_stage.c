@@ -94,6 +94,14 @@ static ki_status replace(const fifo_stage *f, const noted_list *list, ki_error *
     if (!good)
         return ki_error_no_memory(err, "listing");
     ki_listing listing = { .objects = good, .kept = kept, .resource_version = list->version };
+    char namespace_name[NOTATION_WORD];
+    const char *slash = strchr(list->version, '/');
+    if (slash) {
+        snprintf(namespace_name, sizeof namespace_name, "%.*s", (int)(slash - list->version), list->version);
+        listing.resource_version = slash + 1;
+        listing.namespace_name = namespace_name;
+        listing.is_initial = strcmp(list->token, "i") == 0;
+    }
     for (size_t i = 0; i < list->count; i++) {
         const noted_change *item = &list->changes[i];
         if (!item->is_unreadable)

@@ -1,7 +1,8 @@
 /* fifo_stage.h: one of the cache's two queues, with changes as scripts and what the queue hands out as text. An
  * unexpected failure fails the test.
  *
- * A script (notation.h) has changes, "+a=1; ~a=2; -a=3; ?a=3", lists, "{9: a=1 b=! ?=!}", and `resync`. */
+ * A script (notation.h) has changes, "+a=1; ~a=2; -a=3; ?a=3", lists, "{9: a=1 b=! ?=!}", and `resync`. A list of the
+ * namespace n is "{n/9: n/a=1}", and "{n/9 i: n/a=1}" if it is initial. */
 #ifndef TESTS_SUPPORT_FIFO_STAGE_H
 #define TESTS_SUPPORT_FIFO_STAGE_H
 

@@ -41,8 +41,8 @@ typedef struct ki_deltas {
  * resync starts over (client-go's RetryOnError). Must not change the queue or pop from it. */
 typedef ki_status (*ki_process)(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) KI_NOEXCEPT;
 
-/* A whole list. Borrowed during the call, except `objects`. Known objects that are neither in the list nor kept are
- * deleted. */
+/* A whole list, of all objects or of one namespace. Borrowed during the call, except `objects`. Known objects that are
+ * neither in the list nor kept are deleted. */
 typedef struct ki_listing {
     ki_object **objects; /* references, in a block of the queue's allocator; may be NULL if there are none */
     size_t count;
@@ -50,6 +50,8 @@ typedef struct ki_listing {
     size_t kept_count;
     bool keeps_all; /* the list contains an object without a readable key: no known object is deleted */
     const char *resource_version;
+    const char *namespace_name; /* the list is of one namespace: no other known object is deleted; NULL: of all */
+    bool is_initial;            /* of one namespace: part of the first lists (ki_queue_has_synced) */
 } ki_listing;
 
 typedef struct ki_fifo_options {
@@ -89,7 +91,7 @@ KI_API KI_MUST_CHECK ki_status ki_queue_resync(ki_queue *queue, ki_error *err);
 KI_API KI_MUST_CHECK ki_status ki_queue_pop(ki_queue *queue, ki_process process, void *user, ki_error *err);
 /* Rejects further changes. Queued items are still passed on. NULL is accepted. */
 KI_API void ki_queue_close(ki_queue *queue);
-/* Returns true once the first list is processed; false for NULL. */
+/* Returns true once the first list is processed, and each list of a namespace that is initial; false for NULL. */
 KI_API bool ki_queue_has_synced(const ki_queue *queue);
 /* Returns the number of queued keys or changes, without the one being processed; 0 for NULL. */
 KI_API size_t ki_queue_length(const ki_queue *queue);

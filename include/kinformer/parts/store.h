@@ -80,10 +80,11 @@ KI_API ki_snapshot *ki_store_snapshot(const ki_store *store);
 
 /* ---- the known objects of a queue or a reflector ---- */
 
-/* A walk over the known objects. All zero before it begins. */
+/* A walk over the known objects. All zero before it begins, except the namespace. */
 typedef struct ki_known_walk {
     ki_snapshot *snapshot;
     ki_cursor cursor;
+    const char *namespace_name; /* only objects of this namespace are needed; NULL: all */
 } ki_known_walk;
 
 /* The objects that a program has (client-go's KnownObjects). A queue compares a list with them, and a resync is of

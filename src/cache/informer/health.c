@@ -14,7 +14,21 @@ ki_status ki_health_init(ki_health_record *record, int64_t now, ki_error *err) {
 }
 
 void ki_health_destroy(ki_health_record *record) {
+    ki_selection_unref(record->selection);
     ki_mutex_destroy(&record->mutex);
+}
+
+void ki_health_set_selection(ki_health_record *record, ki_selection *selection) {
+    static const ki_error none = KI_ERROR_INIT;
+    ki_mutex_lock(&record->mutex);
+    ki_selection *before = record->selection;
+    if (before != selection) {
+        record->selection = ki_selection_ref(selection);
+        record->cause = none;
+    }
+    ki_mutex_unlock(&record->mutex);
+    if (before != selection)
+        ki_selection_unref(before);
 }
 
 /* Returns the visible state. Caller holds the lock. */
@@ -86,8 +100,10 @@ static bool waits(ki_state state) {
     return state == KI_STATE_BACKING_OFF || state == KI_STATE_BLOCKED;
 }
 
-ki_attempt ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_health) {
+ki_attempt ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_health, ki_selection **ret_selection) {
     ki_mutex_lock(&record->mutex);
+    if (ret_selection)
+        *ret_selection = record->selection ? ki_selection_ref(record->selection) : NULL;
     bool stuck = shown(record) != record->state;
     ret_health->state = shown(record);
     ret_health->since_ms = (now - (stuck ? record->stuck_since : record->since)) / KI_MILLISECONDS(1);

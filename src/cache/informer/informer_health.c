@@ -14,6 +14,14 @@ static void describe_forked(ki_health *health) {
     snprintf(health->message, sizeof health->message, "%s", KI_FORKED);
 }
 
+static void describe_namespaces(const ki_informer *informer, ki_health *health) {
+    char name[KI_NAMESPACE_MAX + 1];
+    if (ki_feeds_missing_namespace(informer, name, sizeof name))
+        snprintf(health->message, sizeof health->message, "there is no namespace %s", name);
+    else if (ki_feeds_are_none(informer))
+        snprintf(health->message, sizeof health->message, "no namespaces are set");
+}
+
 void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health, size_t size) {
     ki_health_record *record;
     const ki_health_record *constant = &informer->health;
@@ -27,21 +35,20 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
         return;
     }
     memcpy(&record, &constant, sizeof record); /* not const: reading takes the record's lock */
-    ki_attempt failed = ki_health_read(record, now, &health);
+    ki_selection *selection = NULL;
+    ki_attempt failed = ki_health_read(record, now, &health, &selection);
     if (health.state == KI_STATE_STOPPED)
         (void)ki_engine_failure(informer->engine, &health.cause);
     health.objects = ki_store_count(informer->store);
-    int64_t staleness = ki_metrics_staleness(metrics, now);
+    int64_t staleness = ki_metrics_staleness(metrics, ki_feeds_queued_at(informer), now);
     health.staleness_ms = staleness < 0 ? -1 : staleness / KI_MILLISECONDS(1);
-    health.failures = atomic_load_explicit(&metrics->failures_in_row, memory_order_relaxed);
-    ki_unreadable *unreadable;
-    const ki_unreadable *constant_unreadable = &informer->unreadable;
-    memcpy(&unreadable, &constant_unreadable, sizeof unreadable); /* not const, as above */
-    health.unreadable = ki_unreadable_describe(unreadable, health.unreadable_message, sizeof health.unreadable_message);
-    ki_health_describe(&health, failed, informer->selection, ki_informer_has_synced(informer));
-    if (health.state == KI_STATE_WATCHING && atomic_load(&informer->is_namespace_missing))
-        snprintf(health.message, sizeof health.message, "there is no namespace %s",
-                 informer->selection->namespace_name);
+    health.failures = ki_feeds_failures(informer);
+    health.unreadable =
+        ki_feeds_describe_unreadable(informer, health.unreadable_message, sizeof health.unreadable_message);
+    ki_health_describe(&health, failed, selection ? selection : informer->selection, ki_informer_has_synced(informer));
+    ki_selection_unref(selection);
+    if (health.state == KI_STATE_WATCHING || health.state == KI_STATE_NOT_STARTED)
+        describe_namespaces(informer, &health);
     if (atomic_load(&informer->is_removed))
         snprintf(health.message, sizeof health.message, "the informer was removed");
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);

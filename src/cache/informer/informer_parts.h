@@ -1,9 +1,11 @@
 /* informer_parts.h: the struct of an informer, for the files that implement it: shared_informer.c (creation, start,
- * stop), process_item.c (processes one item), registration.c (handlers), settings.c, informer_health.c,
- * namespace_check.c, informer_read.c, informer_deleted.c, removal.c, wait_for_sync.c and wait_for.c. */
+ * stop), feed.c (its sources), process_item.c (processes one item), registration.c (handlers), settings.c,
+ * informer_health.c, namespace_check.c, namespace_set.c, informer_read.c, informer_deleted.c, removal.c,
+ * wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
+#include "src/cache/informer/feed.h"
 #include "src/cache/informer/health.h"
 #include "src/cache/informer/shared_informer.h"
 #include "src/cache/informer/step_loop.h"
@@ -11,9 +13,7 @@
 #include "src/cache/listener/processor.h"
 #include "src/cache/reflector/consistency_check.h"
 #include "src/cache/reflector/metrics.h"
-#include "src/cache/reflector/reflector.h"
 #include "src/cache/reflector/report_limit.h"
-#include "src/cache/reflector/unreadable.h"
 #include "src/cache/store/deferred_free.h"
 #include "src/cache/store/deleted_objects.h"
 #include "src/cache/store/mutation_detector.h"
@@ -22,6 +22,12 @@ enum {
     KI_INFORMER_KEY_MAX = 320, /* bytes of a key in an error report: a namespace and a name */
     KI_INFORMER_SLICE = 64     /* maximum units of work (about an object each) while the change lock is held */
 };
+
+/* The names of a set of namespaces, sorted, each once; one block of memory. */
+typedef struct ki_namespaces {
+    size_t count;
+    const char *names[];
+} ki_namespaces;
 
 struct ki_informer {
     /* Constant. */
@@ -59,10 +65,21 @@ struct ki_informer {
     ki_listener *registered; /* the first; linked by `next_registered` */
     uint64_t last_id;
 
+    /* Under `feed_lock`; `feeds` is written on the loop, or before the start. Only the locks of unreadable objects are
+     * taken inside. */
+    ki_mutex feed_lock;
+    ki_feed **feeds; /* one; of a set, sorted by namespace */
+    size_t feed_count, feed_capacity;
+    ki_namespaces *wanted; /* the set that was given last, not begun yet; NULL: none */
+
     /* Loop. */
-    ki_queue *queue; /* NULL once a removed informer has ended, as are its sources */
+    ki_namespaces *begun; /* the set whose feeds are being added and removed; NULL: none */
+    bool has_namespaces;  /* the first set has all its feeds */
+    ki_task namespaces_task;
+    ki_timer namespaces_timer; /* tries again for lack of memory */
+    ki_queue *queue;           /* NULL once a removed informer has ended, as are its sources */
     ki_step_loop step_loop;
-    ki_reflector reflector;
+    size_t listed; /* objects of the current lists */
     ki_consistency_check consistency_check;
     ki_timer resync_timer;
     size_t waiting;         /* notifications that waited for handlers on the loop at the last ki_informer_regulate */
@@ -72,7 +89,6 @@ struct ki_informer {
     ki_report_limit report_limit;
     ki_timer detector_timer;
     ki_timer deleted_timer;                          /* drops deleted objects after their time */
-    bool asks_for_namespace;                         /* the next watch asks whether the namespace exists */
     ki_mutation_detector detector;                   /* used only with `detect_mutations` */
     ki_task report_task;                             /* reports index errors; posted by any thread */
     char store_version[KI_RESOURCE_VERSION_MAX + 1]; /* the store's resource version */
@@ -87,8 +103,6 @@ struct ki_informer {
     _Atomic bool synced;     /* set under `wait_lock` and `change_lock`; a removed informer is not */
     char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
     ki_health_record health;
-    _Atomic bool is_namespace_missing; /* the server said that there is no such namespace */
-    ki_unreadable unreadable;
     ki_mutex wait_lock;        /* for all waits */
     ki_cond changed;           /* signalled when the informer is synced or stopped */
     bool has_ended;            /* under `wait_lock`: stopped */
@@ -128,12 +142,19 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas);
 /* Ends all waits of a stopped informer. Loop. */
 void ki_informer_end_waits(ki_informer *informer);
 /* namespace_check.c */
-/* Notes the number of objects of the current list so far. Loop. */
-void ki_informer_note_listed(ki_informer *informer, size_t listed);
 /* For each opened watch: asks whether the namespace exists, if the last list was empty. Loop. */
-void ki_informer_check_namespace(ki_informer *informer);
-/* For each change while the namespace is missing: an object shows that it exists. Loop. */
-void ki_informer_doubt_missing(ki_informer *informer);
+void ki_feed_check_namespace(ki_feed *feed);
+/* For each change: an object shows that its namespace exists. Loop. */
+void ki_informer_doubt_missing(ki_informer *informer, const ki_deltas *deltas);
+/* namespace_set.c */
+void ki_informer_init_namespaces(ki_informer *informer);
+/* Prepares the timer. Loop. */
+ki_status ki_informer_open_namespaces(ki_informer *informer);
+/* Begins with the set that was given last. Loop. */
+void ki_informer_take_namespaces(ki_informer *informer);
+/* Cancels task and timer. Loop. */
+void ki_informer_close_namespaces(ki_informer *informer);
+void ki_informer_free_namespaces(ki_informer *informer);
 /* informer_deleted.c */
 /* Prepares the timer. Loop. */
 ki_status ki_informer_open_deleted(ki_informer *informer);
@@ -144,8 +165,17 @@ ki_status ki_informer_stage_deleted(ki_informer *informer, ki_object *obj);
 void ki_informer_publish_deleted(ki_informer *informer);
 /* Drops the deleted objects of a removed informer, a slice at a time. Loop; caller holds change_lock. */
 void ki_informer_end_deleted(ki_informer *informer);
-/* shared_informer.c: calls the state handler. Loop. */
-void ki_informer_report_state(ki_informer *informer);
+/* shared_informer.c: for its feeds and other parts. Loop. */
+/* Logs a new state, and calls the state handler if it has changed. `has_cause`: as ki_informer_log_state. */
+void ki_informer_note_state(ki_informer *informer, bool is_changed, bool has_cause);
+/* Calls the watch error handler. */
+void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key);
+/* Counts and reports an unusable object. */
+void ki_informer_count_skipped(ki_informer *informer, const ki_error *err, const char *key);
+/* The queue received something, or a feed's version changed. */
+void ki_informer_note_progress(ki_informer *informer);
+/* Tells the metrics the queue's length. */
+void ki_informer_note_queue(ki_informer *informer);
 /* informer_health.c: logs the state if it differs from the last logged one. `has_cause`: a failure or a missing
  * response set the state. Loop. */
 void ki_informer_log_state(ki_informer *informer, bool has_cause);

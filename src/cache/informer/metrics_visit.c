@@ -151,7 +151,7 @@ static bool number_of(const char *version, double *ret_number) {
 static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to) {
     const ki_metrics_record *record = &informer->metrics;
     ki_snapshot *snapshot = ki_store_snapshot(informer->store);
-    int64_t staleness = ki_metrics_staleness(record, ki_engine_clock(informer->engine));
+    int64_t staleness = ki_metrics_staleness(record, ki_feeds_queued_at(informer), ki_engine_clock(informer->engine));
     double version;
     const ki_object_format *format = atomic_load(&informer->format);
     if (format && ki_object_format_has_view(format))

@@ -17,12 +17,14 @@
 
 /* --- storing ------------------------------------------------------------------------------------------------------ */
 
-/* Returns the resource version to store with these changes. NULL keeps the old one: more changes are queued, or a
- * list's version is too long. */
+/* Returns the resource version to store with these changes. NULL keeps the old one: more changes are queued, a list's
+ * version is too long, or the informer has a set of namespaces (process_drained). */
 static const char *version_after(const ki_informer *informer, const ki_deltas *deltas) {
+    if (informer->selection->is_set)
+        return NULL;
     if (deltas->resource_version)
         return strlen(deltas->resource_version) <= KI_RESOURCE_VERSION_MAX ? deltas->resource_version : NULL;
-    const char *version = informer->reflector.resource_version;
+    const char *version = informer->feeds[0]->reflector.resource_version;
     bool is_last = informer->queue->ops->length(informer->queue) == 0;
     return is_last && version[0] ? version : NULL;
 }
@@ -36,10 +38,12 @@ static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_
     ki_store *store = informer->store;
     const char *key = ki_object_key(deltas->items[*at].obj);
     ki_object *known = ki_store_known(store, key), *state = known;
+    ki_feed *feed = ki_feed_of_key(informer, key); /* NULL: of a namespace that was removed */
+    ki_unreadable *unreadable = feed ? &feed->unreadable : NULL;
     ki_status status;
     do {
         ki_object *deleted;
-        status = ki_delta_apply(&deltas->items[(*at)++], &state, &informer->processor, &informer->unreadable, &deleted);
+        status = ki_delta_apply(&deltas->items[(*at)++], &state, &informer->processor, unreadable, &deleted);
         if (!status && deleted)
             status = ki_informer_stage_deleted(informer, deleted);
     } while (!status && *at < deltas->count && strcmp(ki_object_key(deltas->items[*at].obj), key) == 0);
@@ -65,7 +69,7 @@ static void publish_staged(ki_informer *informer, const ki_deltas *deltas, const
     ki_deferred_add_snapshot(&informer->deferred, before);
     ki_processor_publish(&informer->processor);
     if (informer->queue->ops->length(informer->queue) == 0)
-        ki_unreadable_catch_up(&informer->unreadable);
+        ki_feeds_catch_up(informer);
 }
 
 /* Stages the changes, and publishes all that is staged unless more follow. Caller holds change_lock. */
@@ -120,21 +124,30 @@ static ki_status notify_of(ki_informer *informer, const ki_deltas *deltas, ki_er
 
 /* Sets the first list's version if the store has none. While changes arrive without a pause the queue is never empty,
  * and no other step sets a version. If memory runs out, the store has no version until the next change. */
-static void take_list_version(ki_informer *informer) {
-    const char *version = informer->reflector.initial_version;
+static void take_list_version(ki_informer *informer, const char *version) {
     if (informer->store_version[0] || !version[0] || ki_store_set_resource_version(informer->store, version, NULL))
         return;
     (void)ki_reflector_copy_version(informer->store_version, version,
                                     NULL); /* fits: the reflector checked its length */
 }
 
+/* Returns true once the first lists are processed: of a set, of its first namespaces. */
+static bool is_listed(const ki_informer *informer) {
+    if (informer->selection->is_set && (!informer->has_namespaces || !ki_feeds_are_listed(informer)))
+        return false;
+    return informer->queue->ops->has_synced(informer->queue);
+}
+
 /* Marks the informer synced once the first list is processed. Caller holds change_lock. */
 static void note_synced(ki_informer *informer) {
-    if (atomic_load(&informer->synced) || !informer->queue->ops->has_synced(informer->queue))
+    char version[KI_RESOURCE_VERSION_MAX + 1];
+    int64_t list_at;
+    if (atomic_load(&informer->synced) || !is_listed(informer))
         return;
-    take_list_version(informer);
+    ki_feeds_initial(informer, version, &list_at);
+    take_list_version(informer, version);
     memcpy(informer->synced_version, informer->store_version, sizeof informer->synced_version);
-    ki_metrics_set_listed_at(&informer->metrics, informer->reflector.initial_list_at);
+    ki_metrics_set_listed_at(&informer->metrics, list_at);
     ki_mutex_lock(&informer->wait_lock);
     atomic_store(&informer->synced, true);
     ki_cond_broadcast(&informer->changed);
@@ -175,32 +188,34 @@ static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_r
     end_step(informer);
     bool is_done = !*ret_requeue && !deltas->is_part;
     if (is_done)
-        ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
+        ki_informer_note_queue(informer);
     /* Also after a failure: the informer can be synced, with the first list's version, even then. */
     ki_informer_check_waits(informer, is_done && !deltas->resource_version ? deltas : NULL);
-    if (atomic_load_explicit(&informer->is_namespace_missing, memory_order_relaxed))
-        ki_informer_doubt_missing(informer);
+    ki_informer_doubt_missing(informer, deltas);
     return status;
 }
 
 /* The queue is empty. */
 static ki_status process_drained(ki_informer *informer, ki_error *err) {
-    const char *version = informer->reflector.resource_version;
+    char version[KI_RESOURCE_VERSION_MAX + 1];
     ki_status status = KI_OK;
+    ki_feeds_version(informer, version);
     ki_informer_continue_resync(informer);
     ki_fair_mutex_lock(&informer->change_lock);
     if (atomic_load(&informer->is_removed)) {
         ki_fair_mutex_unlock(&informer->change_lock);
         return KI_ERR_NOT_FOUND;
     }
-    if (version[0] && strcmp(version, informer->store_version) != 0) {
+    /* A namespace that was added has no version at first, nor has the cache then. */
+    bool has_version = version[0] || informer->selection->is_set;
+    if (has_version && strcmp(version, informer->store_version) != 0) {
         status = ki_store_set_resource_version(informer->store, version, err);
         if (!status)
             status = ki_reflector_copy_version(informer->store_version, version, err);
     }
     if (!status) {
-        ki_metrics_queue(&informer->metrics, 0);
-        ki_unreadable_catch_up(&informer->unreadable);
+        ki_informer_note_queue(informer);
+        ki_feeds_catch_up(informer);
     }
     note_synced(informer);
     end_step(informer);

@@ -20,7 +20,7 @@ enum {
 
 /* --- callbacks from the parts ------------------------------------------------------------------------------------- */
 
-static void report(ki_informer *informer, const ki_error *err, const char *key) {
+void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key) {
     if (!informer->error_handler)
         return;
     ki_callback callback;
@@ -29,8 +29,9 @@ static void report(ki_informer *informer, const ki_error *err, const char *key) 
     ki_callback_leave(&callback);
 }
 
-void ki_informer_report_state(ki_informer *informer) {
-    if (!informer->state_handler)
+void ki_informer_note_state(ki_informer *informer, bool is_changed, bool has_cause) {
+    ki_informer_log_state(informer, has_cause);
+    if (!is_changed || !informer->state_handler)
         return;
     ki_health health;
     ki_callback callback;
@@ -40,17 +41,10 @@ void ki_informer_report_state(ki_informer *informer) {
     ki_callback_leave(&callback);
 }
 
-static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, void *user) {
-    ki_informer *informer = user;
-    if (cause)
-        ki_health_set_attempts(&informer->health, informer->reflector.failed_attempt,
-                               ki_reflector_next(&informer->reflector));
-    bool is_changed = ki_health_set_state(&informer->health, state, cause, retry_at, ki_engine_now(informer->engine));
-    ki_informer_log_state(informer, cause != NULL);
-    if (is_changed)
-        ki_informer_report_state(informer);
-    if (state == KI_STATE_WATCHING)
-        ki_informer_check_namespace(informer);
+/* Sets a state that no feed has. */
+static void set_state(ki_informer *informer, ki_state state, const ki_error *cause) {
+    bool is_changed = ki_health_set_state(&informer->health, state, cause, -1, ki_engine_now(informer->engine));
+    ki_informer_note_state(informer, is_changed, cause != NULL);
 }
 
 static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
@@ -59,52 +53,40 @@ static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
         return; /* a retry while the queue of a stopped informer is drained */
     int64_t now = ki_engine_now(informer->engine);
     bool is_changed = ki_health_set_stuck(&informer->health, err, now + retry_ns, now);
-    ki_informer_log_state(informer, err != NULL);
-    if (is_changed)
-        ki_informer_report_state(informer);
+    ki_informer_note_state(informer, is_changed, err != NULL);
     if (err)
-        report(informer, err, "");
+        ki_informer_report(informer, err, "");
 }
 
-static void on_listed(size_t listed, int64_t total, void *user) {
-    ki_informer *informer = user;
-    ki_health_set_listed(&informer->health, listed, total);
-    ki_informer_note_listed(informer, listed);
-}
-
-static void on_error(const ki_error *err, void *user) {
-    report(user, err, "");
+static void on_check_failure(const ki_error *err, void *user) {
+    ki_informer_report(user, err, "");
 }
 
 static void report_bad_object(const ki_error *err, const char *key, void *user) {
     ki_informer *informer = user;
     ki_log_write(ki_engine_log(informer->engine), KI_LOG_WARNING, "reflector", "%s: object %s skipped: %s",
                  informer->selection->name, key[0] ? key : "without a name", ki_error_message(err));
-    report(informer, err, key);
+    ki_informer_report(informer, err, key);
 }
 
-static void count_skipped(const ki_error *err, const char *key, void *user) {
-    ki_informer *informer = user;
+void ki_informer_count_skipped(ki_informer *informer, const ki_error *err, const char *key) {
     ki_health_count_skipped(&informer->health);
     ki_metrics_add(&informer->metrics, KI_METRIC_SKIPPED, 1);
     ki_report_limit_add(&informer->report_limit, err, key);
 }
 
 static void on_mutation(const ki_error *err, const char *key, void *user) {
-    report(user, err, key);
+    ki_informer_report(user, err, key);
 }
 
 void ki_informer_regulate(ki_informer *informer, size_t waiting) {
     if (atomic_load(&informer->is_removed))
         return;
-    ki_list_watch *source = informer->options.list_watch;
     size_t queued = informer->queue->ops->length(informer->queue);
     bool is_much = queued + waiting >= (informer->is_held ? HELD_FROM / 2 : HELD_FROM);
     informer->waiting = waiting;
-    if (!source->ops->hold || (!is_much && !informer->is_held))
-        return;
-    informer->is_held = is_much && informer->reflector.phase == KI_REFLECTOR_WATCHES; /* lists have deadlines */
-    source->ops->hold(source, informer->is_held);
+    if (is_much || informer->is_held)
+        ki_feeds_hold(informer, is_much);
 }
 
 void ki_informer_delivered(ki_informer *informer) {
@@ -116,10 +98,13 @@ void ki_informer_delivered(ki_informer *informer) {
     ki_informer_regulate(informer, waiting);
 }
 
-/* The queue received something, or the version changed. */
-static void on_progress(void *user) {
-    ki_informer *informer = user;
-    ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
+void ki_informer_note_queue(ki_informer *informer) {
+    size_t length = informer->queue->ops->length(informer->queue);
+    ki_metrics_queue(&informer->metrics, length, length ? KI_NEVER : ki_feeds_queued_at(informer));
+}
+
+void ki_informer_note_progress(ki_informer *informer) {
+    ki_informer_note_queue(informer);
     ki_step_loop_wake(&informer->step_loop);
     if (!informer->is_held)
         ki_informer_regulate(informer, informer->waiting);
@@ -159,18 +144,7 @@ static void report_index_errors(ki_task *task, void *user) {
     if (count > 1)
         ki_error_prefix(&err, "the first of %zu", count);
     if (count > 0)
-        report(informer, &err, key);
-}
-
-/* --- callbacks for the parts -------------------------------------------------------------------------------------- */
-
-static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
-    const ki_informer *informer = user;
-    ki_callback callback;
-    ki_callback_enter(&callback, informer->owner);
-    ki_status status = informer->transform(obj, ret_obj, informer->transform_user);
-    ki_callback_leave(&callback);
-    return status;
+        ki_informer_report(informer, &err, key);
 }
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
@@ -185,7 +159,7 @@ static void set_labels(ki_informer *informer) {
     memcpy(informer->metrics.labels, labels, sizeof labels);
 }
 
-/* Makes what other threads share: the locks, health and unreadable objects. */
+/* Makes what other threads share: the locks and health. */
 static ki_status init_shared(ki_informer *informer, ki_error *err) {
     ki_status status = ki_fair_mutex_init(&informer->change_lock, err);
     if (status)
@@ -205,8 +179,7 @@ static ki_status init_shared(ki_informer *informer, ki_error *err) {
     status = ki_health_init(&informer->health, ki_engine_now(informer->engine), err);
     if (status)
         goto no_health;
-    status =
-        ki_unreadable_init(&informer->unreadable, ki_engine_allocator(informer->engine), informer->options.seed, err);
+    status = ki_mutex_init(&informer->feed_lock, err);
     if (!status)
         return KI_OK;
     ki_health_destroy(&informer->health);
@@ -224,7 +197,7 @@ no_registry_lock:
 }
 
 static void destroy_shared(ki_informer *informer) {
-    ki_unreadable_destroy(&informer->unreadable);
+    ki_mutex_destroy(&informer->feed_lock);
     ki_health_destroy(&informer->health);
     ki_cond_destroy(&informer->changed);
     ki_mutex_destroy(&informer->wait_lock);
@@ -281,21 +254,26 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_metrics_init(&informer->metrics);
     ki_informer_init_waits(informer);
     ki_informer_init_removal(informer);
+    ki_informer_init_namespaces(informer);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
     ki_deferred_init(&informer->deferred, options->engine);
     ki_processor_init(&informer->processor, allocator, ki_period_ns(options->given.resync_ms, KI_RESYNC_MIN_MS));
     informer->selection = ki_selection_ref(options->selection);
     informer->is_custom = ki_resource_is_custom(&informer->selection->resource);
     set_labels(informer);
+    ki_feed *feed;
     ki_status status = init_shared(informer, err);
     if (status)
         goto no_shared;
-    status = make_store_and_queue(informer, options->given.in_order, err);
+    status = informer->selection->is_set ? KI_OK : ki_feed_add(informer, informer->selection, &feed, err);
+    if (!status)
+        status = make_store_and_queue(informer, options->given.in_order, err);
     if (status)
         goto no_store;
     *ret_informer = informer;
     return KI_OK;
 no_store:
+    ki_feeds_free(informer);
     destroy_shared(informer);
 no_shared:
     ki_selection_unref(informer->selection);
@@ -342,7 +320,7 @@ static void resync(ki_timer *timer, void *user) {
     ki_error err = KI_ERROR_INIT;
     ki_status status = begin_resync(informer, now, &err);
     if (status)
-        report(informer, &err, "");
+        ki_informer_report(informer, &err, "");
     ki_timer_set(timer, now + (status ? RESYNC_RETRY : informer->processor.resync_ns));
 }
 
@@ -364,20 +342,16 @@ static void check_for_mutations(ki_timer *timer, void *user) {
  * difference proves nothing. */
 static bool is_watching(void *user) {
     const ki_informer *informer = user;
-    return informer->reflector.phase == KI_REFLECTOR_WATCHES && informer->reflector.watch.is_accepted &&
-           !informer->is_held && informer->waiting < HELD_FROM / 2;
+    const ki_reflector *reflector = &informer->feeds[0]->reflector;
+    return reflector->phase == KI_REFLECTOR_WATCHES && reflector->watch.is_accepted && !informer->is_held &&
+           informer->waiting < HELD_FROM / 2;
 }
 
 static void on_difference(const ki_error *err, const char *key, bool relist, void *user) {
     ki_informer *informer = user;
-    report(informer, err, key);
+    ki_informer_report(informer, err, key);
     if (relist)
-        ki_reflector_relist(&informer->reflector);
-}
-
-static void on_dropped(ki_object **objects, size_t count, void *user) {
-    ki_informer *informer = user;
-    ki_deferred_add_objects(&informer->deferred, objects, count);
+        ki_reflector_relist(&informer->feeds[0]->reflector);
 }
 
 void ki_informer_defer_free(ki_informer *informer, ki_snapshot *snapshot) {
@@ -399,7 +373,7 @@ static ki_status open_consistency_check(ki_informer *informer, ki_error *err) {
         .is_watching = is_watching,
         .on_difference = on_difference,
         .on_deferred = on_deferred,
-        .on_failure = on_error,
+        .on_failure = on_check_failure,
         .user = informer,
     };
     return informer->options.check_source ? ki_consistency_check_open(&informer->consistency_check, &options, err)
@@ -414,38 +388,17 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_stuck = on_stuck,
         .user = informer,
     };
-    ki_reflector_options reflector = {
-        .engine = informer->engine,
-        .list_watch = informer->options.list_watch,
-        .queue = informer->queue,
-        .name = informer->selection->name,
-        .given = &informer->options.given,
-        .transform = { informer->transform ? transform : NULL, informer },
-        .known = ki_store_known_objects(informer->store),
-        .on_state = on_state,
-        .on_listed = on_listed,
-        .on_error = on_error,
-        .on_bad_object = count_skipped,
-        .on_progress = on_progress,
-        .user = informer,
-    };
-    const ki_reflector_shared shared = {
-        .is_custom = informer->is_custom,
-        .metrics = &informer->metrics,
-        .unreadable = &informer->unreadable,
-        .on_dropped = on_dropped,
-    };
     informer->queue->ready = on_queue_ready;
     informer->queue->ready_user = informer;
     ki_status status = ki_step_loop_open(&informer->step_loop, &steps, err);
-    if (!status)
-        status = ki_reflector_open(&informer->reflector, &reflector, &shared, err);
+    if (!status && !informer->selection->is_set)
+        status = ki_feed_open(informer->feeds[0], informer->options.list_watch, err);
     if (!status)
         status = open_consistency_check(informer, err);
     if (!status && (ki_report_limit_open(&informer->report_limit, informer->engine, report_bad_object, informer) ||
                     ki_timer_init(&informer->resync_timer, informer->engine, resync, informer) ||
                     ki_timer_init(&informer->detector_timer, informer->engine, check_for_mutations, informer) ||
-                    ki_informer_open_deleted(informer)))
+                    ki_informer_open_deleted(informer) || ki_informer_open_namespaces(informer)))
         status = ki_error_no_memory(err, "starting an informer");
     return status;
 }
@@ -455,7 +408,8 @@ static void close_input(ki_informer *informer) {
     if (informer->queue)
         informer->queue->ready = NULL;
     ki_consistency_check_close(&informer->consistency_check);
-    ki_reflector_close(&informer->reflector);
+    ki_informer_close_namespaces(informer);
+    ki_feeds_close(informer);
     ki_report_limit_close(&informer->report_limit);
     ki_timer_close(&informer->resync_timer);
     informer->is_resync_waiting = false;
@@ -489,7 +443,10 @@ static ki_status start_locked(ki_informer *informer, ki_error *err) {
         ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine) + period);
     if (informer->options.detect_mutations)
         ki_timer_set(&informer->detector_timer, ki_engine_now(informer->engine) + KI_MUTATION_PERIOD);
-    ki_reflector_start(&informer->reflector);
+    if (informer->selection->is_set)
+        ki_informer_take_namespaces(informer);
+    else
+        ki_reflector_start(&informer->feeds[0]->reflector);
     if (informer->options.check_source)
         ki_consistency_check_start(&informer->consistency_check);
     return KI_OK;
@@ -501,7 +458,7 @@ ki_status ki_informer_start(ki_informer *informer, ki_error *err) {
     ki_status status = start_locked(informer, &cause);
     ki_fair_mutex_unlock(&informer->change_lock);
     if (status && status != KI_ERR_STATE)
-        on_state(KI_STATE_BACKING_OFF, &cause, -1, informer);
+        set_state(informer, KI_STATE_BACKING_OFF, &cause);
     if (status && err)
         *err = cause;
     return status;
@@ -524,7 +481,7 @@ void ki_informer_end_work(ki_informer *informer, bool stops_handlers) {
     ki_mutation_detector_check(&informer->detector, ki_engine_now(informer->engine)); /* a last time */
     ki_mutation_detector_close(&informer->detector);
     if (!was_stopped)
-        on_state(KI_STATE_STOPPED, NULL, -1, informer);
+        set_state(informer, KI_STATE_STOPPED, NULL);
 }
 
 void ki_informer_stop(ki_informer *informer) {
@@ -576,6 +533,8 @@ void ki_informer_free_sources(ki_informer *informer) {
             (*sources[i])->ops->free(*sources[i]);
         *sources[i] = NULL;
     }
+    while (informer->selection->is_set && informer->feed_count > 0)
+        ki_feed_remove(informer->feeds[informer->feed_count - 1]);
     if (informer->queue)
         informer->queue->ops->free(informer->queue);
     informer->queue = NULL;
@@ -588,6 +547,8 @@ void ki_informer_free(ki_informer *informer) {
     free_listeners(&informer->processor.first);
     free_listeners(&informer->processor.leaving);
     ki_informer_free_sources(informer);
+    ki_feeds_free(informer);
+    ki_informer_free_namespaces(informer);
     ki_snapshot_free(informer->cleared);
     ki_processor_free(&informer->processor);
     ki_deferred_free(&informer->deferred);

@@ -13,7 +13,7 @@
 
 typedef struct ki_shared_informer_options {
     ki_engine *engine;
-    ki_list_watch *list_watch;   /* the informer owns it if ki_informer_new succeeds */
+    ki_list_watch *list_watch;   /* the informer owns it if ki_informer_new succeeds; NULL: of a set of namespaces */
     ki_selection *selection;     /* what the source selects; the informer takes a reference */
     ki_object_format *format;    /* makes its objects; outlives the informer; NULL: the informer makes none itself */
     ki_informer_options given;   /* the program's, with the factory's defaults; its texts are not used */
@@ -21,6 +21,9 @@ typedef struct ki_shared_informer_options {
     const void *owner;           /* of the callbacks (callback.h): the factory; NULL: the informer */
     uint64_t seed;               /* of key hashes */
     ki_list_watch *check_source; /* a second source, for consistency checks; owned as list_watch; NULL: none */
+    /* Makes the source of one namespace of a set. Loop. */
+    ki_status (*make_source)(ki_selection *selection, void *user, ki_list_watch **ret_source, ki_error *err);
+    void *make_source_user;
 } ki_shared_informer_options;
 
 #define KI_RESYNC_MIN_MS INT64_C(1000)

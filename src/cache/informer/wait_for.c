@@ -24,6 +24,16 @@ static void check_deltas(ki_wait_table *waits, const ki_deltas *deltas) {
     }
 }
 
+/* Of a set: checks the waits against each namespace that the store now has at another version. */
+static void check_namespaces(ki_informer *informer) {
+    for (size_t i = 0; informer->selection->is_set && i < informer->feed_count; i++) {
+        ki_feed *feed = informer->feeds[i];
+        if (feed->has_new_version)
+            ki_wait_table_seen_in(&informer->waits, feed->selection->namespace_name, feed->stored_version);
+        feed->has_new_version = false;
+    }
+}
+
 /* Publishes the number of waits, and posts the callbacks of decided waits. Caller holds wait_lock. */
 static void publish_waits(ki_informer *informer) {
     atomic_store(&informer->wait_count, informer->waits.count);
@@ -37,6 +47,7 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
     ki_snapshot *now = ki_store_snapshot(informer->store);
     ki_mutex_lock(&informer->wait_lock);
     ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
+    check_namespaces(informer);
     if (deltas)
         check_deltas(&informer->waits, deltas);
     ki_wait_table_check_held(&informer->waits);
@@ -59,6 +70,13 @@ static ki_status check_wait(const ki_informer *informer, const char *key, const 
     return ki_error_set(err, KI_ERR_INVALID, "waiting without naming a resource version or a key");
 }
 
+/* Checks the waits against the version of a key's namespace in a set. Caller holds wait_lock. */
+static void check_namespace_of(ki_informer *informer, const char *key) {
+    char version[KI_RESOURCE_VERSION_MAX + 1], name[KI_NAMESPACE_MAX + 1];
+    if (ki_feeds_stored_version(informer, key, name, version))
+        ki_wait_table_seen_in(&informer->waits, name, version);
+}
+
 /* Checks the waits against the present snapshot. Caller holds wait_lock. */
 static void check_now(ki_informer *informer, const char *key) {
     ki_snapshot *now = ki_store_snapshot(informer->store);
@@ -66,6 +84,8 @@ static void check_now(ki_informer *informer, const char *key) {
     ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
     if (obj)
         ki_wait_table_seen(&informer->waits, key, ki_object_resource_version(obj), false);
+    if (key)
+        check_namespace_of(informer, key);
     ki_snapshot_free(now);
 }
 
@@ -199,7 +219,7 @@ static void run_handlers(ki_task *task, void *user) {
  * deleted. */
 static bool may_lack(const ki_version_wait *wait, void *user) {
     ki_informer *informer = user;
-    return ki_unreadable_may_lack(&informer->unreadable, wait->key, wait->version);
+    return ki_feeds_may_lack(informer, wait->key, wait->version);
 }
 
 void ki_informer_init_waits(ki_informer *informer) {

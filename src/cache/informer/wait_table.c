@@ -85,6 +85,7 @@ typedef struct sight {
     const char *version;
     uint64_t number;
     bool is_deleted;
+    const char *namespace_name; /* the version of a namespace; NULL: of an object, or of the cache */
 } sight;
 
 static bool is_reached(const ki_version_wait *wait, const sight *seen) {
@@ -107,19 +108,34 @@ static bool may_lack(const ki_wait_table *table, const ki_version_wait *wait) {
 
 /* Returns true if the cache's version ends the wait. Holds the wait if the cache can lack its state. */
 static bool is_met_by_cache(const ki_wait_table *table, ki_version_wait *wait, const sight *seen) {
+    if (seen->namespace_name && (!wait->key || !ki_key_is_in_namespace(wait->key, seen->namespace_name)))
+        return false;
     if (wait->is_held || !wait->version[0] || !seen->version[0] || !is_reached(wait, seen))
         return false;
     wait->is_held = may_lack(table, wait);
     return !wait->is_held;
 }
 
-void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *version, bool is_deleted) {
-    const sight seen = { key, hash_of(table, key), version, number_of(version), is_deleted };
+static void decide_seen(ki_wait_table *table, const sight *seen) {
     for (ki_version_wait *wait = table->waiting.first, *next; wait; wait = next) {
         next = wait->after;
-        if (key ? is_met_by_object(wait, &seen) : is_met_by_cache(table, wait, &seen))
+        if (seen->key ? is_met_by_object(wait, seen) : is_met_by_cache(table, wait, seen))
             decide(table, wait, KI_OK);
     }
+}
+
+void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *version, bool is_deleted) {
+    const sight seen = { .key = key,
+                         .key_hash = hash_of(table, key),
+                         .version = version,
+                         .number = number_of(version),
+                         .is_deleted = is_deleted };
+    decide_seen(table, &seen);
+}
+
+void ki_wait_table_seen_in(ki_wait_table *table, const char *namespace_name, const char *version) {
+    const sight seen = { .version = version, .number = number_of(version), .namespace_name = namespace_name };
+    decide_seen(table, &seen);
 }
 
 void ki_wait_table_check_held(ki_wait_table *table) {

@@ -56,6 +56,8 @@ void ki_wait_table_remove(ki_wait_table *table, ki_version_wait *wait);
 /* Decides the waits that a version ends. `key` NULL: the cache is at `version`. Else the key's object was at `version`,
  * and `is_deleted` says whether it was deleted then. */
 void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *version, bool is_deleted);
+/* Decides the waits with a key in a namespace: the cache has all of the namespace at `version`. */
+void ki_wait_table_seen_in(ki_wait_table *table, const char *namespace_name, const char *version);
 /* Decides the held waits whose state the cache can no longer lack. */
 void ki_wait_table_check_held(ki_wait_table *table);
 /* Decides the waits whose deadline has passed: KI_ERR_TIMEOUT. */

@@ -258,11 +258,11 @@ static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
     return ki_object_ref(newest->obj);
 }
 
-/* Deletes the next queued object, unless it is listed. */
+/* Deletes the next queued object, unless it is listed or of another namespace. */
 static ki_status delete_next(delta_fifo *fifo, const ki_queued_list *from) {
     entry *e = fifo->at;
     ki_status status = KI_OK;
-    if (e->listed != fifo->lists && !ki_map_has(&from->keys, key_of(e))) {
+    if (e->listed != fifo->lists && ki_queued_list_lacks(from, ki_object_key(e->key_owner))) {
         const ki_change gone = { .type = KI_EVENT_DELETE,
                                  .final_state_unknown = true,
                                  .is_in_initial_list = from->is_initial,

@@ -2,6 +2,7 @@
 #include "src/cache/queue/queued_list.h"
 
 #include "src/base/memory.h"
+#include "src/base/string_view.h"
 
 #include <string.h>
 
@@ -15,6 +16,7 @@ static const char *append_text(char **at, const char *text) {
 /* The size cannot overflow: the texts are in memory already. */
 static size_t texts_size(const ki_listing *listing) {
     size_t size = strlen(listing->resource_version) + 1;
+    size += listing->namespace_name ? strlen(listing->namespace_name) + 1 : 0;
     for (size_t i = 0; i < listing->kept_count; i++)
         size += strlen(listing->kept[i]) + 1;
     return size;
@@ -24,6 +26,8 @@ static ki_status copy_texts(ki_queued_list *list, const ki_listing *listing) {
     char *at = (char *)(list + 1);
     ki_status status = KI_OK;
     list->resource_version = append_text(&at, listing->resource_version);
+    list->namespace_name = listing->namespace_name ? append_text(&at, listing->namespace_name) : NULL;
+    list->walk.namespace_name = list->namespace_name;
     for (size_t i = 0; !status && i < listing->kept_count; i++)
         status = ki_map_put(&list->keys, ki_str_of(append_text(&at, listing->kept[i])), NULL, NULL);
     return status;
@@ -51,7 +55,12 @@ ki_queued_list *ki_queued_list_new(const ki_allocator *allocator, uint64_t seed,
 static void end_walk(ki_queued_list *list) {
     if (list->known->end)
         list->known->end(&list->walk, list->known->user);
-    list->walk = (ki_known_walk){ .snapshot = NULL };
+    list->walk = (ki_known_walk){ .namespace_name = list->namespace_name };
+}
+
+bool ki_queued_list_lacks(const ki_queued_list *list, const char *key) {
+    bool is_of_list = !list->namespace_name || ki_key_is_in_namespace(key, list->namespace_name);
+    return is_of_list && !ki_map_has(&list->keys, ki_str_of(key));
 }
 
 void ki_queued_list_free(ki_queued_list *list) {
@@ -99,7 +108,7 @@ static ki_status next_known(ki_queued_list *list, ki_change *ret_change) {
         return end_phase(list);
     if (list->is_resync)
         *ret_change = (ki_change){ .type = KI_EVENT_UPDATE, .is_resync = true, .obj = obj };
-    else if (!ki_map_has(&list->keys, ki_str_of(ki_object_key(obj))))
+    else if (ki_queued_list_lacks(list, ki_object_key(obj)))
         *ret_change = (ki_change){
             .type = KI_EVENT_DELETE, .final_state_unknown = true, .is_in_initial_list = list->is_initial, .obj = obj
         };

@@ -24,6 +24,7 @@ typedef struct ki_queued_list {
     const ki_known_objects *known;
     bool is_resync, keeps_all;
     const char *resource_version; /* NULL: a resync */
+    const char *namespace_name;   /* of the list; NULL: all */
     /* The progress. */
     ki_list_phase phase;
     ki_object **objects; /* references, from `released` on */
@@ -38,6 +39,9 @@ ki_queued_list *ki_queued_list_new(const ki_allocator *allocator, uint64_t seed,
                                    const ki_listing *listing);
 void ki_queued_list_free(ki_queued_list *list); /* NULL is accepted */
 
+/* Returns true if a known object is deleted: the list is of its namespace, and neither has nor keeps its key. Once the
+ * keys are collected. */
+bool ki_queued_list_lacks(const ki_queued_list *list, const char *key);
 /* Does one unit. Sets `*ret_change` to the next change, with a borrowed object; `obj` NULL: this unit has none. Errors:
  * KI_ERR_NOT_FOUND after the last, KI_ERR_NO_MEMORY (KI_LIST_KEYS only): the next call tries again. */
 ki_status ki_queued_list_next(ki_queued_list *list, ki_change *ret_change);

@@ -2,8 +2,11 @@
 #include "src/cache/reflector/metrics.h"
 
 void ki_metrics_init(ki_metrics_record *record) {
-    atomic_init(&record->queued_at, KI_NEVER);
     atomic_init(&record->stored_at, KI_NEVER);
+}
+
+void ki_freshness_init(ki_freshness *freshness) {
+    atomic_init(&freshness->queued_at, KI_NEVER);
 }
 
 /* Adds without an atomic read-modify-write: the loop is the only writer. */
@@ -34,18 +37,18 @@ void ki_metrics_observe(ki_metrics_record *record, ki_metric_id id, double value
     add_to_counter(&record->summaries[at].count, 1);
 }
 
-void ki_metrics_failed(ki_metrics_record *record, bool failed) {
-    if (record && failed)
-        add_to_counter(&record->failures_in_row, 1);
-    else if (record)
-        atomic_store_explicit(&record->failures_in_row, 0, memory_order_relaxed);
+void ki_freshness_failed(ki_freshness *freshness, bool failed) {
+    if (freshness && failed)
+        add_to_counter(&freshness->failures_in_row, 1);
+    else if (freshness)
+        atomic_store_explicit(&freshness->failures_in_row, 0, memory_order_relaxed);
 }
 
 /* --- age of the cache --------------------------------------------------------------------------------------------- */
 
-void ki_metrics_set_queued_at(ki_metrics_record *record, int64_t at) {
-    if (record && at > atomic_load_explicit(&record->queued_at, memory_order_relaxed))
-        atomic_store_explicit(&record->queued_at, at, memory_order_relaxed);
+void ki_freshness_set_queued_at(ki_freshness *freshness, int64_t at) {
+    if (freshness && at > atomic_load_explicit(&freshness->queued_at, memory_order_relaxed))
+        atomic_store_explicit(&freshness->queued_at, at, memory_order_relaxed);
 }
 
 void ki_metrics_set_listed_at(ki_metrics_record *record, int64_t at) {
@@ -53,18 +56,21 @@ void ki_metrics_set_listed_at(ki_metrics_record *record, int64_t at) {
         atomic_store_explicit(&record->stored_at, at, memory_order_relaxed);
 }
 
-void ki_metrics_queue(ki_metrics_record *record, size_t depth) {
-    atomic_store_explicit(&record->queue_depth, depth, memory_order_relaxed);
-    if (depth == 0)
-        atomic_store_explicit(&record->stored_at, atomic_load_explicit(&record->queued_at, memory_order_relaxed),
-                              memory_order_relaxed);
+void ki_metrics_set_unlisted(ki_metrics_record *record) {
+    atomic_store_explicit(&record->stored_at, KI_NEVER, memory_order_relaxed);
 }
 
-int64_t ki_metrics_staleness(const ki_metrics_record *record, int64_t now) {
+void ki_metrics_queue(ki_metrics_record *record, size_t depth, int64_t queued_at) {
+    atomic_store_explicit(&record->queue_depth, depth, memory_order_relaxed);
+    if (depth == 0)
+        atomic_store_explicit(&record->stored_at, queued_at, memory_order_relaxed);
+}
+
+int64_t ki_metrics_staleness(const ki_metrics_record *record, int64_t queued_at, int64_t now) {
     int64_t current = atomic_load_explicit(&record->stored_at, memory_order_relaxed);
     bool is_empty = atomic_load_explicit(&record->queue_depth, memory_order_relaxed) == 0;
     if (current != KI_NEVER && is_empty)
-        current = atomic_load_explicit(&record->queued_at, memory_order_relaxed);
+        current = queued_at;
     if (current == KI_NEVER)
         return KI_NEVER;
     return current < now ? now - current : 0;

@@ -56,12 +56,17 @@ typedef struct ki_metrics_record {
         _Atomic double sum;
     } summaries[KI_METRIC_SUMMARIES];
     _Atomic size_t queue_depth;
-    _Atomic uint64_t failures_in_row;
-    _Atomic int64_t queued_at; /* the queue has everything up to this time; KI_NEVER */
     _Atomic int64_t stored_at; /* the store has everything up to this time; KI_NEVER */
 } ki_metrics_record;
 
+/* What is known of one reflector. The loop writes it; any thread reads it. */
+typedef struct ki_freshness {
+    _Atomic int64_t queued_at; /* the queue has everything up to this time; KI_NEVER */
+    _Atomic uint64_t failures_in_row;
+} ki_freshness;
+
 void ki_metrics_init(ki_metrics_record *record);
+void ki_freshness_init(ki_freshness *freshness);
 
 /* On the loop. `record` may be NULL: counts nothing. */
 void ki_metrics_add(ki_metrics_record *record, ki_metric_id id, uint64_t by);
@@ -69,18 +74,21 @@ void ki_metrics_add(ki_metrics_record *record, ki_metric_id id, uint64_t by);
 void ki_metrics_observe(ki_metrics_record *record, ki_metric_id id, double value);
 void ki_metrics_relist(ki_metrics_record *record, int cause); /* a ki_status, or KI_RELIST_INCONSISTENT */
 const char *ki_relist_cause_name(int cause);
-/* Counts a consecutive failure; `failed` false resets their number. */
-void ki_metrics_failed(ki_metrics_record *record, bool failed);
-/* Records that the queue has all changes that the server made up to `at`. Ignores a time before the recorded one. */
-void ki_metrics_set_queued_at(ki_metrics_record *record, int64_t at);
+/* Counts a consecutive failure; `failed` false resets their number. NULL: counts nothing. */
+void ki_freshness_failed(ki_freshness *freshness, bool failed);
+/* Records that the queue has all changes that the server made up to `at`. Ignores a time before the recorded one. NULL:
+ * records nothing. */
+void ki_freshness_set_queued_at(ki_freshness *freshness, int64_t at);
 /* Tells that the store has the first list, requested at `at`. Changes that followed it may still be queued. */
 void ki_metrics_set_listed_at(ki_metrics_record *record, int64_t at);
-/* Sets the queue's length. At 0 the store has everything that was queued. */
-void ki_metrics_queue(ki_metrics_record *record, size_t depth);
+/* Tells that the store lacks the first list of a reflector that was added. */
+void ki_metrics_set_unlisted(ki_metrics_record *record);
+/* Sets the queue's length. At 0 the store has everything that was queued: up to `queued_at`. */
+void ki_metrics_queue(ki_metrics_record *record, size_t depth, int64_t queued_at);
 
 /* Returns nanoseconds since the last event, bookmark or list that is fully in the cache; KI_NEVER before the first
- * list. Any thread. */
-int64_t ki_metrics_staleness(const ki_metrics_record *record, int64_t now);
+ * list. `queued_at`: the earliest of the informer's reflectors; KI_NEVER if one has none. Any thread. */
+int64_t ki_metrics_staleness(const ki_metrics_record *record, int64_t queued_at, int64_t now);
 
 /* Passes all samples of the informer. Any thread; the caller holds no lock. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_metrics_visit_informer(ki_informer *informer, const ki_metrics_visit *to);

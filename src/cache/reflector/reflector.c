@@ -178,7 +178,8 @@ void ki_reflector_report(ki_reflector *reflector, const ki_error *err) {
 static void delete_all(ki_reflector *reflector) {
     ki_error err = KI_ERROR_INIT;
     ki_queue *queue = reflector->options.queue;
-    const ki_listing nothing = { .resource_version = reflector->resource_version };
+    const ki_listing nothing = { .resource_version = reflector->resource_version,
+                                 .namespace_name = reflector->shared.namespace_name };
     if (queue->ops->replace(queue, &nothing, &err)) {
         report_failure(reflector, &err); /* retried after the next 404 */
         return;
@@ -252,7 +253,7 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     ki_reflector_drop_objects(reflector);
     if (note_missing(reflector, cause))
         next = KI_REFLECT_FIND_TYPE;
-    ki_metrics_failed(reflector->shared.metrics, true);
+    ki_freshness_failed(reflector->shared.freshness, true);
     if (next != KI_REFLECT_WATCH && next != KI_REFLECT_CHECK)
         ki_reflector_count_relist(reflector, (int)cause->code);
     reflector->failed_attempt = current_attempt(reflector);
@@ -373,7 +374,9 @@ static ki_status queue_list(ki_reflector *reflector, const char *version, ki_err
                               .kept = kept,
                               .kept_count = kept_count,
                               .keeps_all = ki_unreadable_marks_has(marks, ""),
-                              .resource_version = version };
+                              .resource_version = version,
+                              .namespace_name = reflector->shared.namespace_name,
+                              .is_initial = reflector->shared.is_initial && !reflector->has_initial_version };
     ki_status status = queue->ops->replace(queue, &list, err);
     ki_free(ki_engine_allocator(reflector->options.engine), kept);
     if (status)
@@ -393,8 +396,9 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_metrics_observe(metrics, KI_METRIC_ITEMS_PER_LIST, (double)reflector->object_count);
     ki_metrics_observe(metrics, KI_METRIC_LIST_DURATION,
                        (double)(now - reflector->list.began_at) / (double)KI_SECONDS(1));
-    ki_metrics_set_queued_at(metrics, reflector->list.began_at); /* a list shows the state at its request or later */
-    ki_metrics_failed(metrics, false);
+    ki_freshness_set_queued_at(reflector->shared.freshness,
+                               reflector->list.began_at); /* a list shows the state at its request or later */
+    ki_freshness_failed(reflector->shared.freshness, false);
     reflector->is_unavailable = false;
     ki_reflector_note_version_known(reflector);
     forget_missing(reflector);

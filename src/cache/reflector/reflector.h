@@ -28,7 +28,10 @@ ki_status ki_list_watch_check(const ki_list_watch *list_watch, ki_error *err);
 /* What an informer shares with its reflector. */
 typedef struct ki_reflector_shared {
     bool is_custom;             /* a custom type: the server may stop serving it; its objects then count as deleted */
+    const char *namespace_name; /* borrowed; its lists have all objects of this namespace; NULL: all objects */
+    bool is_initial;            /* of one with a namespace: its first list is part of the initial population */
     ki_metrics_record *metrics; /* borrowed; NULL: no metrics */
+    ki_freshness *freshness;    /* borrowed; NULL: not recorded */
     ki_unreadable *unreadable;  /* borrowed; the unreadable objects */
     /* Takes ownership of a cancelled list's objects and of the array. NULL: the reflector releases them at once. */
     void (*on_dropped)(ki_object **objects, size_t count, void *user);

@@ -86,7 +86,7 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
         on_failure(reflector, err);
         return;
     }
-    ki_metrics_failed(reflector->shared.metrics, false);
+    ki_freshness_failed(reflector->shared.freshness, false);
     ki_reflector_note_version_known(reflector);
     ki_reflector_schedule(reflector, KI_REFLECT_WATCH);
 }

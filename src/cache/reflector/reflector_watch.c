@@ -33,7 +33,7 @@ static void note_byte(ki_reflector *reflector) {
  * call nothing shows that the server still sends. */
 static void set_queued_at(ki_reflector *reflector, int64_t until) {
     if (reflector->watch.has_queued_events && reflector->phase == KI_REFLECTOR_WATCHES)
-        ki_metrics_set_queued_at(reflector->shared.metrics, until);
+        ki_freshness_set_queued_at(reflector->shared.freshness, until);
     reflector->watch.has_queued_events = false;
 }
 
@@ -52,7 +52,7 @@ static void note_queued(ki_reflector *reflector) {
 static void count_event(ki_reflector *reflector) {
     note_byte(reflector);
     if (reflector->phase == KI_REFLECTOR_WATCHES)
-        ki_metrics_failed(reflector->shared.metrics, false);
+        ki_freshness_failed(reflector->shared.freshness, false);
     reflector->watch.events++;
 }
 

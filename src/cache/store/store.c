@@ -354,7 +354,13 @@ static ki_object *known_next(ki_known_walk *walk, void *user) {
         walk->snapshot = ki_store_snapshot(user);
         walk->cursor = (ki_cursor)KI_CURSOR_INIT;
     }
-    return ki_tree_next(&walk->snapshot->items, &walk->cursor);
+    if (!walk->namespace_name || !ki_snapshot_has_index(walk->snapshot, KI_NAMESPACE_INDEX))
+        return ki_tree_next(&walk->snapshot->items, &walk->cursor);
+    const ki_object *constant =
+        ki_snapshot_next_by_index(walk->snapshot, KI_NAMESPACE_INDEX, walk->namespace_name, &walk->cursor);
+    ki_object *obj;
+    memcpy(&obj, &constant, sizeof obj); /* not const: who walks takes references */
+    return obj;
 }
 
 static void known_end(ki_known_walk *walk, void *user) {

@@ -18,7 +18,7 @@ TEST(each_state_and_attempt_has_a_name) {
 
 static ki_health read_at(ki_health_record *record, int64_t now_ms, ki_attempt *ret_failed) {
     ki_health health = { .state = KI_STATE_NOT_STARTED };
-    *ret_failed = ki_health_read(record, KI_MILLISECONDS(now_ms), &health);
+    *ret_failed = ki_health_read(record, KI_MILLISECONDS(now_ms), &health, NULL);
     return health;
 }
 

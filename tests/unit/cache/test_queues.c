@@ -34,6 +34,55 @@ TEST(a_key_that_was_popped_does_not_jump_the_line) {
     fifo_close(&f);
 }
 
+TEST(a_list_of_a_namespace_deletes_only_there) {
+    static const struct {
+        const char *known;
+        const char *script;
+        const char *popped[2];
+    } cases[] = {
+        { "n/a=1 n/b=2 m/a=3 nn/a=4", "{n/9: n/a=5}", { "[n/a=5] [?n/b=2]", "{9: ?n/b=2 n/a=5}" } },
+        { "n/a=1 m/a=3 default/a=4", "{n/9:}", { "[?n/a=1]", "{9: ?n/a=1}" } },
+        { "n/a=1 m/a=3", "{:}", { "[?n/a=1i] [?m/a=3i]", "{: ?n/a=1i ?m/a=3i}" } },
+        { "n/a=1 m/a=3", "{/:}", { "", "{:}" } },
+        { "n/a=1 m/a=3", "{n/9: n/a=! }", { "", "{9:}" } },
+        { "n/a=1 n/b=1 m/a=3", "{n/9: ?=!}; {m/9:}", { "[?m/a=3]", "{9:} {9: ?m/a=3}" } },
+        /* What is queued counts as known; the in-order queue's store does not have it. */
+        { "", "+n/a=1; +m/a=2; {n/9:}", { "[+n/a=1 ?n/a=1] [+m/a=2]", "[+n/a=1 +m/a=2] {9:}" } },
+        { "n/a=1",
+          "{n/9: n/a=2}; {m/9: m/a=2}; {n/10:}",
+          { "[n/a=2 ?n/a=2] [m/a=2]", "{9: n/a=2} {9: m/a=2} {10: ?n/a=1}" } },
+        { "n/a=1", "{n/:}; {n/9: n/a=1}", { "[?n/a=1 n/a=1]", "{: ?n/a=1} {9: n/a=1}" } },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        play_as(cases[i].known, cases[i].script, cases[i].popped[kind]);
+}
+
+/* Each initial list counts, wherever it stands; no other list of a namespace does. */
+TEST(the_first_lists_of_namespaces_are_initial) {
+    static const struct {
+        const char *script;
+        const char *popped[2];
+    } cases[] = {
+        { "{n/9 i: n/a=1}; {m/9 i: m/a=1}", { "[n/a=1i] [m/a=1i]", "{9: n/a=1i} {9: m/a=1i}" } },
+        { "{n/9 i: n/a=1}; {m/9: m/a=1}", { "[n/a=1i] [m/a=1]", "{9: n/a=1i} {9: m/a=1}" } },
+        { "{n/9: n/a=1}; {m/9 i: m/a=1}", { "[n/a=1] [m/a=1i]", "{9: n/a=1} {9: m/a=1i}" } },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        play_as("", cases[i].script, cases[i].popped[kind]);
+    fifo_stage f;
+    fifo_open(&f, kind, "", &ki_allocator_default);
+    fifo_play(&f, "+n/b=1; {n/9 i: n/a=1}");
+    assert_false(f.queue->ops->has_synced(f.queue));
+    fifo_play(&f, "{m/9 i: m/a=1}");
+    for (int pops = 0; pops < 3; pops++) {
+        assert_false(f.queue->ops->has_synced(f.queue));
+        fifo_pop_one(&f);
+    }
+    fifo_pop_all(&f);
+    assert_true(f.queue->ops->has_synced(f.queue));
+    fifo_close(&f);
+}
+
 /* --- the initial population --------------------------------------------------------------------------------------- */
 
 TEST(it_has_synced_once_the_first_list_is_processed) {

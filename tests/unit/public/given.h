@@ -158,6 +158,8 @@ static const ki_resource *given_resource(int member) {
     return &resource;
 }
 
+static const char *const given_names[] = { "shop" };
+
 /* --- by type and name --------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -195,6 +197,7 @@ static const struct {
     const char *type;
     void *value;
 } values[] = {
+    { "char **", (void *)(uintptr_t)given_names },
     { "ki_client_request *", &request },
     { "ki_config_options *", &config_options },
     { "ki_factory_options *", &factory_options },

@@ -1,0 +1,405 @@
+/* feed.c: see feed.h. The feeds of a set are sorted by namespace, so that a key leads to its feed quickly. */
+#include "src/cache/informer/feed.h"
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/base/memory.h"
+#include "src/base/string_view.h"
+#include "src/cache/informer/informer_parts.h"
+#include "src/cache/listener/callback.h"
+
+#include <stdio.h>
+
+enum {
+    FIRST_CAPACITY = 1
+};
+
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
+
+/* Compares a namespace with the first `size` bytes of `text`. */
+static int compare(const char *namespace_name, const char *text, size_t size) {
+    int order = strncmp(namespace_name, text, size);
+    return order ? order : namespace_name[size] != '\0';
+}
+
+/* Returns the place of the first feed whose namespace is not before `text`. */
+static size_t place_of(const ki_informer *informer, const char *text, size_t size) {
+    size_t from = 0, to = informer->feed_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (compare(informer->feeds[middle]->selection->namespace_name, text, size) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static ki_feed *find(const ki_informer *informer, const char *text, size_t size) {
+    size_t place = place_of(informer, text, size);
+    ki_feed *feed = place < informer->feed_count ? informer->feeds[place] : NULL;
+    return feed && compare(feed->selection->namespace_name, text, size) == 0 ? feed : NULL;
+}
+
+ki_feed *ki_feed_find(const ki_informer *informer, const char *namespace_name) {
+    return find(informer, namespace_name, strlen(namespace_name));
+}
+
+ki_feed *ki_feed_of_key(const ki_informer *informer, const char *key) {
+    if (!informer->selection->is_set)
+        return informer->feeds[0];
+    const char *slash = strchr(key, '/');
+    return slash ? find(informer, key, (size_t)(slash - key)) : NULL;
+}
+
+/* ---- callbacks of the reflector ---------------------------------------------------------------------------------- */
+
+static int badness(ki_state state) {
+    static const int of[] = {
+        [KI_STATE_NOT_STARTED] = 3, [KI_STATE_CONNECTING] = 2,  [KI_STATE_LISTING] = 1,
+        [KI_STATE_WATCHING] = 0,    [KI_STATE_BACKING_OFF] = 4, [KI_STATE_BLOCKED] = 5,
+    };
+    return of[state];
+}
+
+bool ki_feeds_show_state(ki_informer *informer) {
+    int64_t now = ki_engine_now(informer->engine);
+    const ki_feed *worst = informer->feed_count ? informer->feeds[0] : NULL;
+    for (size_t i = 1; i < informer->feed_count; i++)
+        if (badness(informer->feeds[i]->state) > badness(worst->state))
+            worst = informer->feeds[i];
+    if (!worst) {
+        ki_health_set_selection(&informer->health, informer->selection);
+        return ki_health_set_state(&informer->health, KI_STATE_WATCHING, NULL, -1, now);
+    }
+    ki_health_set_selection(&informer->health, worst->selection);
+    if (worst->cause.code)
+        ki_health_set_attempts(&informer->health, worst->reflector.failed_attempt,
+                               ki_reflector_next(&worst->reflector));
+    return ki_health_set_state(&informer->health, worst->state, worst->cause.code ? &worst->cause : NULL,
+                               worst->retry_at, now);
+}
+
+static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, void *user) {
+    static const ki_error none = KI_ERROR_INIT;
+    ki_feed *feed = user;
+    feed->state = state;
+    feed->retry_at = retry_at;
+    if (cause || state != KI_STATE_CONNECTING) /* a retry keeps the last failure as its cause */
+        feed->cause = cause ? *cause : none;
+    ki_informer_note_state(feed->informer, ki_feeds_show_state(feed->informer), cause != NULL);
+    if (state == KI_STATE_WATCHING)
+        ki_feed_check_namespace(feed);
+}
+
+static void on_listed(size_t listed, int64_t total, void *user) {
+    ki_feed *feed = user;
+    ki_informer *informer = feed->informer;
+    informer->listed += listed - feed->listed;
+    feed->listed = listed;
+    feed->asks_for_namespace = listed == 0;
+    ki_health_set_listed(&informer->health, informer->listed, informer->feed_count == 1 ? total : -1);
+}
+
+static void on_error(const ki_error *err, void *user) {
+    const ki_feed *feed = user;
+    ki_informer_report(feed->informer, err, "");
+}
+
+static void on_bad_object(const ki_error *err, const char *key, void *user) {
+    const ki_feed *feed = user;
+    ki_informer_count_skipped(feed->informer, err, key);
+}
+
+static void on_progress(void *user) {
+    const ki_feed *feed = user;
+    ki_informer_note_progress(feed->informer);
+}
+
+static void on_dropped(ki_object **objects, size_t count, void *user) {
+    const ki_feed *feed = user;
+    ki_deferred_add_objects(&feed->informer->deferred, objects, count);
+}
+
+static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
+    const ki_informer *informer = user;
+    ki_callback callback;
+    ki_callback_enter(&callback, informer->owner);
+    ki_status status = informer->transform(obj, ret_obj, informer->transform_user);
+    ki_callback_leave(&callback);
+    return status;
+}
+
+/* ---- adding and removing ----------------------------------------------------------------------------------------- */
+
+static ki_status make_room(ki_informer *informer) {
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    if (informer->feed_count < informer->feed_capacity)
+        return KI_OK;
+    size_t capacity = informer->feed_capacity ? informer->feed_capacity * 2 : FIRST_CAPACITY;
+    ki_feed **feeds = ki_alloc_array(allocator, capacity, sizeof(ki_feed *));
+    if (!feeds)
+        return KI_ERR_NO_MEMORY;
+    ki_mutex_lock(&informer->feed_lock);
+    ki_feed **before = informer->feeds;
+    if (informer->feed_count > 0)
+        memcpy(feeds, before, informer->feed_count * sizeof(ki_feed *));
+    informer->feeds = feeds;
+    informer->feed_capacity = capacity;
+    ki_mutex_unlock(&informer->feed_lock);
+    ki_free(allocator, before);
+    return KI_OK;
+}
+
+static void insert(ki_informer *informer, ki_feed *feed) {
+    const char *name = feed->selection->namespace_name;
+    ki_mutex_lock(&informer->feed_lock);
+    size_t place = place_of(informer, name, strlen(name));
+    memmove(informer->feeds + place + 1, informer->feeds + place, (informer->feed_count - place) * sizeof(ki_feed *));
+    informer->feeds[place] = feed;
+    informer->feed_count++;
+    ki_mutex_unlock(&informer->feed_lock);
+}
+
+ki_status ki_feed_add(ki_informer *informer, ki_selection *selection, ki_feed **ret_feed, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    ki_feed *feed = make_room(informer) ? NULL : ki_alloc_zero(allocator, sizeof *feed);
+    if (!feed)
+        return ki_error_no_memory(err, "making an informer");
+    feed->informer = informer;
+    feed->retry_at = -1;
+    ki_freshness_init(&feed->freshness);
+    ki_status status = ki_unreadable_init(&feed->unreadable, allocator, informer->options.seed, err);
+    if (status) {
+        ki_free(allocator, feed);
+        return status;
+    }
+    feed->selection = ki_selection_ref(selection);
+    insert(informer, feed);
+    *ret_feed = feed;
+    return KI_OK;
+}
+
+static void free_feed(ki_feed *feed) {
+    ki_reflector_close(&feed->reflector);
+    if (feed->own)
+        feed->own->ops->free(feed->own);
+    ki_unreadable_destroy(&feed->unreadable);
+    ki_selection_unref(feed->selection);
+    ki_free(ki_engine_allocator(feed->informer->engine), feed);
+}
+
+void ki_feed_remove(ki_feed *feed) {
+    ki_informer *informer = feed->informer;
+    size_t place = 0;
+    while (informer->feeds[place] != feed)
+        place++;
+    ki_mutex_lock(&informer->feed_lock);
+    informer->feed_count--;
+    memmove(informer->feeds + place, informer->feeds + place + 1, (informer->feed_count - place) * sizeof(ki_feed *));
+    ki_mutex_unlock(&informer->feed_lock);
+    informer->listed -= feed->listed;
+    free_feed(feed);
+}
+
+ki_status ki_feed_open(ki_feed *feed, ki_list_watch *source, ki_error *err) {
+    ki_informer *informer = feed->informer;
+    const ki_reflector_options options = {
+        .engine = informer->engine,
+        .list_watch = source,
+        .queue = informer->queue,
+        .name = feed->selection->name,
+        .given = &informer->options.given,
+        .transform = { informer->transform ? transform : NULL, informer },
+        .known = ki_store_known_objects(informer->store),
+        .on_state = on_state,
+        .on_listed = on_listed,
+        .on_error = on_error,
+        .on_bad_object = on_bad_object,
+        .on_progress = on_progress,
+        .user = feed,
+    };
+    const ki_reflector_shared shared = {
+        .is_custom = informer->is_custom,
+        .namespace_name = informer->selection->is_set ? feed->selection->namespace_name : NULL,
+        .is_initial = feed->is_initial,
+        .metrics = &informer->metrics,
+        .freshness = &feed->freshness,
+        .unreadable = &feed->unreadable,
+        .on_dropped = on_dropped,
+    };
+    feed->source = source;
+    return ki_reflector_open(&feed->reflector, &options, &shared, err);
+}
+
+void ki_feeds_hold(ki_informer *informer, bool is_much) {
+    informer->is_held = false;
+    for (size_t i = 0; i < informer->feed_count; i++) {
+        ki_feed *feed = informer->feeds[i];
+        if (!feed->source->ops->hold)
+            continue;
+        feed->is_held = is_much && feed->reflector.phase == KI_REFLECTOR_WATCHES;
+        informer->is_held = informer->is_held || feed->is_held;
+        feed->source->ops->hold(feed->source, feed->is_held);
+    }
+}
+
+void ki_feeds_close(ki_informer *informer) {
+    for (size_t i = 0; i < informer->feed_count; i++)
+        ki_reflector_close(&informer->feeds[i]->reflector);
+}
+
+void ki_feeds_free(ki_informer *informer) {
+    for (size_t i = 0; i < informer->feed_count; i++)
+        free_feed(informer->feeds[i]);
+    ki_free(ki_engine_allocator(informer->engine), informer->feeds);
+}
+
+/* ---- versions ---------------------------------------------------------------------------------------------------- */
+
+/* Lowers `to` to a feed's version. Returns false if no version is older than both: "". */
+static bool lower(char to[KI_RESOURCE_VERSION_MAX + 1], const char *version, bool is_first) {
+    if (is_first || !version[0]) {
+        (void)ki_reflector_copy_version(to, version, NULL); /* fits: a reflector's */
+        return version[0] != '\0';
+    }
+    ki_order order = ki_resource_version_compare(version, to);
+    if (order == KI_ORDER_OLDER)
+        (void)ki_reflector_copy_version(to, version, NULL);
+    else if (order == KI_ORDER_UNKNOWN)
+        to[0] = '\0';
+    return order != KI_ORDER_UNKNOWN;
+}
+
+void ki_feeds_version(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1]) {
+    to[0] = '\0';
+    for (size_t i = 0; i < informer->feed_count; i++)
+        if (!lower(to, informer->feeds[i]->reflector.resource_version, i == 0))
+            return;
+}
+
+void ki_feeds_initial(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1], int64_t *ret_list_at) {
+    to[0] = '\0';
+    *ret_list_at = KI_NEVER;
+    for (size_t i = 0; i < informer->feed_count; i++) {
+        const ki_reflector *reflector = &informer->feeds[i]->reflector;
+        if (i == 0 || reflector->initial_list_at < *ret_list_at)
+            *ret_list_at = reflector->initial_list_at;
+        if (!reflector->has_initial_version)
+            *ret_list_at = KI_NEVER;
+        if (*ret_list_at == KI_NEVER || !lower(to, reflector->initial_version, i == 0)) {
+            to[0] = '\0';
+            return;
+        }
+    }
+}
+
+bool ki_feeds_are_listed(const ki_informer *informer) {
+    for (size_t i = 0; i < informer->feed_count; i++)
+        if (informer->feeds[i]->is_initial && !informer->feeds[i]->reflector.has_initial_version)
+            return false;
+    return true;
+}
+
+void ki_feeds_catch_up(ki_informer *informer) {
+    for (size_t i = 0; i < informer->feed_count; i++) {
+        ki_feed *feed = informer->feeds[i];
+        const char *version = feed->reflector.resource_version;
+        ki_unreadable_catch_up(&feed->unreadable);
+        if (!informer->selection->is_set || strcmp(feed->stored_version, version) == 0)
+            continue;
+        ki_mutex_lock(&informer->feed_lock);
+        (void)ki_reflector_copy_version(feed->stored_version, version, NULL);
+        ki_mutex_unlock(&informer->feed_lock);
+        feed->has_new_version = true;
+    }
+}
+
+/* ---- any thread -------------------------------------------------------------------------------------------------- */
+
+/* Takes the lock of the feeds; reading takes it, too. */
+static ki_mutex *lock_of(const ki_informer *informer) {
+    ki_mutex *lock;
+    const ki_mutex *constant = &informer->feed_lock;
+    memcpy(&lock, &constant, sizeof lock);
+    ki_mutex_lock(lock);
+    return lock;
+}
+
+int64_t ki_feeds_queued_at(const ki_informer *informer) {
+    ki_mutex *lock = lock_of(informer);
+    int64_t earliest = informer->feed_count ? INT64_MAX : KI_NEVER;
+    for (size_t i = 0; i < informer->feed_count; i++) {
+        int64_t at = atomic_load_explicit(&informer->feeds[i]->freshness.queued_at, memory_order_relaxed);
+        earliest = at < earliest ? at : earliest; /* KI_NEVER is before all times */
+    }
+    ki_mutex_unlock(lock);
+    return earliest;
+}
+
+uint64_t ki_feeds_failures(const ki_informer *informer) {
+    ki_mutex *lock = lock_of(informer);
+    uint64_t most = 0;
+    for (size_t i = 0; i < informer->feed_count; i++) {
+        uint64_t failures = atomic_load_explicit(&informer->feeds[i]->freshness.failures_in_row, memory_order_relaxed);
+        most = failures > most ? failures : most;
+    }
+    ki_mutex_unlock(lock);
+    return most;
+}
+
+bool ki_feeds_may_lack(const ki_informer *informer, const char *key, const char *version) {
+    ki_mutex *lock = lock_of(informer);
+    ki_feed *only = key ? ki_feed_of_key(informer, key) : NULL;
+    bool may_lack = only && ki_unreadable_may_lack(&only->unreadable, key, version);
+    for (size_t i = 0; !key && !may_lack && i < informer->feed_count; i++)
+        may_lack = ki_unreadable_may_lack(&informer->feeds[i]->unreadable, NULL, version);
+    ki_mutex_unlock(lock);
+    return may_lack;
+}
+
+size_t ki_feeds_describe_unreadable(const ki_informer *informer, char *message, size_t size) {
+    char other[KI_HEALTH_MESSAGE_MAX];
+    size_t count = 0;
+    message[0] = '\0';
+    ki_mutex *lock = lock_of(informer);
+    for (size_t i = 0; i < informer->feed_count; i++) {
+        bool is_first = count == 0;
+        count += ki_unreadable_describe(&informer->feeds[i]->unreadable, is_first ? message : other,
+                                        is_first ? size : sizeof other);
+    }
+    ki_mutex_unlock(lock);
+    return count;
+}
+
+bool ki_feeds_are_none(const ki_informer *informer) {
+    ki_mutex *lock = lock_of(informer);
+    bool are_none = informer->feed_count == 0;
+    ki_mutex_unlock(lock);
+    return are_none;
+}
+
+bool ki_feeds_missing_namespace(const ki_informer *informer, char *name, size_t size) {
+    bool is_missing = false;
+    ki_mutex *lock = lock_of(informer);
+    for (size_t i = 0; !is_missing && i < informer->feed_count; i++) {
+        is_missing = atomic_load(&informer->feeds[i]->is_namespace_missing);
+        if (is_missing)
+            snprintf(name, size, "%s", informer->feeds[i]->selection->namespace_name);
+    }
+    ki_mutex_unlock(lock);
+    return is_missing;
+}
+
+bool ki_feeds_stored_version(const ki_informer *informer, const char *key, char name[KI_NAMESPACE_MAX + 1],
+                             char version[KI_RESOURCE_VERSION_MAX + 1]) {
+    ki_mutex *lock = lock_of(informer);
+    const ki_feed *feed = informer->selection->is_set ? ki_feed_of_key(informer, key) : NULL;
+    bool has_version = feed && feed->stored_version[0];
+    if (has_version) {
+        snprintf(name, KI_NAMESPACE_MAX + 1, "%s", feed->selection->namespace_name);
+        memcpy(version, feed->stored_version, sizeof feed->stored_version);
+    }
+    ki_mutex_unlock(lock);
+    return has_version;
+}

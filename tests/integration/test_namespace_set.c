@@ -1,0 +1,112 @@
+/* test_namespace_set.c: an informer of a set of namespaces on the embedded server, over real sockets: namespaces that
+ * are forbidden, and a set that changes on another thread. */
+#include <kinformer-testing/faults.h>
+#include <kinformer-testing/server.h>
+#include <kinformer/kinformer.h>
+
+#include "tests/support/patience.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CHECK(call) \
+    do { \
+        ki_error err_ = KI_ERROR_INIT; \
+        ki_error *err = &err_; \
+        if (call) \
+            fail_msg("%s", ki_error_message(err)); \
+    } while (0)
+
+static const char *const names[] = { "a", "b", "c" };
+
+/* A factory on a server, with an informer of a set, and what its state handler awaits. */
+typedef struct fixture {
+    ki_testing_server *server;
+    ki_config *config;
+    ki_factory *factory;
+    ki_informer *configmaps;
+    ki_state awaited; /* the state whose first message is kept; set before the start */
+    char message[KI_HEALTH_MESSAGE_MAX];
+    int64_t staleness_ms;
+    sem_t reached;
+} fixture;
+
+static void on_state(ki_informer *informer, const ki_health *health, void *user) {
+    (void)informer;
+    fixture *self = user;
+    if (health->state != self->awaited || self->message[0])
+        return;
+    memcpy(self->message, health->message, sizeof self->message);
+    self->staleness_ms = health->staleness_ms;
+    sem_post(&self->reached);
+}
+
+static void create(const fixture *self, const ki_resource *resource, const char *namespace_name, const char *name) {
+    char json[128];
+    snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%s\"}}", name);
+    CHECK(ki_client_create(ki_factory_client(self->factory), resource, namespace_name, json, NULL, NULL, err));
+}
+
+static void open_fixture(fixture *self, const ki_informer_options *options) {
+    *self = (fixture){ .awaited = KI_STATE_BLOCKED };
+    sem_init(&self->reached, 0, 0);
+    CHECK(ki_testing_server_new(NULL, &self->server, err));
+    CHECK(ki_config_new(&KI_CONFIG_OPTIONS(.server = ki_testing_server_url(self->server)), &self->config, err));
+    CHECK(ki_factory_new(self->config, NULL, &self->factory, err));
+    CHECK(ki_factory_informer(self->factory, KI_CONFIGMAPS, options, &self->configmaps, err));
+    CHECK(ki_informer_set_state_handler(self->configmaps, on_state, self, err));
+    for (size_t i = 0; i < 3; i++)
+        create(self, KI_NAMESPACES, NULL, names[i]);
+}
+
+static void close_fixture(fixture *self) {
+    ki_factory_free(self->factory);
+    ki_config_free(self->config);
+    ki_testing_server_free(self->server);
+    sem_destroy(&self->reached);
+}
+
+static void await_key(const fixture *self, const char *key) {
+    CHECK(ki_informer_wait_for_version(self->configmaps, key, NULL, 60000, err));
+}
+
+TEST(a_forbidden_namespace_shows_and_the_others_go_on) {
+    fixture self;
+    open_fixture(&self, &KI_INFORMER_OPTIONS(.namespace_set = "tenants"));
+    CHECK(ki_testing_server_add_fault(self.server, "status,code=403,namespace=b,resource=configmaps,verb=list+watch",
+                                      NULL, err));
+    CHECK(ki_informer_set_namespaces(self.configmaps, names, 1, err));
+    CHECK(ki_factory_start(self.factory, err));
+    CHECK(ki_informer_wait_for_sync(self.configmaps, 60000, err));
+    CHECK(ki_informer_set_namespaces(self.configmaps, names, 2, err));
+    await_semaphore(&self.reached);
+    assert_string_equal(self.message, "forbidden: list configmaps in namespace b");
+    assert_int_equal(self.staleness_ms, -1);
+    create(&self, KI_CONFIGMAPS, "a", "x");
+    create(&self, KI_CONFIGMAPS, "b", "x");
+    await_key(&self, "a/x");
+    assert_true(ki_informer_has_synced(self.configmaps));
+    assert_null(ki_informer_get(self.configmaps, "b/x"));
+    ki_snapshot *now = ki_informer_snapshot(self.configmaps);
+    assert_string_equal(ki_snapshot_resource_version(now), ""); /* b is not listed */
+    ki_snapshot_free(now);
+    ki_testing_server_clear_faults(self.server);
+    await_key(&self, "b/x");
+    close_fixture(&self);
+}
+
+TEST(a_set_changes_while_objects_do) {
+    fixture self;
+    open_fixture(&self, &KI_INFORMER_OPTIONS(.namespace_set = "tenants"));
+    CHECK(ki_factory_start(self.factory, err));
+    for (int i = 0; i < 60; i++) {
+        char name[16], key[32];
+        CHECK(ki_informer_set_namespaces(self.configmaps, names + i % 3, i % 3 == 2 ? 1 : 2, err));
+        snprintf(name, sizeof name, "x%d", i);
+        create(&self, KI_CONFIGMAPS, names[i % 3], name);
+        snprintf(key, sizeof key, "%s/%s", names[i % 3], name);
+        await_key(&self, key);
+    }
+    close_fixture(&self);
+}
