@@ -96,6 +96,26 @@ TEST(a_forbidden_namespace_shows_and_the_others_go_on) {
     close_fixture(&self);
 }
 
+TEST(it_has_not_synced_while_a_namespace_of_the_first_set_is_forbidden) {
+    fixture self;
+    open_fixture(&self, &KI_INFORMER_OPTIONS(.namespace_set = "tenants"));
+    CHECK(ki_testing_server_add_fault(self.server, "status,code=403,namespace=b,resource=configmaps,verb=list+watch",
+                                      NULL, err));
+    create(&self, KI_CONFIGMAPS, "a", "x");
+    CHECK(ki_informer_set_namespaces(self.configmaps, names, 2, err));
+    CHECK(ki_factory_start(self.factory, err));
+    await_key(&self, "a/x");
+    await_semaphore(&self.reached);
+    assert_false(ki_informer_has_synced(self.configmaps));
+    ki_error cause = KI_ERROR_INIT;
+    assert_int_equal(ki_informer_wait_for_sync(self.configmaps, 0, &cause), KI_ERR_TIMEOUT);
+    assert_non_null(strstr(ki_error_message(&cause), "configmaps in (tenants) (blocked: forbidden: list configmaps in "
+                                                     "namespace b)"));
+    ki_testing_server_clear_faults(self.server);
+    CHECK(ki_informer_wait_for_sync(self.configmaps, 60000, err));
+    close_fixture(&self);
+}
+
 TEST(a_set_changes_while_objects_do) {
     fixture self;
     open_fixture(&self, &KI_INFORMER_OPTIONS(.namespace_set = "tenants"));

@@ -203,24 +203,55 @@ static const char *version_of(const ki_informer *informer, const char *key) {
     return version;
 }
 
-CONTROLLER_TEST(a_wait_with_a_key_is_for_the_keys_namespace) {
-    ki_informer *informer = request(&stage, "tenants", false);
+/* Writes to one namespace, and waits for that version of its keys, the other namespace's keys and the whole cache. */
+static void wait_for_write(ki_informer *informer, const char *own, const char *other) {
     ki_status waits[] = { KI_ERR_CLOSED, KI_ERR_CLOSED, KI_ERR_CLOSED };
-    assert_int_equal(set(informer, "a b"), KI_OK);
-    stage_start(&stage);
-    put("a/x");
-    const char *version = version_of(informer, "a/x");
-    static const char *const keys[] = { "a/none", "b/none", NULL };
+    char texts[3][32];
+    snprintf(texts[0], sizeof texts[0], "%s/x", own);
+    put(texts[0]);
+    const char *version = version_of(informer, texts[0]);
+    snprintf(texts[0], sizeof texts[0], "%s/none", own);
+    snprintf(texts[1], sizeof texts[1], "%s/none", other);
+    snprintf(texts[2], sizeof texts[2], "%s/y", other);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(ki_informer_wait_for_version_async(informer, keys[i], version, -1, note_wait, &waits[i], NULL),
+        assert_int_equal(ki_informer_wait_for_version_async(informer, i < 2 ? texts[i] : NULL, version, -1, note_wait,
+                                                            &waits[i], NULL),
                          KI_OK);
     stage_settle(&stage);
     assert_int_equal(waits[0], KI_OK);
-    assert_int_equal(waits[1], KI_ERR_CLOSED); /* nothing came from b */
+    assert_int_equal(waits[1], KI_ERR_CLOSED); /* nothing came from the other */
     assert_int_equal(waits[2], KI_ERR_CLOSED);
-    put("b/x");
+    put(texts[2]);
     assert_int_equal(waits[1], KI_OK);
     assert_int_equal(waits[2], KI_OK);
+}
+
+CONTROLLER_TEST(a_wait_with_a_key_is_for_the_keys_namespace) {
+    ki_informer *informer = request(&stage, "tenants", false);
+    assert_int_equal(set(informer, "a b"), KI_OK);
+    stage_start(&stage);
+    wait_for_write(informer, "a", "b");
+    wait_for_write(informer, "b", "a");
+}
+
+TEST(it_has_not_synced_before_all_first_namespaces_are_in_the_cache) {
+    for (int in_order = 0; in_order < 2; in_order++) {
+        controller_stage s;
+        int steps = 0;
+        assert_true(stage_open(&s, NULL));
+        stage_put(&s, KI_CONFIGMAPS, "a/x", "");
+        stage_put(&s, KI_CONFIGMAPS, "b/x", "");
+        ki_informer *informer = request(&s, "tenants", in_order);
+        assert_int_equal(set(informer, "a b"), KI_OK);
+        assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
+        for (; !ki_informer_has_synced(informer); steps++) {
+            assert_true(steps < 1000);
+            assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
+        }
+        assert_true(steps > 2);
+        assert_int_equal(health_of(informer).objects, 2);
+        stage_close(&s);
+    }
 }
 
 /* --- bad input ---------------------------------------------------------------------------------------------------- */
