@@ -61,6 +61,11 @@ typedef struct ki_informer_options {
      * Metrics and messages name the set in parentheses. 1 to 63 bytes. Not with consistency_check_ms, a
      * cluster-scoped resource, a resource by name or a source of the program's own. */
     const char *namespace_set;
+    /* Of an informer of all namespaces: the namespaces to use if the first list is forbidden (HTTP 403). Health and log
+     * then say so, and the informer uses them until it ends. Each list and watch is of one namespace, as with
+     * ki_informer_set_namespaces. Copied; at most KI_NAMESPACES_MAX; excluded as `namespace_set`. */
+    const char *const *allowed_namespaces;
+    size_t allowed_namespace_count;
 } ki_informer_options;
 
 #define KI_INFORMER_OPTIONS(...) ((ki_informer_options){ .size = sizeof(ki_informer_options), __VA_ARGS__ })

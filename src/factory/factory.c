@@ -17,6 +17,7 @@
 #include "src/client/client.h"
 #include "src/engine/thread.h"
 #include "src/factory/component.h"
+#include "src/factory/informer_options.h"
 #include "src/factory/informer_table.h"
 #include "src/transport/curl.h"
 
@@ -392,21 +393,7 @@ static ki_status check_not_stopped(const ki_factory *factory, ki_error *err) {
 /* Copies the program's options and adds the factory's defaults. */
 static ki_status complete_options(const ki_factory *factory, const ki_informer_options *options,
                                   ki_informer_options *ret_given, ki_error *err) {
-    ki_informer_options given = { .size = sizeof given };
-    if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options without a size: use KI_INFORMER_OPTIONS()");
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
-    if (given.namespace_set && given.namespace_name)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_name beside .namespace_set");
-    if (!given.namespace_name)
-        given.namespace_name = factory->namespace_name;
-    if (!given.resync_ms)
-        given.resync_ms = factory->resync_ms;
-    if (given.page_size < 0)
-        return ki_error_set(err, KI_ERR_INVALID, "a page size below 0");
-    *ret_given = given;
-    return KI_OK;
+    return ki_informer_options_complete(options, factory->namespace_name, factory->resync_ms, ret_given, err);
 }
 
 /* Takes the selection over. `own_source` NULL: the API server's. */
@@ -469,8 +456,9 @@ ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
     ki_status status = complete_options(factory, options, &given, err);
-    if (!status && given.namespace_set)
-        status = ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_set of a resource by name");
+    if (!status && (given.namespace_set || given.allowed_namespace_count))
+        status = ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .%s of a resource by name",
+                              given.namespace_set ? "namespace_set" : "allowed_namespaces");
     if (!status)
         status = ki_selection_new_by_name(factory->table.allocator, resource_name, &given, &selection, err);
     return status ? status : get_informer(factory, selection, NULL, &given, ret_informer, err);

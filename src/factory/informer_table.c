@@ -244,6 +244,7 @@ ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_make
 static ki_status check_own_options(const ki_informer_options *options, ki_error *err) {
     const char *name = options->view                   ? "view"
                        : options->namespace_set        ? "namespace_set"
+                       : options->allowed_namespaces   ? "allowed_namespaces"
                        : options->shares_view          ? "shares_view"
                        : options->keep_managed_fields  ? "keep_managed_fields"
                        : options->object_limit         ? "object_limit"

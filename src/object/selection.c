@@ -69,15 +69,16 @@ static ki_status check_resource(const ki_resource *resource, ki_error *err) {
 }
 
 static ki_status check_set(const ki_resource *resource, const ki_informer_options *options, ki_error *err) {
-    size_t size = strlen(options->namespace_set);
+    const char *option = options->namespace_set ? "namespace_set" : "allowed_namespaces";
+    size_t size = options->namespace_set ? strlen(options->namespace_set) : 1;
     if (!resource->namespaced)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_set of %s, which have no namespace",
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .%s of %s, which have no namespace", option,
                             resource->plural);
     if (size == 0 || size > SET_NAME_SIZE - 3)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_set of %zu bytes; 1 to %d", size,
                             (int)(SET_NAME_SIZE - 3));
     if (options->consistency_check_ms > 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .consistency_check_ms beside .namespace_set");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .consistency_check_ms beside .%s", option);
     return KI_OK;
 }
 
@@ -93,7 +94,7 @@ static ki_status new_selection(const ki_allocator *allocator, const ki_resource 
         namespace_name = set_name;
     }
     const ki_selection empty = { .allocator = allocator,
-                                 .is_set = options->namespace_set != NULL,
+                                 .is_set = options->namespace_set || options->allowed_namespace_count,
                                  .resource.namespaced = resource->namespaced,
                                  .is_by_name = is_by_name };
     ki_buffer memory;
@@ -112,7 +113,7 @@ static ki_status new_selection(const ki_allocator *allocator, const ki_resource 
 ki_status ki_selection_new(const ki_allocator *allocator, const ki_resource *resource,
                            const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
     ki_status status = check_resource(resource, err);
-    if (!status && options->namespace_set)
+    if (!status && (options->namespace_set || options->allowed_namespace_count))
         status = check_set(resource, options, err);
     return status ? status : new_selection(allocator, resource, false, options, ret_selection, err);
 }

@@ -20,7 +20,7 @@ typedef struct ki_selection {
     const char *namespace_name, *label_selector, *field_selector; /* "" for none */
     const char *target; /* of its requests, for messages: "deployments.apps in namespace default" */
     const char *name;   /* for messages: "deployments in default (app=web)" */
-    bool is_set;        /* of a set of namespaces: `namespace_name` is the set's name in parentheses */
+    bool is_set;        /* of a set of namespaces: `namespace_name` is its name in parentheses, or "" */
     ki_str key;         /* equal for equal selections; names no kind */
     /* Of a selection by name: `resource` has neither version nor kind, and counts as namespaced. */
     bool is_by_name;

@@ -116,6 +116,35 @@ TEST(it_has_not_synced_while_a_namespace_of_the_first_set_is_forbidden) {
     close_fixture(&self);
 }
 
+/* The same request where all namespaces are allowed, and where they are not. */
+TEST(the_allowed_namespaces_are_used_where_all_are_forbidden) {
+    for (int is_forbidden = 0; is_forbidden < 2; is_forbidden++) {
+        fixture self;
+        open_fixture(&self, &KI_INFORMER_OPTIONS(.namespace_name = "", .allowed_namespaces = names,
+                                                 .allowed_namespace_count = 2));
+        self.awaited = KI_STATE_WATCHING;
+        create(&self, KI_CONFIGMAPS, "a", "x");
+        create(&self, KI_CONFIGMAPS, "c", "x");
+        if (is_forbidden)
+            CHECK(ki_testing_server_add_fault(self.server, "status,code=403,path=/api/v1/configmaps", NULL, err));
+        CHECK(ki_factory_start(self.factory, err));
+        CHECK(ki_informer_wait_for_sync(self.configmaps, 60000, err));
+        create(&self, KI_CONFIGMAPS, "b", "x");
+        await_key(&self, "a/x");
+        await_key(&self, "b/x");
+        await_semaphore(&self.reached);
+        ki_health health;
+        ki_informer_health(self.configmaps, &health);
+        assert_string_equal(
+            health.message,
+            is_forbidden ? "forbidden: list configmaps in all namespaces; only the 2 allowed namespaces are watched"
+                         : "");
+        assert_int_equal(health.objects, is_forbidden ? 2 : 3);
+        assert_int_equal(ki_informer_set_namespaces(self.configmaps, names, 1, NULL), KI_ERR_INVALID);
+        close_fixture(&self);
+    }
+}
+
 TEST(a_set_changes_while_objects_do) {
     fixture self;
     open_fixture(&self, &KI_INFORMER_OPTIONS(.namespace_set = "tenants"));

@@ -51,7 +51,7 @@ typedef struct ki_listing {
     bool keeps_all; /* the list contains an object without a readable key: no known object is deleted */
     const char *resource_version;
     const char *namespace_name; /* the list is of one namespace: no other known object is deleted; NULL: of all */
-    bool is_initial;            /* of one namespace: part of the first lists (ki_queue_has_synced) */
+    bool is_initial;            /* part of the first lists (ki_queue_has_synced), as the first list of all objects is */
 } ki_listing;
 
 typedef struct ki_fifo_options {

@@ -11,7 +11,8 @@
 #include <stdio.h>
 
 enum {
-    FIRST_CAPACITY = 1
+    FIRST_CAPACITY = 1,
+    HTTP_FORBIDDEN = 403
 };
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
@@ -49,7 +50,8 @@ ki_feed *ki_feed_of_key(const ki_informer *informer, const char *key) {
     if (!informer->selection->is_set)
         return informer->feeds[0];
     const char *slash = strchr(key, '/');
-    return slash ? find(informer, key, (size_t)(slash - key)) : NULL;
+    ki_feed *feed = slash ? find(informer, key, (size_t)(slash - key)) : NULL;
+    return feed ? feed : ki_feed_find(informer, "");
 }
 
 /* ---- callbacks of the reflector ---------------------------------------------------------------------------------- */
@@ -90,6 +92,8 @@ static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, vo
     ki_informer_note_state(feed->informer, ki_feeds_show_state(feed->informer), cause != NULL);
     if (state == KI_STATE_WATCHING)
         ki_feed_check_namespace(feed);
+    if (cause && cause->http_status == HTTP_FORBIDDEN)
+        ki_feed_fall_back(feed);
 }
 
 static void on_listed(size_t listed, int64_t total, void *user) {
@@ -219,9 +223,10 @@ ki_status ki_feed_open(ki_feed *feed, ki_list_watch *source, ki_error *err) {
         .on_progress = on_progress,
         .user = feed,
     };
+    const char *name = feed->selection->namespace_name;
     const ki_reflector_shared shared = {
         .is_custom = informer->is_custom,
-        .namespace_name = informer->selection->is_set ? feed->selection->namespace_name : NULL,
+        .namespace_name = informer->selection->is_set && name[0] ? name : NULL,
         .is_initial = feed->is_initial,
         .metrics = &informer->metrics,
         .freshness = &feed->freshness,

@@ -18,6 +18,10 @@ static void describe_namespaces(const ki_informer *informer, ki_health *health) 
     char name[KI_NAMESPACE_MAX + 1];
     if (ki_feeds_missing_namespace(informer, name, sizeof name))
         snprintf(health->message, sizeof health->message, "there is no namespace %s", name);
+    else if (atomic_load(&informer->has_fallen_back))
+        snprintf(health->message, sizeof health->message,
+                 "forbidden: list %s in all namespaces; only the %zu allowed namespaces are watched",
+                 informer->selection->resource.plural, informer->allowed->count);
     else if (ki_feeds_are_none(informer))
         snprintf(health->message, sizeof health->message, "no namespaces are set");
 }

@@ -73,8 +73,9 @@ struct ki_informer {
     ki_namespaces *wanted; /* the set that was given last, not begun yet; NULL: none */
 
     /* Loop. */
-    ki_namespaces *begun; /* the set whose feeds are being added and removed; NULL: none */
-    bool has_namespaces;  /* the first set has all its feeds */
+    ki_namespaces *begun;   /* the set whose feeds are being added and removed; NULL: none */
+    bool has_namespaces;    /* the first set has all its feeds */
+    ki_namespaces *allowed; /* constant: the set to use where all namespaces are forbidden; NULL: none */
     ki_task namespaces_task;
     ki_timer namespaces_timer; /* tries again for lack of memory */
     ki_queue *queue;           /* NULL once a removed informer has ended, as are its sources */
@@ -98,9 +99,10 @@ struct ki_informer {
     /* Any thread. */
     _Atomic(ki_object_format *) format; /* as options.format; a wider one before the start */
     ki_metrics_record metrics;
-    _Atomic bool is_removed; /* removed from the factory; set under `change_lock` and `wait_lock` */
-    ki_task remove_task;     /* stops a removed informer */
-    _Atomic bool synced;     /* set under `wait_lock` and `change_lock`; a removed informer is not */
+    _Atomic bool has_fallen_back; /* all namespaces are forbidden: it uses the allowed ones */
+    _Atomic bool is_removed;      /* removed from the factory; set under `change_lock` and `wait_lock` */
+    ki_task remove_task;          /* stops a removed informer */
+    _Atomic bool synced;          /* set under `wait_lock` and `change_lock`; a removed informer is not */
     char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
     ki_health_record health;
     ki_mutex wait_lock;        /* for all waits */
@@ -147,7 +149,10 @@ void ki_feed_check_namespace(ki_feed *feed);
 /* For each change: an object shows that its namespace exists. Loop. */
 void ki_informer_doubt_missing(ki_informer *informer, const ki_deltas *deltas);
 /* namespace_set.c */
-void ki_informer_init_namespaces(ki_informer *informer);
+/* Copies the allowed namespaces of the options. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_informer_init_namespaces(ki_informer *informer, ki_error *err);
+/* A feed was answered "forbidden": if it is of all namespaces and never listed, the allowed ones follow. Loop. */
+void ki_feed_fall_back(ki_feed *feed);
 /* Prepares the timer. Loop. */
 ki_status ki_informer_open_namespaces(ki_informer *informer);
 /* Begins with the set that was given last. Loop. */

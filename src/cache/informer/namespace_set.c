@@ -21,9 +21,9 @@ static bool is_label(const char *name) {
     return size > 0 && size <= KI_NAMESPACE_MAX && !name[size] && name[0] != '-' && name[size - 1] != '-';
 }
 
-static ki_status check_names(const char *const *names, size_t count, ki_error *err) {
+ki_status ki_namespaces_check(const char *const *names, size_t count, ki_error *err) {
     if (count > 0 && !names)
-        return ki_error_missing(err, "ki_informer_set_namespaces");
+        return ki_error_set(err, KI_ERR_INVALID, "%zu namespaces without their names", count);
     if (count > KI_NAMESPACES_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "%zu namespaces; a set has at most %d", count, (int)KI_NAMESPACES_MAX);
     for (size_t i = 0; i < count; i++) {
@@ -78,19 +78,20 @@ ki_status ki_informer_set_namespaces(ki_informer *informer, const char *const *n
         return ki_error_missing(err, "ki_informer_set_namespaces");
     if (ki_engine_check_process(informer->engine, err))
         return KI_ERR_STATE;
-    if (!informer->selection->is_set)
+    if (!informer->selection->is_set || informer->allowed)
         return ki_error_set(err, KI_ERR_INVALID,
                             "the informer of %s has no set of namespaces: request it with "
                             ".namespace_set",
                             informer->selection->name);
-    if (check_names(names, count, err))
-        return count > KI_NAMESPACES_MAX ? KI_ERR_LIMIT : KI_ERR_INVALID;
+    ki_status status = ki_namespaces_check(names, count, err);
+    if (status)
+        return status;
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
     ki_namespaces *set = copy(allocator, names, count);
     if (!set)
         return ki_error_no_memory(err, "setting namespaces");
     ki_fair_mutex_lock(&informer->change_lock);
-    ki_status status = ki_informer_check_runs(informer, err);
+    status = ki_informer_check_runs(informer, err);
     if (!status)
         set = exchange_wanted(informer, set);
     ki_fair_mutex_unlock(&informer->change_lock);
@@ -211,8 +212,32 @@ static void retry(ki_timer *timer, void *user) {
     apply(user);
 }
 
-void ki_informer_init_namespaces(ki_informer *informer) {
+/* An informer with allowed namespaces begins with all, named "". */
+ki_status ki_informer_init_namespaces(ki_informer *informer, ki_error *err) {
+    static const char *const all[] = { "" };
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    const ki_informer_options *given = &informer->options.given;
     ki_task_init(&informer->namespaces_task, informer->engine, run_task, informer);
+    if (!given->allowed_namespace_count)
+        return KI_OK;
+    informer->allowed = copy(allocator, given->allowed_namespaces, given->allowed_namespace_count);
+    informer->wanted = copy(allocator, all, 1);
+    return informer->allowed && informer->wanted ? KI_OK : ki_error_no_memory(err, "making an informer");
+}
+
+void ki_feed_fall_back(ki_feed *feed) {
+    ki_informer *informer = feed->informer;
+    const ki_namespaces *allowed = informer->allowed;
+    if (!allowed || feed->selection->namespace_name[0] || feed->reflector.has_initial_version ||
+        atomic_load(&informer->has_fallen_back))
+        return;
+    ki_namespaces *set = copy(ki_engine_allocator(informer->engine), allowed->names, allowed->count);
+    if (!set)
+        return; /* the next attempt comes here again */
+    atomic_store(&informer->has_fallen_back, true);
+    informer->has_namespaces = false;     /* the allowed namespaces are the first set */
+    (void)exchange_wanted(informer, set); /* there was none */
+    ki_task_post(&informer->namespaces_task);
 }
 
 ki_status ki_informer_open_namespaces(ki_informer *informer) {
@@ -232,4 +257,5 @@ void ki_informer_free_namespaces(ki_informer *informer) {
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
     ki_free(allocator, informer->begun);
     ki_free(allocator, informer->wanted);
+    ki_free(allocator, informer->allowed);
 }

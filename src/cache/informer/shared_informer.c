@@ -254,7 +254,6 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_metrics_init(&informer->metrics);
     ki_informer_init_waits(informer);
     ki_informer_init_removal(informer);
-    ki_informer_init_namespaces(informer);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
     ki_deferred_init(&informer->deferred, options->engine);
     ki_processor_init(&informer->processor, allocator, ki_period_ns(options->given.resync_ms, KI_RESYNC_MIN_MS));
@@ -265,7 +264,9 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_status status = init_shared(informer, err);
     if (status)
         goto no_shared;
-    status = informer->selection->is_set ? KI_OK : ki_feed_add(informer, informer->selection, &feed, err);
+    status = ki_informer_init_namespaces(informer, err);
+    if (!status && !informer->selection->is_set)
+        status = ki_feed_add(informer, informer->selection, &feed, err);
     if (!status)
         status = make_store_and_queue(informer, options->given.in_order, err);
     if (status)
@@ -274,6 +275,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     return KI_OK;
 no_store:
     ki_feeds_free(informer);
+    ki_informer_free_namespaces(informer);
     destroy_shared(informer);
 no_shared:
     ki_selection_unref(informer->selection);

@@ -16,7 +16,7 @@ typedef struct ki_shared_informer_options {
     ki_list_watch *list_watch;   /* the informer owns it if ki_informer_new succeeds; NULL: of a set of namespaces */
     ki_selection *selection;     /* what the source selects; the informer takes a reference */
     ki_object_format *format;    /* makes its objects; outlives the informer; NULL: the informer makes none itself */
-    ki_informer_options given;   /* the program's, with the factory's defaults; its texts are not used */
+    ki_informer_options given;   /* the program's, with the factory's defaults; its texts are not used later */
     bool detect_mutations;       /* checks for objects that handlers changed in place */
     const void *owner;           /* of the callbacks (callback.h): the factory; NULL: the informer */
     uint64_t seed;               /* of key hashes */
@@ -38,6 +38,9 @@ static inline int64_t ki_period_ns(int64_t period_ms, int64_t minimum_ms) {
         period_ms = minimum_ms;
     return KI_MILLISECONDS(period_ms < KI_PERIOD_MAX_MS ? period_ms : KI_PERIOD_MAX_MS);
 }
+
+/* Returns KI_ERR_INVALID or KI_ERR_LIMIT for names that no set of namespaces has. Any thread. */
+ki_status ki_namespaces_check(const char *const *names, size_t count, ki_error *err);
 
 /* Any thread. */
 ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer **ret_informer, ki_error *err);

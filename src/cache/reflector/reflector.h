@@ -29,7 +29,7 @@ ki_status ki_list_watch_check(const ki_list_watch *list_watch, ki_error *err);
 typedef struct ki_reflector_shared {
     bool is_custom;             /* a custom type: the server may stop serving it; its objects then count as deleted */
     const char *namespace_name; /* borrowed; its lists have all objects of this namespace; NULL: all objects */
-    bool is_initial;            /* of one with a namespace: its first list is part of the initial population */
+    bool is_initial;            /* its first list is part of the initial population, whatever came before */
     ki_metrics_record *metrics; /* borrowed; NULL: no metrics */
     ki_freshness *freshness;    /* borrowed; NULL: not recorded */
     ki_unreadable *unreadable;  /* borrowed; the unreadable objects */

@@ -277,14 +277,17 @@ CONTROLLER_TEST(a_bad_set_is_an_error_with_the_reason) {
     expect_error(informer, many, KI_NAMESPACES_MAX + 1, KI_ERR_LIMIT, "1001 namespaces; a set has at most 1000");
     many[1] = NULL;
     expect_error(informer, many, 2, KI_ERR_INVALID, "namespace 2 of 2 is NULL");
-    expect_error(informer, NULL, 1, KI_ERR_INVALID, "ki_informer_set_namespaces");
+    expect_error(informer, NULL, 1, KI_ERR_INVALID, "1 namespaces without their names");
     expect_error(NULL, many, 1, KI_ERR_INVALID, "ki_informer_set_namespaces");
     expect_error(stage.configmaps, many, 1, KI_ERR_INVALID, "has no set of namespaces");
     assert_int_equal(ki_factory_remove_informer(stage.factory, informer, NULL), KI_OK);
     expect_error(informer, many, 1, KI_ERR_STATE, "was removed");
 }
 
+#define ALLOWED .allowed_namespaces = allowed, .allowed_namespace_count = 1
+
 CONTROLLER_TEST(options_that_do_not_fit_a_set_are_errors) {
+    static const char *const allowed[] = { "a" }, *const bad[] = { "A" };
     const struct {
         const ki_resource *resource;
         ki_informer_options options;
@@ -294,6 +297,12 @@ CONTROLLER_TEST(options_that_do_not_fit_a_set_are_errors) {
         { KI_PODS, KI_INFORMER_OPTIONS(.namespace_set = "a", .consistency_check_ms = 10000), ".consistency_check_ms" },
         { KI_PODS, KI_INFORMER_OPTIONS(.namespace_set = ""), "of 0 bytes" },
         { KI_NODES, KI_INFORMER_OPTIONS(.namespace_set = "a"), "nodes, which have no namespace" },
+        { KI_NODES, KI_INFORMER_OPTIONS(ALLOWED), "allowed_namespaces of nodes, which have no namespace" },
+        { KI_PODS, KI_INFORMER_OPTIONS(ALLOWED, .namespace_name = "b"), "of an informer of namespace b" },
+        { KI_PODS, KI_INFORMER_OPTIONS(ALLOWED, .namespace_set = "b"), ".allowed_namespaces beside .namespace_set" },
+        { KI_PODS, KI_INFORMER_OPTIONS(ALLOWED, .consistency_check_ms = 10000), "beside .allowed_namespaces" },
+        { KI_PODS, KI_INFORMER_OPTIONS(.allowed_namespaces = bad, .allowed_namespace_count = 1), "no name of a" },
+        { KI_PODS, KI_INFORMER_OPTIONS(.allowed_namespace_count = 1), "1 namespaces without their names" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_informer *informer = NULL;

@@ -1,0 +1,39 @@
+/* informer_options.c: see informer_options.h. */
+#include "src/factory/informer_options.h"
+
+#include "src/base/error.h"
+#include "src/cache/informer/shared_informer.h"
+
+#include <string.h>
+
+static ki_status check_namespaces(const ki_informer_options *given, ki_error *err) {
+    bool has_one = given->namespace_name && given->namespace_name[0];
+    if (given->namespace_set && given->allowed_namespace_count)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .allowed_namespaces beside .namespace_set");
+    if (given->allowed_namespace_count && has_one)
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "ki_informer_options: .allowed_namespaces of an informer of namespace %.100s",
+                            given->namespace_name);
+    return ki_namespaces_check(given->allowed_namespaces, given->allowed_namespace_count, err);
+}
+
+ki_status ki_informer_options_complete(const ki_informer_options *options, const char *namespace_name,
+                                       int64_t resync_ms, ki_informer_options *ret_given, ki_error *err) {
+    ki_informer_options given = { .size = sizeof given };
+    if (options && options->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options without a size: use KI_INFORMER_OPTIONS()");
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (given.namespace_set && given.namespace_name)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_name beside .namespace_set");
+    if (!given.namespace_name)
+        given.namespace_name = namespace_name;
+    if (!given.resync_ms)
+        given.resync_ms = resync_ms;
+    if (given.page_size < 0)
+        return ki_error_set(err, KI_ERR_INVALID, "a page size below 0");
+    ki_status status = check_namespaces(&given, err);
+    if (!status)
+        *ret_given = given;
+    return status;
+}
