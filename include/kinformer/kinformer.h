@@ -27,6 +27,7 @@
 #include <kinformer/events.h>
 #include <kinformer/export.h>
 #include <kinformer/factory.h>
+#include <kinformer/fetch.h>
 #include <kinformer/informer.h>
 #include <kinformer/leader.h>
 #include <kinformer/lister.h>

@@ -124,10 +124,14 @@ static void stop_all(void *user) {
     ki_informer_entry *entry;
     ki_task_cancel(&factory->start_task);
     ki_timer_cancel(&factory->start_timer);
-    for (size_t place = 0; (entry = next_entry(factory, &place, NULL));)
+    for (size_t place = 0; (entry = next_entry(factory, &place, NULL));) {
         ki_informer_stop(entry->informer);
-    for (entry = first_removed(factory); entry; entry = entry->next_removed)
+        ki_fetcher_end(entry->fetcher);
+    }
+    for (entry = first_removed(factory); entry; entry = entry->next_removed) {
         ki_informer_stop(entry->informer);
+        ki_fetcher_end(entry->fetcher);
+    }
 }
 
 static void components_stopped(void *user) {
@@ -272,6 +276,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         return status;
     factory->maker = (ki_informer_maker){
         .transport = factory->transport,
+        .client = factory->client,
         .throttle = throttle,
         .options.engine = factory->engine,
         .options.owner = factory,

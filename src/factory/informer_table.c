@@ -18,6 +18,7 @@ static void free_entry(ki_informer_table *table, ki_informer_entry *entry) {
     if (!entry)
         return;
     ki_informer_free(entry->informer);
+    ki_fetcher_free(entry->fetcher);
     ki_object_format_unref(entry->format);
     ki_selection_unref(entry->selection);
     ki_free(table->allocator, entry);
@@ -118,7 +119,7 @@ static ki_status make_informer(const ki_informer_maker *maker, ki_list_watch *ow
     status = ki_informer_new(&informer_options, &entry->informer, err);
     if (status && !own_source)
         free_sources(&made);
-    return status;
+    return status || own_source ? status : ki_fetcher_new(entry->informer, maker->client, &entry->fetcher, err);
 }
 
 /* Reserves room for one more entry, so that adding it cannot fail. `*ret_place` is its place: that of a removed entry,
@@ -274,6 +275,7 @@ ki_status ki_informer_table_remove(ki_informer_table *table, const ki_informer *
         ki_status status = ki_informer_remove(entry->informer, err);
         if (status)
             return status;
+        ki_fetcher_close(entry->fetcher);
         (void)ki_map_remove(&table->by_key, entry->selection->key);
         table->entries[i] = NULL;
         entry->next_removed = table->removed;

@@ -9,12 +9,14 @@
 #include "src/base/map.h"
 #include "src/cache/informer/shared_informer.h"
 #include "src/client/throttle.h"
+#include "src/factory/fetch.h"
 #include "src/transport/transport.h"
 
 struct ki_informer_maker;
 
 typedef struct ki_informer_entry {
     ki_informer *informer;
+    ki_fetcher *fetcher; /* NULL with a source of the program's own */
     ki_selection *selection;
     ki_object_format *format;              /* of its objects: all views that were asked for */
     size_t object_limit;                   /* of the first request, as `has_check` */
@@ -37,6 +39,7 @@ typedef struct ki_informer_table {
 /* The settings of new informers. Outlives them. */
 typedef struct ki_informer_maker {
     ki_transport *transport;
+    ki_client *client;                  /* of what is fetched beside the caches */
     ki_throttle *throttle;              /* NULL: none */
     ki_shared_informer_options options; /* engine, owner, detect_mutations and seed; the rest differs by informer */
 } ki_informer_maker;

@@ -135,11 +135,14 @@ static stream *start_stream(kt_memory_adapter *adapter, kt_memory_call *call, kt
 
 static void on_request(kt_memory_call *call, const ki_request *request, void *user) {
     kt_memory_adapter *adapter = user;
-    const kt_request rest_request = { .method = request->method,
-                                      .target = request->target,
-                                      .accept = request->accept ? request->accept : "application/json",
-                                      .content_type = request->content_type,
-                                      .body = request->body };
+    const kt_request rest_request = {
+        .method = request->method,
+        .target = request->target,
+        .accept = request->accept ? request->accept : "application/json",
+        .content_type = request->content_type,
+        .body = request->body,
+        .from_network = true /* faults apply */
+    };
     ki_error no_memory = KI_ERROR_INIT;
     kt_response response;
     stream *s = NULL;

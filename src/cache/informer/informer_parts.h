@@ -46,6 +46,10 @@ struct ki_informer {
     ki_state_handler state_handler;
     void *state_user;
 
+    struct ki_fetcher *fetcher; /* of its factory (src/factory/fetch.h); NULL: none */
+    /* Called after each step with the deltas that it processed, under no lock. Loop. NULL: nobody wants them. */
+    void (*on_deltas)(const ki_deltas *deltas, void *user);
+
     /* Under `change_lock`. Held while one change passes through store and processor, and while a handler is added or
      * removed. */
     ki_fair_mutex change_lock;

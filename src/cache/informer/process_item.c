@@ -191,6 +191,8 @@ static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_r
         ki_informer_note_queue(informer);
     /* Also after a failure: the informer can be synced, with the first list's version, even then. */
     ki_informer_check_waits(informer, is_done && !deltas->resource_version ? deltas : NULL);
+    if (informer->on_deltas && !*ret_requeue)
+        informer->on_deltas(deltas, informer->fetcher);
     ki_informer_doubt_missing(informer, deltas);
     return status;
 }

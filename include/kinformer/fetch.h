@@ -1,0 +1,64 @@
+/* fetch.h: an object from an informer's cache, or else from the API server: for a program that cannot wait for the
+ * cache, or whose role may get objects but not list and watch them.
+ *
+ *     ki_status status = ki_informer_get_or_fetch(pods, "shop/web-1", 500, &pod, &err);
+ *     if (status == KI_ERR_NOT_FOUND) …              there is no such pod
+ *     else if (ki_error_is_forbidden(&err)) …        the role may not get pods
+ *     else if (status == KI_ERR_TIMEOUT) …           unknown: the server has not answered in time
+ *
+ * All who ask for a key at the same time wait for one request (GET), which counts towards the client's rate limit. Its
+ * result is remembered for KI_FETCH_REMEMBERED_MS, whether an object, "there is none" or an error response, so that a
+ * program can ask for each of a thousand log lines a second. Up to KI_FETCH_MAX_REMEMBERED results of an informer are
+ * remembered; the oldest go first. What the cache has comes first, and a deletion that the cache sees ends what is
+ * remembered of the object. A fetched object is made as the informer makes its own, with view and transform. It is not
+ * added to the cache, and handlers are not called for it.
+ *
+ * An informer must be started, and may be in any state: not synced, or blocked because its role cannot list. */
+#ifndef KINFORMER_FETCH_H
+#define KINFORMER_FETCH_H
+
+#include <kinformer/factory.h>
+
+KI_BEGIN_DECLS
+
+enum {
+    KI_FETCH_REMEMBERED_MS = 5000,
+    KI_FETCH_MAX_REMEMBERED = 1000
+};
+
+/* Gets the object under `key` ("namespace/name", or "name") from the cache, else fetches it, within `timeout_ms` (< 0:
+ * no limit). A request that fails without an answer, for lack of a connection or of the server's strength (HTTP 429,
+ * 5xx), is sent again after a growing delay.
+ * Ownership: `*ret_obj` is a reference that the caller releases with ki_object_unref. Threads: any thread of the
+ * program, outside handlers. Blocks: yes, unless the cache or what is remembered has the answer.
+ * Errors: KI_ERR_NOT_FOUND (there is no such object, or the informer's selectors exclude it), KI_ERR_HTTP (an error
+ * response, such as 403: ki_error_is_forbidden), KI_ERR_TIMEOUT (unknown; the message has the last cause),
+ * KI_ERR_CANCELLED (the informer is stopped or removed), KI_ERR_INVALID (the key, or a namespace that is not the
+ * informer's), KI_ERR_PARSE and KI_ERR_LIMIT (the object), KI_ERR_DEADLOCK (called in a handler, on the loop's thread,
+ * or on the thread that steps the engine), KI_ERR_STATE (an informer by name whose resource is not found yet),
+ * KI_ERR_UNSUPPORTED (an informer with a source of the program's own), KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_informer_get_or_fetch(ki_informer *informer, const char *key, int64_t timeout_ms,
+                                                        ki_object **ret_obj, ki_error *err);
+
+/* Receives the end of ki_informer_get_or_fetch_async. `obj` is borrowed; NULL after an error. `err`: NULL, or as
+ * ki_informer_get_or_fetch. Threads: called on the loop; must not block. */
+typedef void (*ki_fetch_handler)(ki_informer *informer, const char *key, const ki_object *obj, const ki_error *err,
+                                 void *user) KI_NOEXCEPT;
+/* Calls `handler` once with the object under `key`, from the cache or else fetched; does not wait. The handler is never
+ * called from inside this function. The timeout counts on the engine's clock.
+ * Ownership: `key` is copied; `user` must stay valid until the call. Threads: any, also in a handler. Blocks: no.
+ * Errors, after which the handler is not called: KI_ERR_INVALID, KI_ERR_CANCELLED, KI_ERR_STATE, KI_ERR_UNSUPPORTED,
+ * KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_informer_get_or_fetch_async(ki_informer *informer, const char *key,
+                                                              int64_t timeout_ms, ki_fetch_handler handler, void *user,
+                                                              ki_error *err);
+/* Cancels all calls of ki_informer_get_or_fetch_async with this handler and user. The loop then calls the handler with
+ * KI_ERR_CANCELLED for each.
+ * Threads: any, also in a handler. Blocks: no.
+ * Errors: KI_ERR_NOT_FOUND (each has ended, and its call has been made or is coming). */
+KI_API KI_MUST_CHECK ki_status ki_informer_cancel_fetches(ki_informer *informer, ki_fetch_handler handler, void *user,
+                                                          ki_error *err);
+
+KI_END_DECLS
+
+#endif

@@ -1,0 +1,285 @@
+/* test_fetch.c: an object from the cache, else fetched: one request for all who ask, what is remembered, which answers
+ * there are, and how waits end. On the embedded API server, in the engine's time, and with threads. */
+#include "src/base/buffer.h"
+#include "testing/faults/fault.h"
+#include "tests/support/controller_stage.h"
+#include "tests/support/patience.h"
+#include "tests/support/scarce_memory.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the handler got: "key version" or "key status", each with a semicolon. */
+static char answers[4096];
+
+static void on_fetched(ki_informer *informer, const char *key, const ki_object *obj, const ki_error *err, void *user) {
+    size_t used = strlen(answers);
+    assert_non_null(informer);
+    assert_true((obj == NULL) == (err != NULL));
+    snprintf(answers + used, sizeof answers - used, "%s%s %s;", (const char *)user, key,
+             obj ? ki_object_label(obj, "v") ? ki_object_label(obj, "v") : "-" : ki_status_name(err->code));
+}
+
+static void expect_answers(const char *wanted) {
+    assert_string_equal(answers, wanted);
+    answers[0] = '\0';
+}
+
+static void fault(const char *line) {
+    ki_error err = KI_ERROR_INIT;
+    if (kt_faults_add(kt_cluster_faults(stage.cluster), line, kt_memory_adapter_now_ms(stage.adapter), NULL, &err))
+        fail_msg("%s: %s", line, ki_error_message(&err));
+}
+
+/* Returns the number of requests that the first fault applies to. */
+static int count_requests(void) {
+    ki_buffer text;
+    ki_buffer_init(&text, ki_engine_allocator(stage.engine.engine), 0);
+    assert_int_equal(kt_faults_append(kt_cluster_faults(stage.cluster), &text), KI_OK);
+    assert_int_equal(ki_buffer_append_char(&text, '\0'), KI_OK);
+    const char *place = strstr(text.data, "\"requests\":");
+    int count = place ? atoi(place + strlen("\"requests\":")) : -1;
+    ki_buffer_free(&text);
+    return count;
+}
+#define COUNT_GETS "delay,time=1ms,verb=get,resource=pods" /* there is no delay without a network */
+#define NO_LIST "status,code=403,reason=Forbidden,verb=list+watch,resource=pods"
+
+static ki_informer *get_pods(const ki_informer_options *options) {
+    ki_informer *pods = NULL;
+    answers[0] = '\0';
+    assert_int_equal(ki_factory_informer(stage.factory, KI_PODS, options, &pods, NULL), KI_OK);
+    return pods;
+}
+
+static void ask(ki_informer *informer, const char *key, int64_t timeout_ms) {
+    static char nobody[] = "";
+    ki_error err = KI_ERROR_INIT;
+    if (ki_informer_get_or_fetch_async(informer, key, timeout_ms, on_fetched, nobody, &err))
+        fail_msg("%s: %s", key, ki_error_message(&err));
+}
+
+CONTROLLER_TEST(what_the_cache_has_needs_no_request) {
+    fault(COUNT_GETS);
+    stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
+    ki_informer *pods = get_pods(NULL);
+    stage_start(&stage);
+    ask(pods, "shop/a", 1000);
+    expect_answers(""); /* never inside the call */
+    stage_settle(&stage);
+    expect_answers("shop/a 1;");
+    assert_int_equal(count_requests(), 0);
+}
+
+CONTROLLER_TEST(a_role_that_may_only_get_gets_objects_and_absences) {
+    fault(COUNT_GETS);
+    fault(NO_LIST);
+    stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"},\"managedFields\":[{\"manager\":\"m\"}]");
+    ki_informer *pods = get_pods(NULL);
+    stage_start(&stage);
+    ask(pods, "shop/a", 1000);
+    ask(pods, "shop/b", 1000);
+    stage_advance(&stage, 100);
+    assert_false(ki_informer_has_synced(pods));
+    expect_answers("shop/a 1;shop/b not found;");
+    assert_int_equal(count_requests(), 2);
+    assert_null(ki_informer_get(pods, "shop/a")); /* not in the cache */
+}
+
+CONTROLLER_TEST(all_who_ask_at_a_time_share_a_request_and_later_ones_its_answer) {
+    fault(COUNT_GETS);
+    fault(NO_LIST);
+    stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
+    ki_informer *pods = get_pods(NULL);
+    stage_start(&stage);
+    for (int i = 0; i < 100; i++)
+        ask(pods, i % 2 ? "shop/a" : "shop/b", 60000);
+    stage_advance(&stage, 100);
+    assert_int_equal(count_requests(), 2);
+    answers[0] = '\0';
+    stage_put(&stage, KI_PODS, "shop/b", "\"labels\":{\"v\":\"2\"}");
+    stage_advance(&stage, KI_FETCH_REMEMBERED_MS - 200);
+    ask(pods, "shop/a", 1000);
+    ask(pods, "shop/b", 1000);
+    stage_advance(&stage, 0);
+    expect_answers("shop/a 1;shop/b not found;");
+    assert_int_equal(count_requests(), 2);
+    stage_advance(&stage, 200); /* now they are forgotten */
+    ask(pods, "shop/b", 1000);
+    stage_advance(&stage, 100);
+    expect_answers("shop/b 2;");
+    assert_int_equal(count_requests(), 3);
+}
+
+CONTROLLER_TEST(a_deletion_that_the_cache_sees_ends_what_is_remembered) {
+    fault(COUNT_GETS);
+    ki_informer *pods = get_pods(NULL);
+    stage_start(&stage);
+    fault("status,code=503,verb=watch,resource=pods,count=1"); /* the cache is late */
+    kt_cluster_close_watches(stage.cluster);
+    stage_advance(&stage, 10);
+    stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
+    ask(pods, "shop/a", 1000);
+    stage_advance(&stage, 100);
+    expect_answers("shop/a 1;"); /* before its event */
+    stage_delete(&stage, KI_PODS, "shop/a");
+    stage_advance(&stage, 4000);
+    ask(pods, "shop/a", 1000);
+    stage_advance(&stage, 100);
+    expect_answers("shop/a not found;");
+    assert_int_equal(count_requests(), 2);
+}
+
+CONTROLLER_TEST(an_error_response_is_an_answer_and_no_answer_is_retried_until_the_timeout) {
+    fault("status,code=403,reason=Forbidden,verb=get,resource=pods,name=a");
+    fault("status,code=503,verb=get,resource=pods,name=b");
+    fault("status,code=503,verb=get,resource=pods,name=c,count=2");
+    stage_put(&stage, KI_PODS, "shop/c", "\"labels\":{\"v\":\"3\"}");
+    fault(NO_LIST);
+    ki_informer *pods = get_pods(NULL);
+    stage_start(&stage);
+    ask(pods, "shop/a", 20000);
+    ask(pods, "shop/b", 20000);
+    ask(pods, "shop/c", 20000);
+    stage_advance(&stage, 19000);
+    expect_answers("shop/a http error;shop/c 3;");
+    stage_advance(&stage, 1100);
+    expect_answers("shop/b timeout;");
+    assert_int_equal(ki_informer_cancel_fetches(pods, on_fetched, answers, NULL), KI_ERR_NOT_FOUND);
+}
+
+CONTROLLER_TEST(fetched_objects_are_those_of_the_informer) {
+    stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\",\"app\":\"web\"}");
+    stage_put(&stage, KI_PODS, "shop/b", "\"labels\":{\"v\":\"1\",\"app\":\"db\"}");
+    fault(NO_LIST);
+    ki_informer *pods = get_pods(&KI_INFORMER_OPTIONS(.label_selector = "app=web", .namespace_name = "shop"));
+    stage_start(&stage);
+    ask(pods, "shop/a", 1000);
+    ask(pods, "shop/b", 1000);
+    stage_advance(&stage, 100);
+    expect_answers("shop/a 1;shop/b not found;");
+    assert_int_equal(ki_informer_get_or_fetch_async(pods, "other/a", 1, on_fetched, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_get_or_fetch_async(pods, "a", 1, on_fetched, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/", 1, on_fetched, NULL, NULL), KI_ERR_INVALID);
+}
+
+CONTROLLER_TEST(waits_end_when_they_are_cancelled_or_the_informer_is_removed_or_stopped) {
+    static char other[] = "other ", nobody[] = "";
+    fault("status,code=503,verb=get,resource=pods");
+    fault(NO_LIST);
+    ki_informer *pods = get_pods(NULL);
+    stage_start(&stage);
+    ask(pods, "shop/a", -1);
+    assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/a", -1, on_fetched, other, NULL), KI_OK);
+    stage_advance(&stage, 10);
+    assert_int_equal(ki_informer_cancel_fetches(pods, on_fetched, other, NULL), KI_OK);
+    expect_answers("");
+    stage_settle(&stage);
+    expect_answers("other shop/a cancelled;");
+    assert_int_equal(ki_factory_remove_informer(stage.factory, pods, NULL), KI_OK);
+    stage_settle(&stage);
+    expect_answers("shop/a cancelled;");
+    assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/a", -1, on_fetched, nobody, NULL), KI_ERR_CANCELLED);
+    ki_informer *again = get_pods(NULL);
+    assert_int_equal(ki_factory_start(stage.factory, NULL), KI_OK);
+    ask(again, "shop/b", -1);
+    stage_advance(&stage, 10);
+    ki_factory_stop(stage.factory);
+    stage_advance(&stage, 60000);
+    expect_answers("shop/b cancelled;");
+}
+
+CONTROLLER_TEST(only_so_many_answers_are_remembered) {
+    char key[32];
+    fault(COUNT_GETS);
+    fault(NO_LIST);
+    ki_informer *pods = get_pods(NULL);
+    stage_start(&stage);
+    for (int i = 0; i < KI_FETCH_MAX_REMEMBERED + 10; i++) {
+        snprintf(key, sizeof key, "shop/p%d", i);
+        ask(pods, key, 60000);
+    }
+    stage_advance(&stage, 1000);
+    int before = count_requests();
+    assert_int_equal(before, KI_FETCH_MAX_REMEMBERED + 10);
+    ask(pods, key, 1000); /* the newest */
+    ask(pods, "shop/p0", 1000);
+    stage_advance(&stage, 100);
+    assert_int_equal(count_requests(), before + 1);
+}
+
+static bool play(const ki_allocator *allocator) {
+    static char nobody[] = "";
+    bool is_asked = false;
+    ki_informer *pods = NULL;
+    answers[0] = '\0';
+    if (!stage_open(&stage, allocator) || ki_factory_informer(stage.factory, KI_PODS, NULL, &pods, NULL))
+        goto out;
+    fault(NO_LIST);
+    stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
+    assert_int_equal(ki_factory_start(stage.factory, NULL), KI_OK);
+    stage_advance(&stage, 10);
+    is_asked = !ki_informer_get_or_fetch_async(pods, "shop/a", 100000, on_fetched, nobody, NULL);
+    stage_advance(&stage, 120000);
+    assert_string_equal(answers, is_asked ? "shop/a 1;" : "");
+out:
+    stage_close(&stage);
+    return is_asked;
+}
+
+TEST(an_answer_comes_whatever_allocation_fails) {
+    bool failed = true;
+    for (size_t n = 0; failed; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        bool is_asked = play(&memory.allocator);
+        failed = scarce_memory_failed(&memory);
+        assert_true(is_asked || failed);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+}
+
+/* --- threads ------------------------------------------------------------------------------------------------------ */
+
+enum {
+    THREADS = 6,
+    ASKS = 60
+};
+
+static void *ask_on(void *user) {
+    ki_informer *pods = user;
+    for (int i = 0; i < ASKS; i++) {
+        char key[32];
+        ki_object *obj = NULL;
+        ki_error err = KI_ERROR_INIT;
+        snprintf(key, sizeof key, "shop/p%d", i % 10);
+        ki_status status = ki_informer_get_or_fetch(pods, key, (int64_t)PATIENCE_S * 1000, &obj, &err);
+        if (status != (i % 10 < 5 ? KI_OK : KI_ERR_NOT_FOUND))
+            fail_msg("%s: %s", key, ki_error_message(&err));
+        ki_object_unref(obj);
+    }
+    return NULL;
+}
+
+TEST(threads_wait_for_their_answers) {
+    pthread_t threads[THREADS];
+    ki_informer *pods = NULL;
+    ki_object *obj = NULL;
+    stage_open_threaded(&stage, NULL);
+    for (int i = 0; i < 5; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "shop/p%d", i);
+        stage_put(&stage, KI_PODS, key, "");
+    }
+    assert_int_equal(ki_factory_informer(stage.factory, KI_PODS, NULL, &pods, NULL), KI_OK);
+    stage_start(&stage);
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_on, pods), 0);
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(ki_factory_remove_informer(stage.factory, pods, NULL), KI_OK);
+    assert_int_equal(ki_informer_get_or_fetch(pods, "shop/p1", -1, &obj, NULL), KI_ERR_CANCELLED);
+    stage_close(&stage);
+}
