@@ -4,7 +4,7 @@
  *     ki_status status = ki_informer_get_or_fetch(pods, "shop/web-1", 500, &pod, &err);
  *     if (status == KI_ERR_NOT_FOUND) …              there is no such pod
  *     else if (ki_error_is_forbidden(&err)) …        the role may not get pods
- *     else if (status == KI_ERR_TIMEOUT) …           unknown: the server has not answered in time
+ *     else if (status == KI_ERR_TIMEOUT) …           unknown: no response in time
  *
  * All who ask for a key at the same time wait for one request (GET), which counts towards the client's rate limit. Its
  * result is remembered for KI_FETCH_REMEMBERED_MS, whether an object, "there is none" or an error response, so that a
@@ -13,7 +13,7 @@
  * remembered of the object. A fetched object is made as the informer makes its own, with view and transform. It is not
  * added to the cache, and handlers are not called for it.
  *
- * An informer must be started, and may be in any state: not synced, or blocked because its role cannot list. */
+ * The namespaces of a set or of `.allowed_namespaces` do not limit what is fetched. An informer must be started, and may be in any state: not synced, or blocked because its role cannot list. */
 #ifndef KINFORMER_FETCH_H
 #define KINFORMER_FETCH_H
 
@@ -27,10 +27,10 @@ enum {
 };
 
 /* Gets the object under `key` ("namespace/name", or "name") from the cache, else fetches it, within `timeout_ms` (< 0:
- * no limit). A request that fails without an answer, for lack of a connection or of the server's strength (HTTP 429,
- * 5xx), is sent again after a growing delay.
+ * no limit). A request without a result, for lack of a connection or with HTTP 429 or 5xx, is retried after a
+ * growing delay.
  * Ownership: `*ret_obj` is a reference that the caller releases with ki_object_unref. Threads: any thread of the
- * program, outside handlers. Blocks: yes, unless the cache or what is remembered has the answer.
+ * program, outside handlers. Blocks: yes, unless the cache has the object or the result is remembered.
  * Errors: KI_ERR_NOT_FOUND (there is no such object, or the informer's selectors exclude it), KI_ERR_HTTP (an error
  * response, such as 403: ki_error_is_forbidden), KI_ERR_TIMEOUT (unknown; the message has the last cause),
  * KI_ERR_CANCELLED (the informer is stopped or removed), KI_ERR_INVALID (the key, or a namespace that is not the

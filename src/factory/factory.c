@@ -4,7 +4,7 @@
  * A stop asks the components to stop in their order (component.h). Then the loop stops the informers. It also stops the
  * engine if the factory owns the engine or runs it. Shutdown waits for that, and joins the listeners' threads on the
  * calling thread, so that a slow handler never blocks the loop. */
-#include "src/factory/factory.h"
+#include "src/factory/factory_parts.h"
 
 #include "src/base/error.h"
 #include "src/base/log.h"
@@ -13,12 +13,6 @@
 #include "src/cache/informer/shared_informer.h"
 #include "src/cache/listener/callback.h"
 #include "src/cache/reflector/metrics.h"
-#include "src/cache/reflector/reflector.h"
-#include "src/client/client.h"
-#include "src/engine/thread.h"
-#include "src/factory/component.h"
-#include "src/factory/informer_options.h"
-#include "src/factory/informer_table.h"
 #include "src/transport/curl.h"
 
 #include <stdio.h>
@@ -26,39 +20,9 @@
 
 #define START_RETRY KI_SECONDS(1)
 
-struct ki_factory {
-    /* Constant. */
-    ki_engine *engine;
-    bool owns_engine;
-    ki_transport *transport;
-    bool owns_transport;
-    ki_client *client;    /* for the program's own requests */
-    char *namespace_name; /* of informers that name none; NULL: all */
-    int64_t resync_ms;    /* of informers that name none */
-    ki_informer_maker maker;
-    /* Under `mutex`. */
-    ki_mutex mutex;
-    ki_cond changed; /* signalled when a field below changes */
-    ki_informer_table table;
-    bool is_engine_started;
-    bool is_running; /* ki_factory_run is inside the engine */
-    bool is_started;
-    bool is_stopped;
-    bool have_components_stopped;
-    bool is_shutting_down, is_shut_down;
-    ki_component_list components; /* `mutex` guards its list; the rest belongs to the loop */
-    /* Loop. */
-    ki_task start_task, stop_task;
-    ki_timer start_timer;
-    ki_end_hook end_hook;
-    ki_throttle throttle; /* of all the factory's requests; unused if limit_per_second < 0 */
-    int limit_per_second, limit_burst;
-};
-
 /* --- start and stop on the loop ----------------------------------------------------------------------------------- */
 
-/* Returns the next entry and moves `*place` behind it; NULL after the last. The table may change meanwhile. */
-static ki_informer_entry *next_entry(ki_factory *factory, size_t *place, bool *ret_is_requested) {
+ki_informer_entry *ki_factory_next_entry(ki_factory *factory, size_t *place, bool *ret_is_requested) {
     const ki_informer_table *table = &factory->table;
     ki_informer_entry *entry = NULL;
     ki_mutex_lock(&factory->mutex);
@@ -92,7 +56,7 @@ static void start_all(ki_factory *factory) {
     bool is_requested, again = false;
     if (is_stopped(factory))
         return;
-    for (size_t place = 0; (entry = next_entry(factory, &place, &is_requested));) {
+    for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, &is_requested));) {
         if (!is_requested || entry->is_started)
             continue;
         ki_error err = KI_ERROR_INIT;
@@ -124,7 +88,7 @@ static void stop_all(void *user) {
     ki_informer_entry *entry;
     ki_task_cancel(&factory->start_task);
     ki_timer_cancel(&factory->start_timer);
-    for (size_t place = 0; (entry = next_entry(factory, &place, NULL));) {
+    for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, NULL));) {
         ki_informer_stop(entry->informer);
         ki_fetcher_end(entry->fetcher);
     }
@@ -373,125 +337,11 @@ void ki_factory_free(ki_factory *factory) {
     destroy(factory, true, ki_engine_allocator(factory->engine));
 }
 
-/* --- informers ---------------------------------------------------------------------------------------------------- */
-
-ki_engine *ki_factory_engine(const ki_factory *factory) {
-    return factory->engine;
-}
-
-ki_client *ki_factory_client(ki_factory *factory) {
-    return factory->client;
-}
-
-/* Caller holds the mutex. */
-static ki_status check_not_stopped(const ki_factory *factory, ki_error *err) {
-    ki_error cause = KI_ERROR_INIT;
-    if (ki_engine_failure(factory->engine, &cause))
-        return ki_error_set(err, KI_ERR_STATE, "the factory's engine has ended: %s", ki_error_message(&cause));
-    if (factory->is_stopped)
-        return ki_error_set(err, KI_ERR_STATE, "the factory is stopped");
-    if (ki_engine_is_stopping(factory->engine))
-        return ki_error_set(err, KI_ERR_STATE, "the factory's engine is stopped");
-    return KI_OK;
-}
-
-/* Copies the program's options and adds the factory's defaults. */
-static ki_status complete_options(const ki_factory *factory, const ki_informer_options *options,
-                                  ki_informer_options *ret_given, ki_error *err) {
-    return ki_informer_options_complete(options, factory->namespace_name, factory->resync_ms, ret_given, err);
-}
-
-/* Takes the selection over. `own_source` NULL: the API server's. */
-static ki_status get_informer(ki_factory *factory, ki_selection *selection, ki_list_watch *own_source,
-                              const ki_informer_options *given, ki_informer **ret_informer, ki_error *err) {
-    ki_error cause = KI_ERROR_INIT;
-    ki_mutex_lock(&factory->mutex);
-    ki_status status = check_not_stopped(factory, &cause);
-    if (!status && own_source)
-        status =
-            ki_informer_table_add(&factory->table, &factory->maker, selection, own_source, given, ret_informer, &cause);
-    else if (!status)
-        status = ki_informer_table_get(&factory->table, &factory->maker, selection, given, ret_informer, &cause);
-    ki_mutex_unlock(&factory->mutex);
-    ki_selection_unref(selection);
-    if (status && err)
-        *err = cause;
-    return status;
-}
-
-ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, const ki_informer_options *options,
-                              ki_informer **ret_informer, ki_error *err) {
-    ki_informer_options given;
-    ki_selection *selection = NULL;
-    if (!factory || !ret_informer)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_informer: factory or ret_informer is NULL");
-    if (ki_engine_check_process(factory->engine, err))
-        return KI_ERR_STATE;
-    ki_status status = complete_options(factory, options, &given, err);
-    if (!status)
-        status = ki_selection_new(factory->table.allocator, resource, &given, &selection, err);
-    return status ? status : get_informer(factory, selection, NULL, &given, ret_informer, err);
-}
-
-ki_status ki_factory_informer_for(ki_factory *factory, const ki_resource *resource, ki_list_watch *list_watch,
-                                  const ki_informer_options *options, ki_informer **ret_informer, ki_error *err) {
-    ki_informer_options given;
-    ki_selection *selection = NULL;
-    if (!factory || !ret_informer)
-        return ki_error_missing(err, "ki_factory_informer_for");
-    if (ki_engine_check_process(factory->engine, err))
-        return KI_ERR_STATE;
-    ki_status status = ki_list_watch_check(list_watch, err);
-    if (!status)
-        status = complete_options(factory, options, &given, err);
-    if (!status)
-        status = ki_selection_new(factory->table.allocator, resource, &given, &selection, err);
-    return status ? status : get_informer(factory, selection, list_watch, &given, ret_informer, err);
-}
-
-ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_name,
-                                      const ki_informer_options *options, ki_informer **ret_informer, ki_error *err) {
-    ki_informer_options given;
-    ki_selection *selection = NULL;
-    if (!factory || !resource_name || !ret_informer)
-        return ki_error_missing(err, "ki_factory_informer_by_name");
-    const ki_resource *built_in = ki_resource_find(resource_name);
-    if (built_in)
-        return ki_factory_informer(factory, built_in, options, ret_informer, err);
-    if (ki_engine_check_process(factory->engine, err))
-        return KI_ERR_STATE;
-    ki_status status = complete_options(factory, options, &given, err);
-    if (!status && (given.namespace_set || given.allowed_namespace_count))
-        status = ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .%s of a resource by name",
-                              given.namespace_set ? "namespace_set" : "allowed_namespaces");
-    if (!status)
-        status = ki_selection_new_by_name(factory->table.allocator, resource_name, &given, &selection, err);
-    return status ? status : get_informer(factory, selection, NULL, &given, ret_informer, err);
-}
-
-ki_status ki_factory_remove_informer(ki_factory *factory, ki_informer *informer, ki_error *err) {
-    if (!factory || !informer)
-        return ki_error_missing(err, "ki_factory_remove_informer");
-    if (ki_engine_check_process(factory->engine, err))
-        return KI_ERR_STATE;
-    ki_error cause = KI_ERROR_INIT;
-    ki_mutex_lock(&factory->mutex);
-    ki_status status = check_not_stopped(factory, &cause);
-    if (!status)
-        status = ki_informer_table_remove(&factory->table, informer, &cause);
-    ki_mutex_unlock(&factory->mutex);
-    if (!status)
-        ki_informer_remove_handlers(informer);
-    else if (err)
-        *err = cause;
-    return status;
-}
-
 /* --- components --------------------------------------------------------------------------------------------------- */
 
 ki_status ki_factory_add_component(ki_factory *factory, ki_component *component, ki_error *err) {
     ki_mutex_lock(&factory->mutex);
-    ki_status status = check_not_stopped(factory, err);
+    ki_status status = ki_factory_check_not_stopped(factory, err);
     if (!status)
         status = ki_component_list_add(&factory->components, component, err);
     if (!status && factory->is_started && component->order != KI_COMPONENT_WORKER) {
@@ -524,7 +374,7 @@ ki_status ki_factory_start(ki_factory *factory, ki_error *err) {
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
     ki_mutex_lock(&factory->mutex);
-    ki_status status = check_not_stopped(factory, err);
+    ki_status status = ki_factory_check_not_stopped(factory, err);
     if (!status)
         request_start(factory);
     if (!status && factory->owns_engine && !factory->is_engine_started && !factory->is_running) {
@@ -570,108 +420,12 @@ ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
     return status ? status : ended;
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------ */
-
-bool ki_factory_has_synced(const ki_factory *factory) {
-    if (ki_engine_is_forked(factory->engine))
-        return false;
-    ki_factory *locked;
-    memcpy(&locked, &factory, sizeof locked); /* reading takes the lock */
-    ki_informer_entry *entry;
-    bool is_requested;
-    for (size_t place = 0; (entry = next_entry(locked, &place, &is_requested));)
-        if (is_requested && !ki_informer_has_synced(entry->informer) && !ki_informer_is_removed(entry->informer))
-            return false;
-    return true;
-}
-
-/* "not synced in time: pods in default (blocked: forbidden: list pods in namespace default), nodes (connecting)" */
-static ki_status timed_out(ki_factory *factory, ki_error *err) {
-    char names[KI_ERROR_MESSAGE_MAX];
-    size_t used = 0;
-    ki_informer_entry *entry;
-    bool is_requested;
-    names[0] = '\0';
-    for (size_t place = 0; (entry = next_entry(factory, &place, &is_requested));) {
-        char why[KI_INFORMER_WHY_MAX];
-        if (!is_requested || ki_informer_has_synced(entry->informer))
-            continue;
-        int size = snprintf(names + used, sizeof names - used, "%s%s (%s)", used ? ", " : "", entry->selection->name,
-                            ki_informer_why(entry->informer, why));
-        if (size < 0 || (size_t)size >= sizeof names - used) {
-            names[used] = '\0'; /* drops an incomplete name */
-            break;
-        }
-        used += (size_t)size;
-    }
-    return ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: %s", names);
-}
-
-static ki_status wait_for_all(ki_factory *factory, int64_t deadline, ki_error *err) {
-    ki_informer_entry *entry;
-    bool is_requested;
-    for (size_t place = 0; (entry = next_entry(factory, &place, &is_requested));) {
-        ki_status status = is_requested ? ki_informer_wait_until_synced(entry->informer, deadline, err) : KI_OK;
-        if (status == KI_ERR_TIMEOUT)
-            return timed_out(factory, err);
-        if (status && !ki_informer_is_removed(entry->informer))
-            return status;
-    }
-    ki_error_clear(err);
-    return KI_OK;
-}
-
-/* Caller holds the mutex. */
-static ki_status read_results(const ki_factory *factory, ki_sync_results *results, ki_error *err) {
-    const ki_informer_table *table = &factory->table;
-    results->allocator = table->allocator;
-    if (table->count > 0)
-        results->results = ki_alloc_array(table->allocator, table->count, sizeof *results->results);
-    if (table->count > 0 && !results->results)
-        return ki_error_no_memory(err, "reading which informers have synced");
-    for (size_t i = 0; i < table->count; i++) {
-        const ki_informer_entry *entry = table->entries[i];
-        if (!entry || !entry->is_start_requested)
-            continue;
-        ki_sync_result *result = &results->results[results->count++];
-        *result = (ki_sync_result){ .informer = entry->informer, .name = entry->selection->name };
-        result->synced = ki_informer_sync_cause(entry->informer, &result->cause) == KI_OK;
-    }
-    return KI_OK;
-}
-
-void ki_sync_results_free(ki_sync_results *results) {
-    if (!results)
-        return;
-    ki_free(results->allocator, results->results);
-    *results = (ki_sync_results){ .results = NULL };
-}
-
-ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_sync_results *ret_results,
-                                   ki_error *err) {
-    if (ret_results)
-        *ret_results = (ki_sync_results){ .results = NULL };
-    if (!factory)
-        return ki_error_missing(err, "ki_factory_wait_for_sync");
-    if (ki_engine_check_process(factory->engine, err))
-        return KI_ERR_STATE;
-    if (ki_callback_is_inside(factory) || ki_engine_on_loop(factory->engine))
-        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for informers on a thread that they need");
-    ki_status status = wait_for_all(factory, ki_deadline_of_timeout(timeout_ms), err);
-    if (!ret_results)
-        return status;
-    ki_mutex_lock(&factory->mutex);
-    ki_status read = read_results(factory, ret_results, status ? NULL : err);
-    ki_mutex_unlock(&factory->mutex);
-    return status ? status : read;
-}
-
 /* --- metrics ------------------------------------------------------------------------------------------------------ */
 
 static ki_status visit_metrics(ki_factory *factory, const ki_metrics_visit *to) {
     ki_status status = KI_OK;
     ki_informer_entry *entry;
-    for (size_t place = 0; !status && (entry = next_entry(factory, &place, NULL));)
+    for (size_t place = 0; !status && (entry = ki_factory_next_entry(factory, &place, NULL));)
         status = ki_metrics_visit_informer(entry->informer, to);
     if (!status)
         ki_component_list_visit_metrics(&factory->components, to);
@@ -777,7 +531,7 @@ ki_status ki_factory_shutdown(ki_factory *factory, ki_error *err) {
     ki_engine_call(factory->engine, stop_all, factory);
     end_engine(factory, err);
     ki_informer_entry *entry;
-    for (size_t place = 0; (entry = next_entry(factory, &place, NULL));)
+    for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, NULL));)
         ki_informer_join(entry->informer);
     for (entry = first_removed(factory); entry; entry = entry->next_removed)
         ki_informer_join(entry->informer);

@@ -51,8 +51,8 @@ typedef struct item {
     bool is_overtaken; /* the cache has seen a deletion since the request began */
     int64_t at;        /* WAITING: of the next attempt; KNOWN: of its end */
     ki_backoff backoff;
-    ki_object *obj; /* KNOWN: the answer; NULL with `err` */
-    ki_error err;   /* KNOWN: the answer; else the last failure */
+    ki_object *obj; /* KNOWN: the result; NULL with `err` */
+    ki_error err;   /* KNOWN: the result; else the last failure */
     char key[];
 } item;
 
@@ -135,7 +135,7 @@ static void forget_wait(wait *w) {
     w->next = NULL;
 }
 
-/* Gives a wait its answer: an object, or NULL and an error. */
+/* Gives a wait its result: an object, or NULL and an error. */
 static void decide(ki_fetcher *fetcher, wait *w, ki_object *obj, const ki_error *err) {
     if (w->item)
         forget_wait(w);
@@ -161,17 +161,17 @@ static void decide_all(ki_fetcher *fetcher, item *it, ki_object *obj, const ki_e
 static ki_error timeout_of(const item *it) {
     ki_error err = KI_ERROR_INIT;
     bool has_cause = it->err.code != KI_OK;
-    ki_error_set(&err, KI_ERR_TIMEOUT, "no answer about %.100s in time%s%.200s", it->key, has_cause ? ": " : "",
+    ki_error_set(&err, KI_ERR_TIMEOUT, "no response about %.100s in time%s%.200s", it->key, has_cause ? ": " : "",
                  has_cause ? ki_error_message(&it->err) : "");
     return err;
 }
 
 /* --- the response; loop ------------------------------------------------------------------------------------------- */
 
-/* Returns true for a failure of a request that is no answer: a later attempt can have another result. */
+/* Returns true for a request without a result: a later attempt can have another result. */
 static bool is_retriable(const ki_error *err) {
-    bool is_answer = err->http_status && err->http_status < HTTP_SERVER_ERROR && err->http_status != HTTP_TOO_MANY;
-    return !is_answer && err->code != KI_ERR_INVALID && err->code != KI_ERR_CANCELLED;
+    bool is_result = err->http_status && err->http_status < HTTP_SERVER_ERROR && err->http_status != HTTP_TOO_MANY;
+    return !is_result && err->code != KI_ERR_INVALID && err->code != KI_ERR_CANCELLED;
 }
 
 static ki_status set_absent(const ki_fetcher *fetcher, const char *key, const char *why, ki_error *err) {
@@ -218,7 +218,7 @@ static ki_object *newest(const ki_fetcher *fetcher, const char *key, ki_object *
     return is_older ? fetched : cached;
 }
 
-/* Remembers the answer, and drops the oldest ones if there are too many. */
+/* Remembers the result, and drops the oldest ones if there are too many. */
 static void remember(ki_fetcher *fetcher, item *it, ki_object *obj, const ki_error *err) {
     int64_t now = ki_engine_now(fetcher->engine);
     it->state = ITEM_KNOWN;
@@ -456,7 +456,7 @@ static item *item_of(ki_fetcher *fetcher, const char *key) {
     return it ? it : add_item(fetcher, key);
 }
 
-/* Adds a wait, and decides it if the answer is known. Caller holds the mutex. */
+/* Adds a wait, and decides it if the result is known. Caller holds the mutex. */
 static ki_status add_wait(ki_fetcher *fetcher, const char *key, wait *w, ki_error *err) {
     if (fetcher->is_closed)
         return ki_informer_set_stopped(fetcher->informer, KI_ERR_CANCELLED, err);

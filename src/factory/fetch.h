@@ -1,5 +1,5 @@
 /* fetch.h: the objects that a program asks for beside an informer's cache (ki_informer_get_or_fetch): one request for
- * all who ask for a key, and answers that are remembered for a while. One for each informer of an API server. */
+ * all who ask for a key, and results that are remembered for a while. One for each informer of an API server. */
 #ifndef KI_FACTORY_FETCH_H
 #define KI_FACTORY_FETCH_H
 

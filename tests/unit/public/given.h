@@ -290,14 +290,15 @@ static void *given(const char *type, const char *name) {
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
         if (strcmp(makers[i].type, type) == 0)
             return makers[i].make();
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    bool is_result = strncmp(name, "ret_", 4) == 0;
+    for (size_t i = 0; !is_result && i < sizeof values / sizeof *values; i++)
         if (strcmp(values[i].type, type) == 0)
             return values[i].value;
     bool is_text = strcmp(type, "char *") == 0 || strcmp(name, "key") == 0;
     for (size_t i = 0; is_text && i < sizeof texts / sizeof *texts; i++)
         if (strcmp(texts[i].name, name) == 0)
             return (void *)(uintptr_t)texts[i].text;
-    if (strncmp(name, "ret_", 4) == 0 && used < sizeof results / sizeof *results)
+    if (is_result && used < sizeof results / sizeof *results)
         return results[used++];
     if (type[strlen(type) - 1] != '*') {
         void *function;

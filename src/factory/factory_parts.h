@@ -1,0 +1,47 @@
+/* factory_parts.h: the struct of a factory, for the files that implement it: factory.c (creation, start, stop, end),
+ * factory_informers.c and factory_wait.c. */
+#ifndef KI_FACTORY_FACTORY_PARTS_H
+#define KI_FACTORY_FACTORY_PARTS_H
+
+#include "src/client/client.h"
+#include "src/engine/thread.h"
+#include "src/factory/component.h"
+#include "src/factory/factory.h"
+#include "src/factory/informer_table.h"
+
+struct ki_factory {
+    /* Constant. */
+    ki_engine *engine;
+    bool owns_engine;
+    ki_transport *transport;
+    bool owns_transport;
+    ki_client *client;    /* for the program's own requests */
+    char *namespace_name; /* of informers that name none; NULL: all */
+    int64_t resync_ms;    /* of informers that name none */
+    ki_informer_maker maker;
+    /* Under `mutex`. */
+    ki_mutex mutex;
+    ki_cond changed; /* signalled when a field below changes */
+    ki_informer_table table;
+    bool is_engine_started;
+    bool is_running; /* ki_factory_run is inside the engine */
+    bool is_started;
+    bool is_stopped;
+    bool have_components_stopped;
+    bool is_shutting_down, is_shut_down;
+    ki_component_list components; /* `mutex` guards its list; the rest belongs to the loop */
+    /* Loop. */
+    ki_task start_task, stop_task;
+    ki_timer start_timer;
+    ki_end_hook end_hook;
+    ki_throttle throttle; /* of all the factory's requests; unused if limit_per_second < 0 */
+    int limit_per_second, limit_burst;
+};
+
+/* factory.c: returns the next entry and moves `*place` behind it; NULL after the last. The table may change
+ * meanwhile. */
+ki_informer_entry *ki_factory_next_entry(ki_factory *factory, size_t *place, bool *ret_is_requested);
+/* factory_informers.c: returns KI_ERR_STATE if the factory or its engine is stopped. Caller holds the mutex. */
+ki_status ki_factory_check_not_stopped(const ki_factory *factory, ki_error *err);
+
+#endif

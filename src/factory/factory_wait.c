@@ -1,0 +1,103 @@
+/* factory_wait.c: waits until a factory's informers have synced, with a result for each. */
+#include "src/factory/factory_parts.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/informer/shared_informer.h"
+#include "src/cache/listener/callback.h"
+
+#include <stdio.h>
+
+bool ki_factory_has_synced(const ki_factory *factory) {
+    if (ki_engine_is_forked(factory->engine))
+        return false;
+    ki_factory *locked;
+    memcpy(&locked, &factory, sizeof locked); /* reading takes the lock */
+    ki_informer_entry *entry;
+    bool is_requested;
+    for (size_t place = 0; (entry = ki_factory_next_entry(locked, &place, &is_requested));)
+        if (is_requested && !ki_informer_has_synced(entry->informer) && !ki_informer_is_removed(entry->informer))
+            return false;
+    return true;
+}
+
+/* "not synced in time: pods in default (blocked: forbidden: list pods in namespace default), nodes (connecting)" */
+static ki_status timed_out(ki_factory *factory, ki_error *err) {
+    char names[KI_ERROR_MESSAGE_MAX];
+    size_t used = 0;
+    ki_informer_entry *entry;
+    bool is_requested;
+    names[0] = '\0';
+    for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, &is_requested));) {
+        char why[KI_INFORMER_WHY_MAX];
+        if (!is_requested || ki_informer_has_synced(entry->informer))
+            continue;
+        int size = snprintf(names + used, sizeof names - used, "%s%s (%s)", used ? ", " : "", entry->selection->name,
+                            ki_informer_why(entry->informer, why));
+        if (size < 0 || (size_t)size >= sizeof names - used) {
+            names[used] = '\0'; /* drops an incomplete name */
+            break;
+        }
+        used += (size_t)size;
+    }
+    return ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: %s", names);
+}
+
+static ki_status wait_for_all(ki_factory *factory, int64_t deadline, ki_error *err) {
+    ki_informer_entry *entry;
+    bool is_requested;
+    for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, &is_requested));) {
+        ki_status status = is_requested ? ki_informer_wait_until_synced(entry->informer, deadline, err) : KI_OK;
+        if (status == KI_ERR_TIMEOUT)
+            return timed_out(factory, err);
+        if (status && !ki_informer_is_removed(entry->informer))
+            return status;
+    }
+    ki_error_clear(err);
+    return KI_OK;
+}
+
+/* Caller holds the mutex. */
+static ki_status read_results(const ki_factory *factory, ki_sync_results *results, ki_error *err) {
+    const ki_informer_table *table = &factory->table;
+    results->allocator = table->allocator;
+    if (table->count > 0)
+        results->results = ki_alloc_array(table->allocator, table->count, sizeof *results->results);
+    if (table->count > 0 && !results->results)
+        return ki_error_no_memory(err, "reading which informers have synced");
+    for (size_t i = 0; i < table->count; i++) {
+        const ki_informer_entry *entry = table->entries[i];
+        if (!entry || !entry->is_start_requested)
+            continue;
+        ki_sync_result *result = &results->results[results->count++];
+        *result = (ki_sync_result){ .informer = entry->informer, .name = entry->selection->name };
+        result->synced = ki_informer_sync_cause(entry->informer, &result->cause) == KI_OK;
+    }
+    return KI_OK;
+}
+
+void ki_sync_results_free(ki_sync_results *results) {
+    if (!results)
+        return;
+    ki_free(results->allocator, results->results);
+    *results = (ki_sync_results){ .results = NULL };
+}
+
+ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_sync_results *ret_results,
+                                   ki_error *err) {
+    if (ret_results)
+        *ret_results = (ki_sync_results){ .results = NULL };
+    if (!factory)
+        return ki_error_missing(err, "ki_factory_wait_for_sync");
+    if (ki_engine_check_process(factory->engine, err))
+        return KI_ERR_STATE;
+    if (ki_callback_is_inside(factory) || ki_engine_on_loop(factory->engine))
+        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for informers on a thread that they need");
+    ki_status status = wait_for_all(factory, ki_deadline_of_timeout(timeout_ms), err);
+    if (!ret_results)
+        return status;
+    ki_mutex_lock(&factory->mutex);
+    ki_status read = read_results(factory, ret_results, status ? NULL : err);
+    ki_mutex_unlock(&factory->mutex);
+    return status ? status : read;
+}
