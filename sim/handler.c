@@ -79,6 +79,7 @@ static void begin_call(sim_handler *handler, const ki_event *event, const char *
         FAIL(handler, "%u: called after its removal", handler->number);
     if (event->informer != informer_of(handler)->informer)
         FAIL(handler, "%u: notified of an event of another informer", handler->number);
+    handler->unreported += !event->is_resync;
 }
 
 /* Takes time and calls the library, as the handler's options say. Resyncs take no time: slow ones could fill the whole
@@ -268,6 +269,7 @@ static void on_synced(ki_informer *informer, void *user) {
     if (!ki_informer_has_synced(informer))
         FAIL(handler, "%u: on_synced before the informer is synced", handler->number);
     handler->is_synced = true;
+    handler->unreported++;
     const sim_informer *own = informer_of(handler);
     if (own->restores != truth->restores)
         return;
@@ -277,6 +279,18 @@ static void on_synced(ki_informer *informer, void *user) {
             is_selected(handler, now->n) && handler->present[key] != now->n)
             FAIL(handler, "%u: on_synced before the add of %s", handler->number, sim_key_text(key));
     }
+}
+
+static void on_changed(ki_informer *informer, void *user) {
+    sim_handler *handler = user;
+    SIM_TRACE(handler->world, "handler %u: changed", handler->number);
+    if (informer != informer_of(handler)->informer)
+        FAIL(handler, "%u: on_changed of another informer", handler->number);
+    if (handler->is_removed || handler->is_removal_requested)
+        FAIL(handler, "%u: on_changed after the removal", handler->number);
+    if (!handler->is_synced || !handler->unreported)
+        FAIL(handler, "%u: on_changed %s", handler->number, handler->is_synced ? "without change" : "before the sync");
+    handler->unreported = 0;
 }
 
 static void on_removed(void *user) {
@@ -294,8 +308,12 @@ static bool filter(const ki_object *obj, void *user) {
     return sim_truth_is_selected(&handler->world->truth, &handler->filter, n);
 }
 
-const ki_handler sim_handler_functions = { on_add, on_update, on_delete, on_synced, on_removed, NULL };
-const ki_handler sim_handler_functions_filtered = { on_add, on_update, on_delete, on_synced, on_removed, filter };
+#define FUNCTIONS \
+    .on_add = on_add, .on_update = on_update, .on_delete = on_delete, .on_synced = on_synced, \
+    .on_removed = on_removed, .on_changed = on_changed
+
+const ki_handler sim_handler_functions = { FUNCTIONS };
+const ki_handler sim_handler_functions_filtered = { FUNCTIONS, .filter = filter };
 
 void sim_handler_check(sim_handler *handler) {
     enum {
@@ -319,6 +337,8 @@ void sim_handler_check(sim_handler *handler) {
 }
 
 void sim_handler_compare(sim_handler *handler, const uint64_t present[SIM_KEYS]) {
+    if (handler->is_synced && handler->unreported)
+        FAIL(handler, "%u: %u changes without on_changed", handler->number, handler->unreported);
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         uint64_t expected = present[key];
         if (handler->has_filter && !sim_truth_is_selected(&handler->world->truth, &handler->filter, expected))

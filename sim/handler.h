@@ -29,6 +29,7 @@ typedef struct sim_handler {
     uint64_t restores;             /* restores of the cluster before the handler was added */
     bool is_synced, is_removed;    /* on_synced, on_removed was called */
     bool is_removal_requested;
+    unsigned unreported; /* changes since the last on_changed */
 } sim_handler;
 
 extern const ki_handler sim_handler_functions;
@@ -36,7 +37,8 @@ extern const ki_handler sim_handler_functions_filtered;
 
 /* Fails the run if a resync is overdue. To be called between two steps. */
 void sim_handler_check(sim_handler *handler);
-/* Fails the run if the replica differs from the store, whose states are `present`. No notification may be pending. */
+/* Fails the run if the replica differs from the store, whose states are `present`, or if on_changed is missing. No
+ * notification may be pending. */
 void sim_handler_compare(sim_handler *handler, const uint64_t present[SIM_KEYS]);
 
 #endif

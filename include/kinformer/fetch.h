@@ -13,7 +13,8 @@
  * remembered of the object. A fetched object is made as the informer makes its own, with view and transform. It is not
  * added to the cache, and handlers are not called for it.
  *
- * The namespaces of a set or of `.allowed_namespaces` do not limit what is fetched. An informer must be started, and may be in any state: not synced, or blocked because its role cannot list. */
+ * The namespaces of a set or of `.allowed_namespaces` do not limit what is fetched. An informer must be started, and
+ * may be in any state: not synced, or blocked because its role cannot list. */
 #ifndef KINFORMER_FETCH_H
 #define KINFORMER_FETCH_H
 

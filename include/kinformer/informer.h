@@ -135,6 +135,11 @@ typedef struct ki_handler {
      * only the new state, and as a delete if the filter accepts only the old state. A delete is delivered if the filter
      * accepts the previous state. The filter must return the same value for the same object. NULL: all objects. */
     bool (*filter)(const ki_object *obj, void *user) KI_NOEXCEPT;
+    /* For a program that lists the cache again after changes (lister.h), rather than following each. Called once after
+     * on_synced, then after changes of objects that match: when no further change is queued for this handler, and at
+     * the latest after 100 changes. Many changes thus cause one call, and each is in the cache when it comes. Resyncs
+     * do not cause one. */
+    void (*on_changed)(ki_informer *informer, void *user) KI_NOEXCEPT;
 } ki_handler;
 
 typedef enum ki_delivery {

@@ -7,6 +7,10 @@
 #include "src/cache/listener/callback.h"
 #include "src/object/selector.h"
 
+enum {
+    CHANGES_OF_REPORT = 100 /* changes after which on_changed is called although more are queued */
+};
+
 /* --- new, free ---------------------------------------------------------------------------------------------------- */
 
 static void run_turn(ki_task *task, void *user);
@@ -155,6 +159,7 @@ static void call_handler(ki_listener *listener, ki_change change) {
                                  .final_state_unknown = !is_add && !is_update && change.final_state_unknown,
                                  .informer = listener->informer,
                                  .type = change.type };
+        listener->unreported += !event.is_resync;
         void (*call)(const ki_event *, void *) = is_add      ? handler->on_add
                                                  : is_update ? handler->on_update
                                                              : handler->on_delete;
@@ -184,14 +189,24 @@ static void call_on_synced(ki_listener *listener) {
         listener->handler.on_synced(listener->informer, listener->user);
         ki_callback_leave(&callback);
     }
+    listener->unreported++;
     atomic_store(&listener->synced, true);
     ki_informer_wake_waits(listener->informer);
+}
+
+static void call_on_changed(ki_listener *listener) {
+    ki_callback callback;
+    listener->unreported = 0;
+    ki_callback_enter(&callback, listener->owner);
+    listener->handler.on_changed(listener->informer, listener->user);
+    ki_callback_leave(&callback);
 }
 
 typedef enum next_step {
     STEP_NOTHING,
     STEP_SYNCED,
     STEP_CHANGE,
+    STEP_CHANGED,
     STEP_END
 } next_step;
 
@@ -203,6 +218,9 @@ static next_step next_step_of(ki_listener *listener, ki_change *ret_change) {
         return STEP_CHANGE; /* read from the replay without the mutex */
     if (listener->is_marked && !atomic_load(&listener->synced) && ki_pending_mark_is_reached(&listener->pending))
         return STEP_SYNCED;
+    bool is_due = listener->pending.count == 0 || listener->unreported >= CHANGES_OF_REPORT;
+    if (listener->handler.on_changed && listener->unreported && is_due && atomic_load(&listener->synced))
+        return STEP_CHANGED;
     if (!ki_pending_pop(&listener->pending, ret_change))
         return STEP_NOTHING;
     atomic_store(&listener->waiting, listener->pending.count);
@@ -221,6 +239,8 @@ static next_step deliver(ki_listener *listener, bool wait) {
     ki_mutex_unlock(&listener->mutex);
     if (step == STEP_SYNCED)
         call_on_synced(listener);
+    if (step == STEP_CHANGED)
+        call_on_changed(listener);
     if (step != STEP_CHANGE)
         return step;
     if (!change.obj) {
@@ -307,6 +327,7 @@ static void run_turn(ki_task *task, void *user) {
         break;
     case STEP_SYNCED:
     case STEP_CHANGE:
+    case STEP_CHANGED:
         /* One callback in each run: timers and other tasks run in between, however slow the handler is. */
         ki_task_post(task);
         ki_informer_delivered(listener->informer);

@@ -59,8 +59,9 @@ struct ki_listener {
     /* Of the delivering thread or task; set before it starts. */
     ki_snapshot *replay; /* the cache at the registration; NULL: delivered */
     ki_cursor cursor;
-    bool is_closed; /* on_removed has been called, or must not be */
-    ki_task task;   /* delivers on the loop, or ends the listener */
+    bool is_closed;      /* on_removed has been called, or must not be */
+    unsigned unreported; /* changes since the last on_changed */
+    ki_task task;        /* delivers on the loop, or ends the listener */
     /* Any thread. */
     _Atomic bool synced;
     _Atomic size_t waiting;   /* notifications in `pending` */

@@ -291,3 +291,78 @@ TEST(what_cannot_be_used_is_reported_and_counted_and_the_rest_continues) {
     assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
     close_stage(&s);
 }
+
+/* --- on_changed --------------------------------------------------------------------------------------------------- */
+
+typedef struct reader {
+    ki_informer *informer;
+    unsigned events, calls;
+    size_t objects; /* in the cache at the last call */
+} reader;
+
+static void count_event(const ki_event *event, void *user) {
+    (void)event;
+    ((reader *)user)->events++;
+}
+
+static void on_changed(ki_informer *informer, void *user) {
+    reader *self = user;
+    ki_snapshot *now = ki_informer_snapshot(informer);
+    self->calls++;
+    self->objects = ki_snapshot_count(now);
+    ki_snapshot_free(now);
+}
+
+static void add_reader(stage *s, reader *self, const char *label_selector) {
+    const ki_handler handler = {
+        .on_add = count_event, .on_update = count_event, .on_delete = count_event, .on_changed = on_changed
+    };
+    *self = (reader){ .events = 0 };
+    assert_int_equal(
+        ki_informer_register(s->informer, &handler, self,
+                             &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST, .label_selector = label_selector),
+                             NULL, NULL),
+        KI_OK);
+}
+
+TEST(a_reader_is_called_after_changes_once_for_many) {
+    const ki_shared_informer_options options = { .given.no_streaming_list = true };
+    stage s;
+    reader all, none;
+    assert_int_equal(open_stage_with(&s, options, NULL), KI_OK);
+    add_reader(&s, &all, NULL);
+    add_reader(&s, &none, "app=none");
+    start_stage(&s);
+    play_all(&s, "{10: a=5 b=6}; settle; open; settle");
+    assert_int_equal(all.events, 2);
+    assert_int_equal(all.calls, 1); /* after the sync, for the whole list */
+    assert_int_equal(all.objects, 2);
+    assert_int_equal(none.calls, 1);
+    play_all(&s, "+c=11; +d=12; ~a=13; settle");
+    assert_int_equal(all.events, 5);
+    assert_in_range(all.calls, 2, 4);
+    assert_int_equal(all.objects, 4);
+    unsigned before = all.calls;
+    play_all(&s, "-c=14; settle; wait 60000");
+    assert_int_equal(all.calls, before + 1);
+    assert_int_equal(all.objects, 3);
+    assert_int_equal(none.calls, 1); /* none of these matches */
+    close_stage(&s);
+}
+
+TEST(a_reader_of_an_empty_cache_is_called_once) {
+    const ki_shared_informer_options options = { .given.no_streaming_list = true };
+    stage s;
+    reader all, late;
+    assert_int_equal(open_stage_with(&s, options, NULL), KI_OK);
+    add_reader(&s, &all, NULL);
+    start_stage(&s);
+    play_all(&s, "settle");
+    assert_int_equal(all.calls, 0); /* not synced */
+    play_all(&s, "{10:}; settle; open; settle");
+    assert_int_equal(all.calls, 1);
+    add_reader(&s, &late, NULL);
+    play_all(&s, "settle");
+    assert_int_equal(late.calls, 1);
+    close_stage(&s);
+}

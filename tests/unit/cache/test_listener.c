@@ -284,6 +284,44 @@ TEST(a_stuck_handler_delays_nobody) {
     hearer_destroy(&quick);
 }
 
+typedef struct slow_reader {
+    sem_t release, called;
+    int events;
+    _Atomic int calls;
+} slow_reader;
+
+static void wait_at_first(const ki_event *event, void *user) {
+    slow_reader *self = user;
+    (void)event;
+    if (self->events++ == 0)
+        await_semaphore(&self->release);
+    sem_post(&self->called);
+}
+
+static void count_call(ki_informer *informer, void *user) {
+    (void)informer;
+    atomic_fetch_add(&((slow_reader *)user)->calls, 1);
+}
+
+TEST(a_reader_is_called_while_more_changes_are_queued) {
+    const ki_handler handler = { .on_add = wait_at_first, .on_update = wait_at_first, .on_changed = count_call };
+    stage s;
+    slow_reader reader = { .events = 0 };
+    sem_init(&reader.release, 0, 0);
+    sem_init(&reader.called, 0, 0);
+    open_stage(&s);
+    assert_int_equal(ki_informer_add_handler(s.informer, &handler, &reader, NULL), KI_OK);
+    start_synced(&s);
+    for (int i = 0; i < CHANGES; i++)
+        change(&s, i < KEYS - 1 ? '+' : '~', 1 + i % (KEYS - 1));
+    sem_post(&reader.release);
+    await_times(&reader.called, 1 + CHANGES);
+    assert_in_range(atomic_load(&reader.calls), CHANGES / 100 - 1, CHANGES / 20);
+    close_stage(&s);
+    sem_destroy(&reader.release);
+    sem_destroy(&reader.called);
+}
+
 TEST(stopping_waits_for_a_handler_that_runs) {
     stage s;
     observer h;
