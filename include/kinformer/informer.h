@@ -58,7 +58,7 @@ typedef struct ki_informer_options {
     bool shares_view;
     /* The name of a set of namespaces, such as "tenants", that ki_informer_set_namespaces sets, and changes while the
      * informer runs; instead of `namespace_name`. The factory has one informer for each resource, set and selectors.
-     * Metrics and messages name the set in parentheses. 1 to 63 bytes. Not with consistency_check_ms, a
+     * Metrics and messages name the set in parentheses. 1 to 63 of a-z, 0-9 and "-". Not with consistency_check_ms, a
      * cluster-scoped resource, a resource by name or a source of the program's own. */
     const char *namespace_set;
     /* Of an informer of all namespaces: the namespaces to use if the first list is forbidden (HTTP 403). Health and log
@@ -66,6 +66,11 @@ typedef struct ki_informer_options {
      * ki_informer_set_namespaces. Copied; at most KI_NAMESPACES_MAX; excluded as `namespace_set`. */
     const char *const *allowed_namespaces;
     size_t allowed_namespace_count;
+    /* A set of the namespaces with these labels, such as "team=web", also of later ones; instead of `namespace_name`. An
+     * informer of KI_NAMESPACES of the same factory finds them; it needs the right to list and watch namespaces. At most
+     * KI_NAMESPACES_MAX: a larger set is reported to the watch error handler, and the one before stays. Excluded as
+     * `namespace_set`. Errors: KI_ERR_PARSE, KI_ERR_LIMIT (more than 253 bytes). */
+    const char *namespace_selector;
 } ki_informer_options;
 
 #define KI_INFORMER_OPTIONS(...) ((ki_informer_options){ .size = sizeof(ki_informer_options), __VA_ARGS__ })

@@ -91,9 +91,8 @@ ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
     ki_status status = complete_options(factory, options, &given, err);
-    if (!status && (given.namespace_set || given.allowed_namespace_count))
-        status = ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .%s of a resource by name",
-                              given.namespace_set ? "namespace_set" : "allowed_namespaces");
+    if (!status && (given.namespace_set || given.namespace_selector || given.allowed_namespace_count))
+        status = ki_error_set(err, KI_ERR_INVALID, "a set of namespaces of a resource by name");
     if (!status)
         status = ki_selection_new_by_name(factory->table.allocator, resource_name, &given, &selection, err);
     return status ? status : get_informer(factory, selection, NULL, &given, ret_informer, err);

@@ -1,15 +1,34 @@
 /* informer_options.c: see informer_options.h. */
 #include "src/factory/informer_options.h"
 
+#include <kinformer/selector.h>
+
 #include "src/base/error.h"
 #include "src/cache/informer/shared_informer.h"
 
 #include <string.h>
 
+/* Returns the option that names a set of namespaces; NULL: none. */
+static const char *name_of_set(const ki_informer_options *given) {
+    return given->namespace_set ? "namespace_set" : given->namespace_selector ? "namespace_selector" : NULL;
+}
+
+static ki_status check_selector(const char *text, ki_error *err) {
+    ki_selector *selector = NULL;
+    ki_status status = text ? ki_selector_new(text, NULL, &selector, err) : KI_OK;
+    ki_selector_free(selector);
+    return status;
+}
+
 static ki_status check_namespaces(const ki_informer_options *given, ki_error *err) {
     bool has_one = given->namespace_name && given->namespace_name[0];
-    if (given->namespace_set && given->allowed_namespace_count)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .allowed_namespaces beside .namespace_set");
+    const char *set = name_of_set(given);
+    if (given->namespace_set && given->namespace_selector)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_selector beside .namespace_set");
+    if (set && given->allowed_namespace_count)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .allowed_namespaces beside .%s", set);
+    if (check_selector(given->namespace_selector, err))
+        return KI_ERR_PARSE;
     if (given->allowed_namespace_count && has_one)
         return ki_error_set(err, KI_ERR_INVALID,
                             "ki_informer_options: .allowed_namespaces of an informer of namespace %.100s",
@@ -24,8 +43,9 @@ ki_status ki_informer_options_complete(const ki_informer_options *options, const
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options without a size: use KI_INFORMER_OPTIONS()");
     if (options)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
-    if (given.namespace_set && given.namespace_name)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_name beside .namespace_set");
+    if (name_of_set(&given) && given.namespace_name)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_name beside .%s",
+                            name_of_set(&given));
     if (!given.namespace_name)
         given.namespace_name = namespace_name;
     if (!given.resync_ms)

@@ -12,8 +12,11 @@
 enum {
     SELECTORS_MAX = 64 * 1024, /* bytes */
     NAME_SIZE = 253 + 1,       /* bytes of a plural with the closing zero */
-    SET_NAME_SIZE = 63 + 2 + 1 /* bytes of a set's name in parentheses */
+    SET_NAME_MAX = 63,         /* bytes of a set's name */
+    CHOICE_MAX = 253           /* bytes of a selector of namespaces */
 };
+
+#define SET_NAME "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 static const char *or_empty(const char *text) {
     return text ? text : "";
@@ -68,15 +71,23 @@ static ki_status check_resource(const ki_resource *resource, ki_error *err) {
     return KI_OK;
 }
 
+static bool has_set(const ki_informer_options *options) {
+    return options->namespace_set || options->namespace_selector || options->allowed_namespace_count;
+}
+
 static ki_status check_set(const ki_resource *resource, const ki_informer_options *options, ki_error *err) {
-    const char *option = options->namespace_set ? "namespace_set" : "allowed_namespaces";
-    size_t size = options->namespace_set ? strlen(options->namespace_set) : 1;
+    const char *option = options->namespace_set        ? "namespace_set"
+                         : options->namespace_selector ? "namespace_selector"
+                                                       : "allowed_namespaces";
+    size_t size = options->namespace_set ? strspn(options->namespace_set, SET_NAME) : 1;
     if (!resource->namespaced)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .%s of %s, which have no namespace", option,
                             resource->plural);
-    if (size == 0 || size > SET_NAME_SIZE - 3)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_set of %zu bytes; 1 to %d", size,
-                            (int)(SET_NAME_SIZE - 3));
+    if (options->namespace_set && (size == 0 || size > SET_NAME_MAX || options->namespace_set[size]))
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_set '%.100s': 1 to %d of a-z, 0-9, -",
+                            options->namespace_set, (int)SET_NAME_MAX);
+    if (options->namespace_selector && strlen(options->namespace_selector) > CHOICE_MAX)
+        return ki_error_set(err, KI_ERR_LIMIT, "a selector of namespaces of more than %d bytes", (int)CHOICE_MAX);
     if (options->consistency_check_ms > 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .consistency_check_ms beside .%s", option);
     return KI_OK;
@@ -84,7 +95,7 @@ static ki_status check_set(const ki_resource *resource, const ki_informer_option
 
 static ki_status new_selection(const ki_allocator *allocator, const ki_resource *resource, bool is_by_name,
                                const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
-    char set_name[SET_NAME_SIZE];
+    char set_name[CHOICE_MAX + sizeof "(with )"];
     const char *namespace_name = resource->namespaced ? or_empty(options->namespace_name) : "";
     const char *labels = or_empty(options->label_selector), *fields = or_empty(options->field_selector);
     if (strlen(labels) + strlen(fields) > SELECTORS_MAX)
@@ -92,9 +103,12 @@ static ki_status new_selection(const ki_allocator *allocator, const ki_resource 
     if (options->namespace_set) {
         snprintf(set_name, sizeof set_name, "(%s)", options->namespace_set);
         namespace_name = set_name;
+    } else if (options->namespace_selector) {
+        snprintf(set_name, sizeof set_name, "(with %s)", options->namespace_selector);
+        namespace_name = set_name;
     }
     const ki_selection empty = { .allocator = allocator,
-                                 .is_set = options->namespace_set || options->allowed_namespace_count,
+                                 .is_set = has_set(options),
                                  .resource.namespaced = resource->namespaced,
                                  .is_by_name = is_by_name };
     ki_buffer memory;
@@ -113,7 +127,7 @@ static ki_status new_selection(const ki_allocator *allocator, const ki_resource 
 ki_status ki_selection_new(const ki_allocator *allocator, const ki_resource *resource,
                            const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
     ki_status status = check_resource(resource, err);
-    if (!status && (options->namespace_set || options->allowed_namespace_count))
+    if (!status && has_set(options))
         status = check_set(resource, options, err);
     return status ? status : new_selection(allocator, resource, false, options, ret_selection, err);
 }

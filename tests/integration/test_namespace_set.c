@@ -145,6 +145,23 @@ TEST(the_allowed_namespaces_are_used_where_all_are_forbidden) {
     }
 }
 
+TEST(a_namespace_that_gets_the_label_joins_the_set) {
+    static const char patch[] = "{\"metadata\":{\"labels\":{\"team\":\"web\"}}}";
+    fixture self;
+    open_fixture(&self, &KI_INFORMER_OPTIONS(.namespace_selector = "team=web"));
+    CHECK(ki_factory_start(self.factory, err));
+    CHECK(ki_informer_wait_for_sync(self.configmaps, 60000, err));
+    for (size_t i = 0; i < 3; i++) {
+        char key[16];
+        create(&self, KI_CONFIGMAPS, names[i], "x");
+        CHECK(ki_client_patch(ki_factory_client(self.factory), KI_NAMESPACES, NULL, names[i], KI_PATCH_MERGE, patch,
+                              NULL, NULL, err));
+        snprintf(key, sizeof key, "%s/x", names[i]);
+        await_key(&self, key);
+    }
+    close_fixture(&self);
+}
+
 TEST(a_set_changes_while_objects_do) {
     fixture self;
     open_fixture(&self, &KI_INFORMER_OPTIONS(.namespace_set = "tenants"));

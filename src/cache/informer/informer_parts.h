@@ -77,9 +77,11 @@ struct ki_informer {
     ki_namespaces *wanted; /* the set that was given last, not begun yet; NULL: none */
 
     /* Loop. */
-    ki_namespaces *begun;   /* the set whose feeds are being added and removed; NULL: none */
-    bool has_namespaces;    /* the first set has all its feeds */
-    ki_namespaces *allowed; /* constant: the set to use where all namespaces are forbidden; NULL: none */
+    ki_namespaces *begun;               /* the set whose feeds are being added and removed; NULL: none */
+    bool has_namespaces;                /* the first set has all its feeds */
+    ki_namespaces *allowed;             /* constant: the set to use where all namespaces are forbidden; NULL: none */
+    ki_informer *namespaces;            /* constant: the informer of the namespaces of the set; NULL: none */
+    ki_registration namespaces_handler; /* constant: its handler there */
     ki_task namespaces_task;
     ki_timer namespaces_timer; /* tries again for lack of memory */
     ki_queue *queue;           /* NULL once a removed informer has ended, as are its sources */
@@ -103,10 +105,11 @@ struct ki_informer {
     /* Any thread. */
     _Atomic(ki_object_format *) format; /* as options.format; a wider one before the start */
     ki_metrics_record metrics;
-    _Atomic bool has_fallen_back; /* all namespaces are forbidden: it uses the allowed ones */
-    _Atomic bool is_removed;      /* removed from the factory; set under `change_lock` and `wait_lock` */
-    ki_task remove_task;          /* stops a removed informer */
-    _Atomic bool synced;          /* set under `wait_lock` and `change_lock`; a removed informer is not */
+    _Atomic bool has_fallen_back;      /* all namespaces are forbidden: it uses the allowed ones */
+    _Atomic bool has_other_namespaces; /* those of `namespaces` have changed */
+    _Atomic bool is_removed;           /* removed from the factory; set under `change_lock` and `wait_lock` */
+    ki_task remove_task;               /* stops a removed informer */
+    _Atomic bool synced;               /* set under `wait_lock` and `change_lock`; a removed informer is not */
     char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
     ki_health_record health;
     ki_mutex wait_lock;        /* for all waits */
@@ -163,6 +166,8 @@ ki_status ki_informer_open_namespaces(ki_informer *informer);
 void ki_informer_take_namespaces(ki_informer *informer);
 /* Cancels task and timer. Loop. */
 void ki_informer_close_namespaces(ki_informer *informer);
+/* Ends what ki_informer_follow_namespaces began. Loop. */
+void ki_informer_unfollow_namespaces(ki_informer *informer);
 void ki_informer_free_namespaces(ki_informer *informer);
 /* informer_deleted.c */
 /* Prepares the timer. Loop. */

@@ -78,7 +78,7 @@ ki_status ki_informer_set_namespaces(ki_informer *informer, const char *const *n
         return ki_error_missing(err, "ki_informer_set_namespaces");
     if (ki_engine_check_process(informer->engine, err))
         return KI_ERR_STATE;
-    if (!informer->selection->is_set || informer->allowed)
+    if (!informer->selection->is_set || informer->allowed || informer->namespaces)
         return ki_error_set(err, KI_ERR_INVALID,
                             "the informer of %s has no set of namespaces: request it with "
                             ".namespace_set",
@@ -99,6 +99,32 @@ ki_status ki_informer_set_namespaces(ki_informer *informer, const char *const *n
         ki_task_post(&informer->namespaces_task);
     ki_free(allocator, set);
     return status;
+}
+
+/* Handler of the namespaces, on the loop; `user` is the informer of the set. The initial ones come at once. */
+static void on_namespace(const ki_event *event, void *user) {
+    ki_informer *informer = user;
+    if (event->is_in_initial_list)
+        return;
+    atomic_store(&informer->has_other_namespaces, true);
+    ki_task_post(&informer->namespaces_task);
+}
+
+static void on_namespaces_synced(ki_informer *namespaces, void *user) {
+    (void)namespaces;
+    ki_informer *informer = user;
+    atomic_store(&informer->has_other_namespaces, true);
+    ki_task_post(&informer->namespaces_task);
+}
+
+ki_status ki_informer_follow_namespaces(ki_informer *informer, ki_informer *namespaces, ki_error *err) {
+    static const ki_handler handler = {
+        .on_add = on_namespace, .on_update = NULL, .on_delete = on_namespace, .on_synced = on_namespaces_synced
+    };
+    informer->namespaces = namespaces;
+    return ki_informer_register(namespaces, &handler, informer,
+                                &KI_REGISTRATION_OPTIONS(.on_loop = true, .resync_ms = -1, .name = "namespaces"),
+                                &informer->namespaces_handler, err);
 }
 
 /* --- loop --------------------------------------------------------------------------------------------------------- */
@@ -178,14 +204,49 @@ static ki_status apply_some(ki_informer *informer, bool *ret_done, ki_error *err
     return status;
 }
 
+/* Begins the set that the namespaces are now, if they have synced. */
+static ki_status begin_chosen(ki_informer *informer, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    if (!atomic_exchange(&informer->has_other_namespaces, false) || !ki_informer_has_synced(informer->namespaces))
+        return KI_OK;
+    ki_snapshot *snapshot = ki_informer_snapshot(informer->namespaces);
+    size_t count = ki_snapshot_count(snapshot), at = 0;
+    const char **names = ki_alloc_array(allocator, count ? count : 1, sizeof *names);
+    ki_cursor cursor = KI_CURSOR_INIT;
+    const ki_object *obj;
+    while (names && (obj = ki_snapshot_next(snapshot, &cursor)))
+        names[at++] = ki_object_name(obj);
+    ki_status status = names ? ki_namespaces_check(names, count, err) : KI_ERR_NO_MEMORY;
+    if (!status)
+        informer->begun = copy(allocator, names, count);
+    ki_free(allocator, names);
+    ki_snapshot_free(snapshot);
+    if (status && status != KI_ERR_NO_MEMORY) { /* the set stays as it is until the namespaces change again */
+        ki_informer_report(informer, err, "");
+        return KI_OK;
+    }
+    if (informer->begun)
+        return KI_OK;
+    atomic_store(&informer->has_other_namespaces, true);
+    return ki_error_no_memory(err, "setting namespaces");
+}
+
+/* Begins the set that was given last, if any. */
+static ki_status begin_set(ki_informer *informer, ki_error *err) {
+    if (informer->begun)
+        return KI_OK;
+    informer->begun = exchange_wanted(informer, NULL);
+    return informer->begun || !informer->namespaces ? KI_OK : begin_chosen(informer, err);
+}
+
 static void apply(ki_informer *informer) {
     ki_error err = KI_ERROR_INIT;
     bool is_done = true;
     if (!informer->is_started || informer->is_stopped)
         return; /* the start takes up what is given before */
-    if (!informer->begun)
-        informer->begun = exchange_wanted(informer, NULL);
-    ki_status status = informer->begun ? apply_some(informer, &is_done, &err) : KI_OK;
+    ki_status status = begin_set(informer, &err);
+    if (!status && informer->begun)
+        status = apply_some(informer, &is_done, &err);
     if (status) {
         ki_informer_report(informer, &err, "");
         ki_timer_set(&informer->namespaces_timer, ki_engine_now(informer->engine) + RETRY);
@@ -251,6 +312,12 @@ void ki_informer_take_namespaces(ki_informer *informer) {
 void ki_informer_close_namespaces(ki_informer *informer) {
     ki_task_cancel(&informer->namespaces_task);
     ki_timer_close(&informer->namespaces_timer);
+}
+
+void ki_informer_unfollow_namespaces(ki_informer *informer) {
+    if (informer->namespaces_handler.informer) /* fails if the namespaces were removed: their handlers are, too */
+        (void)!ki_informer_remove_handler(informer->namespaces, informer->namespaces_handler, NULL);
+    informer->namespaces_handler = (ki_registration){ NULL, 0 };
 }
 
 void ki_informer_free_namespaces(ki_informer *informer) {

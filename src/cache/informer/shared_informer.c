@@ -470,6 +470,7 @@ ki_status ki_informer_start(ki_informer *informer, ki_error *err) {
 
 void ki_informer_end_work(ki_informer *informer, bool stops_handlers) {
     close_input(informer);
+    ki_informer_unfollow_namespaces(informer);
     if (informer->queue)
         informer->queue->ops->close(informer->queue);
     ki_fair_mutex_lock(&informer->change_lock);

@@ -47,6 +47,9 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
 
 /* From now on rejects settings that are allowed only before the start. Any thread. */
 void ki_informer_freeze(ki_informer *informer);
+/* The set of an informer becomes the objects of another one, of namespaces, whenever those change. Before the start, at
+ * most once. Any thread. Errors: those of ki_informer_register. */
+ki_status ki_informer_follow_namespaces(ki_informer *informer, ki_informer *namespaces, ki_error *err);
 /* Starts to list and watch, and starts the listeners. Loop. KI_ERR_NO_MEMORY, KI_ERR_SYSTEM: nothing has started, and
  * the caller may retry. KI_ERR_STATE: started or stopped before. */
 ki_status ki_informer_start(ki_informer *informer, ki_error *err);
