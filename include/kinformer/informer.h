@@ -66,10 +66,10 @@ typedef struct ki_informer_options {
      * ki_informer_set_namespaces. Copied; at most KI_NAMESPACES_MAX; excluded as `namespace_set`. */
     const char *const *allowed_namespaces;
     size_t allowed_namespace_count;
-    /* A set of the namespaces with these labels, such as "team=web", also of later ones; instead of `namespace_name`. An
-     * informer of KI_NAMESPACES of the same factory finds them; it needs the right to list and watch namespaces. At most
-     * KI_NAMESPACES_MAX: a larger set is reported to the watch error handler, and the one before stays. Excluded as
-     * `namespace_set`. Errors: KI_ERR_PARSE, KI_ERR_LIMIT (more than 253 bytes). */
+    /* A set of the namespaces with these labels, such as "team=web", also of later ones; instead of `namespace_name`.
+     * An informer of KI_NAMESPACES of the same factory finds them; it needs the right to list and watch namespaces. At
+     * most KI_NAMESPACES_MAX: a larger set is reported to the watch error handler, and the one before stays. Excluded
+     * as `namespace_set`. Errors: KI_ERR_PARSE, KI_ERR_LIMIT (more than 253 bytes). */
     const char *namespace_selector;
 } ki_informer_options;
 
