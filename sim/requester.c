@@ -98,6 +98,7 @@ void sim_requester_check(sim_exchange *exchange) {
 
 void sim_requester_note_event(sim_exchange *exchange) {
     exchange->arrivals.current_events++;
+    exchange->requester->must_check = false; /* the client may have cancelled the watch while it read this event */
     exchange->requester->eventless_watches = 0;
     exchange->requester->version_known_at = exchange->world->now;
     if (!exchange->arrivals.has_unreadable) {
