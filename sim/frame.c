@@ -68,7 +68,7 @@ void sim_frames_delivered(sim_exchange *exchange, size_t from, size_t end) {
     const char *data = exchange->out.data;
     if (!exchange->is_watch && end > 2)
         arrivals->is_complete = memcmp(data + end - 3, "]}\n", 3) == 0;
-    if (!exchange->is_watch || exchange->is_consistency_check || exchange->status != 200)
+    if (!exchange->is_watch || exchange->is_beside || exchange->status != 200)
         return;
     for (size_t at = from; at < end; at++) {
         if (data[at] == '\n')

@@ -24,7 +24,7 @@ typedef struct observation {
 static observation observe(const sim_world *world, unsigned informer) {
     observation observed = { .exchange = NULL };
     for (const sim_exchange *at = world->network.first; at; at = at->next) {
-        if (!at->call || at->is_consistency_check || at->informer != informer)
+        if (!at->call || at->is_beside || at->informer != informer)
             continue;
         observed.exchange = at;
         observed.is_accepted = at->has_head && at->status == 200;
@@ -85,7 +85,7 @@ static void check_blocked(sim_world *world, unsigned informer, const ki_health *
 
 /* Fails the run if the reported state is not that of the running exchange. */
 static void check_state(sim_world *world, unsigned informer, const ki_health *health, const observation *observed) {
-    const sim_requester *requester = &world->network.requesters[sim_requester_number(informer, false)];
+    const sim_requester *requester = &world->network.requesters[sim_requester_number(informer, SIM_REFLECTOR)];
     const char *state = ki_state_name(health->state);
     if (health->next == KI_ATTEMPT_STORE) {
         if (!world->memory.refused)

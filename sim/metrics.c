@@ -57,7 +57,7 @@ static size_t count_pending(const sim_world *world, unsigned informer) {
 
 static void compare(sim_world *world, unsigned index, const char *text) {
     const sim_informer *informer = &world->client.informers[index];
-    const sim_requester *requester = &world->network.requesters[sim_requester_number(index, false)];
+    const sim_requester *requester = &world->network.requesters[sim_requester_number(index, SIM_REFLECTOR)];
     const sim_witness *witness = &informer->witness;
     ki_snapshot *snapshot = ki_informer_snapshot(informer->informer);
     double watches = (double)(requester->accepted_watches + witness->streaming_lists);

@@ -503,8 +503,8 @@ static void on_request(kt_memory_call *call, const ki_request *request, void *us
     ki_buffer_init(&exchange->held_events, &ki_allocator_default, 0);
     parse_target(exchange);
     int requester = sim_socket_requester(request);
-    exchange->informer = (unsigned)requester / 2;
-    exchange->is_consistency_check = requester % 2;
+    exchange->informer = (unsigned)requester / SIM_SENDERS;
+    exchange->is_beside = requester % SIM_SENDERS != SIM_REFLECTOR;
     exchange->requester = &network->requesters[requester];
     sim_requester_check(exchange);
     exchange->server = choose_server(network);
@@ -612,7 +612,7 @@ bool sim_network_has_overtaken_event(const sim_world *world, unsigned informer, 
     enum {
         SLOW_S = 5 /* the longest delay by a slow handler */
     };
-    const sim_requester *requester = &world->network.requesters[sim_requester_number(informer, false)];
+    const sim_requester *requester = &world->network.requesters[sim_requester_number(informer, SIM_REFLECTOR)];
     if (requester->overtaken_key == key + 1 && world->now - requester->overtaken_at <= SLOW_S * SIM_SECOND)
         return true;
     for (const sim_exchange *at = world->network.first; at; at = at->next)

@@ -13,8 +13,24 @@
 typedef struct sim_world sim_world;
 typedef struct sim_exchange sim_exchange;
 
+/* Who sends requests for an informer. Each has its own Retry-After. */
+typedef enum sim_sender {
+    SIM_REFLECTOR,
+    SIM_CONSISTENCY_CHECK,
+    SIM_NAMESPACE_LOOKUP,
+    SIM_SENDERS
+} sim_sender;
+
+/* The number of a requester. Each request carries it as its content type (socket.c). */
 enum {
-    SIM_REQUESTERS_MAX = 2 * SIM_SLOTS_MAX, /* each informer and its consistency check */
+    SIM_NO_REQUESTER = -1
+};
+static inline int sim_requester_number(unsigned informer, sim_sender sender) {
+    return (int)informer * SIM_SENDERS + (int)sender;
+}
+
+enum {
+    SIM_REQUESTERS_MAX = SIM_SENDERS * SIM_SLOTS_MAX, /* sim_requester_number */
     SIM_PENDING_FAULTS_MAX = 16,
     SIM_CONNECTIONS_MAX = 64,
     SIM_STREAMS_MAX = 100, /* of one connection */
@@ -85,7 +101,7 @@ typedef struct sim_exchange {
     sim_requester *requester;
     sim_connection *connection; /* NULL: none was available, or the exchange has ended */
     unsigned informer;
-    bool is_consistency_check;
+    bool is_beside; /* of a consistency check or a namespace lookup, not of the reflector */
     unsigned server;
     uint64_t number;
     char *target;

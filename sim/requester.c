@@ -13,11 +13,10 @@ enum {
     STREAMING_LIST_S = 300 + SLOW_S /* the longest streaming list without an end */
 };
 
-/* Returns "informer N" or "the consistency check of informer N". Valid until the next call. */
+/* Returns "informer N" or "a request beside informer N". Valid until the next call. */
 static const char *requester_name(const sim_exchange *exchange) {
     static char text[48];
-    snprintf(text, sizeof text, "%sinformer %u", exchange->is_consistency_check ? "the consistency check of " : "",
-             exchange->informer);
+    snprintf(text, sizeof text, "%sinformer %u", exchange->is_beside ? "a request beside " : "", exchange->informer);
     return text;
 }
 
@@ -47,11 +46,11 @@ static void check_rate(sim_exchange *exchange) {
         sim_fail(world, "%s sent %d requests within %d s", requester_name(exchange), SIM_RATE_WINDOW, WINDOW_S);
 }
 
-/* Fails the run if a request comes before the Retry-After of the last error response. A consistency check also obeys
- * its informer's. */
+/* Fails the run if a request comes before the Retry-After of the last error response. A request beside the
+ * informer's also obeys the informer's. */
 static void check_retry_after(const sim_exchange *exchange) {
     sim_world *world = exchange->world;
-    const sim_requester *informer = &world->network.requesters[sim_requester_number(exchange->informer, false)];
+    const sim_requester *informer = &world->network.requesters[sim_requester_number(exchange->informer, SIM_REFLECTOR)];
     int64_t not_before =
         exchange->requester->not_before > informer->not_before ? exchange->requester->not_before : informer->not_before;
     if (world->now < not_before)

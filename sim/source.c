@@ -10,6 +10,10 @@ static void note_list(sim_source *source) {
     source->relists += witness->has_list;
 }
 
+static int requester_of(const sim_source *source) {
+    return sim_requester_number(source->informer, source->is_consistency_check ? SIM_CONSISTENCY_CHECK : SIM_REFLECTOR);
+}
+
 static ki_status source_list(ki_list_watch *base, const ki_list_options *options, const ki_list_handler *handler,
                              ki_error *err) {
     sim_source *source = (sim_source *)(void *)base;
@@ -21,7 +25,7 @@ static ki_status source_list(ki_list_watch *base, const ki_list_options *options
         source->is_streaming = false;
         source->lists += !reflector->list.is_full && !reflector->list.is_latest;
     }
-    world->requester_number = sim_requester_number(source->informer, source->is_consistency_check);
+    world->requester_number = requester_of(source);
     ki_status status = source->inner->ops->list(source->inner, options, handler, err);
     world->requester_number = SIM_NO_REQUESTER;
     return status;
@@ -37,7 +41,7 @@ static ki_status source_watch(ki_list_watch *base, const ki_watch_options *optio
         source->lists++;
     }
     source->watch_began_at = world->now;
-    world->requester_number = sim_requester_number(source->informer, source->is_consistency_check);
+    world->requester_number = requester_of(source);
     ki_status status = source->inner->ops->watch(source->inner, options, handler, err);
     world->requester_number = SIM_NO_REQUESTER;
     return status;
@@ -46,17 +50,17 @@ static ki_status source_watch(ki_list_watch *base, const ki_watch_options *optio
 static ki_status source_find_type(ki_list_watch *base, ki_on_type_found on_found, void *user, ki_error *err) {
     sim_source *source = (sim_source *)(void *)base;
     sim_world *world = source->world;
-    world->requester_number = sim_requester_number(source->informer, source->is_consistency_check);
+    world->requester_number = requester_of(source);
     ki_status status = source->inner->ops->find_type(source->inner, on_found, user, err);
     world->requester_number = SIM_NO_REQUESTER;
     return status;
 }
 
-/* The request runs beside those of the reflector, as those of a consistency check do. */
+/* The request runs beside those of the reflector. */
 static ki_status source_find_namespace(ki_list_watch *base, ki_on_namespace_found on_found, void *user, ki_error *err) {
     sim_source *source = (sim_source *)(void *)base;
     sim_world *world = source->world;
-    world->requester_number = sim_requester_number(source->informer, true);
+    world->requester_number = sim_requester_number(source->informer, SIM_NAMESPACE_LOOKUP);
     ki_status status = source->inner->ops->find_namespace(source->inner, on_found, user, err);
     world->requester_number = SIM_NO_REQUESTER;
     return status;

@@ -26,12 +26,4 @@ typedef struct sim_source {
 void sim_source_init(sim_source *source, sim_world *world, unsigned informer, bool is_consistency_check,
                      ki_list_watch *inner);
 
-/* The number of a requester (network.h). Each request carries it as its content type (socket.c). */
-enum {
-    SIM_NO_REQUESTER = -1
-};
-static inline int sim_requester_number(unsigned informer, bool is_consistency_check) {
-    return (int)informer * 2 + is_consistency_check;
-}
-
 #endif
