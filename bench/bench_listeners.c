@@ -131,9 +131,8 @@ static void measure_late_handler(ki_object **objects) {
 }
 
 int main(void) {
-    static const ki_object_format_options format_options = { .namespaced = true };
     ki_object_format *format = NULL;
-    need(!ki_object_format_new(&ki_allocator_default, &format_options, &format, NULL), "format");
+    need(!ki_object_format_new(&ki_allocator_default, NULL, &format, NULL), "format");
     ki_object **old = calloc(OBJECTS, sizeof *old), **new = calloc(OBJECTS, sizeof *new);
     need(old && new, "memory");
     for (unsigned i = 0; i < OBJECTS; i++) {

@@ -133,7 +133,7 @@ static void measure_framing(const bench *b, int rounds) {
 static void measure_decoding(const bench *b, const char *what, const ki_field *fields, int rounds) {
     ki_error err = KI_ERROR_INIT;
     ki_object_format *format = NULL;
-    ki_object_format_options options = { .view = fields, .namespaced = true };
+    ki_object_format_options options = { .view = fields };
     if (ki_object_format_new(&ki_allocator_default, &options, &format, &err))
         fail(what, &err);
     double begin = cpu_seconds();

@@ -68,14 +68,13 @@ static void measure_all(ki_queue *queue, ki_object **objects, const char *name) 
 }
 
 int main(void) {
-    static const ki_object_format_options format_options = { .namespaced = true };
     const ki_store_options store_options = {
         .size = sizeof(ki_store_options), .allocator = &ki_allocator_default, .seed = 42, .namespaced = true
     };
     ki_object_format *format = NULL;
     ki_store *store = NULL;
     ki_queue *delta_fifo = NULL, *in_order = NULL;
-    need(!ki_object_format_new(&ki_allocator_default, &format_options, &format, NULL), "format");
+    need(!ki_object_format_new(&ki_allocator_default, NULL, &format, NULL), "format");
     ki_object **objects = calloc(KEYS, sizeof *objects);
     need(objects, "memory");
     for (unsigned i = 0; i < KEYS; i++)

@@ -375,7 +375,6 @@ static const char *const scenes[SCENES] = { "first list",
                                             "resync" };
 
 static void play(bool in_order, bool streams, bool with_other, const ki_allocator *allocator, figures seen[SCENES]) {
-    static const ki_object_format_options format_options = { .namespaced = true };
     static const ki_resource pods = { "", "v1", "pods", "Pod", true };
     static const ki_handler handler = { .on_add = count_event, .on_update = count_event, .on_delete = count_event };
     const ki_clock clock = { .now = read_clock };
@@ -384,7 +383,7 @@ static void play(bool in_order, bool streams, bool with_other, const ki_allocato
     counted.bytes_held = 0;
     need(!ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .allocator = allocator, .seed = 42), &s.engine, NULL),
          "engine");
-    need(!ki_object_format_new(allocator, &format_options, &s.from.format, NULL), "format");
+    need(!ki_object_format_new(allocator, NULL, &s.from.format, NULL), "format");
     s.from.engine = s.engine;
     ki_task_init(&s.from.task, s.engine, arrive, &s.from);
     ki_shared_informer_options options = { .engine = s.engine,
@@ -431,7 +430,6 @@ static ki_status reduce(ki_object *obj, ki_object **ret_obj, void *user) {
 }
 
 static void measure_transform(bool in_order) {
-    static const ki_object_format_options format_options = { .namespaced = true };
     static const ki_resource pods = { "", "v1", "pods", "Pod", true };
     const ki_clock clock = { .now = read_clock };
     source from = { .base = { .ops = &source_ops }, .version = "1000", .large = true };
@@ -442,7 +440,7 @@ static void measure_transform(bool in_order) {
     counted.bytes_held = counted.bytes_peak = 0;
     need(!ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .allocator = &steady, .seed = 42), &engine, NULL),
          "engine");
-    need(!ki_object_format_new(&steady, &format_options, &from.format, NULL), "format");
+    need(!ki_object_format_new(&steady, NULL, &from.format, NULL), "format");
     from.engine = s.engine = engine;
     ki_task_init(&from.task, engine, arrive, &from);
     ki_shared_informer_options options = { .engine = engine,
@@ -475,7 +473,6 @@ typedef struct whole {
 
 /* Measures a streaming list with `deletes`; `detects` enables the mutation detector. */
 static whole play_whole(bool in_order, bool deletes, bool detects) {
-    static const ki_object_format_options format_options = { .namespaced = true };
     static const ki_resource pods = { "", "v1", "pods", "Pod", true };
     const ki_clock clock = { .now = read_clock };
     source from = { .base = { .ops = &source_ops }, .version = "1000", .version_of_all = 1, .deletes = deletes };
@@ -483,7 +480,7 @@ static whole play_whole(bool in_order, bool deletes, bool detects) {
     whole seen = { .check_ns = 0 };
     need(!ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .allocator = &steady, .seed = 42), &from.engine, NULL),
          "engine");
-    need(!ki_object_format_new(&steady, &format_options, &from.format, NULL), "format");
+    need(!ki_object_format_new(&steady, NULL, &from.format, NULL), "format");
     ki_task_init(&from.task, from.engine, arrive, &from);
     ki_shared_informer_options options = { .engine = from.engine,
                                            .list_watch = &from.base,

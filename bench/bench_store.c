@@ -102,10 +102,9 @@ static void bench_indexes(ki_object **old, ki_object **new, unsigned count, int 
 }
 
 int main(void) {
-    static const ki_object_format_options format_options = { .namespaced = true };
     static const unsigned sizes[] = { 1000, 100000 };
     ki_object_format *format = NULL;
-    need(!ki_object_format_new(&ki_allocator_default, &format_options, &format, NULL), "format");
+    need(!ki_object_format_new(&ki_allocator_default, NULL, &format, NULL), "format");
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         unsigned count = sizes[s];
         ki_object **old = calloc(count, sizeof *old), **new = calloc(count, sizeof *new);

@@ -1,5 +1,5 @@
 /* bench_sync.c: the client's cost of syncing 20,000 pods of about 8.5 KB, over loopback HTTP from the embedded
- * server. */
+ * server, and the memory of a pod in each form of keeping. */
 #include "bench/counting.h"
 
 #include <kinformer-testing/server.h>
@@ -27,7 +27,39 @@ static double seconds_of(clockid_t clock) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void measure(const char *url, const char *what, bool streaming, size_t expected) {
+struct pod {
+    const char *node, *phase, *ip;
+};
+static const ki_field pod_fields[] = { KI_FIELD(struct pod, node, "spec.nodeName"),
+                                       KI_FIELD(struct pod, phase, "status.phase"),
+                                       KI_FIELD(struct pod, ip, "status.podIP"), KI_FIELD_END };
+
+/* What a log agent adds to each line of a pod: ready text, made once. */
+struct record {
+    const char *text;
+};
+static const ki_field record_fields[] = { KI_FIELD(struct record, text, "text"), KI_FIELD_END };
+
+static ki_status make_record(ki_object *obj, ki_object **ret_obj, void *user) {
+    (void)user;
+    char json[8192];
+    const char *name, *value;
+    size_t used = (size_t)snprintf(json, sizeof json, "{\"text\":\"namespace=%s pod=%s uid=%s",
+                                   ki_object_namespace(obj), ki_object_name(obj), ki_object_uid(obj));
+    for (size_t i = 0; ki_object_label_at(obj, i, &name, &value); i++)
+        used += (size_t)snprintf(json + used, sizeof json - used, " %s=%s", name, value);
+    used += (size_t)snprintf(json + used, sizeof json - used, "\"}");
+    return ki_object_with_json(obj, json, used, ret_obj, NULL);
+}
+
+typedef struct row {
+    const char *what;
+    ki_informer_options options;
+    bool makes_record;
+} row;
+
+static void measure(const char *url, const row *given, size_t expected) {
+    const char *what = given->what;
     ki_error err = KI_ERROR_INIT;
     ki_engine *engine = NULL;
     ki_config *config = NULL;
@@ -38,7 +70,8 @@ static void measure(const char *url, const char *what, bool streaming, size_t ex
     if (ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = &counting), &engine, &err) ||
         ki_config_new(&KI_CONFIG_OPTIONS(.server = url), &config, &err) ||
         ki_factory_new(config, &KI_FACTORY_OPTIONS(.engine = engine), &factory, &err) ||
-        ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.no_streaming_list = !streaming), &pods, &err) ||
+        ki_factory_informer(factory, KI_PODS, &given->options, &pods, &err) ||
+        (given->makes_record && ki_informer_set_transform(pods, make_record, NULL, &err)) ||
         ki_factory_start(factory, &err))
         fail(what, &err);
     while (!ki_factory_has_synced(factory)) {
@@ -57,7 +90,7 @@ static void measure(const char *url, const char *what, bool streaming, size_t ex
         fprintf(stderr, "bench_sync: %s: %zu of %zu pods\n", what, count, expected);
         exit(1);
     }
-    printf("%-18s %7.3f s CPU %7.3f s wall %7.1f us/pod %7.0f B/pod held %7.0f B/pod at the peak\n", what, cpu, wall,
+    printf("%-30s %7.3f s CPU %7.3f s wall %7.1f us/pod %7.0f B/pod held %7.0f B/pod at the peak\n", what, cpu, wall,
            cpu / (double)count * 1e6, (double)counted.bytes_held / (double)count,
            (double)counted.bytes_peak / (double)count);
     ki_factory_free(factory);
@@ -73,8 +106,18 @@ int main(int argc, char **argv) {
                               &server, &err))
         fail("starting the server", &err);
     printf("bench_sync: %u pods\n", pods);
-    measure(ki_testing_server_url(server), "streaming list", true, pods);
-    measure(ki_testing_server_url(server), "pages of 500", false, pods);
+    const row rows[] = {
+        { "streaming list", KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT), false },
+        { "pages of 500", KI_INFORMER_OPTIONS(.no_streaming_list = true), false },
+        { "metadata", KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA), false },
+        { "whole, view of 3 fields", KI_INFORMER_OPTIONS(.view = pod_fields), false },
+        { "view of 3 fields", KI_INFORMER_OPTIONS(.view = pod_fields, .keep = KI_KEEP_VIEW), false },
+        { "whole, text by a transform", KI_INFORMER_OPTIONS(.view = record_fields), true },
+        { "view, text by a transform", KI_INFORMER_OPTIONS(.view = record_fields, .keep = KI_KEEP_VIEW), true },
+        { "keys", KI_INFORMER_OPTIONS(.keep = KI_KEEP_KEYS), false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        measure(ki_testing_server_url(server), &rows[i], pods);
     ki_testing_server_free(server);
     return 0;
 }

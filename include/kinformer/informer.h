@@ -71,6 +71,10 @@ typedef struct ki_informer_options {
      * most KI_NAMESPACES_MAX: a larger set is reported to the watch error handler, and the one before stays. Excluded
      * as `namespace_set`. Errors: KI_ERR_PARSE, KI_ERR_LIMIT (more than 253 bytes). */
     const char *namespace_selector;
+    /* What the cache keeps of each object (object.h). An informer is shared by those who ask for the same.
+     * KI_KEEP_VIEW needs `view`; KI_KEEP_KEYS excludes it. With these two, registrations have no label_selector, and
+     * with KI_KEEP_KEYS handlers have no filter; indexes are computed by functions, from what is kept. */
+    ki_keep keep;
 } ki_informer_options;
 
 #define KI_INFORMER_OPTIONS(...) ((ki_informer_options){ .size = sizeof(ki_informer_options), __VA_ARGS__ })

@@ -1,5 +1,5 @@
 /* object.h: one object of the cluster, immutable and reference-counted. The body is the server's JSON, without
- * managedFields unless the informer keeps them.
+ * managedFields unless the informer keeps them. An informer can keep less of its objects (ki_keep).
  *
  * Objects from getters, listers and events are borrowed. ki_object_ref keeps an object for as long as the program
  * wants, on any thread, also after the informer is freed. Key, name, labels and the like are stored decoded. All other
@@ -15,6 +15,24 @@
 KI_BEGIN_DECLS
 
 typedef struct ki_object ki_object;
+
+/* What a cache keeps of each object (ki_informer_options.keep). Handlers, lookups and waits work with each of these.
+ *
+ * Without its content an object has key, namespace, name, uid, resource version, apiVersion and kind, but no labels.
+ * A function that reads its fields or its JSON returns KI_ERR_STATE. One that cannot return an error, such as
+ * ki_object_label, returns what it does for an object without the field. */
+typedef enum ki_keep {
+    KI_KEEP_OBJECT = 0, /* all of it */
+    /* apiVersion, kind and metadata. The server is asked for no more (PartialObjectMetadata). kind and apiVersion are
+     * those of the resource. */
+    KI_KEEP_METADATA = 1,
+    /* The view, without the content. */
+    KI_KEEP_VIEW = 2,
+    /* Nothing else. The object of a change is whole: ki_event.obj of an add, of an update that is no resync, and of a
+     * delete without final_state_unknown. What comes from the cache has no content: the objects of other events,
+     * ki_event.old, and the adds for a handler that is added to a running informer. */
+    KI_KEEP_KEYS = 3
+} ki_keep;
 
 /* Returns `obj` with one more reference. NULL is accepted. Threads: any. Blocks: no. */
 KI_API ki_object *ki_object_ref(const ki_object *obj);

@@ -11,6 +11,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
+#include "src/object/keep.h"
 #include "src/object/requirements.h"
 #include "src/wire/list_decoder.h"
 #include "src/wire/status.h"
@@ -192,6 +193,12 @@ static ki_status bad_object(http_call *call, const ki_error *why, ki_str text, b
     return count_object(call);
 }
 
+/* Returns true for the kind of the resource, and for that of metadata alone if it was asked for. */
+static bool is_of_kind(const http_list_watch *owner, ki_str kind) {
+    return ki_str_equals(kind, owner->selection->resource.kind) ||
+           (owner->selection->keep == KI_KEEP_METADATA && ki_str_equals(kind, KI_KIND_OF_METADATA));
+}
+
 /* Returns true for valid JSON of another kind or without metadata (a Table, a Status). */
 static bool is_foreign(const http_call *call, ki_str text) {
     yyjson_doc *doc;
@@ -199,8 +206,7 @@ static bool is_foreign(const http_call *call, ki_str text) {
         return false;
     yyjson_val *root = yyjson_doc_get_root(doc);
     ki_str kind = ki_json_string(root, "kind");
-    bool is_foreign = (kind.size && !ki_str_equals(kind, call->owner->selection->resource.kind)) ||
-                      !yyjson_is_obj(yyjson_obj_get(root, "metadata"));
+    bool is_foreign = (kind.size && !is_of_kind(call->owner, kind)) || !yyjson_is_obj(yyjson_obj_get(root, "metadata"));
     yyjson_doc_free(doc);
     return is_foreign;
 }
@@ -254,7 +260,7 @@ static ki_status on_bookmark(ki_str object, void *user) {
         call->failure = err;
         return status;
     }
-    if (!status && meta.kind[0] && strcmp(meta.kind, call->owner->selection->resource.kind) != 0)
+    if (!status && meta.kind[0] && !is_of_kind(call->owner, ki_str_of(meta.kind)))
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "expected a bookmark of kind %s, got %s",
                               call->owner->selection->resource.kind, meta.kind);
     /* The bookmark that ends a streaming list may lack a version, as a list may. */
@@ -547,11 +553,19 @@ static void begin_target(ki_buffer *target, const http_list_watch *owner) {
     parameter(target, "fieldSelector", selection->field_selector);
 }
 
+/* A server that cannot send metadata alone sends the objects. */
+static const char *accept_of(const http_call *call) {
+    if (call->owner->selection->keep != KI_KEEP_METADATA)
+        return "application/json";
+    return call->list ? "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+                      : KI_ACCEPT_METADATA;
+}
+
 static ki_status transmit(http_call *call, int64_t total_timeout_ns, ki_error *err) {
     http_list_watch *owner = call->owner;
     const ki_request request = { .method = "GET",
                                  .target = call->target.data,
-                                 .accept = "application/json",
+                                 .accept = accept_of(call),
                                  .endless = call->watch != NULL,
                                  .idle_timeout_ns = call->idle_timeout_ns,
                                  .total_timeout_ns = total_timeout_ns };

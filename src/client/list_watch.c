@@ -12,12 +12,12 @@ static ki_status make(ki_client *client, ki_selection *selection, const ki_infor
     const ki_object_format_options format_options = {
         .view = options->view,
         .keep_managed_fields = options->keep_managed_fields,
-        .namespaced = selection->resource.namespaced,
     };
     ki_object_format *format = NULL;
     ki_status status = ki_object_format_new(client->allocator, &format_options, &format, err);
     if (status)
         return status;
+    ki_object_format_set_keep(format, options->keep);
     const ki_http_list_watch_options source_options = {
         .selection = selection,
         .object_limit = options->object_limit,

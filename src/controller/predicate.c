@@ -1,8 +1,9 @@
-/* predicate.c: decides which updates matter. An update whose objects cannot be read for lack of memory matters: an
- * extra reconcile does no harm. */
+/* predicate.c: decides which updates matter. An update whose objects cannot be read, for lack of memory or because the
+ * cache does not keep them, matters: an extra reconcile does no harm. */
 #include <kinformer/controller.h>
 
 #include "src/base/memory.h"
+#include "src/object/format.h"
 #include "src/object/json.h"
 
 #include <string.h>
@@ -19,13 +20,13 @@ bool ki_predicate_resource_version_changed(const ki_event *event, void *user) {
 
 /* --- generation --------------------------------------------------------------------------------------------------- */
 
-/* Reads metadata.generation; 0 if there is none. Errors: KI_ERR_NO_MEMORY. */
+/* Reads metadata.generation; 0 if there is none. Errors: KI_ERR_NO_MEMORY, KI_ERR_STATE. */
 static ki_status read_generation(const ki_object *obj, int64_t *ret_generation) {
     ki_value value = KI_VALUE_INIT;
     ki_status status = ki_object_field(obj, "metadata.generation", &value, NULL);
     *ret_generation = !status && value.type == KI_VALUE_INT ? value.integer : 0;
     ki_value_clear(&value);
-    return status == KI_ERR_NO_MEMORY ? status : KI_OK;
+    return status == KI_ERR_NO_MEMORY || status == KI_ERR_STATE ? status : KI_OK;
 }
 
 bool ki_predicate_generation_changed(const ki_event *event, void *user) {
@@ -43,7 +44,7 @@ bool ki_predicate_generation_changed(const ki_event *event, void *user) {
 bool ki_predicate_labels_changed(const ki_event *event, void *user) {
     (void)user;
     const char *name, *value;
-    if (!is_update(event))
+    if (!is_update(event) || ki_object_check_content(event->old, NULL))
         return true;
     if (ki_object_label_count(event->old) != ki_object_label_count(event->obj))
         return true;
@@ -67,11 +68,11 @@ static bool is_same_json(const ki_value *a, const ki_value *b) {
     return is_same;
 }
 
-/* Reads metadata.annotations as text; "{}" if there are none. Errors: KI_ERR_NO_MEMORY. */
+/* Reads metadata.annotations as text; "{}" if there are none. Errors: KI_ERR_NO_MEMORY, KI_ERR_STATE. */
 static ki_status read_annotations(const ki_object *obj, ki_value *ret_value) {
     static char none[] = "{}";
     ki_status status = ki_object_field(obj, "metadata.annotations", ret_value, NULL);
-    if (status == KI_ERR_NO_MEMORY)
+    if (status == KI_ERR_NO_MEMORY || status == KI_ERR_STATE)
         return status;
     if (status || ret_value->type != KI_VALUE_OBJECT) {
         ki_value_clear(ret_value);

@@ -10,6 +10,7 @@
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/listener/callback.h"
 #include "src/controller/controller.h"
+#include "src/object/keep.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -258,6 +259,10 @@ static ki_status check(const ki_controller *controller, const ki_informer *infor
         return ki_error_set(err, KI_ERR_INVALID, "a watch has either an owner or a map function");
     if (options->any_owner && !options->owner)
         return ki_error_set(err, KI_ERR_INVALID, "a watch of any owner names the owner's resource");
+    ki_keep keep = informer->selection->keep;
+    if (options->owner && (keep == KI_KEEP_VIEW || keep == KI_KEEP_KEYS))
+        return ki_error_set(err, KI_ERR_INVALID, "a watch by owner of %s, but the cache keeps only the %s",
+                            informer->selection->name, ki_keep_name(keep));
     if (options->owner && (!options->owner->group || !options->owner->kind || !options->owner->kind[0]))
         return ki_error_set(err, KI_ERR_INVALID, "the owner's resource needs a group (\"\" for the core) and a kind");
     return KI_OK;

@@ -14,6 +14,7 @@
 #include "src/cache/listener/callback.h"
 #include "src/cache/reflector/transform.h"
 #include "src/client/client.h"
+#include "src/object/keep.h"
 
 #include <string.h>
 
@@ -180,29 +181,41 @@ static ki_status set_absent(const ki_fetcher *fetcher, const char *key, const ch
     return KI_ERR_NOT_FOUND;
 }
 
-static ki_status check_selectors(const ki_fetcher *fetcher, const ki_object *obj, ki_error *err) {
-    const ki_selection *selection = fetcher->informer->selection;
+/* Makes an object with all that the server sent, for selectors also of fields that the cache does not keep. */
+static ki_status check_selectors(const ki_fetcher *fetcher, const char *body, size_t size, ki_error *err) {
+    const ki_informer *informer = fetcher->informer;
+    const ki_selection *selection = informer->selection;
     ki_selector *selector = NULL;
+    ki_object *obj = NULL;
+    if (!selection->label_selector[0] && !selection->field_selector[0])
+        return KI_OK;
     ki_status status = ki_selector_new(selection->label_selector, selection->field_selector, &selector, err);
+    if (!status)
+        status =
+            ki_object_from_json_whole(atomic_load(&informer->format), (ki_str){ body, size }, NULL, NULL, &obj, err);
     if (!status && !ki_object_matches(obj, selector))
         status = set_absent(fetcher, ki_object_key(obj), "the informer's selectors exclude it", err);
+    ki_object_unref(obj);
     ki_selector_free(selector);
     return status;
 }
 
-/* Makes the object of a response as the informer makes its own. */
+/* Makes the object of a response as the informer makes and keeps its own. */
 static ki_status make_object(const ki_fetcher *fetcher, const ki_response *response, ki_object **ret_obj,
                              ki_error *err) {
     const ki_informer *informer = fetcher->informer;
     const ki_transform_step step = { informer->transform, informer->transform_user };
-    ki_object *obj = NULL;
+    ki_object *obj = NULL, *changed = NULL;
     size_t size;
     const char *body = ki_response_body(response, &size);
     ki_status status = ki_informer_object_from_json(informer, body, size, &obj, err);
     if (!status)
-        status = check_selectors(fetcher, obj, err);
+        status = check_selectors(fetcher, body, size, err);
     if (!status)
-        status = ki_transform_object(&step, obj, ret_obj, err);
+        status = ki_transform_object(&step, obj, &changed, err);
+    if (!status)
+        status = ki_object_key_only(changed, ret_obj, err);
+    ki_object_unref(changed);
     ki_object_unref(obj);
     return status;
 }
@@ -292,9 +305,11 @@ static ki_status send_get(ki_fetcher *fetcher, item *it, ki_error *err) {
     char namespace_name[KI_INFORMER_KEY_MAX + 1];
     const ki_selection *selection = ki_selection_found(fetcher->informer->selection);
     const char *name = ki_key_split(it->key, namespace_name, sizeof namespace_name);
+    bool sends_metadata = selection->keep == KI_KEEP_METADATA && !selection->field_selector[0];
     return ki_client_send(fetcher->client,
                           &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = &selection->resource,
-                                             .namespace_name = namespace_name, .name = name),
+                                             .namespace_name = namespace_name, .name = name,
+                                             .accept = sends_metadata ? KI_ACCEPT_METADATA : NULL),
                           on_response, it, NULL, err);
 }
 

@@ -13,6 +13,14 @@ static const char *name_of_set(const ki_informer_options *given) {
     return given->namespace_set ? "namespace_set" : given->namespace_selector ? "namespace_selector" : NULL;
 }
 
+static ki_status check_keep(const ki_informer_options *given, ki_error *err) {
+    if (given->keep == KI_KEEP_VIEW && !given->view)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .keep KI_KEEP_VIEW without a .view");
+    if (given->keep == KI_KEEP_KEYS && given->view)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .view beside KI_KEEP_KEYS, which keeps none");
+    return KI_OK;
+}
+
 static ki_status check_selector(const char *text, ki_error *err) {
     ki_selector *selector = NULL;
     ki_status status = text ? ki_selector_new(text, NULL, &selector, err) : KI_OK;
@@ -52,7 +60,9 @@ ki_status ki_informer_options_complete(const ki_informer_options *options, const
         given.resync_ms = resync_ms;
     if (given.page_size < 0)
         return ki_error_set(err, KI_ERR_INVALID, "a page size below 0");
-    ki_status status = check_namespaces(&given, err);
+    ki_status status = check_keep(&given, err);
+    if (!status)
+        status = check_namespaces(&given, err);
     if (!status)
         *ret_given = given;
     return status;

@@ -49,14 +49,17 @@ static void free_sources(const sources *made) {
         made->check->ops->free(made->check);
 }
 
-static ki_status make_format(const ki_informer_maker *maker, const ki_selection *selection,
-                             const ki_informer_options *options, ki_object_format **ret_format, ki_error *err) {
+static ki_status make_format(const ki_informer_maker *maker, const ki_informer_options *options,
+                             ki_object_format **ret_format, ki_error *err) {
     ki_object_format_options format_options = {
         .view = options->view,
         .keep_managed_fields = options->keep_managed_fields,
-        .namespaced = selection->resource.namespaced,
     };
-    return ki_object_format_new(ki_engine_allocator(maker->options.engine), &format_options, ret_format, err);
+    ki_status status =
+        ki_object_format_new(ki_engine_allocator(maker->options.engine), &format_options, ret_format, err);
+    if (!status)
+        ki_object_format_set_keep(*ret_format, options->keep);
+    return status;
 }
 
 /* `finds`: a source by name finds its resource; one that does not uses what the other one has found. */
@@ -176,7 +179,7 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, k
     entry->object_limit = options->object_limit;
     entry->has_check = options->consistency_check_ms > 0;
     entry->has_own_source = own_source != NULL;
-    status = make_format(maker, selection, options, &entry->format, err);
+    status = make_format(maker, options, &entry->format, err);
     if (!status)
         status = make_informer(maker, own_source, options, entry, err);
     if (!status && namespaces)
@@ -243,7 +246,7 @@ static ki_status share_view(ki_informer_entry *entry, const ki_informer_maker *m
 static ki_status check_view(ki_informer_entry *entry, const ki_informer_maker *maker,
                             const ki_informer_options *options, ki_error *err) {
     ki_object_format *format = NULL;
-    ki_status status = make_format(maker, entry->selection, options, &format, err);
+    ki_status status = make_format(maker, options, &format, err);
     if (status)
         return status;
     if (ki_object_format_has_view(format))
@@ -270,6 +273,7 @@ static ki_status check_own_options(const ki_informer_options *options, ki_error 
                        : options->namespace_selector   ? "namespace_selector"
                        : options->allowed_namespaces   ? "allowed_namespaces"
                        : options->shares_view          ? "shares_view"
+                       : options->keep                 ? "keep"
                        : options->keep_managed_fields  ? "keep_managed_fields"
                        : options->object_limit         ? "object_limit"
                        : options->consistency_check_ms ? "consistency_check_ms"

@@ -259,6 +259,8 @@ ki_status ki_object_diff(const ki_object *before, const ki_object *after,
                          ki_error *err) {
     if (!before || !after || !visit)
         return ki_error_missing(err, "ki_object_diff");
+    if (ki_object_check_content(before, err) || ki_object_check_content(after, err))
+        return KI_ERR_STATE;
     const ki_allocator *allocator = &after->format->allocator;
     yyjson_doc *old_doc = NULL, *new_doc = NULL;
     ki_status status = ki_json_parse(allocator, ki_object_body(before), &old_doc, err);

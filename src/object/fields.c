@@ -93,12 +93,16 @@ const void *ki_object_view_of(const ki_object *obj, const ki_field *fields) {
 /* --- fields by path ----------------------------------------------------------------------------------------------- */
 
 static ki_status parse_body(const ki_object *obj, yyjson_doc **ret_doc, ki_error *err) {
+    if (ki_object_check_content(obj, err))
+        return KI_ERR_STATE;
     return ki_json_parse(&obj->format->allocator, ki_object_body(obj), ret_doc, err);
 }
 
 ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
     if (!obj || !path || !ret_value)
         return ki_error_missing(err, "ki_object_field");
+    if (ki_object_check_content(obj, err))
+        return KI_ERR_STATE;
     return ki_json_field(obj->format, ki_object_body(obj), ki_object_key(obj), path, ret_value, err);
 }
 
@@ -150,6 +154,8 @@ static ki_status decode_base64(ki_object_format *format, ki_str text, ki_value *
 ki_status ki_object_data(const ki_object *obj, const char *name, ki_value *ret_value, ki_error *err) {
     if (!obj || !name || !ret_value)
         return ki_error_missing(err, "ki_object_data");
+    if (ki_object_check_content(obj, err))
+        return KI_ERR_STATE;
     ki_str body = ki_object_body(obj), member = ki_str_of(name);
     ki_str text = ki_json_text_member(ki_json_text_member(body, KI_STR("data")), member);
     bool is_base64 = strcmp(ki_object_kind(obj), "Secret") == 0;
@@ -179,6 +185,8 @@ ki_status ki_object_data(const ki_object *obj, const char *name, ki_value *ret_v
 ki_status ki_object_json(const ki_object *obj, ki_value *ret_value, ki_error *err) {
     if (!obj || !ret_value)
         return ki_error_missing(err, "ki_object_json");
+    if (ki_object_check_content(obj, err))
+        return KI_ERR_STATE;
     ki_str body = ki_object_body(obj);
     char *text = ki_strndup(&obj->format->allocator, body.data, body.size);
     if (!text)

@@ -95,6 +95,7 @@ ki_status ki_object_format_new_wider(ki_object_format *format, const ki_field *f
     ki_object_format *wider = new_format(&format->allocator, format->keep_managed_fields);
     if (!wider)
         return ki_error_no_memory(err, "making an object format");
+    wider->keep = format->keep;
     wider->narrower = ki_object_format_ref(format);
     memcpy(wider->parts, format->parts, sizeof wider->parts);
     wider->part_count = format->part_count;
@@ -125,6 +126,14 @@ void ki_object_format_unref(ki_object_format *format) {
         interned = next;
     }
     ki_free(&allocator, format);
+}
+
+void ki_object_format_set_keep(ki_object_format *format, ki_keep keep) {
+    format->keep = keep;
+}
+
+void ki_object_format_set_transform(ki_object_format *format) {
+    format->is_for_transform = true;
 }
 
 bool ki_object_format_has_view(const ki_object_format *format) {

@@ -17,17 +17,35 @@ ki_object_format *ki_object_format_ref(ki_object_format *format);
 /* Returns the number of the view of `format` that is the only one of `other`: the same struct size and the same members
  * from the same paths in the same order; -1: it has none. */
 int ki_object_format_find_view(const ki_object_format *format, const ki_object_format *other);
+/* Sets what a cache keeps of the objects, before the first one is made. The default is KI_KEEP_OBJECT. */
+void ki_object_format_set_keep(ki_object_format *format, ki_keep keep);
+/* A transform will be applied to objects: a source makes them with all their content. Before the first object. */
+void ki_object_format_set_transform(ki_object_format *format);
 bool ki_object_format_has_view(const ki_object_format *format);
 /* Returns how many fields of views had another type than their member, or were out of range. */
 uint64_t ki_object_format_mismatches(const ki_object_format *format);
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format);
 
-/* Makes an object from JSON text; does not keep the text. `api_version` and `kind` are filled in if the JSON has none
- * (items of a built-in type's list); NULL: nothing is filled in. Errors: KI_ERR_PARSE (not JSON, not an object, no
- * metadata, no name, or a zero character in a field of the header; the message names the field and, if known,
- * namespace/name), KI_ERR_LIMIT (over 1 GiB), KI_ERR_NO_MEMORY. */
+/* Makes an object from JSON text, as a source does; does not keep the text. `api_version` and `kind` are filled in if
+ * the JSON has none (items of a built-in type's list); NULL: nothing is filled in. Errors: KI_ERR_PARSE (not JSON, not
+ * an object, no metadata, no name, or a zero character in a field of the header; the message names the field and, if
+ * known, namespace/name), KI_ERR_LIMIT (over 1 GiB), KI_ERR_NO_MEMORY. */
 ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
                               ki_object **ret_obj, ki_error *err);
+
+/* The same, of a format that keeps less than the object, too. */
+ki_status ki_object_from_json_whole(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
+                                    ki_object **ret_obj, ki_error *err);
+/* Gets the object without its content if its format keeps the view, else another reference to it. For what a transform
+ * returns. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_object_view_only(ki_object *obj, ki_object **ret_obj, ki_error *err);
+/* Gets the object without its content if its format keeps keys, else another reference to it. For the store. Errors:
+ * KI_ERR_NO_MEMORY. */
+ki_status ki_object_key_only(ki_object *obj, ki_object **ret_obj, ki_error *err);
+/* Returns what the object has: KI_KEEP_OBJECT also for a whole one of a cache that keeps less. */
+ki_keep ki_object_keep(const ki_object *obj);
+/* Returns KI_ERR_STATE, with the reason, for an object without its content. */
+ki_status ki_object_check_content(const ki_object *obj, ki_error *err);
 
 /* Reads a field of any JSON text, as ki_object_field; `whose` names the text in the message for a missing field. */
 ki_status ki_json_field(ki_object_format *format, ki_str json, const char *whose, const char *path, ki_value *ret_value,

@@ -1,7 +1,7 @@
 /* object.c: makes objects from JSON text, and counts their references. Any thread.
  *
  * The text is parsed once, in place in a copy. The header's fields and the view come from the parsed tree. The body is
- * cut out of the text, not written again. */
+ * cut out of the text, not written again. An object without its content has a digest of it instead. */
 #include "src/object/object.h"
 
 #include "src/base/buffer.h"
@@ -9,11 +9,13 @@
 #include "src/base/json_scan.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
+#include "src/object/keep.h"
 
 /* What the caller knows about the object. */
 typedef struct given {
     const char *api_version, *kind; /* filled in if the text has none; NULL: nothing is filled in */
     const ki_object *identity;      /* replaces the text's identity; NULL: none */
+    ki_keep keep;                   /* what is made of the text */
 } given;
 
 /* What was found in the text. Borrowed from the text, from the parsed copy, or from the caller. */
@@ -22,7 +24,11 @@ typedef struct parts {
     yyjson_val *labels;
     ki_str name, namespace, uid, resource_version, api_version, kind;
     ki_buffer front;         /* the beginning of the body with what was filled in; empty: nothing was filled in */
+    size_t from, to;         /* what of `json` follows `front` */
+    bool is_open;            /* a closing brace follows that */
     size_t cut_at, cut_size; /* the span of managedFields in `json`; 0: not removed */
+    bool has_content;        /* else the object has the digest */
+    uint64_t digest;
     yyjson_val *root;
     ki_view_needs view; /* zero without a view */
     size_t label_count;
@@ -84,70 +90,137 @@ static void count_labels(yyjson_val *metadata, parts *p) {
 
 /* --- the body ----------------------------------------------------------------------------------------------------- */
 
-/* Finds the span of metadata.managedFields in the text, with one adjacent comma. `parsed` is the copy that the tree's
- * strings point into: the key has the same offset in both. */
-static void find_managed_fields(yyjson_val *metadata, const char *parsed, parts *p) {
-    static const char quoted[] = "\"managedFields\":";
-    size_t quoted_size = sizeof quoted - 1;
-    yyjson_obj_iter iter = yyjson_obj_iter_with(metadata);
+/* Finds the span of `"name":{…}` or `"name":[…]` in the text. `parsed` is the copy that the tree's strings point into:
+ * a name has the same offset in both. Returns false if there is none, or if the name is written with escapes. */
+static bool find_member(yyjson_val *object, const char *name, const char *parsed, ki_str json, size_t *ret_begin,
+                        size_t *ret_end) {
+    size_t size = strlen(name);
+    yyjson_obj_iter iter = yyjson_obj_iter_with(object);
     for (yyjson_val *key; (key = yyjson_obj_iter_next(&iter)) != NULL;) {
-        if (!yyjson_equals_str(key, "managedFields") || !yyjson_is_ctn(yyjson_obj_iter_get_val(key)))
+        if (!yyjson_equals_str(key, name) || !yyjson_is_ctn(yyjson_obj_iter_get_val(key)))
             continue;
-        size_t begin = (size_t)(yyjson_get_str(key) - parsed) - 1;
-        if (memcmp(p->json.data + begin, quoted, quoted_size) != 0)
-            return; /* written with escapes: keeping it does no harm */
-        size_t end = begin + quoted_size;
-        end += ki_json_container_size((ki_str){ p->json.data + end, p->json.size - end });
-        if (p->json.data[end] == ',')
-            end++;
-        else if (p->json.data[begin - 1] == ',')
-            begin--;
-        p->cut_at = begin;
-        p->cut_size = end - begin;
-        return;
+        size_t at = (size_t)(yyjson_get_str(key) - parsed), end = at + size + 2;
+        if (memcmp(json.data + at, name, size) != 0 || memcmp(json.data + at + size, "\":", 2) != 0)
+            return false;
+        *ret_begin = at - 1;
+        *ret_end = end + ki_json_container_size((ki_str){ json.data + end, json.size - end });
+        return true;
     }
+    return false;
 }
 
+/* Finds metadata.managedFields, with one adjacent comma. */
+static void find_managed_fields(yyjson_val *metadata, const char *parsed, parts *p) {
+    size_t begin, end;
+    if (!find_member(metadata, "managedFields", parsed, p->json, &begin, &end))
+        return; /* keeping those written with escapes does no harm */
+    if (p->json.data[end] == ',')
+        end++;
+    else if (p->json.data[begin - 1] == ',')
+        begin--;
+    p->cut_at = begin;
+    p->cut_size = end - begin;
+}
+
+static void add_front(parts *p, const char *member, ki_str text) {
+    ki_buffer_append_string(&p->front, member);
+    ki_buffer_append_json_string(&p->front, text);
+    ki_buffer_append_char(&p->front, ',');
+}
+
+/* Makes the beginning of the body from what the text does not have. */
 static ki_status make_front(yyjson_val *root, const given *g, parts *p) {
     bool fill_api_version = g->api_version && !yyjson_obj_get(root, "apiVersion");
     bool fill_kind = g->kind && !yyjson_obj_get(root, "kind");
+    p->to = p->json.size;
     if (!fill_api_version && !fill_kind)
         return KI_OK;
+    p->from = 1; /* `front` replaces the text's own '{' */
     ki_buffer_append_char(&p->front, '{');
-    if (fill_api_version) {
-        ki_buffer_append_string(&p->front, "\"apiVersion\":");
-        ki_buffer_append_json_string(&p->front, ki_str_of(g->api_version));
-        ki_buffer_append_char(&p->front, ',');
-    }
-    if (fill_kind) {
-        ki_buffer_append_string(&p->front, "\"kind\":");
-        ki_buffer_append_json_string(&p->front, ki_str_of(g->kind));
-        ki_buffer_append_char(&p->front, ',');
-    }
+    if (fill_api_version)
+        add_front(p, "\"apiVersion\":", ki_str_of(g->api_version));
+    if (fill_kind)
+        add_front(p, "\"kind\":", ki_str_of(g->kind));
     if (!p->front.failed && yyjson_obj_size(root) == 0)
         p->front.size--; /* removes the comma: no member follows */
     return p->front.failed;
 }
 
+/* Makes a body of apiVersion, kind and metadata. */
+static ki_status make_metadata_body(yyjson_val *root, const char *parsed, parts *p, ki_error *err) {
+    if (!find_member(root, "metadata", parsed, p->json, &p->from, &p->to))
+        return ki_error_set(err, KI_ERR_PARSE, "the name of metadata is written with escapes");
+    p->is_open = true;
+    ki_buffer_append_char(&p->front, '{');
+    if (p->api_version.size)
+        add_front(p, "\"apiVersion\":", p->api_version);
+    if (p->kind.size)
+        add_front(p, "\"kind\":", p->kind);
+    return p->front.failed ? ki_error_no_memory(err, "storing an object") : KI_OK;
+}
+
+/* Returns the text after kind and apiVersion at its beginning: a list's items do not have them, a watch's objects
+ * do. */
+static ki_str content_of(ki_str text) {
+    static const char *const names[] = { "\"kind\":\"", "\"apiVersion\":\"" };
+    for (size_t i = 0; text.size && i < 2 * sizeof names / sizeof *names; i++) {
+        ki_str rest = { text.data + 1, text.size - 1 }; /* past { or , */
+        ki_str name = ki_str_of(names[i % 2]);
+        const char *end = NULL;
+        if (ki_str_starts_with(rest, name))
+            end = memchr(rest.data + name.size, '"', rest.size - name.size);
+        if (end && end + 1 < text.data + text.size && end[1] == ',')
+            text = (ki_str){ end + 1, (size_t)(text.data + text.size - end) - 1 };
+    }
+    return (ki_str){ text.data + 1, text.size ? text.size - 1 : 0 };
+}
+
+/* Returns the digest of a content in two pieces. Equal contents in other pieces can have another one. */
+static uint64_t digest_of(ki_str first, ki_str second) {
+    return ki_hash(second.data, second.size, ki_hash(first.data, first.size, 0));
+}
+
+static void make_digest(parts *p) {
+    ki_str before = content_of(p->json), after = { p->json.data + p->json.size, 0 };
+    if (p->cut_size) {
+        before.size = (size_t)(p->json.data + p->cut_at - before.data);
+        after.data = p->json.data + p->cut_at + p->cut_size;
+        after.size = p->json.size - p->cut_at - p->cut_size;
+    }
+    p->digest = digest_of(before, after);
+}
+
+/* Returns the bytes of the body; 0 for the digest. */
 static size_t body_size(const parts *p) {
-    size_t opening = p->front.size ? 1 : 0; /* `front` replaces the text's own '{' */
-    return p->front.size + p->json.size - opening - p->cut_size;
+    return p->has_content ? p->front.size + (p->to - p->from) - p->cut_size + p->is_open : 0;
+}
+
+/* Returns the bytes for the body with its closing zero, or for the digest. */
+static size_t body_room(const parts *p) {
+    return p->has_content ? body_size(p) + 1 : sizeof p->digest;
+}
+
+static char *append(char *out, const char *text, size_t size) {
+    if (size)
+        memcpy(out, text, size);
+    return out + size;
 }
 
 static void write_body(char *out, const parts *p) {
-    size_t from = 0;
-    if (p->front.size) {
-        memcpy(out, p->front.data, p->front.size);
-        out += p->front.size;
-        from = 1;
+    size_t from = p->from;
+    if (!p->has_content) {
+        memcpy(out, &p->digest, sizeof p->digest);
+        return;
     }
+    out = append(out, p->front.data, p->front.size);
     if (p->cut_size) {
-        memcpy(out, p->json.data + from, p->cut_at - from);
-        out += p->cut_at - from;
+        out = append(out, p->json.data + from, p->cut_at - from);
         from = p->cut_at + p->cut_size;
     }
-    memcpy(out, p->json.data + from, p->json.size - from);
-    out[p->json.size - from] = '\0';
+    out = append(out, p->json.data + from, p->to - from);
+    if (p->is_open)
+        *out++ = '}';
+    *out = '\0';
 }
 
 /* --- putting it together ------------------------------------------------------------------------------------------ */
@@ -189,7 +262,7 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
     size_t arrays_at = KI_OBJECT_VIEW_AT + (format->view ? (ki_view_size(format->view) + 7) / 8 * 8 : 0);
     size_t labels_at = arrays_at + p->view.arrays;
     size_t strings_at = labels_at + p->label_count * sizeof(ki_object_label_places);
-    size_t total = strings_at + p->strings_size + p->view.strings + body_size(p) + 1;
+    size_t total = strings_at + p->strings_size + p->view.strings + body_room(p);
     total += p->name.size + 1 + (p->namespace.size + 1) * 2 + p->uid.size + 1 + p->resource_version.size + 1;
     total += (api_version ? 0 : p->api_version.size + 1) + (kind ? 0 : p->kind.size + 1);
     if (total > UINT32_MAX)
@@ -216,7 +289,7 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
     obj->labels_at = (uint32_t)labels_at;
     obj->label_count = (uint32_t)p->label_count;
     write_labels(obj, &next, p);
-    if (format->view) {
+    if (format->view && p->root) {
         ki_view_room room = { (char *)obj + arrays_at, (char *)obj + next, 0 };
         ki_view_fill(format->view, p->root, &p->view, (char *)obj + KI_OBJECT_VIEW_AT, &room);
         next = (uint32_t)(room.strings - (char *)obj);
@@ -249,6 +322,10 @@ static ki_status read_identity(yyjson_val *root, yyjson_val *metadata, const giv
         p->api_version = ki_str_of(g->api_version);
     if (p->kind.size == 0 && g->kind)
         p->kind = ki_str_of(g->kind);
+    if (g->keep == KI_KEEP_METADATA && g->kind && g->api_version && ki_str_equals(p->kind, KI_KIND_OF_METADATA)) {
+        p->kind = ki_str_of(g->kind);
+        p->api_version = ki_str_of(g->api_version);
+    }
     return KI_OK;
 }
 
@@ -275,15 +352,21 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
         status = read_identity(root, metadata, g, p, err);
     if (status)
         return status;
-    count_labels(metadata, p);
+    p->has_content = g->keep != KI_KEEP_VIEW;
+    if (p->has_content)
+        count_labels(metadata, p);
     p->root = root;
     if (format->view && (status = ki_view_measure(format->view, root, &p->view, err)) != KI_OK)
         return status;
     if (!format->keep_managed_fields)
         find_managed_fields(metadata, parsed, p);
-    if (make_front(root, g, p))
-        return ki_error_no_memory(err, "storing an object");
-    return build(format, p, ret_obj, err);
+    if (!p->has_content)
+        make_digest(p);
+    else if (g->keep == KI_KEEP_METADATA)
+        status = make_metadata_body(root, parsed, p, err);
+    else if (make_front(root, g, p))
+        status = ki_error_no_memory(err, "storing an object");
+    return status ? status : build(format, p, ret_obj, err);
 }
 
 static ki_str trim(ki_str text) {
@@ -333,7 +416,14 @@ static ki_status from_json(ki_object_format *format, ki_str json, const given *g
 
 ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
                               ki_object **ret_obj, ki_error *err) {
-    return from_json(format, json, &(given){ api_version, kind, NULL }, ret_obj, err);
+    bool is_whole = format->keep == KI_KEEP_KEYS || (format->keep == KI_KEEP_VIEW && format->is_for_transform);
+    const given g = { api_version, kind, NULL, is_whole ? KI_KEEP_OBJECT : format->keep };
+    return from_json(format, json, &g, ret_obj, err);
+}
+
+ki_status ki_object_from_json_whole(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
+                                    ki_object **ret_obj, ki_error *err) {
+    return from_json(format, json, &(given){ api_version, kind, NULL, KI_KEEP_OBJECT }, ret_obj, err);
 }
 
 ki_status ki_object_format_read(ki_object_format *format, const char *json, size_t size, ki_object **ret_obj,
@@ -350,12 +440,13 @@ static const char *unless_empty(const char *text) {
 ki_status ki_object_with_json(const ki_object *obj, const char *json, size_t size, ki_object **ret_obj, ki_error *err) {
     if (!obj || !json || !ret_obj)
         return ki_error_missing(err, "ki_object_with_json");
-    const given g = { unless_empty(ki_object_api_version(obj)), unless_empty(ki_object_kind(obj)), obj };
+    const given g = { unless_empty(ki_object_api_version(obj)), unless_empty(ki_object_kind(obj)), obj,
+                      KI_KEEP_OBJECT };
     return from_json(obj->format, (ki_str){ json, size }, &g, ret_obj, err);
 }
 
 size_t ki_object_memory(const ki_object *obj) {
-    return (size_t)obj->body_at + obj->body_size + 1;
+    return (size_t)obj->body_at + (obj->body_size ? obj->body_size + 1 : sizeof(uint64_t));
 }
 
 uint64_t ki_object_fingerprint(const ki_object *obj, size_t size) {
@@ -363,21 +454,42 @@ uint64_t ki_object_fingerprint(const ki_object *obj, size_t size) {
     return ki_hash((const char *)obj + from, size - from, 0);
 }
 
-/* Returns the body after kind and apiVersion at its beginning: a list's items do not have them, a watch's objects
- * do. */
-static ki_str content(const ki_object *obj) {
-    static const char *const names[] = { "\"kind\":\"", "\"apiVersion\":\"" };
-    ki_str text = ki_object_body(obj);
-    for (size_t i = 0; text.size && i < 2 * sizeof names / sizeof *names; i++) {
-        ki_str rest = { text.data + 1, text.size - 1 }; /* past { or , */
-        ki_str name = ki_str_of(names[i % 2]);
-        const char *end = NULL;
-        if (ki_str_starts_with(rest, name))
-            end = memchr(rest.data + name.size, '"', rest.size - name.size);
-        if (end && end + 1 < text.data + text.size && end[1] == ',')
-            text = (ki_str){ end + 1, (size_t)(text.data + text.size - end) - 1 };
+/* --- without the content ------------------------------------------------------------------------------------------ */
+
+static uint64_t digest(const ki_object *obj) {
+    uint64_t stored;
+    if (obj->body_size)
+        return digest_of(content_of(ki_object_body(obj)), KI_STR(""));
+    memcpy(&stored, at(obj, obj->body_at), sizeof stored);
+    return stored;
+}
+
+ki_status ki_object_view_only(ki_object *obj, ki_object **ret_obj, ki_error *err) {
+    if (obj->format->keep == KI_KEEP_VIEW && obj->body_size)
+        return from_json(obj->format, ki_object_body(obj), &(given){ NULL, NULL, obj, KI_KEEP_VIEW }, ret_obj, err);
+    *ret_obj = ki_object_ref(obj);
+    return KI_OK;
+}
+
+ki_status ki_object_key_only(ki_object *obj, ki_object **ret_obj, ki_error *err) {
+    if (obj->format->keep == KI_KEEP_KEYS && obj->body_size) {
+        parts p = { .digest = digest(obj) };
+        take_identity(obj, &p);
+        return build(obj->format, &p, ret_obj, err);
     }
-    return (ki_str){ text.data + 1, text.size ? text.size - 1 : 0 };
+    *ret_obj = ki_object_ref(obj);
+    return KI_OK;
+}
+
+ki_keep ki_object_keep(const ki_object *obj) {
+    return obj->body_size && obj->format->keep != KI_KEEP_METADATA ? KI_KEEP_OBJECT : obj->format->keep;
+}
+
+ki_status ki_object_check_content(const ki_object *obj, ki_error *err) {
+    if (obj->body_size)
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_STATE, "%s has no content: the cache keeps only the %s", ki_object_key(obj),
+                        ki_keep_name(obj->format->keep));
 }
 
 bool ki_object_is_same(const ki_object *a, const ki_object *b) {
@@ -385,11 +497,17 @@ bool ki_object_is_same(const ki_object *a, const ki_object *b) {
     return left[0] == '\0' || right[0] == '\0' || strcmp(left, right) == 0;
 }
 
+static bool is_same_content(const ki_object *a, const ki_object *b) {
+    if (a->body_size && b->body_size)
+        return ki_str_equal(content_of(ki_object_body(a)), content_of(ki_object_body(b)));
+    return digest(a) == digest(b);
+}
+
 bool ki_object_is_same_state(const ki_object *a, const ki_object *b) {
     if (a == b)
         return true;
     return ki_object_is_same(a, b) && strcmp(ki_object_resource_version(a), ki_object_resource_version(b)) == 0 &&
-           ki_str_equal(content(a), content(b));
+           is_same_content(a, b);
 }
 
 ki_object *ki_object_ref(const ki_object *obj) {

@@ -35,7 +35,7 @@ struct ki_object {
     uint32_t resource_version_at;
     uint32_t labels_at;
     uint32_t body_at;
-    uint32_t body_size;
+    uint32_t body_size; /* 0: a digest of 8 bytes stands for the content */
 };
 
 enum {
@@ -59,7 +59,9 @@ struct ki_object_format {
     /* Constant once made. */
     ki_allocator allocator;
     bool keep_managed_fields;
-    ki_view *view; /* of all parts, one behind the other; NULL: no view */
+    ki_keep keep;
+    bool is_for_transform; /* set before the first object: sources make whole ones */
+    ki_view *view;         /* of all parts, one behind the other; NULL: no view */
     ki_view_part parts[KI_OBJECT_FORMAT_MAX_VIEWS];
     size_t part_count;
     ki_object_format *narrower; /* a reference to the format that this one adds a view to: threads may still use it */
@@ -72,6 +74,7 @@ struct ki_object_format {
 /* Returns the format's copy of `text`; NULL if out of memory or if the format has too many. */
 const char *ki_object_format_intern(ki_object_format *format, ki_str text);
 
+/* Returns the JSON; empty for an object without its content. */
 static inline ki_str ki_object_body(const ki_object *obj) {
     return (ki_str){ (const char *)obj + obj->body_at, obj->body_size };
 }
@@ -81,7 +84,7 @@ static inline ki_str ki_object_body(const ki_object *obj) {
 bool ki_object_is_same(const ki_object *a, const ki_object *b);
 /* Returns true if both are the same state of one object: the same resource version and the same JSON, except for kind
  * and apiVersion at its beginning. After a restore from a backup two states can share a resource version. Another order
- * of members counts as different. */
+ * of members counts as different. Digests decide if one of them has no content. */
 bool ki_object_is_same_state(const ki_object *a, const ki_object *b);
 
 #endif

@@ -1,10 +1,11 @@
-/* selection.c: see selection.h. One allocation: the struct, then its texts with their zeros. The key is the first six
- * texts: as none has a zero inside, no two selections share a key. */
+/* selection.c: see selection.h. One allocation: the struct, then its texts with their zeros. The key is the first
+ * seven texts: as none has a zero inside, no two selections share a key. */
 #include "src/object/selection.h"
 
 #include "src/base/buffer.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/object/keep.h"
 #include "src/object/resource_table.h"
 
 #include <stdio.h>
@@ -24,9 +25,10 @@ static const char *or_empty(const char *text) {
 
 /* Appends all texts, in the order of set_texts. */
 static void append_texts(ki_buffer *memory, const ki_resource *resource, const char *namespace_name, const char *labels,
-                         const char *fields) {
+                         const char *fields, const char *keep) {
     const char *group = resource->group, *plural = resource->plural;
-    const char *const copied[] = { group, resource->version, plural, namespace_name, labels, fields, resource->kind };
+    const char *const copied[] = { group, resource->version, plural, namespace_name, labels, fields,
+                                   keep,  resource->kind };
     const char *all = resource->namespaced ? " in all namespaces" : "";
     bool has_namespace = namespace_name[0], has_selector = labels[0] || fields[0];
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
@@ -40,7 +42,7 @@ static void append_texts(ki_buffer *memory, const ki_resource *resource, const c
 }
 
 static void set_texts(ki_selection *selection) {
-    const char *at = (const char *)(selection + 1);
+    const char *at = (const char *)(selection + 1), *keep; /* only part of the key */
     ki_resource *resource = &selection->resource;
     const char **const texts[] = { &resource->group,
                                    &resource->version,
@@ -48,6 +50,7 @@ static void set_texts(ki_selection *selection) {
                                    &selection->namespace_name,
                                    &selection->label_selector,
                                    &selection->field_selector,
+                                   &keep,
                                    &resource->kind,
                                    &selection->api_version,
                                    &selection->target,
@@ -98,6 +101,8 @@ static ki_status new_selection(const ki_allocator *allocator, const ki_resource 
     char set_name[CHOICE_MAX + sizeof "(with )"];
     const char *namespace_name = resource->namespaced ? or_empty(options->namespace_name) : "";
     const char *labels = or_empty(options->label_selector), *fields = or_empty(options->field_selector);
+    if (!ki_keep_name(options->keep))
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .keep %d: no such value", (int)options->keep);
     if (strlen(labels) + strlen(fields) > SELECTORS_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "selectors of more than %d bytes", (int)SELECTORS_MAX);
     if (options->namespace_set) {
@@ -108,13 +113,14 @@ static ki_status new_selection(const ki_allocator *allocator, const ki_resource 
         namespace_name = set_name;
     }
     const ki_selection empty = { .allocator = allocator,
+                                 .keep = options->keep,
                                  .is_set = has_set(options),
                                  .resource.namespaced = resource->namespaced,
                                  .is_by_name = is_by_name };
     ki_buffer memory;
     ki_buffer_init(&memory, allocator, 0);
     ki_buffer_append(&memory, &empty, sizeof empty);
-    append_texts(&memory, resource, namespace_name, labels, fields);
+    append_texts(&memory, resource, namespace_name, labels, fields, ki_keep_name(options->keep));
     ki_selection *selection = (void *)ki_buffer_take(&memory, NULL);
     if (!selection)
         return ki_error_no_memory(err, "making an informer");
@@ -160,7 +166,8 @@ ki_status ki_selection_set_found(ki_selection *selection, const ki_resource *res
         return KI_OK;
     const ki_informer_options options = { .namespace_name = selection->namespace_name,
                                           .label_selector = selection->label_selector,
-                                          .field_selector = selection->field_selector };
+                                          .field_selector = selection->field_selector,
+                                          .keep = selection->keep };
     ki_status status = ki_selection_new(selection->allocator, resource, &options, &found, err);
     if (status || !found)
         return status;

@@ -4,6 +4,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json_text.h"
+#include "src/object/keep.h"
 #include "src/object/path.h"
 #include "src/object/requirements.h"
 #include "src/object/selector.h"
@@ -23,6 +24,11 @@ static ki_status parse_path(ki_selector *selector, ki_str key, ki_error *err) {
     ki_status status = ki_path_parse(&selector->allocator, text, &selector->paths[selector->path_count], err);
     selector->path_count += status == KI_OK;
     return status;
+}
+
+/* The identity is in the header: a transform cannot change it. */
+static bool is_in_header(ki_str key) {
+    return ki_str_equals(key, "metadata.name") || ki_str_equals(key, "metadata.namespace");
 }
 
 ki_status ki_selector_new_of(const ki_allocator *allocator, const char *label_selector, const char *field_selector,
@@ -77,6 +83,21 @@ void ki_selector_free(ki_selector *selector) {
     ki_free(&allocator, selector);
 }
 
+ki_status ki_selector_check_keep(const ki_selector *selector, ki_keep keep, ki_error *err) {
+    if (!selector)
+        return KI_OK;
+    ki_str key = ki_requirements_key(selector->labels, 0);
+    if (key.data && !ki_keep_has_labels(keep))
+        return ki_error_set(err, KI_ERR_INVALID, "a selector of labels, but the cache keeps only the %s",
+                            ki_keep_name(keep));
+    for (size_t i = 0; (key = ki_requirements_key(selector->fields, i)).data; i++) {
+        if (!is_in_header(key) && !ki_keep_has_field(keep, key))
+            return ki_error_set(err, KI_ERR_INVALID, "a selector of %.*s, but the cache keeps only the %s",
+                                (int)(key.size < 100 ? key.size : 100), key.data, ki_keep_name(keep));
+    }
+    return KI_OK;
+}
+
 /* --- matching ----------------------------------------------------------------------------------------------------- */
 
 typedef struct search {
@@ -102,21 +123,10 @@ static bool note_value(ki_str value, void *user) {
     return false;
 }
 
-/* The identity is in the header: a transform cannot change it. */
-static bool in_header(const ki_object *obj, ki_str key, ki_str *ret_value) {
-    if (ki_str_equals(key, "metadata.name"))
-        *ret_value = ki_str_of(ki_object_name(obj));
-    else if (ki_str_equals(key, "metadata.namespace"))
-        *ret_value = ki_str_of(ki_object_namespace(obj));
-    else
-        return false;
-    return true;
-}
-
 static bool has_value(const ki_object *obj, ki_str key, const ki_path *path, ki_str wanted) {
-    ki_str value;
-    if (in_header(obj, key, &value))
-        return ki_str_equal(value, wanted);
+    if (is_in_header(key))
+        return ki_str_equals(wanted,
+                             ki_str_equals(key, "metadata.name") ? ki_object_name(obj) : ki_object_namespace(obj));
     search s = { wanted, false };
     ki_path_walk_object(path, obj, compare, &s);
     if (s.is_found || wanted.size)

@@ -3,10 +3,13 @@
 #define KI_OBJECT_SELECTOR_H
 
 #include <kinformer/allocator.h>
+#include <kinformer/object.h>
 #include <kinformer/selector.h>
 
 /* As ki_selector_new; `allocator` is copied. */
 ki_status ki_selector_new_of(const ki_allocator *allocator, const char *label_selector, const char *field_selector,
                              ki_selector **ret_selector, ki_error *err);
+/* Returns KI_ERR_INVALID if the selector reads what the objects do not have. NULL reads nothing. */
+ki_status ki_selector_check_keep(const ki_selector *selector, ki_keep keep, ki_error *err);
 
 #endif

@@ -160,7 +160,11 @@ ki_unstructured *ki_unstructured_new(const char *json) {
 ki_unstructured *ki_unstructured_from_object(const ki_object *obj) {
     if (!obj)
         return ki_unstructured_new(NULL);
-    return ki_unstructured_new_of(&obj->format->allocator, ki_object_body(obj));
+    ki_error err = KI_ERROR_INIT;
+    ki_unstructured *object = ki_unstructured_new_of(&obj->format->allocator, ki_object_body(obj));
+    if (object && ki_object_check_content(obj, &err))
+        object->failure = err;
+    return object;
 }
 
 void ki_unstructured_free(ki_unstructured *object) {

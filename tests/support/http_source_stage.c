@@ -58,14 +58,13 @@ static void on_watch_end(const ki_error *err, bool opened, bool in_stream, void 
 }
 
 void http_source_open(http_source_stage *s, const ki_resource *resource) {
-    const ki_object_format_options format = { .namespaced = true };
     const selected of = { .resource = *resource };
     const kt_memory_server server = { serve, abandoned, s };
     *s = (http_source_stage){ .ends = 0 };
     assert_true(test_engine_open(&s->engine, NULL, 1));
     ki_engine *engine = s->engine.engine;
     assert_int_equal(kt_memory_transport_new(engine, &server, &s->transport, NULL), KI_OK);
-    assert_int_equal(ki_object_format_new(ki_engine_allocator(engine), &format, &s->format, NULL), KI_OK);
+    assert_int_equal(ki_object_format_new(ki_engine_allocator(engine), NULL, &s->format, NULL), KI_OK);
     assert_int_equal(source_of(&of, engine, s->transport, s->format, NULL, &s->source), KI_OK);
 }
 

@@ -5,6 +5,7 @@
 #include "src/base/memory.h"
 #include "src/object/format.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,13 +14,19 @@ static void give_up(const char *what) {
     exit(2);
 }
 
+static ki_object_format *format; /* shared by the whole program */
+
+static void make_format(void) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_object_format_new(NULL, NULL, &format, &err))
+        give_up(ki_error_message(&err));
+}
+
 ki_object *make_object_from_json(const char *json) {
-    static ki_object_format *format; /* shared by the whole program */
-    static const ki_object_format_options options = { .namespaced = true };
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     ki_error err = KI_ERROR_INIT;
     ki_object *obj = NULL;
-    if (!format && ki_object_format_new(&ki_allocator_default, &options, &format, &err))
-        give_up(ki_error_message(&err));
+    pthread_once(&once, make_format);
     if (ki_object_from_json(format, ki_str_of(json), "v1", "ConfigMap", &obj, &err))
         give_up(ki_error_message(&err));
     return obj;

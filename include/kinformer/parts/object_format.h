@@ -21,7 +21,6 @@ typedef struct ki_object_format ki_object_format;
 typedef struct ki_object_format_options {
     const ki_field *view; /* NULL: no view; ended by KI_FIELD_END */
     bool keep_managed_fields;
-    bool namespaced; /* the resource's scope, only for messages; keys follow metadata.namespace */
 } ki_object_format_options;
 
 /* Makes a format. `allocator` (copied; NULL: malloc) is that of its objects. `options` may be NULL.

@@ -32,7 +32,12 @@ ki_status ki_informer_stage_deleted(ki_informer *informer, ki_object *obj) {
     if (!informer->deleted.store)
         return KI_OK;
     size_t units = 2; /* so that their number stays below its limit while many are deleted */
-    ki_status status = ki_deleted_objects_stage(&informer->deleted, obj);
+    ki_object *kept;
+    ki_status status = ki_object_key_only(obj, &kept, NULL);
+    if (status)
+        return status;
+    status = ki_deleted_objects_stage(&informer->deleted, kept);
+    ki_object_unref(kept);
     if (!status) /* the timer retries what fails */
         (void)ki_deleted_objects_trim(&informer->deleted, ki_engine_now(informer->engine), &units);
     (void)ki_engine_work(informer->engine, 1);

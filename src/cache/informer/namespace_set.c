@@ -151,7 +151,8 @@ static ki_status add_feed(ki_informer *informer, const char *name, ki_error *err
     const ki_selection *all = informer->selection;
     const ki_informer_options options = { .namespace_name = name,
                                           .label_selector = all->label_selector,
-                                          .field_selector = all->field_selector };
+                                          .field_selector = all->field_selector,
+                                          .keep = all->keep };
     ki_selection *selection;
     ki_feed *feed;
     ki_status status =

@@ -33,6 +33,16 @@ static ki_status begin_change(ki_informer *informer, const char *version) {
     return ki_store_staged(informer->store) ? KI_OK : ki_store_begin(informer->store, version, NULL);
 }
 
+static ki_status stage_put(ki_informer *informer, ki_object *obj) {
+    ki_object *kept;
+    ki_status status = ki_object_key_only(obj, &kept, NULL);
+    if (status)
+        return status;
+    status = ki_store_stage_put(informer->store, kept);
+    ki_object_unref(kept);
+    return status;
+}
+
 /* Stages the deltas of one key, from `*at` on: the store's next state, and the changes for the listeners. */
 static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_t *at, const char *version) {
     ki_store *store = informer->store;
@@ -53,7 +63,7 @@ static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_
     status = begin_change(informer, version);
     if (status)
         return status;
-    return state ? ki_store_stage_put(store, state) : ki_store_stage_delete(store, key);
+    return state ? stage_put(informer, state) : ki_store_stage_delete(store, key);
 }
 
 static void publish_staged(ki_informer *informer, const ki_deltas *deltas, const char *version) {

@@ -66,12 +66,15 @@ static ki_status join_in(ki_informer *informer, ki_listener *listener, int64_t r
     return KI_OK;
 }
 
-static ki_status check_handler(const ki_handler *handler, const ki_registration_options *options, ki_error *err) {
+static ki_status check_handler(const ki_handler *handler, const ki_registration_options *options, ki_keep keep,
+                               ki_error *err) {
     if (!handler)
         return ki_error_set(err, KI_ERR_INVALID, "a registration without a handler");
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID,
                             "ki_registration_options without a size: use KI_REGISTRATION_OPTIONS()");
+    if (keep == KI_KEEP_KEYS && handler->filter)
+        return ki_error_set(err, KI_ERR_INVALID, "a handler with a filter, but the cache keeps only the keys");
     if (options && options->delivery != KI_DELIVER_ALL && options->delivery != KI_DELIVER_LATEST)
         return ki_error_set(err, KI_ERR_INVALID, "no such delivery: %d", (int)options->delivery);
     return KI_OK;
@@ -80,7 +83,8 @@ static ki_status check_handler(const ki_handler *handler, const ki_registration_
 ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler, void *user,
                                const ki_registration_options *options, ki_registration *ret_registration,
                                ki_error *err) {
-    ki_status status = informer ? check_handler(handler, options, err) : ki_error_missing(err, "ki_informer_register");
+    ki_status status = informer ? check_handler(handler, options, informer->options.given.keep, err)
+                                : ki_error_missing(err, "ki_informer_register");
     if (status)
         return status;
     if (ki_engine_check_process(informer->engine, err))
@@ -95,6 +99,7 @@ ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler,
         .handler = handler,
         .user = user,
         .registration = &given,
+        .keep = informer->options.given.keep,
         .seed = informer->options.seed,
         .on_end = on_listener_end,
         .end_user = informer,

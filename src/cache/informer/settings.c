@@ -3,6 +3,7 @@
 #include "src/base/error.h"
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/store/index_build.h"
+#include "src/object/keep.h"
 
 ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err) {
     if (atomic_load(&informer->is_removed))
@@ -74,6 +75,17 @@ typedef struct builds {
     size_t count;
 } builds;
 
+/* Returns an error for an index by a field that the cache does not keep: all would be indexed without a value. */
+static ki_status check_paths(const ki_informer *informer, const ki_indexer *indexers, size_t count, ki_error *err) {
+    ki_keep keep = informer->options.given.keep;
+    for (size_t i = 0; i < count; i++) {
+        if (indexers[i].path && !ki_keep_has_field(keep, ki_str_of(indexers[i].path)))
+            return ki_error_set(err, KI_ERR_INVALID, "an index by %.100s, but the cache keeps only the %s",
+                                indexers[i].path, ki_keep_name(keep));
+    }
+    return KI_OK;
+}
+
 static ki_status begin_builds(ki_informer *informer, const ki_indexer *indexers, size_t count, builds *made,
                               ki_error *err) {
     ki_store *stores[] = { informer->store, informer->deleted.store };
@@ -124,6 +136,8 @@ ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *inde
     ki_fair_mutex_lock(&informer->change_lock);
     ki_status status = ki_informer_check_runs(informer, err);
     ki_fair_mutex_unlock(&informer->change_lock);
+    if (!status)
+        status = check_paths(informer, indexers, count, err);
     if (!status)
         status = begin_builds(informer, indexers, count, &made, err);
     if (!status)

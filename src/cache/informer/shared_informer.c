@@ -9,6 +9,7 @@
 #include "src/cache/listener/callback.h"
 #include "src/cache/listener/listener.h"
 #include "src/cache/store/snapshot.h"
+#include "src/object/keep.h"
 #include "src/object/resource_table.h"
 
 #include <stdio.h>
@@ -155,6 +156,7 @@ static void set_labels(ki_informer *informer) {
         { "group", selection->resource.group },          { "version", selection->resource.version },
         { "resource", selection->resource.plural },      { "namespace", selection->namespace_name },
         { "label_selector", selection->label_selector }, { "field_selector", selection->field_selector },
+        { "keep", ki_keep_name(selection->keep) },
     };
     memcpy(informer->metrics.labels, labels, sizeof labels);
 }
@@ -392,6 +394,9 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
     };
     informer->queue->ready = on_queue_ready;
     informer->queue->ready_user = informer;
+    ki_object_format *format = atomic_load(&informer->format);
+    if (informer->transform && format)
+        ki_object_format_set_transform(format);
     ki_status status = ki_step_loop_open(&informer->step_loop, &steps, err);
     if (!status && !informer->selection->is_set)
         status = ki_feed_open(informer->feeds[0], informer->options.list_watch, err);

@@ -30,7 +30,8 @@ static ki_status make_selector(const ki_listener_options *options, ki_selector *
     const char *labels = options->registration->label_selector, *fields = options->registration->field_selector;
     if ((!labels || !*labels) && (!fields || !*fields))
         return KI_OK;
-    return ki_selector_new_of(ki_engine_allocator(options->engine), labels, fields, ret_selector, err);
+    ki_status status = ki_selector_new_of(ki_engine_allocator(options->engine), labels, fields, ret_selector, err);
+    return status ? status : ki_selector_check_keep(*ret_selector, options->keep, err);
 }
 
 ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_listener, ki_error *err) {

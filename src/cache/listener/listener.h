@@ -16,6 +16,7 @@ typedef struct ki_listener_options {
     const ki_handler *handler;
     void *user;
     const ki_registration_options *registration;
+    ki_keep keep; /* what the informer keeps */
     uint64_t seed;
     /* Called on the loop when a removed listener may be freed: on_removed was called and the thread is joined. Not
      * called after stop. */

@@ -2,6 +2,7 @@
 #include "src/cache/reflector/transform.h"
 
 #include "src/base/error.h"
+#include "src/object/format.h"
 
 #include <string.h>
 
@@ -21,6 +22,7 @@ ki_status ki_transform_object(const ki_transform_step *step, ki_object *obj, ki_
         ki_object_unref(changed);
         return ki_error_set(err, KI_ERR_INVALID, "transform of %s: it returned an object with another key", key);
     }
-    *ret_obj = changed;
-    return KI_OK;
+    status = ki_object_view_only(changed, ret_obj, err);
+    ki_object_unref(changed);
+    return status;
 }

@@ -4,6 +4,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/store/snapshot.h"
+#include "src/object/format.h"
 #include "src/object/selector.h"
 
 /* Returns true if the namespace index leads to the objects of a namespace. Else a walk goes over all objects. */
@@ -70,7 +71,10 @@ ki_status ki_snapshot_list(ki_snapshot *snapshot, const char *namespace_name, co
                       ? ki_snapshot_count_by_index(snapshot, KI_NAMESPACE_INDEX, namespace_name)
                       : ki_snapshot_count(snapshot);
     w.selector = selector;
-    status = make_list(&w, most, ret_list, err);
+    const ki_object *first = ki_snapshot_next(snapshot, &(ki_cursor)KI_CURSOR_INIT);
+    status = first ? ki_selector_check_keep(selector, ki_object_keep(first), err) : KI_OK;
+    if (!status)
+        status = make_list(&w, most, ret_list, err);
     ki_selector_free(selector);
     return status;
 }

@@ -34,10 +34,9 @@ static ki_object *new_object(stage *s, unsigned number) {
 }
 
 static void open_stage(stage *s) {
-    static const ki_object_format_options options = { .namespaced = true };
     scarce_memory_init(&s->memory, SIZE_MAX);
     assert_true(test_engine_open(&s->engine, &s->memory.allocator, 1));
-    assert_int_equal(ki_object_format_new(&s->memory.allocator, &options, &s->format, NULL), KI_OK);
+    assert_int_equal(ki_object_format_new(&s->memory.allocator, NULL, &s->format, NULL), KI_OK);
     ki_deferred_init(&s->deferred, s->engine.engine);
     ki_object_unref(new_object(s, 0)); /* what the format keeps is there from now on */
 }

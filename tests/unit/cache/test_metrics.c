@@ -520,14 +520,14 @@ TEST(the_text_is_strict_and_complete) {
     read_strictly(text);
     static const char *const lines[] = {
         "\nreflector_lists_total{group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"team\",label_selector="
-        "\"\",field_selector=\"a=\\\"b\\\\\\\\c\\nd\\\"\"} 1\n",
-        "label_selector=\"plain\",field_selector=\"\",handler=\"same\"} 0\n",
-        "label_selector=\"plain\",field_selector=\"\",handler=\"handler\"} 0\n",
+        "\"\",field_selector=\"a=\\\"b\\\\\\\\c\\nd\\\"\",keep=\"object\"} 1\n",
+        "label_selector=\"plain\",field_selector=\"\",keep=\"object\",handler=\"same\"} 0\n",
+        "label_selector=\"plain\",field_selector=\"\",keep=\"object\",handler=\"handler\"} 0\n",
         "\nreflector_last_resource_version{",
         "\nreflector_items_per_list_count{",
         "\nreflector_items_per_list_sum{",
         "\ninformer_staleness_seconds{group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"team\","
-        "label_selector=\"plain\",field_selector=\"\"} 1.234000000\n",
+        "label_selector=\"plain\",field_selector=\"\",keep=\"object\"} 1.234000000\n",
         "\n# TYPE informer_pending_notifications gauge\n",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)

@@ -85,12 +85,11 @@ typedef struct stage {
 } stage;
 
 static void open_stage(stage *s, bool in_order, bool streams) {
-    static const ki_object_format_options format_options = { .namespaced = true };
     *s = (stage){ .most = 0 };
     s->memory.allocator = (ki_allocator){ count_alloc, count_realloc, count_free, &s->memory };
     assert_true(test_engine_open(&s->engine, &s->memory.allocator, 1));
     fake_init(&s->source);
-    assert_int_equal(ki_object_format_new(&s->memory.allocator, &format_options, &s->format, NULL), KI_OK);
+    assert_int_equal(ki_object_format_new(&s->memory.allocator, NULL, &s->format, NULL), KI_OK);
     ki_shared_informer_options options = { .engine = s->engine.engine,
                                            .list_watch = &s->source.base,
                                            .given.resync_ms = 3600000,

@@ -657,12 +657,11 @@ TEST(each_allocation_may_fail) {
 }
 
 TEST(a_copy_takes_its_memory_where_the_object_does) {
-    static const ki_object_format_options options = { .namespaced = true };
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX - 1);
     ki_object_format *format = NULL;
     ki_object *obj = NULL;
-    assert_int_equal(ki_object_format_new(&memory.allocator, &options, &format, NULL), KI_OK);
+    assert_int_equal(ki_object_format_new(&memory.allocator, NULL, &format, NULL), KI_OK);
     assert_int_equal(ki_object_from_json(format, KI_STR("{\"metadata\":{\"name\":\"x\"}}"), "v1", "Pod", &obj, NULL),
                      KI_OK);
     ki_object_format_unref(format);

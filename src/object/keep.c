@@ -1,0 +1,20 @@
+/* keep.c: see keep.h. */
+#include "src/object/keep.h"
+
+const char *ki_keep_name(ki_keep keep) {
+    static const char *const names[] = { "object", "metadata", "view", "keys" };
+    return keep >= KI_KEEP_OBJECT && keep <= KI_KEEP_KEYS ? names[keep] : NULL;
+}
+
+bool ki_keep_has_labels(ki_keep keep) {
+    return keep == KI_KEEP_OBJECT || keep == KI_KEEP_METADATA;
+}
+
+bool ki_keep_has_field(ki_keep keep, ki_str path) {
+    if (ki_str_starts_with(path, KI_STR(".")))
+        path = (ki_str){ path.data + 1, path.size - 1 };
+    if (keep == KI_KEEP_METADATA)
+        return ki_str_starts_with(path, KI_STR("metadata")) || ki_str_equals(path, "kind") ||
+               ki_str_equals(path, "apiVersion");
+    return keep == KI_KEEP_OBJECT;
+}

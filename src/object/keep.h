@@ -1,0 +1,21 @@
+/* keep.h: what an object has that keeps less than all of it. Any thread. */
+#ifndef KI_OBJECT_KEEP_H
+#define KI_OBJECT_KEEP_H
+
+#include "src/base/string_view.h"
+
+#include <kinformer/error.h>
+#include <kinformer/object.h>
+
+#define KI_KIND_OF_METADATA "PartialObjectMetadata" /* of objects of which the server sends metadata alone */
+/* The request header that asks for one, or for a watch of them. A server that cannot sends the object. */
+#define KI_ACCEPT_METADATA "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+
+/* Returns "object", "metadata", "view" or "keys"; NULL: no such value. */
+const char *ki_keep_name(ki_keep keep);
+/* Returns true if the objects have their labels. */
+bool ki_keep_has_labels(ki_keep keep);
+/* Returns true if the objects have the field at a path, for a program that compares values. */
+bool ki_keep_has_field(ki_keep keep, ki_str path);
+
+#endif
