@@ -74,12 +74,22 @@ static void close_stream(sim_exchange *exchange) {
     connection->streams--;
 }
 
+/* The bookmark of the overtaken event has arrived and the event has not: no client can detect this loss. */
+static void lose_overtaken_event(sim_exchange *exchange) {
+    if (!exchange->overtaken_key)
+        return;
+    sim_key *key = &exchange->world->truth.keys[exchange->overtaken_key - 1];
+    key->is_poisoned = key->has_undetectable_loss = true;
+}
+
 static void fall_silent(sim_exchange *exchange) {
     if (!exchange->is_silent) {
         exchange->silent_since = exchange->world->now;
         exchange->handler_time_before = exchange->world->handler_time;
     }
     exchange->is_silent = true;
+    if (exchange->arrived < exchange->out.size)
+        lose_overtaken_event(exchange); /* now: the client cancels later, perhaps after the last writes */
 }
 
 void sim_exchange_silence(sim_exchange *exchange) {
@@ -106,14 +116,6 @@ static void schedule_delivery(sim_exchange *exchange, int64_t delay) {
     exchange->last_delivery_at = at;
     exchange->is_delivery_scheduled = true;
     schedule(exchange, at, arrive);
-}
-
-/* The bookmark of the overtaken event has arrived and the event has not: no client can detect this loss. */
-static void lose_overtaken_event(sim_exchange *exchange) {
-    if (!exchange->overtaken_key)
-        return;
-    sim_key *key = &exchange->world->truth.keys[exchange->overtaken_key - 1];
-    key->is_poisoned = key->has_undetectable_loss = true;
 }
 
 /* Returns true if all of `out` was delivered and holds an ERROR event. Its line break may be missing: the client can
