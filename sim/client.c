@@ -13,11 +13,13 @@ enum {
     HANDLERS_AT_ONCE_MAX = 8 /* of all informers */
 };
 
-static const ki_field view_fields[] = { KI_FIELD(sim_view, n, "data.n"), KI_FIELD_END };
+static const ki_field view_fields[] = { KI_FIELD(sim_view, n, "metadata.annotations.n"),
+                                        KI_FIELD(sim_view, label, "metadata.labels.app"), KI_FIELD_END };
 
 static ki_status index_by_label(const ki_object *obj, ki_index_values *values, void *user) {
     (void)user;
-    const char *label = ki_object_label(obj, "app");
+    const sim_view *view = ki_object_view(obj);
+    const char *label = view ? view->label : NULL;
     return label ? ki_index_values_add(values, label) : KI_OK;
 }
 
@@ -31,8 +33,9 @@ static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
         *ret_obj = ki_object_ref(obj);
         return KI_OK;
     }
-    int size = snprintf(json, sizeof json, "{\"metadata\":{\"labels\":{\"app\":\"%.8s\"}},\"data\":{\"n\":\"%.24s\"}}",
-                        label, view->n);
+    int size =
+        snprintf(json, sizeof json, "{\"metadata\":{\"labels\":{\"app\":\"%.8s\"},\"annotations\":{\"n\":\"%.24s\"}}}",
+                 label, view->n);
     return ki_object_with_json(obj, json, (size_t)size, ret_obj, NULL);
 }
 
@@ -84,13 +87,14 @@ void sim_client_add_handler(sim_world *world, unsigned informer) {
     if (client->handler_count == SIM_HANDLERS_MAX || count_handlers(client) == HANDLERS_AT_ONCE_MAX ||
         client->informers[informer].is_removed)
         return;
+    ki_keep keep = client->informers[informer].plan->keep;
     sim_handler *handler = sim_alloc(sizeof *handler);
     *handler = (sim_handler){ .world = world,
                               .number = (unsigned)client->handler_count,
                               .informer = informer,
                               .incarnation = client->incarnation,
                               .delivery = sim_chance(random, 40) ? KI_DELIVER_LATEST : KI_DELIVER_ALL,
-                              .has_filter = sim_chance(random, 30),
+                              .has_filter = sim_chance(random, 30) && keep != KI_KEEP_KEYS,
                               .filter = { -1, (unsigned)sim_below(random, SIM_SELECTORS) },
                               .slow_percent = sim_chance(random, 80) ? 0 : (unsigned)sim_between(random, 1, 10),
                               .reentry_percent = world->plan.reentry_percent };
@@ -145,7 +149,7 @@ void sim_client_reconfigure(sim_world *world, uint64_t detail) {
             remove_handler(world, detail >> 16);
         break;
     case 1: {
-        if (client->informers[informer].is_removed)
+        if (client->informers[informer].is_removed || client->informers[informer].plan->keep == KI_KEEP_KEYS)
             break;
         static const ki_indexer late = { .name = "late", .index = index_by_label };
         ki_status status = ki_informer_add_indexers(client->informers[informer].informer, &late, 1, &err);
@@ -224,12 +228,13 @@ bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan) {
                                 .deleted.keep = plan->keep_deleted_ms * SIM_MILLISECOND };
     ki_error err = KI_ERROR_INIT;
     ki_informer_options options =
-        KI_INFORMER_OPTIONS(.namespace_name = plan->selection.ns < 0 ? NULL : namespaces[plan->selection.ns],
-                            .label_selector = sim_selector_text(plan->selection.selector), .view = view_fields,
-                            .resync_ms = plan->resync_ms, .page_size = plan->page_size,
-                            .no_streaming_list = plan->no_streaming_list, .object_limit = SIM_OBJECT_LIMIT,
-                            .consistency_check_ms = world->plan.consistency_check_ms, .in_order = plan->in_order,
-                            .internal_error_retry_ms = plan->internal_error_retry_ms,
+        KI_INFORMER_OPTIONS(.keep = plan->keep,
+                            .namespace_name = plan->selection.ns < 0 ? NULL : namespaces[plan->selection.ns],
+                            .label_selector = sim_selector_text(plan->selection.selector),
+                            .view = plan->keep == KI_KEEP_KEYS ? NULL : view_fields, .resync_ms = plan->resync_ms,
+                            .page_size = plan->page_size, .no_streaming_list = plan->no_streaming_list,
+                            .object_limit = SIM_OBJECT_LIMIT, .consistency_check_ms = world->plan.consistency_check_ms,
+                            .in_order = plan->in_order, .internal_error_retry_ms = plan->internal_error_retry_ms,
                             .keep_deleted_ms = plan->keep_deleted_ms);
     if (!succeeded(world, ki_factory_informer(client->factory, KI_CONFIGMAPS, &options, &informer->informer, &err),
                    "making an informer", &err))
@@ -245,7 +250,8 @@ bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan) {
     note_start(world, informer);
     informer->informer->is_custom = (index + plan->handlers) % 2; /* as for a custom resource: its type can disappear */
     wrap_parts(world, index);
-    if (!succeeded(world, ki_informer_add_indexers(informer->informer, &by_label, 1, &err), "adding an index", &err))
+    if (plan->keep != KI_KEEP_KEYS &&
+        !succeeded(world, ki_informer_add_indexers(informer->informer, &by_label, 1, &err), "adding an index", &err))
         return false;
     if (plan->has_transform && !succeeded(world, ki_informer_set_transform(informer->informer, transform, NULL, &err),
                                           "setting a transform", &err))

@@ -21,7 +21,8 @@ enum {
 
 /* The program's view of an object. */
 typedef struct sim_view {
-    const char *n; /* data.n: the number of the write that made this state */
+    const char *n; /* the annotation n: the number of the write that made this state */
+    const char *label;
 } sim_view;
 
 typedef struct sim_informer {

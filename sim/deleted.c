@@ -12,9 +12,11 @@ enum {
     RECOVERY_S = 120 /* after a lack of memory */
 };
 
-/* Returns true if a deleted object may stay longer, because it could not be dropped. */
-static bool may_linger(const sim_world *world) {
-    return world->allocation_failed_at && world->now - world->allocation_failed_at < RECOVERY_S * SIM_SECOND;
+/* Returns true if a deleted state may stay longer: it could not be dropped, or after a restore of the cluster it was
+ * there a second time, perhaps between two checks. */
+static bool may_linger(const sim_world *world, uint64_t n) {
+    return (world->allocation_failed_at && world->now - world->allocation_failed_at < RECOVERY_S * SIM_SECOND) ||
+           world->truth.writes[n].restores != world->truth.restores;
 }
 
 static void check_key(sim_deleted *deleted, sim_world *world, uint32_t key, uint64_t n, bool is_deleted) {
@@ -32,7 +34,8 @@ static void check_key(sim_deleted *deleted, sim_world *world, uint32_t key, uint
     if (!is_deleted || n != deleted->keys[key].found) {
         deleted->keys[key].found = is_deleted ? n : 0;
         deleted->keys[key].found_at = world->now;
-    } else if (!may_linger(world) && world->now - deleted->keys[key].found_at > deleted->keep + SLACK_S * SIM_SECOND) {
+    } else if (!may_linger(world, n) &&
+               world->now - deleted->keys[key].found_at > deleted->keep + SLACK_S * SIM_SECOND) {
         sim_fail(world, "%s is deleted and found for %lld s, but is kept for %lld s", name,
                  (long long)((world->now - deleted->keys[key].found_at) / SIM_SECOND), keep_s);
     }
@@ -40,20 +43,16 @@ static void check_key(sim_deleted *deleted, sim_world *world, uint32_t key, uint
 
 void sim_deleted_check(sim_deleted *deleted, sim_world *world, const ki_informer *informer,
                        const uint64_t present[SIM_KEYS]) {
-    bool is_restored = deleted->restores != world->truth.restores; /* states can be there a second time */
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         bool is_deleted = false;
         uint32_t read_key;
         ki_object *obj = ki_informer_get_or_deleted(informer, sim_key_text(key), &is_deleted);
         uint64_t n = obj ? sim_truth_read(world, obj, &read_key) : 0;
         ki_object_unref(obj);
-        if (is_restored)
-            deleted->keys[key].found = 0;
         if (present[key])
             deleted->keys[key].there_until = world->now;
         deleted->keys[key].was_deleted |= deleted->keys[key].was_present && !present[key];
         deleted->keys[key].was_present = present[key] != 0;
         check_key(deleted, world, key, n, is_deleted);
     }
-    deleted->restores = world->truth.restores;
 }

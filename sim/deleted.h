@@ -7,8 +7,7 @@
 #include <kinformer/informer.h>
 
 typedef struct sim_deleted {
-    int64_t keep;      /* ns; 0: none is kept */
-    uint64_t restores; /* before the last check */
+    int64_t keep; /* ns; 0: none is kept */
     struct {
         bool was_present;    /* at the last check */
         bool was_deleted;    /* present at one check, and not at the next */

@@ -3,6 +3,8 @@
 #include "sim/removal.h"
 #include "sim/world.h"
 
+#include "src/object/keep.h"
+
 #include <string.h>
 
 static sim_informer *informer_of(const sim_handler *handler) {
@@ -66,8 +68,22 @@ static void call_back(sim_handler *handler) {
     }
 }
 
+/* Fails the run if an object has less or more than its informer promises. Each object of the cluster has a label. */
+static void check_kept(sim_handler *handler, const ki_event *event, uint64_t n, uint32_t key) {
+    ki_keep keep = informer_of(handler)->plan->keep;
+    bool is_replay = event->type == KI_EVENT_ADD && handler->replay[key] == n;
+    bool is_of_cache = event->is_resync || event->final_state_unknown || is_replay;
+    bool is_whole = ki_object_label(event->obj, "app");
+    bool old_is_whole = event->old && ki_object_label(event->old, "app");
+    if (keep == KI_KEEP_KEYS ? !is_whole && !is_of_cache : is_whole != ki_keep_has_labels(keep))
+        FAIL(handler, "%u: %s %s its content", handler->number, ki_object_key(event->obj), is_whole ? "has" : "lacks");
+    if (event->old && keep != KI_KEEP_KEYS && old_is_whole != ki_keep_has_labels(keep))
+        FAIL(handler, "%u: the state before of %s %s its content", handler->number, ki_object_key(event->old),
+             old_is_whole ? "has" : "lacks");
+}
+
 /* Checks what holds for every notification. */
-static void begin_call(sim_handler *handler, const ki_event *event, const char *what, uint64_t n) {
+static void begin_call(sim_handler *handler, const ki_event *event, const char *what, uint64_t n, uint32_t key) {
     sim_world *world = handler->world;
     sim_digest_add(world, n * 131 + handler->number);
     SIM_TRACE(world, "handler %u: %s %s, write %llu%s%s%s", handler->number, what, ki_object_key(event->obj),
@@ -80,6 +96,8 @@ static void begin_call(sim_handler *handler, const ki_event *event, const char *
     if (event->informer != informer_of(handler)->informer)
         FAIL(handler, "%u: notified of an event of another informer", handler->number);
     handler->unreported += !event->is_resync;
+    if (n)
+        check_kept(handler, event, n, key);
 }
 
 /* Takes time and calls the library, as the handler's options say. Resyncs take no time: slow ones could fill the whole
@@ -144,7 +162,7 @@ static void on_add(const ki_event *event, void *user) {
     sim_handler *handler = user;
     uint32_t key;
     uint64_t n = sim_truth_read(handler->world, event->obj, &key);
-    begin_call(handler, event, "add", n);
+    begin_call(handler, event, "add", n, key);
     if (!n)
         return;
     if (event->old)
@@ -163,7 +181,7 @@ static void on_update(const ki_event *event, void *user) {
     uint32_t key, old_key;
     uint64_t n = sim_truth_read(handler->world, event->obj, &key);
     uint64_t old = sim_truth_read(handler->world, event->old, &old_key);
-    begin_call(handler, event, "update", n);
+    begin_call(handler, event, "update", n, key);
     if (!n || !old)
         return;
     if (!handler->present[key])
@@ -235,7 +253,7 @@ static void on_delete(const ki_event *event, void *user) {
     const sim_truth *truth = &handler->world->truth;
     uint32_t key;
     uint64_t n = sim_truth_read(handler->world, event->obj, &key);
-    begin_call(handler, event, "delete", n);
+    begin_call(handler, event, "delete", n, key);
     if (!n)
         return;
     uint64_t known = handler->present[key];

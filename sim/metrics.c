@@ -3,6 +3,8 @@
 
 #include "sim/world.h"
 
+#include "src/object/keep.h"
+
 #include <kinformer/metrics.h>
 
 #include <math.h>
@@ -19,10 +21,10 @@ static void labels_of(const sim_informer *informer, char labels[LABELS_MAX]) {
     char ns[16] = "";
     if (informer->selection.ns >= 0)
         snprintf(ns, sizeof ns, "ns%d", informer->selection.ns);
-    snprintf(
-        labels, LABELS_MAX,
-        "{group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"%s\",label_selector=\"%s\",field_selector=\"\"",
-        ns, selector ? selector : "");
+    snprintf(labels, LABELS_MAX,
+             "{group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"%s\",label_selector=\"%s\","
+             "field_selector=\"\",keep=\"%s\"",
+             ns, selector ? selector : "", ki_keep_name(informer->plan->keep));
 }
 
 /* Returns the sum of the samples of a metric; -1: there is no sample. */

@@ -100,7 +100,8 @@ static void check_store(sim_world *world, sim_informer *informer) {
         informer->newest_shown[key] = n;
     }
     sim_deleted_check(&informer->deleted, world, informer->informer, present);
-    if (!ki_snapshot_has_index(snapshot, KI_NAMESPACE_INDEX) || !ki_snapshot_has_index(snapshot, "label"))
+    if (!ki_snapshot_has_index(snapshot, KI_NAMESPACE_INDEX) ||
+        (ki_snapshot_has_index(snapshot, "label") == (informer->plan->keep == KI_KEEP_KEYS)))
         sim_fail(world, "an index is missing");
     check_index(world, snapshot, KI_NAMESPACE_INDEX, false);
     check_index(world, snapshot, "label", true);

@@ -1,6 +1,8 @@
 /* plan.c: derives a plan from its seed. */
 #include "sim/plan.h"
 
+#include "src/object/keep.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,8 @@ enum {
     STREAM_FUTURE,
     STREAM_PAUSES,
     STREAM_DELETED,
-    STREAM_REMOVALS
+    STREAM_REMOVALS,
+    STREAM_KEEP
 };
 
 static const char *const selector_texts[SIM_SELECTORS] = { NULL, "app=a", "app in (a,b)", "app!=c" };
@@ -92,6 +95,15 @@ static void make_pauses(sim_plan *plan, sim_random *random) {
     }
 }
 
+/* Of keys alone, the states of an object are known by their versions. A restore repeats those, and an object that leaves
+ * a selector has the version of the next state. */
+static ki_keep draw_keep(const sim_plan *plan, const sim_informer_plan *informer, sim_random *random) {
+    ki_keep keep =
+        sim_chance(random, 50) ? KI_KEEP_OBJECT : (ki_keep)sim_between(random, KI_KEEP_METADATA, KI_KEEP_KEYS);
+    bool are_versions_states = !sim_plan_has(plan, SIM_RESTORE) && informer->selection.selector == 0;
+    return keep == KI_KEEP_KEYS && !are_versions_states ? KI_KEEP_VIEW : keep;
+}
+
 void sim_plan_make(sim_plan *plan, uint64_t seed) {
     sim_random random = sim_random_from(seed, STREAM_CONFIGURATION);
     static const uint64_t revisions[] = { 1, 90, 960, 99950, 4294967200 };
@@ -130,6 +142,9 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
         plan->informers[i].keep_deleted_ms = sim_chance(&random, 50) ? 0 : sim_between(&random, 1000, 90000);
     random = sim_random_from(seed, STREAM_REMOVALS);
     plan->removals = sim_chance(&random, 60) ? 0 : (unsigned)sim_between(&random, 1, 6);
+    random = sim_random_from(seed, STREAM_KEEP);
+    for (unsigned i = 0; i < plan->informer_count; i++)
+        plan->informers[i].keep = draw_keep(plan, &plan->informers[i], &random);
 }
 
 bool sim_plan_has(const sim_plan *plan, sim_fault_kind kind) {
@@ -165,12 +180,12 @@ void sim_plan_print(const sim_plan *plan) {
         if (i == 0 && plan->consistency_check_ms)
             printf("  consistency checks every %" PRId64 " ms\n", plan->consistency_check_ms);
         printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64
-               " ms, %u handlers%s%s, deleted "
+               " ms, %u handlers%s%s, keeps %s, deleted "
                "objects for %" PRId64 " ms\n",
                i, informer->selection.ns, selector ? selector : "no selector",
                informer->no_streaming_list ? "lists" : "streams", informer->page_size, informer->resync_ms,
                informer->handlers, informer->in_order ? ", in order" : "",
-               informer->has_transform ? ", transforms" : "", informer->keep_deleted_ms);
+               informer->has_transform ? ", transforms" : "", ki_keep_name(informer->keep), informer->keep_deleted_ms);
     }
     if (plan->removals)
         printf("  %u informers are removed and asked for again\n", plan->removals);

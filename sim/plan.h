@@ -38,6 +38,7 @@ typedef struct sim_informer_plan {
     bool no_streaming_list;
     int64_t page_size;
     int64_t resync_ms;
+    ki_keep keep;
     bool in_order;      /* in-order FIFO instead of the delta FIFO */
     bool has_transform; /* it removes name, version and uid from the content */
     int64_t internal_error_retry_ms;

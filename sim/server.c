@@ -71,10 +71,11 @@ static void apply(sim_server *server) {
         status = kt_cluster_delete(server->cluster, KI_CONFIGMAPS, ns, name, write->wall_ms, &err);
     } else {
         /* The text has escapes and multibyte characters, so that cuts can be within them. */
-        int size = snprintf(json, sizeof json,
-                            "{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\",\"labels\":{\"app\":\"%c\"}},"
-                            "\"data\":{\"n\":\"%llu\",\"t\":\"\\\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\\\\}\\n\"}}",
-                            ns, name, (char)('a' + write->label), (unsigned long long)n);
+        int size = snprintf(
+            json, sizeof json,
+            "{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\",\"labels\":{\"app\":\"%c\"},"
+            "\"annotations\":{\"n\":\"%llu\"}},\"data\":{\"t\":\"\\\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\\\\}\\n\"}}",
+            ns, name, (char)('a' + write->label), (unsigned long long)n);
         status = kt_cluster_put_json(server->cluster, KI_CONFIGMAPS, (ki_str){ json, (size_t)size }, write->wall_ms,
                                      NULL, &err);
     }

@@ -162,7 +162,7 @@ static void append_state(sim_exchange *exchange, const char *type, const sim_wri
     ki_buffer_printf(&exchange->out,
                      "{\"type\":\"%s\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
                      "\"cm-%u\",\"namespace\":\"ns%u\",\"uid\":\"%s\",\"resourceVersion\":\"%llu\",\"labels\":{"
-                     "\"app\":\"%c\"}},\"data\":{\"n\":\"%llu\"}}}\n",
+                     "\"app\":\"%c\"},\"annotations\":{\"n\":\"%llu\"}},\"data\":{}}}\n",
                      type, (unsigned)(write->key % SIM_NAME_MAX), sim_key_ns(write->key), write->uid,
                      (unsigned long long)revision, (char)('a' + write->label), (unsigned long long)n);
 }

@@ -80,24 +80,38 @@ static bool parse_key(const char *text, uint32_t *ret_key) {
     return true;
 }
 
+/* Returns the number of the write at an object's version; 0: there is none. A deletion has a version of its own, and the
+ * state before. */
+static uint64_t find_version(const sim_truth *truth, const ki_object *obj, uint32_t key) {
+    uint64_t revision = strtoull(ki_object_resource_version(obj), NULL, 10);
+    uint64_t n = truth->write_count;
+    while (n-- > 1) {
+        const sim_write *write = &truth->writes[n];
+        if (write->key == key && write->revision <= revision && !write->is_delete)
+            return n;
+    }
+    return 0;
+}
+
 uint64_t sim_truth_read(sim_world *world, const ki_object *obj, uint32_t *ret_key) {
     const sim_truth *truth = &world->truth;
     const sim_view *view = ki_object_view(obj);
-    uint64_t n = view && view->n ? strtoull(view->n, NULL, 10) : 0;
     uint32_t key;
     if (!parse_key(ki_object_key(obj), &key)) {
         sim_fail(world, "object with the unexpected key %s", ki_object_key(obj));
         return 0;
     }
     *ret_key = key;
+    uint64_t n = !view ? find_version(truth, obj, key) : view->n ? strtoull(view->n, NULL, 10) : 0;
     if (n == 0 || n >= truth->write_count) {
         sim_fail(world, "%s has a state that was never written", ki_object_key(obj));
         return 0;
     }
     const sim_write *write = &truth->writes[n];
-    const char *label = ki_object_label(obj, "app");
-    if (write->key != key || write->is_delete || strcmp(write->uid, ki_object_uid(obj)) != 0 || !label ||
-        label[0] != (char)('a' + write->label)) {
+    const char *label = view ? view->label : ki_object_label(obj, "app");
+    bool has_label = label && label[0] == (char)('a' + write->label);
+    if (write->key != key || write->is_delete || strcmp(write->uid, ki_object_uid(obj)) != 0 ||
+        !(has_label || (!view && !label))) {
         sim_fail(world, "%s has the state of write %llu, which wrote something else", ki_object_key(obj),
                  (unsigned long long)n);
         return 0;

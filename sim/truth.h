@@ -1,6 +1,6 @@
 /* truth.h: every write to the cluster, in order, and the resulting objects. The oracles compare the client with them.
  *
- * Each object has the number of the write that made its state (data.n): all states differ. */
+ * Each object has the number of the write that made its state (the annotation n): all states differ. */
 #ifndef SIM_TRUTH_H
 #define SIM_TRUTH_H
 

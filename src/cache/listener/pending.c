@@ -66,11 +66,13 @@ static ki_status push_latest(ki_pending *pending, const ki_change *change) {
         drop_entry(pending, entry); /* the listener was never notified of the object */
         return KI_OK;
     }
+    if (change->is_resync && !entry->is_deleted)
+        return KI_OK; /* of the same state, which the pending change has, perhaps with more than the cache keeps */
     ki_object *before = entry->obj;
     entry->obj = ki_object_ref(change->obj);
     entry->is_deleted = change->type == KI_EVENT_DELETE;
     entry->final_state_unknown = change->final_state_unknown;
-    entry->is_resync = entry->is_resync && change->is_resync;
+    entry->is_resync = change->is_resync;
     ki_object_unref(before);
     return KI_OK;
 }
