@@ -95,8 +95,8 @@ static void make_pauses(sim_plan *plan, sim_random *random) {
     }
 }
 
-/* Of keys alone, the states of an object are known by their versions. A restore repeats those, and an object that leaves
- * a selector has the version of the next state. */
+/* Of keys alone, the states of an object are known by their versions. A restore repeats those, and an object that
+ * leaves a selector has the version of the next state. */
 static ki_keep draw_keep(const sim_plan *plan, const sim_informer_plan *informer, sim_random *random) {
     ki_keep keep =
         sim_chance(random, 50) ? KI_KEEP_OBJECT : (ki_keep)sim_between(random, KI_KEEP_METADATA, KI_KEEP_KEYS);

@@ -80,8 +80,8 @@ static bool parse_key(const char *text, uint32_t *ret_key) {
     return true;
 }
 
-/* Returns the number of the write at an object's version; 0: there is none. A deletion has a version of its own, and the
- * state before. */
+/* Returns the number of the write at an object's version; 0: there is none. A deletion has a version of its own, and
+ * the state before. */
 static uint64_t find_version(const sim_truth *truth, const ki_object *obj, uint32_t key) {
     uint64_t revision = strtoull(ki_object_resource_version(obj), NULL, 10);
     uint64_t n = truth->write_count;
