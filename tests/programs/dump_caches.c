@@ -1,5 +1,5 @@
-/* dump_caches.c: an informer of each resource that the arguments name, in the cluster of KUBECONFIG. Once all have
- * synced it prints for each a line "resource NAME" and the JSON of its objects, one a line. The last line is "memory
+/* dump_caches.c: an informer of each resource that the arguments name, in the cluster of KUBECONFIG; after --metadata
+ * they keep metadata alone. Once all have synced it prints for each a line "resource NAME" and the JSON of its objects, one a line. The last line is "memory
  * BYTES OBJECTS": by how much the process's private memory has grown since before the start, and the bytes of all the
  * JSON. */
 #include <kinformer/kinformer.h>
@@ -40,12 +40,12 @@ static ki_status print_objects(const ki_informer *informer, long *bytes, ki_erro
     return status;
 }
 
-static ki_status run(ki_factory *factory, int count, char **names, ki_error *err) {
+static ki_status run(ki_factory *factory, ki_keep keep, int count, char **names, ki_error *err) {
     ki_informer *informers[MAX_RESOURCES];
     ki_status status = KI_OK;
     long before = private_bytes(), bytes = 0;
     for (int i = 0; !status && i < count; i++)
-        status = ki_factory_informer_by_name(factory, names[i], NULL, &informers[i], err);
+        status = ki_factory_informer_by_name(factory, names[i], &KI_INFORMER_OPTIONS(.keep = keep), &informers[i], err);
     if (!status)
         status = ki_factory_start(factory, err);
     if (!status)
@@ -63,13 +63,14 @@ static ki_status run(ki_factory *factory, int count, char **names, ki_error *err
 int main(int argc, char **argv) {
     ki_error err = KI_ERROR_INIT;
     ki_factory *factory = NULL;
-    if (argc < 2 || argc - 1 > MAX_RESOURCES) {
-        fprintf(stderr, "usage: dump_caches RESOURCE...\n");
+    int first = argc > 1 && strcmp(argv[1], "--metadata") == 0 ? 2 : 1;
+    if (argc <= first || argc - first > MAX_RESOURCES) {
+        fprintf(stderr, "usage: dump_caches [--metadata] RESOURCE...\n");
         return 2;
     }
     ki_status status = ki_factory_new_default(NULL, &factory, &err);
     if (!status)
-        status = run(factory, argc - 1, argv + 1, &err);
+        status = run(factory, first == 2 ? KI_KEEP_METADATA : KI_KEEP_OBJECT, argc - first, argv + first, &err);
     if (status)
         fprintf(stderr, "dump_caches: %s\n", ki_error_message(&err));
     ki_factory_free(factory);

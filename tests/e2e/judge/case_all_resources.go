@@ -54,13 +54,7 @@ func compareAllResources(ctx context.Context, h *harness) error {
 		}
 		got := caches[resource]
 		count += len(want)
-		for id := range want { // an object that the server changed in between, such as its Lease
-			if have, found := got[id]; found && versionOf(have) != versionOf(want[id]) {
-				delete(got, id)
-				delete(want, id)
-				changed++
-			}
-		}
+		changed += dropChanged(got, want)
 		errs = append(errs, compareObjects("the cache of "+resource, got, want))
 	}
 	fmt.Printf("# %d informers, %d objects (%d changed in between): %d KB of JSON, the process grew by %d KB\n", len(resources), count, changed,
@@ -72,6 +66,19 @@ func compareAllResources(ctx context.Context, h *harness) error {
 		errs = append(errs, fmt.Errorf("%d informers took %d KB beyond their objects", len(resources), beyond/1024))
 	}
 	return errors.Join(errs...)
+}
+
+// dropChanged removes objects that the server changed between two reads, such as its Lease, and returns their number.
+func dropChanged(got, want objects) int {
+	changed := 0
+	for id := range want {
+		if have, found := got[id]; found && versionOf(have) != versionOf(want[id]) {
+			delete(got, id)
+			delete(want, id)
+			changed++
+		}
+	}
+	return changed
 }
 
 type growth struct{ grown, objects int64 }
