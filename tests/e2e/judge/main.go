@@ -66,6 +66,7 @@ func allCases() []testCase {
 	cases = append(cases, valueCases...)
 	cases = append(cases, allResourcesCases...)
 	cases = append(cases, metadataCases...)
+	cases = append(cases, fetchCases...)
 	cases = append(cases, idleCases...)
 	return cases
 }
