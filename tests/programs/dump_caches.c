@@ -1,7 +1,7 @@
-/* dump_caches.c: an informer of each resource that the arguments name, in the cluster of KUBECONFIG; after --metadata
- * they keep metadata alone. Once all have synced it prints for each a line "resource NAME" and the JSON of its objects, one a line. The last line is "memory
- * BYTES OBJECTS": by how much the process's private memory has grown since before the start, and the bytes of all the
- * JSON. */
+/* dump_caches.c: an informer of each resource that the arguments name, in the cluster of KUBECONFIG; with --metadata
+ * they keep metadata alone. Once all have synced it prints for each a line "resource NAME" and the JSON of its objects,
+ * one a line. The last line is "memory BYTES OBJECTS": by how much the process's private memory has grown since before
+ * the start, and the bytes of all the JSON. */
 #include <kinformer/kinformer.h>
 
 #include <stdio.h>

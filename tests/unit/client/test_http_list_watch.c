@@ -28,7 +28,7 @@ typedef struct fixture {
     ki_object_format *format;
     ki_list_watch *list_watch;
     response response;
-    char target[1024];
+    char target[1024], accept[128];
     char trace[2048]; /* what the handler got, space-separated */
     int callbacks;
     int arrivals;  /* of bytes */
@@ -62,7 +62,7 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     fixture *self = user;
     response what = self->response;
     assert_string_equal(request->method, "GET");
-    assert_string_equal(request->accept, "application/json");
+    snprintf(self->accept, sizeof self->accept, "%s", request->accept);
     snprintf(self->target, sizeof self->target, "%s", request->target);
     if (what.status) {
         const ki_response_head head = { what.status, 7000, what.content_type ? what.content_type : "application/json" };
@@ -573,6 +573,44 @@ TEST(a_resource_of_its_own_may_be_called_table) {
     assert_int_equal(start_watch(&self), KI_OK);
     step(&self);
     assert_string_equal(self.trace, "open +n/a@2 end(ok,opened)");
+    close_fixture(&self);
+}
+
+#define PARTIAL(name, version, more) \
+    "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{\"name\":\"" name \
+    "\",\"namespace\":\"n\",\"resourceVersion\":\"" version "\"" more "}}"
+
+TEST(metadata_alone_is_requested_and_taken_in_both_kinds) {
+    static const selected metadata = { .resource = { "", "v1", "pods", "Pod", true }, .given.keep = KI_KEEP_METADATA };
+    fixture self;
+    assert_int_equal(open_fixture(&self, NULL, &metadata), KI_OK);
+    ki_object_format_set_keep(self.format, KI_KEEP_METADATA);
+    self.response.body = "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{"
+                         "\"resourceVersion\":\"9\"},\"items\":[" PARTIAL("a", "1", "") "," POD("b", "2") "]}";
+    assert_int_equal(start_list(&self), KI_OK);
+    step(&self);
+    assert_string_equal(self.trace, "n/a@1 n/b@2 end(9,,-1)");
+    assert_string_equal(self.accept,
+                        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json");
+    self.trace[0] = '\0';
+    self.response.body = EVENT("ADDED", PARTIAL("a", "1", "")) EVENT("MODIFIED", POD("a", "3"))
+        EVENT("ADDED", "{\"kind\":\"Node\",\"metadata\":{\"name\":\"x\"}}")
+            EVENT("BOOKMARK", PARTIAL("", "8", ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}"));
+    assert_int_equal(start_watch(&self), KI_OK);
+    step(&self);
+    assert_string_equal(self.trace, "open +n/a@1 *n/a@3 bad(x) mark(8!) end(ok,opened)");
+    assert_string_equal(self.accept, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
+    close_fixture(&self);
+}
+
+TEST(metadata_is_another_kind_where_whole_objects_are_requested) {
+    fixture self;
+    assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
+    self.response.body = EVENT("ADDED", PARTIAL("a", "1", ""));
+    assert_int_equal(start_watch(&self), KI_OK);
+    step(&self);
+    assert_string_equal(self.trace, "open bad(n/a) end(ok,opened)");
+    assert_string_equal(self.accept, "application/json");
     close_fixture(&self);
 }
 

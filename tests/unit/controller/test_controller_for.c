@@ -39,6 +39,28 @@ CONTROLLER_TEST(a_controller_for_a_resource_that_owns_another_gets_the_keys_of_b
     stage_expect(&stage, "team/n");
 }
 
+CONTROLLER_TEST(a_controller_for_metadata_gets_the_keys_of_what_it_owns) {
+    const ki_informer_options metadata = KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA);
+    ki_error err = KI_ERROR_INIT;
+    stage_put(&stage, KI_CONFIGMAPS, "team/m", "");
+    stage_put(&stage, KI_SECRETS, "team/s", OWNED_BY("n"));
+    control(NULL);
+    assert_int_equal(
+        ki_controller_for(stage.controller, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.keep = KI_KEEP_KEYS), NULL, NULL),
+        KI_OK); /* a key is all that it needs */
+    assert_int_equal(ki_controller_owns(stage.controller, KI_SECRETS, &metadata, NULL, NULL), KI_OK);
+    assert_int_equal(
+        ki_controller_owns(stage.controller, KI_PODS, &KI_INFORMER_OPTIONS(.keep = KI_KEEP_KEYS), NULL, &err),
+        KI_ERR_INVALID);
+    assert_string_equal(ki_error_message(&err), "a watch by owner of pods, but the cache keeps only the keys");
+    stage_start(&stage);
+    stage_expect_any_order(&stage, "team/m team/n");
+    stage_delete(&stage, KI_SECRETS, "team/s");
+    stage_delete(&stage, KI_CONFIGMAPS, "team/m");
+    stage_settle(&stage);
+    stage_expect_any_order(&stage, "team/m team/n");
+}
+
 CONTROLLER_TEST(for_is_called_once_and_before_owns) {
     ki_error err = KI_ERROR_INIT;
     control(NULL);
