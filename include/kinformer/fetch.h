@@ -29,7 +29,7 @@ enum {
 
 /* Gets the object under `key` ("namespace/name", or "name") from the cache, else fetches it, within `timeout_ms` (< 0:
  * no limit). A request without a result, for lack of a connection or with HTTP 429 or 5xx, is retried after a
- * growing delay.
+ * growing delay. No object is requested before the end of a Retry-After, of up to a day.
  * Ownership: `*ret_obj` is a reference that the caller releases with ki_object_unref. Threads: any thread of the
  * program, outside handlers. Blocks: yes, unless the cache has the object or the result is remembered.
  * Errors: KI_ERR_NOT_FOUND (there is no such object, or the informer's selectors exclude it), KI_ERR_HTTP (an error

@@ -70,6 +70,7 @@ struct ki_fetcher {
     wait *decided, *last_decided; /* with handlers */
     size_t known;
     bool is_closed;
+    int64_t not_before;   /* the end of the last Retry-After: no request is sent before */
     _Atomic size_t count; /* items */
     /* Loop. */
     ki_task task;
@@ -257,10 +258,20 @@ static void retry_later(ki_fetcher *fetcher, item *it, const ki_error *err) {
     ki_task_post(&fetcher->task); /* sets the timer */
 }
 
+/* Records a Retry-After. It is the server's for all objects. */
+static void heed_retry_after(ki_fetcher *fetcher, const ki_error *err) {
+    int64_t ms = err->retry_after_ms < KI_RETRY_AFTER_MAX_MS ? err->retry_after_ms : KI_RETRY_AFTER_MAX_MS;
+    int64_t end = ms > 0 ? ki_time_after_ms(ki_engine_now(fetcher->engine), ms) : 0;
+    if (end > fetcher->not_before)
+        fetcher->not_before = end;
+}
+
 /* Caller holds the mutex. Takes the reference to `obj` over. */
 static void end_request(ki_fetcher *fetcher, item *it, ki_object *obj, bool may_retry, const ki_error *err) {
     bool is_overtaken = it->is_overtaken;
     it->is_overtaken = false;
+    if (may_retry)
+        heed_retry_after(fetcher, err);
     if (err->code == KI_ERR_CANCELLED || fetcher->is_closed || (may_retry && !it->waits)) {
         decide_all(fetcher, it, NULL, err);
         drop_item(fetcher, it);
@@ -313,14 +324,23 @@ static ki_status send_get(ki_fetcher *fetcher, item *it, ki_error *err) {
                           on_response, it, NULL, err);
 }
 
+static bool is_unsent(const item *it) {
+    return it->state == ITEM_WANTED || it->state == ITEM_WAITING;
+}
+
+/* Returns the time at which something is to be done with an item; INT64_MAX: none. Caller holds the mutex. */
+static int64_t due_at(const ki_fetcher *fetcher, const item *it) {
+    int64_t at = it->state == ITEM_WANTED ? 0 : it->state == ITEM_FLYING ? INT64_MAX : it->at;
+    return is_unsent(it) && at < fetcher->not_before ? fetcher->not_before : at;
+}
+
 /* Sends what is wanted, and what is due again. */
 static void send_all(ki_fetcher *fetcher) {
     int64_t now = ki_engine_now(fetcher->engine);
     ki_mutex_lock(&fetcher->mutex);
     for (item *next, *it = fetcher->first; it; it = next) {
         next = it->next;
-        bool is_due = it->state == ITEM_WANTED || (it->state == ITEM_WAITING && it->at <= now);
-        if (!is_due)
+        if (!is_unsent(it) || due_at(fetcher, it) > now)
             continue;
         ki_error err = KI_ERROR_INIT;
         it->state = ITEM_FLYING;
@@ -344,12 +364,11 @@ static int64_t expire(ki_fetcher *fetcher, int64_t now) {
             else if (!w->changed && w->deadline < due)
                 due = w->deadline;
         }
-        bool is_over = (it->state == ITEM_WAITING && !it->waits) || (it->state == ITEM_KNOWN && it->at <= now);
-        bool is_timed = it->state == ITEM_WAITING || it->state == ITEM_KNOWN;
+        bool is_over = is_unsent(it) ? !it->waits : it->state == ITEM_KNOWN && it->at <= now;
         if (is_over)
             drop_item(fetcher, it);
-        else if (is_timed && it->at < due)
-            due = it->at;
+        else if (due_at(fetcher, it) < due)
+            due = due_at(fetcher, it);
     }
     return due;
 }

@@ -150,6 +150,39 @@ CONTROLLER_TEST(an_error_response_is_an_answer_and_no_answer_is_retried_until_th
     assert_int_equal(ki_informer_cancel_fetches(pods, on_fetched, answers, NULL), KI_ERR_NOT_FOUND);
 }
 
+CONTROLLER_TEST(no_request_comes_before_the_retry_after_of_the_last) {
+    fault("status,code=429,retry-after=60,verb=get,resource=pods,count=1"); /* longer than a request may take */
+    fault(NO_LIST);
+    stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
+    ki_informer *pods = get_pods(NULL);
+    stage_start(&stage);
+    ask(pods, "shop/a", 90000);
+    stage_advance(&stage, 30000);
+    expect_answers("");
+    ask(pods, "shop/a", 10000);
+    ask(pods, "shop/b", 10000); /* the server is busy for all objects */
+    stage_advance(&stage, 29000);
+    expect_answers("shop/a timeout;shop/b timeout;");
+    stage_advance(&stage, 2000);
+    expect_answers("shop/a 1;");
+}
+
+CONTROLLER_TEST(those_who_ask_anew_wait_for_the_retry_after_too) {
+    fault("status,code=503,retry-after=60,verb=get,resource=pods,count=1");
+    fault(NO_LIST);
+    stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
+    ki_informer *pods = get_pods(NULL);
+    stage_start(&stage);
+    ask(pods, "shop/a", 10000);
+    stage_advance(&stage, 20000);
+    expect_answers("shop/a timeout;");
+    ask(pods, "shop/a", 90000);
+    stage_advance(&stage, 39000);
+    expect_answers("");
+    stage_advance(&stage, 2000);
+    expect_answers("shop/a 1;");
+}
+
 CONTROLLER_TEST(fetched_objects_are_those_of_the_informer) {
     stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\",\"app\":\"web\"}");
     stage_put(&stage, KI_PODS, "shop/b", "\"labels\":{\"v\":\"1\",\"app\":\"db\"}");
