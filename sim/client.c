@@ -301,10 +301,12 @@ void sim_client_stop(sim_world *world) {
     for (unsigned i = 0; i < client->informer_count; i++)
         client->informers[i].snapshot = NULL;
     sim_waiter_client_stops(world);
+    sim_fetches_client_stops(world);
     ki_factory_free(client->factory);
     client->informer_count = 0;
     client->factory = NULL;
     sim_waiter_client_stopped(world);
+    sim_fetches_client_stopped(world);
     SIM_TRACE(world, "client %llu: stopped", (unsigned long long)client->incarnation);
     for (size_t i = 0; i < client->handler_count; i++) {
         if (!client->handlers[i]->is_removed)

@@ -113,6 +113,7 @@ static void end_call(sim_handler *handler, bool is_resync) {
         sim_pass(world, took);
     }
     sim_removal_in_handler(world);
+    sim_fetches_in_handler(world);
     if (handler->reentry_percent && sim_chance(random, handler->reentry_percent))
         call_back(handler);
 }

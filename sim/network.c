@@ -185,6 +185,8 @@ static bool deliver_head(sim_exchange *exchange) {
                               .content_type = "application/json" };
     if (exchange->status != 200 && exchange->retry_after_s > 0)
         exchange->requester->not_before = world->now + exchange->retry_after_s * SIM_SECOND;
+    if (exchange->is_fetch)
+        sim_fetches_note_status(exchange);
     exchange->requester->accepted_watches +=
         exchange->status == 200 && exchange->is_watch && !exchange->is_streaming_list;
     SIM_TRACE(world, "request %llu: status %d", (unsigned long long)exchange->number, exchange->status);
@@ -424,7 +426,8 @@ static void serve(sim_exchange *exchange) {
         return;
     }
     ki_buffer_append(&exchange->out, exchange->response.body.data, exchange->response.body.size);
-    sim_tamper_list(exchange);
+    if (!exchange->is_fetch)
+        sim_tamper_list(exchange);
     drop_response(exchange);
     exchange->is_ended = true;
     schedule_delivery(exchange, exchange->latency);
@@ -435,6 +438,8 @@ static void reach_server(void *user, uint64_t argument) {
     (void)argument;
     exchange->pending_actions--;
     sim_world *world = exchange->world;
+    if (exchange->call && exchange->is_fetch)
+        sim_fetches_note_served(exchange);
     if (exchange->call && !exchange->connection)
         sim_exchange_end(exchange, KI_ERR_SYSTEM);
     else if (exchange->call && world->servers[exchange->server].down_until > world->now)
@@ -505,8 +510,10 @@ static void on_request(kt_memory_call *call, const ki_request *request, void *us
     ki_buffer_init(&exchange->held_events, &ki_allocator_default, 0);
     parse_target(exchange);
     int requester = sim_socket_requester(request);
-    exchange->informer = (unsigned)requester / SIM_SENDERS;
-    exchange->is_beside = requester % SIM_SENDERS != SIM_REFLECTOR;
+    exchange->is_fetch = requester >= sim_fetch_requester_number(0);
+    exchange->fetched_key = exchange->is_fetch ? (uint32_t)(requester - sim_fetch_requester_number(0)) : 0;
+    exchange->informer = exchange->is_fetch ? SIM_NO_INFORMER : (unsigned)requester / SIM_SENDERS;
+    exchange->is_beside = exchange->is_fetch || requester % SIM_SENDERS != SIM_REFLECTOR;
     exchange->requester = &network->requesters[requester];
     sim_requester_check(exchange);
     exchange->server = choose_server(network);

@@ -5,7 +5,7 @@
 
 #include "sim/fault.h"
 #include "sim/frame.h"
-#include "sim/plan.h"
+#include "sim/truth.h"
 #include "src/base/buffer.h"
 #include "testing/memory/transport.h"
 #include "testing/rest/rest.h"
@@ -29,8 +29,14 @@ static inline int sim_requester_number(unsigned informer, sim_sender sender) {
     return (int)informer * SIM_SENDERS + (int)sender;
 }
 
+/* The number of those who ask for one object (fetches.h), of whichever informer. */
+static inline int sim_fetch_requester_number(uint32_t key) {
+    return SIM_SLOTS_MAX * SIM_SENDERS + (int)key;
+}
+
 enum {
-    SIM_REQUESTERS_MAX = SIM_SENDERS * SIM_SLOTS_MAX, /* sim_requester_number */
+    SIM_REQUESTERS_MAX = SIM_SLOTS_MAX * SIM_SENDERS + SIM_KEYS, /* sim_fetch_requester_number */
+    SIM_NO_INFORMER = SIM_SLOTS_MAX,
     SIM_PENDING_FAULTS_MAX = 16,
     SIM_CONNECTIONS_MAX = 64,
     SIM_STREAMS_MAX = 100, /* of one connection */
@@ -100,7 +106,9 @@ typedef struct sim_exchange {
     kt_memory_call *call; /* the client's side; NULL: the exchange has ended for the client */
     sim_requester *requester;
     sim_connection *connection; /* NULL: none was available, or the exchange has ended */
-    unsigned informer;
+    unsigned informer;          /* SIM_NO_INFORMER: unknown, of a request for one object */
+    bool is_fetch;              /* a request for the object `fetched_key` */
+    uint32_t fetched_key;
     bool is_beside; /* of a consistency check or a namespace lookup, not of the reflector */
     unsigned server;
     uint64_t number;

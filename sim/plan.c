@@ -19,7 +19,8 @@ enum {
     STREAM_PAUSES,
     STREAM_DELETED,
     STREAM_REMOVALS,
-    STREAM_KEEP
+    STREAM_KEEP,
+    STREAM_FETCHES
 };
 
 static const char *const selector_texts[SIM_SELECTORS] = { NULL, "app=a", "app in (a,b)", "app!=c" };
@@ -145,6 +146,8 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
     random = sim_random_from(seed, STREAM_KEEP);
     for (unsigned i = 0; i < plan->informer_count; i++)
         plan->informers[i].keep = draw_keep(plan, &plan->informers[i], &random);
+    random = sim_random_from(seed, STREAM_FETCHES);
+    plan->fetch_every = sim_chance(&random, 50) ? 0 : sim_between(&random, 1500, 15000) * SIM_MILLISECOND;
 }
 
 bool sim_plan_has(const sim_plan *plan, sim_fault_kind kind) {
@@ -189,6 +192,8 @@ void sim_plan_print(const sim_plan *plan) {
     }
     if (plan->removals)
         printf("  %u informers are removed and asked for again\n", plan->removals);
+    if (plan->fetch_every)
+        printf("  single objects are asked for every %" PRId64 " ms\n", plan->fetch_every / SIM_MILLISECOND);
     for (size_t i = 0; i < plan->fault_count; i++)
         printf("  fault %zu at %.3f s: %s (%s)\n", i, (double)plan->faults[i].at / 1e9,
                sim_fault_name(plan->faults[i].kind), sim_fault_numbers(plan->faults[i].kind));

@@ -82,6 +82,7 @@ typedef struct sim_plan {
     /* the workload */
     int64_t duration;       /* ns: the time with faults */
     int64_t write_every;    /* ns: mean */
+    int64_t fetch_every;    /* ns: mean, between questions for single objects; 0: none */
     unsigned burst_percent; /* writes that start a burst */
     /* the faults, by time */
     sim_fault faults[SIM_FAULTS_MAX];

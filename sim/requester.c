@@ -16,7 +16,11 @@ enum {
 /* Returns "informer N" or "a request beside informer N". Valid until the next call. */
 static const char *requester_name(const sim_exchange *exchange) {
     static char text[48];
-    snprintf(text, sizeof text, "%sinformer %u", exchange->is_beside ? "a request beside " : "", exchange->informer);
+    if (exchange->is_fetch)
+        snprintf(text, sizeof text, "a fetch of %s", sim_key_text(exchange->fetched_key));
+    else
+        snprintf(text, sizeof text, "%sinformer %u", exchange->is_beside ? "a request beside " : "",
+                 exchange->informer);
     return text;
 }
 
@@ -50,7 +54,10 @@ static void check_rate(sim_exchange *exchange) {
  * informer's also obeys the informer's. */
 static void check_retry_after(const sim_exchange *exchange) {
     sim_world *world = exchange->world;
-    const sim_requester *informer = &world->network.requesters[sim_requester_number(exchange->informer, SIM_REFLECTOR)];
+    unsigned number = exchange->is_fetch ? 0 : (unsigned)sim_requester_number(exchange->informer, SIM_REFLECTOR);
+    const sim_requester *informer = exchange->is_fetch ? exchange->requester : &world->network.requesters[number];
+    if (exchange->is_fetch && !sim_fetches_are_of_one(exchange))
+        return; /* each informer has its own Retry-After */
     int64_t not_before =
         exchange->requester->not_before > informer->not_before ? exchange->requester->not_before : informer->not_before;
     if (world->now < not_before)
@@ -85,7 +92,10 @@ static void check_version_check(sim_exchange *exchange) {
 }
 
 void sim_requester_check(sim_exchange *exchange) {
-    sim_removal_check_request(exchange->world, exchange->informer);
+    if (exchange->is_fetch)
+        sim_fetches_check_request(exchange);
+    else
+        sim_removal_check_request(exchange->world, exchange->informer);
     if (!exchange->is_continuation)
         check_rate(exchange);
     check_retry_after(exchange);
@@ -169,6 +179,10 @@ static void check_silence(const sim_exchange *exchange) {
 }
 
 void sim_requester_note_end(sim_exchange *exchange, bool is_cancelled) {
+    if (exchange->is_fetch) {
+        sim_fetches_note_end(exchange);
+        return;
+    }
     check_streaming_list(exchange);
     if (!is_cancelled)
         note_short_watch(exchange);

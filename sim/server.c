@@ -11,7 +11,11 @@ enum {
 };
 
 int64_t sim_server_now_ms(const sim_world *world) {
-    return (int64_t)SIM_START_MS * 1000 + world->now / SIM_MILLISECOND;
+    return sim_server_ms_at(world->now);
+}
+
+int64_t sim_server_ms_at(int64_t time) {
+    return (int64_t)SIM_START_MS * 1000 + time / SIM_MILLISECOND;
 }
 
 const char *sim_key_text(uint32_t key) {

@@ -33,6 +33,8 @@ void sim_server_catch_up(sim_server *server);
 void sim_server_set_lag(sim_server *server, int64_t lag);
 
 int64_t sim_server_now_ms(const sim_world *world);
+/* Returns the servers' time at a virtual time in ns. */
+int64_t sim_server_ms_at(int64_t time);
 void sim_server_uid(const sim_server *server, uint32_t key, char *ret_uid);
 /* Returns the key as "ns0/cm-3". Valid during the next three calls. */
 const char *sim_key_text(uint32_t key);

@@ -21,8 +21,12 @@ static ki_status send(ki_transport *base, const ki_request *request, const ki_re
     socket_transport *transport = (socket_transport *)(void *)base;
     sim_world *world = transport->world;
     char requester[16];
-    snprintf(requester, sizeof requester, "%d", world->requester_number);
-    if (world->requester_number == SIM_NO_REQUESTER)
+    uint32_t key;
+    int number = world->requester_number;
+    if (number == SIM_NO_REQUESTER && sim_fetches_is_get(request->target, &key))
+        number = sim_fetch_requester_number(key);
+    snprintf(requester, sizeof requester, "%d", number);
+    if (number == SIM_NO_REQUESTER)
         sim_fail(world, "a request without an informer: %s", request->target);
     /* The lack of a descriptor shows at once, or when the connection is opened (network.c). */
     if (world->now < world->network.no_descriptors_until && sim_chance(&world->network.random, 50))

@@ -124,6 +124,24 @@ bool sim_truth_is_selected(const sim_truth *truth, const sim_selection *selectio
     return n && !write->is_delete && sim_selection_matches(selection, sim_key_ns(write->key), write->label);
 }
 
+bool sim_truth_had(const sim_truth *truth, const sim_selection *selection, uint32_t key, uint64_t n, int64_t from,
+                   int64_t to) {
+    int64_t from_ms = sim_server_ms_at(from), to_ms = sim_server_ms_at(to), since_ms = INT64_MIN;
+    uint64_t state = 0;
+    for (uint64_t next = 1; next <= truth->write_count; next++) {
+        bool is_end = next == truth->write_count;
+        if (!is_end && (truth->writes[next].key != key || truth->writes[next].is_lost))
+            continue;
+        int64_t until_ms = is_end ? INT64_MAX : truth->writes[next].at_ms;
+        bool is_it = n ? state == n : !sim_truth_is_selected(truth, selection, state);
+        if (is_it && since_ms <= to_ms && until_ms >= from_ms)
+            return true;
+        state = is_end || truth->writes[next].is_delete ? 0 : next;
+        since_ms = until_ms;
+    }
+    return truth->write_count == 0 && n == 0;
+}
+
 bool sim_truth_exists_since(const sim_truth *truth, const sim_selection *selection, uint64_t n) {
     uint32_t key = truth->writes[n].key;
     for (uint64_t later = n; later < truth->write_count; later++) {

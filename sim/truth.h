@@ -63,6 +63,10 @@ void sim_truth_restore(sim_world *world, size_t kept);
 uint64_t sim_truth_read(sim_world *world, const ki_object *obj, uint32_t *ret_key);
 /* Returns true if `n` is a state that the selection matches. */
 bool sim_truth_is_selected(const sim_truth *truth, const sim_selection *selection, uint64_t n);
+/* Returns true if the key had the state `n` (0: none that the selection matches) at some time from `from` to `to`, in
+ * ns of virtual time. Ignores lost writes. */
+bool sim_truth_had(const sim_truth *truth, const sim_selection *selection, uint32_t key, uint64_t n, int64_t from,
+                   int64_t to);
 /* Returns true if the object has existed and matched the selection at all times since write `n`. */
 bool sim_truth_exists_since(const sim_truth *truth, const sim_selection *selection, uint64_t n);
 /* Returns true if the state `after` can follow the state `before` (0: none): it is newer, or the cluster was

@@ -121,6 +121,7 @@ static bool run_until(sim_world *world, int64_t until, bool (*is_done)(sim_world
         if (world->settle_count++ % HEALTH_EVERY == 0 || world->now < world->network.small_chunks_until) {
             sim_health_check(world);
             sim_waiter_check(world);
+            sim_fetches_check(world);
         }
         if (is_done && is_done(world))
             return true;
@@ -229,13 +230,16 @@ static bool is_restore_noticed(sim_world *world) {
 }
 
 static bool agrees(sim_world *world) {
-    return world->is_repaired && sim_oracle_agrees(world);
+    return world->is_repaired && sim_oracle_agrees(world) && sim_fetches_are_answered(world);
 }
 
 /* Fails the run if the client does not agree with the cluster in time. */
 static void demand_agreement(sim_world *world, int64_t until) {
-    if (!run_until(world, until, agrees))
+    if (!run_until(world, until, agrees)) {
+        if (!sim_fetches_are_answered(world))
+            sim_fail(world, "a fetch has no answer, long after the last fault");
         sim_oracle_report(world);
+    }
     if (world->failed)
         return;
     SIM_TRACE(world, "the client agrees with the cluster");
@@ -246,6 +250,7 @@ static void demand_agreement(sim_world *world, int64_t until) {
 
 static void run(sim_world *world) {
     sim_workload_start(world);
+    sim_fetches_start(world);
     schedule_plan(world);
     run_until(world, world->plan.duration, NULL);
     if (world->failed)

@@ -5,6 +5,7 @@
 #include "sim/agenda.h"
 #include "sim/client.h"
 #include "sim/clock.h"
+#include "sim/fetches.h"
 #include "sim/memory.h"
 #include "sim/network.h"
 #include "sim/plan.h"
@@ -36,6 +37,7 @@ struct sim_world {
     sim_network network;
     sim_client client;
     sim_waiter waiter;
+    sim_fetches fetches;
     sim_memory memory;
     ki_engine *engine;
     uint64_t settle_count; /* times at which nothing was due */

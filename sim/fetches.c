@@ -1,0 +1,372 @@
+/* fetches.c: see fetches.h. A result is a state of the cache, or of a request that ended at most
+ * KI_FETCH_REMEMBERED_MS before the question. */
+#include "sim/fetches.h"
+
+#include "sim/world.h"
+
+#include "src/object/keep.h"
+
+#include <kinformer/fetch.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLOW_S = 5,             /* slow handlers and pauses delay what the client reads */
+    AT_ONCE_MAX = 4,        /* questions at the same time */
+    ASKED_IN_HANDLERS = 100 /* one notification in so many */
+};
+
+#define FAIL(fetch, ...) sim_fail((fetch)->world, "fetch of " __VA_ARGS__)
+
+/* --- the cache ---------------------------------------------------------------------------------------------------- */
+
+static sim_informer *informer_of(const sim_fetch *fetch) {
+    return &fetch->world->client.informers[fetch->informer];
+}
+
+/* Returns the state that the informer's cache has; 0: none. */
+static uint64_t cached_state(const sim_fetch *fetch) {
+    uint32_t key;
+    ki_object *obj = ki_informer_get(informer_of(fetch)->informer, sim_key_text(fetch->key));
+    uint64_t n = obj ? sim_truth_read(fetch->world, obj, &key) : 0;
+    ki_object_unref(obj);
+    return n;
+}
+
+static uint64_t version_of_cache(const sim_fetch *fetch) {
+    ki_snapshot *snapshot = ki_informer_snapshot(informer_of(fetch)->informer);
+    uint64_t version = strtoull(ki_snapshot_resource_version(snapshot), NULL, 10);
+    ki_snapshot_free(snapshot);
+    return version;
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+bool sim_fetches_is_get(const char *target, uint32_t *ret_key) {
+    char expected[96];
+    for (uint32_t key = 0; key < SIM_KEYS; key++) {
+        snprintf(expected, sizeof expected, "/api/v1/namespaces/ns%u/configmaps/cm-%u", sim_key_ns(key),
+                 (unsigned)(key % SIM_NAME_MAX));
+        if (strcmp(target, expected) == 0) {
+            *ret_key = key;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each informer asks for itself: a key has one open request for each informer that was asked. */
+void sim_fetches_check_request(const sim_exchange *exchange) {
+    const sim_world *world = exchange->world;
+    int informers = __builtin_popcount(world->fetches.keys[exchange->fetched_key].informers), open = 0;
+    for (const sim_exchange *at = world->network.first; at; at = at->next)
+        open += at->call && at->is_fetch && at->fetched_key == exchange->fetched_key;
+    if (open > informers)
+        sim_fail(exchange->world, "%d requests for %s at once, but %d informers were asked", open,
+                 sim_key_text(exchange->fetched_key), informers);
+}
+
+bool sim_fetches_are_of_one(const sim_exchange *exchange) {
+    return __builtin_popcount(exchange->world->fetches.keys[exchange->fetched_key].informers) == 1;
+}
+
+void sim_fetches_note_served(const sim_exchange *exchange) {
+    sim_world *world = exchange->world;
+    size_t next = world->fetches.keys[exchange->fetched_key].next_get++;
+    world->fetches.keys[exchange->fetched_key].gets[next % SIM_GETS_MAX] =
+        (sim_get){ exchange->number, world->now, INT64_MAX, world->truth.restores };
+}
+
+void sim_fetches_note_status(const sim_exchange *exchange) {
+    sim_world *world = exchange->world;
+    bool is_refused = exchange->status >= 400 && exchange->status < 500 && exchange->status != 404;
+    if (is_refused && exchange->status != 429)
+        world->fetches.keys[exchange->fetched_key].refused_at = world->now;
+}
+
+void sim_fetches_note_end(const sim_exchange *exchange) {
+    sim_world *world = exchange->world;
+    for (size_t i = 0; i < SIM_GETS_MAX; i++) {
+        sim_get *get = &world->fetches.keys[exchange->fetched_key].gets[i];
+        if (get->number == exchange->number)
+            get->ended_at = world->now;
+    }
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------ */
+
+/* Returns the earliest end of a request whose result can be remembered at the question. */
+static int64_t remembered_since(const sim_fetch *fetch) {
+    return fetch->asked_at - KI_FETCH_REMEMBERED_MS * SIM_MILLISECOND - SLOW_S * SIM_SECOND;
+}
+
+/* Returns true if the key had the state at a time that the answer may be of: since the server responded to the first
+ * request whose result the question can have. After a restore of the cluster that is not known. */
+static bool may_have_had(const sim_fetch *fetch, uint64_t n) {
+    const sim_world *world = fetch->world;
+    const sim_truth *truth = &world->truth;
+    int64_t from = fetch->asked_at;
+    if (fetch->restores != truth->restores)
+        return true;
+    for (size_t i = 0; i < SIM_GETS_MAX; i++) {
+        const sim_get *get = &world->fetches.keys[fetch->key].gets[i];
+        if (!get->number || get->ended_at < remembered_since(fetch))
+            continue;
+        if (get->restores != truth->restores)
+            return true;
+        from = get->served_at < from ? get->served_at : from;
+    }
+    return sim_truth_had(truth, &informer_of(fetch)->selection, fetch->key, n, from, world->now);
+}
+
+/* Returns true if the state was gone at the version that the cache had at the question. */
+static bool was_seen_deleted(const sim_fetch *fetch, uint64_t n) {
+    const sim_world *world = fetch->world;
+    const sim_truth *truth = &world->truth;
+    if (truth->restores || truth->keys[fetch->key].is_poisoned)
+        return false;
+    for (uint64_t later = n + 1; later < truth->write_count; later++) {
+        if (truth->writes[later].key == fetch->key && truth->writes[later].revision <= fetch->version &&
+            !sim_truth_is_selected(truth, &informer_of(fetch)->selection, later))
+            return !sim_network_has_overtaken_event(world, fetch->informer, fetch->key);
+    }
+    return false;
+}
+
+/* Fails the run if the object has less or more than its informer keeps. */
+static void check_kept(const sim_fetch *fetch, const ki_object *obj) {
+    ki_keep keep = informer_of(fetch)->plan->keep;
+    bool is_whole = ki_object_label(obj, "app") != NULL;
+    if (keep != KI_KEEP_KEYS && is_whole != ki_keep_has_labels(keep))
+        FAIL(fetch, "%s: the object %s its content", sim_key_text(fetch->key), is_whole ? "has" : "lacks");
+}
+
+static void check_found(const sim_fetch *fetch, const ki_object *obj) {
+    uint32_t key = 0;
+    uint64_t n = sim_truth_read(fetch->world, obj, &key);
+    if (!n)
+        return;
+    if (key != fetch->key)
+        FAIL(fetch, "%s found %s", sim_key_text(fetch->key), sim_key_text(key));
+    check_kept(fetch, obj);
+    if (!sim_truth_is_selected(&fetch->world->truth, &informer_of(fetch)->selection, n))
+        FAIL(fetch, "%s found write %llu, which is not selected", sim_key_text(key), (unsigned long long)n);
+    if (fetch->cached) {
+        if (n != fetch->cached)
+            FAIL(fetch, "%s found write %llu, but the cache had write %llu", sim_key_text(key), (unsigned long long)n,
+                 (unsigned long long)fetch->cached);
+        return;
+    }
+    if (was_seen_deleted(fetch, n))
+        FAIL(fetch, "%s found write %llu, whose deletion the cache had seen", sim_key_text(key), (unsigned long long)n);
+    if (!may_have_had(fetch, n) && n != cached_state(fetch))
+        FAIL(fetch, "%s found write %llu, which was not its state", sim_key_text(key), (unsigned long long)n);
+}
+
+static void check_error(const sim_fetch *fetch, const ki_error *err) {
+    sim_world *world = fetch->world;
+    const char *name = sim_key_text(fetch->key);
+    bool is_removed = informer_of(fetch)->is_removed;
+    if (fetch->cached)
+        FAIL(fetch, "%s failed, but the cache had it: %s", name, ki_error_message(err));
+    switch (err->code) {
+    case KI_ERR_NOT_FOUND:
+        if (!may_have_had(fetch, 0))
+            FAIL(fetch, "%s found no object, but there was one all the time", name);
+        break;
+    case KI_ERR_TIMEOUT:
+        if (world->now < fetch->deadline)
+            FAIL(fetch, "%s times out too early", name);
+        break;
+    case KI_ERR_CANCELLED:
+        if (!fetch->is_cancelled && !world->fetches.is_stopping && !is_removed)
+            FAIL(fetch, "%s is cancelled, but nobody did so", name);
+        break;
+    case KI_ERR_HTTP:
+    case KI_ERR_EXPIRED:
+        if (world->fetches.keys[fetch->key].refused_at <= remembered_since(fetch))
+            FAIL(fetch, "%s failed, but no response refused it: %s", name, ki_error_message(err));
+        break;
+    default:
+        if (err->code != KI_ERR_PARSE ||
+            !(sim_plan_has(&world->plan, SIM_RESPONSE_GARBAGE) || sim_plan_has(&world->plan, SIM_CLOSE)))
+            FAIL(fetch, "%s: %s", name, ki_error_message(err));
+        break;
+    }
+}
+
+static void ask_some(sim_world *world);
+
+/* Calls the library as a program can do there. */
+static void call_back(const sim_fetch *fetch) {
+    sim_world *world = fetch->world;
+    sim_random *random = &world->fetches.random;
+    ki_object *obj = NULL;
+    if (sim_chance(random, 10) && !world->fetches.is_stopping) {
+        bool is_cached = cached_state(fetch) != 0;
+        ki_status status =
+            ki_informer_get_or_fetch(informer_of(fetch)->informer, sim_key_text(fetch->key), 0, &obj, NULL);
+        ki_object_unref(obj);
+        ki_status expected = informer_of(fetch)->is_removed ? KI_ERR_CANCELLED : is_cached ? KI_OK : KI_ERR_DEADLOCK;
+        if (status != expected)
+            FAIL(fetch, "%s: waiting inside its handler returned %s", sim_key_text(fetch->key), ki_status_name(status));
+    }
+    if (sim_chance(random, 10) && !world->fetches.is_stopping)
+        ask_some(world);
+}
+
+static void on_answer(ki_informer *informer, const char *key, const ki_object *obj, const ki_error *err, void *user) {
+    sim_fetch *fetch = user;
+    sim_world *world = fetch->world;
+    SIM_TRACE(world, "informer %u: fetch of %s ends: %s", fetch->informer, key,
+              err ? ki_error_message(err) : ki_object_resource_version(obj));
+    sim_digest_add(world, fetch->key * 131 + (uint64_t)(err ? err->code : KI_OK));
+    if (fetch->is_called)
+        FAIL(fetch, "%s is answered twice", key);
+    fetch->is_called = true;
+    if (informer != informer_of(fetch)->informer || strcmp(key, sim_key_text(fetch->key)) != 0)
+        FAIL(fetch, "%s: the answer is for another question", sim_key_text(fetch->key));
+    if (!obj == !err)
+        FAIL(fetch, "%s: an object and an error, or neither", key);
+    else if (fetch->is_cancelled && (obj || err->code != KI_ERR_CANCELLED))
+        FAIL(fetch, "%s was cancelled and has another answer", key);
+    else if (obj)
+        check_found(fetch, obj);
+    else
+        check_error(fetch, err);
+    if (!world->failed)
+        call_back(fetch);
+}
+
+/* --- questions ---------------------------------------------------------------------------------------------------- */
+
+/* Returns what the function that asks must return if it has memory. */
+static ki_status expected_status(const sim_fetch *fetch) {
+    const sim_informer *informer = informer_of(fetch);
+    if (informer->is_removed)
+        return KI_ERR_CANCELLED;
+    return informer->selection.ns >= 0 && (unsigned)informer->selection.ns != sim_key_ns(fetch->key) ? KI_ERR_INVALID
+                                                                                                     : KI_OK;
+}
+
+static void ask(sim_world *world, unsigned informer, uint32_t key) {
+    sim_fetches *fetches = &world->fetches;
+    if (fetches->count == SIM_FETCHES_MAX)
+        return;
+    int64_t timeout_ms = sim_chance(&fetches->random, 30) ? -1 : sim_between(&fetches->random, 0, 40000);
+    sim_fetch *fetch = &fetches->fetches[fetches->count];
+    *fetch = (sim_fetch){ .world = world,
+                          .informer = informer,
+                          .key = key,
+                          .restores = world->truth.restores,
+                          .asked_at = world->now,
+                          .deadline = timeout_ms < 0 ? INT64_MAX : world->now + timeout_ms * SIM_MILLISECOND };
+    fetch->cached = cached_state(fetch);
+    fetch->version = version_of_cache(fetch);
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = ki_informer_get_or_fetch_async(informer_of(fetch)->informer, sim_key_text(key), timeout_ms,
+                                                      on_answer, fetch, &err);
+    SIM_TRACE(world, "informer %u: fetch of %s within %lld ms: %s", informer, sim_key_text(key), (long long)timeout_ms,
+              ki_status_name(status));
+    if (status != expected_status(fetch) && status != KI_ERR_NO_MEMORY)
+        FAIL(fetch, "%s: asking returned %s: %s", sim_key_text(key), ki_status_name(status), ki_error_message(&err));
+    if (status)
+        return;
+    fetches->count++;
+    fetches->keys[key].informers |= 1u << informer;
+}
+
+/* Returns a key. Often it is one that was just written, and sometimes one that never exists. */
+static uint32_t draw_key(sim_world *world) {
+    sim_random *random = &world->fetches.random;
+    const sim_truth *truth = &world->truth;
+    if (sim_chance(random, 40) && truth->log_count)
+        return truth->writes[truth->log[truth->log_count - 1]].key;
+    uint32_t name = (uint32_t)sim_below(random, world->plan.name_count + 1);
+    return (uint32_t)sim_below(random, SIM_NAMESPACES) * SIM_NAME_MAX + (name < SIM_NAME_MAX ? name : 0);
+}
+
+static void ask_some(sim_world *world) {
+    sim_random *random = &world->fetches.random;
+    if (!world->client.factory || !world->client.informer_count)
+        return;
+    uint32_t key = draw_key(world);
+    for (uint64_t count = 1 + sim_below(random, AT_ONCE_MAX); count > 0; count--) {
+        unsigned informer = (unsigned)sim_below(random, world->client.informer_count);
+        ask(world, informer, key);
+        if (sim_chance(random, 50))
+            key = draw_key(world);
+    }
+}
+
+static void cancel_one(sim_world *world) {
+    sim_fetches *fetches = &world->fetches;
+    if (!fetches->count || !world->client.factory)
+        return;
+    sim_fetch *fetch = &fetches->fetches[sim_below(&fetches->random, fetches->count)];
+    ki_status status = ki_informer_cancel_fetches(informer_of(fetch)->informer, on_answer, fetch, NULL);
+    SIM_TRACE(world, "informer %u: cancels the fetch of %s: %s", fetch->informer, sim_key_text(fetch->key),
+              ki_status_name(status));
+    if (status ? status != KI_ERR_NOT_FOUND : fetch->is_called || fetch->is_cancelled)
+        FAIL(fetch, "%s: cancelling it returned %s", sim_key_text(fetch->key), ki_status_name(status));
+    fetch->is_cancelled = fetch->is_cancelled || !status;
+}
+
+static void ask_and_repeat(void *user, uint64_t argument) {
+    sim_world *world = user;
+    sim_random *random = &world->fetches.random;
+    (void)argument;
+    if (world->is_fault_free)
+        return;
+    if (sim_chance(random, 90))
+        ask_some(world);
+    else
+        cancel_one(world);
+    sim_after_client(world, sim_between(random, 0, 2 * world->plan.fetch_every), ask_and_repeat, world, 0);
+}
+
+void sim_fetches_start(sim_world *world) {
+    world->fetches.random = sim_random_from(world->plan.seed, 52);
+    if (world->plan.fetch_every)
+        sim_after_client(world, 0, ask_and_repeat, world, 0);
+}
+
+void sim_fetches_in_handler(sim_world *world) {
+    if (world->plan.fetch_every && !world->is_fault_free && sim_below(&world->fetches.random, ASKED_IN_HANDLERS) == 0)
+        ask_some(world);
+}
+
+void sim_fetches_check(sim_world *world) {
+    for (size_t i = 0; i < world->fetches.count && world->client.factory; i++) {
+        const sim_fetch *fetch = &world->fetches.fetches[i];
+        if (fetch->is_called)
+            continue;
+        if (informer_of(fetch)->is_removed || fetch->is_cancelled || fetch->cached)
+            FAIL(fetch, "%s has no answer, but %s", sim_key_text(fetch->key),
+                 fetch->cached         ? "the cache had it"
+                 : fetch->is_cancelled ? "it was cancelled"
+                                       : "its informer was removed");
+        if (world->now > fetch->deadline && !world->memory.refused)
+            FAIL(fetch, "%s does not time out", sim_key_text(fetch->key));
+    }
+}
+
+bool sim_fetches_are_answered(const sim_world *world) {
+    for (size_t i = 0; i < world->fetches.count; i++) {
+        if (!world->fetches.fetches[i].is_called)
+            return false;
+    }
+    return true;
+}
+
+void sim_fetches_client_stops(sim_world *world) {
+    world->fetches.is_stopping = true;
+}
+
+void sim_fetches_client_stopped(sim_world *world) {
+    if (!sim_fetches_are_answered(world))
+        sim_fail(world, "a fetch had no answer when the informers stopped");
+    world->fetches = (sim_fetches){ .random = world->fetches.random };
+}

@@ -1,0 +1,76 @@
+/* fetches.h: a program that asks for single objects beside the caches (kinformer/fetch.h), and the oracle of what it is
+ * told. */
+#ifndef SIM_FETCHES_H
+#define SIM_FETCHES_H
+
+#include "sim/random.h"
+#include "sim/truth.h"
+
+#include <kinformer/informer.h>
+
+#include <stddef.h>
+
+typedef struct sim_exchange sim_exchange;
+
+enum {
+    SIM_FETCHES_MAX = 512, /* of one incarnation of the client */
+    SIM_GETS_MAX = 8       /* remembered for each key */
+};
+
+/* One question. */
+typedef struct sim_fetch {
+    sim_world *world;
+    unsigned informer;
+    uint32_t key;
+    uint64_t cached;  /* the cache's state at the question; 0: none */
+    uint64_t version; /* the cache's resource version at the question; 0: none */
+    uint64_t restores;
+    int64_t asked_at, deadline; /* ns; INT64_MAX: none */
+    bool is_cancelled, is_called;
+} sim_fetch;
+
+/* A request for one object. */
+typedef struct sim_get {
+    uint64_t number;   /* of the exchange; 0: none */
+    int64_t served_at; /* ns */
+    int64_t ended_at;  /* ns; INT64_MAX: open */
+    uint64_t restores; /* restores of the cluster before the response */
+} sim_get;
+
+typedef struct sim_fetches {
+    sim_random random;
+    sim_fetch fetches[SIM_FETCHES_MAX];
+    size_t count;
+    bool is_stopping;
+    struct {
+        uint32_t informers; /* bits of those that were asked */
+        sim_get gets[SIM_GETS_MAX];
+        size_t next_get;
+        int64_t refused_at; /* ns: of the last error response that is a result; 0: none */
+    } keys[SIM_KEYS];
+} sim_fetches;
+
+/* Schedules the questions of the plan. */
+void sim_fetches_start(sim_world *world);
+/* Asks at random. For handlers. */
+void sim_fetches_in_handler(sim_world *world);
+/* Fails the run if an answer is overdue. Must be called when nothing is due. */
+void sim_fetches_check(sim_world *world);
+/* Returns true if all questions are answered. */
+bool sim_fetches_are_answered(const sim_world *world);
+/* To be called before and after the client stops. Each question must be answered in between. */
+void sim_fetches_client_stops(sim_world *world);
+void sim_fetches_client_stopped(sim_world *world);
+
+/* Returns true for the target of a request for one object, and sets its key. */
+bool sim_fetches_is_get(const char *target, uint32_t *ret_key);
+/* Fails the run if the client may not send this request now. */
+void sim_fetches_check_request(const sim_exchange *exchange);
+/* Returns true if one informer alone was asked for the request's key. */
+bool sim_fetches_are_of_one(const sim_exchange *exchange);
+/* Record that a request reached the server, the status of its response, and its end. */
+void sim_fetches_note_served(const sim_exchange *exchange);
+void sim_fetches_note_status(const sim_exchange *exchange);
+void sim_fetches_note_end(const sim_exchange *exchange);
+
+#endif
