@@ -244,18 +244,26 @@ static ki_status queue_unit(delta_fifo *fifo, ki_queued_list *from, const ki_cha
     return KI_OK;
 }
 
-/* Returns a reference to a queued object's last state: the newest delta's object. If the newest delta is a deletion
- * from before the known state, returns the known object. */
+/* Returns true for a delta that the cache skips, as it has a later state: a watch repeats events. */
+static bool is_skipped(const ki_change *delta, const ki_object *state) {
+    bool is_event = !delta->is_listed && !delta->is_resync && !delta->final_state_unknown;
+    return state && is_event && is_older(delta->obj, state);
+}
+
+/* Returns a reference to the state that the deltas of a queued object lead to. If that is none, returns the newest
+ * delta's object. */
 static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
     const ki_change *newest = &e->deltas[e->count - 1];
     if (newest->type != KI_EVENT_DELETE || newest->final_state_unknown)
         return ki_object_ref(newest->obj);
-    const char *key = ki_object_key(newest->obj);
-    ki_object *known = e->count > 1 ? ki_object_ref(newest[-1].obj) : known_object(fifo, key);
-    if (known && is_older(newest->obj, known) && ki_object_is_same(newest->obj, known))
-        return known;
+    ki_object *known = known_object(fifo, ki_object_key(newest->obj)), *state = known;
+    for (uint32_t i = 0; i < e->count; i++) {
+        if (!is_skipped(&e->deltas[i], state))
+            state = e->deltas[i].type == KI_EVENT_DELETE ? NULL : e->deltas[i].obj;
+    }
+    ki_object *last = ki_object_ref(state ? state : newest->obj);
     ki_object_unref(known);
-    return ki_object_ref(newest->obj);
+    return last;
 }
 
 /* Deletes the next queued object, unless it is listed or of another namespace. */

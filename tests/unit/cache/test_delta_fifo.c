@@ -62,6 +62,11 @@ TEST(changes_come_out_by_key_in_order_of_first_arrival) {
         { "foo=5", "-foo=3; {9:}", "[?foo=5]" },
         { "foo=1", "{9: foo=5}; -foo=3; {9:}", "[foo=5i ?foo=5]" },
         { "foo=5", "-foo=7; {9:}", "[-foo=7]" },
+        { "foo=5", "-foo=3#u; {9:}", "[-foo=3 ?foo=5]" },
+        { "foo=1", "{9: foo=5}; -foo=3#u; {9:}", "[foo=5i -foo=3 ?foo=5]" },
+        { "foo=1", "{9: foo=5}; -foo=3#u; -foo=4#v; {9:}", "[foo=5i -foo=3 -foo=4 ?foo=5]" },
+        { "foo=5", "+foo=2#u; -foo=3#u; {9:}", "[+foo=2 -foo=3 ?foo=5]" },
+        { "foo=5", "-foo=7#u; {9:}", "[-foo=7]" },
         /* Tombstones for objects that are only in the queue. */
         { NULL, "+a=1; {9:}", "[+a=1 ?a=1]" },
         { NULL, "{9: a=1}; {9:}", "[a=1i ?a=1]" },
