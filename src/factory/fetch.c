@@ -448,7 +448,8 @@ static ki_status check_key(const ki_informer *informer, const char *key, ki_erro
     if (!name || !name[0] || (namespace_name[0] != '\0') != selection->resource.namespaced)
         return ki_error_set(err, KI_ERR_INVALID, "\"%.100s\" is not a key of %s: %s", key, selection->resource.plural,
                             selection->resource.namespaced ? "namespace/name" : "name");
-    if (selection->namespace_name[0] && strcmp(selection->namespace_name, namespace_name) != 0)
+    bool is_of_one = selection->namespace_name[0] && !selection->is_set; /* a set has a name there */
+    if (is_of_one && strcmp(selection->namespace_name, namespace_name) != 0)
         return ki_error_set(err, KI_ERR_INVALID, "\"%.100s\" is not in namespace %s", key, selection->namespace_name);
     return KI_OK;
 }

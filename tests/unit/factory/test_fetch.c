@@ -183,6 +183,20 @@ CONTROLLER_TEST(those_who_ask_anew_wait_for_the_retry_after_too) {
     expect_answers("shop/a 1;");
 }
 
+CONTROLLER_TEST(the_namespaces_of_a_set_do_not_limit_what_is_fetched) {
+    static const char *const shop[] = { "shop" };
+    fault(NO_LIST);
+    stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
+    stage_put(&stage, KI_PODS, "other/b", "\"labels\":{\"v\":\"2\"}");
+    ki_informer *pods = get_pods(&KI_INFORMER_OPTIONS(.namespace_set = "tenants"));
+    assert_int_equal(ki_informer_set_namespaces(pods, shop, 1, NULL), KI_OK);
+    stage_start(&stage);
+    ask(pods, "shop/a", 1000);
+    ask(pods, "other/b", 1000);
+    stage_advance(&stage, 100);
+    expect_answers("shop/a 1;other/b 2;");
+}
+
 CONTROLLER_TEST(fetched_objects_are_those_of_the_informer) {
     stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\",\"app\":\"web\"}");
     stage_put(&stage, KI_PODS, "shop/b", "\"labels\":{\"v\":\"1\",\"app\":\"db\"}");
