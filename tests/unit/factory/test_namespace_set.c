@@ -200,6 +200,45 @@ static void label(const char *namespace_name, const char *labels) {
     stage_settle(&stage);
 }
 
+static void count_adds(const ki_event *event, void *user) {
+    size_t *counts = user; /* of whole objects, and of others */
+    counts[!ki_object_label(event->obj, "v")]++;
+}
+
+static void step_by_one(unsigned steps) {
+    for (unsigned i = 0; i < steps; i++)
+        assert_int_equal(ki_engine_step(stage.engine.engine, 1, NULL), KI_OK);
+}
+
+CONTROLLER_TEST(of_keys_the_objects_of_a_namespace_that_comes_back_at_once_are_whole) {
+    enum {
+        OBJECTS = 40,
+        TIMES = 10
+    };
+    static const ki_handler counting = { .on_add = count_adds };
+    size_t counts[2] = { 0 };
+    ki_informer *informer = NULL;
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "a/x%u", i);
+        stage_put(&stage, KI_CONFIGMAPS, key, "\"labels\":{\"v\":\"1\"}");
+    }
+    const ki_informer_options options = KI_INFORMER_OPTIONS(.namespace_set = "some", .keep = KI_KEEP_KEYS);
+    assert_int_equal(ki_factory_informer(stage.factory, KI_CONFIGMAPS, &options, &informer, NULL), KI_OK);
+    assert_int_equal(ki_informer_register(informer, &counting, counts, NULL, NULL, NULL), KI_OK);
+    assert_int_equal(set(informer, "a"), KI_OK);
+    stage_start(&stage);
+    for (unsigned steps = 1; steps <= TIMES; steps++) { /* the list comes while the deletes are under way */
+        assert_int_equal(set(informer, ""), KI_OK);
+        step_by_one(steps);
+        assert_int_equal(set(informer, "a"), KI_OK);
+        step_by_one(20 * OBJECTS);
+        stage_settle(&stage);
+    }
+    assert_true(counts[0] > OBJECTS);
+    assert_int_equal(counts[1], 0);
+}
+
 CONTROLLER_TEST(the_namespaces_with_the_labels_are_the_set) {
     static const char *const names[] = { "a" };
     ki_informer *informer = request_chosen(&stage, "team=web", NULL);
