@@ -164,6 +164,8 @@ void sim_client_reconfigure(sim_world *world, uint64_t detail) {
 }
 
 static uint64_t version_of(const sim_informer *informer) {
+    if (informer->plan->is_set)
+        return 0; /* its cluster is not restored (plan.c) */
     return strtoull(informer->informer->feeds[0]->reflector.resource_version, NULL, 10);
 }
 
@@ -198,6 +200,8 @@ static void wrap_parts(sim_world *world, unsigned index) {
     informer->resync_timer_ms = at_least_1_s(informer->resync_ms);
     sim_witness_init(&informer->witness, world, index, watched->queue);
     watched->queue = &informer->witness.queue;
+    if (informer->plan->is_set)
+        return; /* each namespace has its own source (namespaces.c) */
     sim_source_init(&informer->source, world, index, false, watched->options.list_watch);
     watched->options.list_watch = &informer->source.base;
     if (!watched->options.check_source)
@@ -230,6 +234,7 @@ bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan) {
     ki_informer_options options =
         KI_INFORMER_OPTIONS(.keep = plan->keep,
                             .namespace_name = plan->selection.ns < 0 ? NULL : namespaces[plan->selection.ns],
+                            .namespace_set = plan->is_set ? "some" : NULL,
                             .label_selector = sim_selector_text(plan->selection.selector),
                             .view = plan->keep == KI_KEEP_KEYS ? NULL : view_fields, .resync_ms = plan->resync_ms,
                             .page_size = plan->page_size, .no_streaming_list = plan->no_streaming_list,
@@ -250,6 +255,8 @@ bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan) {
     note_start(world, informer);
     informer->informer->is_custom = (index + plan->handlers) % 2; /* as for a custom resource: its type can disappear */
     wrap_parts(world, index);
+    if (plan->is_set && !sim_namespaces_begin(world, index))
+        return false;
     if (plan->keep != KI_KEEP_KEYS &&
         !succeeded(world, ki_informer_add_indexers(informer->informer, &by_label, 1, &err), "adding an index", &err))
         return false;
@@ -272,6 +279,8 @@ void sim_client_start(sim_world *world) {
     sim_client *client = &world->client;
     if (client->incarnation == 0)
         client->random = sim_random_from(world->plan.seed, 21);
+    if (client->incarnation == 0)
+        client->namespaces_random = sim_random_from(world->plan.seed, 23);
     if (client->incarnation == 0)
         client->removal_random = sim_random_from(world->plan.seed, 22);
     ki_error err = KI_ERROR_INIT;

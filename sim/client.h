@@ -5,6 +5,7 @@
 
 #include "sim/deleted.h"
 #include "sim/handler.h"
+#include "sim/namespaces.h"
 #include "sim/plan.h"
 #include "sim/source.h"
 #include "sim/witness.h"
@@ -34,6 +35,7 @@ typedef struct sim_informer {
     int64_t removed_at;              /* ns */
     int64_t handler_time_at_removal; /* ns: the world's handler_time at removed_at */
     sim_selection selection;
+    sim_namespaces namespaces;
     int64_t resync_ms;
     /* the shortest resync period of the informer and the handlers added before its start; 0: none */
     int64_t resync_timer_ms;
@@ -63,7 +65,7 @@ typedef struct sim_client {
     sim_informer informers[SIM_SLOTS_MAX]; /* in order of creation; one that is asked for again has a new place */
     unsigned informer_count;
     unsigned asks; /* removed informers that will be asked for again */
-    sim_random removal_random;
+    sim_random removal_random, namespaces_random;
     sim_handler *handlers[SIM_HANDLERS_MAX];
     size_t handler_count;
     uint64_t restores; /* restores of the cluster before the client started */

@@ -22,8 +22,9 @@ typedef struct sim_fetch {
     sim_world *world;
     unsigned informer;
     uint32_t key;
-    uint64_t cached;  /* the cache's state at the question; 0: none */
-    uint64_t version; /* the cache's resource version at the question; 0: none */
+    uint64_t cached;       /* the cache's state at the question; 0: none */
+    uint64_t cached_later; /* the cache's state at the end of a request; 0: none */
+    uint64_t version;      /* the cache's resource version at the question; 0: none */
     uint64_t restores;
     int64_t asked_at, deadline; /* ns; INT64_MAX: none */
     bool is_cancelled, is_called;

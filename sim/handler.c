@@ -114,6 +114,7 @@ static void end_call(sim_handler *handler, bool is_resync) {
     }
     sim_removal_in_handler(world);
     sim_fetches_in_handler(world);
+    sim_namespaces_in_handler(world);
     if (handler->reentry_percent && sim_chance(random, handler->reentry_percent))
         call_back(handler);
 }
@@ -132,9 +133,13 @@ static void check_state(sim_handler *handler, uint32_t key, uint64_t n, bool may
     if (!is_selected(handler, n))
         FAIL(handler, "%u: notified of %s at write %llu, which is not selected", handler->number, sim_key_text(key),
              (unsigned long long)n);
-    if (!truth->keys[key].is_poisoned && !sim_truth_may_follow(truth, newest, n) && !(may_be_same && n == newest))
+    bool is_listed_anew = sim_namespaces_lost_since(informer_of(handler), key, handler->notified_at[key]);
+    if (!truth->keys[key].is_poisoned && !is_listed_anew && !sim_truth_may_follow(truth, newest, n) &&
+        !(may_be_same && n == newest))
         FAIL(handler, "%u: notified of %s at write %llu after write %llu", handler->number, sim_key_text(key),
              (unsigned long long)n, (unsigned long long)newest);
+    if (!sim_namespaces_may_have(handler->world, informer_of(handler), key))
+        FAIL(handler, "%u: notified of %s, whose namespace is not in the set", handler->number, sim_key_text(key));
     handler->present[key] = handler->newest[key] = n;
     note_notification(handler, key);
 }
@@ -149,6 +154,8 @@ static void check_initial(sim_handler *handler, uint32_t key, uint64_t n, bool i
     bool is_listed = !handler->is_late && witness->first_list[key] == n;
     if (handler->restores != world->truth.restores || world->client.restores != world->truth.restores)
         return; /* states can repeat */
+    if (sim_namespaces_have_lost(informer_of(handler), key))
+        return; /* it may have been listed again */
     bool may_be_merged_initial = handler->delivery == KI_DELIVER_LATEST &&
                                  (handler->replay[key] || (!handler->is_late && witness->first_list[key]));
     if (is_initial && !is_replay && !is_listed && !may_be_merged_initial)
@@ -245,7 +252,8 @@ static bool is_deletion_wrong(const sim_handler *handler, uint32_t key, uint64_t
     const sim_world *world = handler->world;
     const sim_truth *truth = &world->truth;
     return !sim_plan_has(&world->plan, SIM_TYPE_GONE) && !truth->keys[key].has_undetectable_loss &&
-           !handler->has_filter && world->client.restores == truth->restores &&
+           !sim_namespaces_lost_since(informer_of(handler), key, handler->notified_at[key]) && !handler->has_filter &&
+           world->client.restores == truth->restores &&
            sim_truth_exists_since(truth, &informer_of(handler)->selection, known);
 }
 
@@ -264,6 +272,7 @@ static void on_delete(const ki_event *event, void *user) {
         FAIL(handler, "%u: delete of %s at write %llu after a notification of the newer write %llu", handler->number,
              sim_key_text(key), (unsigned long long)n, (unsigned long long)known);
     if (!truth->keys[key].is_poisoned && truth->keys[key].n == known && known && is_selected(handler, known) &&
+        !sim_namespaces_lost_since(informer_of(handler), key, handler->notified_at[key]) &&
         !sim_truth_may_follow(truth, known, known)) /* a lost write can have deleted it */
         FAIL(handler, "%u: delete of %s, which exists unchanged", handler->number, sim_key_text(key));
     if (event->final_state_unknown && known && is_deletion_wrong(handler, key, known))
@@ -273,6 +282,12 @@ static void on_delete(const ki_event *event, void *user) {
     handler->present[key] = 0;
     note_notification(handler, key);
     end_call(handler, false);
+}
+
+/* Returns true if the informer has had the namespace of the key since its start. */
+static bool is_of_first_set(const sim_informer *informer, uint32_t key) {
+    return !informer->plan->is_set ||
+           ((informer->namespaces.first >> sim_key_ns(key) & 1) && !sim_namespaces_have_lost(informer, key));
 }
 
 /* Fails the run if an object is missing that has not changed since the client started. */
@@ -295,7 +310,7 @@ static void on_synced(ki_informer *informer, void *user) {
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         const sim_key *now = &truth->keys[key];
         if (now->n && now->last_write <= own->last_write_at_start && !now->is_poisoned &&
-            is_selected(handler, now->n) && handler->present[key] != now->n)
+            is_selected(handler, now->n) && is_of_first_set(own, key) && handler->present[key] != now->n)
             FAIL(handler, "%u: on_synced before the add of %s", handler->number, sim_key_text(key));
     }
 }

@@ -172,7 +172,7 @@ void sim_health_check(sim_world *world) {
     for (unsigned i = 0; i < world->client.informer_count && world->client.factory; i++) {
         sim_informer *informer = &world->client.informers[i];
         ki_health health;
-        if (!informer->informer->is_started || informer->is_removed)
+        if (!informer->informer->is_started || informer->is_removed || informer->plan->is_set)
             continue;
         ki_informer_health(informer->informer, &health);
         observation observed = observe(world, i);
@@ -185,7 +185,7 @@ void sim_health_check_age(sim_world *world) {
     for (unsigned i = 0; i < world->client.informer_count && world->client.factory; i++) {
         sim_informer *informer = &world->client.informers[i];
         ki_health health;
-        if (!informer->informer->is_started || informer->is_removed)
+        if (!informer->informer->is_started || informer->is_removed || informer->plan->is_set)
             continue;
         ki_informer_health(informer->informer, &health);
         check_least_age(world, informer, i, &health);

@@ -1,4 +1,5 @@
-/* health.h: the oracle of an informer's health: its state, its next attempt and the age of its cache. */
+/* health.h: the oracles of what an informer reports: its health (state, next attempt, age of the cache) and its
+ * metrics. */
 #ifndef SIM_HEALTH_H
 #define SIM_HEALTH_H
 
@@ -8,5 +9,8 @@ typedef struct sim_world sim_world;
 void sim_health_check(sim_world *world);
 /* Fails the run if the staleness of an informer is below the age of its cache. To be called at any time. */
 void sim_health_check_age(sim_world *world);
+
+/* metrics.c: fails the run if a metric is wrong. The client must agree with the cluster. */
+void sim_metrics_compare(sim_world *world);
 
 #endif

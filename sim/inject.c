@@ -32,7 +32,7 @@ static void inject_exchange_fault(sim_world *world, const sim_fault *fault) {
         break;
     case SIM_CLOSE:
         if (detail >> 20 & 1 && exchange->out.size > exchange->sent) /* within a frame */
-            exchange->out.size -= (exchange->out.size - exchange->sent) / 2;
+            sim_exchange_lose_half(exchange);
         sim_exchange_end(exchange, KI_OK);
         break;
     case SIM_EXPIRED_EVENT:

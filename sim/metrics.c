@@ -1,5 +1,5 @@
-/* metrics.c: see metrics.h. Reads the metrics as text, like a scrape. */
-#include "sim/metrics.h"
+/* metrics.c: see health.h. Reads the metrics as text, like a scrape. */
+#include "sim/health.h"
 
 #include "sim/world.h"
 
@@ -100,7 +100,7 @@ void sim_metrics_compare(sim_world *world) {
         ki_factory_metrics_text(world->client.factory, &text, NULL))
         return;
     for (unsigned i = 0; i < world->client.informer_count; i++)
-        if (!world->client.informers[i].is_removed)
+        if (!world->client.informers[i].is_removed && !world->client.informers[i].plan->is_set)
             compare(world, i, text);
     ki_metrics_text_free(text);
 }

@@ -82,6 +82,11 @@ static void lose_overtaken_event(sim_exchange *exchange) {
     key->is_poisoned = key->has_undetectable_loss = true;
 }
 
+void sim_exchange_lose_half(sim_exchange *exchange) {
+    exchange->out.size -= (exchange->out.size - exchange->sent) / 2;
+    lose_overtaken_event(exchange);
+}
+
 static void fall_silent(sim_exchange *exchange) {
     if (!exchange->is_silent) {
         exchange->silent_since = exchange->world->now;
@@ -513,7 +518,7 @@ static void on_request(kt_memory_call *call, const ki_request *request, void *us
     exchange->is_fetch = requester >= sim_fetch_requester_number(0);
     exchange->fetched_key = exchange->is_fetch ? (uint32_t)(requester - sim_fetch_requester_number(0)) : 0;
     exchange->informer = exchange->is_fetch ? SIM_NO_INFORMER : (unsigned)requester / SIM_SENDERS;
-    exchange->is_beside = exchange->is_fetch || requester % SIM_SENDERS != SIM_REFLECTOR;
+    exchange->is_beside = exchange->is_fetch || requester % SIM_SENDERS >= SIM_CONSISTENCY_CHECK;
     exchange->requester = &network->requesters[requester];
     sim_requester_check(exchange);
     exchange->server = choose_server(network);
@@ -621,9 +626,12 @@ bool sim_network_has_overtaken_event(const sim_world *world, unsigned informer, 
     enum {
         SLOW_S = 5 /* the longest delay by a slow handler */
     };
-    const sim_requester *requester = &world->network.requesters[sim_requester_number(informer, SIM_REFLECTOR)];
-    if (requester->overtaken_key == key + 1 && world->now - requester->overtaken_at <= SLOW_S * SIM_SECOND)
-        return true;
+    for (unsigned ns = 0; ns < SIM_NAMESPACES; ns++) {
+        int number = sim_requester_number(informer, (sim_sender)(SIM_REFLECTOR + ns));
+        const sim_requester *requester = &world->network.requesters[number];
+        if (requester->overtaken_key == key + 1 && world->now - requester->overtaken_at <= SLOW_S * SIM_SECOND)
+            return true;
+    }
     for (const sim_exchange *at = world->network.first; at; at = at->next)
         if (at->call && at->informer == informer && at->overtaken_key == key + 1)
             return true;

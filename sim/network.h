@@ -15,8 +15,8 @@ typedef struct sim_exchange sim_exchange;
 
 /* Who sends requests for an informer. Each has its own Retry-After. */
 typedef enum sim_sender {
-    SIM_REFLECTOR,
-    SIM_CONSISTENCY_CHECK,
+    SIM_REFLECTOR, /* of a set of namespaces: SIM_REFLECTOR and the number of the namespace */
+    SIM_CONSISTENCY_CHECK = SIM_REFLECTOR + SIM_NAMESPACES,
     SIM_NAMESPACE_LOOKUP,
     SIM_SENDERS
 } sim_sender;
@@ -183,6 +183,8 @@ bool sim_network_has_old_data(const sim_world *world);
 void sim_exchange_pause(sim_exchange *exchange, bool is_paused);
 /* Appends text to the response. */
 void sim_exchange_append(sim_exchange *exchange, const char *text);
+/* Loses the second half of what the client has not read. */
+void sim_exchange_lose_half(sim_exchange *exchange);
 /* Silences the exchange and all others on its connection, for good. */
 void sim_exchange_silence(sim_exchange *exchange);
 /* Reads the server's watch as soon as possible. */

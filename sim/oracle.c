@@ -93,8 +93,10 @@ static void check_store(sim_world *world, sim_informer *informer) {
         if (!sim_truth_is_selected(truth, &informer->selection, n))
             sim_fail(world, "the store has %s at write %llu, which is not selected", sim_key_text(key),
                      (unsigned long long)n);
+        if (!sim_namespaces_may_have(world, informer, key))
+            sim_fail(world, "the store has %s, whose namespace is not in the set", sim_key_text(key));
         if (!truth->keys[key].is_poisoned && n != informer->newest_shown[key] &&
-            !sim_truth_may_follow(truth, informer->newest_shown[key], n))
+            !sim_namespaces_have_lost(informer, key) && !sim_truth_may_follow(truth, informer->newest_shown[key], n))
             sim_fail(world, "the store has %s at write %llu after write %llu", sim_key_text(key), (unsigned long long)n,
                      (unsigned long long)informer->newest_shown[key]);
         informer->newest_shown[key] = n;
@@ -139,7 +141,9 @@ static uint32_t first_difference(sim_world *world, const sim_informer *informer,
     sim_oracle_read(world, informer, present);
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         uint64_t n = world->truth.keys[key].n;
-        if (present[key] != (sim_truth_is_selected(&world->truth, &informer->selection, n) ? n : 0))
+        bool is_expected =
+            sim_truth_is_selected(&world->truth, &informer->selection, n) && sim_namespaces_have(informer, key);
+        if (present[key] != (is_expected ? n : 0))
             return key;
     }
     return SIM_KEYS;

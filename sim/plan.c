@@ -20,7 +20,8 @@ enum {
     STREAM_DELETED,
     STREAM_REMOVALS,
     STREAM_KEEP,
-    STREAM_FETCHES
+    STREAM_FETCHES,
+    STREAM_NAMESPACES
 };
 
 static const char *const selector_texts[SIM_SELECTORS] = { NULL, "app=a", "app in (a,b)", "app!=c" };
@@ -105,6 +106,16 @@ static ki_keep draw_keep(const sim_plan *plan, const sim_informer_plan *informer
     return keep == KI_KEEP_KEYS && !are_versions_states ? KI_KEEP_VIEW : keep;
 }
 
+/* Makes the first informer one of a set of namespaces. Not with a restore of the cluster: each namespace of a set
+ * notices it for itself, and the simulation counts one version for each informer. */
+static void make_set(sim_plan *plan, sim_random *random) {
+    if (plan->consistency_check_ms || sim_plan_has(plan, SIM_RESTORE) || !sim_chance(random, 40))
+        return;
+    plan->informers[0].is_set = true;
+    plan->informers[0].selection.ns = -1;
+    plan->set_changes = (unsigned)sim_between(random, 1, 12);
+}
+
 void sim_plan_make(sim_plan *plan, uint64_t seed) {
     sim_random random = sim_random_from(seed, STREAM_CONFIGURATION);
     static const uint64_t revisions[] = { 1, 90, 960, 99950, 4294967200 };
@@ -148,6 +159,8 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
         plan->informers[i].keep = draw_keep(plan, &plan->informers[i], &random);
     random = sim_random_from(seed, STREAM_FETCHES);
     plan->fetch_every = sim_chance(&random, 50) ? 0 : sim_between(&random, 1500, 15000) * SIM_MILLISECOND;
+    random = sim_random_from(seed, STREAM_NAMESPACES);
+    make_set(plan, &random);
 }
 
 bool sim_plan_has(const sim_plan *plan, sim_fault_kind kind) {
@@ -190,6 +203,8 @@ void sim_plan_print(const sim_plan *plan) {
                informer->handlers, informer->in_order ? ", in order" : "",
                informer->has_transform ? ", transforms" : "", ki_keep_name(informer->keep), informer->keep_deleted_ms);
     }
+    if (plan->set_changes)
+        printf("  informer 0 is of a set of namespaces, which changes %u times\n", plan->set_changes);
     if (plan->removals)
         printf("  %u informers are removed and asked for again\n", plan->removals);
     if (plan->fetch_every)

@@ -43,6 +43,7 @@ typedef struct sim_informer_plan {
     bool has_transform; /* it removes name, version and uid from the content */
     int64_t internal_error_retry_ms;
     int64_t keep_deleted_ms;
+    bool is_set;       /* of a set of namespaces, which changes (namespaces.h) */
     unsigned handlers; /* added before the start */
 } sim_informer_plan;
 
@@ -77,6 +78,7 @@ typedef struct sim_plan {
     unsigned reentry_percent;     /* notifications in which a handler calls the library */
     unsigned reconfigurations;    /* handlers and indexes that are added or removed during the run */
     unsigned removals;            /* informers that are removed during the run, and asked for again */
+    unsigned set_changes;         /* of the set of namespaces of an informer; 0: there is no set */
     sim_pause pauses[SIM_PAUSES_MAX];
     size_t pause_count;
     /* the workload */

@@ -54,10 +54,13 @@ static void check_rate(sim_exchange *exchange) {
  * informer's also obeys the informer's. */
 static void check_retry_after(const sim_exchange *exchange) {
     sim_world *world = exchange->world;
-    unsigned number = exchange->is_fetch ? 0 : (unsigned)sim_requester_number(exchange->informer, SIM_REFLECTOR);
-    const sim_requester *informer = exchange->is_fetch ? exchange->requester : &world->network.requesters[number];
+    bool is_of_informer = exchange->is_beside && !exchange->is_fetch;
+    int number = is_of_informer ? sim_requester_number(exchange->informer, SIM_REFLECTOR) : 0;
+    const sim_requester *informer = is_of_informer ? &world->network.requesters[number] : exchange->requester;
     if (exchange->is_fetch && !sim_fetches_are_of_one(exchange))
         return; /* each informer has its own Retry-After */
+    if (is_of_informer && world->client.informers[exchange->informer].plan->is_set)
+        return; /* so has each namespace of a set */
     int64_t not_before =
         exchange->requester->not_before > informer->not_before ? exchange->requester->not_before : informer->not_before;
     if (world->now < not_before)

@@ -3,6 +3,8 @@
 
 #include "src/cache/informer/informer_parts.h"
 
+#include <stdlib.h>
+
 /* Records the first request of a list. */
 static void note_list(sim_source *source) {
     const sim_witness *witness = &source->world->client.informers[source->informer].witness;
@@ -11,16 +13,17 @@ static void note_list(sim_source *source) {
 }
 
 static int requester_of(const sim_source *source) {
-    return sim_requester_number(source->informer, source->is_consistency_check ? SIM_CONSISTENCY_CHECK : SIM_REFLECTOR);
+    return sim_requester_number(source->informer,
+                                source->is_consistency_check ? SIM_CONSISTENCY_CHECK : source->sender);
 }
 
 static ki_status source_list(ki_list_watch *base, const ki_list_options *options, const ki_list_handler *handler,
                              ki_error *err) {
     sim_source *source = (sim_source *)(void *)base;
     sim_world *world = source->world;
-    const ki_reflector *reflector = &world->client.informers[source->informer].informer->feeds[0]->reflector;
     bool is_version_check = options->limit == 1 && options->resource_version_match;
-    if (!source->is_consistency_check && !options->continue_token && !is_version_check) {
+    if (!source->is_consistency_check && !source->is_of_set && !options->continue_token && !is_version_check) {
+        const ki_reflector *reflector = &world->client.informers[source->informer].informer->feeds[0]->reflector;
         note_list(source);
         source->is_streaming = false;
         source->lists += !reflector->list.is_full && !reflector->list.is_latest;
@@ -74,6 +77,8 @@ static void source_cancel(ki_list_watch *base) {
 static void source_free(ki_list_watch *base) {
     sim_source *source = (sim_source *)(void *)base;
     source->inner->ops->free(source->inner);
+    if (source->is_of_set)
+        free(source);
 }
 
 void sim_source_init(sim_source *source, sim_world *world, unsigned informer, bool is_consistency_check,

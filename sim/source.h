@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "sim/network.h"
+
 typedef struct sim_world sim_world;
 
 typedef struct sim_source {
@@ -15,6 +17,8 @@ typedef struct sim_source {
     sim_world *world;
     unsigned informer;
     bool is_consistency_check;
+    bool is_of_set; /* the source of one namespace of a set; it owns itself */
+    sim_sender sender;
     uint64_t lists;         /* without further pages and repetitions in another form; with streaming lists */
     uint64_t relists;       /* lists after the first queued one; with repetitions */
     int64_t list_began_at;  /* ns: the request of the last list, of its first page */

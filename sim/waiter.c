@@ -78,6 +78,8 @@ void sim_waiter_note_write(sim_world *world, uint64_t version) {
     if (!sim_chance(random, 4) || !world->client.factory || waiter->count == SIM_WAITS_MAX)
         return;
     unsigned informer = (unsigned)sim_below(random, world->client.informer_count);
+    if (world->client.informers[informer].plan->is_set)
+        return; /* its version is that of the namespace furthest behind */
     int64_t timeout_ms = sim_chance(random, 50) ? -1 : sim_between(random, 0, 90000);
     sim_wait *wait = &waiter->waits[waiter->count];
     *wait = (sim_wait){ .world = world,

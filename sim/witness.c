@@ -127,6 +127,14 @@ static void expect_deletion(sim_witness *witness, const ki_object *obj) {
     witness->expected[key] = 0;
 }
 
+/* Returns true if the list is of the key's namespace. */
+static bool is_of_list(const ki_listing *list, uint32_t key) {
+    const char *text = sim_key_text(key);
+    size_t size = strcspn(text, "/");
+    return !list->namespace_name ||
+           (strlen(list->namespace_name) == size && strncmp(text, list->namespace_name, size) == 0);
+}
+
 /* Returns true if the list has no readable state of the object: the informer keeps the cached one. */
 static bool is_kept(const ki_listing *list, uint32_t key) {
     bool is_kept = list->keeps_all;
@@ -149,7 +157,10 @@ static void expect_list(sim_witness *witness, const ki_listing *list) {
             versions[key] = version_of(objects[i]);
         }
     }
+    bool is_set = witness->world->client.informers[witness->informer].plan->is_set;
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
+        if (!is_of_list(list, key))
+            continue;
         if (!listed[key] && is_kept(list, key)) {
             /* The kept state is from before a restore: any further state is newer. */
             uint64_t kept = witness->expected[key];
@@ -165,7 +176,11 @@ static void expect_list(sim_witness *witness, const ki_listing *list) {
         else if (witness->expected[key])
             infer_deletion(witness, key);
     }
-    if (!witness->has_queued)
+    for (uint32_t key = 0; key < SIM_KEYS && is_set && list->is_initial; key++) {
+        if (is_of_list(list, key))
+            witness->first_list[key] = listed[key];
+    }
+    if (!witness->has_queued && !is_set)
         memcpy(witness->first_list, listed, sizeof listed);
     witness->has_queued = witness->has_list = true;
     witness->lists++;

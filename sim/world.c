@@ -4,7 +4,6 @@
 
 #include "sim/health.h"
 #include "sim/inject.h"
-#include "sim/metrics.h"
 #include "sim/oracle.h"
 #include "sim/removal.h"
 #include "sim/workload.h"
@@ -171,6 +170,10 @@ static void remove_informer(void *user, uint64_t detail) {
     sim_removal_remove(user, detail);
 }
 
+static void change_namespaces(void *user, uint64_t detail) {
+    sim_namespaces_change(user, detail);
+}
+
 static void start_client(void *user, uint64_t argument) {
     (void)argument;
     sim_client_start(user);
@@ -189,6 +192,11 @@ static void schedule_plan(sim_world *world) {
     for (unsigned i = 0; i < plan->removals; i++) {
         uint64_t detail = sim_random_next(&removals);
         sim_at_client(world, sim_between(&removals, 0, plan->duration), remove_informer, world, detail);
+    }
+    sim_random changes = sim_random_from(plan->seed, 43);
+    for (unsigned i = 0; i < plan->set_changes; i++) {
+        uint64_t detail = sim_random_next(&changes);
+        sim_at_client(world, sim_between(&changes, 0, plan->duration), change_namespaces, world, detail);
     }
     sim_at_client(world, CHECK_EVERY_S * SIM_SECOND, check_stores, world, 0);
     sim_at_client(world, sim_between(&random, 0, 3) * SIM_SECOND, start_client, world, 0);
