@@ -164,9 +164,11 @@ static void check_found(const sim_fetch *fetch, const ki_object *obj) {
                  (unsigned long long)fetch->cached);
         return;
     }
+    if (n == cached_state(fetch) || n == fetch->cached_later)
+        return; /* a namespace that came back to a set can have been listed at an earlier time */
     if (was_seen_deleted(fetch, n))
         FAIL(fetch, "%s found write %llu, whose deletion the cache had seen", sim_key_text(key), (unsigned long long)n);
-    if (!may_have_had(fetch, n) && n != cached_state(fetch) && n != fetch->cached_later)
+    if (!may_have_had(fetch, n))
         FAIL(fetch, "%s found write %llu, which was not its state", sim_key_text(key), (unsigned long long)n);
 }
 
