@@ -42,7 +42,7 @@ static void check_key(sim_deleted *deleted, sim_world *world, uint32_t key, uint
 }
 
 void sim_deleted_check(sim_deleted *deleted, sim_world *world, const ki_informer *informer,
-                       const uint64_t present[SIM_KEYS]) {
+                       const uint64_t present[SIM_KEYS], unsigned returned) {
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         bool is_deleted = false;
         uint32_t read_key;
@@ -53,6 +53,8 @@ void sim_deleted_check(sim_deleted *deleted, sim_world *world, const ki_informer
             deleted->keys[key].there_until = world->now;
         deleted->keys[key].was_deleted |= deleted->keys[key].was_present && !present[key];
         deleted->keys[key].was_present = present[key] != 0;
+        if (returned >> sim_key_ns(key) & 1)
+            deleted->keys[key].found = 0;
         check_key(deleted, world, key, n, is_deleted);
     }
 }

@@ -18,8 +18,9 @@ typedef struct sim_deleted {
 } sim_deleted;
 
 /* Fails the run if an object of the store is said to be deleted, if a deleted object is gone too early or stays too
- * long, or if it has a state that was never written. `present`: the store's states. */
+ * long, or if it has a state that was never written. `present`: the store's states. `returned`: bits of namespaces
+ * that left the informer's set and may have come back: a state can be deleted more than once. */
 void sim_deleted_check(sim_deleted *deleted, sim_world *world, const ki_informer *informer,
-                       const uint64_t present[SIM_KEYS]);
+                       const uint64_t present[SIM_KEYS], unsigned returned);
 
 #endif

@@ -268,12 +268,13 @@ static void on_delete(const ki_event *event, void *user) {
     uint64_t known = handler->present[key];
     if (!known)
         FAIL(handler, "%u: delete of %s, which was not added", handler->number, sim_key_text(key));
-    if (!truth->keys[key].is_poisoned && known && n != known && !sim_truth_may_follow(truth, known, n))
+    bool is_listed_anew = sim_namespaces_lost_since(informer_of(handler), key, handler->notified_at[key]);
+    if (!truth->keys[key].is_poisoned && !is_listed_anew && known && n != known &&
+        !sim_truth_may_follow(truth, known, n))
         FAIL(handler, "%u: delete of %s at write %llu after a notification of the newer write %llu", handler->number,
              sim_key_text(key), (unsigned long long)n, (unsigned long long)known);
     if (!truth->keys[key].is_poisoned && truth->keys[key].n == known && known && is_selected(handler, known) &&
-        !sim_namespaces_lost_since(informer_of(handler), key, handler->notified_at[key]) &&
-        !sim_truth_may_follow(truth, known, known)) /* a lost write can have deleted it */
+        !is_listed_anew && !sim_truth_may_follow(truth, known, known)) /* a lost write can have deleted it */
         FAIL(handler, "%u: delete of %s, which exists unchanged", handler->number, sim_key_text(key));
     if (event->final_state_unknown && known && is_deletion_wrong(handler, key, known))
         FAIL(handler, "%u: delete of %s, which has existed all the time", handler->number, sim_key_text(key));

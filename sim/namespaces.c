@@ -57,10 +57,6 @@ static bool give(sim_world *world, unsigned index, unsigned set) {
         return false;
     if (status != (informer->is_removed ? KI_ERR_STATE : KI_OK))
         sim_fail(world, "informer %u: setting namespaces: %s", index, ki_error_message(&err));
-    for (uint32_t key = 0; key < SIM_KEYS && !informer->is_removed; key++) {
-        if ((informer->namespaces.now ^ set) & 1u << sim_key_ns(key))
-            informer->deleted.keys[key].found = 0; /* the same state can be deleted a second time */
-    }
     for (unsigned ns = 0; ns < SIM_NAMESPACES && !informer->is_removed; ns++) {
         if (informer->namespaces.now & ~set & 1u << ns) {
             informer->namespaces.left |= 1u << ns;

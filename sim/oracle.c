@@ -101,7 +101,7 @@ static void check_store(sim_world *world, sim_informer *informer) {
                      (unsigned long long)informer->newest_shown[key]);
         informer->newest_shown[key] = n;
     }
-    sim_deleted_check(&informer->deleted, world, informer->informer, present);
+    sim_deleted_check(&informer->deleted, world, informer->informer, present, informer->namespaces.left);
     if (!ki_snapshot_has_index(snapshot, KI_NAMESPACE_INDEX) ||
         (ki_snapshot_has_index(snapshot, "label") == (informer->plan->keep == KI_KEEP_KEYS)))
         sim_fail(world, "an index is missing");
