@@ -368,7 +368,7 @@ static int shorter(int timeout_ms, int64_t other_ms) {
 /* Does the work that is due: time limit, progress, tick. Returns the timeout of the next poll. */
 static int run_times(session *s, int64_t *next_tick_ms, int64_t *next_progress_ms) {
     int64_t now_ms = session_now_ms();
-    int timeout_ms = ki_engine_timeout(s->engine);
+    int timeout_ms = -1;
 
     if (!session_has_synced(s)) {
         if (session_allowed_ms(s)) {
@@ -485,9 +485,7 @@ ki_status session_wait(session *s, bool (*is_done)(void *user), void *user, ki_e
             is_silent_said = true;
             say_silence(s);
         }
-        int timeout_ms = ki_engine_timeout(s->engine);
-        if (!is_silent_said)
-            timeout_ms = shorter(timeout_ms, left_ms);
+        int timeout_ms = is_silent_said ? -1 : shorter(-1, left_ms);
         struct pollfd fds[] = { { .fd = ki_engine_fd(s->engine), .events = POLLIN },
                                 { .fd = s->signals, .events = POLLIN } };
         if (poll(fds, sizeof fds / sizeof fds[0], timeout_ms) < 0 && errno != EINTR)

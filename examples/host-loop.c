@@ -91,9 +91,9 @@ int main(void) {
     while (!stop_requested) {
         struct pollfd fds[2] = { { .fd = ki_engine_fd(engine), .events = POLLIN },
                                  { .fd = STDIN_FILENO, .events = POLLIN } };
-        if (poll(fds, 2, ki_engine_timeout(engine)) < 0 && errno != EINTR)
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
             break;
-        if (ki_engine_step(engine, 0, &err))
+        if (fds[0].revents && ki_engine_step(engine, 0, &err))
             break;
         if ((fds[1].revents & (POLLIN | POLLHUP)) && !read_input(pods))
             break;

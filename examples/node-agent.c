@@ -123,12 +123,12 @@ static ki_status run(agent *a, ki_error *err) {
     }
     while (!a->is_done && !status) {
         struct epoll_event event;
-        int count = epoll_wait(loop, &event, 1, ki_engine_timeout(a->engine));
+        int count = epoll_wait(loop, &event, 1, -1);
         if (count == 1 && event.data.fd == STDIN_FILENO)
             read_input(a);
         else if (count == 1 && event.data.fd == a->signals)
             a->is_done = true;
-        else
+        else if (count == 1)
             status = ki_engine_step(a->engine, 0, err);
     }
     close(loop);

@@ -2,8 +2,8 @@
  *
  * A program drives an engine in one of three ways. The first call decides; calls of the other ways then return
  * KI_ERR_STATE.
- *   - step: the program has a loop of its own. It waits until ki_engine_fd is readable or ki_engine_timeout has passed,
- *     then calls ki_engine_step. The library starts no threads: handlers run inside ki_engine_step.
+ *   - step: the program has a loop of its own. It waits until ki_engine_fd is readable, then calls ki_engine_step. The
+ *     library starts no threads: handlers run inside ki_engine_step.
  *   - run: ki_engine_run makes the calling thread the loop until ki_engine_stop or, on request, a signal.
  *   - start: ki_engine_start makes a new thread the loop until ki_engine_stop.
  *
@@ -45,7 +45,7 @@ typedef struct ki_engine_options {
     size_t size;                   /* sizeof(ki_engine_options); set by the macro */
     const ki_allocator *allocator; /* copied; NULL: malloc */
     const ki_log *log;             /* copied; NULL: no log */
-    const ki_clock *clock;         /* copied; NULL: CLOCK_MONOTONIC */
+    const ki_clock *clock;         /* copied; NULL: CLOCK_MONOTONIC. See ki_engine_fd */
     uint64_t seed;                 /* of random numbers, such as backoff jitter; 0: a random seed from the system */
 } ki_engine_options;
 
@@ -64,12 +64,15 @@ KI_API void ki_engine_free(ki_engine *engine);
 
 /* ---- step ---- */
 
-/* Returns a descriptor that is readable when a step has work to do; for poll, select, epoll, libuv, ….
+/* Returns a descriptor that is readable when a step has work to do: input, a timer that is due, or work that the step
+ * before has left. For poll, select, epoll, libuv, …, level-triggered; a host needs nothing else. It can be readable
+ * although nothing is due, after a timer that was moved or cancelled: the step then does nothing. With a clock of the
+ * program's own (ki_engine_options.clock) timers do not make the descriptor readable: ask for ki_engine_timeout too.
  * Ownership: the engine's; do not read from it or close it. Threads: any. Blocks: no. */
 KI_API int ki_engine_fd(const ki_engine *engine);
 
-/* Returns the milliseconds until the next step is due, even if the descriptor is not readable: 0 now, -1 never. Valid
- * until the next step.
+/* Returns the milliseconds until the next step is due: 0 now, -1 never. Valid until the next step. For a program with a
+ * clock of its own, and for one that plans its sleep; others wait for ki_engine_fd alone.
  * Threads: the thread that steps. Blocks: no. */
 KI_API int ki_engine_timeout(ki_engine *engine);
 
@@ -80,7 +83,7 @@ enum {
 
 /* Does the work that is due: reads what has arrived, runs timers, applies changes, calls handlers. Returns after about
  * `max_work` units (a unit is one object decoded, one change applied or one handler called). If work is left,
- * ki_engine_timeout returns 0.
+ * ki_engine_fd is readable and ki_engine_timeout returns 0.
  * Threads: always the same thread, not in a handler. Blocks: no, apart from the handlers' own time.
  * Errors: KI_ERR_STATE (the engine is driven in another way), KI_ERR_DEADLOCK (called in a handler), KI_ERR_SYSTEM. */
 KI_API KI_MUST_CHECK ki_status ki_engine_step(ki_engine *engine, int max_work, ki_error *err);

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,10 +58,10 @@ static ki_status open_descriptors(ki_engine *engine, ki_error *err) {
     engine->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (engine->wake_fd < 0)
         return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot create an event descriptor");
-    struct epoll_event event = { .events = EPOLLIN, .data.ptr = engine };
-    if (epoll_ctl(engine->epoll_fd, EPOLL_CTL_ADD, engine->wake_fd, &event))
-        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot watch the event descriptor");
-    return KI_OK;
+    engine->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (engine->timer_fd < 0)
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot create a timer descriptor");
+    return ki_engine_watch_own(engine, EPOLL_CTL_ADD, err);
 }
 
 static ki_status open_mutexes(ki_engine *engine, ki_error *err) {
@@ -85,6 +86,8 @@ no_task_mutex:
 }
 
 static void close_descriptors(ki_engine *engine) {
+    if (engine->timer_fd >= 0)
+        close(engine->timer_fd);
     if (engine->wake_fd >= 0)
         close(engine->wake_fd);
     if (engine->epoll_fd >= 0)
@@ -114,7 +117,9 @@ ki_status ki_engine_new(const ki_engine_options *options, ki_engine **ret_engine
     engine->clock = given.clock ? *given.clock : (ki_clock){ .now = monotonic };
     if (!engine->clock.wall_now)
         engine->clock.wall_now = realtime;
-    engine->epoll_fd = engine->wake_fd = -1;
+    engine->has_clock = given.clock != NULL;
+    engine->armed = INT64_MAX;
+    engine->epoll_fd = engine->wake_fd = engine->timer_fd = -1;
     engine->failure = (ki_error)KI_ERROR_INIT;
     status = ki_engine_note_process(engine, err);
     if (!status)
@@ -424,11 +429,14 @@ ki_status ki_engine_step(ki_engine *engine, int max_work, ki_error *err) {
     if (ki_engine_is_forked(engine)) /* in a callback */
         return ki_engine_check_process(engine, err);
     if (!atomic_load(&engine->stopping)) {
+        if (!status)
+            status = ki_engine_arm(engine, err);
         atomic_store(&engine->in_step, false);
         return status;
     }
     if (!status)
         status = ki_engine_poll(engine, 0, err); /* consumes the wake-up, which would stay readable */
+    ki_engine_disarm(engine);
     finish(engine);
     return status;
 }
@@ -627,6 +635,8 @@ static ki_status drive_for(ki_engine *engine, const bool *done, int64_t deadline
         if (left == 0)
             break;
     }
+    if (!status)
+        write_wake(engine); /* a host's first step: its descriptor is not set to the timers yet */
     atomic_store(&engine->waiter_drives, false);
     atomic_store(&engine->loop, 0);
     atomic_store(&engine->inline_caller, 0);

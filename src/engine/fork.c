@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 /* Number of forks from the first process to this one: cheaper to read than getpid, which is a system call. */
@@ -43,32 +44,37 @@ ki_status ki_engine_check_process(const ki_engine *engine, ki_error *err) {
     return ki_error_set(err, KI_ERR_STATE, "%s", KI_FORKED);
 }
 
+static void close_if_open(int fd) {
+    if (fd >= 0)
+        close(fd);
+}
+
 /* Puts descriptors of this process's own in the place of the inherited ones, under the same numbers: the host may have
  * them. */
 static ki_status replace_descriptors(ki_engine *engine, ki_error *err) {
     /* 1: wakes the loop at once, because a wakeup of before the fork (`woken`) is in the parent's eventfd */
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC), wake_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-    struct epoll_event event = { .events = EPOLLIN, .data.ptr = engine };
+    int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     ki_status status = KI_OK;
-    if (epoll_fd < 0 || wake_fd < 0 || dup3(epoll_fd, engine->epoll_fd, O_CLOEXEC) < 0 ||
-        dup3(wake_fd, engine->wake_fd, O_CLOEXEC) < 0 ||
-        epoll_ctl(engine->epoll_fd, EPOLL_CTL_ADD, engine->wake_fd, &event))
+    if (epoll_fd < 0 || wake_fd < 0 || timer_fd < 0 || dup3(epoll_fd, engine->epoll_fd, O_CLOEXEC) < 0 ||
+        dup3(wake_fd, engine->wake_fd, O_CLOEXEC) < 0 || dup3(timer_fd, engine->timer_fd, O_CLOEXEC) < 0)
         status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot make descriptors after a fork");
-    if (epoll_fd >= 0)
-        close(epoll_fd);
-    if (wake_fd >= 0)
-        close(wake_fd);
+    else
+        status = ki_engine_watch_own(engine, EPOLL_CTL_ADD, err);
+    close_if_open(epoll_fd);
+    close_if_open(wake_fd);
+    close_if_open(timer_fd);
+    engine->armed = INT64_MAX;
     return status;
 }
 
 /* Fails if the program has closed the descriptors, as closefrom(3) and close_range(2) do. */
 static ki_status check_descriptors(ki_engine *engine, ki_error *err) {
-    struct epoll_event event = { .events = EPOLLIN, .data.ptr = engine };
-    if (epoll_ctl(engine->epoll_fd, EPOLL_CTL_MOD, engine->wake_fd, &event) == 0)
+    if (ki_engine_watch_own(engine, EPOLL_CTL_MOD, NULL) == KI_OK)
         return KI_OK;
     return ki_error_set_errno(err, KI_ERR_SYSTEM, errno,
-                              "the program has closed descriptor %d or %d of the engine, perhaps with closefrom",
-                              engine->epoll_fd, engine->wake_fd);
+                              "the program has closed descriptor %d, %d or %d of the engine, perhaps with closefrom",
+                              engine->epoll_fd, engine->wake_fd, engine->timer_fd);
 }
 
 ki_status ki_engine_use(ki_engine *engine, ki_error *err) {

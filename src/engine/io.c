@@ -56,6 +56,15 @@ bool ki_engine_dispatch_io(ki_engine *engine) {
     return false;
 }
 
+ki_status ki_engine_watch_own(ki_engine *engine, int operation, ki_error *err) {
+    struct epoll_event wake = { .events = EPOLLIN, .data.ptr = engine };
+    struct epoll_event timer = { .events = EPOLLIN, .data.ptr = &engine->timer_fd };
+    if (epoll_ctl(engine->epoll_fd, operation, engine->wake_fd, &wake) == 0 &&
+        epoll_ctl(engine->epoll_fd, operation, engine->timer_fd, &timer) == 0)
+        return KI_OK;
+    return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot watch the engine's own descriptors");
+}
+
 /* Consumes the eventfd, which is not a ki_io. */
 static void drain_wake(ki_engine *engine) {
     uint64_t count;
@@ -79,6 +88,8 @@ ki_status ki_engine_poll(ki_engine *engine, int timeout_ms, ki_error *err) {
                                   engine->epoll_fd);
     }
     for (int i = 0; i < count; i++) {
+        if (engine->ready[i].data.ptr == &engine->timer_fd)
+            engine->ready[i].data.ptr = NULL; /* only tells the host to step */
         if (engine->ready[i].data.ptr != engine)
             continue;
         engine->ready[i].data.ptr = NULL;

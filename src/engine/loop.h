@@ -30,6 +30,8 @@ struct ki_engine {
     ki_clock clock;
     int epoll_fd;
     int wake_fd;    /* eventfd: makes epoll_fd readable from any thread */
+    int timer_fd;   /* timerfd: makes epoll_fd readable when the first timer is due, for a host that steps */
+    bool has_clock; /* the clock is the program's own: timer_fd does not follow it, and is never set */
     unsigned forks; /* of the process that the engine belongs to (fork.c); constant once the engine is used */
 
     /* atomic: any thread, also signal handlers. All but `stopping`, `woken` and `loop` are written under `mutex` */
@@ -74,6 +76,7 @@ struct ki_engine {
     void *signal_user;
     ki_heap timers;
     uint64_t timer_sequence;
+    int64_t armed; /* when timer_fd becomes readable, or became so; INT64_MAX: never */
     /* Reported events; those from ready_next on are not dispatched yet. data.ptr NULL: removed meanwhile. */
     struct epoll_event ready[KI_ENGINE_BATCH];
     int ready_next;
@@ -92,8 +95,17 @@ bool ki_engine_run_task(ki_engine *engine);
 bool ki_engine_fire_timer(ki_engine *engine);
 bool ki_engine_dispatch_io(ki_engine *engine);
 bool ki_engine_has_tasks(ki_engine *engine);
+/* Adds wake_fd and timer_fd to epoll_fd, or changes what was added: `operation` is EPOLL_CTL_ADD or EPOLL_CTL_MOD.
+ * Errors: KI_ERR_SYSTEM, with the reason in errno. */
+ki_status ki_engine_watch_own(ki_engine *engine, int operation, ki_error *err);
 /* Calls epoll, waiting up to `timeout_ms`, if the last batch is dispatched. */
 ki_status ki_engine_poll(ki_engine *engine, int timeout_ms, ki_error *err);
+
+/* timer.c. Makes epoll_fd readable for the host between two steps: at once if work is left, else when the first timer
+ * is due. No system call if timer_fd is set to that time or an earlier one. Loop only. Errors: KI_ERR_SYSTEM. */
+ki_status ki_engine_arm(ki_engine *engine, ki_error *err);
+/* Makes timer_fd never readable. Loop only. */
+void ki_engine_disarm(ki_engine *engine);
 
 /* fork.c. Remembers the present process as the engine's. */
 ki_status ki_engine_note_process(ki_engine *engine, ki_error *err);

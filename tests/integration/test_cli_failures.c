@@ -231,7 +231,7 @@ COMMAND_TEST(too_few_descriptors_end_get) {
     /* Descriptors that the tests' own program may have left open are closed first: they would count. */
 #define WITH_DESCRIPTORS(count) \
     "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n " count "; exec \"$1\" get pods --server \"$2\""
-    static const char *const lines[] = { WITH_DESCRIPTORS("6"), WITH_DESCRIPTORS("8") };
+    static const char *const lines[] = { WITH_DESCRIPTORS("7"), WITH_DESCRIPTORS("9") };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         run_in_shell(lines[i]);
         command_says("Too many open files");

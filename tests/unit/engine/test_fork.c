@@ -54,6 +54,42 @@ TEST(a_task_wakes_the_child_although_one_was_posted_before_the_fork) {
     ki_engine_free(engine);
 }
 
+static void count_timer(ki_timer *timer, void *user) {
+    int *calls = user;
+    (void)timer;
+    ++*calls;
+}
+
+/* The parent's timer must not wake the child, and the child's own must. */
+static int poll_in_child(ki_engine *engine) {
+    struct pollfd descriptor = { .fd = ki_engine_fd(engine), .events = POLLIN };
+    ki_timer timer;
+    int calls = 0;
+    if (ki_timer_init(&timer, engine, count_timer, &calls))
+        return 1;
+    ki_timer_set(&timer, ki_engine_clock(engine) + KI_MILLISECONDS(1));
+    while (calls == 0) {
+        if (poll(&descriptor, 1, 60000) != 1 || ki_engine_step(engine, 0, NULL))
+            return 2;
+    }
+    return is_readable(engine) ? 3 : GOOD;
+}
+
+TEST(a_timer_wakes_a_host_that_only_polls_after_a_fork) {
+    ki_engine *engine = NULL;
+    int status = 0;
+    assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(poll_in_child(engine));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), GOOD);
+    assert_int_equal(poll_in_child(engine), GOOD);
+    ki_engine_free(engine);
+}
+
 /* --- threads ------------------------------------------------------------------------------------------------------ */
 
 enum {
