@@ -9,12 +9,22 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 
+# The libraries are C. The examples and the tests of the headers are also C++, where there is a compiler of it.
+if(KI_EXAMPLES OR KI_TESTS)
+    include(CheckLanguage)
+    check_language(CXX)
+    if(CMAKE_CXX_COMPILER)
+        enable_language(CXX)
+    endif()
+endif()
+
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
 set(ki_warnings -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wcast-qual
     -Wwrite-strings -Wformat=2 -Wvla -Wpointer-arith)
 set(ki_c_warnings -Wstrict-prototypes -Wmissing-prototypes)
+set(ki_cxx_warnings -Wold-style-cast)
 if(CMAKE_C_COMPILER_ID MATCHES Clang)
     list(APPEND ki_c_warnings -Wnull-dereference) # gcc's reports paths that cannot be taken
 endif()
@@ -37,7 +47,8 @@ endif()
 add_link_options(-Wl,--as-needed)
 
 function(ki_target target)
-    target_compile_options(${target} PRIVATE ${ki_warnings} $<$<COMPILE_LANGUAGE:C>:${ki_c_warnings}>)
+    target_compile_options(${target} PRIVATE ${ki_warnings} $<$<COMPILE_LANGUAGE:C>:${ki_c_warnings}>
+        $<$<COMPILE_LANGUAGE:CXX>:${ki_cxx_warnings}>)
 endfunction()
 
 # ki_sources(VARIABLE PATTERN...): the files of the source tree that match; a folder may be missing.

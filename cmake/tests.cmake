@@ -35,7 +35,7 @@ function(ki_test_program name kind)
         KI_TEST_EXAMPLES_DIR="${PROJECT_BINARY_DIR}/examples"
         KI_TEST_PROGRAM="${PROJECT_BINARY_DIR}/bin/kinformer")
     foreach(source ${ARGN})
-        string(REGEX REPLACE "^.*/test_(.*)\\.c$" "\\1" noun ${source})
+        string(REGEX REPLACE "^.*/test_(.*)\\.cc?$" "\\1" noun ${source})
         # The time limit is for what hangs: with the thread sanitizer on a busy machine a test may take minutes.
         add_test(NAME ${kind}/${noun} COMMAND ${name} ${noun})
         set_tests_properties(${kind}/${noun} PROPERTIES LABELS ${kind} TIMEOUT 600 SKIP_RETURN_CODE 77
@@ -61,6 +61,23 @@ add_custom_command(OUTPUT ${null_calls}
     DEPENDS ${PROJECT_SOURCE_DIR}/tests/null_calls.awk ${public_headers} VERBATIM)
 target_sources(test_public PRIVATE ${null_calls})
 target_include_directories(test_public PRIVATE ${PROJECT_BINARY_DIR}/tests/generated)
+
+# The headers as C++17 and C++20: the same tests as programs of both. They find each option macro of the headers.
+if(CMAKE_CXX_COMPILER)
+    set(option_macros ${PROJECT_BINARY_DIR}/tests/generated/option_macros.h)
+    add_custom_command(OUTPUT ${option_macros}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/tests/generated
+        COMMAND sh -c "awk -f \"$0\" \"$@\" >${option_macros}" ${PROJECT_SOURCE_DIR}/tests/option_macros.awk ${public_headers}
+        DEPENDS ${PROJECT_SOURCE_DIR}/tests/option_macros.awk ${public_headers} VERBATIM)
+    add_custom_target(option-macros DEPENDS ${option_macros})
+    ki_sources(sources tests/unit/public/test_*.cc)
+    foreach(standard 17 20)
+        ki_test_program(test_cxx${standard} unit-cxx${standard} ${sources})
+        set_target_properties(test_cxx${standard} PROPERTIES CXX_STANDARD ${standard} CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+        add_dependencies(test_cxx${standard} option-macros)
+        target_include_directories(test_cxx${standard} PRIVATE ${PROJECT_BINARY_DIR}/tests/generated)
+    endforeach()
+endif()
 
 # What other tests run.
 ki_sources(programs tests/programs/*.c)

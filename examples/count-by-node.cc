@@ -16,11 +16,8 @@ struct snapshot_free {
 
 ki_status count_by_node(ki_error *err) {
     const ki_log log = { ki_log_stderr, nullptr, KI_LOG_INFO };
-    ki_factory_options factory_options = {};
-    factory_options.size = sizeof factory_options;
-    factory_options.log = &log;
     ki_factory *made = nullptr;
-    if (ki_status status = ki_factory_new_default(&factory_options, &made, err))
+    if (ki_status status = ki_factory_new_default(&KI_FACTORY_OPTIONS(.log = &log), &made, err))
         return status;
     std::unique_ptr<ki_factory, factory_free> factory(made);
 

@@ -34,7 +34,7 @@ typedef struct ki_jsonpath_options {
     size_t max_output;             /* bytes of output; 0: 256 MiB */
 } ki_jsonpath_options;
 
-#define KI_JSONPATH_OPTIONS(...) ((ki_jsonpath_options){ .size = sizeof(ki_jsonpath_options), __VA_ARGS__ })
+#define KI_JSONPATH_OPTIONS(...) KI_SIZED_(ki_jsonpath_options, __VA_ARGS__)
 
 /* Parses a template. `options` may be NULL.
  * Ownership: the caller frees the template with ki_jsonpath_free. Threads: any. Blocks: no.

@@ -54,8 +54,7 @@ typedef struct ki_testing_server_options {
     bool collects_garbage; /* deletes objects whose owners (ownerReferences) are deleted, as a cluster does */
 } ki_testing_server_options;
 
-#define KI_TESTING_SERVER_OPTIONS(...) \
-    ((ki_testing_server_options){ .size = sizeof(ki_testing_server_options), __VA_ARGS__ })
+#define KI_TESTING_SERVER_OPTIONS(...) KI_SIZED_(ki_testing_server_options, __VA_ARGS__)
 
 /* Starts a server. The objects of the load exist when this returns. `options` may be NULL.
  * Ownership: the caller frees the server with ki_testing_server_free. Blocks: while the load is made (20,000 pods take

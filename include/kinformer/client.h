@@ -53,7 +53,7 @@ typedef struct ki_client_options {
     int request_burst;             /* requests at once before the rate limit applies; 0: the configuration's */
 } ki_client_options;
 
-#define KI_CLIENT_OPTIONS(...) ((ki_client_options){ .size = sizeof(ki_client_options), __VA_ARGS__ })
+#define KI_CLIENT_OPTIONS(...) KI_SIZED_(ki_client_options, __VA_ARGS__)
 
 /* Makes a client for the cluster of `config`. `config` is copied. `options` may be NULL.
  * Ownership: the caller frees the client with ki_client_free. Blocks: no.
@@ -154,7 +154,7 @@ typedef struct ki_request_options {
     const ki_term *term;
 } ki_request_options;
 
-#define KI_REQUEST_OPTIONS(...) ((ki_request_options){ .size = sizeof(ki_request_options), __VA_ARGS__ })
+#define KI_REQUEST_OPTIONS(...) KI_SIZED_(ki_request_options, __VA_ARGS__)
 
 typedef struct ki_client_request {
     size_t size; /* sizeof(ki_client_request); set by the macro */
@@ -176,7 +176,7 @@ typedef struct ki_client_request {
     bool (*on_data)(const void *data, size_t size, void *user) KI_NOEXCEPT;
 } ki_client_request;
 
-#define KI_CLIENT_REQUEST(...) ((ki_client_request){ .size = sizeof(ki_client_request), __VA_ARGS__ })
+#define KI_CLIENT_REQUEST(...) KI_SIZED_(ki_client_request, __VA_ARGS__)
 
 /* Receives the end of a request, exactly once. After success `err` is NULL. After an error response both are set, and
  * ki_response_error returns the Status. Without a response `response` is NULL.

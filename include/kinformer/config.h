@@ -58,7 +58,7 @@ typedef struct ki_config_options {
     int request_burst;       /* requests at once before the rate limit applies; 0: 10 */
 } ki_config_options;
 
-#define KI_CONFIG_OPTIONS(...) ((ki_config_options){ .size = sizeof(ki_config_options), __VA_ARGS__ })
+#define KI_CONFIG_OPTIONS(...) KI_SIZED_(ki_config_options, __VA_ARGS__)
 
 /* Makes a configuration from the options and the kubeconfig that they name. `options` may be NULL.
  * Ownership: the caller frees the configuration with ki_config_free. Factories and clients copy it. Blocks: reads
@@ -117,8 +117,7 @@ typedef struct ki_config_description {
     const char *warnings; /* ignored fields and likely mistakes, one on each line */
 } ki_config_description;
 
-#define KI_CONFIG_DESCRIPTION_INIT \
-    { .size = sizeof(ki_config_description) }
+#define KI_CONFIG_DESCRIPTION_INIT KI_SIZED_(ki_config_description, )
 
 /* Describes a configuration: fills the first `size` bytes of `*ret_description`.
  * Ownership: the strings are borrowed from `config`. Threads: any. */

@@ -107,7 +107,7 @@ typedef struct ki_controller_options {
     ki_elector *elector;
 } ki_controller_options;
 
-#define KI_CONTROLLER_OPTIONS(...) ((ki_controller_options){ .size = sizeof(ki_controller_options), __VA_ARGS__ })
+#define KI_CONTROLLER_OPTIONS(...) KI_SIZED_(ki_controller_options, __VA_ARGS__)
 
 /* Makes a controller on the factory's engine. The controller starts with the next ki_factory_start or ki_factory_run.
  * It stops with the factory, before informers and client, so that running reconciles can complete. A program that steps
@@ -175,8 +175,7 @@ typedef struct ki_controller_watch_options {
     void *user;             /* of `map` and `predicate` */
 } ki_controller_watch_options;
 
-#define KI_CONTROLLER_WATCH(...) \
-    ((ki_controller_watch_options){ .size = sizeof(ki_controller_watch_options), __VA_ARGS__ })
+#define KI_CONTROLLER_WATCH(...) KI_SIZED_(ki_controller_watch_options, __VA_ARGS__)
 
 /* Watches an informer: queues keys for each event. With `owner` or `map` an update queues the keys of the old and of
  * the new state. The informer may belong to another factory on the same engine, which is then freed after the

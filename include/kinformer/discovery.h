@@ -68,7 +68,7 @@ typedef struct ki_discovery_options {
     int64_t timeout_ms; /* time limit of one request; 0: KI_CLIENT_TIMEOUT_MS */
 } ki_discovery_options;
 
-#define KI_DISCOVERY_OPTIONS(...) ((ki_discovery_options){ .size = sizeof(ki_discovery_options), __VA_ARGS__ })
+#define KI_DISCOVERY_OPTIONS(...) KI_SIZED_(ki_discovery_options, __VA_ARGS__)
 
 /* Makes a discovery with an empty cache; sends no request. `options` may be NULL.
  * Ownership: the caller frees the discovery with ki_discovery_free before `client`. Blocks: no.

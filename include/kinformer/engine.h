@@ -49,7 +49,7 @@ typedef struct ki_engine_options {
     uint64_t seed;                 /* of random numbers, such as backoff jitter; 0: a random seed from the system */
 } ki_engine_options;
 
-#define KI_ENGINE_OPTIONS(...) ((ki_engine_options){ .size = sizeof(ki_engine_options), __VA_ARGS__ })
+#define KI_ENGINE_OPTIONS(...) KI_SIZED_(ki_engine_options, __VA_ARGS__)
 
 /* Makes an engine. `options` may be NULL.
  * Ownership: the caller frees the engine with ki_engine_free. Blocks: no.

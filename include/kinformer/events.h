@@ -51,8 +51,7 @@ typedef struct ki_event_recorder_options {
     ki_events_api api;
 } ki_event_recorder_options;
 
-#define KI_EVENT_RECORDER_OPTIONS(...) \
-    ((ki_event_recorder_options){ .size = sizeof(ki_event_recorder_options), __VA_ARGS__ })
+#define KI_EVENT_RECORDER_OPTIONS(...) KI_SIZED_(ki_event_recorder_options, __VA_ARGS__)
 
 /* Makes a recorder that sends events through the factory's client, within the client's rate limit. When the factory
  * stops, the recorder makes one attempt to send each queued event, for KI_EVENT_STOP_MS at most, and drops the rest.
@@ -85,7 +84,7 @@ typedef struct ki_record {
     const char *annotations;  /* a JSON map of strings; NULL: none. A combined Event has no annotations */
 } ki_record;
 
-#define KI_RECORD(...) ((ki_record){ .size = sizeof(ki_record), __VA_ARGS__ })
+#define KI_RECORD(...) KI_SIZED_(ki_record, __VA_ARGS__)
 
 /* Records an event with all its parts. Everything else as ki_event_recorder_record. */
 KI_API void ki_event_recorder_record_with(ki_event_recorder *recorder, const ki_record *record);

@@ -2,6 +2,8 @@
 #ifndef KINFORMER_EXPORT_H
 #define KINFORMER_EXPORT_H
 
+#include <kinformer/sized.h>
+
 #if defined(__GNUC__) || defined(__clang__)
 #define KI_API __attribute__((__visibility__("default")))
 #define KI_MUST_CHECK __attribute__((__warn_unused_result__))

@@ -33,7 +33,7 @@ typedef struct ki_factory_options {
     int request_burst;       /* requests at once before the rate limit applies; 0: the configuration's */
 } ki_factory_options;
 
-#define KI_FACTORY_OPTIONS(...) ((ki_factory_options){ .size = sizeof(ki_factory_options), __VA_ARGS__ })
+#define KI_FACTORY_OPTIONS(...) KI_SIZED_(ki_factory_options, __VA_ARGS__)
 
 /* Makes a factory for the cluster of `config`. `config` is copied. `options` may be NULL.
  * Ownership: the caller frees the factory with ki_factory_free. Blocks: no.

@@ -77,7 +77,7 @@ typedef struct ki_informer_options {
     ki_keep keep;
 } ki_informer_options;
 
-#define KI_INFORMER_OPTIONS(...) ((ki_informer_options){ .size = sizeof(ki_informer_options), __VA_ARGS__ })
+#define KI_INFORMER_OPTIONS(...) KI_SIZED_(ki_informer_options, __VA_ARGS__)
 
 /* ---- a set of namespaces ---- */
 
@@ -175,7 +175,7 @@ typedef struct ki_registration_options {
     const char *field_selector;
 } ki_registration_options;
 
-#define KI_REGISTRATION_OPTIONS(...) ((ki_registration_options){ .size = sizeof(ki_registration_options), __VA_ARGS__ })
+#define KI_REGISTRATION_OPTIONS(...) KI_SIZED_(ki_registration_options, __VA_ARGS__)
 
 /* Adds a handler with default options. The handler first gets every cached object as an add with is_in_initial_list,
  * then every change. Nothing is lost or delivered twice between the two.

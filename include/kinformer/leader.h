@@ -87,7 +87,7 @@ typedef struct ki_elector_options {
     void *user; /* of the callbacks */
 } ki_elector_options;
 
-#define KI_ELECTOR_OPTIONS(...) ((ki_elector_options){ .size = sizeof(ki_elector_options), __VA_ARGS__ })
+#define KI_ELECTOR_OPTIONS(...) KI_SIZED_(ki_elector_options, __VA_ARGS__)
 
 /* Makes an elector. It competes for the Lease from the start of the factory until the stop of the factory, when the
  * factory's controllers have ended their reconciles. The client-side rate limit does not delay its requests.

@@ -146,14 +146,11 @@ template <class Member, ki_field_type type> struct field_as<Member, Member, type
 } // namespace kinformer_detail
 }
 #define KI_FIELD(type, member, path) \
-    { \
-        path, offsetof(type, member), sizeof(type), \
-            kinformer_detail::field_type<decltype(((type *)0)->member)>::value, NULL \
-    }
+    { path, offsetof(type, member), sizeof(type), kinformer_detail::field_type<decltype(type::member)>::value, NULL }
 #define KI_FIELD_AS_(type, member, expected, kind, path, elements) \
     { \
         path, offsetof(type, member), sizeof(type), \
-            kinformer_detail::field_as<decltype(((type *)0)->member), expected, KI_FIELD_TYPE_##kind>::value, elements \
+            kinformer_detail::field_as<decltype(type::member), expected, KI_FIELD_TYPE_##kind>::value, elements \
     }
 #else
 #define KI_FIELD_IS_(type, member, other) __builtin_types_compatible_p(__typeof__(((type *)0)->member), other)

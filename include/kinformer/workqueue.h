@@ -94,7 +94,7 @@ typedef struct ki_workqueue_options {
     void *user; /* of on_ready and on_drained */
 } ki_workqueue_options;
 
-#define KI_WORKQUEUE_OPTIONS(...) ((ki_workqueue_options){ .size = sizeof(ki_workqueue_options), __VA_ARGS__ })
+#define KI_WORKQUEUE_OPTIONS(...) KI_SIZED_(ki_workqueue_options, __VA_ARGS__)
 
 /* Makes a queue. Delays are timers of `engine`: they pass only while the engine is driven. `options` may be NULL.
  * Ownership: the caller frees the queue with ki_workqueue_free before the engine. Blocks: until the loop, on another
@@ -132,7 +132,7 @@ typedef struct ki_add_options {
     bool rate_limited; /* as ki_workqueue_add_rate_limited; with a nonzero after_ms the shorter delay applies */
 } ki_add_options;
 
-#define KI_ADD_OPTIONS(...) ((ki_add_options){ .size = sizeof(ki_add_options), __VA_ARGS__ })
+#define KI_ADD_OPTIONS(...) KI_SIZED_(ki_add_options, __VA_ARGS__)
 
 /* Adds a key with a priority, a delay, or both. `options` may be NULL. A queued key whose priority rises moves behind
  * the keys that have this priority already. A key that is added while a worker processes it gets the priority of that

@@ -23,11 +23,11 @@ void test_declare_group(declared_group *group) {
     last_group = &group->next;
 }
 
-/* The noun of ".../test_NOUN.c", without its end. */
+/* The noun of ".../test_NOUN.c" or ".../test_NOUN.cc", without its end. */
 static const char *noun_of(const char *file, int *ret_size) {
     const char *slash = strrchr(file, '/');
     const char *noun = (slash ? slash + 1 : file) + strlen("test_");
-    *ret_size = (int)strlen(noun) - (int)strlen(".c");
+    *ret_size = (int)strcspn(noun, ".");
     return noun;
 }
 

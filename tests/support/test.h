@@ -13,6 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+#include <stdio.h> /* cmocka.h includes what is C++, too, and does not say that it is C */
+#include <stdlib.h>
+extern "C" {
+#endif
+
 #include <cmocka.h>
 
 /* Begins a test. */
@@ -51,5 +57,9 @@ typedef struct declared_group {
 /* Called before main. */
 void test_declare(declared_test *test);
 void test_declare_group(declared_group *group);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

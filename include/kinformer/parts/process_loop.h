@@ -28,7 +28,7 @@ typedef struct ki_process_loop_options {
     void *user;
 } ki_process_loop_options;
 
-#define KI_PROCESS_LOOP_OPTIONS(...) ((ki_process_loop_options){ .size = sizeof(ki_process_loop_options), __VA_ARGS__ })
+#define KI_PROCESS_LOOP_OPTIONS(...) KI_SIZED_(ki_process_loop_options, __VA_ARGS__)
 
 /* Makes a process loop, which runs whenever the loop does and the queue has changes. The engine, the queue and
  * `process` are needed.

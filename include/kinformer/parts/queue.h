@@ -62,7 +62,7 @@ typedef struct ki_fifo_options {
     size_t batch_size;             /* in-order queue: maximum changes of one pop; 0: 1000 */
 } ki_fifo_options;
 
-#define KI_FIFO_OPTIONS(...) ((ki_fifo_options){ .size = sizeof(ki_fifo_options), __VA_ARGS__ })
+#define KI_FIFO_OPTIONS(...) KI_SIZED_(ki_fifo_options, __VA_ARGS__)
 
 /* Makes an empty DeltaFIFO. `options` may be NULL.
  * Ownership: the caller frees the queue with ki_queue_free. Blocks: no.

@@ -45,7 +45,7 @@ typedef struct ki_reflector_options {
     void *user;
 } ki_reflector_options;
 
-#define KI_REFLECTOR_OPTIONS(...) ((ki_reflector_options){ .size = sizeof(ki_reflector_options), __VA_ARGS__ })
+#define KI_REFLECTOR_OPTIONS(...) KI_SIZED_(ki_reflector_options, __VA_ARGS__)
 
 /* Makes a reflector. It sends nothing before ki_reflector_start. The engine, the source and the queue are needed.
  * Ownership: the caller frees the reflector with ki_reflector_free, before what it borrows. Blocks: no.

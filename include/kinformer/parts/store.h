@@ -37,7 +37,7 @@ typedef struct ki_store_options {
     void *user;
 } ki_store_options;
 
-#define KI_STORE_OPTIONS(...) ((ki_store_options){ .size = sizeof(ki_store_options), __VA_ARGS__ })
+#define KI_STORE_OPTIONS(...) KI_SIZED_(ki_store_options, __VA_ARGS__)
 
 /* Makes an empty store. `options` may be NULL.
  * Ownership: the caller frees the store with ki_store_free. Blocks: no.
