@@ -4,10 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-static const char empty[] =
-    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"counter\"},\"data\":{\"n\":\"0\"}}";
 
 /* Reads the number, adds 1, writes it. Repeats after a conflict with another writer. */
 static ki_status count_up(ki_client *client, const char *namespace_name, int *ret_count, ki_error *err) {
@@ -15,17 +11,16 @@ static ki_status count_up(ki_client *client, const char *namespace_name, int *re
     do {
         ki_object *map = NULL;
         ki_value n = KI_VALUE_INIT;
-        char json[512];
+        char text[16];
         status = ki_client_get(client, KI_CONFIGMAPS, namespace_name, "counter", NULL, &map, err);
         if (!status)
             status = ki_object_field(map, "data.n", &n, err);
         if (!status) {
+            ki_unstructured *next = ki_unstructured_from_object(map); /* with its resource version */
             *ret_count = atoi(n.text ? n.text : "") + 1;
-            snprintf(json, sizeof json,
-                     "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"counter\","
-                     "\"resourceVersion\":\"%s\"},\"data\":{\"n\":\"%d\"}}",
-                     ki_object_resource_version(map), *ret_count);
-            status = ki_client_update(client, KI_CONFIGMAPS, namespace_name, "counter", json, NULL, NULL, err);
+            snprintf(text, sizeof text, "%d", *ret_count);
+            ki_unstructured_set_string(next, "data.n", text);
+            status = ki_client_update(client, KI_CONFIGMAPS, next, NULL, NULL, err);
         }
         ki_value_clear(&n);
         ki_object_unref(map);
@@ -44,7 +39,9 @@ int main(void) {
         status = ki_client_new(config, NULL, &client, &err);
     const char *namespace_name = status ? NULL : ki_config_namespace(config);
     if (!status) {
-        status = ki_client_create(client, KI_CONFIGMAPS, namespace_name, empty, NULL, NULL, &err);
+        ki_unstructured *counter = ki_unstructured_for(KI_CONFIGMAPS, namespace_name, "counter");
+        ki_unstructured_set_string(counter, "data.n", "0");
+        status = ki_client_create(client, KI_CONFIGMAPS, counter, NULL, NULL, &err);
         if (ki_error_is_already_exists(&err))
             status = KI_OK; /* left by an earlier run: continue with it */
     }

@@ -30,13 +30,9 @@ static ki_status finish_job(struct program *p, const ki_object *job, long long t
     ki_unstructured_set_string(copy, "metadata.labels.job", "done");
     ki_unstructured_set_string(copy, "data.by", leader);
     ki_unstructured_set_string(copy, "data.token", text);
-    const char *json = ki_unstructured_json(copy, err);
-    ki_status status = !json ? err->code
-                             : ki_client_update(ki_factory_client(p->factory), KI_CONFIGMAPS, ki_object_namespace(job),
-                                                ki_object_name(job), json, NULL, NULL, err);
+    ki_status status = ki_client_update(ki_factory_client(p->factory), KI_CONFIGMAPS, copy, NULL, NULL, err);
     if (!status)
         printf("%s: done by %s with token %lld\n", ki_object_key(job), leader, token);
-    ki_unstructured_free(copy);
     return status;
 }
 

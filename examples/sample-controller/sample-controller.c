@@ -35,12 +35,14 @@ struct sample {
 
 /* ---- writing ---- */
 
-static const char deployment_template[] =
-    "{\"apiVersion\": \"apps/v1\", \"kind\": \"Deployment\", \"metadata\": {}, \"spec\": {"
-    "  \"selector\": {\"matchLabels\": {\"app\": \"nginx\"}},"
-    "  \"template\": {"
-    "    \"metadata\": {\"labels\": {\"app\": \"nginx\"}},"
-    "    \"spec\": {\"containers\": [{\"name\": \"nginx\", \"image\": \"nginx:latest\"}]}}}}";
+static const char deployment_template[] = "apiVersion: apps/v1\n"
+                                          "kind: Deployment\n"
+                                          "metadata: {}\n"
+                                          "spec:\n"
+                                          "  selector: { matchLabels: { app: nginx } }\n"
+                                          "  template:\n"
+                                          "    metadata: { labels: { app: nginx } }\n"
+                                          "    spec: { containers: [{ name: nginx, image: 'nginx:latest' }] }\n";
 
 /* Returns the Deployment of a Foo. Its controller reference is the Foo: the Deployment's events queue the Foo's key,
  * and the garbage collector deletes the Deployment after the Foo. */
@@ -58,30 +60,19 @@ static ki_unstructured *new_deployment(const ki_object *foo) {
 }
 
 static ki_status create_deployment(struct sample *s, const ki_object *foo, ki_object **ret_deployment, ki_error *err) {
-    ki_unstructured *deployment = new_deployment(foo);
-    const char *json = ki_unstructured_json(deployment, err);
-    ki_status status =
-        !json ? err->code
-              : ki_client_create(ki_factory_client(s->factory), KI_DEPLOYMENTS, ki_object_namespace(foo), json,
-                                 &KI_REQUEST_OPTIONS(.field_manager = component), ret_deployment, err);
-    ki_unstructured_free(deployment);
-    return status;
+    return ki_client_create(ki_factory_client(s->factory), KI_DEPLOYMENTS, new_deployment(foo),
+                            &KI_REQUEST_OPTIONS(.field_manager = component), ret_deployment, err);
 }
 
 /* Updates the Deployment, and replaces `*deployment` by the server's response. */
 static ki_status update_deployment(struct sample *s, const ki_object *foo, ki_object **deployment, ki_error *err) {
-    ki_unstructured *wanted = new_deployment(foo);
     ki_object *updated = NULL;
-    const char *json = ki_unstructured_json(wanted, err);
-    ki_status status = !json ? err->code
-                             : ki_client_update(ki_factory_client(s->factory), KI_DEPLOYMENTS, ki_object_namespace(foo),
-                                                ki_object_name(*deployment), json,
-                                                &KI_REQUEST_OPTIONS(.field_manager = component), &updated, err);
+    ki_status status = ki_client_update(ki_factory_client(s->factory), KI_DEPLOYMENTS, new_deployment(foo),
+                                        &KI_REQUEST_OPTIONS(.field_manager = component), &updated, err);
     if (!status) {
         ki_object_unref(*deployment);
         *deployment = updated;
     }
-    ki_unstructured_free(wanted);
     return status;
 }
 
@@ -90,13 +81,8 @@ static ki_status update_deployment(struct sample *s, const ki_object *foo, ki_ob
 static ki_status update_foo_status(struct sample *s, const ki_object *foo, int64_t available, ki_error *err) {
     ki_unstructured *copy = ki_unstructured_from_object(foo);
     ki_unstructured_set_int(copy, "status.availableReplicas", available);
-    const char *json = ki_unstructured_json(copy, err);
-    ki_status status = !json ? err->code
-                             : ki_client_update_status(ki_factory_client(s->factory), &foo_resource,
-                                                       ki_object_namespace(foo), ki_object_name(foo), json,
-                                                       &KI_REQUEST_OPTIONS(.field_manager = component), NULL, err);
-    ki_unstructured_free(copy);
-    return status;
+    return ki_client_update_status(ki_factory_client(s->factory), &foo_resource, copy,
+                                   &KI_REQUEST_OPTIONS(.field_manager = component), NULL, err);
 }
 
 /* ---- reconciling ---- */

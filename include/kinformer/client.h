@@ -4,6 +4,10 @@
  *     ki_object *pod = NULL;
  *     if (ki_client_get(client, KI_PODS, "default", "web-1", NULL, &pod, &err)) …       waits, for 30 s at most
  *
+ *     ki_unstructured *map = ki_unstructured_for(KI_CONFIGMAPS, "default", "greeting");
+ *     ki_unstructured_set_string(map, "data.text", "hello");
+ *     if (ki_client_create(client, KI_CONFIGMAPS, map, NULL, NULL, &err)) …             frees the map
+ *
  *     ki_client_send(client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_NODES), on_nodes, me, NULL,
  *                    &err);
  *                                                           does not wait; the loop calls on_nodes later
@@ -25,6 +29,7 @@
 #include <kinformer/factory.h>
 #include <kinformer/object.h>
 #include <kinformer/resource.h>
+#include <kinformer/unstructured.h>
 
 KI_BEGIN_DECLS
 
@@ -90,7 +95,7 @@ typedef enum ki_client_verb {
 
 typedef enum ki_patch_type {
     KI_PATCH_MERGE = 0,     /* RFC 7396 */
-    KI_PATCH_JSON = 1,      /* RFC 6902 */
+    KI_PATCH_JSON = 1,      /* RFC 6902; a list of changes: ki_client_do */
     KI_PATCH_STRATEGIC = 2, /* strategic merge patch; built-in resources only */
     KI_PATCH_APPLY = 3      /* server-side apply; JSON or YAML; needs options->field_manager */
 } ki_patch_type;
@@ -102,6 +107,14 @@ typedef enum ki_propagation {
     KI_PROPAGATION_BACKGROUND = 2,
     KI_PROPAGATION_FOREGROUND = 3
 } ki_propagation;
+
+/* What a write did. */
+typedef enum ki_write_result {
+    KI_WRITE_CREATED = 1,
+    KI_WRITE_UPDATED = 2,
+    /* The object is at the version that the written object named or that the informer's cache has. */
+    KI_WRITE_UNCHANGED = 3
+} ki_write_result;
 
 #define KI_GRACE_NOW (-1) /* for grace_period_s: delete at once (gracePeriodSeconds 0) */
 
@@ -152,6 +165,14 @@ typedef struct ki_request_options {
     /* The term of leadership that the request belongs to. When the term ends, the request ends with KI_ERR_CANCELLED.
      * NULL: that of the reconcile that the calling thread is inside, if any (controller.h). */
     const ki_term *term;
+    /* Get, writes of an object: an informer of the resource. The returned object has its view. An update that does not
+     * differ from the object in its cache, at the same resource version, is not sent. Used during the call. NULL:
+     * none. */
+    const ki_informer *informer;
+    /* Writes of an object store here what they did; not changed by an error. Without a resource version in the object
+     * and without `informer`, and with `dry_run`, KI_WRITE_UPDATED stands for KI_WRITE_UNCHANGED, too. NULL: not
+     * stored. */
+    ki_write_result *ret_result;
 } ki_request_options;
 
 #define KI_REQUEST_OPTIONS(...) KI_SIZED_(ki_request_options, __VA_ARGS__)
@@ -213,8 +234,11 @@ KI_API KI_MUST_CHECK ki_status ki_client_do(ki_client *client, const ki_client_r
 
 /* ---- one function for each verb; all wait, with the Threads, Blocks and Errors of ki_client_do ----
  *
- * `options` and `ret_obj` may be NULL. `*ret_obj` is a reference that the caller releases with ki_object_unref. `json`
- * ends with a zero. */
+ * `options` and `ret_obj` may be NULL. `*ret_obj` is a reference that the caller releases with ki_object_unref.
+ *
+ * A function that writes an object finds its namespace and name in the object. It frees the object before it returns,
+ * also after an error: `ki_client_apply(client, KI_SERVICES, new_service(site), …)`. To keep an object, write a
+ * ki_unstructured_copy. Further errors: the object's failure (ki_unstructured_json); NULL is KI_ERR_NO_MEMORY. */
 
 /* Gets an object. */
 KI_API KI_MUST_CHECK ki_status ki_client_get(ki_client *client, const ki_resource *resource, const char *namespace_name,
@@ -225,30 +249,26 @@ KI_API KI_MUST_CHECK ki_status ki_client_get(ki_client *client, const ki_resourc
 KI_API KI_MUST_CHECK ki_status ki_client_list(ki_client *client, const ki_resource *resource,
                                               const char *namespace_name, const ki_request_options *options,
                                               ki_response **ret_response, ki_error *err);
-/* Creates an object. */
-KI_API KI_MUST_CHECK ki_status ki_client_create(ki_client *client, const ki_resource *resource,
-                                                const char *namespace_name, const char *json,
+/* Creates an object. With options->subresource the object names the one that it is for, such as an Eviction. */
+KI_API KI_MUST_CHECK ki_status ki_client_create(ki_client *client, const ki_resource *resource, ki_unstructured *object,
                                                 const ki_request_options *options, ki_object **ret_obj, ki_error *err);
-/* Replaces an object. If `json` has a metadata.resourceVersion, the object must still be at that version (else
+/* Replaces an object. If `object` has a metadata.resourceVersion, the server's must still be at that version (else
  * ki_error_is_conflict). */
-KI_API KI_MUST_CHECK ki_status ki_client_update(ki_client *client, const ki_resource *resource,
-                                                const char *namespace_name, const char *name, const char *json,
+KI_API KI_MUST_CHECK ki_status ki_client_update(ki_client *client, const ki_resource *resource, ki_unstructured *object,
                                                 const ki_request_options *options, ki_object **ret_obj, ki_error *err);
-/* Replaces the status of an object (the subresource "status"). */
+/* Replaces the status of an object (the subresource "status"); otherwise as ki_client_update. */
 KI_API KI_MUST_CHECK ki_status ki_client_update_status(ki_client *client, const ki_resource *resource,
-                                                       const char *namespace_name, const char *name, const char *json,
-                                                       const ki_request_options *options, ki_object **ret_obj,
-                                                       ki_error *err);
-/* Patches an object. */
-KI_API KI_MUST_CHECK ki_status ki_client_patch(ki_client *client, const ki_resource *resource,
-                                               const char *namespace_name, const char *name, ki_patch_type type,
-                                               const char *patch, const ki_request_options *options,
+                                                       ki_unstructured *object, const ki_request_options *options,
+                                                       ki_object **ret_obj, ki_error *err);
+/* Patches an object: sets the fields that `object` has, and removes those that are null. `type` is KI_PATCH_MERGE or
+ * KI_PATCH_STRATEGIC. A metadata.resourceVersion is checked as by ki_client_update. */
+KI_API KI_MUST_CHECK ki_status ki_client_patch(ki_client *client, const ki_resource *resource, ki_patch_type type,
+                                               ki_unstructured *object, const ki_request_options *options,
                                                ki_object **ret_obj, ki_error *err);
-/* Applies an object (server-side apply) in the name of options->field_manager. `json` must have apiVersion and kind. If
- * another manager owns a field, ki_error_is_conflict is true, and the causes of the error response name manager and
+/* Applies an object (server-side apply) in the name of options->field_manager. `object` must have apiVersion and kind.
+ * If another manager owns a field, ki_error_is_conflict is true, and the causes of the error response name manager and
  * field; options->force takes the field over. */
-KI_API KI_MUST_CHECK ki_status ki_client_apply(ki_client *client, const ki_resource *resource,
-                                               const char *namespace_name, const char *name, const char *json,
+KI_API KI_MUST_CHECK ki_status ki_client_apply(ki_client *client, const ki_resource *resource, ki_unstructured *object,
                                                const ki_request_options *options, ki_object **ret_obj, ki_error *err);
 /* Deletes an object. */
 KI_API KI_MUST_CHECK ki_status ki_client_delete(ki_client *client, const ki_resource *resource,

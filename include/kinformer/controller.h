@@ -201,7 +201,8 @@ KI_API bool ki_predicate_resource_version_changed(const ki_event *event, void *u
 
 /* ---- writes of reconcilers: Threads, Blocks and Errors as ki_client_do ----
  *
- * `ret_obj` may be NULL. `*ret_obj` is a reference to the new state that the caller releases with ki_object_unref. */
+ * `ret_obj` may be NULL. `*ret_obj` is a reference to the new state that the caller releases with ki_object_unref. As
+ * in client.h, a function that writes a ki_unstructured frees it and returns its failure. */
 
 /* Adds a finalizer to an object. Writes nothing if the object has the finalizer; `*ret_obj` is then `obj`. If the
  * object has changed since `obj`, ki_error_is_conflict is true: return the error, and the key is processed again. A
@@ -216,20 +217,24 @@ KI_API KI_MUST_CHECK ki_status ki_client_remove_finalizer(ki_client *client, con
                                                           const ki_object *obj, const char *finalizer,
                                                           ki_object **ret_obj, ki_error *err);
 
-/* Applies the status of an object (server-side apply with force). `status_json` is the value of the field "status". If
- * the object was deleted and another object has its name, nothing is written and ki_error_is_conflict is true. A role
- * needs the verb patch for the subresource status. */
+/* Applies the status of an object (server-side apply with force) in the name of options->field_manager. `object` has
+ * the field "status"; this function sets apiVersion, kind, and the name, namespace and uid of `obj`. If `obj` was
+ * deleted and another object has its name, nothing is written and ki_error_is_conflict is true. A role needs the verb
+ * patch for the subresource status. */
 KI_API KI_MUST_CHECK ki_status ki_client_apply_status(ki_client *client, const ki_resource *resource,
-                                                      const ki_object *obj, const char *field_manager,
-                                                      const char *status_json, ki_object **ret_obj, ki_error *err);
+                                                      const ki_object *obj, ki_unstructured *object,
+                                                      const ki_request_options *options, ki_object **ret_obj,
+                                                      ki_error *err);
 
-/* Applies a child of `owner` (server-side apply with force). `child` has apiVersion, kind and name; this function sets
- * the owner's namespace and the controller reference. A child in another namespace cannot have an owner reference: use
- * ki_client_apply. A role needs the verbs create and patch.
- * Errors: as ki_client_do and ki_unstructured_json; KI_ERR_INVALID (a cluster-scoped child of a namespaced owner). */
+/* Applies a child of `owner` (server-side apply with force) in the name of options->field_manager, with `owner` as its
+ * controller. `child` has apiVersion, kind and name. The namespace is the owner's; a child of a cluster-scoped owner
+ * names its own. A role needs the verbs create and patch.
+ * Errors: also KI_ERR_INVALID (a namespaced owner with a child in another namespace or with a cluster-scoped child: the
+ * garbage collector would delete it), KI_ERR_EXISTS (the child names another controller). */
 KI_API KI_MUST_CHECK ki_status ki_client_apply_child(ki_client *client, const ki_resource *resource,
-                                                     const ki_object *owner, const char *field_manager,
-                                                     ki_unstructured *child, ki_object **ret_obj, ki_error *err);
+                                                     const ki_object *owner, ki_unstructured *child,
+                                                     const ki_request_options *options, ki_object **ret_obj,
+                                                     ki_error *err);
 
 KI_END_DECLS
 

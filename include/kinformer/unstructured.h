@@ -1,19 +1,18 @@
-/* unstructured.h: an object that the program builds to write: made from JSON or from a cached object, changed field by
- * field, and sent as JSON.
+/* unstructured.h: an object that the program builds to write: made from YAML, JSON or a cached object, changed field by
+ * field, and given to a function that writes it (client.h, controller.h).
  *
- *     ki_unstructured *deployment = ki_unstructured_new(template_json);
+ *     ki_unstructured *deployment = ki_unstructured_new(template_yaml);
  *     ki_unstructured_set_string(deployment, "metadata.name", foo->deployment_name);
  *     ki_unstructured_set_string(deployment, "metadata.namespace", ki_object_namespace(owner));
  *     ki_unstructured_set_int(deployment, "spec.replicas", foo->replicas);
  *     ki_unstructured_set_controller(deployment, owner);
- *     const char *json = ki_unstructured_json(deployment, &err);
- *     if (json) …ki_client_create(client, KI_DEPLOYMENTS, namespace_name, json, NULL, NULL, &err)
- *     ki_unstructured_free(deployment);
+ *     return ki_client_create(client, KI_DEPLOYMENTS, deployment, NULL, NULL, err);           frees the deployment
  *
- * The functions that change an object return no error. The object keeps the first failure, later changes do nothing,
- * and ki_unstructured_json reports the failure. Paths are those of ki_object_field. A change creates maps on the path
- * that are missing or null. A change never creates an array element: "[0]" must exist. Numbers that the program does
- * not change are written as they were read, also above 64 bits.
+ * The functions that make and change an object return no error. The object keeps the first failure, later changes do
+ * nothing, and the function that writes the object returns the failure, as ki_unstructured_json does. Paths are those
+ * of ki_object_field. A change creates maps on the path that are missing or null. A change never creates an array
+ * element: "[0]" must exist. Numbers that the program does not change are written as they were read, also above 64
+ * bits.
  *
  * Threads: one at a time. */
 #ifndef KINFORMER_UNSTRUCTURED_H
@@ -33,15 +32,26 @@ enum {
 
 /* ---- new, free ---- */
 
-/* Makes an object from JSON text, which must be a map. Other text and NULL are failures that ki_unstructured_json
- * reports. Returns NULL if memory runs out; all functions accept NULL, and ki_unstructured_json then reports
- * KI_ERR_NO_MEMORY.
- * Ownership: the caller frees the object with ki_unstructured_free. Blocks: no. */
-KI_API ki_unstructured *ki_unstructured_new(const char *json);
+/* Makes an object from text, which must be a map: YAML as Kubernetes' tools read it, or JSON. Other text, a second YAML
+ * document and NULL are failures: KI_ERR_PARSE names line and column. Returns NULL if memory runs out; all functions
+ * accept NULL as an object with the failure KI_ERR_NO_MEMORY.
+ * Ownership: a function that writes the object frees it; otherwise the caller does with ki_unstructured_free.
+ * Blocks: no. */
+KI_API ki_unstructured *ki_unstructured_new(const char *text);
+/* Makes an object from a file with such text, of at most 4 MiB. Further failures: KI_ERR_NOT_FOUND, KI_ERR_CONFIG (the
+ * file cannot be read). Ownership: as ki_unstructured_new. Blocks: on the file. */
+KI_API ki_unstructured *ki_unstructured_from_file(const char *path);
+/* Makes an object with only apiVersion, kind and name, and with the namespace unless it is NULL or "". `name` NULL or
+ * "": no name; for metadata.generateName. Further failure: KI_ERR_INVALID (a resource without a version or a kind).
+ * Ownership, Blocks: as ki_unstructured_new. */
+KI_API ki_unstructured *ki_unstructured_for(const ki_resource *resource, const char *namespace_name, const char *name);
 /* Makes an object from a copy of `obj`. Failures: as ki_unstructured_new.
- * Ownership: the caller frees the object with ki_unstructured_free while the allocator of `obj`'s engine still exists.
+ * Ownership: as ki_unstructured_new, and the object is freed while the allocator of `obj`'s engine still exists.
  * Blocks: no. */
 KI_API ki_unstructured *ki_unstructured_from_object(const ki_object *obj);
+/* Makes a copy of `object`, with its failure. Ownership: as ki_unstructured_new. Threads: several may copy the same
+ * object, such as a template, while none changes it. Blocks: no. */
+KI_API ki_unstructured *ki_unstructured_copy(const ki_unstructured *object);
 /* Frees an object. NULL is accepted. */
 KI_API void ki_unstructured_free(ki_unstructured *object);
 
@@ -82,11 +92,12 @@ KI_API bool ki_unstructured_remove_finalizer(ki_unstructured *object, const char
 
 /* ---- the result ---- */
 
-/* Returns the object as compact JSON, or NULL after a failure: `err` has the first failure with its path.
+/* For requests that take text. Returns the object as compact JSON, or NULL after a failure: `err` has the first failure
+ * with its path.
  * Ownership: borrowed until the next change of `object`. Blocks: no.
- * Errors: KI_ERR_PARSE (a path, or JSON), KI_ERR_INVALID (a path through a value that is not a map or array, text that
- * is not UTF-8, infinity or NaN, or an owner), KI_ERR_EXISTS (another controller), KI_ERR_LIMIT (size or depth),
- * KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_PARSE (a path, JSON or YAML), KI_ERR_INVALID (a path through a value that is not a map or array, text
+ * that is not UTF-8, infinity or NaN, or an owner), KI_ERR_EXISTS (another controller), KI_ERR_LIMIT (size or depth),
+ * KI_ERR_NO_MEMORY; those of the function that made the object. */
 KI_API KI_MUST_CHECK const char *ki_unstructured_json(ki_unstructured *object, ki_error *err);
 
 /* ---- cached objects in reconcilers: any thread; false for NULL ---- */

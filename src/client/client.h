@@ -51,6 +51,9 @@ void ki_client_free_of(ki_client *client);
  * default. */
 void ki_client_limit_of(const ki_config *config, int per_second, int burst, int *ret_per_second, int *ret_burst);
 
+/* Copies options of any known size; NULL: none. Errors: KI_ERR_INVALID (no size). */
+ki_status ki_request_options_take(const ki_request_options *given, ki_request_options *ret_options, ki_error *err);
+
 /* Ends every request with KI_ERR_CANCELLED. Loop only. */
 void ki_client_cancel_all(ki_client *client);
 

@@ -435,16 +435,10 @@ void ki_pending_request_cancel(ki_pending_request *pending) {
 static ki_status take_request(const ki_client_request *given, ki_client_request *request, ki_request_options *options,
                               ki_error *err) {
     *request = (ki_client_request){ .size = 0 };
-    *options = (ki_request_options){ .size = 0 };
     if (given->size == 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_request without a size: use KI_CLIENT_REQUEST()");
     memcpy(request, given, given->size < sizeof *request ? given->size : sizeof *request);
-    const ki_request_options *more = request->options;
-    if (more && more->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_request_options without a size: use KI_REQUEST_OPTIONS()");
-    if (more)
-        memcpy(options, more, more->size < sizeof *options ? more->size : sizeof *options);
-    return KI_OK;
+    return ki_request_options_take(request->options, options, err);
 }
 
 static ki_pending_request *new_pending(ki_client *client, const ki_client_request *request,

@@ -1,7 +1,13 @@
-/* verbs.c: one function for each frequent request. */
-#include <kinformer/client.h>
+/* verbs.c: one function for each frequent request. It stands above the informers: it reads an informer's cache, and
+ * makes objects with its view, by public functions. */
+#include <kinformer/lister.h>
 
 #include "src/base/error.h"
+#include "src/client/client.h"
+#include "src/object/json.h"
+#include "src/object/object.h"
+#include "src/object/resource_table.h"
+#include "src/object/unstructured.h"
 #include "src/wire/framer.h"
 
 #include <string.h>
@@ -17,27 +23,88 @@ static ki_status say_no_object(const ki_client_request *request, const ki_respon
                         name ? name : "", ki_wire_show((ki_str){ body, size }, shown));
 }
 
-/* Sends the request and returns the object if `ret_obj` is set. A response without an object is then an error. */
-static ki_status do_object(ki_client *client, const ki_client_request *request, ki_object **ret_obj, ki_error *err) {
+ki_status ki_request_options_take(const ki_request_options *given, ki_request_options *ret_options, ki_error *err) {
+    *ret_options = (ki_request_options){ .size = sizeof *ret_options };
+    if (given && given->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_request_options without a size: use KI_REQUEST_OPTIONS()");
+    if (given)
+        memcpy(ret_options, given, given->size < sizeof *ret_options ? given->size : sizeof *ret_options);
+    ret_options->size = sizeof *ret_options;
+    return KI_OK;
+}
+
+static bool is_same_resource(const ki_resource *a, const ki_resource *b) {
+    return strcmp(a->plural, b->plural) == 0 && strcmp(a->group, b->group) == 0;
+}
+
+/* One of these functions at work. */
+typedef struct work {
+    ki_client *client;
+    ki_client_request request;
+    ki_request_options options;
+    const ki_unstructured *object; /* NULL: no write */
+    ki_object *cached;             /* the object in the cache of the options' informer; NULL: none. Owned */
+} work;
+
+static ki_status begin(work *self, const ki_request_options *given, ki_error *err) {
+    ki_status status = !self->client || !self->request.resource
+                           ? ki_error_set(err, KI_ERR_INVALID, "a request without a client or a resource")
+                           : ki_request_options_take(given, &self->options, err);
+    const ki_informer *informer = status ? NULL : self->options.informer;
+    if (informer && ki_resource_is_complete(self->request.resource) &&
+        ki_resource_is_complete(ki_informer_resource(informer)) &&
+        !is_same_resource(ki_informer_resource(informer), self->request.resource))
+        status = ki_error_set(err, KI_ERR_INVALID, "a request for %s with an informer of %s",
+                              self->request.resource->plural, ki_informer_resource(informer)->plural);
+    self->request.options = &self->options;
+    return status;
+}
+
+/* Gets the response's object, with the informer's view if there is one. */
+static ki_status take_object(const work *self, const ki_response *response, ki_object **ret_obj, ki_error *err) {
+    const ki_object *obj = ki_response_object(response);
+    size_t size = 0;
+    if (!obj)
+        return say_no_object(&self->request, response, err);
+    if (!self->options.informer) {
+        *ret_obj = ki_object_ref(obj);
+        return KI_OK;
+    }
+    const char *body = ki_response_body(response, &size);
+    return ki_informer_object_from_json(self->options.informer, body, size, ret_obj, err);
+}
+
+static ki_write_result result_of(const work *self, const ki_response *response) {
+    const ki_object *obj = ki_response_object(response);
+    const char *before = ki_unstructured_metadata(self->object, "resourceVersion");
+    if (!before && self->cached)
+        before = ki_object_resource_version(self->cached);
+    if (self->request.verb == KI_CLIENT_CREATE || ki_response_http_status(response) == 201)
+        return KI_WRITE_CREATED;
+    bool is_at_version = obj && before && before[0] && strcmp(before, ki_object_resource_version(obj)) == 0;
+    return is_at_version && !self->options.dry_run ? KI_WRITE_UNCHANGED : KI_WRITE_UPDATED;
+}
+
+static ki_status send(const work *self, ki_object **ret_obj, ki_error *err) {
     ki_response *response = NULL;
-    ki_status status = ki_client_do(client, request, &response, err);
+    ki_status status = ki_client_do(self->client, &self->request, &response, err);
     if (status)
         return status;
-    const ki_object *obj = ki_response_object(response);
-    if (ret_obj && obj)
-        *ret_obj = ki_object_ref(obj);
-    else if (ret_obj)
-        status = say_no_object(request, response, err);
+    if (ret_obj)
+        status = take_object(self, response, ret_obj, err);
+    if (!status && self->object && self->options.ret_result)
+        *self->options.ret_result = result_of(self, response);
     ki_response_unref(response);
     return status;
 }
 
 ki_status ki_client_get(ki_client *client, const ki_resource *resource, const char *namespace_name, const char *name,
                         const ki_request_options *options, ki_object **ret_obj, ki_error *err) {
-    return do_object(client,
-                     &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = resource, .namespace_name = namespace_name,
-                                        .name = name, .options = options),
-                     ret_obj, err);
+    work self = { .client = client,
+                  .request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = resource,
+                                               .namespace_name = namespace_name, .name = name) };
+    ki_status status = begin(&self, options, err);
+    return status ? status : send(&self, ret_obj, err);
 }
 
 ki_status ki_client_list(ki_client *client, const ki_resource *resource, const char *namespace_name,
@@ -48,53 +115,122 @@ ki_status ki_client_list(ki_client *client, const ki_resource *resource, const c
                         ret_response, err);
 }
 
-static ki_status write_object(ki_client *client, ki_client_request *request, const char *body, ki_object **ret_obj,
-                              ki_error *err) {
-    request->body = body;
-    request->body_size = body ? strlen(body) : 0;
-    return do_object(client, request, ret_obj, err);
+/* --- writes of an object ------------------------------------------------------------------------------------------ */
+
+/* Looks for the object in the cache of the options' informer. */
+static void look_up(work *self) {
+    char key[KI_OBJECT_KEY_MAX];
+    const char *name = ki_unstructured_metadata(self->object, "name");
+    if (self->options.informer && name && ki_key_join(self->request.namespace_name, name, key, sizeof key))
+        self->cached = ki_informer_get(self->options.informer, key);
 }
 
-ki_status ki_client_create(ki_client *client, const ki_resource *resource, const char *namespace_name, const char *json,
+/* Finds out whether the object is the one of the cache, at its version. Errors: KI_ERR_NO_MEMORY. */
+static ki_status compare(const work *self, const char *json, bool *ret_is_same, ki_error *err) {
+    const char *version = ki_unstructured_metadata(self->object, "resourceVersion");
+    *ret_is_same = false;
+    if (!version || !self->cached || strcmp(version, ki_object_resource_version(self->cached)) != 0 ||
+        ki_object_check_content(self->cached, NULL))
+        return KI_OK;
+    yyjson_doc *wanted = NULL, *actual = NULL;
+    ki_status status = ki_json_parse_exact(self->client->allocator, ki_str_of(json), &wanted, err);
+    if (!status)
+        status = ki_json_parse_exact(self->client->allocator, ki_object_body(self->cached), &actual, err);
+    if (!status)
+        *ret_is_same = yyjson_equals(yyjson_doc_get_root(wanted), yyjson_doc_get_root(actual));
+    yyjson_doc_free(wanted);
+    yyjson_doc_free(actual);
+    return status;
+}
+
+/* Sends the write, unless it is an update without a difference. */
+static ki_status send_difference(const work *self, ki_object **ret_obj, ki_error *err) {
+    bool is_same = false;
+    ki_status status =
+        self->request.verb == KI_CLIENT_UPDATE ? compare(self, self->request.body, &is_same, err) : KI_OK;
+    if (status || !is_same)
+        return status ? status : send(self, ret_obj, err);
+    if (ret_obj)
+        *ret_obj = ki_object_ref(self->cached);
+    if (self->options.ret_result)
+        *self->options.ret_result = KI_WRITE_UNCHANGED;
+    return KI_OK;
+}
+
+/* Sends the object, and frees it. */
+static ki_status write_object(work *self, ki_unstructured *object, const ki_request_options *options,
+                              const char *subresource, ki_object **ret_obj, ki_error *err) {
+    ki_error cause = KI_ERROR_INIT;
+    ki_status status = begin(self, options, &cause);
+    const char *json = status ? NULL : ki_unstructured_json(object, &cause);
+    if (json) {
+        ki_client_request *request = &self->request;
+        if (subresource)
+            self->options.subresource = subresource;
+        bool is_of_object = self->options.subresource && self->options.subresource[0];
+        request->namespace_name = ki_unstructured_metadata(object, "namespace");
+        if (request->verb != KI_CLIENT_CREATE || is_of_object)
+            request->name = ki_unstructured_metadata(object, "name");
+        request->body = json;
+        request->body_size = strlen(json);
+        self->object = object;
+        look_up(self);
+        status = send_difference(self, ret_obj, &cause);
+        ki_object_unref(self->cached);
+    } else if (!status) {
+        status = cause.code;
+    }
+    ki_unstructured_free(object);
+    if (status && err)
+        *err = cause;
+    return status;
+}
+
+ki_status ki_client_create(ki_client *client, const ki_resource *resource, ki_unstructured *object,
                            const ki_request_options *options, ki_object **ret_obj, ki_error *err) {
-    ki_client_request request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = resource,
-                                                  .namespace_name = namespace_name, .options = options);
-    return write_object(client, &request, json, ret_obj, err);
+    work self = { .client = client, .request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = resource) };
+    return write_object(&self, object, options, NULL, ret_obj, err);
 }
 
-ki_status ki_client_update(ki_client *client, const ki_resource *resource, const char *namespace_name, const char *name,
-                           const char *json, const ki_request_options *options, ki_object **ret_obj, ki_error *err) {
-    ki_client_request request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .resource = resource,
-                                                  .namespace_name = namespace_name, .name = name, .options = options);
-    return write_object(client, &request, json, ret_obj, err);
+static ki_status update(ki_client *client, const ki_resource *resource, ki_unstructured *object,
+                        const ki_request_options *options, const char *subresource, ki_object **ret_obj,
+                        ki_error *err) {
+    work self = { .client = client, .request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .resource = resource) };
+    return write_object(&self, object, options, subresource, ret_obj, err);
 }
 
-ki_status ki_client_update_status(ki_client *client, const ki_resource *resource, const char *namespace_name,
-                                  const char *name, const char *json, const ki_request_options *options,
-                                  ki_object **ret_obj, ki_error *err) {
-    ki_request_options with = { .size = sizeof with };
-    if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_request_options without a size: use KI_REQUEST_OPTIONS()");
-    if (options)
-        memcpy(&with, options, options->size < sizeof with ? options->size : sizeof with);
-    with.size = sizeof with;
-    with.subresource = "status";
-    return ki_client_update(client, resource, namespace_name, name, json, &with, ret_obj, err);
+ki_status ki_client_update(ki_client *client, const ki_resource *resource, ki_unstructured *object,
+                           const ki_request_options *options, ki_object **ret_obj, ki_error *err) {
+    return update(client, resource, object, options, NULL, ret_obj, err);
 }
 
-ki_status ki_client_patch(ki_client *client, const ki_resource *resource, const char *namespace_name, const char *name,
-                          ki_patch_type type, const char *patch, const ki_request_options *options, ki_object **ret_obj,
-                          ki_error *err) {
-    ki_client_request request =
-        KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, .resource = resource, .namespace_name = namespace_name, .name = name,
-                          .patch = type, .options = options);
-    return write_object(client, &request, patch, ret_obj, err);
+ki_status ki_client_update_status(ki_client *client, const ki_resource *resource, ki_unstructured *object,
+                                  const ki_request_options *options, ki_object **ret_obj, ki_error *err) {
+    return update(client, resource, object, options, "status", ret_obj, err);
 }
 
-ki_status ki_client_apply(ki_client *client, const ki_resource *resource, const char *namespace_name, const char *name,
-                          const char *json, const ki_request_options *options, ki_object **ret_obj, ki_error *err) {
-    return ki_client_patch(client, resource, namespace_name, name, KI_PATCH_APPLY, json, options, ret_obj, err);
+static ki_status patch(ki_client *client, const ki_resource *resource, ki_patch_type type, ki_unstructured *object,
+                       const ki_request_options *options, ki_object **ret_obj, ki_error *err) {
+    work self = { .client = client,
+                  .request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, .resource = resource, .patch = type) };
+    return write_object(&self, object, options, NULL, ret_obj, err);
 }
+
+ki_status ki_client_patch(ki_client *client, const ki_resource *resource, ki_patch_type type, ki_unstructured *object,
+                          const ki_request_options *options, ki_object **ret_obj, ki_error *err) {
+    if (type == KI_PATCH_MERGE || type == KI_PATCH_STRATEGIC)
+        return patch(client, resource, type, object, options, ret_obj, err);
+    ki_unstructured_free(object);
+    return ki_error_set(err, KI_ERR_INVALID,
+                        "ki_client_patch: the type is neither KI_PATCH_MERGE nor KI_PATCH_STRATEGIC");
+}
+
+ki_status ki_client_apply(ki_client *client, const ki_resource *resource, ki_unstructured *object,
+                          const ki_request_options *options, ki_object **ret_obj, ki_error *err) {
+    return patch(client, resource, KI_PATCH_APPLY, object, options, ret_obj, err);
+}
+
+/* --- deletion ----------------------------------------------------------------------------------------------------- */
 
 ki_status ki_client_delete(ki_client *client, const ki_resource *resource, const char *namespace_name, const char *name,
                            const ki_request_options *options, ki_error *err) {

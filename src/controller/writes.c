@@ -8,6 +8,7 @@
 #include "src/client/client.h"
 #include "src/object/json.h"
 #include "src/object/resource_table.h"
+#include "src/object/unstructured.h"
 
 #include <string.h>
 
@@ -55,39 +56,42 @@ static ki_status append_finalizers(ki_buffer *out, const ki_object *obj, const c
  * (Conflict), as to an update. */
 static ki_status write_finalizers(ki_client *client, const ki_resource *resource, const ki_object *obj,
                                   const char *left_out, const char *added, ki_object **ret_obj, ki_error *err) {
-    ki_buffer patch;
-    ki_buffer_init(&patch, client->allocator, 0);
-    ki_buffer_append_string(&patch, "{\"metadata\":{\"uid\":");
-    append_text(&patch, ki_object_uid(obj));
-    ki_buffer_append_string(&patch, ",\"resourceVersion\":");
-    append_text(&patch, ki_object_resource_version(obj));
-    ki_buffer_append_string(&patch, ",\"finalizers\":");
+    ki_buffer finalizers;
+    ki_buffer_init(&finalizers, client->allocator, 0);
     ki_error cause = KI_ERROR_INIT; /* `err` stays unchanged on success, also if the object has no finalizers yet */
-    ki_status status = append_finalizers(&patch, obj, left_out, added, &cause);
-    ki_buffer_append_string(&patch, "}}");
-    if (!status && patch.failed)
+    ki_status status = append_finalizers(&finalizers, obj, left_out, added, &cause);
+    if (!status && finalizers.failed)
         status = ki_error_no_memory(&cause, "writing finalizers");
-    if (!status)
-        status = ki_client_patch(client, resource, ki_object_namespace(obj), ki_object_name(obj), KI_PATCH_MERGE,
-                                 patch.data, NULL, ret_obj, &cause);
-    ki_buffer_free(&patch);
+    if (!status) {
+        ki_unstructured *patch = ki_unstructured_for(resource, ki_object_namespace(obj), ki_object_name(obj));
+        ki_unstructured_set_string(patch, "metadata.uid", ki_object_uid(obj));
+        ki_unstructured_set_string(patch, "metadata.resourceVersion", ki_object_resource_version(obj));
+        ki_unstructured_set_json(patch, "metadata.finalizers", finalizers.data);
+        status = ki_client_patch(client, resource, KI_PATCH_MERGE, patch, NULL, ret_obj, &cause);
+    }
+    ki_buffer_free(&finalizers);
     if (status && err)
         *err = cause;
     return status;
 }
 
-static ki_status check(const ki_client *client, const ki_resource *resource, const ki_object *obj, const char *text,
-                       const char *what, ki_error *err) {
+static ki_status check(const ki_client *client, const ki_resource *resource, const ki_object *obj, const char *what,
+                       ki_error *err) {
     if (!client || !resource || !obj)
         return ki_error_set(err, KI_ERR_INVALID, "%s without a client, a resource, or an object", what);
     if (ki_engine_check_process(client->engine, err))
         return KI_ERR_STATE;
     if (!ki_resource_is_complete(resource))
         return ki_error_set(err, KI_ERR_INVALID, "%s needs a resource with group, version, plural and kind", what);
-    if (!text || !text[0])
-        return ki_error_set(err, KI_ERR_INVALID, "%s without %s", what,
-                            strstr(what, "finalizer") ? "the finalizer's name" : "a field manager");
     return KI_OK;
+}
+
+static ki_status check_finalizer(const ki_client *client, const ki_resource *resource, const ki_object *obj,
+                                 const char *finalizer, const char *what, ki_error *err) {
+    ki_status status = check(client, resource, obj, what, err);
+    if (!status && (!finalizer || !finalizer[0]))
+        status = ki_error_set(err, KI_ERR_INVALID, "%s without the finalizer's name", what);
+    return status;
 }
 
 static ki_status give_unchanged(const ki_object *obj, ki_object **ret_obj) {
@@ -98,7 +102,7 @@ static ki_status give_unchanged(const ki_object *obj, ki_object **ret_obj) {
 
 ki_status ki_client_add_finalizer(ki_client *client, const ki_resource *resource, const ki_object *obj,
                                   const char *finalizer, ki_object **ret_obj, ki_error *err) {
-    ki_status status = check(client, resource, obj, finalizer, "adding a finalizer", err);
+    ki_status status = check_finalizer(client, resource, obj, finalizer, "adding a finalizer", err);
     if (status)
         return status;
     if (ki_object_has_finalizer(obj, finalizer))
@@ -108,7 +112,7 @@ ki_status ki_client_add_finalizer(ki_client *client, const ki_resource *resource
 
 ki_status ki_client_remove_finalizer(ki_client *client, const ki_resource *resource, const ki_object *obj,
                                      const char *finalizer, ki_object **ret_obj, ki_error *err) {
-    ki_status status = check(client, resource, obj, finalizer, "removing a finalizer", err);
+    ki_status status = check_finalizer(client, resource, obj, finalizer, "removing a finalizer", err);
     if (status)
         return status;
     if (!ki_object_has_finalizer(obj, finalizer))
@@ -124,88 +128,61 @@ ki_status ki_client_remove_finalizer(ki_client *client, const ki_resource *resou
 
 /* --- server-side apply -------------------------------------------------------------------------------------------- */
 
-static void append_identity(ki_buffer *out, const ki_resource *resource, const ki_object *obj) {
-    ki_buffer_append_string(out, "{\"apiVersion\":\"");
-    if (resource->group[0])
-        ki_buffer_printf(out, "%s/", resource->group);
-    ki_buffer_printf(out, "%s\",\"kind\":\"%s\",\"metadata\":{\"name\":", resource->version, resource->kind);
-    append_text(out, ki_object_name(obj));
-    if (ki_object_namespace(obj)[0]) {
-        ki_buffer_append_string(out, ",\"namespace\":");
-        append_text(out, ki_object_namespace(obj));
+/* Applies with force: the fields are the controller's own. Frees `object`. */
+static ki_status apply(ki_client *client, const ki_resource *resource, ki_unstructured *object,
+                       const ki_request_options *given, const char *subresource, ki_object **ret_obj, ki_error *err) {
+    ki_request_options options;
+    ki_status status = ki_request_options_take(given, &options, err);
+    if (status) {
+        ki_unstructured_free(object);
+        return status;
     }
-    ki_buffer_append_string(out, ",\"uid\":"); /* an object with the same name and another UID: Conflict */
-    append_text(out, ki_object_uid(obj));
-    ki_buffer_append_string(out, "}");
+    options.force = true;
+    if (subresource)
+        options.subresource = subresource;
+    return ki_client_apply(client, resource, object, &options, ret_obj, err);
 }
 
 ki_status ki_client_apply_status(ki_client *client, const ki_resource *resource, const ki_object *obj,
-                                 const char *field_manager, const char *status_json, ki_object **ret_obj,
+                                 ki_unstructured *object, const ki_request_options *options, ki_object **ret_obj,
                                  ki_error *err) {
-    ki_status status = check(client, resource, obj, field_manager, "applying a status", err);
-    if (status)
+    ki_status status = check(client, resource, obj, "applying a status", err);
+    if (status) {
+        ki_unstructured_free(object);
         return status;
-    if (!status_json || !status_json[0])
-        return ki_error_set(err, KI_ERR_INVALID, "applying a status without a status");
-    ki_buffer body;
-    ki_buffer_init(&body, client->allocator, 0);
-    append_identity(&body, resource, obj);
-    ki_buffer_append_string(&body, ",\"status\":");
-    ki_buffer_append_string(&body, status_json);
-    ki_buffer_append_string(&body, "}");
-    if (body.failed)
-        status = ki_error_no_memory(err, "applying a status");
-    else
-        status = ki_client_apply(
-            client, resource, ki_object_namespace(obj), ki_object_name(obj), body.data,
-            &KI_REQUEST_OPTIONS(.subresource = "status", .field_manager = field_manager, .force = true), ret_obj, err);
-    ki_buffer_free(&body);
-    return status;
-}
-
-/* Reads metadata.name and metadata.namespace of a child's JSON. The strings are borrowed from *ret_doc. */
-static ki_status read_child(const ki_allocator *allocator, const char *json, yyjson_doc **ret_doc,
-                            const char **ret_name, const char **ret_namespace, ki_error *err) {
-    yyjson_doc *doc = NULL;
-    ki_status status = ki_json_parse(allocator, (ki_str){ json, strlen(json) }, &doc, err);
-    if (status)
-        return status;
-    yyjson_val *metadata = yyjson_obj_get(yyjson_doc_get_root(doc), "metadata");
-    *ret_name = yyjson_get_str(yyjson_obj_get(metadata, "name"));
-    *ret_namespace = yyjson_get_str(yyjson_obj_get(metadata, "namespace"));
-    if (!*ret_name || !(*ret_name)[0]) {
-        yyjson_doc_free(doc);
-        return ki_error_set(err, KI_ERR_INVALID, "applying a child without metadata.name");
     }
-    *ret_doc = doc;
-    return KI_OK;
+    const char *slash = resource->group[0] ? "/" : "";
+    ki_buffer api_version;
+    ki_buffer_init(&api_version, client->allocator, 0);
+    ki_buffer_printf(&api_version, "%s%s%s", resource->group, slash, resource->version);
+    if (api_version.failed) {
+        ki_unstructured_free(object);
+        return ki_error_no_memory(err, "applying a status");
+    }
+    ki_unstructured_set_string(object, "apiVersion", api_version.data);
+    ki_buffer_free(&api_version);
+    ki_unstructured_set_string(object, "kind", resource->kind);
+    ki_unstructured_set_string(object, "metadata.name", ki_object_name(obj));
+    if (ki_object_namespace(obj)[0])
+        ki_unstructured_set_string(object, "metadata.namespace", ki_object_namespace(obj));
+    ki_unstructured_set_string(object, "metadata.uid", ki_object_uid(obj)); /* another uid: Conflict */
+    return apply(client, resource, object, options, "status", ret_obj, err);
 }
 
 ki_status ki_client_apply_child(ki_client *client, const ki_resource *resource, const ki_object *owner,
-                                const char *field_manager, ki_unstructured *child, ki_object **ret_obj, ki_error *err) {
-    ki_status status = check(client, resource, owner, field_manager, "applying a child", err);
-    if (status)
+                                ki_unstructured *child, const ki_request_options *options, ki_object **ret_obj,
+                                ki_error *err) {
+    ki_status status = check(client, resource, owner, "applying a child", err);
+    const char *owner_namespace = status ? "" : ki_object_namespace(owner);
+    if (!status && !resource->namespaced && owner_namespace[0])
+        status = ki_error_set(err, KI_ERR_INVALID, "%s are cluster-scoped: %s in namespace %s cannot own them",
+                              resource->plural, ki_object_name(owner), owner_namespace);
+    if (status) {
+        ki_unstructured_free(child);
         return status;
-    const char *owner_namespace = ki_object_namespace(owner), *name = NULL, *namespace_name = NULL;
-    if (!resource->namespaced && owner_namespace[0])
-        return ki_error_set(err, KI_ERR_INVALID, "%s are cluster-scoped: %s in namespace %s cannot own them",
-                            resource->plural, ki_object_name(owner), owner_namespace);
-    if (resource->namespaced && owner_namespace[0])
+    }
+    if (owner_namespace[0] && !ki_unstructured_metadata(child, "namespace"))
         ki_unstructured_set_string(child, "metadata.namespace", owner_namespace);
     ki_unstructured_set_controller(child, owner);
-    ki_error cause = KI_ERROR_INIT;
-    const char *json = ki_unstructured_json(child, &cause);
-    if (!json) {
-        if (err)
-            *err = cause;
-        return cause.code;
-    }
-    yyjson_doc *doc = NULL;
-    status = read_child(client->allocator, json, &doc, &name, &namespace_name, err);
-    if (status)
-        return status;
-    status = ki_client_apply(client, resource, namespace_name, name, json,
-                             &KI_REQUEST_OPTIONS(.field_manager = field_manager, .force = true), ret_obj, err);
-    yyjson_doc_free(doc);
-    return status;
+    return apply(client, resource, child, options, NULL, ret_obj, err);
 }

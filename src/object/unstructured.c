@@ -133,7 +133,7 @@ static ki_status read_document(ki_unstructured *object, ki_str json, ki_error *e
         return status;
     yyjson_alc alc = counting_allocator(object);
     if (!yyjson_is_obj(yyjson_doc_get_root(doc)))
-        status = ki_error_set(err, KI_ERR_PARSE, "the JSON is not a map");
+        status = ki_error_set(err, KI_ERR_PARSE, "the text is not a map");
     else if (!(object->doc = yyjson_doc_mut_copy(doc, &alc)))
         status = ki_error_no_memory(err, "copying an object");
     yyjson_doc_free(doc);
@@ -141,20 +141,29 @@ static ki_status read_document(ki_unstructured *object, ki_str json, ki_error *e
     return status;
 }
 
-ki_unstructured *ki_unstructured_new_of(const ki_allocator *allocator, ki_str json) {
+/* Returns an object without a document; NULL if out of memory. */
+static ki_unstructured *new_empty(const ki_allocator *allocator) {
     ki_unstructured *object = ki_alloc_zero(allocator, sizeof *object);
     if (!object)
         return NULL;
     object->allocator = *allocator;
     ki_map_init(&object->indexes, &object->allocator, 0);
+    return object;
+}
+
+ki_unstructured *ki_unstructured_new_of(const ki_allocator *allocator, ki_str json) {
+    ki_unstructured *object = new_empty(allocator);
     ki_error err = KI_ERROR_INIT;
-    if (read_document(object, json, &err))
+    if (object && read_document(object, json, &err))
         object->failure = err;
     return object;
 }
 
-ki_unstructured *ki_unstructured_new(const char *json) {
-    return ki_unstructured_new_of(&ki_allocator_default, ki_str_of(json));
+ki_unstructured *ki_unstructured_new_failed(const ki_allocator *allocator, const ki_error *failure) {
+    ki_unstructured *object = new_empty(allocator);
+    if (object)
+        object->failure = *failure;
+    return object;
 }
 
 ki_unstructured *ki_unstructured_from_object(const ki_object *obj) {
@@ -165,6 +174,29 @@ ki_unstructured *ki_unstructured_from_object(const ki_object *obj) {
     if (object && ki_object_check_content(obj, &err))
         object->failure = err;
     return object;
+}
+
+ki_unstructured *ki_unstructured_copy(const ki_unstructured *object) {
+    if (!object)
+        return NULL;
+    if (object->failure.code)
+        return ki_unstructured_new_failed(&object->allocator, &object->failure);
+    ki_unstructured *copy = new_empty(&object->allocator);
+    if (!copy)
+        return NULL;
+    yyjson_alc alc = counting_allocator(copy);
+    copy->doc = yyjson_mut_doc_mut_copy(object->doc, &alc);
+    copy->held_by_copy = copy->held;
+    if (!copy->doc)
+        ki_unstructured_fail_no_memory(copy, "a copy");
+    return copy;
+}
+
+const char *ki_unstructured_metadata(const ki_unstructured *object, const char *name) {
+    if (!object || object->failure.code)
+        return NULL;
+    yyjson_mut_val *metadata = yyjson_mut_obj_get(yyjson_mut_doc_get_root(object->doc), "metadata");
+    return yyjson_mut_get_str(yyjson_mut_obj_get(metadata, name));
 }
 
 void ki_unstructured_free(ki_unstructured *object) {

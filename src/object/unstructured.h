@@ -1,4 +1,4 @@
-/* unstructured.h: what the files of ki_unstructured share. Only src/object includes it.
+/* unstructured.h: what the files of ki_unstructured share, and what those that write one need.
  *
  * The object is a yyjson mutable document with numbers as raw text: they are written as they were read. The memory of a
  * replaced value is freed with the document; a document with much such memory is copied and freed. */
@@ -25,6 +25,13 @@ struct ki_unstructured {
 
 /* Creates an object from JSON text, with an allocator, which is copied. Returns NULL if out of memory. */
 ki_unstructured *ki_unstructured_new_of(const ki_allocator *allocator, ki_str json);
+/* Creates an object from YAML or JSON. Returns NULL if out of memory. */
+ki_unstructured *ki_unstructured_read(const ki_allocator *allocator, const char *text);
+/* Creates an object that has failed. Returns NULL if out of memory. */
+ki_unstructured *ki_unstructured_new_failed(const ki_allocator *allocator, const ki_error *failure);
+/* Returns a text of the metadata, such as "name"; NULL: there is none, or the object has failed. Borrowed until the
+ * next change. */
+const char *ki_unstructured_metadata(const ki_unstructured *object, const char *name);
 
 /* Returns the document for a change of any kind, and frees the written text; NULL after a failure. */
 yyjson_mut_doc *ki_unstructured_change(ki_unstructured *object);

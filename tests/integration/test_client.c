@@ -69,11 +69,11 @@ TEST(an_object_lives_through_all_verbs) {
     char json[512];
     ki_error failure = KI_ERROR_INIT;
     make_json(json, sizeof json, "verbs", "1");
-    CHECK(ki_client_create(client, KI_CONFIGMAPS, "default", json, NULL, &obj, err));
+    CHECK(ki_client_create(client, KI_CONFIGMAPS, ki_unstructured_new(json), NULL, &obj, err));
     assert_string_equal(ki_object_key(obj), "default/verbs");
 
     ki_error_response *error_response = NULL;
-    assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, "default", json,
+    assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, ki_unstructured_new(json),
                                       &KI_REQUEST_OPTIONS(.ret_error_response = &error_response), NULL, &failure),
                      KI_ERR_HTTP);
     assert_true(ki_error_is_already_exists(&failure));
@@ -86,25 +86,28 @@ TEST(an_object_lives_through_all_verbs) {
     ki_object_unref(next);
 
     make_json(json, sizeof json, "verbs", "2");
-    CHECK(ki_client_update(client, KI_CONFIGMAPS, "default", "verbs", json, NULL, &next, err));
+    CHECK(ki_client_update(client, KI_CONFIGMAPS, ki_unstructured_new(json), NULL, &next, err));
     assert_field(next, "data.k", "2");
     ki_object_unref(next);
 
-    ki_value old = KI_VALUE_INIT; /* what was first read is out of date by now */
-    CHECK(ki_object_json(obj, &old, err));
-    assert_int_equal(ki_client_update(client, KI_CONFIGMAPS, "default", "verbs", old.text, NULL, NULL, &failure),
-                     KI_ERR_HTTP);
+    ki_unstructured *old = ki_unstructured_from_object(obj); /* what was first read is out of date by now */
+    assert_int_equal(ki_client_update(client, KI_CONFIGMAPS, old, NULL, NULL, &failure), KI_ERR_HTTP);
     assert_true(ki_error_is_conflict(&failure));
-    ki_value_clear(&old);
 
-    CHECK(ki_client_patch(client, KI_CONFIGMAPS, "default", "verbs", KI_PATCH_MERGE, "{\"data\":{\"m\":\"3\"}}", NULL,
-                          &next, err));
+    ki_unstructured *patch = ki_unstructured_for(KI_CONFIGMAPS, "default", "verbs");
+    ki_unstructured_set_string(patch, "data.m", "3");
+    CHECK(ki_client_patch(client, KI_CONFIGMAPS, KI_PATCH_MERGE, patch, NULL, &next, err));
     assert_field(next, "data.m", "3");
     ki_object_unref(next);
-    CHECK(ki_client_patch(client, KI_CONFIGMAPS, "default", "verbs", KI_PATCH_JSON,
-                          "[{\"op\":\"replace\",\"path\":\"/data/m\",\"value\":\"4\"}]", NULL, &next, err));
-    assert_field(next, "data.m", "4");
-    ki_object_unref(next);
+    static const char changes[] = "[{\"op\":\"replace\",\"path\":\"/data/m\",\"value\":\"4\"}]";
+    ki_response *response = NULL;
+    CHECK(ki_client_do(client,
+                       &KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, .resource = KI_CONFIGMAPS,
+                                          .namespace_name = "default", .name = "verbs", .patch = KI_PATCH_JSON,
+                                          .body = changes, .body_size = strlen(changes)),
+                       &response, err));
+    assert_field(ki_response_object(response), "data.m", "4");
+    ki_response_unref(response);
 
     assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "verbs",
                                       &KI_REQUEST_OPTIONS(.precondition_uid = "another"), &failure),
@@ -124,7 +127,7 @@ TEST(a_list_is_read_page_by_page_and_its_collection_deleted) {
     for (int i = 0; i < 7; i++) {
         snprintf(name, sizeof name, "page-%d", i);
         make_json(json, sizeof json, name, "x");
-        CHECK(ki_client_create(client, KI_CONFIGMAPS, "default", json, NULL, NULL, err));
+        CHECK(ki_client_create(client, KI_CONFIGMAPS, ki_unstructured_new(json), NULL, NULL, err));
     }
     char token[4096] = "";
     int pages = 0, objects = 0;
@@ -180,7 +183,7 @@ static void *ask(void *user) {
         snprintf(name, sizeof name, "thread-%d-%d", self->number, i);
         make_json(json, sizeof json, name, "x");
         ki_object *obj = NULL;
-        if (ki_client_create(self->client, KI_CONFIGMAPS, "default", json, NULL, &obj, NULL) == KI_OK)
+        if (ki_client_create(self->client, KI_CONFIGMAPS, ki_unstructured_new(json), NULL, &obj, NULL) == KI_OK)
             self->good += strcmp(ki_object_name(obj), name) == 0;
         ki_object_unref(obj);
     }
@@ -250,7 +253,7 @@ TEST(a_factorys_client_asks_before_and_after_the_start) {
     ki_client *client = ki_factory_client(factory);
     char json[512];
     make_json(json, sizeof json, "of-factory", "x");
-    CHECK(ki_client_create(client, KI_CONFIGMAPS, "default", json, NULL, NULL, err));
+    CHECK(ki_client_create(client, KI_CONFIGMAPS, ki_unstructured_new(json), NULL, NULL, err));
     CHECK(ki_factory_informer(factory, KI_CONFIGMAPS, NULL, &informer, err));
     CHECK(ki_informer_add_handler(informer, &handler, NULL, err));
     CHECK(ki_factory_start(factory, err));
@@ -274,7 +277,8 @@ TEST(a_response_that_is_no_object_is_shown) {
     assert_string_equal(failure.message,
                         "configmaps default/x: the server's response is not an object: \"<html>a proxy's "
                         "page</html>\"; ki_client_do accepts any response");
-    assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, "default", "{}", NULL, &obj, &failure), KI_ERR_PROTOCOL);
+    ki_unstructured *unnamed = ki_unstructured_for(KI_CONFIGMAPS, "default", NULL);
+    assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, unnamed, NULL, &obj, &failure), KI_ERR_PROTOCOL);
     assert_non_null(strstr(failure.message, "configmaps default: the server's response is not an object"));
     ki_testing_server_clear_faults(server);
     ki_client_free(client);

@@ -15,8 +15,8 @@ static const char definition[] =
     "\"versions\":[{\"name\":\"v1beta1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":"
     "\"object\"}}}]}}";
 
-static const char late[] =
-    "{\"apiVersion\":\"example.com/v1beta1\",\"kind\":\"Widget\",\"metadata\":{\"name\":\"late\"}}";
+static const char late[] = "{\"apiVersion\":\"example.com/"
+                           "v1beta1\",\"kind\":\"Widget\",\"metadata\":{\"name\":\"late\",\"namespace\":\"default\"}}";
 static const ki_resource widgets = { "example.com", "v1beta1", "widgets", "Widget", true };
 
 #define CHECK(call) \
@@ -71,8 +71,8 @@ TEST(an_informer_finds_a_resource_that_is_defined_after_its_start) {
     assert_non_null(strstr(results.results[0].cause.message, self.message));
     ki_sync_results_free(&results);
     ki_client *client = ki_factory_client(factory);
-    CHECK(ki_client_create(client, KI_CUSTOMRESOURCEDEFINITIONS, NULL, definition, NULL, NULL, err));
-    CHECK(ki_client_create(client, &widgets, "default", late, NULL, NULL, err));
+    CHECK(ki_client_create(client, KI_CUSTOMRESOURCEDEFINITIONS, ki_unstructured_new(definition), NULL, NULL, err));
+    CHECK(ki_client_create(client, &widgets, ki_unstructured_new(late), NULL, NULL, err));
     await_semaphore(&self.added);
     CHECK(ki_factory_wait_for_sync(factory, -1, NULL, err));
     assert_string_equal(ki_informer_resource(informer)->version, "v1beta1");

@@ -43,9 +43,8 @@ static void on_state(ki_informer *informer, const ki_health *health, void *user)
 }
 
 static void create(const fixture *self, const ki_resource *resource, const char *namespace_name, const char *name) {
-    char json[128];
-    snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%s\"}}", name);
-    CHECK(ki_client_create(ki_factory_client(self->factory), resource, namespace_name, json, NULL, NULL, err));
+    ki_unstructured *object = ki_unstructured_for(resource, namespace_name, name);
+    CHECK(ki_client_create(ki_factory_client(self->factory), resource, object, NULL, NULL, err));
 }
 
 static void open_fixture(fixture *self, const ki_informer_options *options) {
@@ -146,7 +145,6 @@ TEST(the_allowed_namespaces_are_used_where_all_are_forbidden) {
 }
 
 TEST(a_namespace_that_gets_the_label_joins_the_set) {
-    static const char patch[] = "{\"metadata\":{\"labels\":{\"team\":\"web\"}}}";
     fixture self;
     open_fixture(&self, &KI_INFORMER_OPTIONS(.namespace_selector = "team=web"));
     CHECK(ki_factory_start(self.factory, err));
@@ -154,8 +152,9 @@ TEST(a_namespace_that_gets_the_label_joins_the_set) {
     for (size_t i = 0; i < 3; i++) {
         char key[16];
         create(&self, KI_CONFIGMAPS, names[i], "x");
-        CHECK(ki_client_patch(ki_factory_client(self.factory), KI_NAMESPACES, NULL, names[i], KI_PATCH_MERGE, patch,
-                              NULL, NULL, err));
+        ki_unstructured *patch = ki_unstructured_for(KI_NAMESPACES, NULL, names[i]);
+        ki_unstructured_set_string(patch, "metadata.labels.team", "web");
+        CHECK(ki_client_patch(ki_factory_client(self.factory), KI_NAMESPACES, KI_PATCH_MERGE, patch, NULL, NULL, err));
         snprintf(key, sizeof key, "%s/x", names[i]);
         await_key(&self, key);
     }

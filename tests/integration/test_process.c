@@ -127,7 +127,7 @@ static void the_watch_goes_on(const char *name) {
              "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
              name);
     snprintf(key, sizeof key, "default/%s", name);
-    check(ki_client_create(ki_factory_client(set.factory), KI_PODS, "default", json, NULL, NULL, &err), &err);
+    check(ki_client_create(ki_factory_client(set.factory), KI_PODS, ki_unstructured_new(json), NULL, NULL, &err), &err);
     check(ki_informer_wait_for_version(set.pods, key, NULL, PATIENCE_MS, &err), &err);
 }
 

@@ -116,13 +116,20 @@ CONTROLLER_WRITES_TEST(a_finalizer_of_an_object_that_is_gone_is_removed) {
 
 /* --- apply -------------------------------------------------------------------------------------------------------- */
 
+#define BY_ME &KI_REQUEST_OPTIONS(.field_manager = "me")
+
+static ki_unstructured *ready(void) {
+    return ki_unstructured_new("status:\n"
+                               "  conditions:\n"
+                               "  - { type: Ready, status: 'True', reason: Ok, message: '',"
+                               " lastTransitionTime: '2025-06-15T00:00:00Z' }\n");
+}
+
 CONTROLLER_WRITES_TEST(a_status_is_applied_to_the_very_object) {
     stage_put(&stage, KI_SERVICES, "default/a", "\"labels\":{\"x\":\"y\"}");
     ki_object *obj = read(KI_SERVICES, "default", "a"), *written = NULL, *again = NULL;
-    static const char conditions[] = "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Ok\","
-                                     "\"message\":\"\",\"lastTransitionTime\":\"2025-06-15T00:00:00Z\"}]}";
     ki_error err = KI_ERROR_INIT;
-    ki_status status = ki_client_apply_status(client, KI_SERVICES, obj, "me", conditions, &written, &err);
+    ki_status status = ki_client_apply_status(client, KI_SERVICES, obj, ready(), BY_ME, &written, &err);
     if (status)
         fail_msg("%s", ki_error_message(&err));
     ki_value value = KI_VALUE_INIT;
@@ -130,15 +137,15 @@ CONTROLLER_WRITES_TEST(a_status_is_applied_to_the_very_object) {
     assert_string_equal(value.text, "Ready");
     ki_value_clear(&value);
     assert_string_equal(ki_object_label(written, "x"), "y");
-    assert_int_equal(ki_client_apply_status(client, KI_SERVICES, obj, "me", conditions, &again, NULL), KI_OK);
+    assert_int_equal(ki_client_apply_status(client, KI_SERVICES, obj, ready(), BY_ME, &again, NULL), KI_OK);
     assert_string_equal(ki_object_resource_version(again), ki_object_resource_version(written)); /* nothing changed */
 
     stage_delete(&stage, KI_SERVICES, "default/a");
-    assert_int_not_equal(ki_client_apply_status(client, KI_SERVICES, obj, "me", conditions, NULL, &err), KI_OK);
+    assert_int_not_equal(ki_client_apply_status(client, KI_SERVICES, obj, ready(), BY_ME, NULL, &err), KI_OK);
     assert_true(ki_error_is_not_found(&err) || ki_error_is_conflict(&err));
     stage_put(&stage, KI_SERVICES, "default/a", ""); /* another one of that name */
     err = (ki_error)KI_ERROR_INIT;
-    assert_int_not_equal(ki_client_apply_status(client, KI_SERVICES, obj, "me", conditions, NULL, &err), KI_OK);
+    assert_int_not_equal(ki_client_apply_status(client, KI_SERVICES, obj, ready(), BY_ME, NULL, &err), KI_OK);
     assert_true(ki_error_is_conflict(&err));
     ki_object_unref(obj);
     ki_object_unref(written);
@@ -157,10 +164,9 @@ CONTROLLER_WRITES_TEST(a_child_belongs_to_its_owner) {
     for (int i = 0; i < 3; i++) {
         ki_unstructured *child = ki_unstructured_new(i < 2 ? CHILD : CHILD_WITH("z"));
         ki_error err = KI_ERROR_INIT;
-        ki_status status = ki_client_apply_child(client, KI_SECRETS, owner, "me", child, results[i], &err);
+        ki_status status = ki_client_apply_child(client, KI_SECRETS, owner, child, BY_ME, results[i], &err);
         if (status)
             fail_msg("%s", ki_error_message(&err));
-        ki_unstructured_free(child);
     }
     assert_string_equal(ki_object_key(first), "team/child");
     assert_true(ki_object_is_controlled_by(first, owner));
@@ -195,22 +201,31 @@ CONTROLLER_WRITES_TEST(a_child_that_cannot_be_is_rejected) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_unstructured *child = ki_unstructured_new(cases[i].json);
         ki_error err = KI_ERROR_INIT;
-        assert_int_equal(ki_client_apply_child(client, cases[i].resource, owner, cases[i].manager, child, NULL, &err),
+        assert_int_equal(ki_client_apply_child(client, cases[i].resource, owner, child,
+                                               &KI_REQUEST_OPTIONS(.field_manager = cases[i].manager), NULL, &err),
                          cases[i].status);
         assert_int_equal(err.code, cases[i].status);
-        ki_unstructured_free(child);
     }
     ki_unstructured *child = ki_unstructured_new(CHILD);
-    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, "me", child, NULL, NULL), KI_OK);
-    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, other, "me", child, NULL, NULL), KI_ERR_EXISTS);
-    assert_int_equal(ki_client_apply_child(NULL, KI_SECRETS, owner, "me", child, NULL, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, NULL, "me", child, NULL, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, "me", NULL, NULL, NULL), KI_ERR_NO_MEMORY);
-    ki_unstructured_free(child);
+    ki_unstructured_set_controller(child, other);
+    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, child, BY_ME, NULL, NULL), KI_ERR_INVALID);
+    child = ki_unstructured_new(CHILD);
+    ki_unstructured_set_string(child, "metadata.namespace", "team");
+    ki_unstructured_set_controller(child, other);
+    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, child, BY_ME, NULL, NULL), KI_ERR_EXISTS);
+    child = ki_unstructured_new(CHILD);
+    ki_unstructured_set_string(child, "metadata.namespace", "elsewhere");
+    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, child, BY_ME, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_client_apply_child(NULL, KI_SECRETS, owner, ki_unstructured_new(CHILD), BY_ME, NULL, NULL),
+                     KI_ERR_INVALID);
+    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, NULL, ki_unstructured_new(CHILD), BY_ME, NULL, NULL),
+                     KI_ERR_INVALID);
+    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, NULL, BY_ME, NULL, NULL), KI_ERR_NO_MEMORY);
     assert_int_equal(ki_client_add_finalizer(client, KI_CONFIGMAPS, owner, "", NULL, NULL), KI_ERR_INVALID);
     assert_int_equal(ki_client_remove_finalizer(client, NULL, owner, "x", NULL, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_client_apply_status(client, KI_SERVICES, owner, "me", "", NULL, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_client_apply_status(client, KI_SERVICES, owner, "me", NULL, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_client_apply_status(client, KI_SERVICES, owner, ready(), NULL, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_client_apply_status(client, KI_SERVICES, NULL, ready(), BY_ME, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_client_apply_status(client, KI_SERVICES, owner, NULL, BY_ME, NULL, NULL), KI_ERR_NO_MEMORY);
     ki_object_unref(owner);
     ki_object_unref(other);
 }
@@ -225,11 +240,8 @@ static ki_status write_once(int which, const ki_object *obj, size_t n, ki_error 
     if (which == 1)
         return ki_client_remove_finalizer(client, KI_SERVICES, obj, "example.com/f", NULL, err);
     if (which == 2)
-        return ki_client_apply_status(client, KI_SERVICES, obj, "me", "{\"loadBalancer\":{}}", NULL, err);
-    ki_unstructured *child = ki_unstructured_new(CHILD);
-    ki_status status = ki_client_apply_child(client, KI_SECRETS, obj, "me", child, NULL, err);
-    ki_unstructured_free(child);
-    return status;
+        return ki_client_apply_status(client, KI_SERVICES, obj, ready(), BY_ME, NULL, err);
+    return ki_client_apply_child(client, KI_SECRETS, obj, ki_unstructured_new(CHILD), BY_ME, NULL, err);
 }
 
 typedef struct plan {
@@ -275,9 +287,7 @@ static ki_status make_child(ki_reconcile *call, const char *key, void *user, ki_
     ki_object *owner = ki_informer_get(stage.configmaps, key);
     if (!owner)
         return KI_OK;
-    ki_unstructured *child = ki_unstructured_new(CHILD);
-    ki_status status = ki_client_apply_child(client, KI_SECRETS, owner, "me", child, NULL, err);
-    ki_unstructured_free(child);
+    ki_status status = ki_client_apply_child(client, KI_SECRETS, owner, ki_unstructured_new(CHILD), BY_ME, NULL, err);
     ki_object_unref(owner);
     return status;
 }

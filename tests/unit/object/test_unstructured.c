@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FOO(namespace_member, uid) \
     "{\"apiVersion\":\"samplecontroller.k8s.io/" \
@@ -107,6 +108,87 @@ TEST(the_text_stays_until_the_next_change) {
     assert_json(object, "{\"a\":2}");
 }
 
+/* --- YAML --------------------------------------------------------------------------------------------------------- */
+
+TEST(yaml_is_read_as_kubernetes_tools_read_it) {
+    static const struct {
+        const char *yaml, *json;
+    } cases[] = {
+        { "kind: A\nspec:\n  replicas: 3\n  on: yes\n", "{\"kind\":\"A\",\"spec\":{\"replicas\":3,\"true\":true}}" },
+        { "# a comment\n---\na: '1'\n", "{\"a\":\"1\"}" },
+        { "a: [x, 1.50, null]\n---\n# nothing\n", "{\"a\":[\"x\",1.50,null]}" },
+        { " \n{a: b}", "{\"a\":\"b\"}" },
+        { "{\"a\":1,}", "{\"a\":1}" },
+        { "a: |\n  x\n  y\n", "{\"a\":\"x\\ny\\n\"}" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_json(ki_unstructured_new(cases[i].yaml), cases[i].json);
+}
+
+TEST(text_that_is_no_map_is_a_failure_with_line_and_column) {
+    static const struct {
+        const char *text, *message;
+        ki_status code;
+    } cases[] = {
+        { "", "empty", KI_ERR_PARSE },
+        { "# only a comment\n", "empty", KI_ERR_PARSE },
+        { "hello", "line 1, column 1: a text, not a map", KI_ERR_PARSE },
+        { "\n- a\n", "line 2, column 1: a list, not a map", KI_ERR_PARSE },
+        { "a: b\nc: [d\n", "line 3, column 1: ", KI_ERR_PARSE },
+        { "a: b\n\tc: d\n", "line 2, column 1: ", KI_ERR_PARSE },
+        { "a: b\n---\nc: d\n", "line 2, column 1: a second document", KI_ERR_PARSE },
+        { "a: b\n---\n[\n", "line 2, column 1: a second document", KI_ERR_PARSE },
+        { "a: .inf\n", "line 1: a number that JSON does not have", KI_ERR_UNSUPPORTED },
+        { "{\"a\": \"b}", "line 1, column 10", KI_ERR_PARSE },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_failed(ki_unstructured_new(cases[i].text), cases[i].code, cases[i].message);
+}
+
+TEST(an_object_for_a_resource_has_its_identity) {
+    static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
+    assert_json(ki_unstructured_for(KI_CONFIGMAPS, "shop", "a"),
+                "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"namespace\":\"shop\",\"name\":\"a\"}}");
+    assert_json(ki_unstructured_for(&foos, "", "a"),
+                "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"a\"}}");
+    assert_json(ki_unstructured_for(KI_NODES, NULL, NULL), "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{}}");
+    const ki_resource incomplete[] = { { "", "", "foos", "Foo", true }, { NULL, "v1", "foos", NULL, true } };
+    assert_failed(ki_unstructured_for(NULL, NULL, "a"), KI_ERR_INVALID, "without a version or a kind");
+    for (size_t i = 0; i < 2; i++)
+        assert_failed(ki_unstructured_for(&incomplete[i], NULL, "a"), KI_ERR_INVALID, "without a version or a kind");
+}
+
+TEST(a_copy_is_changed_alone) {
+    ki_unstructured *template = ki_unstructured_new("a: 1\n"), *copy = ki_unstructured_copy(template);
+    ki_unstructured_set_int(copy, "a", 2);
+    assert_json(template, "{\"a\":1}");
+    assert_json(copy, "{\"a\":2}");
+    ki_unstructured *bad = ki_unstructured_new("[]");
+    assert_failed(ki_unstructured_copy(bad), KI_ERR_PARSE, "not a map");
+    ki_unstructured_free(bad);
+    assert_null(ki_unstructured_copy(NULL));
+}
+
+TEST(an_object_is_read_from_a_file) {
+    char path[] = "/tmp/kinformer-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    static const char text[] = "kind: A\nb: [\n";
+    assert_int_equal(write(fd, text, 8), 8);
+    assert_json(ki_unstructured_from_file(path), "{\"kind\":\"A\"}");
+    assert_int_equal(write(fd, text + 8, 5), 5);
+    assert_failed(ki_unstructured_from_file(path), KI_ERR_PARSE, path);
+    assert_failed(ki_unstructured_from_file(path), KI_ERR_PARSE, ": line 3, column 1");
+    assert_int_equal(ftruncate(fd, 8), 0);
+    assert_int_equal(pwrite(fd, "", 1, 8), 1);
+    assert_failed(ki_unstructured_from_file(path), KI_ERR_PARSE, "a zero byte");
+    close(fd);
+    unlink(path);
+    assert_failed(ki_unstructured_from_file(path), KI_ERR_NOT_FOUND, "name a file that exists");
+    assert_failed(ki_unstructured_from_file("/tmp"), KI_ERR_CONFIG, "a directory");
+    assert_failed(ki_unstructured_from_file(NULL), KI_ERR_INVALID, "NULL");
+}
+
 /* --- setting and removing ----------------------------------------------------------------------------------------- */
 
 TEST(a_field_is_set_under_its_path) {
@@ -173,9 +255,9 @@ TEST(bad_json_is_a_failure) {
     assert_failed(ki_unstructured_new(NULL), KI_ERR_PARSE, "NULL");
     assert_failed(ki_unstructured_from_object(NULL), KI_ERR_PARSE, "NULL");
     assert_failed(ki_unstructured_new(""), KI_ERR_PARSE, "empty");
-    assert_failed(ki_unstructured_new("{"), KI_ERR_PARSE, "not valid JSON");
-    assert_failed(ki_unstructured_new("[1]"), KI_ERR_PARSE, "not a map");
-    assert_failed(ki_unstructured_new("{\"a\":\"\xFF\"}"), KI_ERR_PARSE, "not valid JSON");
+    assert_failed(ki_unstructured_new("{"), KI_ERR_PARSE, "line 2, column 1");
+    assert_failed(ki_unstructured_new("[1]"), KI_ERR_PARSE, "line 1, column 1: a list, not a map");
+    assert_failed(ki_unstructured_new("{\"a\":\"\xFF\"}"), KI_ERR_PARSE, "byte 6");
 }
 
 TEST(a_bad_change_is_a_failure_that_names_the_path) {
@@ -630,13 +712,15 @@ static void change_all(ki_unstructured *object) {
 }
 
 TEST(each_allocation_may_fail) {
-    static const char json[] = "{\"metadata\":{\"name\":\"x\",\"namespace\":\"shop\"}}";
+    static const char yaml[] = "metadata: { name: x, namespace: shop }\n---\n";
     size_t n = 0;
     for (;; n++) {
         scarce_memory memory;
         scarce_memory_init(&memory, n);
         ki_error err = KI_ERROR_INIT;
-        ki_unstructured *object = ki_unstructured_new_of(&memory.allocator, KI_STR(json));
+        ki_unstructured *template = ki_unstructured_read(&memory.allocator, yaml);
+        ki_unstructured *object = ki_unstructured_copy(template);
+        ki_unstructured_free(template);
         change_all(object);
         const char *text = ki_unstructured_json(object, &err);
         bool failed = scarce_memory_failed(&memory);

@@ -39,7 +39,8 @@ static const struct {
     { "ki_elector_new", "options", KI_ERR_INVALID },
     { "ki_event_recorder_new", "options", KI_ERR_INVALID },
     { "ki_client_apply_child", "child", KI_ERR_NO_MEMORY }, /* ki_unstructured_new returns NULL without memory */
-    { "ki_quantity_read", "ret_units", KI_ERR_PARSE },      /* its text is no quantity */
+    { NULL, "object", KI_ERR_NO_MEMORY },
+    { "ki_quantity_read", "ret_units", KI_ERR_PARSE }, /* its text is no quantity */
     { "ki_quantity_read", "ret_milli", KI_ERR_PARSE },
     { "ki_engine_post", "ret_id", KI_OK },
     { "ki_controller_for", "ret_informer", KI_OK },
