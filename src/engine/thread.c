@@ -26,6 +26,11 @@ void ki_mutex_lock(ki_mutex *mutex) {
     pthread_mutex_lock(mutex);
 }
 
+unsigned ki_thread_stripe(unsigned bits) {
+    uint64_t spread = (uint64_t)(uintptr_t)pthread_self() * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+    return (unsigned)(spread >> (64 - bits));
+}
+
 void ki_thread_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

@@ -24,6 +24,8 @@ void ki_mutex_lock(ki_mutex *mutex);
 void ki_mutex_unlock(ki_mutex *mutex);
 /* Locks a mutex that is held for less than a microsecond: spins for a few microseconds before it sleeps. */
 void ki_mutex_lock_short(ki_mutex *mutex);
+/* Returns a number below 2^bits, the same in each call of a thread. Most threads have different numbers. */
+unsigned ki_thread_stripe(unsigned bits);
 /* Pauses for a few dozen instructions, in a loop that waits for another thread. */
 void ki_thread_pause(void);
 /* A mutex that serves waiting threads in order of arrival: for a lock that one thread takes again and again. */

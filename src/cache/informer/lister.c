@@ -4,14 +4,21 @@
 #include "src/cache/store/snapshot.h"
 #include "src/object/object.h"
 
-/* Opens the informer's current snapshot for a lister. Errors: KI_ERR_STATE (a forked process, a removed informer). */
-static ki_status open_snapshot(const ki_informer *informer, ki_snapshot **ret_snapshot, ki_error *err) {
+/* Errors: KI_ERR_STATE (a forked process, a removed informer). */
+static ki_status check_readable(const ki_informer *informer, ki_error *err) {
     if (ki_engine_check_process(informer->engine, err))
         return KI_ERR_STATE;
     if (atomic_load(&informer->is_removed))
         return ki_error_set(err, KI_ERR_STATE, "the informer of %s was removed", informer->selection->name);
-    *ret_snapshot = ki_informer_snapshot(informer);
     return KI_OK;
+}
+
+/* Opens the informer's current snapshot for a lister. Errors: as check_readable. */
+static ki_status open_snapshot(const ki_informer *informer, ki_snapshot **ret_snapshot, ki_error *err) {
+    ki_status status = check_readable(informer, err);
+    if (!status)
+        *ret_snapshot = ki_informer_snapshot(informer);
+    return status;
 }
 
 ki_status ki_lister_list(const ki_informer *informer, const char *namespace_name, const char *label_selector,
@@ -54,26 +61,27 @@ static ki_object *get_by_index(const ki_snapshot *snapshot, const char *index, c
 /* Returns the deleted object with `value` in `index`, a reference; NULL if there is none. `now` was taken before. */
 static ki_object *get_deleted_by_index(const ki_informer *informer, const ki_snapshot *now, const char *index,
                                        const char *value) {
-    if (!informer->deleted.store)
-        return NULL;
-    ki_snapshot *deleted = ki_store_snapshot(informer->deleted.store);
+    ki_reading reading;
+    const ki_snapshot *deleted = ki_store_enter(informer->deleted.store, &reading);
     ki_object *obj = get_by_index(deleted, index, value, now);
-    ki_snapshot_free(deleted);
+    ki_store_leave(informer->deleted.store, reading);
     return obj;
 }
 
 /* `ret_is_deleted` NULL: no deleted object is wanted. */
 static ki_status find_by_index(const ki_informer *informer, const char *index, const char *value, ki_object **ret_obj,
                                bool *ret_is_deleted, ki_error *err) {
-    ki_snapshot *snapshot = NULL;
-    ki_status status = open_snapshot(informer, &snapshot, err);
-    if (!status)
-        status = ki_snapshot_check_index(snapshot, index, err);
-    ki_object *obj = status ? NULL : get_by_index(snapshot, index, value, NULL);
-    bool is_deleted = !status && !obj && ret_is_deleted;
+    ki_reading reading;
+    ki_status status = check_readable(informer, err);
+    if (status)
+        return status;
+    const ki_snapshot *now = ki_store_enter(informer->store, &reading);
+    status = ki_snapshot_check_index(now, index, err);
+    ki_object *obj = status ? NULL : get_by_index(now, index, value, NULL);
+    bool is_deleted = !status && !obj && ret_is_deleted && informer->deleted.store;
     if (is_deleted)
-        obj = get_deleted_by_index(informer, snapshot, index, value);
-    ki_snapshot_free(snapshot);
+        obj = get_deleted_by_index(informer, now, index, value);
+    ki_store_leave(informer->store, reading);
     if (status)
         return status;
     if (!obj)

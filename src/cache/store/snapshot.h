@@ -11,7 +11,7 @@ struct ki_snapshot {
     ki_schema *schema;            /* owned reference */
     const char *resource_version; /* in this block */
     size_t object_bytes;          /* memory of all objects */
-    ki_snapshot *next_deferred;   /* the next released snapshot (deferred_free.h) */
+    ki_snapshot *next_deferred;   /* the next released snapshot (published.h, deferred_free.h) */
     ki_tree items;
     ki_tree indexes[]; /* one for each index of the schema */
 };

@@ -5,19 +5,12 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/store/index_build.h"
-#include "src/cache/store/snapshot.h"
-#include "src/engine/thread.h"
+#include "src/cache/store/published.h"
 #include "src/object/format.h"
 
 enum {
     CHANGES_UNDER_LOCK = 64 /* objects that a new index takes up while changes wait */
 };
-
-/* What readers see. A separate block: readers lock it through a const store. */
-typedef struct published {
-    ki_mutex lock;
-    ki_snapshot *now; /* under `lock`; owned reference */
-} published;
 
 struct ki_store {
     /* Constant. */
@@ -25,7 +18,7 @@ struct ki_store {
     uint64_t seed;
     void (*on_index_error)(const ki_error *err, const char *key, void *user);
     void *user;
-    published *published;
+    ki_published *published; /* a separate block: readers count themselves through a const store */
     /* Held for a whole change by the public functions. */
     ki_mutex call_lock;
     /* The writer's: the staged snapshot, owned; NULL between changes. */
@@ -61,32 +54,33 @@ ki_status ki_store_new_schema(const ki_store *store, const ki_schema *before, co
 }
 
 /* Initializes a zeroed store and what its readers see. On failure nothing is left to free. */
-static ki_status init_store(ki_store *store, published *shared, const ki_store_options *options, ki_error *err) {
+static ki_status init_store(ki_store *store, ki_published *shared, const ki_store_options *options, ki_error *err) {
     ki_schema *schema = NULL;
+    ki_snapshot *first = NULL;
     ki_status status = ki_schema_new(&store->allocator, options->seed, NULL, &namespace_indexer,
                                      options->namespaced ? 1 : 0, &schema, NULL);
     if (!status) {
-        shared->now = ki_snapshot_new(schema, KI_STR(""));
+        first = ki_snapshot_new(schema, KI_STR(""));
         ki_schema_unref(schema); /* the snapshot holds a reference now */
     }
-    if (!shared->now)
+    if (!first)
         return ki_error_no_memory(err, "making a store");
-    status = ki_mutex_init(&shared->lock, err);
-    if (status)
-        goto no_lock;
     status = ki_mutex_init(&store->call_lock, err);
     if (status)
-        goto no_call_lock;
+        goto no_lock;
+    status = ki_published_init(shared, first, err);
+    if (status)
+        goto not_published;
     store->seed = options->seed;
     store->on_index_error = options->on_index_error;
     store->user = options->user;
     store->published = shared;
     ki_store_init_update(store, &store->update);
     return KI_OK;
-no_call_lock:
-    ki_mutex_destroy(&shared->lock);
+not_published:
+    ki_mutex_destroy(&store->call_lock);
 no_lock:
-    ki_snapshot_free(shared->now);
+    ki_snapshot_free(first);
     return status;
 }
 
@@ -100,7 +94,7 @@ ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
     const ki_allocator *allocator = given.allocator ? given.allocator : &ki_allocator_default;
     ki_store *store = ki_alloc_zero(allocator, sizeof *store);
-    published *shared = ki_alloc_zero(allocator, sizeof *shared);
+    ki_published *shared = ki_alloc_zero(allocator, sizeof *shared);
     ki_status status = store && shared ? KI_OK : ki_error_no_memory(err, "making a store");
     if (!status) {
         store->allocator = *allocator;
@@ -120,8 +114,7 @@ void ki_store_free(ki_store *store) {
         return;
     ki_allocator allocator = store->allocator;
     ki_snapshot_free(store->staged);
-    ki_snapshot_free(store->published->now);
-    ki_mutex_destroy(&store->published->lock);
+    ki_published_destroy(store->published);
     ki_mutex_destroy(&store->call_lock);
     ki_free(&allocator, store->published);
     ki_index_update_free(&store->update);
@@ -130,9 +123,8 @@ void ki_store_free(ki_store *store) {
 
 /* ---- writing ---- */
 
-/* The writer reads it without the lock: only the writer swaps it. */
 static const ki_snapshot *current(const ki_store *store) {
-    return store->published->now;
+    return ki_published_of_writer(store->published);
 }
 
 static ki_str version_or_current(const ki_store *store, const char *resource_version) {
@@ -140,11 +132,7 @@ static ki_str version_or_current(const ki_store *store, const char *resource_ver
 }
 
 void ki_store_publish(ki_store *store, ki_snapshot *next) {
-    ki_mutex_lock(&store->published->lock);
-    ki_snapshot *before = store->published->now;
-    store->published->now = next;
-    ki_mutex_unlock(&store->published->lock);
-    ki_snapshot_free(before); /* outside the lock: this can take long */
+    ki_published_swap(store->published, next);
 }
 
 static ki_status update_indexes(ki_store *store, ki_snapshot *next, ki_object *old, ki_object *obj) {
@@ -317,29 +305,32 @@ ki_status ki_store_clear(ki_store *store, ki_snapshot **ret_before, ki_error *er
 }
 
 ki_snapshot *ki_store_snapshot(const ki_store *store) {
-    if (!store)
-        return NULL;
-    ki_mutex_lock(&store->published->lock);
-    ki_snapshot *now = ki_snapshot_ref(store->published->now);
-    ki_mutex_unlock(&store->published->lock);
-    return now;
+    return store ? ki_published_take(store->published) : NULL;
+}
+
+const ki_snapshot *ki_store_enter(const ki_store *store, ki_reading *ret_reading) {
+    return ki_published_enter(store->published, &ret_reading->stripe);
+}
+
+void ki_store_leave(const ki_store *store, ki_reading reading) {
+    ki_published_leave(store->published, reading.stripe);
 }
 
 ki_object *ki_store_get(const ki_store *store, const char *key) {
     if (!store || !key)
         return NULL;
-    ki_snapshot *now = ki_store_snapshot(store);
-    ki_object *obj = ki_object_ref(ki_snapshot_get(now, key));
-    ki_snapshot_free(now);
+    ki_reading reading;
+    ki_object *obj = ki_object_ref(ki_snapshot_get(ki_store_enter(store, &reading), key));
+    ki_store_leave(store, reading);
     return obj;
 }
 
 size_t ki_store_count(const ki_store *store) {
     if (!store)
         return 0;
-    ki_mutex_lock(&store->published->lock);
-    size_t count = store->published->now->items.count;
-    ki_mutex_unlock(&store->published->lock);
+    ki_reading reading;
+    size_t count = ki_store_enter(store, &reading)->items.count;
+    ki_store_leave(store, reading);
     return count;
 }
 

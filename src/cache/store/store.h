@@ -4,9 +4,9 @@
  * A store has one writer at a time: under the informer's change lock the loop, or a thread that adds an index; under
  * the store's own lock a function of the public header. No store has both kinds. Each change makes the next snapshot
  * and publishes it by swapping one pointer. The next snapshot copies only the hash trie nodes on the path of the change
- * (tree.h). Readers take a reference to the published snapshot and keep it for as long as they like. The lock on the
- * pointer is held for the swap alone. So a query reads one snapshot, readers see a whole replace or nothing of it, and
- * a late handler's replay costs the loop nothing. */
+ * (tree.h). Readers take no lock (published.h). They take a reference to the published snapshot and keep it for as
+ * long as they like, or read it without one for a moment. So a query reads one snapshot, readers see a whole replace or
+ * nothing of it, and a late handler's replay costs the loop nothing. */
 #ifndef KI_CACHE_STORE_H
 #define KI_CACHE_STORE_H
 
@@ -41,6 +41,15 @@ ki_status ki_store_set_resource_version(ki_store *store, const char *resource_ve
 /* Publishes a snapshot without objects, with the same indexes. `*ret_before` is a reference to the snapshot before.
  * Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_store_clear(ki_store *store, ki_snapshot **ret_before, ki_error *err);
+
+/* A short reading without a reference. */
+typedef struct ki_reading {
+    unsigned stripe;
+} ki_reading;
+/* Returns the published snapshot, valid until ki_store_leave. Between the two the thread must not block or call the
+ * program. Any thread. */
+const ki_snapshot *ki_store_enter(const ki_store *store, ki_reading *ret_reading);
+void ki_store_leave(const ki_store *store, ki_reading reading);
 
 /* For index_build.c. ki_store_init_update prepares an update beside the writer's; its index errors are reported as the
  * store's. ki_store_publish takes the snapshot over; caller holds the writer's lock. */

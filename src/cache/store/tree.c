@@ -35,12 +35,19 @@ static uint32_t bit_of(uint64_t hash, unsigned level) {
     return 1u << (hash >> (level * BITS) & 31);
 }
 
+/* __builtin_popcount is a call where the compiler may not use the instruction. */
+static unsigned count_bits(uint32_t map) {
+    map -= map >> 1 & 0x55555555;
+    map = (map & 0x33333333) + (map >> 2 & 0x33333333);
+    return ((map + (map >> 4)) & 0x0f0f0f0f) * UINT32_C(0x01010101) >> 24;
+}
+
 static unsigned below(uint32_t map, uint32_t bit) {
-    return (unsigned)__builtin_popcount(map & (bit - 1));
+    return count_bits(map & (bit - 1));
 }
 
 static unsigned node_count(const node *n) {
-    return (unsigned)__builtin_popcount(n->nodes);
+    return count_bits(n->nodes);
 }
 
 static unsigned slot_count(const node *n) {

@@ -1,0 +1,115 @@
+/* published.c: see published.h.
+ *
+ * A snapshot that was swapped out has no reader any more once each stripe was seen without readers after the swap: who
+ * enters later reads the new one. Snapshots retire in lists, one list after the other. The writer looks at all stripes
+ * when a list begins; those with readers stay in `pending`. A reader that leaves its stripe empty looks whether the
+ * stripe is pending. One of the two sees what the other one did, since both write before they look (sequentially
+ * consistent). The number of the list in `pending` makes a late note of an earlier list fail. */
+#include "src/cache/store/published.h"
+
+static const uint64_t all_stripes = ((uint64_t)1 << KI_PUBLISHED_STRIPES) - 1;
+
+static uint64_t bit_of(unsigned stripe) {
+    return (uint64_t)1 << stripe;
+}
+
+ki_status ki_published_init(ki_published *published, ki_snapshot *first, ki_error *err) {
+    ki_status status = ki_mutex_init(&published->lock, err);
+    if (status)
+        return status;
+    for (unsigned i = 0; i < KI_PUBLISHED_STRIPES; i++)
+        atomic_init(&published->stripes[i].readers, 0);
+    atomic_init(&published->pending, 0);
+    atomic_init(&published->now, first);
+    published->retiring = published->retired = NULL;
+    published->number = 0;
+    return KI_OK;
+}
+
+static void release(ki_snapshot *list) {
+    while (list) {
+        ki_snapshot *next = list->next_deferred;
+        ki_snapshot_free(list);
+        list = next;
+    }
+}
+
+void ki_published_destroy(ki_published *published) {
+    release(published->retiring);
+    release(published->retired);
+    ki_snapshot_free(atomic_load(&published->now));
+    ki_mutex_destroy(&published->lock);
+}
+
+/* Notes that a stripe has no readers of the list, if that is so. Returns true if it was the last one: the caller calls
+ * end_list. */
+static bool note_idle(ki_published *published, unsigned stripe) {
+    uint64_t before = atomic_load(&published->pending);
+    while (before & bit_of(stripe)) {
+        if (atomic_load(&published->stripes[stripe].readers) > 0)
+            return false; /* that reader notes it */
+        if (atomic_compare_exchange_weak(&published->pending, &before, before & ~bit_of(stripe)))
+            return (before & all_stripes) == bit_of(stripe);
+    }
+    return false;
+}
+
+/* Begins to retire what was swapped out. Returns true if nobody reads it. Caller holds `lock`. */
+static bool begin_list(ki_published *published) {
+    uint64_t idle = 0;
+    published->retiring = published->retired;
+    published->retired = NULL;
+    published->number++;
+    atomic_store(&published->pending, (uint64_t)published->number << 32 | all_stripes);
+    for (unsigned i = 0; i < KI_PUBLISHED_STRIPES; i++)
+        if (atomic_load(&published->stripes[i].readers) == 0)
+            idle |= bit_of(i);
+    uint64_t before = atomic_fetch_and(&published->pending, ~idle) & all_stripes;
+    return before && !(before & ~idle); /* none left: a reader has noted the last one, and ends the list */
+}
+
+static void end_list(ki_published *published) {
+    for (bool has_ended = true; has_ended;) {
+        ki_mutex_lock(&published->lock);
+        ki_snapshot *list = published->retiring;
+        published->retiring = NULL;
+        has_ended = published->retired && begin_list(published);
+        ki_mutex_unlock(&published->lock);
+        release(list); /* outside the lock: this can take long */
+    }
+}
+
+const ki_snapshot *ki_published_enter(ki_published *published, unsigned *ret_stripe) {
+    unsigned stripe = ki_thread_stripe(KI_PUBLISHED_STRIPE_BITS);
+    *ret_stripe = stripe;
+    atomic_fetch_add(&published->stripes[stripe].readers, 1);
+    return atomic_load(&published->now);
+}
+
+void ki_published_leave(ki_published *published, unsigned stripe) {
+    if (atomic_fetch_sub(&published->stripes[stripe].readers, 1) == 1 && note_idle(published, stripe))
+        end_list(published);
+}
+
+ki_snapshot *ki_published_take(ki_published *published) {
+    unsigned stripe;
+    (void)ki_published_enter(published, &stripe);
+    ki_snapshot *now = ki_snapshot_ref(atomic_load(&published->now));
+    ki_published_leave(published, stripe);
+    return now;
+}
+
+const ki_snapshot *ki_published_of_writer(const ki_published *published) {
+    return atomic_load_explicit(&published->now, memory_order_relaxed);
+}
+
+void ki_published_swap(ki_published *published, ki_snapshot *next) {
+    ki_snapshot *before = atomic_exchange(&published->now, next);
+    ki_mutex_lock(&published->lock);
+    before->next_deferred = published->retired;
+    published->retired = before;
+    bool has_ended = !published->retiring && begin_list(published);
+    ki_mutex_unlock(&published->lock);
+    if (has_ended)
+        end_list(published);
+}
