@@ -51,7 +51,9 @@ typedef struct sim_informer {
     /* for the next check of the health (health.c) */
     uint64_t failures;            /* those before the last backoff that was checked */
     int64_t wait_began;           /* ns: the start of that backoff */
-    int64_t wait_min_ms;          /* the least length that it must have */
+    int64_t wait_ends;            /* ns: its end */
+    int64_t wait_min_ms;          /* the least length that the last wait must have that was not short */
+    unsigned short_waits;         /* after failures to connect, since the last success */
     int64_t reported_fresh_at_ms; /* the time that ki_health.staleness_ms stood for */
     int64_t handler_time;         /* ns: the world's handler_time at the last check */
     int64_t handler_time_before;  /* ns: the same at the last check before reported_fresh_at_ms changed */

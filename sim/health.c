@@ -37,8 +37,23 @@ static bool is_either(ki_state state, ki_state a, ki_state b) {
     return state == a || state == b;
 }
 
+/* Returns the least time of a wait after a failure to connect, of which three are short; 0: it is not one of them. A
+ * list, an event or a watch of some seconds allows three more. */
+static int64_t least_of_short_wait(sim_informer *informer, const ki_health *health, int64_t began) {
+    enum {
+        SHORT_WAITS = 3,
+        FIRST_MS = 100,
+        GOOD_WATCH_S = 5
+    };
+    if (health->failures != informer->failures + 1 || began - informer->wait_ends >= GOOD_WATCH_S * SIM_SECOND)
+        informer->short_waits = 0;
+    if (health->cause.code != KI_ERR_CONNECT || informer->short_waits == SHORT_WAITS)
+        return 0;
+    return FIRST_MS << informer->short_waits++;
+}
+
 /* Fails the run if a backoff after consecutive failures is not at least twice as long as the one before, up to
- * LIMIT_MS. */
+ * LIMIT_MS. Short waits are not counted. */
 static void check_backoff(sim_world *world, unsigned index, const ki_health *health) {
     enum {
         FIRST_MS = 800,
@@ -53,14 +68,20 @@ static void check_backoff(sim_world *world, unsigned index, const ki_health *hea
         return; /* this backoff was checked already */
     bool follows =
         health->failures == informer->failures + 1 && informer->failures && since_last_wait < RESET_S * SIM_SECOND;
-    int64_t least = follows ? 2 * informer->wait_min_ms : FIRST_MS;
-    informer->wait_min_ms = least < LIMIT_MS ? least : LIMIT_MS;
+    int64_t least = least_of_short_wait(informer, health, began);
+    if (!follows)
+        informer->wait_min_ms = 0;
+    if (!least) {
+        least = informer->wait_min_ms ? 2 * informer->wait_min_ms : FIRST_MS;
+        least = informer->wait_min_ms = least < LIMIT_MS ? least : LIMIT_MS;
+    }
     informer->failures = health->failures;
     informer->wait_began = began;
-    if (health->since_ms + health->retry_in_ms + ROUNDING_MS < informer->wait_min_ms)
+    informer->wait_ends = world->now + health->retry_in_ms * SIM_MILLISECOND;
+    if (health->since_ms + health->retry_in_ms + ROUNDING_MS < least)
         sim_fail(world, "informer %u backs off for %lld ms after %llu consecutive failures; expected at least %lld ms",
                  index, (long long)(health->since_ms + health->retry_in_ms), (unsigned long long)health->failures,
-                 (long long)informer->wait_min_ms);
+                 (long long)least);
 }
 
 /* Fails the run if a backoff has no cause, or a wrong time of the next attempt. */

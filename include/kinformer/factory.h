@@ -31,6 +31,10 @@ typedef struct ki_factory_options {
     bool detect_mutations;
     int requests_per_second; /* the client's rate limit; 0: the configuration's; < 0: no limit */
     int request_burst;       /* requests at once before the rate limit applies; 0: the configuration's */
+    /* Of informers that name none (informer.h); 0: 800 and 30000, as in client-go. One that is 0 gives way to the
+     * other. */
+    int64_t backoff_first_ms;
+    int64_t backoff_longest_ms;
 } ki_factory_options;
 
 #define KI_FACTORY_OPTIONS(...) KI_SIZED_(ki_factory_options, __VA_ARGS__)

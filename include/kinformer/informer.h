@@ -75,6 +75,12 @@ typedef struct ki_informer_options {
      * KI_KEEP_VIEW needs `view`; KI_KEEP_KEYS excludes it. With these two, registrations have no label_selector, and
      * with KI_KEEP_KEYS handlers have no filter; indexes are computed by functions, from what is kept. */
     ki_keep keep;
+    /* The wait after the first failure of a list or watch; it doubles with each further one up to the longest. Each
+     * wait is multiplied by a random number from 1 to 2. After a failure to connect the first three waits are an
+     * eighth, a quarter and half of the first. 0: the factory's; values from 1 to 9 are raised to 10.
+     * Errors: KI_ERR_INVALID (below 0, above a day, the longest shorter than the first). */
+    int64_t backoff_first_ms;
+    int64_t backoff_longest_ms;
 } ki_informer_options;
 
 #define KI_INFORMER_OPTIONS(...) KI_SIZED_(ki_informer_options, __VA_ARGS__)

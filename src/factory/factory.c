@@ -138,7 +138,7 @@ static ki_status take_options(const ki_factory_options *options, ki_factory_opti
     if (ret_given->engine && (ret_given->log || ret_given->allocator))
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_options: .%s beside .engine; set it in KI_ENGINE_OPTIONS",
                             ret_given->log ? "log" : "allocator");
-    return KI_OK;
+    return ki_backoff_check(ret_given->backoff_first_ms, ret_given->backoff_longest_ms, "ki_factory_options", err);
 }
 
 typedef struct loop_setup {
@@ -222,10 +222,12 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
             return status;
         factory->owns_transport = true;
     }
-    factory->resync_ms = given->resync_ms;
+    factory->defaults = (ki_informer_defaults){ .resync_ms = given->resync_ms,
+                                                .backoff_first_ms = given->backoff_first_ms,
+                                                .backoff_longest_ms = given->backoff_longest_ms };
     if (given->namespace_name && given->namespace_name[0]) {
-        factory->namespace_name = ki_strdup(allocator, given->namespace_name);
-        if (!factory->namespace_name)
+        factory->defaults.namespace_name = ki_strdup(allocator, given->namespace_name);
+        if (!factory->defaults.namespace_name)
             return ki_error_no_memory(err, "making a factory");
     }
     ki_client_limit_of(config, given->requests_per_second, given->request_burst, &factory->limit_per_second,
@@ -265,7 +267,7 @@ static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *all
         ki_informer_table_free(&factory->table);
         ki_client_free_of(factory->client);
         ki_engine_call(factory->engine, tear_down_on_loop, factory);
-        ki_free(allocator, factory->namespace_name);
+        ki_free(allocator, factory->defaults.namespace_name);
         ki_cond_destroy(&factory->changed);
         ki_mutex_destroy(&factory->mutex);
     }

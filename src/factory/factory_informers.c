@@ -25,12 +25,6 @@ ki_status ki_factory_check_not_stopped(const ki_factory *factory, ki_error *err)
     return KI_OK;
 }
 
-/* Copies the program's options and adds the factory's defaults. */
-static ki_status complete_options(const ki_factory *factory, const ki_informer_options *options,
-                                  ki_informer_options *ret_given, ki_error *err) {
-    return ki_informer_options_complete(options, factory->namespace_name, factory->resync_ms, ret_given, err);
-}
-
 /* Takes the selection over. `own_source` NULL: the API server's. */
 static ki_status get_informer(ki_factory *factory, ki_selection *selection, ki_list_watch *own_source,
                               const ki_informer_options *given, ki_informer **ret_informer, ki_error *err) {
@@ -57,7 +51,7 @@ ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, 
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_informer: factory or ret_informer is NULL");
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
-    ki_status status = complete_options(factory, options, &given, err);
+    ki_status status = ki_informer_options_complete(options, &factory->defaults, &given, err);
     if (!status)
         status = ki_selection_new(factory->table.allocator, resource, &given, &selection, err);
     return status ? status : get_informer(factory, selection, NULL, &given, ret_informer, err);
@@ -73,7 +67,7 @@ ki_status ki_factory_informer_for(ki_factory *factory, const ki_resource *resour
         return KI_ERR_STATE;
     ki_status status = ki_list_watch_check(list_watch, err);
     if (!status)
-        status = complete_options(factory, options, &given, err);
+        status = ki_informer_options_complete(options, &factory->defaults, &given, err);
     if (!status)
         status = ki_selection_new(factory->table.allocator, resource, &given, &selection, err);
     return status ? status : get_informer(factory, selection, list_watch, &given, ret_informer, err);
@@ -90,7 +84,7 @@ ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_
         return ki_factory_informer(factory, built_in, options, ret_informer, err);
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
-    ki_status status = complete_options(factory, options, &given, err);
+    ki_status status = ki_informer_options_complete(options, &factory->defaults, &given, err);
     if (!status && (given.namespace_set || given.namespace_selector || given.allowed_namespace_count))
         status = ki_error_set(err, KI_ERR_INVALID, "a set of namespaces of a resource by name");
     if (!status)

@@ -7,6 +7,7 @@
 #include "src/engine/thread.h"
 #include "src/factory/component.h"
 #include "src/factory/factory.h"
+#include "src/factory/informer_options.h"
 #include "src/factory/informer_table.h"
 
 struct ki_factory {
@@ -15,9 +16,8 @@ struct ki_factory {
     bool owns_engine;
     ki_transport *transport;
     bool owns_transport;
-    ki_client *client;    /* for the program's own requests */
-    char *namespace_name; /* of informers that name none; NULL: all */
-    int64_t resync_ms;    /* of informers that name none */
+    ki_client *client; /* for the program's own requests */
+    ki_informer_defaults defaults;
     ki_informer_maker maker;
     /* Under `mutex`. */
     ki_mutex mutex;

@@ -5,6 +5,7 @@
 
 #include "src/base/error.h"
 #include "src/cache/informer/shared_informer.h"
+#include "src/cache/reflector/backoff.h"
 
 #include <string.h>
 
@@ -44,8 +45,21 @@ static ki_status check_namespaces(const ki_informer_options *given, ki_error *er
     return ki_namespaces_check(given->allowed_namespaces, given->allowed_namespace_count, err);
 }
 
-ki_status ki_informer_options_complete(const ki_informer_options *options, const char *namespace_name,
-                                       int64_t resync_ms, ki_informer_options *ret_given, ki_error *err) {
+ki_status ki_backoff_check(int64_t first_ms, int64_t longest_ms, const char *struct_name, ki_error *err) {
+    if (first_ms < 0 || first_ms > KI_BACKOFF_MAX_MS)
+        return ki_error_set(err, KI_ERR_INVALID, "%s: .backoff_first_ms %lld: not 0 to a day", struct_name,
+                            (long long)first_ms);
+    if (longest_ms < 0 || longest_ms > KI_BACKOFF_MAX_MS)
+        return ki_error_set(err, KI_ERR_INVALID, "%s: .backoff_longest_ms %lld: not 0 to a day", struct_name,
+                            (long long)longest_ms);
+    if (longest_ms && longest_ms < first_ms)
+        return ki_error_set(err, KI_ERR_INVALID, "%s: .backoff_longest_ms %lld is shorter than .backoff_first_ms %lld",
+                            struct_name, (long long)longest_ms, (long long)first_ms);
+    return KI_OK;
+}
+
+ki_status ki_informer_options_complete(const ki_informer_options *options, const ki_informer_defaults *defaults,
+                                       ki_informer_options *ret_given, ki_error *err) {
     ki_informer_options given = { .size = sizeof given };
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options without a size: use KI_INFORMER_OPTIONS()");
@@ -55,14 +69,20 @@ ki_status ki_informer_options_complete(const ki_informer_options *options, const
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_name beside .%s",
                             name_of_set(&given));
     if (!given.namespace_name)
-        given.namespace_name = namespace_name;
+        given.namespace_name = defaults->namespace_name;
     if (!given.resync_ms)
-        given.resync_ms = resync_ms;
+        given.resync_ms = defaults->resync_ms;
+    if (!given.backoff_first_ms)
+        given.backoff_first_ms = defaults->backoff_first_ms;
+    if (!given.backoff_longest_ms)
+        given.backoff_longest_ms = defaults->backoff_longest_ms;
     if (given.page_size < 0)
         return ki_error_set(err, KI_ERR_INVALID, "a page size below 0");
     ki_status status = check_keep(&given, err);
     if (!status)
         status = check_namespaces(&given, err);
+    if (!status)
+        status = ki_backoff_check(given.backoff_first_ms, given.backoff_longest_ms, "ki_informer_options", err);
     if (!status)
         *ret_given = given;
     return status;

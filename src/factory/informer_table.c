@@ -147,12 +147,15 @@ static ki_status reserve(ki_informer_table *table, size_t *ret_place, ki_error *
 
 /* Returns the informer of the namespaces that a selector chooses, made if necessary; NULL without a selector. After a
  * failure of the caller it stays, for the next request. */
-static ki_status get_namespaces(ki_informer_table *table, const ki_informer_maker *maker, const char *selector,
-                                ki_informer **ret_informer, ki_error *err) {
-    const ki_informer_options options = { .size = sizeof options, .label_selector = selector };
+static ki_status get_namespaces(ki_informer_table *table, const ki_informer_maker *maker,
+                                const ki_informer_options *given, ki_informer **ret_informer, ki_error *err) {
+    const ki_informer_options options = { .size = sizeof options,
+                                          .label_selector = given->namespace_selector,
+                                          .backoff_first_ms = given->backoff_first_ms,
+                                          .backoff_longest_ms = given->backoff_longest_ms };
     ki_selection *selection;
     *ret_informer = NULL;
-    if (!selector)
+    if (!given->namespace_selector)
         return KI_OK;
     ki_status status = ki_selection_new(table->allocator, KI_NAMESPACES, &options, &selection, err);
     if (status)
@@ -167,7 +170,7 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, k
                      ki_error *err) {
     size_t place;
     ki_informer *namespaces;
-    ki_status status = get_namespaces(table, maker, options->namespace_selector, &namespaces, err);
+    ki_status status = get_namespaces(table, maker, options, &namespaces, err);
     if (!status)
         status = reserve(table, &place, err);
     if (status)

@@ -20,8 +20,6 @@ enum {
 #define GONE_AFTER KI_SECONDS(60)
 #define NO_RESPONSE KI_SECONDS(5)
 #define NO_DATA KI_SECONDS(10)
-/* The longest wait after a failure that a person must fix, unless Retry-After is longer. */
-#define BLOCKED_MAX KI_SECONDS(30)
 
 /* --- steps ------------------------------------------------------------------------------------------------------ */
 
@@ -240,12 +238,18 @@ static void forget_missing(ki_reflector *reflector) {
     reflector->is_type_removed = false;
 }
 
+/* Returns the backoff's wait. What needs a person waits for the longest step at most, not for up to twice as long. */
+static int64_t next_wait(ki_reflector *reflector, const ki_error *cause, int64_t now) {
+    double random = ki_engine_random(reflector->options.engine);
+    int64_t wait = cause->code == KI_ERR_CONNECT ? ki_backoff_next_unreached(&reflector->backoff, now, random)
+                                                 : ki_backoff_next(&reflector->backoff, now, random);
+    return needs_a_person(cause) && wait > ki_backoff_longest(&reflector->backoff) ? wait / 2 : wait;
+}
+
 void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next) {
     ki_engine *engine = reflector->options.engine;
     int64_t now = ki_engine_now(engine);
-    int64_t wait = ki_backoff_next(&reflector->backoff, now, ki_engine_random(engine));
-    if (needs_a_person(cause) && wait > BLOCKED_MAX)
-        wait /= 2; /* the longest step is U[30 s, 60 s) */
+    int64_t wait = next_wait(reflector, cause, now);
     int64_t requested_ms =
         cause->retry_after_ms < KI_RETRY_AFTER_MAX_MS ? cause->retry_after_ms : KI_RETRY_AFTER_MAX_MS;
     if (KI_MILLISECONDS(requested_ms) > wait)
@@ -402,6 +406,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     reflector->is_unavailable = false;
     ki_reflector_note_version_known(reflector);
     forget_missing(reflector);
+    ki_backoff_succeeded(&reflector->backoff);
     ki_reflector_drop_objects(reflector);
     if (!reflector->has_initial_version) {
         reflector->has_initial_version = true;
@@ -470,6 +475,7 @@ ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options 
     ki_map_init(&reflector->collected, allocator, seed);
     ki_unreadable_marks_init(&reflector->listed_unreadable, allocator, seed);
     ki_buffer_init(&reflector->continue_token, allocator, CONTINUE_TOKEN_MAX);
+    ki_backoff_init(&reflector->backoff, options->given->backoff_first_ms, options->given->backoff_longest_ms);
     reflector->is_open = true;
     return KI_OK;
 }

@@ -370,8 +370,10 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
         ki_reflector_report(reflector, err);
     ki_reflector_count_silent_watch(reflector);
     bool is_good = was_good(reflector, lasted, err);
-    if (is_good)
+    if (is_good) {
         reflector->has_reopened = false;
+        ki_backoff_succeeded(&reflector->backoff);
+    }
     if (reflector->has_reopened) {
         ki_error_set(&cause, KI_ERR_UNEXPECTED_EOF, "the server repeatedly closes the watch without an event");
         ki_reflector_wait(reflector, err ? err : &cause, next_watch(reflector));

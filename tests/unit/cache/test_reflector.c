@@ -287,8 +287,8 @@ TEST(a_watch_that_finds_no_descriptor_waits_and_continues) {
 
 TEST(too_many_requests_and_refused_connections_do_not_list) {
     play_reflector(LISTED
-                   "fail 429; reports 429; quiet 799; wait 801; ? watch rv=10; fail connect; quiet 1599; wait 1601; ? "
-                   "watch rv=10; open; error 429; quiet 3199; wait 3201; ? watch rv=10; reports no connection 429",
+                   "fail 429; reports 429; quiet 799; wait 801; ? watch rv=10; fail connect; quiet 99; wait 101; ? "
+                   "watch rv=10; open; error 429; quiet 1599; wait 1601; ? watch rv=10; reports no connection 429",
                    by_pages);
 }
 
@@ -426,7 +426,7 @@ TEST(the_list_in_place_of_a_stream_comes_when_the_server_wants_it) {
 }
 
 TEST(a_busy_server_is_asked_for_a_stream_again) {
-    play_reflector("? stream; fail 429; quiet 799; wait 801; ? stream; fail connect; quiet 1599; wait 1601; ? stream; "
+    play_reflector("? stream; fail 429; quiet 799; wait 801; ? stream; fail connect; quiet 99; wait 101; ? stream; "
                    "open; +a=1; initial-end 2; ? {2: a=1}; rv 2",
                    streaming);
 }
@@ -489,7 +489,10 @@ TEST(a_stream_that_runs_out_of_memory_waits) {
 /* --- backoff ------------------------------------------------------------------------------------------------------ */
 
 TEST(waits_grow_to_thirty_seconds) {
-    static const int least[] = { 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000 };
+    static const int least[] = { 100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000 };
+    enum {
+        SHORT_WAITS = 3 /* only after a failure to connect */
+    };
     /* What is asked first, the failure, what is asked then. */
     static const char *const cases[][3] = { { "? list rv=0 limit=500", "fail 500", "? list rv=0 limit=500" },
                                             { LISTED, "fail connect", "? watch rv=10" },
@@ -497,14 +500,52 @@ TEST(waits_grow_to_thirty_seconds) {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         reflector_stage s;
         reflector_stage_open(&s, strstr(cases[c][0], "stream") ? streaming : by_pages, 7);
-        for (size_t i = 0; i < sizeof least / sizeof *least; i++) {
+        size_t first = strstr(cases[c][1], "connect") ? 0 : SHORT_WAITS;
+        for (size_t i = first; i < sizeof least / sizeof *least; i++) {
             char script[NOTATION_TEXT];
-            snprintf(script, sizeof script, "%s; %s; quiet %d; wait %d", cases[c][i ? 2 : 0], cases[c][1], least[i] - 1,
-                     least[i] + 1);
+            snprintf(script, sizeof script, "%s; %s; quiet %d; wait %d", cases[c][i > first ? 2 : 0], cases[c][1],
+                     least[i] - 1, least[i] + 1);
             reflector_stage_play(&s, script);
         }
         reflector_stage_close(&s);
     }
+}
+
+/* Each restart refuses connections for a second. Nine of them within two minutes: the next event is never late. */
+TEST(a_server_that_restarts_again_and_again_is_reached_within_three_seconds) {
+    static const char restart[] =
+        "bookmark 1%d; wait 10000; fail cut; wait 1000; ? watch rv=1%d; fail connect; wait "
+        "200; ? watch rv=1%d; fail connect; wait 400; ? watch rv=1%d; fail connect; wait 800; "
+        "? watch rv=1%d; open";
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        reflector_stage s;
+        reflector_stage_open(&s, by_pages, seed);
+        reflector_stage_play(&s, WATCHING);
+        for (int i = 1; i < 10; i++) {
+            char script[NOTATION_TEXT];
+            snprintf(script, sizeof script, restart, i, i, i, i, i);
+            reflector_stage_play(&s, script);
+        }
+        reflector_stage_close(&s);
+    }
+}
+
+/* A watch that is accepted and cut without an event is no success: the short waits do not come again. */
+TEST(a_server_that_only_accepts_does_not_renew_the_short_waits) {
+    play_reflector(WATCHING "bookmark 11; wait 2000; fail cut; wait 1000; ? watch rv=11; fail connect; wait 200; "
+                            "? watch rv=11; fail connect; wait 400; ? watch rv=11; fail connect; wait 800; "
+                            "? watch rv=11; open; wait 2000; fail cut; wait 1000; ? watch rv=11; fail connect; "
+                            "quiet 799; wait 801; ? watch rv=11",
+                   by_pages);
+}
+
+TEST(the_backoff_is_the_program_s) {
+    const ki_reflector_options quick = {
+        .given = &KI_INFORMER_OPTIONS(.no_streaming_list = true, .backoff_first_ms = 40, .backoff_longest_ms = 60)
+    };
+    play_reflector(LISTED "fail 500; quiet 39; wait 41; ? list rv=10; fail 500; quiet 59; wait 61; ? list rv=10; "
+                          "fail 403; quiet 29; wait 31; ? list rv=10; fail connect; quiet 4; wait 6; ? list rv=10",
+                   quick);
 }
 
 TEST(two_minutes_without_a_failure_begin_from_the_start) {

@@ -82,14 +82,16 @@ TEST(what_is_over_is_no_word) {
 TEST(a_check_that_is_rejected_is_made_later) {
     static const struct {
         const char *cause, *words; /* these until something comes back */
-    } causes[] = {
-        { "connect", "connect" }, { "cut", "cut" }, { "timeout", "timeout" }, { "429", "the server is too busy" }
-    };
+        int least_ms;
+    } causes[] = { { "connect", "connect", 100 },
+                   { "cut", "cut", 800 },
+                   { "timeout", "timeout", 800 },
+                   { "429", "the server is too busy", 800 } };
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         char script[TEXT];
         snprintf(script, sizeof script,
-                 TWICE_SILENT "? " CHECK "; fail %s; quiet 799; wait 801; ? " CHECK "; fail toolarge; ? list limit=500",
-                 causes[i].cause);
+                 TWICE_SILENT "? " CHECK "; fail %s; quiet %d; wait %d; ? " CHECK "; fail toolarge; ? list limit=500",
+                 causes[i].cause, causes[i].least_ms - 1, causes[i].least_ms + 1);
         tell(script, causes[i].words, "");
     }
 }

@@ -10,6 +10,7 @@
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,60 @@ TEST(mutations_are_detected_where_option_or_environment_asks_for_it) {
         close_host(&h);
     }
     unsetenv(DETECTOR);
+}
+
+TEST(an_informer_has_its_own_backoff_else_the_factory_s) {
+    const kt_memory_server server = { no_server, abandoned, NULL };
+    host h;
+    ki_informer *pods = NULL, *nodes = NULL;
+    assert_true(test_engine_open(&h.engine, NULL, 1));
+    assert_int_equal(kt_memory_transport_new(h.engine.engine, &server, &h.transport, NULL), KI_OK);
+    const ki_factory_options options =
+        KI_FACTORY_OPTIONS(.engine = h.engine.engine, .backoff_first_ms = 50, .backoff_longest_ms = 5000);
+    assert_int_equal(ki_factory_new_on(NULL, h.transport, &options, &h.factory, NULL), KI_OK);
+    assert_int_equal(ki_factory_informer(h.factory, KI_PODS, NULL, &pods, NULL), KI_OK);
+    assert_int_equal(
+        ki_factory_informer(h.factory, KI_NODES, &KI_INFORMER_OPTIONS(.backoff_first_ms = 200), &nodes, NULL), KI_OK);
+    assert_int_equal(pods->options.given.backoff_first_ms, 50);
+    assert_int_equal(pods->options.given.backoff_longest_ms, 5000);
+    assert_int_equal(nodes->options.given.backoff_first_ms, 200);
+    assert_int_equal(nodes->options.given.backoff_longest_ms, 5000);
+    close_host(&h);
+}
+
+TEST(a_backoff_that_contradicts_itself_is_an_error_that_names_the_option) {
+    static const struct {
+        int64_t first_ms, longest_ms;
+        const char *message;
+    } cases[] = {
+        { -1, 0, ".backoff_first_ms -1: not 0 to a day" },
+        { 0, -1, ".backoff_longest_ms -1: not 0 to a day" },
+        { 86400001, 0, ".backoff_first_ms 86400001: not 0 to a day" },
+        { 0, INT64_MAX, ".backoff_longest_ms 9223372036854775807: not 0 to a day" },
+        { 2000, 1000, ".backoff_longest_ms 1000 is shorter than .backoff_first_ms 2000" },
+    };
+    host h;
+    open_host(&h, false);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_error err = KI_ERROR_INIT;
+        ki_factory *factory = NULL;
+        ki_informer *pods = NULL;
+        char want[128];
+        const ki_factory_options options =
+            KI_FACTORY_OPTIONS(.engine = h.engine.engine, .backoff_first_ms = cases[i].first_ms,
+                               .backoff_longest_ms = cases[i].longest_ms);
+        snprintf(want, sizeof want, "ki_factory_options: %s", cases[i].message);
+        assert_int_equal(ki_factory_new_on(NULL, h.transport, &options, &factory, &err), KI_ERR_INVALID);
+        assert_string_equal(err.message, want);
+        snprintf(want, sizeof want, "ki_informer_options: %s", cases[i].message);
+        assert_int_equal(ki_factory_informer(h.factory, KI_PODS,
+                                             &KI_INFORMER_OPTIONS(.backoff_first_ms = cases[i].first_ms,
+                                                                  .backoff_longest_ms = cases[i].longest_ms),
+                                             &pods, &err),
+                         KI_ERR_INVALID);
+        assert_string_equal(err.message, want);
+    }
+    close_host(&h);
 }
 
 TEST(an_informer_has_the_queue_that_it_was_asked_for) {
