@@ -132,6 +132,12 @@ KI_API KI_MUST_CHECK ki_status ki_testing_server_request(ki_testing_server *serv
 KI_API KI_MUST_CHECK ki_status ki_testing_server_put(ki_testing_server *server, const ki_resource *resource,
                                                      const char *json, size_t size, ki_error *err);
 
+/* Deletes all objects of a resource (NULL: of all resources) in a namespace (NULL: in all), regardless of finalizers.
+ * Watches get their deletions. The namespaces default and kube-* stay.
+ * Errors: KI_ERR_INVALID (no such resource), KI_ERR_NO_MEMORY (some are deleted). */
+KI_API KI_MUST_CHECK ki_status ki_testing_server_delete_all(ki_testing_server *server, const ki_resource *resource,
+                                                            const char *namespace_name, ki_error *err);
+
 /* Gets the current state of an object as compact JSON with kind and apiVersion.
  * Ownership: as ki_testing_server_request. Errors: KI_ERR_NOT_FOUND, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_get(ki_testing_server *server, const ki_resource *resource,
@@ -158,6 +164,8 @@ KI_API void ki_testing_server_compact(ki_testing_server *server);
 /* Ends all watches cleanly, as a restarting server does. They get all changes up to now; a later change does not reach
  * them. */
 KI_API void ki_testing_server_close_watches(ki_testing_server *server);
+/* Cuts the connections of the watches that are open now, as a broken network does: their clients see no end. */
+KI_API void ki_testing_server_cut_watches(ki_testing_server *server);
 /* Sets the load's number of changes a second. 0 stops the load: after this returns the load changes nothing.
  * Errors: KI_ERR_INVALID, KI_ERR_STATE (a server without `pods` and `nodes`), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_set_churn(ki_testing_server *server, int64_t changes_per_second,

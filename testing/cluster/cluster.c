@@ -18,6 +18,14 @@ enum {
 
 static const char *const first_namespaces[] = { "default", "kube-node-lease", "kube-public", "kube-system" };
 
+bool kt_cluster_is_first_namespace(ki_str name) {
+    for (size_t i = 0; i < sizeof first_namespaces / sizeof first_namespaces[0]; i++) {
+        if (ki_str_equals(name, first_namespaces[i]))
+            return true;
+    }
+    return false;
+}
+
 uint64_t kt_cluster_random(kt_cluster *cluster) { /* splitmix64 */
     uint64_t z = cluster->random += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -110,6 +118,7 @@ ki_status kt_cluster_new(const ki_allocator *allocator, const kt_cluster_options
     ki_buffer_init(&cluster->scratch, &cluster->allocator, 0);
     kt_auth_init(&cluster->auth, &cluster->allocator);
     kt_faults_init(&cluster->faults, &cluster->allocator, cluster->options.seed);
+    kt_request_log_init(&cluster->requests, &cluster->allocator);
     ki_status status = add_storages(cluster);
     if (status)
         ki_error_no_memory(err, "making the cluster");
@@ -156,6 +165,7 @@ void kt_cluster_free(kt_cluster *cluster) {
     ki_buffer_free(&cluster->scratch);
     kt_auth_free(&cluster->auth);
     kt_faults_clear(&cluster->faults);
+    kt_request_log_clear(&cluster->requests);
     ki_allocator allocator = cluster->allocator;
     ki_free(&allocator, cluster);
 }
@@ -194,6 +204,10 @@ kt_faults *kt_cluster_faults(kt_cluster *cluster) {
     return &cluster->faults;
 }
 
+kt_request_log *kt_cluster_requests(kt_cluster *cluster) {
+    return &cluster->requests;
+}
+
 const ki_allocator *kt_cluster_allocator(const kt_cluster *cluster) {
     return &cluster->allocator;
 }
@@ -209,6 +223,22 @@ bool kt_cluster_has_no_streaming_list(const kt_cluster *cluster) {
 void kt_cluster_close_watches(kt_cluster *cluster) {
     for (size_t i = 0; i < cluster->storage_count; i++)
         kt_watchers_close_all(cluster->storages[i]);
+}
+
+void kt_cluster_cut_watches(kt_cluster *cluster) {
+    for (size_t i = 0; i < cluster->storage_count; i++)
+        kt_watchers_cut_all(cluster->storages[i]);
+}
+
+size_t kt_cluster_open_watches(const kt_cluster *cluster, const ki_resource *resource) {
+    const kt_storage *of = resource ? kt_storage_of(cluster, resource) : NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < cluster->storage_count; i++) {
+        const kt_storage *storage = cluster->storages[i];
+        if (!resource || (of && of->store == storage->store))
+            count += kt_watchers_count(storage);
+    }
+    return count;
 }
 
 size_t kt_cluster_count(const kt_cluster *cluster, const ki_resource *resource) {

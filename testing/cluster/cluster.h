@@ -44,6 +44,10 @@ uint64_t kt_cluster_revision(const kt_cluster *cluster);
 void kt_cluster_compact(kt_cluster *cluster, uint64_t revision);
 /* Ends all watches cleanly, as a restarting server does. */
 void kt_cluster_close_watches(kt_cluster *cluster);
+/* Cuts all watches: they send nothing more, and have no clean end. */
+void kt_cluster_cut_watches(kt_cluster *cluster);
+/* Returns the number of open watches of a resource, in all its versions (NULL: of all resources). */
+size_t kt_cluster_open_watches(const kt_cluster *cluster, const ki_resource *resource);
 /* Restores the state of `events` revisions ago, or the oldest state in the history. Sets the resource version back
  * and cuts all watches, as a restore from a backup does. */
 ki_status kt_cluster_rewind(kt_cluster *cluster, uint64_t events, int64_t now_ms);
@@ -51,6 +55,8 @@ ki_status kt_cluster_rewind(kt_cluster *cluster, uint64_t events, int64_t now_ms
 ki_status kt_cluster_reset(kt_cluster *cluster, int64_t now_ms, ki_error *err);
 /* Returns the injected faults (faults/fault.h). */
 struct kt_faults *kt_cluster_faults(kt_cluster *cluster);
+/* Returns the requests of clients so far (request/request_log.h). */
+struct kt_request_log *kt_cluster_requests(kt_cluster *cluster);
 /* Returns the number of objects of a resource in all namespaces. */
 size_t kt_cluster_count(const kt_cluster *cluster, const ki_resource *resource);
 
@@ -69,6 +75,11 @@ ki_status kt_cluster_put_json(kt_cluster *cluster, const ki_resource *resource, 
  * Errors: KI_ERR_NOT_FOUND, KI_ERR_NO_MEMORY. */
 ki_status kt_cluster_delete(kt_cluster *cluster, const ki_resource *resource, const char *ns, const char *name,
                             int64_t now_ms, ki_error *err);
+/* Removes all objects of a resource (NULL: of all resources) in a namespace (NULL: in all) at once, as
+ * kt_cluster_delete. The first namespaces stay.
+ * Errors: KI_ERR_INVALID (no such resource), KI_ERR_NO_MEMORY: some are removed. */
+ki_status kt_cluster_delete_all(kt_cluster *cluster, const ki_resource *resource, const char *ns, int64_t now_ms,
+                                ki_error *err);
 /* Returns an object's compact JSON with kind and apiVersion.
  * Ownership: borrowed until the next change of the cluster.
  * Errors: KI_ERR_NOT_FOUND. */

@@ -6,6 +6,7 @@
 #include "testing/access/auth.h"
 #include "testing/cluster/storage.h"
 #include "testing/faults/fault.h"
+#include "testing/request/request_log.h"
 
 enum {
     KT_PATH_MAX_SIZE = 192 /* of "GROUP/VERSION/PLURAL" */
@@ -33,12 +34,15 @@ struct kt_cluster {
     size_t history_bytes;    /* JSON of the events' objects */
     kt_auth auth;
     kt_faults faults;
-    ki_buffer scratch; /* working space for an object's JSON */
+    kt_request_log requests; /* of clients, for tests */
+    ki_buffer scratch;       /* working space for an object's JSON */
 };
 
 /* Returns the next pseudo-random number of the cluster's seed. */
 uint64_t kt_cluster_random(kt_cluster *cluster);
 ki_status kt_cluster_add_namespaces(kt_cluster *cluster, ki_error *err);
+/* Returns true for a namespace that every cluster has. */
+bool kt_cluster_is_first_namespace(ki_str name);
 /* gc.c: processes every change since the last call. Returns KI_OK at once if the collector is off. Errors:
  * KI_ERR_NO_MEMORY; the caller calls it again. */
 ki_status kt_cluster_collect_garbage(kt_cluster *cluster, int64_t now_ms);

@@ -4,6 +4,7 @@
 #include "src/base/rfc3339.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/secret.h"
+#include "testing/cluster/view.h"
 #include "testing/cluster/write.h"
 #include "testing/crd/custom.h"
 #include "testing/values/json.h"
@@ -182,4 +183,41 @@ ki_status kt_cluster_delete(kt_cluster *cluster, const ki_resource *resource, co
         return ki_error_no_memory(err, "deleting the object");
     kt_object_unref(last);
     return kt_cluster_reconcile(cluster, now_ms) ? ki_error_no_memory(err, "removing a custom resource") : KI_OK;
+}
+
+/* Removes the objects of a storage in a namespace (empty: all), the last first. */
+static ki_status remove_all(kt_storage *storage, ki_str ns, int64_t now_ms) {
+    kt_write write = { .storage = storage, .now_ms = now_ms, .subresource = "" };
+    const bool are_namespaces = strcmp(storage->info->resource->kind, "Namespace") == 0;
+    size_t begin = 0, end = 0;
+    ki_status status = KI_OK;
+    kt_objects_range(storage->objects, storage->count, ns, &begin, &end);
+    while (end-- > begin && !status) {
+        kt_object *old = storage->objects[end], *last = NULL;
+        bool is_removed = false;
+        if (!are_namespaces)
+            status = kt_write_remove(&write, old, &last);
+        else if (!kt_cluster_is_first_namespace(old->name))
+            status = kt_write_delete(&write, old, &last, &is_removed);
+        kt_object_unref(last);
+    }
+    return status;
+}
+
+ki_status kt_cluster_delete_all(kt_cluster *cluster, const ki_resource *resource, const char *ns, int64_t now_ms,
+                                ki_error *err) {
+    kt_storage *only = resource ? kt_storage_of(cluster, resource) : NULL;
+    ki_status status = KI_OK;
+    if (resource && !only)
+        return ki_error_set(err, KI_ERR_INVALID, "the cluster has no resource %s", resource->plural);
+    if (only)
+        status = remove_all(only->store, ki_str_of(ns), now_ms);
+    for (size_t i = 0; !only && i < cluster->storage_count && !status; i++) {
+        kt_storage *storage = cluster->storages[i];
+        if (kt_view_leads(storage) && (!ns || storage->info->resource->namespaced))
+            status = remove_all(storage, ki_str_of(ns), now_ms);
+    }
+    if (!status)
+        status = kt_cluster_reconcile(cluster, now_ms);
+    return status ? ki_error_no_memory(err, "deleting objects") : KI_OK;
 }

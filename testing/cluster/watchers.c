@@ -23,7 +23,7 @@ void kt_watcher_remove(kt_watcher *watcher) {
 size_t kt_watchers_count(const kt_storage *storage) {
     size_t count = 0;
     for (const kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next)
-        count++;
+        count += !watcher->closed && !watcher->ended;
     return count;
 }
 
@@ -53,4 +53,10 @@ void kt_watchers_end_all(kt_storage *storage) {
         watcher->ended = true;
         wake(watcher);
     }
+}
+
+void kt_watchers_cut_all(kt_storage *storage) {
+    for (kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next)
+        watcher->is_cut = true;
+    kt_watchers_end_all(storage);
 }

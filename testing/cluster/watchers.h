@@ -16,6 +16,7 @@ typedef struct kt_watcher {
     struct kt_watcher *previous;
     bool closed;         /* the watch ends before the event `closed_seq` */
     bool ended;          /* the watch ends at once */
+    bool is_cut;         /* it ends without a clean end of its response */
     uint64_t closed_seq; /* sequence number of the first event after the close */
     bool woken;          /* woken since the reader last found no event */
     void (*wake)(void *user);
@@ -26,12 +27,14 @@ typedef struct kt_watcher {
 void kt_watcher_add(kt_watcher *watcher, struct kt_storage *storage);
 void kt_watcher_remove(kt_watcher *watcher);
 
-/* Returns the number of open watches. */
+/* Returns the number of watches that are not ended or to be ended. */
 size_t kt_watchers_count(const struct kt_storage *storage);
 /* Wakes the readers of a storage whose history has grown. Skips readers that are woken already. */
 void kt_watchers_notify(struct kt_storage *storage);
 /* Ends all watches of a storage: after the events so far, or at once. A later change does not reach them. */
 void kt_watchers_close_all(struct kt_storage *storage);
 void kt_watchers_end_all(struct kt_storage *storage);
+/* Ends all watches of a storage at once, without a clean end. */
+void kt_watchers_cut_all(struct kt_storage *storage);
 
 #endif

@@ -5,6 +5,7 @@
 #include "src/base/memory.h"
 #include "testing/request/call.h"
 #include "testing/request/known_names.h"
+#include "testing/request/request_match.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,9 +26,8 @@ struct kt_fault {
     int64_t next_ms; /* of actions */
 };
 
-#define MATCHES "verb", "resource", "namespace", "name", "path", "user-agent"
 #define TIMES "n", "every", "count", "percent", "after", "until"
-#define REQUEST MATCHES, TIMES, NULL
+#define REQUEST KT_MATCH_FIELDS, TIMES, NULL
 #define ACTION "after", "every", "count", NULL
 
 static const struct {
@@ -59,6 +59,7 @@ static const struct {
     [KT_FAULT_CLOSE_AFTER] = { "close-after", { REQUEST } },
     [KT_FAULT_COMPACT] = { "compact", { ACTION } },
     [KT_FAULT_CLOSE_WATCHES] = { "close-watches", { ACTION } },
+    [KT_FAULT_CUT_WATCHES] = { "cut-watches", { ACTION } },
     [KT_FAULT_RESTART] = { "restart", { "down", ACTION } },
     [KT_FAULT_REWIND] = { "rewind", { "events", ACTION } },
     [KT_FAULT_RESET] = { "reset", { ACTION } },
@@ -270,6 +271,16 @@ ki_status kt_faults_remove(kt_faults *faults, uint64_t id, ki_error *err) {
     return ki_error_set(err, KI_ERR_NOT_FOUND, "there is no fault %" PRIu64, id);
 }
 
+ki_status kt_faults_injected(const kt_faults *faults, uint64_t id, uint64_t *ret_count, ki_error *err) {
+    for (const kt_fault *fault = faults->first; fault; fault = fault->next) {
+        if (fault->id != id)
+            continue;
+        *ret_count = fault->injected;
+        return KI_OK;
+    }
+    return ki_error_set(err, KI_ERR_NOT_FOUND, "there is no fault %" PRIu64, id);
+}
+
 ki_status kt_faults_append(const kt_faults *faults, ki_buffer *out) {
     ki_buffer_append_string(out, "{\"faults\":[");
     for (const kt_fault *fault = faults->first; fault; fault = fault->next) {
@@ -281,34 +292,6 @@ ki_status kt_faults_append(const kt_faults *faults, ki_buffer *out) {
 }
 
 /* ---- matching ---- */
-
-static bool has_resource(ki_str list, const kt_call *call) {
-    char text[256];
-    const ki_resource *resource = call->resource;
-    if (!list.data)
-        return true;
-    if (!resource)
-        return false;
-    int size = snprintf(text, sizeof text, "%s%s%s%s%.*s", resource->plural, resource->group[0] ? "." : "",
-                        resource->group, call->subresource.size ? "/" : "", (int)call->subresource.size,
-                        call->subresource.size ? call->subresource.data : "");
-    return size > 0 && (size_t)size < sizeof text && kt_spec_list_has(list, (ki_str){ text, (size_t)size });
-}
-
-static bool matches(const kt_fault *fault, const kt_call *call) {
-    const kt_spec *spec = &fault->spec;
-    kt_attributes wanted;
-    char small[KT_VERB_SIZE];
-    ki_str rest, agent = ki_str_of(call->request->user_agent);
-    kt_call_describe(call, small, &wanted);
-    ki_str path = ki_str_split(ki_str_of(call->request->target), '?', &rest);
-    ki_str names = kt_spec_get(spec, "name"), namespaces = kt_spec_get(spec, "namespace");
-    return kt_spec_list_has(kt_spec_get(spec, "verb"), wanted.verb) &&
-           has_resource(kt_spec_get(spec, "resource"), call) && (!names.data || kt_spec_list_has(names, wanted.name)) &&
-           (!namespaces.data || kt_spec_list_has(namespaces, call->ns)) &&
-           kt_spec_list_has(kt_spec_get(spec, "path"), path) &&
-           kt_spec_list_has(kt_spec_get(spec, "user-agent"), agent);
-}
 
 /* Returns true if a fault can apply to a call. Faults of watches or lists ignore other requests and do not count
  * them. */
@@ -326,9 +309,10 @@ static bool can_apply(const kt_fault *fault, const kt_call *call) {
     return !is_action(fault->kind);
 }
 
-static bool is_due(kt_faults *faults, kt_fault *fault, const kt_call *call) {
+static bool is_due(kt_faults *faults, kt_fault *fault, const kt_call *call, const kt_request_facts *facts) {
     int64_t age = call->now_ms - fault->added_ms;
-    if (!can_apply(fault, call) || age < fault->after_ms || age > fault->until_ms || !matches(fault, call))
+    if (!can_apply(fault, call) || age < fault->after_ms || age > fault->until_ms ||
+        !kt_request_matches(&fault->spec, facts))
         return false;
     fault->requests++;
     int64_t n = 0;
@@ -455,8 +439,10 @@ static ki_status apply(kt_call *call, const kt_fault *fault, kt_injection *injec
 
 ki_status kt_faults_inject(kt_faults *faults, kt_call *call, kt_injection *injection) {
     ki_status status = KI_OK;
+    kt_facts_space space;
+    const kt_request_facts facts = kt_request_facts_of(call, &space);
     for (kt_fault *fault = faults->first; fault && !status; fault = fault->next) {
-        if (!is_due(faults, fault, call))
+        if (!is_due(faults, fault, call, &facts))
             continue;
         if (!injection->any)
             injection->random = next_random(&faults->random);

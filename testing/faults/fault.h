@@ -38,6 +38,7 @@ typedef enum kt_fault_kind {
     /* faults of the server as a whole ("actions"): */
     KT_FAULT_COMPACT,       /* compacts the history */
     KT_FAULT_CLOSE_WATCHES, /* ends all watches cleanly */
+    KT_FAULT_CUT_WATCHES,   /* cuts the connections of all watches */
     KT_FAULT_RESTART,       /* down=1s: cuts all connections and accepts none for this time */
     KT_FAULT_REWIND,        /* events=N: restores the state and resource version of N changes ago */
     KT_FAULT_RESET,         /* deletes everything */
@@ -98,6 +99,8 @@ void kt_faults_clear(kt_faults *faults);
 /* Adds a fault from a line. Its times count from `now_ms`. Errors: KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 ki_status kt_faults_add(kt_faults *faults, const char *line, int64_t now_ms, uint64_t *ret_id, ki_error *err);
 ki_status kt_faults_remove(kt_faults *faults, uint64_t id, ki_error *err);
+/* Gets how often a fault was injected. Errors: KI_ERR_NOT_FOUND. */
+ki_status kt_faults_injected(const kt_faults *faults, uint64_t id, uint64_t *ret_count, ki_error *err);
 /* Appends {"faults":[{"id":1,"fault":"…","requests":12,"injected":2}]} */
 ki_status kt_faults_append(const kt_faults *faults, ki_buffer *out);
 

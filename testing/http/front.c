@@ -439,6 +439,11 @@ ki_status kt_front_restart(kt_front *front, int64_t down_ms, ki_error *err) {
     return status ? status : serve(front, err);
 }
 
+void kt_front_cut_watches(kt_front *front) {
+    kt_cluster_cut_watches(front->cluster);
+    kt_streams_resume_cut(&front->streams);
+}
+
 void kt_front_free(kt_front *front) {
     if (!front)
         return;

@@ -17,6 +17,8 @@ ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const
  * Blocks: for `down_ms`.
  * Errors: KI_ERR_SYSTEM; the front then serves nothing until the next call. */
 ki_status kt_front_restart(kt_front *front, int64_t down_ms, ki_error *err);
+/* Cuts the connections of the watches that are open now. Caller holds the lock of kt_front_streams. */
+void kt_front_cut_watches(kt_front *front);
 /* Ends watches cleanly after the events so far, and cuts clients that do not read. NULL is allowed. */
 void kt_front_free(kt_front *front);
 /* Returns the URL, such as "http://127.0.0.1:41873". Ownership: borrowed. */

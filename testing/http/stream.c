@@ -58,7 +58,16 @@ void kt_streams_unlock(kt_streams *streams) {
         stream->is_ready = false;
         resume(stream);
     }
+    if (streams->waiters)
+        ki_cond_broadcast(&streams->unlocked);
     ki_mutex_unlock(&streams->mutex);
+}
+
+bool kt_streams_wait_until(kt_streams *streams, int64_t deadline_ns) {
+    streams->waiters++;
+    bool in_time = ki_cond_wait_until(&streams->unlocked, &streams->mutex, deadline_ns);
+    streams->waiters--;
+    return in_time;
 }
 
 void kt_streams_yield(kt_streams *streams) {
@@ -118,6 +127,12 @@ static void leave_buffer(kt_stream *stream) {
     ki_buffer_init(&stream->pending, streams->allocator, 0);
 }
 
+/* Returns true if the response must be cut. Caller holds the lock. */
+static bool must_end(const kt_stream *stream) {
+    const kt_watch *watch = stream->response.watch;
+    return stream->gone || stream->streams->cutting || (watch && kt_watch_is_cut(watch));
+}
+
 /* Reads more frames from the watch. Returns false if the response must be cut. */
 static bool refill(kt_stream *stream, size_t max) {
     kt_streams *streams = stream->streams;
@@ -127,7 +142,7 @@ static bool refill(kt_stream *stream, size_t max) {
     take_buffer(stream);
     stream->sent = 0;
     kt_streams_lock(streams);
-    if (stream->gone || streams->cutting) {
+    if (must_end(stream)) {
         fine = false;
     } else if (read_some(stream, max, &state)) {
         fine = false;
@@ -145,7 +160,7 @@ static bool refill(kt_stream *stream, size_t max) {
 static bool pause_stream(kt_stream *stream, int64_t until_ms) {
     kt_streams *streams = stream->streams;
     kt_streams_lock(streams);
-    bool fine = !stream->gone && !streams->cutting;
+    bool fine = !must_end(stream);
     if (fine) {
         stream->muted = true;
         suspend_until(stream, until_ms);
@@ -396,9 +411,14 @@ ki_status kt_streams_init(kt_streams *streams, const ki_allocator *allocator, ki
     status = ki_cond_init(&streams->emptied, err);
     if (status)
         goto without_emptied;
+    status = ki_cond_init(&streams->unlocked, err);
+    if (status)
+        goto without_unlocked;
     status = ki_thread_start(&streams->timer, "kt-timer", run_timer, streams, err);
     if (!status)
         return KI_OK;
+    ki_cond_destroy(&streams->unlocked);
+without_unlocked:
     ki_cond_destroy(&streams->emptied);
 without_emptied:
     ki_cond_destroy(&streams->changed);
@@ -421,6 +441,13 @@ void kt_streams_cut(kt_streams *streams, bool cut) {
     for (kt_stream *stream = streams->first; cut && stream; stream = stream->next)
         resume(stream);
     kt_streams_unlock(streams);
+}
+
+void kt_streams_resume_cut(kt_streams *streams) {
+    for (kt_stream *stream = streams->first; stream; stream = stream->next) {
+        if (must_end(stream))
+            resume(stream);
+    }
 }
 
 void kt_streams_sleep(kt_streams *streams, int64_t ms) {
@@ -452,6 +479,7 @@ void kt_streams_free(kt_streams *streams) {
     ki_buffer_free(&streams->spare);
     ki_free(streams->allocator, streams->polled);
     ki_free(streams->allocator, streams->polled_streams);
+    ki_cond_destroy(&streams->unlocked);
     ki_cond_destroy(&streams->emptied);
     ki_cond_destroy(&streams->changed);
     ki_mutex_destroy(&streams->mutex);

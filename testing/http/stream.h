@@ -33,6 +33,8 @@ typedef struct kt_streams {
     ki_mutex mutex;           /* guards the cluster and all members below */
     ki_cond changed;          /* wakes the timer thread */
     ki_cond emptied;          /* there are no streams left, or all sleeps end */
+    ki_cond unlocked;         /* something may have changed, for kt_streams_wait_until */
+    size_t waiters;           /* threads inside kt_streams_wait_until */
     kt_stream *first;         /* list of all streams */
     kt_stream *ready;         /* suspended streams that the cluster has woken */
     size_t count;
@@ -55,6 +57,8 @@ ki_status kt_streams_init(kt_streams *streams, const ki_allocator *allocator, ki
 void kt_streams_drain(kt_streams *streams);
 /* Cuts every stream, so that the HTTP daemon can stop. New streams are cut too, until a call with false. */
 void kt_streams_cut(kt_streams *streams, bool cut);
+/* Resumes the streams whose watch is cut, so that they end. Caller holds the lock. */
+void kt_streams_resume_cut(kt_streams *streams);
 /* Sleeps for `ms`, or until kt_streams_wake. */
 void kt_streams_sleep(kt_streams *streams, int64_t ms);
 /* Ends all sleeps, also future ones. */
@@ -66,6 +70,9 @@ void kt_streams_free(kt_streams *streams);
 
 void kt_streams_lock(kt_streams *streams);
 void kt_streams_unlock(kt_streams *streams);
+/* Waits until another thread has unlocked, and so may have changed the cluster. Returns false if the deadline
+ * (CLOCK_MONOTONIC; INT64_MAX: none) has passed. Caller holds the lock. */
+bool kt_streams_wait_until(kt_streams *streams, int64_t deadline_ns);
 /* Unlocks, lets waiting threads run first, and locks again. For a thread that holds the lock most of the time. */
 void kt_streams_yield(kt_streams *streams);
 /* Returns Unix time that never goes backwards. Any thread. */

@@ -244,7 +244,8 @@ static nfds_t prepare(kt_web_sockets *sockets) {
 static void close_some(kt_web_sockets *sockets) {
     for (kt_web_socket **at = &sockets->first; *at;) {
         kt_web_socket *socket = *at;
-        if (!socket->is_cut && !sockets->cutting && !(socket->is_ended && has_sent(socket))) {
+        bool is_cut = socket->is_cut || sockets->cutting || kt_watch_is_cut(socket->response.watch);
+        if (!is_cut && !(socket->is_ended && has_sent(socket))) {
             at = &socket->next;
             continue;
         }

@@ -122,6 +122,10 @@ void kt_watch_free(kt_watch *watch) {
     ki_free(&watch->cluster->allocator, watch);
 }
 
+bool kt_watch_is_cut(const kt_watch *watch) {
+    return watch->watcher.is_cut;
+}
+
 void kt_watch_set_wake(kt_watch *watch, void (*wake)(void *user), void *user) {
     watch->watcher.wake = wake;
     watch->watcher.user = user;

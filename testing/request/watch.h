@@ -36,6 +36,8 @@ enum {
 /* Returns the time of the next bookmark or of the end; the watch has nothing to do before unless the cluster
  * changes. */
 int64_t kt_watch_deadline(const kt_watch *watch);
+/* Returns true if the connection of the watch must be cut (kt_cluster_cut_watches). */
+bool kt_watch_is_cut(const kt_watch *watch);
 /* Sets `wake`, which runs inside the cluster call that makes frames readable. It must not call the cluster. */
 void kt_watch_set_wake(kt_watch *watch, void (*wake)(void *user), void *user);
 

@@ -185,6 +185,8 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         status = call.storage ? resource_call(&call) : other_call(&call);
     if (status == KT_RESPONDED && kt_cluster_reconcile(cluster, now_ms))
         status = KI_ERR_NO_MEMORY;
+    if (status == KT_RESPONDED && request->from_network && !kt_fault_http_is(&call))
+        kt_request_log_add(&cluster->requests, &call, call.injection.close ? 0 : response.status);
     if (status == KT_RESPONDED && call.injection.any) {
         response.faults = kt_fault_stream_new(&cluster->allocator, &call.injection);
         status = response.faults ? status : KI_ERR_NO_MEMORY;

@@ -63,6 +63,8 @@ static int64_t run_faults(ki_testing_server *server) {
             kt_cluster_compact(server->cluster, 0);
         else if (action.kind == KT_FAULT_CLOSE_WATCHES)
             kt_cluster_close_watches(server->cluster);
+        else if (action.kind == KT_FAULT_CUT_WATCHES)
+            kt_front_cut_watches(server->front);
         else if (action.kind == KT_FAULT_REWIND)
             (void)kt_cluster_rewind(server->cluster, (uint64_t)action.events, now_ms(server));
         else if (action.kind == KT_FAULT_RESET)
@@ -427,4 +429,23 @@ void ki_testing_server_close_watches(ki_testing_server *server) {
     lock(server);
     kt_cluster_close_watches(server->cluster);
     unlock(server);
+}
+
+void ki_testing_server_cut_watches(ki_testing_server *server) {
+    lock(server);
+    kt_front_cut_watches(server->front);
+    unlock(server);
+}
+
+ki_status ki_testing_server_delete_all(ki_testing_server *server, const ki_resource *resource,
+                                       const char *namespace_name, ki_error *err) {
+    if (!server)
+        return kt_no_server(err);
+    ki_status status = resource ? kt_check_resource(resource, err) : KI_OK;
+    if (status)
+        return status;
+    lock(server);
+    status = kt_cluster_delete_all(server->cluster, resource, namespace_name, now_ms(server), err);
+    unlock(server);
+    return status;
 }

@@ -36,7 +36,7 @@ extract() { # DOCUMENT FOLDER
             if (is_program) printf "#line %d \"%s\"\n%s", first + 1, name, text > file
             else {
                 printf "#include <kinformer/kinformer.h>\n#include <kinformer-testing/access.h>\n#include <kinformer-testing/faults.h>\n" > file
-                printf "#include <kinformer-testing/server.h>\n#include <errno.h>\n#include <poll.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n%s", before > file
+                printf "#include <kinformer-testing/requests.h>\n#include <kinformer-testing/server.h>\n#include <errno.h>\n#include <poll.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n%s", before > file
                 if (marker == "file") {
                     before = before sprintf("#line %d \"%s\"\n%s", first + 1, name, text)
                     printf "#line %d \"%s\"\n%s", first + 1, name, text > file

@@ -221,6 +221,17 @@ WEB_SOCKET_TEST(a_server_that_starts_again_cuts_them_all) {
     close(fd);
 }
 
+WEB_SOCKET_TEST(watches_that_are_cut_are_not_told_goodbye) {
+    start();
+    int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
+    expect(fd, "\r\n\r\n");
+    ki_testing_server_cut_watches(server);
+    char *rest = read_until(fd, NULL);
+    assert_null(strstr(rest, GOODBYE));
+    free(rest);
+    close(fd);
+}
+
 WEB_SOCKET_TEST(a_client_that_goes_is_forgotten) {
     start();
     for (int i = 0; i < CLIENTS; i++) {

@@ -234,6 +234,7 @@ static const struct {
     { "token", "token=a,user=b" },
     { "secret", "a" },
     { "rule", "user=b,verb=get" },
+    { "line", "verb=get" },
     { "fault", "status,code=500" },
     { "user", "b" },
     { "groups", "c" },

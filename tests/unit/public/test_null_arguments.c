@@ -10,6 +10,7 @@
 #include <kinformer-print/yaml.h>
 #include <kinformer-testing/access.h>
 #include <kinformer-testing/faults.h>
+#include <kinformer-testing/requests.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 #include <kinformer/parts/list_watch.h>
@@ -69,6 +70,10 @@ static const struct {
     { "ki_store_replace", "resource_version", KI_OK },
     { "ki_store_replace", "objects", KI_OK }, /* none */
     { "ki_testing_server_add_fault", "ret_id", KI_OK },
+    { "ki_testing_server_requests", "line", KI_OK }, /* all requests */
+    { "ki_testing_server_wait_for_requests", "line", KI_OK },
+    { "ki_testing_server_wait_for_watches", "resource", KI_OK },
+    { "ki_testing_server_delete_all", "resource", KI_OK },
     { "ki_testing_server_issue_certificate", "groups", KI_ERR_STATE }, /* a server without TLS */
     { NULL, "options", RETURNS },
     { NULL, "namespace_name", RETURNS },
