@@ -171,10 +171,9 @@ void ki_controller_take_turn(ki_task *task, void *user); /* function of work_tas
 ki_reconcile *ki_reconcile_take(ki_controller *controller);
 /* Returns a reconcile that was not started to `unused`. */
 void ki_reconcile_give_back(ki_reconcile *call);
-/* Calls the program's function for a key that the queue handed out. */
+/* Calls the program's function for a key that the queue handed out. Puts the key back instead if the controller stops
+ * or this process leads no more. */
 void ki_reconcile_run(ki_reconcile *call, const char *key);
-/* Puts the key back into the queue without calling the function. */
-void ki_reconcile_put_back(ki_reconcile *call, const char *key);
 
 /* controller_metrics.c */
 void ki_controller_visit_metrics(const ki_component *component, const ki_metrics_visit *to);

@@ -109,7 +109,7 @@ static void end(ki_reconcile *call) {
 
 /* --- the function ------------------------------------------------------------------------------------------------- */
 
-/* Counts the reconcile. Returns false if this process leads no more. */
+/* Counts the reconcile. Returns false if it must not begin: the controller stops, or this process leads no more. */
 static bool begin(ki_reconcile *call, const char *key) {
     ki_controller *controller = call->controller;
     call->key = key;
@@ -120,9 +120,10 @@ static bool begin(ki_reconcile *call, const char *key) {
     controller->running++;
     if (controller->elector)
         call->term = ki_elector_term(controller->elector);
-    bool leads = atomic_load(&controller->leads);
+    bool may_begin =
+        !atomic_load(&controller->is_stopping) && atomic_load(&controller->leads) && ki_term_lasts(&call->term);
     ki_mutex_unlock(&controller->mutex);
-    return leads;
+    return may_begin;
 }
 
 /* Enters two owners: inside the function ki_controller_free does not wait, and ki_factory_shutdown fails. */
@@ -169,11 +170,6 @@ void ki_reconcile_run(ki_reconcile *call, const char *key) {
         take_error(call, status, &err);
     if (ends)
         end(call);
-}
-
-void ki_reconcile_put_back(ki_reconcile *call, const char *key) {
-    (void)begin(call, key);
-    put_back(call);
 }
 
 /* --- public functions --------------------------------------------------------------------------------------------- */

@@ -42,14 +42,7 @@ static void work(ki_controller *controller) {
             ki_reconcile_give_back(call);
             return;
         }
-        if (atomic_load(&controller->is_stopping)) {
-            (void)ki_workqueue_done(controller->queue, key);
-            ki_reconcile_give_back(call);
-        } else if (is_leader(controller)) {
-            ki_reconcile_run(call, key);
-        } else {
-            ki_reconcile_put_back(call, key);
-        }
+        ki_reconcile_run(call, key);
     }
 }
 

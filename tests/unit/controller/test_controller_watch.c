@@ -1,6 +1,7 @@
 /* test_controller_watch.c: which events queue which keys, also where memory lacks, and while another process leads; on
  * one thread in virtual time. */
 #include "src/base/error.h"
+#include "src/controller/controller.h"
 #include "tests/support/controller_stage.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
@@ -565,6 +566,29 @@ CONTROLLER_TEST(the_clock_ends_a_term_before_the_loop_does) {
         if (!ki_elector_is_leader(elector))
             stage_expect(&stage, "");
     }
+    stage_advance(&stage, 60000);
+    stage_expect(&stage, "k");
+    close_leader(elector);
+}
+
+/* As a worker's thread does that waited for a key. */
+CONTROLLER_TEST(a_key_is_put_back_if_the_lease_has_expired_since_the_key_was_handed_out) {
+    ki_elector *elector = elect("me");
+    control_as_leader(elector, NULL);
+    stage_start(&stage);
+    stage_advance(&stage, 5000);
+    ki_workqueue *queue = ki_controller_queue(stage.controller);
+    assert_int_equal(ki_workqueue_add(queue, "k"), KI_OK);
+    ki_mutex_lock(&stage.controller->mutex);
+    ki_reconcile *call = ki_reconcile_take(stage.controller);
+    ki_mutex_unlock(&stage.controller->mutex);
+    const char *key = ki_workqueue_get(queue, 0, NULL);
+    stage.engine.now += KI_SECONDS(11);
+
+    ki_reconcile_run(call, key);
+
+    stage_expect(&stage, "");
+    assert_int_equal(ki_workqueue_length(queue), 1);
     stage_advance(&stage, 60000);
     stage_expect(&stage, "k");
     close_leader(elector);
