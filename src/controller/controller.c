@@ -247,11 +247,10 @@ static ki_status fill(ki_controller *controller, ki_factory *factory, const ki_c
         return status;
     controller->reconcile = given->reconcile;
     controller->user = given->user;
-    controller->by_priority = !given->no_priority;
     static const ki_rate_limit default_limit = KI_RATE_LIMIT_EXPONENTIAL(5, 1000000);
     const bool has_limits = given->rate_limits != NULL;
     const ki_workqueue_options queue_options =
-        KI_WORKQUEUE_OPTIONS(.name = controller->name, .by_priority = controller->by_priority,
+        KI_WORKQUEUE_OPTIONS(.name = controller->name, .by_priority = !given->no_priority,
                              .rate_limits = has_limits ? given->rate_limits : &default_limit,
                              .rate_limit_count = has_limits ? given->rate_limit_count : 1, .on_ready = on_ready,
                              .user = controller);

@@ -37,7 +37,6 @@ struct ki_reconcile {
     ki_controller *controller;
     /* Written by the reconciling thread; after ki_reconcile_defer, by the thread that finishes. */
     const char *key; /* borrowed from the queue until ki_workqueue_done */
-    int priority;
     int64_t started_at;
     ki_term term; /* in which it began, and to which its requests belong */
     ki_reconcile_result result;
@@ -102,7 +101,6 @@ struct ki_controller {
     ki_reconcile_function reconcile;
     void *user;
     size_t workers;
-    bool by_priority;
     ki_elector *elector; /* NULL: always leads */
     ki_workqueue *queue;
     ki_component component;

@@ -18,7 +18,6 @@ ki_reconcile *ki_reconcile_take(ki_controller *controller) {
         return NULL;
     controller->unused = call->next;
     call->key = NULL;
-    call->priority = 0;
     call->result = KI_RECONCILE_DONE;
     call->delay_ms = 0;
     call->is_terminal = call->is_deferred = call->has_returned = call->is_finished = false;
@@ -47,7 +46,7 @@ void ki_reconcile_give_back(ki_reconcile *call) {
 /* Queues the key again if the result asks for it. After a shutdown the key is not needed. */
 static void queue_again(const ki_reconcile *call) {
     ki_workqueue *queue = call->controller->queue;
-    ki_add_options options = KI_ADD_OPTIONS(.priority = call->priority);
+    ki_add_options options = KI_ADD_OPTIONS(.after_ms = 0);
     if (call->status) {
         if (call->is_terminal) {
             ki_workqueue_forget(queue, call->key);
@@ -70,6 +69,7 @@ static void queue_again(const ki_reconcile *call) {
             break;
         }
     }
+    options.priority = ki_workqueue_priority(queue, call->key);
     (void)ki_workqueue_add_with(queue, call->key, &options);
 }
 
@@ -114,8 +114,6 @@ static bool begin(ki_reconcile *call, const char *key) {
     ki_controller *controller = call->controller;
     call->key = key;
     call->term = (ki_term){ .terms = NULL };
-    if (controller->by_priority)
-        call->priority = ki_workqueue_priority(controller->queue, key);
     ki_mutex_lock(&controller->mutex);
     controller->running++;
     if (controller->elector)
