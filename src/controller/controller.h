@@ -175,7 +175,7 @@ void ki_reconcile_run(ki_reconcile *call, const char *key);
 
 /* controller_metrics.c */
 void ki_controller_visit_metrics(const ki_component *component, const ki_metrics_visit *to);
-/* Counts a reconcile that has ended; `result` is one of reconcile_total's. */
+/* Counts a reconcile that has ended; `result` is one of reconcile_total's. Caller holds the mutex. */
 void ki_controller_count_end(ki_controller *controller, ki_controller_count result, bool is_terminal,
                              int64_t duration_ns);
 

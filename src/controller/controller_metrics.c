@@ -68,10 +68,8 @@ void ki_controller_visit_metrics(const ki_component *component, const ki_metrics
 
 void ki_controller_count_end(ki_controller *controller, ki_controller_count result, bool is_terminal,
                              int64_t duration_ns) {
-    ki_mutex_lock(&controller->mutex);
     controller->counts[result]++;
     if (is_terminal)
         controller->counts[KI_COUNT_TERMINAL]++;
     ki_histogram_observe(&controller->times, &duration, duration_ns);
-    ki_mutex_unlock(&controller->mutex);
 }

@@ -95,10 +95,18 @@ static ki_controller_count count_of(const ki_reconcile *call) {
     return call->status ? KI_COUNT_ERROR : counts[call->result];
 }
 
-static void end(ki_reconcile *call) {
+/* Counts the reconcile if it has ended; returns true then. Caller holds the mutex, and calls end() after the unlock. */
+static bool count_if_ended(const ki_reconcile *call) {
     ki_controller *controller = call->controller;
+    if (!call->has_returned || !(call->status || !call->is_deferred || call->is_finished))
+        return false;
     ki_controller_count_end(controller, count_of(call), call->status && call->is_terminal,
                             ki_engine_now(controller->engine) - call->started_at);
+    return true;
+}
+
+static void end(ki_reconcile *call) {
+    ki_controller *controller = call->controller;
     bool is_retried = !call->is_terminal && !atomic_load(&controller->is_stopping);
     if (call->status)
         ki_log_write(ki_engine_log(controller->engine), KI_LOG_ERROR, "controller", "%s: reconcile %s: %s; %s",
@@ -161,11 +169,11 @@ void ki_reconcile_run(ki_reconcile *call, const char *key) {
     call->started_at = ki_engine_now(controller->engine);
     ki_status status = call_program(call, &err);
     ki_mutex_lock(&controller->mutex);
-    bool ends = status || !call->is_deferred || call->is_finished;
-    call->has_returned = true;
-    ki_mutex_unlock(&controller->mutex);
     if (status)
         take_error(call, status, &err);
+    call->has_returned = true;
+    bool ends = count_if_ended(call);
+    ki_mutex_unlock(&controller->mutex);
     if (ends)
         end(call);
 }
@@ -202,7 +210,7 @@ void ki_reconcile_finish(ki_reconcile *call, const ki_error *cause) {
         if (cause)
             take_error(call, cause->code ? cause->code : KI_ERR_STATE, cause);
     }
-    bool ends = is_first && call->has_returned;
+    bool ends = is_first && count_if_ended(call);
     ki_mutex_unlock(&controller->mutex);
     if (ends)
         end(call);
