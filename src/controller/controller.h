@@ -29,8 +29,7 @@ enum {
 typedef enum ki_reconcile_result {
     KI_RECONCILE_DONE,
     KI_RECONCILE_REQUEUE,
-    KI_RECONCILE_REQUEUE_AFTER,
-    KI_RECONCILE_PUT_BACK /* the function was not called: this process does not lead */
+    KI_RECONCILE_REQUEUE_AFTER
 } ki_reconcile_result;
 
 struct ki_reconcile {

@@ -43,40 +43,27 @@ void ki_reconcile_give_back(ki_reconcile *call) {
 
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
-/* Queues the key again if the result asks for it. After a shutdown the key is not needed. */
-static void queue_again(const ki_reconcile *call) {
+/* Queues the key again with the priority it had. After a shutdown the key is not needed. */
+static void queue_again(const ki_reconcile *call, ki_add_options options) {
     ki_workqueue *queue = call->controller->queue;
-    ki_add_options options = KI_ADD_OPTIONS(.after_ms = 0);
-    if (call->status) {
-        if (call->is_terminal) {
-            ki_workqueue_forget(queue, call->key);
-            return;
-        }
-        options.rate_limited = true;
-    } else {
-        switch (call->result) {
-        case KI_RECONCILE_DONE:
-            ki_workqueue_forget(queue, call->key);
-            return;
-        case KI_RECONCILE_REQUEUE:
-            options.rate_limited = true;
-            break;
-        case KI_RECONCILE_REQUEUE_AFTER:
-            ki_workqueue_forget(queue, call->key);
-            options.after_ms = call->delay_ms > 0 ? call->delay_ms : 0;
-            break;
-        case KI_RECONCILE_PUT_BACK:
-            break;
-        }
-    }
     options.priority = ki_workqueue_priority(queue, call->key);
     (void)ki_workqueue_add_with(queue, call->key, &options);
 }
 
-/* Queues the key again if needed, ends its processing and frees the struct. The controller may be freed afterwards. */
+/* Queues the key again if the result asks for it. Forgets the failures of a key unless they delay it. */
+static void apply_result(const ki_reconcile *call) {
+    if (call->status ? !call->is_terminal : call->result == KI_RECONCILE_REQUEUE) {
+        queue_again(call, KI_ADD_OPTIONS(.rate_limited = true));
+        return;
+    }
+    ki_workqueue_forget(call->controller->queue, call->key);
+    if (!call->status && call->result == KI_RECONCILE_REQUEUE_AFTER)
+        queue_again(call, KI_ADD_OPTIONS(.after_ms = call->delay_ms > 0 ? call->delay_ms : 0));
+}
+
+/* Ends the key's processing and frees the struct. The controller may be freed afterwards. */
 static void release(ki_reconcile *call) {
     ki_controller *controller = call->controller;
-    queue_again(call);
     (void)ki_workqueue_done(controller->queue, call->key);
     ki_mutex_lock(&controller->mutex);
     controller->running--;
@@ -112,6 +99,7 @@ static void end(ki_reconcile *call) {
         ki_log_write(ki_engine_log(controller->engine), KI_LOG_ERROR, "controller", "%s: reconcile %s: %s; %s",
                      controller->name, call->key, ki_error_message(&call->err),
                      is_retried ? "retried later" : "not retried");
+    apply_result(call);
     release(call);
 }
 
@@ -154,16 +142,12 @@ static void take_error(ki_reconcile *call, ki_status status, const ki_error *err
         (void)ki_error_set(&call->err, status, "%s", ki_status_name(status));
 }
 
-static void put_back(ki_reconcile *call) {
-    call->result = KI_RECONCILE_PUT_BACK;
-    release(call);
-}
-
 void ki_reconcile_run(ki_reconcile *call, const char *key) {
     ki_controller *controller = call->controller;
     ki_error err = KI_ERROR_INIT;
     if (!begin(call, key)) {
-        put_back(call);
+        queue_again(call, KI_ADD_OPTIONS(.after_ms = 0));
+        release(call);
         return;
     }
     call->started_at = ki_engine_now(controller->engine);
