@@ -13,10 +13,6 @@
 
 #include <string.h>
 
-static ki_controller *of_component(ki_component *component) {
-    return (ki_controller *)(void *)((char *)component - offsetof(ki_controller, component));
-}
-
 /* --- start -------------------------------------------------------------------------------------------------------- */
 
 void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns) {
@@ -48,7 +44,7 @@ static void begin_or_end_term(ki_controller *controller, bool leads) {
 }
 
 static void start(ki_component *component) {
-    ki_controller *controller = of_component(component);
+    ki_controller *controller = ki_controller_of(component);
     ki_mutex_lock(&controller->mutex);
     controller->is_started = true;
     if (controller->elector && atomic_load(&controller->leads)) /* events before this term were ignored */
@@ -161,12 +157,12 @@ void ki_controller_stop(ki_controller *controller) {
 }
 
 static void stop(ki_component *component) {
-    ki_controller_stop(of_component(component));
+    ki_controller_stop(ki_controller_of(component));
 }
 
 static void reap(ki_component *component) {
     bool has_ended;
-    (void)reap_if_ended(of_component(component), &has_ended);
+    (void)reap_if_ended(ki_controller_of(component), &has_ended);
 }
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
@@ -290,7 +286,6 @@ ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *op
     ki_controller *controller = ki_alloc_zero(ki_engine_allocator(engine), sizeof *controller);
     if (!controller)
         return ki_error_no_memory(err, "making a controller");
-    controller->self = controller;
     controller->factory = factory;
     controller->engine = engine;
     controller->allocator = ki_engine_allocator(engine);

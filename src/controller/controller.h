@@ -92,7 +92,6 @@ typedef enum ki_controller_count {
 
 struct ki_controller {
     /* Constant. */
-    ki_controller *self; /* for functions with a const controller that lock */
     ki_factory *factory;
     ki_engine *engine;
     const ki_allocator *allocator;
@@ -137,6 +136,11 @@ struct ki_controller {
     ki_thread *threads; /* array of `workers` */
     size_t thread_count;
 };
+
+/* Returns the controller of a component; not const, because reading takes the lock. */
+static inline ki_controller *ki_controller_of(const ki_component *component) {
+    return (ki_controller *)(uintptr_t)((const char *)component - offsetof(ki_controller, component));
+}
 
 /* controller.c. Starts the workers if the component has started, all sources have synced and this process leads. Loop
  * only. */

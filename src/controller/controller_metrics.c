@@ -45,8 +45,7 @@ static const char *const result_names[KI_COUNT_RESULTS] = {
 };
 
 void ki_controller_visit_metrics(const ki_component *component, const ki_metrics_visit *to) {
-    ki_controller *controller =
-        ((const ki_controller *)(const void *)((const char *)component - offsetof(ki_controller, component)))->self;
+    ki_controller *controller = ki_controller_of(component);
     uint64_t counts[KI_COUNTS];
     ki_mutex_lock(&controller->mutex);
     memcpy(counts, controller->counts, sizeof counts);
