@@ -7,23 +7,13 @@
 #include <limits.h>
 #include <string.h>
 
-/* Arguments of one add. */
-typedef struct addition {
-    const void *key;
-    size_t key_size;
-    int priority;
-    int64_t delay_ns; /* 0 or less: none */
-    bool is_delayed;  /* the caller gave a delay, possibly 0 */
-    bool is_rate_limited;
-} addition;
-
-static ki_status measure(const ki_workqueue *queue, const void *key, size_t *ret_size) {
+static ki_status measure(const ki_workqueue *queue, const void *key, ki_str *ret_key) {
     if (!queue || !key)
         return KI_ERR_INVALID;
     if (ki_engine_is_forked(queue->engine))
         return KI_ERR_STATE;
     if (queue->key_size) {
-        *ret_size = queue->key_size;
+        *ret_key = (ki_str){ key, queue->key_size };
         return KI_OK;
     }
     size_t size = strnlen(key, KI_WORKQUEUE_KEY_MAX + 1);
@@ -31,18 +21,19 @@ static ki_status measure(const ki_workqueue *queue, const void *key, size_t *ret
         return KI_ERR_INVALID;
     if (size > KI_WORKQUEUE_KEY_MAX)
         return KI_ERR_LIMIT;
-    *ret_size = size;
+    *ret_key = (ki_str){ key, size };
     return KI_OK;
 }
 
 /* --- states (caller holds the lock) ------------------------------------------------------------------------------- */
 
 /* Returns the item of a key, which is made if the queue does not know the key; NULL without memory. */
-static ki_work_item *item_of(ki_workqueue *queue, const addition *add) {
-    const ki_str key = { add->key, add->key_size };
+static ki_work_item *item_of(ki_workqueue *queue, ki_str key) {
     ki_map_slot *slot = ki_map_slot_of(&queue->items, key);
-    if (!slot || slot->value)
-        return slot ? slot->value : NULL;
+    if (!slot)
+        return NULL;
+    if (slot->value)
+        return slot->value;
     ki_work_item *item = ki_alloc(queue->allocator, sizeof *item + key.size + 1);
     if (!item) {
         ki_map_remove(&queue->items, key);
@@ -67,38 +58,39 @@ static void wait_until(ki_workqueue *queue, ki_work_item *item, int64_t ready_at
     }
 }
 
-/* As in client-go, a waiting key and a queued key are independent: a key can be both. */
-static void put_in_order(ki_workqueue *queue, ki_work_item *item, const addition *add, int64_t now) {
-    if (add->is_delayed || add->is_rate_limited)
+/* As in client-go, a waiting key and a queued key are independent: a key can be both. `is_retry`: the caller asked for a
+ * delay, also of 0. */
+static void put_in_order(ki_workqueue *queue, ki_work_item *item, int64_t delay_ns, bool is_retry, int64_t now) {
+    if (is_retry)
         queue->counts.retries++;
-    if (add->delay_ns <= 0) {
+    if (delay_ns <= 0) {
         ki_work_mark_dirty(queue, item, now);
         return;
     }
     item->node.sequence = queue->next_sequence++;
-    wait_until(queue, item, ki_time_after(now, add->delay_ns));
+    wait_until(queue, item, ki_time_after(now, delay_ns));
 }
 
 /* As in controller-runtime, a key is either queued or waits. Adding it again keeps the earliest time and the highest
  * priority. */
-static void put_by_priority(ki_workqueue *queue, ki_work_item *item, const addition *add, int64_t now) {
+static void put_by_priority(ki_workqueue *queue, ki_work_item *item, int64_t delay_ns, int priority, int64_t now) {
     bool is_new = !item->is_dirty && !item->is_waiting;
-    if (add->delay_ns > 0)
+    if (delay_ns > 0)
         queue->counts.retries++;
-    if (is_new || add->priority > item->priority) {
+    if (is_new || priority > item->priority) {
         if (item->is_dirty) {
             --*ki_work_depth_of(queue, item->priority);
-            ++*ki_work_depth_of(queue, add->priority);
+            ++*ki_work_depth_of(queue, priority);
         }
-        item->priority = add->priority;
+        item->priority = priority;
         item->node.sequence = queue->next_sequence++;
         if (item->is_dirty && !item->is_processing)
             ki_heap_put(&queue->ready_heap, &item->node, -(int64_t)item->priority, item->node.sequence);
     }
     if (item->is_dirty)
         return;
-    if (add->delay_ns > 0) {
-        wait_until(queue, item, ki_time_after(now, add->delay_ns));
+    if (delay_ns > 0) {
+        wait_until(queue, item, ki_time_after(now, delay_ns));
         return;
     }
     if (item->is_waiting) {
@@ -108,53 +100,59 @@ static void put_by_priority(ki_workqueue *queue, ki_work_item *item, const addit
     ki_work_mark_dirty(queue, item, now);
 }
 
-static void limit_rate(ki_workqueue *queue, ki_work_item *item, addition *add, int64_t now) {
-    int64_t delay = ki_rate_limiter_delay(&queue->rate_limiter, item->key, item->failures, now);
+/* Counts a failure of the key. Returns the delay of the rate limits. */
+static int64_t count_failure(ki_workqueue *queue, ki_work_item *item, int64_t now) {
+    int64_t delay_ns = ki_rate_limiter_delay(&queue->rate_limiter, item->key, item->failures, now);
     if (item->failures < INT_MAX)
         item->failures++;
-    if (!add->is_delayed || delay < add->delay_ns)
-        add->delay_ns = delay;
+    return delay_ns;
 }
 
-static ki_status add_locked(ki_workqueue *queue, addition *add, int64_t now) {
+static ki_status add_locked(ki_workqueue *queue, ki_str key, const ki_add_options *options, bool is_delayed,
+                            int64_t now) {
     if (queue->is_shut_down)
         return KI_ERR_CLOSED;
-    ki_work_item *item = item_of(queue, add);
+    ki_work_item *item = item_of(queue, key);
     if (!item)
         return KI_ERR_NO_MEMORY;
-    if (add->is_rate_limited)
-        limit_rate(queue, item, add, now);
+    int64_t delay_ns = ki_work_delay_ns(options->after_ms);
+    if (options->rate_limited) {
+        int64_t limited_ns = count_failure(queue, item, now);
+        delay_ns = is_delayed && delay_ns < limited_ns ? delay_ns : limited_ns;
+    }
     if (queue->by_priority)
-        put_by_priority(queue, item, add, now);
+        put_by_priority(queue, item, delay_ns, options->priority, now);
     else
-        put_in_order(queue, item, add, now);
+        put_in_order(queue, item, delay_ns, is_delayed || options->rate_limited, now);
     return KI_OK;
 }
 
 /* --- public functions --------------------------------------------------------------------------------------------- */
 
-static ki_status add_key(ki_workqueue *queue, addition *add) {
-    ki_status status = measure(queue, add->key, &add->key_size);
+/* `is_delayed`: the caller gave a delay, also of 0. */
+static ki_status add_key(ki_workqueue *queue, const void *given, const ki_add_options *options, bool is_delayed) {
+    ki_str key;
+    ki_status status = measure(queue, given, &key);
     if (status)
         return status;
-    bool needs_time = add->delay_ns > 0 || add->is_rate_limited;
+    bool needs_time = options->after_ms > 0 || options->rate_limited;
     int64_t now = needs_time ? ki_engine_now(queue->engine) : ki_work_now(queue);
     ki_mutex_lock_short(&queue->lock);
-    status = add_locked(queue, add, now);
+    status = add_locked(queue, key, options, is_delayed, now);
     ki_work_unlock(queue);
     return status;
 }
 
 ki_status ki_workqueue_add(ki_workqueue *queue, const void *key) {
-    return add_key(queue, &(addition){ .key = key });
+    return add_key(queue, key, &KI_ADD_OPTIONS(.after_ms = 0), false);
 }
 
 ki_status ki_workqueue_add_after(ki_workqueue *queue, const void *key, int64_t delay_ms) {
-    return add_key(queue, &(addition){ .key = key, .delay_ns = ki_work_delay_ns(delay_ms), .is_delayed = true });
+    return add_key(queue, key, &KI_ADD_OPTIONS(.after_ms = delay_ms), true);
 }
 
 ki_status ki_workqueue_add_rate_limited(ki_workqueue *queue, const void *key) {
-    return add_key(queue, &(addition){ .key = key, .is_rate_limited = true });
+    return add_key(queue, key, &KI_ADD_OPTIONS(.rate_limited = true), false);
 }
 
 ki_status ki_workqueue_add_with(ki_workqueue *queue, const void *key, const ki_add_options *options) {
@@ -164,9 +162,5 @@ ki_status ki_workqueue_add_with(ki_workqueue *queue, const void *key, const ki_a
             return KI_ERR_INVALID;
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
     }
-    return add_key(queue, &(addition){ .key = key,
-                                       .priority = given.priority,
-                                       .delay_ns = ki_work_delay_ns(given.after_ms),
-                                       .is_delayed = given.after_ms != 0,
-                                       .is_rate_limited = given.rate_limited });
+    return add_key(queue, key, &given, given.after_ms != 0);
 }
