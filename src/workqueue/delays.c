@@ -37,37 +37,29 @@ static bool make_slices_ready(ki_workqueue *queue, int64_t now) {
     }
 }
 
-static void set_timer(ki_workqueue *queue) {
+void ki_work_on_loop(ki_task *task, void *user) {
+    ki_workqueue *queue = user;
+    bool is_done = make_slices_ready(queue, ki_engine_now(queue->engine));
     ki_mutex_lock_short(&queue->lock);
     const ki_heap_node *first = queue->is_shut_down ? NULL : queue->waiting.first;
-    int64_t at = queue->timer_at = first ? first->rank : KI_WORK_NEVER;
-    ki_mutex_unlock(&queue->lock);
-    if (at == KI_WORK_NEVER)
-        ki_timer_cancel(&queue->timer);
-    else
-        ki_timer_set(&queue->timer, at);
-}
-
-static void run_callbacks(ki_workqueue *queue) {
-    ki_mutex_lock_short(&queue->lock);
+    int64_t at = first ? first->rank : KI_WORK_NEVER;
+    if (is_done)
+        queue->timer_at = at;
     bool is_ready = queue->must_report_closed || (queue->must_report_ready && queue->ready_count > 0);
     queue->must_report_ready = queue->must_report_closed = false;
     bool is_drained = !queue->has_reported_drained && ki_work_is_drained(queue);
     queue->has_reported_drained |= is_drained;
     ki_mutex_unlock(&queue->lock);
+    if (!is_done)
+        ki_task_post(task);
+    else if (at == KI_WORK_NEVER)
+        ki_timer_cancel(&queue->timer);
+    else
+        ki_timer_set(&queue->timer, at);
     if (is_ready && queue->on_ready)
         queue->on_ready(queue, queue->user);
     if (is_drained && queue->on_drained)
         queue->on_drained(queue, queue->user);
-}
-
-void ki_work_on_loop(ki_task *task, void *user) {
-    ki_workqueue *queue = user;
-    if (make_slices_ready(queue, ki_engine_now(queue->engine)))
-        set_timer(queue);
-    else
-        ki_task_post(task);
-    run_callbacks(queue);
 }
 
 void ki_work_on_timer(ki_timer *timer, void *user) {
