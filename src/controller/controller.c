@@ -9,7 +9,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/base/string_view.h"
-#include "src/cache/listener/callback.h"
+#include "src/engine/callback.h"
 
 #include <string.h>
 

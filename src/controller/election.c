@@ -25,7 +25,7 @@
 #include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/base/rfc3339.h"
-#include "src/cache/listener/callback.h"
+#include "src/engine/callback.h"
 
 #define JITTER 1.2 /* client-go's JitterFactor */
 #define NANOSECONDS_OF_MICROSECOND INT64_C(1000)

@@ -8,7 +8,7 @@
 
 #include "src/base/error.h"
 #include "src/base/log.h"
-#include "src/cache/listener/callback.h"
+#include "src/engine/callback.h"
 
 /* --- free structs ------------------------------------------------------------------------------------------------- */
 

@@ -8,11 +8,10 @@
 #include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/cache/informer/informer_parts.h"
-#include "src/cache/listener/callback.h"
 #include "src/controller/controller.h"
+#include "src/engine/callback.h"
 #include "src/object/keep.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* --- keys of an object -------------------------------------------------------------------------------------------- */

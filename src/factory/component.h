@@ -69,7 +69,7 @@ void ki_component_leave(ki_component *component);
 /* Wakes the factory if it waits for left components, so that it calls `reap` again. Any thread. */
 void ki_component_note_end(ki_component *component);
 
-/* Returns the owner of the component's callbacks (cache/listener/callback.h): ki_factory_shutdown inside one is
+/* Returns the owner of the component's callbacks (engine/callback.h): ki_factory_shutdown inside one is
  * KI_ERR_DEADLOCK. */
 const void *ki_component_owner(const ki_component *component);
 

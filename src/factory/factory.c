@@ -11,8 +11,8 @@
 #include "src/base/memory.h"
 #include "src/base/openmetrics.h"
 #include "src/cache/informer/shared_informer.h"
-#include "src/cache/listener/callback.h"
 #include "src/cache/reflector/metrics.h"
+#include "src/engine/callback.h"
 #include "src/transport/curl.h"
 
 #include <stdio.h>

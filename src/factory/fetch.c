@@ -11,9 +11,9 @@
 #include "src/base/map.h"
 #include "src/base/memory.h"
 #include "src/cache/informer/informer_parts.h"
-#include "src/cache/listener/callback.h"
 #include "src/cache/reflector/transform.h"
 #include "src/client/client.h"
+#include "src/engine/callback.h"
 #include "src/object/keep.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "src/base/memory.h"
 #include "src/base/string_view.h"
 #include "src/cache/informer/informer_parts.h"
-#include "src/cache/listener/callback.h"
+#include "src/engine/callback.h"
 
 #include <stdio.h>
 

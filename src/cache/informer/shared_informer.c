@@ -6,9 +6,9 @@
 #include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/cache/informer/informer_parts.h"
-#include "src/cache/listener/callback.h"
 #include "src/cache/listener/listener.h"
 #include "src/cache/store/snapshot.h"
+#include "src/engine/callback.h"
 #include "src/object/keep.h"
 #include "src/object/resource_table.h"
 

@@ -7,7 +7,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/informer/informer_parts.h"
-#include "src/cache/listener/callback.h"
+#include "src/engine/callback.h"
 
 #include <string.h>
 

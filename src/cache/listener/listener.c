@@ -4,7 +4,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/cache/listener/callback.h"
+#include "src/engine/callback.h"
 #include "src/object/selector.h"
 
 enum {

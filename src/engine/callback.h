@@ -1,7 +1,7 @@
 /* callback.h: records which callbacks a thread is inside. A function that waits for callbacks would wait for itself if
  * a callback called it. The library calls enter before and leave after each of the program's callbacks. */
-#ifndef KI_CACHE_CALLBACK_H
-#define KI_CACHE_CALLBACK_H
+#ifndef KI_ENGINE_CALLBACK_H
+#define KI_ENGINE_CALLBACK_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* callback.c: a linked list of running callbacks for each thread. */
-#include "src/cache/listener/callback.h"
+#include "src/engine/callback.h"
 
 #include <stddef.h>
 
