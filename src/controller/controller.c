@@ -40,7 +40,10 @@ void ki_controller_try_to_begin(ki_controller *controller) {
  * that another thread is adding has either seen the change of the leader or is in the list. */
 static void begin_or_end_term(ki_controller *controller, bool leads) {
     for (ki_source *source = atomic_load(&controller->sources); source; source = source->next)
-        (leads ? ki_source_queue_all : ki_source_forget)(source);
+        if (leads)
+            ki_source_queue_all(source);
+        else
+            ki_source_forget(source);
 }
 
 static void start(ki_component *component) {

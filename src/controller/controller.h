@@ -21,7 +21,7 @@ enum {
 
 #define KI_CONTROLLER_STOP_TIMEOUT_MS INT64_C(30000)
 #define KI_CONTROLLER_RETRY KI_SECONDS(1)             /* retry delay after lack of memory or threads */
-#define KI_CONTROLLER_LEASE_LOOK KI_MILLISECONDS(100) /* check interval: the lease has expired, `leads` is still true */
+#define KI_CONTROLLER_LEASE_LOOK KI_MILLISECONDS(100) /* interval of looks whether an expired lease was renewed */
 
 /* ---- one reconcile ---- */
 
@@ -113,7 +113,7 @@ struct ki_controller {
     ki_cond changed;        /* signals changes of the members below and of `is_stopping` */
     bool is_started;        /* the component has started */
     bool has_synced;        /* the sources of the start have synced; the workers do not wait for later ones */
-    bool may_work;          /* `has_synced`, and this process leads */
+    bool may_work;          /* `has_synced`, leads and is not stopping, as of the last ki_controller_try_to_begin */
     bool is_left;           /* ki_controller_free was called; the loop destroys the controller */
     size_t unsynced;        /* sources of the start that have not synced */
     ki_resource reconciled; /* of ki_controller_for: group, kind and scope; kind NULL: none */
@@ -147,8 +147,8 @@ static inline ki_controller *ki_controller_of(const ki_component *component) {
 void ki_controller_try_to_begin(ki_controller *controller);
 /* Sets the retry timer to `delay_ns` from now, or keeps an earlier time. Loop only. */
 void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns);
-/* Wakes the threads that wait for the end, and posts the task once all work has ended. Any thread; caller holds the
- * mutex. After the unlock the controller may be freed. */
+/* Wakes the threads that wait for the end or for a free reconcile, and posts the task once all work has ended. Any
+ * thread; caller holds the mutex. After the unlock the controller may be freed. */
 void ki_controller_note_change(ki_controller *controller);
 
 /* source.c. Makes a source and registers its handler. Caller holds the mutex.

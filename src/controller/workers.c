@@ -108,7 +108,7 @@ void ki_controller_take_turn(ki_task *task, void *user) {
     if (may_work && !leads)
         ki_controller_retry_in(controller, KI_CONTROLLER_LEASE_LOOK);
     if (!call)
-        return; /* the end of a reconcile posts the task */
+        return; /* a reconcile that ends, ki_controller_try_to_begin or the retry timer comes back here */
     const char *key = ki_workqueue_get(controller->queue, 0, NULL);
     if (!key) {
         ki_reconcile_give_back(call);

@@ -58,8 +58,8 @@ static void wait_until(ki_workqueue *queue, ki_work_item *item, int64_t ready_at
     }
 }
 
-/* As in client-go, a waiting key and a queued key are independent: a key can be both. `is_retry`: the caller asked for a
- * delay, also of 0. */
+/* As in client-go, a waiting key and a queued key are independent: a key can be both. `is_retry`: the caller gave a
+ * delay, also of 0, or asked for that of the rate limits. */
 static void put_in_order(ki_workqueue *queue, ki_work_item *item, int64_t delay_ns, bool is_retry, int64_t now) {
     if (is_retry)
         queue->counts.retries++;

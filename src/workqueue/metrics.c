@@ -57,7 +57,7 @@ static const ki_metric retries = { .name = "workqueue_retries",
 /* --- counting (caller holds the lock) ----------------------------------------------------------------------------- */
 
 void ki_work_observe(ki_histogram *durations, int64_t duration_ns) {
-    ki_histogram_observe(durations, &work_duration, duration_ns);
+    ki_histogram_observe(durations, &work_duration, duration_ns); /* both histograms have the same bounds */
 }
 
 size_t *ki_work_depth_of(ki_workqueue *queue, int priority) {

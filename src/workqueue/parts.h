@@ -26,7 +26,7 @@ typedef struct ki_work_depth {
 /* What the metrics show. */
 typedef struct ki_work_counts {
     uint64_t adds, retries;
-    size_t dirty; /* keys that are dirty */
+    size_t dirty; /* dirty keys, also those that a worker has and that were added again */
     ki_histogram queue_duration, work_duration;
     uint64_t started_sum; /* sum of started_at of all keys being processed; wraps around */
     /* With by_priority: `dirty` by priority. Priorities that once had a key stay; the last place has all that came too
@@ -42,8 +42,8 @@ typedef struct ki_work_item {
     ki_heap_node node; /* in `waiting` or `ready_heap`; its sequence is the order among items of one rank */
     /* Links of the list of ready keys, or of the list of keys being processed. */
     struct ki_work_item *next, *previous;
-    int64_t added_at;   /* while dirty: engine time of the first add; 0: not measured */
-    int64_t started_at; /* while being processed: engine time of ki_workqueue_get; 0: not measured */
+    int64_t added_at;   /* while dirty: engine time of the first add; meaningless unless is_measured */
+    int64_t started_at; /* while being processed: engine time of ki_workqueue_get; meaningless unless is_measured */
     int failures;
     int priority;       /* while dirty or waiting */
     int taken_priority; /* while being processed */

@@ -1,4 +1,4 @@
-/* processing.c: hands keys to workers (get) and takes them back (done); forget, priority, length. */
+/* processing.c: hands keys to workers (get) and takes them back (done); forget, num_requeues, priority, length. */
 #include "src/workqueue/parts.h"
 
 #include "src/base/error.h"
