@@ -197,19 +197,14 @@ static ki_status rewrite(kt_cluster *cluster, const gc_object *item, gc_change c
     yyjson_mut_val *copy = made ? yyjson_val_mut_copy(made, root) : NULL;
     change_list(cluster, item, change, what, yyjson_obj_get(yyjson_obj_get(root, "metadata"), name),
                 yyjson_mut_obj_get(yyjson_mut_obj_get(copy, "metadata"), name));
-    ki_buffer text;
     yyjson_doc *doc = NULL;
     kt_object *obj = NULL;
-    ki_buffer_init(&text, &cluster->allocator, 0);
-    status = copy ? kt_json_append_mut(&text, copy) : KI_ERR_NO_MEMORY;
-    if (!status)
-        status = kt_json_read_trusted(&cluster->allocator, (ki_str){ text.data, text.size }, &doc, NULL);
+    status = kt_json_freeze(&cluster->allocator, copy, &doc);
     if (!status) {
         yyjson_val *changed = yyjson_doc_get_root(doc);
         status = kt_write_update(&write, item->obj, root, changed, changed, changed, &obj);
     }
     kt_object_unref(obj);
-    ki_buffer_free(&text);
     yyjson_doc_free(doc);
     yyjson_doc_free(old);
     yyjson_mut_doc_free(made);

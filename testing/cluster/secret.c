@@ -68,19 +68,14 @@ ki_status kt_secret_merge_string_data(const ki_allocator *allocator, const ki_re
     if (!made)
         return KI_ERR_NO_MEMORY;
     kt_arena arena;
-    ki_buffer text;
     yyjson_doc *folded = NULL;
     kt_arena_init(&arena, allocator);
-    ki_buffer_init(&text, allocator, 0);
     yyjson_mut_val *val = fold(&arena, made, root);
-    ki_status status = val && !arena.failed ? kt_json_append_mut(&text, val) : KI_ERR_NO_MEMORY;
-    if (!status)
-        status = kt_json_read_trusted(allocator, (ki_str){ text.data, text.size }, &folded, NULL);
+    ki_status status = arena.failed ? KI_ERR_NO_MEMORY : kt_json_freeze(allocator, val, &folded);
     if (!status) {
         yyjson_doc_free(*doc);
         *doc = folded;
     }
-    ki_buffer_free(&text);
     kt_arena_free(&arena);
     yyjson_mut_doc_free(made);
     return status;

@@ -43,17 +43,11 @@ ki_status kt_apply_check(kt_call *call, const kt_write *write) {
 
 /* ---- fields that the manager no longer applies ---- */
 
-/* Returns `val` as an immutable document, and frees `made`. */
+/* Returns `val` (NULL: an object without members) as an immutable document, and frees `made`. */
 static yyjson_doc *to_document(kt_arena *arena, yyjson_mut_doc *made, yyjson_mut_val *val) {
     yyjson_doc *doc = NULL;
-    ki_buffer text;
-    ki_buffer_init(&text, arena->allocator, 0);
-    ki_status status = val ? kt_json_append_mut(&text, val) : ki_buffer_append_string(&text, "{}");
-    if (!status)
-        status = kt_json_read_trusted(arena->allocator, (ki_str){ text.data, text.size }, &doc, NULL);
-    if (status)
+    if (kt_json_freeze(arena->allocator, val ? val : yyjson_mut_obj(made), &doc))
         arena->failed = true;
-    ki_buffer_free(&text);
     yyjson_mut_doc_free(made);
     return doc;
 }

@@ -139,9 +139,7 @@ static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, k
         status = ki_buffer_append(&call->response->warnings, strict.notes.data, strict.notes.size);
     yyjson_doc *typed = NULL;
     if (!status)
-        status = kt_json_append_mut(&text, val);
-    if (!status)
-        status = kt_json_read_trusted(call->allocator, (ki_str){ text.data, text.size }, &typed, NULL);
+        status = kt_json_freeze(call->allocator, val, &typed);
     if (!status) {
         yyjson_doc_free(*doc);
         *doc = typed;

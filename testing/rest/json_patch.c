@@ -235,7 +235,6 @@ static yyjson_mut_val *copy(patcher *p, ki_str from) {
 static void test(patcher *p, ki_str path, yyjson_val *wanted) {
     yyjson_mut_val *val = p->root;
     kt_arena arena;
-    ki_buffer text;
     yyjson_doc *doc = NULL;
     if (path.size) {
         place at = walk(p, path);
@@ -251,16 +250,13 @@ static void test(patcher *p, ki_str path, yyjson_val *wanted) {
     if (has_failed(p))
         return;
     kt_arena_init(&arena, p->allocator);
-    ki_buffer_init(&text, p->allocator, 0);
-    if (kt_json_append_mut(&text, val) ||
-        kt_json_read_trusted(p->allocator, (ki_str){ text.data, text.size }, &doc, NULL))
+    if (kt_json_freeze(p->allocator, val, &doc))
         p->no_memory = true;
     else if (!kt_equal(&arena, yyjson_doc_get_root(doc), wanted))
         fail_patch(p);
     if (arena.failed)
         p->no_memory = true;
     yyjson_doc_free(doc);
-    ki_buffer_free(&text);
     kt_arena_free(&arena);
 }
 

@@ -62,24 +62,19 @@ static void end(target *t) {
 /* Merges `patch` into the object. `ret_obj` gets a reference. */
 static ki_status change(target *t, ki_str patch, bool status_too, kt_object **ret_obj) {
     kt_arena arena;
-    ki_buffer text;
     yyjson_doc *patch_doc = NULL, *new_doc = NULL;
     const ki_allocator *allocator = t->call->allocator;
     yyjson_alc alc = kt_json_alc(allocator);
     yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);
     kt_arena_init(&arena, allocator);
-    ki_buffer_init(&text, allocator, 0);
     ki_status status = made ? kt_json_read(allocator, patch, &patch_doc, NULL) : KI_ERR_NO_MEMORY;
     yyjson_mut_val *val = status ? NULL : kt_patch_merge(&arena, made, t->root, yyjson_doc_get_root(patch_doc));
     if (!status)
-        status = val ? kt_json_append_mut(&text, val) : KI_ERR_NO_MEMORY;
-    if (!status)
-        status = kt_json_read_trusted(allocator, (ki_str){ text.data, text.size }, &new_doc, NULL);
+        status = kt_json_freeze(allocator, val, &new_doc);
     if (!status) {
         yyjson_val *root = yyjson_doc_get_root(new_doc);
         status = kt_write_update(&t->write, t->old, t->root, root, root, status_too ? root : t->root, ret_obj);
     }
-    ki_buffer_free(&text);
     kt_arena_free(&arena);
     yyjson_mut_doc_free(made);
     yyjson_doc_free(new_doc);

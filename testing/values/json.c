@@ -188,3 +188,13 @@ ki_str kt_json_str(yyjson_val *val) {
 ki_str kt_json_get_str(yyjson_val *obj, const char *key) {
     return kt_json_str(yyjson_obj_get(obj, key));
 }
+
+ki_status kt_json_freeze(const ki_allocator *allocator, yyjson_mut_val *val, yyjson_doc **ret_doc) {
+    ki_buffer text;
+    ki_buffer_init(&text, allocator, 0);
+    ki_status status = val ? kt_json_append_mut(&text, val) : KI_ERR_NO_MEMORY;
+    if (!status)
+        status = kt_json_read_trusted(allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
+    ki_buffer_free(&text);
+    return status;
+}

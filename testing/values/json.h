@@ -30,6 +30,9 @@ yyjson_alc kt_json_limited_alc(kt_json_allowance *allowance);
 ki_status kt_json_read(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, const char **ret_why);
 /* Parses text that this program wrote. Does not check the depth. */
 ki_status kt_json_read_trusted(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, const char **ret_why);
+/* Makes a document of its own from a tree, which the caller keeps. Ownership: the caller frees the document.
+ * Errors: KI_ERR_NO_MEMORY, also for a NULL `val`: a tree for which there was no memory. */
+ki_status kt_json_freeze(const ki_allocator *allocator, yyjson_mut_val *val, yyjson_doc **ret_doc);
 /* Appends `val` as JSON. Lack of memory sets `failed` in the buffer. */
 ki_status kt_json_append(ki_buffer *out, yyjson_val *val);
 ki_status kt_json_append_mut(ki_buffer *out, yyjson_mut_val *val);

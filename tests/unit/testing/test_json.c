@@ -95,3 +95,28 @@ TEST(without_memory_the_buffer_stays_as_it_was) {
         yyjson_doc_free(doc);
     }
 }
+
+TEST(a_frozen_tree_is_a_document_of_its_own) {
+    for (size_t i = 0; i < TEXTS; i++) {
+        yyjson_doc *doc = read(texts[i]);
+        scarce_memory memory = SCARCE_MEMORY;
+        while (scarce_memory_next(&memory)) {
+            yyjson_mut_doc *tree = yyjson_doc_mut_copy(doc, NULL);
+            yyjson_doc *frozen = NULL;
+            ki_status status = kt_json_freeze(&memory.allocator, yyjson_mut_doc_get_root(tree), &frozen);
+            yyjson_mut_doc_free(tree);
+            assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
+            assert_int_equal(!frozen, status != KI_OK);
+            if (frozen)
+                assert_true(yyjson_equals(yyjson_doc_get_root(frozen), yyjson_doc_get_root(doc)));
+            yyjson_doc_free(frozen);
+        }
+        yyjson_doc_free(doc);
+    }
+}
+
+TEST(a_tree_for_which_there_was_no_memory_is_not_frozen) {
+    yyjson_doc *frozen = NULL;
+    assert_int_equal(kt_json_freeze(&ki_allocator_default, NULL, &frozen), KI_ERR_NO_MEMORY);
+    assert_null(frozen);
+}
