@@ -381,7 +381,9 @@ static bool is_whole(double number) {
 static yyjson_mut_val *copy_scalar(walk *in, yyjson_val *val) {
     if (!yyjson_is_real(val) || !is_whole(yyjson_get_real(val)))
         return copy(in, val);
-    yyjson_mut_val *made = yyjson_mut_sint(in->out->doc, (int64_t)yyjson_get_real(val));
+    int64_t whole = (int64_t)yyjson_get_real(val); /* as a reader of the text would take it: unsigned unless negative */
+    yyjson_mut_val *made =
+        whole < 0 ? yyjson_mut_sint(in->out->doc, whole) : yyjson_mut_uint(in->out->doc, (uint64_t)whole);
     if (!made)
         in->out->arena->failed = true;
     return made;

@@ -190,11 +190,10 @@ ki_str kt_json_get_str(yyjson_val *obj, const char *key) {
 }
 
 ki_status kt_json_freeze(const ki_allocator *allocator, yyjson_mut_val *val, yyjson_doc **ret_doc) {
-    ki_buffer text;
-    ki_buffer_init(&text, allocator, 0);
-    ki_status status = val ? kt_json_append_mut(&text, val) : KI_ERR_NO_MEMORY;
-    if (!status)
-        status = kt_json_read_trusted(allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
-    ki_buffer_free(&text);
-    return status;
+    yyjson_alc alc = kt_json_alc(allocator);
+    yyjson_doc *doc = val ? yyjson_mut_val_imut_copy(val, &alc) : NULL;
+    if (!doc)
+        return KI_ERR_NO_MEMORY;
+    *ret_doc = doc;
+    return KI_OK;
 }

@@ -99,7 +99,7 @@ TEST(without_memory_the_buffer_stays_as_it_was) {
 TEST(a_frozen_tree_is_a_document_of_its_own) {
     for (size_t i = 0; i < TEXTS; i++) {
         yyjson_doc *doc = read(texts[i]);
-        scarce_memory memory = SCARCE_MEMORY;
+        scarce_memory memory = SCARCE_MEMORY_FROM(0);
         while (scarce_memory_next(&memory)) {
             yyjson_mut_doc *tree = yyjson_doc_mut_copy(doc, NULL);
             yyjson_doc *frozen = NULL;
