@@ -25,7 +25,7 @@ static void read_watch(kt_watch *watch) {
     kt_watch_state state = KT_WATCH_WAITS;
     ki_buffer frames;
     ki_buffer_init(&frames, &ki_allocator_default, 0);
-    fuzz_check(!kt_watch_read(watch, (int64_t)NOW_MS * 1000, &frames, BLOCK, &state));
+    fuzz_check(!kt_watch_read(watch, (int64_t)NOW_MS * 1000, &frames, BLOCK, NULL, &state));
     ki_buffer_free(&frames);
 }
 

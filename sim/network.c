@@ -367,7 +367,7 @@ static void read_watch(sim_exchange *exchange) {
     ki_buffer frames;
     ki_buffer_init(&frames, &ki_allocator_default, 0);
     while (state == KT_WATCH_MORE) {
-        if (kt_watch_read(exchange->response.watch, sim_server_now_ms(world), &frames, READ_SIZE, &state)) {
+        if (kt_watch_read(exchange->response.watch, sim_server_now_ms(world), &frames, READ_SIZE, NULL, &state)) {
             sim_fail(world, "reading a server's watch failed");
             state = KT_WATCH_ENDED;
         }

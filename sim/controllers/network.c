@@ -166,7 +166,7 @@ static void read_events(ctl_request *request) {
     ctl_world *world = request->world;
     kt_watch_state state = KT_WATCH_MORE;
     while (state == KT_WATCH_MORE) {
-        if (kt_watch_read(request->response.watch, ctl_server_now_ms(world), &request->out, READ_SIZE, &state)) {
+        if (kt_watch_read(request->response.watch, ctl_server_now_ms(world), &request->out, READ_SIZE, NULL, &state)) {
             ctl_fail(world, "the server cannot read a watch: no memory");
             return;
         }

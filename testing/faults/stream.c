@@ -165,10 +165,10 @@ static void append_frame(kt_fault_stream *faults, ki_str frame, ki_buffer *out) 
         ki_buffer_append_view(out, frame);
 }
 
-ki_status kt_fault_read(kt_response *response, int64_t now_ms, ki_buffer *out, size_t max, kt_watch_state *ret_state) {
+/* Reads one block of frames and injects the faults. */
+static ki_status read_block(kt_response *response, int64_t now_ms, ki_buffer *out, size_t max,
+                            kt_watch_state *ret_state) {
     kt_fault_stream *faults = response->faults;
-    if (!faults)
-        return kt_watch_read(response->watch, now_ms, out, max, ret_state);
     *ret_state = KT_WATCH_ENDED;
     if (!faults->ended && faults->injection.end_at == 0)
         faults->ended = true;
@@ -177,11 +177,23 @@ ki_status kt_fault_read(kt_response *response, int64_t now_ms, ki_buffer *out, s
     if (faults->ended)
         return out->failed;
     ki_buffer_reset(&faults->raw, 1 << 20);
-    ki_status status = kt_watch_read(response->watch, now_ms, &faults->raw, max, ret_state);
+    ki_status status = kt_watch_read(response->watch, now_ms, &faults->raw, max, NULL, ret_state);
     const ki_str all = { faults->raw.data, faults->raw.size };
     for (size_t at = 0; at < all.size && !faults->ended;)
         append_frame(faults, next_frame(all, &at), out);
     if (faults->ended)
         *ret_state = KT_WATCH_ENDED;
     return status ? status : out->failed;
+}
+
+ki_status kt_fault_read(kt_response *response, int64_t now_ms, ki_buffer *out, size_t max, kt_object **ret_shared,
+                        kt_watch_state *ret_state) {
+    size_t start = out->size;
+    ki_status status;
+    if (!response->faults)
+        return kt_watch_read(response->watch, now_ms, out, max, ret_shared, ret_state);
+    do
+        status = read_block(response, now_ms, out, max, ret_state);
+    while (!status && *ret_state == KT_WATCH_MORE && out->size == start);
+    return status;
 }

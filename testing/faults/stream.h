@@ -1,4 +1,5 @@
-/* stream.h: injects faults into the frames of a watch. One for each watch that faults apply to. */
+/* stream.h: the faults of one response, and what they do to the frames of its watch. One for each response that faults
+ * apply to. */
 #ifndef KT_FAULTS_STREAM_H
 #define KT_FAULTS_STREAM_H
 
@@ -19,7 +20,9 @@ typedef struct kt_fault_stream {
 kt_fault_stream *kt_fault_stream_new(const ki_allocator *allocator, kt_injection *injection);
 void kt_fault_stream_free(kt_fault_stream *faults);
 
-/* Reads frames like kt_watch_read, for any response with a watch. */
-ki_status kt_fault_read(kt_response *response, int64_t now_ms, ki_buffer *out, size_t max, kt_watch_state *ret_state);
+/* Reads frames like kt_watch_read, from any response with a watch. If faults apply, copies every object, and reads on
+ * where they removed all frames. */
+ki_status kt_fault_read(kt_response *response, int64_t now_ms, ki_buffer *out, size_t max, kt_object **ret_shared,
+                        kt_watch_state *ret_state);
 
 #endif

@@ -96,18 +96,6 @@ static void suspend_until(kt_stream *stream, int64_t deadline_ms) {
         ki_cond_signal(&streams->changed);
 }
 
-/* Reads a block of frames. Reads again if faults removed all frames of a block. */
-static ki_status read_some(kt_stream *stream, size_t max, kt_watch_state *ret_state) {
-    ki_status status;
-    if (!stream->response.faults)
-        return kt_watch_read_shared(stream->response.watch, kt_streams_now_ms(stream->streams), &stream->pending, max,
-                                    &stream->shared, ret_state);
-    do
-        status = kt_fault_read(&stream->response, kt_streams_now_ms(stream->streams), &stream->pending, max, ret_state);
-    while (!status && *ret_state == KT_WATCH_MORE && stream->pending.size == 0);
-    return status;
-}
-
 /* Takes the free buffer, because growing a new one costs more than filling it. */
 static void take_buffer(kt_stream *stream) {
     kt_streams *streams = stream->streams;
@@ -144,7 +132,8 @@ static bool refill(kt_stream *stream, size_t max) {
     kt_streams_lock(streams);
     if (must_end(stream)) {
         fine = false;
-    } else if (read_some(stream, max, &state)) {
+    } else if (kt_fault_read(&stream->response, kt_streams_now_ms(streams), &stream->pending, max, &stream->shared,
+                             &state)) {
         fine = false;
     } else if (state == KT_WATCH_ENDED) {
         stream->ended = true;

@@ -111,19 +111,7 @@ static void advance(kt_web_socket *socket) {
         socket->is_cut = true;
 }
 
-/* Reads lines from the watch. A large object is not in them: they end with the beginning of its line. */
-static ki_status read_lines(kt_web_socket *socket, int64_t now_ms, kt_watch_state *ret_state) {
-    ki_buffer *lines = &socket->owner->lines;
-    ki_status status;
-    ki_buffer_reset(lines, KT_STREAM_KEPT);
-    if (!socket->response.faults)
-        return kt_watch_read_shared(socket->response.watch, now_ms, lines, KT_STREAM_BLOCK, &socket->shared, ret_state);
-    do
-        status = kt_fault_read(&socket->response, now_ms, lines, KT_STREAM_BLOCK, ret_state);
-    while (!status && *ret_state == KT_WATCH_MORE && lines->size == 0);
-    return status;
-}
-
+/* Appends the frames of `lines`, which end with the beginning of the line of a large object. */
 static ki_status append_frames(kt_web_socket *socket) {
     const ki_buffer *lines = &socket->owner->lines;
     const char *end = socket->shared ? memrchr(lines->data, '\n', lines->size) : NULL;
@@ -139,7 +127,9 @@ static ki_status append_frames(kt_web_socket *socket) {
 static void fill(kt_web_socket *socket, int64_t now_ms) {
     kt_watch_state state = KT_WATCH_WAITS;
     empty_pending(socket);
-    ki_status status = read_lines(socket, now_ms, &state);
+    ki_buffer_reset(&socket->owner->lines, KT_STREAM_KEPT);
+    ki_status status =
+        kt_fault_read(&socket->response, now_ms, &socket->owner->lines, KT_STREAM_BLOCK, &socket->shared, &state);
     socket->is_readable = state == KT_WATCH_MORE;
     if (!status)
         status = append_frames(socket);

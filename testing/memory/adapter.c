@@ -69,7 +69,7 @@ static void pass_frames(stream *s) {
     while (state == KT_WATCH_MORE) {
         ki_buffer block;
         ki_buffer_init(&block, ki_engine_allocator(adapter->engine), 0);
-        if (kt_watch_read(s->response.watch, kt_memory_adapter_now_ms(adapter), &block, BLOCK, &state)) {
+        if (kt_watch_read(s->response.watch, kt_memory_adapter_now_ms(adapter), &block, BLOCK, NULL, &state)) {
             ki_buffer_free(&block);
             cut_for_memory(s);
             return;

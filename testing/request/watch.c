@@ -35,8 +35,7 @@ struct kt_watch {
     int64_t next_bookmark_ms;
     int64_t end_ms;
 
-    bool shares;       /* this read does not copy large objects */
-    kt_object *shared; /* the large object of this read */
+    kt_object **ret_shared; /* of the read that runs: gets a large object; NULL: large objects are copied */
 };
 
 /* Returns a revision `events` changes before `revision`, or the oldest one in the history. */
@@ -136,11 +135,15 @@ int64_t kt_watch_deadline(const kt_watch *watch) {
     return watch->bookmarks && watch->next_bookmark_ms < watch->end_ms ? watch->next_bookmark_ms : watch->end_ms;
 }
 
+static bool has_shared(const kt_watch *watch) {
+    return watch->ret_shared && *watch->ret_shared;
+}
+
 static ki_status append_event(kt_watch *watch, const char *type, kt_object *obj, int64_t now_ms, ki_buffer *out) {
     ki_status begun = ki_buffer_printf(out, "{\"type\":\"%s\",\"object\":", type);
-    if (watch->shares && watch->shape.form == KT_FORM_OBJECT && obj->json.size >= KT_WATCH_SHARED_MIN) {
-        watch->shared = begun ? NULL : kt_object_ref(obj);
-        return begun;
+    if (!begun && watch->ret_shared && watch->shape.form == KT_FORM_OBJECT && obj->json.size >= KT_WATCH_SHARED_MIN) {
+        *watch->ret_shared = kt_object_ref(obj);
+        return KI_OK;
     }
     ki_status status = kt_shape_append(&watch->shape, obj, now_ms, !watch->has_columns, out);
     watch->has_columns = true;
@@ -200,7 +203,7 @@ static ki_status append_change(kt_watch *watch, const kt_event *event, int64_t n
 static ki_status read_initial(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t limit) {
     const kt_snapshot *initial = watch->initial;
     ki_status status = KI_OK;
-    while (!status && watch->initial_index < initial->count && out->size < limit && !watch->shared) {
+    while (!status && watch->initial_index < initial->count && out->size < limit && !has_shared(watch)) {
         kt_object *obj = initial->objects[watch->initial_index];
         if (kt_selector_matches(watch->selector, obj))
             status = append_event(watch, "ADDED", obj, now_ms, out);
@@ -222,7 +225,7 @@ static const kt_event *next_event(const kt_watch *watch) {
 
 static ki_status read_changes(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t limit) {
     const kt_event *event;
-    while (out->size < limit && !watch->shared && (event = next_event(watch)) != NULL) {
+    while (out->size < limit && !has_shared(watch) && (event = next_event(watch)) != NULL) {
         if (event->revision > watch->revision) { /* a watch from a future revision skips events before it */
             ki_status status = append_change(watch, event, now_ms, out);
             if (status)
@@ -243,7 +246,7 @@ static ki_status read_frames(kt_watch *watch, int64_t now_ms, ki_buffer *out, si
     }
     if (watch->initial) {
         ki_status status = read_initial(watch, now_ms, out, limit);
-        if (status || watch->initial || watch->shared)
+        if (status || watch->initial || has_shared(watch))
             return status;
     }
     if (watch->initial_end) {
@@ -259,9 +262,11 @@ static ki_status read_frames(kt_watch *watch, int64_t now_ms, ki_buffer *out, si
     return read_changes(watch, now_ms, out, limit);
 }
 
-ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t max, kt_watch_state *ret_state) {
+ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t max, kt_object **ret_shared,
+                        kt_watch_state *ret_state) {
     size_t start = out->size, limit = max < SIZE_MAX - start ? start + max : SIZE_MAX;
     *ret_state = KT_WATCH_ENDED;
+    watch->ret_shared = ret_shared;
     if (watch->watcher.ended)
         return KI_OK;
     if (limit == start)
@@ -270,13 +275,17 @@ ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t 
     if (!status && out->failed)
         status = out->failed;
     if (status) { /* never send half a frame */
+        if (has_shared(watch)) {
+            kt_object_unref(*ret_shared);
+            *ret_shared = NULL;
+        }
         out->size = start;
         watch->watcher.ended = true;
         return status;
     }
     if (watch->watcher.ended)
         return KI_OK;
-    if (watch->shared || watch->initial || next_event(watch)) {
+    if (has_shared(watch) || watch->initial || next_event(watch)) {
         *ret_state = KT_WATCH_MORE;
         return KI_OK;
     }
@@ -294,18 +303,5 @@ ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t 
     }
     watch->watcher.woken = false;
     *ret_state = KT_WATCH_WAITS;
-    return status;
-}
-
-ki_status kt_watch_read_shared(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t max, kt_object **ret_object,
-                               kt_watch_state *ret_state) {
-    watch->shares = true;
-    ki_status status = kt_watch_read(watch, now_ms, out, max, ret_state);
-    if (status)
-        kt_object_unref(watch->shared);
-    else if (watch->shared)
-        *ret_object = watch->shared;
-    watch->shares = false;
-    watch->shared = NULL;
     return status;
 }

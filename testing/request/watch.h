@@ -21,14 +21,14 @@ typedef enum kt_watch_state {
     KT_WATCH_ENDED  /* end the response: the timeout passed, an ERROR event was sent, or the cluster closed the watch */
 } kt_watch_state;
 
-/* Appends complete frames to `out`, until it has about `max` bytes more. Appends at least one frame if there is one. */
-ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t max, kt_watch_state *ret_state);
-/* Reads frames for readers that can be slow. Does not copy an object of KT_WATCH_SHARED_MIN bytes or more: `out`
- * then ends with the beginning of its frame, `*ret_object` is a reference to the object (otherwise unchanged) and
- * the state is KT_WATCH_MORE. The reader sends the object's JSON and KT_WATCH_FRAME_END after `out`. So all watches
- * share one copy of a large object. */
-ki_status kt_watch_read_shared(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t max, kt_object **ret_object,
-                               kt_watch_state *ret_state);
+/* Appends complete frames to `out`, until it has about `max` bytes more. Appends at least one frame if there is one.
+ *
+ * `ret_shared` is for readers that can be slow; NULL: every object is copied. `*ret_shared` is NULL before the call.
+ * An object of KT_WATCH_SHARED_MIN bytes or more is not copied: `out` then ends with the beginning of its frame,
+ * `*ret_shared` is a reference to the object and the state is KT_WATCH_MORE. The reader sends the object's JSON and
+ * KT_WATCH_FRAME_END after `out`. So all watches share one copy of a large object. */
+ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t max, kt_object **ret_shared,
+                        kt_watch_state *ret_state);
 #define KT_WATCH_FRAME_END "}\n"
 enum {
     KT_WATCH_SHARED_MIN = 32 * 1024

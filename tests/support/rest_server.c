@@ -96,7 +96,7 @@ kt_watch_state rest_watch_read(rest_server *server, kt_watch *watch) {
     kt_watch_state state = KT_WATCH_MORE;
     ki_buffer_reset(&server->text, SIZE_MAX);
     while (state == KT_WATCH_MORE)
-        check(kt_watch_read(watch, server->now_ms, &server->text, FRAME_BYTES, &state));
+        check(kt_watch_read(watch, server->now_ms, &server->text, FRAME_BYTES, NULL, &state));
     ki_buffer_append(&server->text, "", 0);
     return state;
 }

@@ -189,7 +189,7 @@ static void use_everything(const ki_allocator *allocator) {
         ki_buffer out;
         ki_buffer_init(&out, allocator, 0);
         kt_watch_state state;
-        ki_status status = watching.watch ? kt_watch_read(watching.watch, NOW, &out, 1 << 20, &state) : KI_OK;
+        ki_status status = watching.watch ? kt_watch_read(watching.watch, NOW, &out, 1 << 20, NULL, &state) : KI_OK;
         assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
         ki_buffer_free(&out);
         kt_response_free(&watching);

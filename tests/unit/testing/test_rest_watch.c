@@ -248,7 +248,7 @@ REST_WATCH_TEST(a_reader_takes_as_much_as_it_wants) {
     kt_watch_state now;
     for (int i = 0; i < 2; i++) {
         ki_buffer_reset(&server.text, SIZE_MAX);
-        assert_int_equal(kt_watch_read(watch, server.now_ms, &server.text, 1, &now), KI_OK);
+        assert_int_equal(kt_watch_read(watch, server.now_ms, &server.text, 1, NULL, &now), KI_OK);
         ki_buffer_append(&server.text, "", 0);
         assert_string_equal(events(), i ? "ADDED p2 7; " : "ADDED p1 6; ");
         assert_int_equal(now, i ? KT_WATCH_WAITS : KT_WATCH_MORE);
@@ -314,7 +314,7 @@ REST_WATCH_TEST(a_large_object_is_shared_by_those_who_watch_it) {
         kt_watch_state is;
         ki_buffer out;
         ki_buffer_init(&out, &ki_allocator_default, 0);
-        assert_int_equal(kt_watch_read_shared(watches[i], server.now_ms, &out, 1 << 20, &object, &is), KI_OK);
+        assert_int_equal(kt_watch_read(watches[i], server.now_ms, &out, 1 << 20, &object, &is), KI_OK);
         assert_int_equal(is, KT_WATCH_MORE);
         assert_string_equal(out.data, "{\"type\":\"ADDED\",\"object\":");
         assert_non_null(object);
@@ -324,7 +324,7 @@ REST_WATCH_TEST(a_large_object_is_shared_by_those_who_watch_it) {
         ki_buffer_append_string(&out, KT_WATCH_FRAME_END);
         kt_object_unref(object);
         object = NULL;
-        assert_int_equal(kt_watch_read_shared(watches[i], server.now_ms, &out, 1 << 20, &object, &is), KI_OK);
+        assert_int_equal(kt_watch_read(watches[i], server.now_ms, &out, 1 << 20, &object, &is), KI_OK);
         assert_int_equal(is, KT_WATCH_WAITS);
         assert_null(object);
         assert_string_equal(out.data, server.text.data);
