@@ -33,19 +33,14 @@ ki_status kt_change_begin(kt_call *call, kt_write *ret_write) {
     return kt_call_dry_run(call, &ret_write->dry_run);
 }
 
-/* Responds 404 if the namespace of a new object does not exist. */
-static ki_status check_namespace(kt_call *call) {
+/* Responds 404 if the namespace of a new object does not exist, 403 if it is being deleted. */
+static ki_status check_namespace(kt_call *call, ki_str name) {
     if (!call->resource->namespaced)
         return KI_OK;
     const kt_object *ns = kt_storage_get(kt_storage_of(call->cluster, KI_NAMESPACES), (ki_str){ NULL, 0 }, call->ns);
     if (!ns)
         return kt_fail_not_found(call, KI_NAMESPACES, call->ns);
-    return KI_OK;
-}
-
-static ki_status check_not_terminating(kt_call *call, ki_str name) {
-    const kt_object *ns = kt_storage_get(kt_storage_of(call->cluster, KI_NAMESPACES), (ki_str){ NULL, 0 }, call->ns);
-    if (!ns || !ki_str_equals(kt_object_field(ns, KI_STR("status.phase")), "Terminating"))
+    if (!ki_str_equals(kt_object_field(ns, KI_STR("status.phase")), "Terminating"))
         return KI_OK;
     const ki_resource *resource = call->resource;
     ki_buffer cause;
@@ -222,9 +217,7 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
     ki_str name = kt_json_get_str(meta, "name"), prefix = kt_json_get_str(meta, "generateName");
     ki_str revision = kt_json_get_str(meta, "resourceVersion");
     char generated[NAME_SIZE];
-    ki_status status = check_namespace(call);
-    if (!status)
-        status = check_not_terminating(call, name);
+    ki_status status = check_namespace(call, name);
     if (!status)
         status = kt_grant_check(call, root);
     if (status)
