@@ -4,6 +4,7 @@
 #include <kinformer-print/yaml.h>
 
 #include "src/base/memory.h"
+#include "testing/cluster/view.h"
 #include "testing/request/form.h"
 #include "testing/request/status.h"
 
@@ -238,14 +239,21 @@ ki_status kt_call_write_yaml(kt_call *call) {
 
 /* ---- the response ---- */
 
-ki_status kt_call_done(kt_call *call, int status) {
+ki_status kt_call_done(kt_call *call, int code) {
     ki_buffer_append_char(&call->response->body, '\n');
-    call->response->status = status;
+    call->response->status = code;
     call->response->content_type = "application/json";
     return call->response->body.failed ? KI_ERR_NO_MEMORY : KT_RESPONDED;
 }
 
-ki_status kt_call_done_object(kt_call *call, int status, kt_object *obj) {
-    ki_status made = kt_form_append_object(call, obj, &call->response->body);
-    return made ? made : kt_call_done(call, status);
+ki_status kt_call_done_object(kt_call *call, int code, kt_object *obj) {
+    kt_shape shape;
+    kt_object *converted = NULL;
+    ki_status status = kt_shape_of(call, &shape);
+    if (!status)
+        status = kt_view_object(call->storage, obj, &converted);
+    if (!status)
+        status = kt_shape_append(&shape, converted, call->now_ms, true, &call->response->body);
+    kt_object_unref(converted);
+    return status ? status : kt_call_done(call, code);
 }

@@ -81,7 +81,7 @@ ki_status kt_call_negotiate(kt_call *call, bool may_be_table);
 ki_status kt_call_write_yaml(kt_call *call);
 
 /* Completes the response: with the JSON in its body, or with an object in the selected form. Returns KT_RESPONDED. */
-ki_status kt_call_done(kt_call *call, int status);
-ki_status kt_call_done_object(kt_call *call, int status, kt_object *obj);
+ki_status kt_call_done(kt_call *call, int code);
+ki_status kt_call_done_object(kt_call *call, int code, kt_object *obj);
 
 #endif

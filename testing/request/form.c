@@ -1,7 +1,6 @@
 /* form.c: see form.h. */
 #include "testing/request/form.h"
 
-#include "testing/cluster/view.h"
 #include "testing/crd/custom.h"
 #include "testing/request/status.h"
 #include "testing/request/table.h"
@@ -146,16 +145,4 @@ ki_status kt_shape_append_list(const kt_shape *shape, kt_object *const *objects,
         }
     }
     return ki_buffer_append_string(out, "]}");
-}
-
-ki_status kt_form_append_object(kt_call *call, kt_object *obj, ki_buffer *out) {
-    kt_shape shape;
-    kt_object *converted = NULL;
-    ki_status status = kt_shape_of(call, &shape);
-    if (!status)
-        status = kt_view_object(call->storage, obj, &converted);
-    if (!status)
-        status = kt_shape_append(&shape, converted, call->now_ms, true, out);
-    kt_object_unref(converted);
-    return status;
 }

@@ -27,7 +27,5 @@ ki_status kt_shape_append_bookmark(const kt_shape *shape, uint64_t revision, boo
 /* Appends a list. `continue_token` may be empty; `remaining` is remainingItemCount, -1: none. */
 ki_status kt_shape_append_list(const kt_shape *shape, kt_object *const *objects, size_t count, uint64_t revision,
                                ki_str continue_token, int64_t remaining, int64_t now_ms, ki_buffer *out);
-/* Appends an object in the form and version of the call. */
-ki_status kt_form_append_object(kt_call *call, kt_object *obj, ki_buffer *out);
 
 #endif
