@@ -185,10 +185,6 @@ kt_storage *kt_storage_at(const kt_cluster *cluster, size_t index) {
     return index < cluster->storage_count ? cluster->storages[index] : NULL;
 }
 
-const ki_resource_info *kt_cluster_info_at(const kt_cluster *cluster, size_t index) {
-    return index < cluster->storage_count ? cluster->storages[index]->info : NULL;
-}
-
 ki_status kt_cluster_reconcile(kt_cluster *cluster, int64_t now_ms) {
     ki_status status = kt_crd_sync(cluster, now_ms);
     if (!status)
@@ -214,10 +210,6 @@ const ki_allocator *kt_cluster_allocator(const kt_cluster *cluster) {
 
 uint64_t kt_cluster_revision(const kt_cluster *cluster) {
     return cluster->revision;
-}
-
-bool kt_cluster_has_no_streaming_list(const kt_cluster *cluster) {
-    return cluster->options.no_streaming_list;
 }
 
 void kt_cluster_close_watches(kt_cluster *cluster) {

@@ -1,4 +1,5 @@
-/* cluster_state.h: the struct of a cluster, and what this room's files do to it. */
+/* cluster_state.h: the struct of a cluster, and what the files of this room do to it. The rooms of the REST layer read
+ * its members; cluster.h is for those who use a cluster from outside. */
 #ifndef KT_CLUSTER_CLUSTER_STATE_H
 #define KT_CLUSTER_CLUSTER_STATE_H
 

@@ -67,8 +67,6 @@ kt_storage *kt_storage_find(const kt_cluster *cluster, ki_str group, ki_str vers
 kt_storage *kt_storage_of(const kt_cluster *cluster, const ki_resource *resource);
 /* Returns the served storages in the order of discovery; NULL after the last one. */
 kt_storage *kt_storage_at(const kt_cluster *cluster, size_t index);
-const ki_resource_info *kt_cluster_info_at(const kt_cluster *cluster, size_t index);
-bool kt_cluster_has_no_streaming_list(const kt_cluster *cluster);
 
 /* ---- its objects ---- */
 

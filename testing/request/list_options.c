@@ -1,6 +1,7 @@
 /* list_options.c: see list_options.h. */
 #include "testing/request/list_options.h"
 
+#include "testing/cluster/cluster_state.h"
 #include "testing/request/status.h"
 
 #include <inttypes.h>
@@ -46,7 +47,7 @@ static ki_status parse_integer(kt_call *call, const char *name, int64_t *ret_val
 static ki_status check(kt_call *call, const kt_list_options *options, ki_str match) {
     static const ki_str none = { NULL, 0 };
     static const char field[] = "resourceVersionMatch";
-    bool no_streaming_list = kt_cluster_has_no_streaming_list(call->cluster);
+    bool no_streaming_list = call->cluster->options.no_streaming_list;
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
     if (options->watch) {

@@ -37,6 +37,12 @@ static aggregated wanted_form(const kt_call *call) {
     return AGGREGATED_NO;
 }
 
+/* Returns the served resources in the order of discovery; NULL after the last one. */
+static const ki_resource_info *info_at(const kt_cluster *cluster, size_t index) {
+    const kt_storage *storage = kt_storage_at(cluster, index);
+    return storage ? storage->info : NULL;
+}
+
 static void append_verbs(ki_buffer *out, unsigned verbs) {
     const char *comma = "";
     ki_buffer_append_string(out, "\"verbs\":[");
@@ -105,7 +111,7 @@ static ki_status resource_list(kt_call *call, ki_str group, ki_str version) {
     ki_buffer_printf(out, "{\"kind\":\"APIResourceList\",%s\"groupVersion\":\"%.*s%s%.*s\",\"resources\":[",
                      group.size ? "\"apiVersion\":\"v1\"," : "", (int)group.size, group.data, group.size ? "/" : "",
                      (int)version.size, version.data);
-    for (unsigned i = 0; (info = kt_cluster_info_at(cluster, i)) != NULL; i++) {
+    for (unsigned i = 0; (info = info_at(cluster, i)) != NULL; i++) {
         if (!ki_str_equals(group, info->resource->group) || !ki_str_equals(version, info->resource->version))
             continue;
         if (count++)
@@ -120,12 +126,11 @@ static ki_status resource_list(kt_call *call, ki_str group, ki_str version) {
 
 /* Appends the members of an APIGroup from the group's first resource, and advances `*index` past the group. */
 static void append_group(const kt_cluster *cluster, ki_buffer *out, unsigned *index) {
-    const ki_resource *first = kt_cluster_info_at(cluster, *index)->resource;
+    const ki_resource *first = info_at(cluster, *index)->resource;
     const ki_resource_info *info;
     const char *version = "";
     ki_buffer_printf(out, "\"name\":\"%s\",\"versions\":[", first->group);
-    for (; (info = kt_cluster_info_at(cluster, *index)) != NULL && strcmp(info->resource->group, first->group) == 0;
-         ++*index) {
+    for (; (info = info_at(cluster, *index)) != NULL && strcmp(info->resource->group, first->group) == 0; ++*index) {
         if (strcmp(version, info->resource->version) == 0)
             continue;
         ki_buffer_printf(out, "%s{\"groupVersion\":\"%s/%s\",\"version\":\"%s\"}", version[0] ? "," : "", first->group,
@@ -143,7 +148,7 @@ static ki_status group_list(kt_call *call) {
     const ki_resource_info *info;
     const char *comma = "";
     ki_buffer_append_string(out, "{\"kind\":\"APIGroupList\",\"apiVersion\":\"v1\",\"groups\":[");
-    while ((info = kt_cluster_info_at(cluster, index)) != NULL) {
+    while ((info = info_at(cluster, index)) != NULL) {
         if (!info->resource->group[0]) {
             index++;
             continue;
@@ -161,7 +166,7 @@ static ki_status group(kt_call *call, ki_str name) {
     const kt_cluster *cluster = call->cluster;
     ki_buffer *out = &call->response->body;
     const ki_resource_info *info;
-    for (unsigned index = 0; (info = kt_cluster_info_at(cluster, index)) != NULL; index++) {
+    for (unsigned index = 0; (info = info_at(cluster, index)) != NULL; index++) {
         if (!ki_str_equals(name, info->resource->group) || !name.size)
             continue;
         ki_buffer_append_string(out, "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",");
@@ -207,8 +212,8 @@ static void append_resource(ki_buffer *out, const ki_resource_info *info) {
 
 /* Appends one group with its versions and resources, from its first resource. */
 static void append_aggregated_group(const kt_cluster *cluster, ki_buffer *out, unsigned *index) {
-    const char *name = kt_cluster_info_at(cluster, *index)->resource->group;
-    const ki_resource_info *info = kt_cluster_info_at(cluster, *index);
+    const char *name = info_at(cluster, *index)->resource->group;
+    const ki_resource_info *info = info_at(cluster, *index);
     if (name[0])
         ki_buffer_printf(out, "{\"metadata\":{\"name\":\"%s\",\"creationTimestamp\":null},\"versions\":[", name);
     else
@@ -221,7 +226,7 @@ static void append_aggregated_group(const kt_cluster *cluster, ki_buffer *out, u
             ki_buffer_append_string(out, comma);
             append_resource(out, info);
             comma = ",";
-            info = kt_cluster_info_at(cluster, ++*index);
+            info = info_at(cluster, ++*index);
         }
         ki_buffer_append_string(out, "],\"freshness\":\"Current\"}");
         version_comma = ",";
@@ -239,7 +244,7 @@ static ki_status aggregated_list(kt_call *call, aggregated form, bool core) {
                      "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/%s\",\"metadata\":{},"
                      "\"items\":[",
                      version);
-    while ((info = kt_cluster_info_at(cluster, index)) != NULL) {
+    while ((info = info_at(cluster, index)) != NULL) {
         if (core != !info->resource->group[0]) {
             index++;
             continue;
@@ -269,7 +274,7 @@ static ki_status root_paths(kt_call *call) {
     const ki_resource_info *info;
     const char *group_name = "", *version = "";
     ki_buffer_append_string(out, "{\"paths\":[\"/api\",\"/api/v1\",\"/apis\"");
-    for (unsigned i = 0; (info = kt_cluster_info_at(cluster, i)) != NULL; i++) {
+    for (unsigned i = 0; (info = info_at(cluster, i)) != NULL; i++) {
         const ki_resource *resource = info->resource;
         bool same_group = strcmp(group_name, resource->group) == 0;
         if (!resource->group[0] || (same_group && strcmp(version, resource->version) == 0))
