@@ -79,7 +79,7 @@ ki_status kt_body_check_type(kt_call *call, yyjson_val *root) {
         return status;
     }
     /* Built-in types can omit kind and apiVersion, and so can requests of this program itself. */
-    bool is_custom = call->request->from_network && kt_custom_of(call->storage->info);
+    bool is_custom = call->request->from_network && call->storage->custom;
     if (is_custom && !kind.size) {
         ki_buffer_free(&expected);
         return fail_kindless(call, root);

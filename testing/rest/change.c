@@ -140,7 +140,7 @@ static ki_status with_defaults(kt_call *call, yyjson_val *root, yyjson_val *old_
     kt_json_allowance allowed = { .allocator = call->allocator, .left = KT_DEFAULTS_MEMORY_MAX };
     yyjson_alc alc = kt_json_limited_alc(&allowed); /* every element of a list can get many defaults */
     ki_buffer text;
-    if (kt_custom_of(call->storage->info))
+    if (call->storage->custom)
         return KI_OK; /* kt_custom_prepare has filled in the defaults */
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     if (!doc)
@@ -190,9 +190,8 @@ static ki_status fill_and_create(kt_call *call, const kt_write *write, yyjson_va
 
 /* Validates by the kind, or by the custom resource's schema. */
 static void validate(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyjson_val *root) {
-    const kt_custom *custom = kt_custom_of(call->storage->info);
-    if (custom)
-        kt_custom_validate(causes, custom, root);
+    if (call->storage->custom)
+        kt_custom_validate(causes, call->storage->custom, root);
     else if (strcmp(call->resource->kind, "CustomResourceDefinition") == 0)
         kt_crd_validate(causes, call->allocator, root);
     else if (!call->subresource.size)
@@ -249,7 +248,7 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
 /* Checks that an update of a custom resource has a resourceVersion. */
 static ki_status check_conditional(kt_call *call, yyjson_val *meta) {
     kt_causes causes;
-    if (!kt_custom_of(call->storage->info) || kt_json_get_str(meta, "resourceVersion").size)
+    if (!call->storage->custom || kt_json_get_str(meta, "resourceVersion").size)
         return KI_OK;
     kt_causes_init(&causes, call->allocator);
     kt_causes_add_value(&causes, KT_CAUSE_INVALID, "metadata.resourceVersion", KI_STR("0"), false,
@@ -329,17 +328,16 @@ static ki_status check_and_update(kt_call *call, const kt_write *write, kt_objec
     return status;
 }
 
-static ki_status prepare_custom(kt_call *call, const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
-    ki_status status = kt_custom_prepare(custom, root, ret_doc);
+static ki_status prepare_custom(kt_call *call, yyjson_val *root, yyjson_doc **ret_doc) {
+    ki_status status = kt_custom_prepare(call->storage->custom, root, ret_doc);
     return status == KI_ERR_LIMIT ? kt_fail_generic(call, 413) : status;
 }
 
 ki_status kt_change_create(kt_call *call, const kt_write *write, yyjson_val *root) {
-    const kt_custom *custom = kt_custom_of(call->storage->info);
     yyjson_doc *prepared = NULL;
     ki_status status = kt_body_check_namespace(call, root);
-    if (!status && custom)
-        status = prepare_custom(call, custom, root, &prepared);
+    if (!status && call->storage->custom)
+        status = prepare_custom(call, root, &prepared);
     if (!status)
         status = check_and_create(call, write, prepared ? yyjson_doc_get_root(prepared) : root);
     yyjson_doc_free(prepared);
@@ -348,15 +346,14 @@ ki_status kt_change_create(kt_call *call, const kt_write *write, yyjson_val *roo
 
 ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old, yyjson_val *old_root,
                            yyjson_val *root) {
-    const kt_custom *custom = kt_custom_of(call->storage->info);
     yyjson_doc *prepared = NULL;
     ki_status status = kt_body_check_namespace(call, root);
     if (!status)
         status = check_name(call, root);
     if (!status && !old)
         status = kt_fail_not_found(call, call->resource, call->name);
-    if (!status && custom)
-        status = prepare_custom(call, custom, root, &prepared);
+    if (!status && call->storage->custom)
+        status = prepare_custom(call, root, &prepared);
     else if (!status && !call->subresource.size)
         status = with_defaults(call, root, old_root, call->name, &prepared);
     if (!status)

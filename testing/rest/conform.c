@@ -160,12 +160,11 @@ ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_
         return status;
     kt_arena_init(&arena, call->allocator);
     yyjson_val *root = yyjson_doc_get_root(*doc);
-    bool is_custom = kt_custom_of(call->storage->info) != NULL;
-    if (is_custom && origin != KT_ORIGIN_BODY && !kt_json_get_str(root, "kind").size)
+    if (call->storage->custom && origin != KT_ORIGIN_BODY && !kt_json_get_str(root, "kind").size)
         status = fail_patch(call, &arena, origin, patch, root, "Object 'Kind' is missing");
     else
         status = kt_body_check_type(call, root);
-    if (!status && (type || is_custom))
+    if (!status && (type || call->storage->custom))
         status = conform(call, &arena, strictness, origin, patch, doc);
     kt_arena_free(&arena);
     return status;

@@ -178,7 +178,7 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         status = kt_auth_check(&call);
     if (!status && request->body.size > KT_BODY_MAX)
         status = kt_fail_generic(&call, 413);
-    const kt_custom *custom = call.storage ? kt_custom_of(call.storage->info) : NULL;
+    const kt_custom *custom = call.storage ? call.storage->custom : NULL;
     if (!status && custom && custom->deprecation)
         status = ki_buffer_printf(&response.warnings, "%s\n", custom->deprecation);
     if (!status)

@@ -104,7 +104,7 @@ static ki_str without_dot(ki_str path) {
 }
 
 static scale_paths paths_of(const kt_call *call) {
-    const kt_custom *custom = kt_custom_of(call->storage->info);
+    const kt_custom *custom = call->storage->custom;
     if (!custom)
         return (scale_paths){ KI_STR("spec.replicas"), KI_STR("status.replicas"), { NULL, 0 }, false };
     return (scale_paths){ without_dot(kt_json_get_str(custom->scale, "specReplicasPath")),

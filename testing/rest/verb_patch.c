@@ -32,7 +32,7 @@ static ki_status kind_of(kt_call *call, patch_kind *ret_kind) {
     else if (kt_body_has_type(call, "application/apply-patch+yaml"))
         *ret_kind = PATCH_APPLY;
     else
-        return kt_fail_media_type(call, kt_custom_of(call->storage->info)
+        return kt_fail_media_type(call, call->storage->custom
                                             ? "application/json-patch+json, application/merge-patch+json, "
                                               "application/apply-patch+yaml"
                                             : "application/json-patch+json, application/merge-patch+json, "
