@@ -63,7 +63,7 @@ static ki_str verb_of(const kt_call *call, char small[KT_VERB_SIZE]) {
     const char *method = call->request->method;
     if (call->storage) {
         bool one = call->name.size > 0, watch = kt_call_is_watch(call);
-        if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)
+        if (strcmp(method, "GET") == 0)
             return one ? KI_STR("get") : watch ? KI_STR("watch") : KI_STR("list");
         if (strcmp(method, "POST") == 0)
             return KI_STR("create");

@@ -123,14 +123,13 @@ ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *
     cluster->revision = obj->revision;
     /* The event gets the storage's reference to the old object. Only the event refers to a deletion's object. */
     kt_event event = { type, obj->revision, now_ms, type == KT_DELETED ? obj : kt_object_ref(obj), old };
-    status = ki_ring_push(&storage->history, &event);
-    if (!status)
-        status = ki_ring_push(&cluster->log, &storage);
+    (void)ki_ring_push(&storage->history, &event); /* reserve() made room for both */
+    (void)ki_ring_push(&cluster->log, &storage);
     cluster->history_bytes += obj->json.size;
     kt_cluster_trim(cluster, now_ms);
     for (kt_storage *view = storage; view; view = view->next_view)
         kt_watchers_notify(view);
-    return status; /* cannot fail: reserve() made room */
+    return KI_OK;
 }
 
 /* Converts the objects of a snapshot to the version of `view`. The snapshot owns a reference to each. */

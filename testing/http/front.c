@@ -113,6 +113,10 @@ static enum MHD_Result respond_error(struct MHD_Connection *connection, int code
     return queue(connection, code, http_response);
 }
 
+static enum MHD_Result respond_no_memory(struct MHD_Connection *connection) {
+    return respond_error(connection, 500, "InternalError", "the server is out of memory");
+}
+
 static enum MHD_Result respond_too_large(struct MHD_Connection *connection) {
     return respond_error(connection, 413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728");
 }
@@ -235,8 +239,7 @@ static enum MHD_Result respond_web_socket(kt_front *front, struct MHD_Connection
         code = MHD_HTTP_SWITCHING_PROTOCOLS;
         http_response = kt_web_socket_start(&front->web_sockets, connection, response, &x->web_socket);
     }
-    return http_response ? queue(connection, code, http_response)
-                         : respond_error(connection, 500, "InternalError", "the server is out of memory");
+    return http_response ? queue(connection, code, http_response) : respond_no_memory(connection);
 }
 
 static enum MHD_Result respond(kt_front *front, struct MHD_Connection *connection, exchange *x, const char *method) {
@@ -271,7 +274,7 @@ static enum MHD_Result respond(kt_front *front, struct MHD_Connection *connectio
     }
     kt_streams_unlock(&front->streams);
     if (status)
-        return respond_error(connection, 500, "InternalError", "the server is out of memory");
+        return respond_no_memory(connection);
     if (is_web_socket)
         return respond_web_socket(front, connection, x, &response);
     if (!streamed) {
@@ -281,7 +284,7 @@ static enum MHD_Result respond(kt_front *front, struct MHD_Connection *connectio
         kt_response_free(&response);
     }
     if (!http_response)
-        return respond_error(connection, 500, "InternalError", "the server is out of memory");
+        return respond_no_memory(connection);
 
     if (response.content_type)
         MHD_add_response_header(http_response, "Content-Type", response.content_type);
@@ -334,8 +337,6 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     }
     if (x->too_large)
         return respond_too_large(connection);
-    if (strlen(x->target) > KT_TARGET_MAX)
-        return respond_error(connection, 414, "RequestURITooLong", "the URI is too long");
     return respond(front, connection, x, method);
 }
 

@@ -16,7 +16,7 @@ enum {
 #define KT_RESPONDED KI_ERR_HTTP
 
 typedef struct kt_request {
-    const char *method; /* "GET", … */
+    const char *method; /* "GET", …; a HEAD is a GET without its body: the front's work */
     const char *target; /* path and query, percent-encoded */
     const char *accept; /* these two: a header's value, or NULL */
     const char *content_type;

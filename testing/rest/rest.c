@@ -111,7 +111,7 @@ static ki_status version(kt_call *call) {
 
 static ki_status other_call(kt_call *call) {
     ki_str first = call->segment_count ? call->segments[0] : (ki_str){ NULL, 0 };
-    bool is_get = strcmp(call->request->method, "GET") == 0 || strcmp(call->request->method, "HEAD") == 0;
+    bool is_get = strcmp(call->request->method, "GET") == 0;
     if (kt_health_is(call))
         return kt_health(call);
     if (kt_metrics_is(call) && is_get)
