@@ -139,7 +139,7 @@ static ki_status other_call(kt_call *call) {
     return kt_plain_text(call, 404, "404 page not found\n");
 }
 
-/* Injects faults. Removes the prefix of an injected empty page from continue tokens. */
+/* Injects faults. Removes the prefix of an injected empty page from continue tokens, also once the fault is gone. */
 static ki_status inject(kt_call *call) {
     static const char again[] = "again.";
     ki_status status = kt_faults_inject(&call->cluster->faults, call, &call->injection);
@@ -172,7 +172,7 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         if (!status)
             status = kt_fault_http(&call);
     }
-    if (!status && cluster->faults.first && request->from_network)
+    if (!status && request->from_network)
         status = inject(&call);
     if (!status)
         status = kt_auth_check(&call);

@@ -253,6 +253,16 @@ FAULT_TEST(lists_lag_and_pages_are_empty_and_nothing_is_missed) {
     assert_int_equal(count_of("\"continue\":"), 1);
 }
 
+FAULT_TEST(the_token_of_an_empty_page_outlives_its_fault) {
+    put("a");
+    add("empty-page,n=1");
+    assert_int_equal(ask(MAPS "?limit=2"), 200);
+    assert_true(rest_has(&server, "\"continue\":\"again.\""));
+    kt_faults_clear(kt_cluster_faults(server.cluster));
+    assert_int_equal(ask(MAPS "?limit=2&continue=again."), 200);
+    assert_int_equal(count_of("\"name\":\"a\""), 1);
+}
+
 FAULT_TEST(a_watch_is_repeated_from_earlier) {
     char target[96];
     put("a");
