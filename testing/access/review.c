@@ -96,7 +96,7 @@ static ki_status fail_spec(kt_call *call, const char *field, const char *detail)
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
     kt_causes_add(&causes, KT_CAUSE_INVALID, field, KI_STR("null"), detail);
-    return kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, (ki_str){ NULL, 0 });
+    return kt_fail_causes(call, &causes, call->resource->group, call->resource->kind, (ki_str){ NULL, 0 });
 }
 
 static void read_user(yyjson_val *spec, kt_user *user) {

@@ -203,7 +203,7 @@ static ki_status pack(const kt_object *draft, kt_object **ret_obj) {
     return KI_OK;
 }
 
-/* Adds key and pairs to `draft`, which has everything else, and packs it. The key goes to `scratch` after the JSON. */
+/* Completes `draft` with JSON, key, fields and labels, and packs it. `scratch` has the JSON; the key is appended. */
 static ki_status finish(kt_object *draft, const kt_meta *meta, const ki_resource_info *info, yyjson_val *root,
                         yyjson_val *status_root, ki_buffer *scratch, kt_object **ret_obj) {
     size_t json_size = scratch->size;

@@ -55,8 +55,9 @@ enum {
 void kt_write_make_uid(kt_cluster *cluster, char ret_uid[KT_UID_SIZE]);
 /* Borrows the metadata that a client can set: generateName, labels, annotations, ownerReferences, finalizers. */
 void kt_write_meta_from(kt_meta *meta, yyjson_val *given);
-/* Returns true if the resource counts metadata.generation, or has a status subresource. */
+/* Returns true if the server counts changes of the resource in metadata.generation. */
 bool kt_write_has_generation(const ki_resource_info *info);
+/* Returns true if the resource has a status subresource. */
 bool kt_write_has_status(const ki_resource_info *info);
 
 #endif

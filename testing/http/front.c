@@ -269,7 +269,7 @@ static enum MHD_Result respond(kt_front *front, struct MHD_Connection *connectio
         return MHD_NO;
     }
     if (streamed && !is_web_socket) {
-        kt_response streaming = response;
+        kt_response streaming = response; /* the stream takes what it owns; status and headers are read below */
         http_response = kt_stream_start(&front->streams, connection, &streaming, &stream);
     }
     kt_streams_unlock(&front->streams);

@@ -1,9 +1,9 @@
 /* stream.h: the watches of an HTTP front, and the one lock around its cluster.
  *
- * A stream is a connection whose response comes from a kt_watch. A watch without events has its connection
- * suspended. The connection is resumed when the cluster changes, at the watch's deadline, and when its client is
- * gone. Code that changes the cluster calls kt_streams_lock before and kt_streams_unlock after; the unlock resumes
- * readable watches. */
+ * A stream is a connection whose response comes from a kt_watch, or is a body that faults send in pieces. A watch
+ * without events has its connection suspended. The connection is resumed when the cluster changes, at the watch's
+ * deadline, and when its client is gone. Code that changes the cluster calls kt_streams_lock before and
+ * kt_streams_unlock after; the unlock resumes readable watches. */
 #ifndef KT_HTTP_STREAM_H
 #define KT_HTTP_STREAM_H
 

@@ -141,7 +141,7 @@ static void on_request(kt_memory_call *call, const ki_request *request, void *us
         .accept = request->accept ? request->accept : "application/json",
         .content_type = request->content_type,
         .body = request->body,
-        .from_network = true /* faults apply */
+        .from_network = true /* faults apply, except those of a watch's frames, which the adapter does not inject */
     };
     ki_error no_memory = KI_ERROR_INIT;
     kt_response response;

@@ -65,7 +65,7 @@ static ki_status fail_other_kind(kt_call *call, yyjson_val *root) {
     kt_causes_init(&causes, call->allocator);
     snprintf(must, sizeof must, "must be %.*s", (int)KIND_MAX, call->resource->kind);
     kt_causes_add(&causes, KT_CAUSE_INVALID, "kind", kind, must);
-    return kt_causes_fail(call, &causes, call->resource->group, kind.data, name);
+    return kt_fail_causes(call, &causes, call->resource->group, kind.data, name);
 }
 
 ki_status kt_body_check_type(kt_call *call, yyjson_val *root) {

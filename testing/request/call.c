@@ -6,8 +6,10 @@
 #include "src/base/memory.h"
 #include "testing/cluster/view.h"
 #include "testing/request/form.h"
+#include "testing/request/selector.h"
 #include "testing/request/status.h"
 
+#include <ctype.h>
 #include <strings.h>
 
 #define YAML_TYPE "application/yaml"
@@ -133,7 +135,7 @@ ki_status kt_call_dry_run(kt_call *call, bool *ret_dry_run) {
                        : strcmp(call->request->method, "PUT") == 0   ? "UpdateOptions"
                        : strcmp(call->request->method, "PATCH") == 0 ? "PatchOptions"
                                                                      : "DeleteOptions";
-    return kt_causes_fail(call, &causes, "meta.k8s.io", kind, (ki_str){ NULL, 0 });
+    return kt_fail_causes(call, &causes, "meta.k8s.io", kind, (ki_str){ NULL, 0 });
 }
 
 ki_str kt_call_manager(const kt_call *call) {
@@ -143,6 +145,47 @@ ki_str kt_call_manager(const kt_call *call) {
     ki_str rest, agent = ki_str_of(call->request->user_agent);
     manager = agent.data ? ki_str_split(agent, '/', &rest) : agent;
     return manager.size ? manager : KI_STR("unknown");
+}
+
+/* ---- attributes of a request ---- */
+
+static ki_str verb_of(const kt_call *call, char small[KT_VERB_SIZE]) {
+    const char *method = call->request->method;
+    if (call->storage) {
+        bool one = call->name.size > 0, watch = kt_call_is_watch(call);
+        if (strcmp(method, "GET") == 0)
+            return one ? KI_STR("get") : watch ? KI_STR("watch") : KI_STR("list");
+        if (strcmp(method, "POST") == 0)
+            return KI_STR("create");
+        if (strcmp(method, "PUT") == 0)
+            return KI_STR("update");
+        if (strcmp(method, "PATCH") == 0)
+            return KI_STR("patch");
+        if (strcmp(method, "DELETE") == 0)
+            return one ? KI_STR("delete") : KI_STR("deletecollection");
+    }
+    size_t size = 0;
+    for (; method[size] && size < KT_VERB_SIZE - 1; size++)
+        small[size] = (char)tolower((unsigned char)method[size]);
+    return (ki_str){ small, size };
+}
+
+void kt_call_describe(const kt_call *call, char small[KT_VERB_SIZE], kt_attributes *ret) {
+    *ret = (kt_attributes){ .verb = verb_of(call, small) };
+    if (!call->storage) {
+        ret->of_path = true;
+        ret->path = call->path;
+        return;
+    }
+    ret->group = ki_str_of(call->resource->group);
+    ret->resource = ki_str_of(call->resource->plural);
+    ret->subresource = call->subresource;
+    ret->name = call->name;
+    ret->ns = call->ns;
+    if (!call->name.size && (ki_str_equals(ret->verb, "list") || ki_str_equals(ret->verb, "watch")))
+        ret->name = kt_selector_name(call); /* so that a rule with resourceNames can allow it */
+    if (!call->resource->group[0] && strcmp(call->resource->plural, "namespaces") == 0)
+        ret->ns = call->name; /* as in the real server: a namespace object is in itself */
 }
 
 /* ---- the Accept header ---- */

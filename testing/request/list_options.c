@@ -88,7 +88,7 @@ static ki_status check(kt_call *call, const kt_list_options *options, ki_str mat
             kt_causes_add(&causes, KT_CAUSE_FORBIDDEN, "sendInitialEvents", none,
                           "sendInitialEvents is forbidden for list");
     }
-    return kt_causes_fail(call, &causes, "meta.k8s.io", "ListOptions", none);
+    return kt_fail_causes(call, &causes, "meta.k8s.io", "ListOptions", none);
 }
 
 ki_status kt_list_options_parse(kt_call *call, kt_list_options *ret_options) {

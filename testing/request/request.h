@@ -40,7 +40,7 @@ typedef struct kt_response {
     ki_buffer warnings;             /* the Warning headers, one a line */
     ki_buffer body;                 /* the complete body if `watch` is NULL */
     kt_watch *watch;                /* the source of the body; NULL: none */
-    struct kt_fault_stream *faults; /* injects faults into the watch; NULL: none */
+    struct kt_fault_stream *faults; /* the faults of this response; NULL: none */
 } kt_response;
 
 #endif

@@ -150,7 +150,7 @@ ki_status kt_fail_conflict(kt_call *call, const char *what, ki_str name, const c
     return fail_text(call, 409, "Conflict", &details, &message);
 }
 
-ki_status kt_causes_fail(kt_call *call, kt_causes *causes, const char *group, const char *kind, ki_str name) {
+ki_status kt_fail_causes(kt_call *call, kt_causes *causes, const char *group, const char *kind, ki_str name) {
     ki_status status = KI_OK;
     if (causes->text.failed || causes->json.failed) {
         status = KI_ERR_NO_MEMORY;

@@ -32,6 +32,6 @@ ki_status kt_fail_exists(kt_call *call, const ki_resource *resource, ki_str name
 ki_status kt_fail_conflict(kt_call *call, const char *what, ki_str name, const char *format, ...) KI_PRINTF(4, 5);
 
 /* Responds 422 if there are causes. Frees them in any case. `kind`, `group` and `name` name the invalid object. */
-ki_status kt_causes_fail(kt_call *call, kt_causes *causes, const char *group, const char *kind, ki_str name);
+ki_status kt_fail_causes(kt_call *call, kt_causes *causes, const char *group, const char *kind, ki_str name);
 
 #endif

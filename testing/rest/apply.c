@@ -12,7 +12,7 @@ static ki_status fail_type(kt_call *call, const kt_write *write, const kt_type_e
         kt_causes causes;
         kt_causes_init(&causes, call->allocator);
         kt_causes_add(&causes, KT_CAUSE_REQUIRED, type_error->field.data, (ki_str){ NULL, 0 }, "");
-        return kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name);
+        return kt_fail_causes(call, &causes, call->resource->group, call->resource->kind, call->name);
     }
     ki_buffer_init(&version, call->allocator, 0);
     ki_status status = kt_append_api_version(&version, call->resource);

@@ -29,6 +29,7 @@ ki_status kt_change_begin(kt_call *call, kt_write *ret_write) {
     *ret_write = (kt_write){ .storage = call->storage,
                              .now_ms = call->now_ms,
                              .manager = kt_call_manager(call),
+                             /* Other subresources than status set their own. */
                              .subresource = call->subresource.size ? "status" : "" };
     return kt_call_dry_run(call, &ret_write->dry_run);
 }
@@ -226,7 +227,7 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
     kt_validate_meta(&causes, call->resource, meta, false);
     kt_validate_meta_refs(&causes, NULL, meta);
     validate(call, &causes, NULL, root);
-    status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, name);
+    status = kt_fail_causes(call, &causes, call->resource->group, call->resource->kind, name);
     if (status)
         return status;
     if (revision.size && !ki_str_equals(revision, "0"))
@@ -253,7 +254,7 @@ static ki_status check_conditional(kt_call *call, yyjson_val *meta) {
     kt_causes_init(&causes, call->allocator);
     kt_causes_add_value(&causes, KT_CAUSE_INVALID, "metadata.resourceVersion", KI_STR("0"), false,
                         "must be specified for an update");
-    return kt_causes_fail(call, &causes, call->resource->group, call->resource->plural, call->name);
+    return kt_fail_causes(call, &causes, call->resource->group, call->resource->plural, call->name);
 }
 
 static ki_status check_name(kt_call *call, yyjson_val *root) {
@@ -310,7 +311,7 @@ static ki_status check_and_update(kt_call *call, const kt_write *write, kt_objec
         kt_causes_free(&causes);
         return status;
     }
-    status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name);
+    status = kt_fail_causes(call, &causes, call->resource->group, call->resource->kind, call->name);
     if (!status)
         status = kt_unenforced_warn(call, root);
     if (status)

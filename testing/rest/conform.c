@@ -31,7 +31,7 @@ static ki_status read_directive(kt_call *call, directive *ret) {
     const char *kind = strcmp(method, "POST") == 0  ? "CreateOptions"
                        : strcmp(method, "PUT") == 0 ? "UpdateOptions"
                                                     : "PatchOptions";
-    return kt_causes_fail(call, &causes, "meta.k8s.io", kind, (ki_str){ NULL, 0 });
+    return kt_fail_causes(call, &causes, "meta.k8s.io", kind, (ki_str){ NULL, 0 });
 }
 
 /* Appends a value as Go prints it: map[spec:map[replicas:x]]. */
@@ -78,7 +78,7 @@ static ki_status fail_patch(kt_call *call, kt_arena *arena, kt_origin origin, yy
         kt_json_append(&value, root);
     kt_causes_add(&causes, KT_CAUSE_INVALID, "patch", (ki_str){ value.data, value.size }, why);
     bool failed = value.failed || arena->failed;
-    ki_status status = kt_causes_fail(call, &causes, "", "", (ki_str){ NULL, 0 });
+    ki_status status = kt_fail_causes(call, &causes, "", "", (ki_str){ NULL, 0 });
     ki_buffer_free(&value);
     return failed ? KI_ERR_NO_MEMORY : status;
 }

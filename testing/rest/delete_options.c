@@ -20,7 +20,7 @@ typedef struct chosen {
 } chosen;
 
 static ki_status fail_options(kt_call *call, kt_causes *causes) {
-    return kt_causes_fail(call, causes, "meta.k8s.io", "DeleteOptions", (ki_str){ NULL, 0 });
+    return kt_fail_causes(call, causes, "meta.k8s.io", "DeleteOptions", (ki_str){ NULL, 0 });
 }
 
 static ki_status take_into_write(kt_call *call, const chosen *from, kt_write *write) {

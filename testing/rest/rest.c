@@ -183,6 +183,7 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         status = ki_buffer_printf(&response.warnings, "%s\n", custom->deprecation);
     if (!status)
         status = call.storage ? resource_call(&call) : other_call(&call);
+    /* Every call ends with KT_RESPONDED, also one that failed, or for lack of memory. */
     if (status == KT_RESPONDED && kt_cluster_reconcile(cluster, now_ms))
         status = KI_ERR_NO_MEMORY;
     if (status == KT_RESPONDED && request->from_network && !kt_fault_http_is(&call))

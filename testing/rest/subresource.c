@@ -255,8 +255,8 @@ static ki_status check_scale(target *t, yyjson_val *scale, int64_t *ret_replicas
         kt_causes_add_value(&causes, KT_CAUSE_INVALID, field, ki_str_of(value), false,
                             paths.is_custom ? "should be a non-negative integer"
                                             : "must be greater than or equal to 0");
-        return paths.is_custom ? kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name)
-                               : kt_causes_fail(call, &causes, "autoscaling", "Scale", call->name);
+        return paths.is_custom ? kt_fail_causes(call, &causes, call->resource->group, call->resource->kind, call->name)
+                               : kt_fail_causes(call, &causes, "autoscaling", "Scale", call->name);
     }
     if (revision.size && (!ki_str_to_uint64(revision, UINT64_MAX, &number) || (number && number != t->old->revision)))
         return kt_fail_conflict(call, call->resource->plural, call->name,
@@ -325,7 +325,7 @@ static ki_status binding(kt_call *call) {
         kt_causes causes;
         kt_causes_init(&causes, call->allocator);
         kt_causes_add(&causes, KT_CAUSE_REQUIRED, "target.name", node, "");
-        status = kt_causes_fail(call, &causes, "", "Binding", call->name);
+        status = kt_fail_causes(call, &causes, "", "Binding", call->name);
     }
     if (!status && assigned.size)
         status = kt_fail_conflict(call, "pods/binding", call->name, "pod %.*s is already assigned to node \"%.*s\"",
@@ -436,7 +436,7 @@ static ki_status token(kt_call *call) {
         kt_causes_add(&causes, KT_CAUSE_INVALID, "spec.expirationSeconds", ki_str_of(value),
                       seconds < TOKEN_MIN_SECONDS ? "may not specify a duration less than 10 minutes"
                                                   : "may not specify a duration larger than 2^32 seconds");
-        status = kt_causes_fail(call, &causes, "authentication.k8s.io", "TokenRequest", call->name);
+        status = kt_fail_causes(call, &causes, "authentication.k8s.io", "TokenRequest", call->name);
     }
     if (!status) {
         append_token(&t, seconds, &text);

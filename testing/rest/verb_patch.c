@@ -135,7 +135,7 @@ static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) 
         kt_causes causes;
         kt_causes_init(&causes, call->allocator);
         kt_causes_add(&causes, KT_CAUSE_REQUIRED, "fieldManager", (ki_str){ NULL, 0 }, "is required for apply patch");
-        return kt_causes_fail(call, &causes, "meta.k8s.io", "PatchOptions", (ki_str){ NULL, 0 });
+        return kt_fail_causes(call, &causes, "meta.k8s.io", "PatchOptions", (ki_str){ NULL, 0 });
     }
     if (!kt_json_get_str(patch, "apiVersion").size || !kt_json_get_str(patch, "kind").size)
         return kt_fail_bad_request(call, "invalid object type: %s must be set",
