@@ -60,7 +60,7 @@ struct kt_request_log *kt_cluster_requests(kt_cluster *cluster);
 /* Returns the number of objects of a resource in all namespaces. */
 size_t kt_cluster_count(const kt_cluster *cluster, const ki_resource *resource);
 
-/* ---- direct reads and writes, without HTTP: for the load, tests and the simulation ---- */
+/* ---- direct reads and writes, without HTTP: for the embedded server, the load, tests and the simulation ---- */
 
 /* `resource` is compared by group, version and plural, here and below.
  *

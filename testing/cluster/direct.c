@@ -1,4 +1,4 @@
-/* direct.c: reads and writes without HTTP, for the load, tests and the simulation. */
+/* direct.c: reads and writes without HTTP, for the embedded server, the load, tests and the simulation. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/base/rfc3339.h"
