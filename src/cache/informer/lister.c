@@ -1,7 +1,7 @@
 /* lister.c: listers: each call reads the informer's current snapshot, never the network. Any thread. */
 #include "src/base/error.h"
 #include "src/cache/informer/informer_parts.h"
-#include "src/cache/store/snapshot.h"
+#include "src/cache/store/published.h"
 #include "src/object/object.h"
 
 /* Errors: KI_ERR_STATE (a forked process, a removed informer). */

@@ -1,8 +1,8 @@
 /* published.c: see published.h.
  *
- * A snapshot that was swapped out has no reader any more once each stripe was seen without readers after the swap: who
+ * A snapshot that was swapped out has no reader any more once each stripe was seen free after the swap: who
  * enters later reads the new one. Snapshots retire in lists, one list after the other. The writer looks at all stripes
- * when a list begins; those with readers stay in `pending`. A reader that leaves its stripe empty looks whether the
+ * when a list begins; those with a reader stay in `pending`. A reader that leaves its stripe looks whether the
  * stripe is pending. One of the two sees what the other one did, since both write before they look (sequentially
  * consistent). The number of the list in `pending` makes a late note of an earlier list fail. */
 #include "src/cache/store/published.h"
@@ -18,7 +18,7 @@ ki_status ki_published_init(ki_published *published, ki_snapshot *first, ki_erro
     if (status)
         return status;
     for (unsigned i = 0; i < KI_PUBLISHED_STRIPES; i++)
-        atomic_init(&published->stripes[i].readers, 0);
+        atomic_init(&published->stripes[i].is_read, 0);
     atomic_init(&published->pending, 0);
     atomic_init(&published->now, first);
     published->retiring = published->retired = NULL;
@@ -41,12 +41,12 @@ void ki_published_destroy(ki_published *published) {
     ki_mutex_destroy(&published->lock);
 }
 
-/* Notes that a stripe has no readers of the list, if that is so. Returns true if it was the last one: the caller calls
+/* Notes that a stripe has no reader of the list, if that is so. Returns true if it was the last one: the caller calls
  * end_list. */
 static bool note_idle(ki_published *published, unsigned stripe) {
     uint64_t before = atomic_load(&published->pending);
     while (before & bit_of(stripe)) {
-        if (atomic_load(&published->stripes[stripe].readers) > 0)
+        if (atomic_load(&published->stripes[stripe].is_read))
             return false; /* that reader notes it */
         if (atomic_compare_exchange_weak(&published->pending, &before, before & ~bit_of(stripe)))
             return (before & all_stripes) == bit_of(stripe);
@@ -62,7 +62,7 @@ static bool begin_list(ki_published *published) {
     published->number++;
     atomic_store(&published->pending, (uint64_t)published->number << 32 | all_stripes);
     for (unsigned i = 0; i < KI_PUBLISHED_STRIPES; i++)
-        if (atomic_load(&published->stripes[i].readers) == 0)
+        if (atomic_load(&published->stripes[i].is_read) == 0)
             idle |= bit_of(i);
     uint64_t before = atomic_fetch_and(&published->pending, ~idle) & all_stripes;
     return before && !(before & ~idle); /* none left: a reader has noted the last one, and ends the list */
@@ -79,23 +79,37 @@ static void end_list(ki_published *published) {
     }
 }
 
-const ki_snapshot *ki_published_enter(ki_published *published, unsigned *ret_stripe) {
-    unsigned stripe = ki_thread_stripe(KI_PUBLISHED_STRIPE_BITS);
-    *ret_stripe = stripe;
-    atomic_fetch_add(&published->stripes[stripe].readers, 1);
-    return atomic_load(&published->now);
+static ki_snapshot *take_under_lock(ki_published *published) {
+    ki_mutex_lock(&published->lock);
+    ki_snapshot *now = ki_snapshot_ref(atomic_load(&published->now));
+    ki_mutex_unlock(&published->lock);
+    return now;
 }
 
-void ki_published_leave(ki_published *published, unsigned stripe) {
-    if (atomic_fetch_sub(&published->stripes[stripe].readers, 1) == 1 && note_idle(published, stripe))
+const ki_snapshot *ki_published_enter(ki_published *published, ki_reading *ret_reading) {
+    uint32_t unread = 0;
+    *ret_reading = (ki_reading){ .stripe = ki_thread_stripe(KI_PUBLISHED_STRIPE_BITS) };
+    if (atomic_compare_exchange_strong(&published->stripes[ret_reading->stripe].is_read, &unread, 1))
+        return atomic_load(&published->now);
+    ret_reading->held = take_under_lock(published);
+    return ret_reading->held;
+}
+
+void ki_published_leave(ki_published *published, ki_reading reading) {
+    if (reading.held) {
+        ki_snapshot_free(reading.held);
+        return;
+    }
+    atomic_store(&published->stripes[reading.stripe].is_read, 0);
+    if (note_idle(published, reading.stripe))
         end_list(published);
 }
 
 ki_snapshot *ki_published_take(ki_published *published) {
-    unsigned stripe;
-    (void)ki_published_enter(published, &stripe);
-    ki_snapshot *now = ki_snapshot_ref(atomic_load(&published->now));
-    ki_published_leave(published, stripe);
+    ki_reading reading;
+    (void)ki_published_enter(published, &reading);
+    ki_snapshot *now = ki_snapshot_ref(reading.held ? reading.held : atomic_load(&published->now));
+    ki_published_leave(published, reading);
     return now;
 }
 
@@ -104,8 +118,8 @@ const ki_snapshot *ki_published_of_writer(const ki_published *published) {
 }
 
 void ki_published_swap(ki_published *published, ki_snapshot *next) {
-    ki_snapshot *before = atomic_exchange(&published->now, next);
     ki_mutex_lock(&published->lock);
+    ki_snapshot *before = atomic_exchange(&published->now, next);
     before->next_deferred = published->retired;
     published->retired = before;
     bool has_ended = !published->retiring && begin_list(published);

@@ -309,11 +309,11 @@ ki_snapshot *ki_store_snapshot(const ki_store *store) {
 }
 
 const ki_snapshot *ki_store_enter(const ki_store *store, ki_reading *ret_reading) {
-    return ki_published_enter(store->published, &ret_reading->stripe);
+    return ki_published_enter(store->published, ret_reading);
 }
 
 void ki_store_leave(const ki_store *store, ki_reading reading) {
-    ki_published_leave(store->published, reading.stripe);
+    ki_published_leave(store->published, reading);
 }
 
 ki_object *ki_store_get(const ki_store *store, const char *key) {

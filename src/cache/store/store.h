@@ -12,7 +12,7 @@
 
 #include <kinformer/parts/store.h>
 
-#include "src/cache/store/indexer.h"
+#include "src/cache/store/published.h"
 
 #include <stdbool.h>
 
@@ -42,10 +42,6 @@ ki_status ki_store_set_resource_version(ki_store *store, const char *resource_ve
  * Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_store_clear(ki_store *store, ki_snapshot **ret_before, ki_error *err);
 
-/* A short reading without a reference. */
-typedef struct ki_reading {
-    unsigned stripe;
-} ki_reading;
 /* Returns the published snapshot, valid until ki_store_leave. Between the two the thread must not block or call the
  * program. Any thread. */
 const ki_snapshot *ki_store_enter(const ki_store *store, ki_reading *ret_reading);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum {
-    READERS = 8,
+    READERS = 40, /* more than stripes */
     SWAPS = 20000
 };
 
@@ -60,60 +60,63 @@ TEST(without_readers_a_snapshot_goes_at_once) {
 
 TEST(a_reader_keeps_what_it_reads_until_it_leaves) {
     ki_published published;
-    unsigned stripe;
+    ki_reading reading;
     begin(&published);
-    const ki_snapshot *read = ki_published_enter(&published, &stripe);
+    const ki_snapshot *read = ki_published_enter(&published, &reading);
     ki_snapshot *first = swap(&published, 1), *second = swap(&published, 2), *third = swap(&published, 3);
     assert_ptr_equal(read, first);
     assert_string_equal(read->resource_version, "0");
     assert_false(is_released(first));
     assert_false(is_released(second)); /* it waits behind the first one */
     assert_false(is_released(third));
-    ki_published_leave(&published, stripe);
+    ki_published_leave(&published, reading);
     assert_true(is_released(first));
     assert_true(is_released(second));
     assert_true(is_released(third));
     end(&published);
 }
 
-TEST(the_last_reader_of_a_stripe_lets_a_snapshot_go) {
+TEST(who_finds_the_stripe_taken_holds_up_nothing) {
     ki_published published;
-    unsigned before, after;
+    ki_reading before, after;
     begin(&published);
     (void)ki_published_enter(&published, &before);
     ki_snapshot *first = swap(&published, 1);
-    assert_string_equal(ki_published_enter(&published, &after)->resource_version, "1");
-    assert_int_equal(before, after); /* the same thread */
+    assert_string_equal(ki_published_enter(&published, &after)->resource_version, "1"); /* the same thread and stripe */
+    assert_non_null(after.held);
     ki_published_leave(&published, before);
-    assert_false(is_released(first)); /* who left is not known */
+    assert_true(is_released(first)); /* although the second reader came before the first one left */
+    ki_snapshot *second = swap(&published, 2);
+    assert_string_equal(after.held->resource_version, "1");
+    assert_false(is_released(second));
     ki_published_leave(&published, after);
-    assert_true(is_released(first));
+    assert_true(is_released(second));
     end(&published);
 }
 
 TEST(what_still_waits_goes_with_the_store) {
     ki_published published;
-    unsigned stripe;
+    ki_reading reading;
     begin(&published);
-    (void)ki_published_enter(&published, &stripe);
+    (void)ki_published_enter(&published, &reading);
     ki_published_swap(&published, make(1));
     ki_published_swap(&published, make(2));
     end(&published);
 }
 
-typedef struct reading {
+typedef struct reader {
     ki_published *published;
     _Atomic bool *has_ended;
-} reading;
+} reader;
 
 static void *read_on(void *user) {
-    const reading *self = user;
+    const reader *self = user;
     int before = 0;
     for (unsigned turn = 0; !atomic_load(self->has_ended); turn++) {
-        unsigned stripe;
+        ki_reading reading;
         ki_snapshot *kept = turn % 8 ? NULL : ki_published_take(self->published);
-        int version = atoi(ki_published_enter(self->published, &stripe)->resource_version);
-        ki_published_leave(self->published, stripe);
+        int version = atoi(ki_published_enter(self->published, &reading)->resource_version);
+        ki_published_leave(self->published, reading);
         assert_true(version >= before && version <= SWAPS);
         before = version;
         assert_true(!kept || atoi(kept->resource_version) <= version);
@@ -126,7 +129,7 @@ TEST(readers_on_many_threads_see_states_in_order_and_all_go) {
     ki_published published;
     _Atomic bool has_ended = false;
     pthread_t threads[READERS];
-    reading self = { &published, &has_ended };
+    reader self = { &published, &has_ended };
     begin(&published);
     for (int i = 0; i < READERS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, read_on, &self), 0);
