@@ -56,6 +56,17 @@ typedef struct ki_config_options {
     size_t as_user_extra_count;
     int requests_per_second; /* client-side rate limit; 0 or less: none */
     int request_burst;       /* requests at once before the rate limit applies; 0: 10 */
+
+    /* For a host program, whose own configuration says everything (docs/connecting.md). */
+    bool no_kubeconfig; /* read no kubeconfig, whatever KUBECONFIG and the home folder have; not with `kubeconfig`,
+                           `context`, `cluster` or `user` */
+    const char *certificate_authority_directory; /* path of a folder with PEM files, each with certificates; instead of
+                                                    `certificate_authority` */
+    bool insecure_skip_tls_name_verify;  /* verify the chain of the server's certificate, but not its names; not with
+                                           `insecure_skip_tls_verify` or `tls_server_name` */
+    bool token_file_may_be_missing;      /* `token_file` can appear later: until then requests fail, and are retried */
+    bool credentials_over_loopback_http; /* send credentials to an http:// server, if its host is localhost, 127.0.0.0/8
+                                            or [::1], and no proxy is set */
 } ki_config_options;
 
 #define KI_CONFIG_OPTIONS(...) KI_SIZED_(ki_config_options, __VA_ARGS__)
@@ -115,6 +126,8 @@ typedef struct ki_config_description {
     const char *proxy_url; /* without user and password; NULL: the environment's proxies */
     const char *as;
     const char *warnings; /* ignored fields and likely mistakes, one on each line */
+    const char *certificate_authority_directory;
+    bool insecure_skip_tls_name_verify;
 } ki_config_description;
 
 #define KI_CONFIG_DESCRIPTION_INIT KI_SIZED_(ki_config_description, )

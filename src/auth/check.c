@@ -6,6 +6,7 @@
 
 #include "src/base/error.h"
 
+#include <arpa/inet.h>
 #include <strings.h>
 
 enum {
@@ -218,7 +219,7 @@ static ki_status check_credentials(const ki_config *config, ki_error *err) {
         status = check_header(&config->password, "password", err);
     if (status)
         return status;
-    if (config->token.data && config->username.data)
+    if ((config->token.data || config->token_file.data) && config->username.data)
         return ki_error_set(err, KI_ERR_CONFIG, "username: conflicts with token; keep one of them");
     if (config->password.data && !config->username.data)
         return ki_error_set(err, KI_ERR_CONFIG, "password: without username; set both");
@@ -228,13 +229,52 @@ static ki_status check_credentials(const ki_config *config, ki_error *err) {
         return ki_error_set(err, KI_ERR_CONFIG, "client-%s: without client-%s; set both",
                             config->client_key.data ? "key" : "certificate",
                             config->client_key.data ? "certificate" : "key");
-    if (ki_config_is_https(config))
+    bool has_any = config->token.data || config->token_file.data || config->username.data || config->client_key.data ||
+                   config->exec.command.data;
+    if (!has_any || ki_config_is_https(config))
         return KI_OK;
-    if (config->token.data || config->username.data || config->client_key.data || config->exec.command.data)
+    if (!ki_config_may_send_credentials(config))
         return ki_error_set(err, KI_ERR_CONFIG,
-                            "server: %s: credentials are not sent to a server that is not https; "
+                            "server: %s: credentials are not sent to a server that is not https%s; "
                             "use an https server or remove them",
-                            config->server.data);
+                            config->server.data,
+                            config->credentials_over_loopback_http ? " and not on this machine" : "");
+    if (config->proxy_url.data)
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "proxy-url: conflicts with credentials_over_loopback_http; keep one of them");
+    return KI_OK;
+}
+
+/* Returns true for localhost, 127.0.0.0/8 and [::1], with any port and path. */
+static bool is_loopback(ki_str url) {
+    static const char scheme[] = "http://";
+    enum {
+        ADDRESS_LIMIT = 64
+    };
+    char host[ADDRESS_LIMIT];
+    unsigned char address[4];
+    ki_str authority = { url.data + sizeof scheme - 1, url.size - (sizeof scheme - 1) };
+    size_t size =
+        authority.size && authority.data[0] == '[' ? strcspn(authority.data, "]") + 1 : strcspn(authority.data, ":/");
+    if (size >= sizeof host)
+        return false;
+    memcpy(host, authority.data, size);
+    host[size] = '\0';
+    if (inet_pton(AF_INET, host, address) == 1)
+        return address[0] == 127;
+    return strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0;
+}
+
+bool ki_config_may_send_credentials(const ki_config *config) {
+    if (ki_config_is_https(config))
+        return true;
+    return config->credentials_over_loopback_http && is_loopback((ki_str){ config->server.data, config->server.size });
+}
+
+static ki_status check_verification(const ki_config *config, ki_error *err) {
+    if (config->insecure_skip_tls_name_verify && config->insecure_skip_tls_verify)
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "insecure-skip-tls-name-verify: conflicts with insecure-skip-tls-verify; keep one of them");
     return KI_OK;
 }
 
@@ -244,6 +284,8 @@ ki_status ki_config_check(ki_config *config, ki_error *err) {
         status = check_proxy(config, err);
     if (!status)
         status = check_names(config, err);
+    if (!status)
+        status = check_verification(config, err);
     if (!status)
         status = check_credentials(config, err);
     if (!status && ki_config_is_https(config))

@@ -53,6 +53,7 @@ void ki_config_free(ki_config *config) {
                                  &config->ca_file,
                                  &config->client_certificate_file,
                                  &config->client_key_file,
+                                 &config->ca_directory,
                                  &config->tls_server_name,
                                  &config->proxy_url,
                                  &config->files,
@@ -130,6 +131,8 @@ void ki_config_describe(const ki_config *config, ki_config_description *ret_desc
         .proxy_url = config->proxy_display.data,
         .as = config->impersonate_user.data,
         .warnings = config->warnings.data,
+        .certificate_authority_directory = config->ca_directory.data,
+        .insecure_skip_tls_name_verify = config->insecure_skip_tls_name_verify,
     };
     size_t size = ret_description->size;
     memcpy(ret_description, &all, size < sizeof all ? size : sizeof all);
@@ -187,6 +190,37 @@ static ki_status make_user_agent(ki_config *config, const char *given, ki_error 
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
 
+/* Checks the options that the files cannot contradict. */
+static ki_status check_given(const ki_config_options *given, ki_error *err) {
+    const struct {
+        const char *name;
+        const void *option;
+    } of_kubeconfig[] = {
+        { "kubeconfig", given->kubeconfig },
+        { "context", given->context },
+        { "cluster", given->cluster },
+        { "user", given->user },
+    };
+    for (size_t i = 0; given->no_kubeconfig && i < sizeof of_kubeconfig / sizeof *of_kubeconfig; i++) {
+        if (of_kubeconfig[i].option)
+            return ki_error_set(err, KI_ERR_CONFIG, "no_kubeconfig conflicts with %s; keep one of them",
+                                of_kubeconfig[i].name);
+    }
+    if (given->certificate_authority_directory && given->certificate_authority)
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "certificate_authority_directory conflicts with certificate_authority; keep one of them");
+    if (given->certificate_authority_directory && given->insecure_skip_tls_verify)
+        return ki_error_set(
+            err, KI_ERR_CONFIG,
+            "insecure_skip_tls_verify conflicts with certificate_authority_directory; keep one of them");
+    if (given->insecure_skip_tls_name_verify && given->tls_server_name)
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "insecure_skip_tls_name_verify conflicts with tls_server_name; keep one of them");
+    if (given->token_file_may_be_missing && !given->token_file)
+        return ki_error_set(err, KI_ERR_CONFIG, "token_file_may_be_missing: without token_file; name the file");
+    return KI_OK;
+}
+
 static ki_status take_options(const ki_config_options *options, ki_config **ret_config, ki_config_options *ret_given,
                               ki_error *err) {
     memset(ret_given, 0, sizeof *ret_given);
@@ -216,12 +250,13 @@ static ki_status take_options(const ki_config_options *options, ki_config **ret_
                              &ret_given->tls_server_name,
                              &ret_given->proxy_url,
                              &ret_given->as,
-                             &ret_given->as_uid };
+                             &ret_given->as_uid,
+                             &ret_given->certificate_authority_directory };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (*texts[i] && !**texts[i])
             *texts[i] = NULL; /* an empty flag is the same as none */
     }
-    return KI_OK;
+    return check_given(ret_given, err);
 }
 
 /* Returns true if the program's options set the field that a message of ki_config_check begins with. */
@@ -239,6 +274,8 @@ static bool is_own_field(const ki_config_options *given, const char *message) {
                    { "client-certificate", given->client_certificate },
                    { "client-key", given->client_key },
                    { "certificate-authority", given->certificate_authority },
+                   { "insecure-skip-tls-name-verify", given->insecure_skip_tls_name_verify ? given : NULL },
+                   { "credentials-over-loopback-http", given->credentials_over_loopback_http ? given : NULL },
                    { "as", given->as },
                    { "as-uid", given->as_uid },
                    { "as-groups", given->as_group_count ? given->as_groups : NULL },
@@ -270,7 +307,11 @@ static ki_status make(const ki_config_options *given, const ki_in_cluster *where
     if (!config)
         return ki_error_no_memory(err, "reading the configuration");
     config->allocator = *allocator;
-    ki_status status = where ? ki_in_cluster_load(config, where, err) : ki_kubeconfig_load(config, given, err);
+    ki_status status = KI_OK;
+    if (where)
+        status = ki_in_cluster_load(config, where, err);
+    else if (!given->no_kubeconfig)
+        status = ki_kubeconfig_load(config, given, err);
     if (!status)
         status = ki_config_apply_options(config, given, err);
     if (!status)

@@ -73,9 +73,12 @@ struct ki_config {
     ki_secret ca_file;                 /* paths of the three, if they came from files; read again when they rotate */
     ki_secret client_certificate_file;
     ki_secret client_key_file;
+    ki_secret ca_directory; /* in place of ca_file: a folder of files with certificates */
     ki_secret tls_server_name;
     ki_secret proxy_url; /* http, https or socks5, perhaps with a password; not set: the environment's proxy */
     bool insecure_skip_tls_verify;
+    bool insecure_skip_tls_name_verify;
+    bool credentials_over_loopback_http;
     bool disable_compression;
     int requests_per_second; /* client-side rate limit; negative or 0: none */
     int request_burst;       /* 0: 10 */
@@ -91,6 +94,8 @@ struct ki_config {
 };
 
 bool ki_config_is_https(const ki_config *config);
+/* Returns true if credentials may be sent to the server: by https, or to this machine where the program allows that. */
+bool ki_config_may_send_credentials(const ki_config *config);
 /* Adds an owner, which calls ki_config_free too: a transport keeps its config alive. Any thread. */
 const ki_config *ki_config_ref(const ki_config *config);
 
@@ -131,6 +136,10 @@ ki_status ki_secret_read_file(const ki_allocator *allocator, const char *path, c
 /* Reads a token file and trims white space. */
 ki_status ki_secret_read_token(const ki_allocator *allocator, const char *path, const char *what, ki_secret *ret_secret,
                                ki_error *err);
+/* Reads the certificates of all files of a folder, in the order of their names. Skips names that begin with a dot,
+ * folders, and files without a certificate. Errors: as ki_secret_read_file; KI_ERR_CONFIG (no certificate). */
+ki_status ki_secret_read_directory(const ki_allocator *allocator, const char *path, const char *what,
+                                   ki_secret *ret_secret, ki_error *err);
 /* Errors: KI_ERR_PARSE (not base64), KI_ERR_NO_MEMORY. */
 ki_status ki_secret_decode_base64(const ki_allocator *allocator, ki_str text, ki_secret *ret_secret, ki_error *err);
 

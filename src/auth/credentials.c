@@ -22,10 +22,11 @@ struct ki_credentials {
     void *user;
     ki_credential_set *set; /* the current set; before a plugin has responded, without the plugin's part */
     /* files */
-    int64_t token_due;    /* time of the next read of the token file */
-    int64_t checked_at;   /* time of the last check of the certificate files */
-    ki_timer check;       /* checks the certificate files */
-    ki_secret ca_as_read; /* the bytes of the file; a set has only its valid certificates */
+    int64_t token_due;      /* time of the next read of the token file */
+    ki_error token_failure; /* why its last read failed, if it did */
+    int64_t checked_at;     /* time of the last check of the certificate files */
+    ki_timer check;         /* checks the certificate files */
+    ki_secret ca_as_read;   /* the bytes of the file; a set has only its valid certificates */
     bool check_before_next;
     /* the plugin */
     ki_exec_plugin *plugin; /* NULL: none */
@@ -180,10 +181,15 @@ static void read_token_file(ki_credentials *credentials) {
     if (!status)
         status = set_authorization(set, "Bearer ", (ki_str){ token.data, token.size }, &err);
     ki_secret_clear(credentials->allocator, &token);
-    credentials->token_due = now + KI_SECONDS(status ? KI_TOKEN_FILE_RETRY_S : KI_TOKEN_FILE_PERIOD_S);
+    bool has_one = credentials->set->authorization.data != NULL;
+    int64_t retry_s = has_one ? KI_TOKEN_FILE_RETRY_S : KI_TOKEN_FILE_MISSING_S;
+    credentials->token_due = now + KI_SECONDS(status ? retry_s : KI_TOKEN_FILE_PERIOD_S);
     if (status) {
         ki_credential_set_unref(set);
-        log_unreadable(credentials, &err);
+        if (has_one)
+            log_unreadable(credentials, &err);
+        err.category = KI_CATEGORY_CREDENTIALS;
+        credentials->token_failure = err;
     } else if (is_same(&set->authorization, &credentials->set->authorization)) {
         ki_credential_set_unref(set);
     } else {
@@ -209,6 +215,16 @@ static ki_status reread(const ki_credentials *credentials, const ki_secret *path
     }
     *ret_pem = pem;
     return KI_OK;
+}
+
+/* Reads the folder of authorities again. */
+static ki_status reread_directory(const ki_credentials *credentials, ki_secret *ret_pem) {
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = ki_secret_read_directory(credentials->allocator, credentials->config->ca_directory.data,
+                                                "certificate_authority_directory", ret_pem, &err);
+    if (status)
+        log_unreadable(credentials, &err);
+    return status;
 }
 
 /* Replaces the set if a file has changed. Returns true if the set was replaced. */
@@ -246,7 +262,8 @@ static bool take_files(ki_credentials *credentials, ki_secret *ca, const ki_secr
 }
 
 static bool has_files(const ki_config *config) {
-    return config->ca_file.data || config->client_certificate_file.data || config->client_key_file.data;
+    return config->ca_file.data || config->ca_directory.data || config->client_certificate_file.data ||
+           config->client_key_file.data;
 }
 
 static bool check_files(ki_credentials *credentials) {
@@ -258,7 +275,9 @@ static bool check_files(ki_credentials *credentials) {
         return false;
     ki_secret ca = { NULL, 0 }, certificate = { NULL, 0 }, key = { NULL, 0 };
     /* Certificate and key must match: if one cannot be read, the other is not used either. */
-    ki_status ca_unread = reread(credentials, &config->ca_file, "certificate-authority", &ca);
+    ki_status ca_unread = config->ca_directory.data
+                              ? reread_directory(credentials, &ca)
+                              : reread(credentials, &config->ca_file, "certificate-authority", &ca);
     ki_status unread = reread(credentials, &config->client_certificate_file, "client-certificate", &certificate);
     if (!unread)
         unread = reread(credentials, &config->client_key_file, "client-key", &key);
@@ -383,6 +402,11 @@ ki_credential_state ki_credentials_get(ki_credentials *credentials, ki_credentia
     } else if (credentials->config->token_file.data && now >= credentials->token_due) {
         read_token_file(credentials);
     }
+    if (credentials->config->token_file.data && !credentials->set->authorization.data) {
+        if (err)
+            *err = credentials->token_failure;
+        return KI_CREDENTIALS_FAILED;
+    }
     credentials->set->refs++;
     *ret_set = credentials->set;
     return KI_CREDENTIALS_READY;
@@ -461,7 +485,7 @@ ki_status ki_credentials_new(ki_engine *engine, const ki_config *config, void (*
     bool has_any = config->token.data || config->token_file.data || config->username.data || config->client_key.data ||
                    config->exec.command.data;
     /* ki_config_check has tested this; this is the last check before sending. */
-    if (has_any && !ki_config_is_https(config))
+    if (has_any && !ki_config_may_send_credentials(config))
         return ki_error_set(err, KI_ERR_CONFIG, "credentials are not sent to a server that is not https");
     const ki_allocator *allocator = ki_engine_allocator(engine);
     ki_credentials *credentials = ki_alloc_zero(allocator, sizeof *credentials);

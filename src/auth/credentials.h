@@ -11,6 +11,7 @@
 enum {
     KI_TOKEN_FILE_PERIOD_S = 50,  /* a token file is read again after this time; client-go's value */
     KI_TOKEN_FILE_RETRY_S = 10,   /* after a failed read, with the last good token in use */
+    KI_TOKEN_FILE_MISSING_S = 1,  /* after a failed read, if there was no token yet */
     KI_CERTIFICATE_CHECK_S = 60,  /* period of checks of the certificate and key files */
     KI_CERTIFICATE_RECHECK_S = 1, /* minimum time between checks after a failed handshake or a 401 */
     KI_CREDENTIAL_HIDDEN_MIN = 6, /* shortest token that is hidden in messages: shorter ones occur in any text */

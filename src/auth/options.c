@@ -18,17 +18,29 @@ static ki_status override_file(ki_config *config, ki_secret *secret, ki_secret *
     return status ? status : ki_secret_read_file(&config->allocator, path, what, secret, err);
 }
 
+/* Reads the certificates of a folder's files. */
+static ki_status override_directory(ki_config *config, const char *path, ki_error *err) {
+    const ki_allocator *allocator = &config->allocator;
+    if (!path)
+        return KI_OK;
+    ki_status status = ki_config_absolute_path(allocator, KI_STR(""), ki_str_of(path), &config->ca_directory, err);
+    return status ? status
+                  : ki_secret_read_directory(allocator, path, "certificate_authority_directory", &config->ca, err);
+}
+
 static ki_status apply_cluster(ki_config *config, const ki_config_options *options, ki_error *err) {
     const ki_allocator *allocator = &config->allocator;
     if (options->insecure_skip_tls_verify && options->certificate_authority)
         return ki_error_set(err, KI_ERR_CONFIG,
                             "insecure_skip_tls_verify conflicts with certificate_authority; keep one of them");
-    if (options->insecure_skip_tls_verify || options->certificate_authority) {
+    if (options->insecure_skip_tls_verify || options->certificate_authority ||
+        options->certificate_authority_directory) {
         ki_secret_clear(allocator, &config->ca);
         ki_secret_clear(allocator, &config->ca_file);
         config->insecure_skip_tls_verify = options->insecure_skip_tls_verify;
     }
-    if (options->server || options->tls_server_name) /* the name belonged to the replaced server */
+    if (options->server || options->tls_server_name || options->insecure_skip_tls_name_verify)
+        /* the name belonged to the replaced server, or is not looked at */
         ki_secret_clear(allocator, &config->tls_server_name);
     ki_status status = override_text(config, &config->server, options->server, err);
     if (!status)
@@ -38,6 +50,9 @@ static ki_status apply_cluster(ki_config *config, const ki_config_options *optio
     if (!status)
         status = override_file(config, &config->ca, &config->ca_file, options->certificate_authority,
                                "certificate_authority", err);
+    if (!status)
+        status = override_directory(config, options->certificate_authority_directory, err);
+    config->insecure_skip_tls_name_verify = options->insecure_skip_tls_name_verify;
     config->disable_compression = config->disable_compression || options->disable_compression;
     return status;
 }
@@ -54,6 +69,10 @@ static ki_status apply_token(ki_config *config, const ki_config_options *options
     status = ki_secret_read_token(allocator, options->token_file, "token_file", &config->token, &why);
     if (status && status != KI_ERR_NO_MEMORY && options->token) {
         ki_config_warn(config, "%s; using token until the file can be read", ki_error_message(&why));
+        return KI_OK;
+    }
+    if (status == KI_ERR_NOT_FOUND && options->token_file_may_be_missing) {
+        ki_config_warn(config, "%s; requests fail until it is there", ki_error_message(&why));
         return KI_OK;
     }
     if (status && err)
@@ -122,6 +141,7 @@ static const char *without_kind(const char *name) {
 
 ki_status ki_config_apply_options(ki_config *config, const ki_config_options *options, ki_error *err) {
     ki_status status = apply_cluster(config, options, err);
+    config->credentials_over_loopback_http = options->credentials_over_loopback_http;
     if (!status)
         status = apply_credentials(config, options, err);
     if (!status)

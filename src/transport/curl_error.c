@@ -63,7 +63,9 @@ static void verify_error(CURL *easy, const char *detail, const ki_config *config
                                            : "set certificate-authority to the file of its authority";
     bool by_authority = !by_time && !by_name;
     ki_error_set(err, KI_ERR_TLS, "the certificate of %s is not trusted: %.250s; %s%s", server, detail, remedy,
-                 by_authority ? file_of(&config->ca_file, file, sizeof file) : "");
+                 by_authority
+                     ? file_of(config->ca_directory.data ? &config->ca_directory : &config->ca_file, file, sizeof file)
+                     : "");
     err->category = by_time ? KI_CATEGORY_SERVER : KI_CATEGORY_REQUEST;
 }
 

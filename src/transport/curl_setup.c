@@ -130,7 +130,7 @@ static CURLcode set_connection(CURL *easy, const ki_curl_identity *identity) {
     SET(CURLOPT_PIPEWAIT, identity->is_https ? 1L : 0L);
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2); /* or later */
     SET(CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
-    SET(CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L);
+    SET(CURLOPT_SSL_VERIFYHOST, verify && !identity->config->insecure_skip_tls_name_verify ? 2L : 0L);
     if (identity->connect_to)
         SET(CURLOPT_CONNECT_TO, identity->connect_to);
     /* Always set the proxy: libcurl reads the environment by other rules than Go's clients. */

@@ -401,6 +401,24 @@ TEST(another_name_is_verified_where_it_is_asked_for) {
     stop(&server);
 }
 
+TEST(without_names_the_chain_is_verified_all_the_same) {
+    tls_server server = { 0 };
+    serve(&server);
+    static const char *const authorities[] = { TLS_FILE("ca.pem"), TLS_FILE("other-ca.pem") };
+    for (size_t i = 0; i < 2; i++) {
+        client self;
+        begin(&self, "https", "127.0.0.2", server.port); /* which its certificate does not have */
+        self.config->insecure_skip_tls_name_verify = true;
+        put_file(&self.config->ca, authorities[i]);
+        open_client(&self);
+        outcome one;
+        get(&self, &one);
+        assert_int_equal(one.end.code, i == 0 ? KI_OK : KI_ERR_TLS);
+        close_client(&self);
+    }
+    stop(&server);
+}
+
 TEST(a_garbled_certificate_does_not_spoil_the_authority) {
     tls_server server = { 0 };
     serve(&server);

@@ -3,6 +3,7 @@
 
 #include "src/base/memory.h"
 #include "tests/support/config_files.h"
+#include "tests/support/fixture.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 
@@ -243,6 +244,42 @@ CONFIG_OPTIONS_TEST(contradicting_options_are_errors) {
           "number 0 is NULL" },
         { KI_CONFIG_OPTIONS(.as = "x", .as_user_extra = no_value, .as_user_extra_count = 1), KI_ERR_INVALID,
           "has a NULL" },
+        { KI_CONFIG_OPTIONS(.no_kubeconfig = true, .kubeconfig = pem), KI_ERR_CONFIG,
+          "no_kubeconfig conflicts with kubeconfig" },
+        { KI_CONFIG_OPTIONS(.no_kubeconfig = true, .context = "main"), KI_ERR_CONFIG,
+          "no_kubeconfig conflicts with context" },
+        { KI_CONFIG_OPTIONS(.no_kubeconfig = true, .cluster = "c"), KI_ERR_CONFIG,
+          "no_kubeconfig conflicts with cluster" },
+        { KI_CONFIG_OPTIONS(.no_kubeconfig = true, .user = "u"), KI_ERR_CONFIG, "no_kubeconfig conflicts with user" },
+        { KI_CONFIG_OPTIONS(.certificate_authority = pem, .certificate_authority_directory = "/tmp"), KI_ERR_CONFIG,
+          "certificate_authority_directory conflicts with certificate_authority" },
+        { KI_CONFIG_OPTIONS(.insecure_skip_tls_verify = true, .certificate_authority_directory = "/tmp"), KI_ERR_CONFIG,
+          "insecure_skip_tls_verify conflicts with certificate_authority_directory" },
+        { KI_CONFIG_OPTIONS(.certificate_authority_directory = "/none"), KI_ERR_NOT_FOUND,
+          "certificate_authority_directory: cannot open /none" },
+        { KI_CONFIG_OPTIONS(.certificate_authority_directory = pem), KI_ERR_CONFIG,
+          "certificate_authority_directory: cannot open" },
+        { KI_CONFIG_OPTIONS(.certificate_authority_directory = "/proc/self/task"), KI_ERR_CONFIG,
+          "certificate_authority_directory: no file of /proc/self/task has a PEM certificate" },
+        { KI_CONFIG_OPTIONS(.insecure_skip_tls_name_verify = true, .tls_server_name = "a"), KI_ERR_CONFIG,
+          "insecure_skip_tls_name_verify conflicts with tls_server_name" },
+        { KI_CONFIG_OPTIONS(.insecure_skip_tls_name_verify = true, .insecure_skip_tls_verify = true), KI_ERR_CONFIG,
+          "insecure-skip-tls-name-verify: conflicts with insecure-skip-tls-verify" },
+        { KI_CONFIG_OPTIONS(.context = "second", .user = "nobody", .insecure_skip_tls_name_verify = true),
+          KI_ERR_CONFIG, "insecure-skip-tls-name-verify: conflicts with insecure-skip-tls-verify" },
+        { KI_CONFIG_OPTIONS(.token_file_may_be_missing = true), KI_ERR_CONFIG,
+          "token_file_may_be_missing: without token_file" },
+        { KI_CONFIG_OPTIONS(.token_file = "/none", .token_file_may_be_missing = true, .username = "me"), KI_ERR_CONFIG,
+          "username: conflicts with token" },
+        { KI_CONFIG_OPTIONS(.token_file = "/tmp", .token_file_may_be_missing = true), KI_ERR_CONFIG,
+          "token_file: /tmp is a directory" },
+        { KI_CONFIG_OPTIONS(.server = "http://b", .token = "secret", .credentials_over_loopback_http = true),
+          KI_ERR_CONFIG, "not https and not on this machine" },
+        { KI_CONFIG_OPTIONS(.server = "http://b", .token_file = "/none", .token_file_may_be_missing = true),
+          KI_ERR_CONFIG, "not https" },
+        { KI_CONFIG_OPTIONS(.no_kubeconfig = true, .server = "http://localhost", .token = "secret",
+                            .credentials_over_loopback_http = true, .proxy_url = "http://p"),
+          KI_ERR_CONFIG, "proxy-url: conflicts with credentials_over_loopback_http" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_config *config = NULL;
@@ -516,4 +553,121 @@ CONFIG_OPTIONS_TEST(warnings_end_somewhere) {
     assert_true(config->warnings.size <= KI_CONFIG_WARNINGS_LIMIT);
     assert_true(config->warnings.size > KI_CONFIG_WARNINGS_LIMIT / 2);
     ki_config_free(config);
+}
+
+/* --- for hosts ---------------------------------------------------------------------------------------------------- */
+
+CONFIG_OPTIONS_TEST(a_host_needs_no_kubeconfig_and_reads_none) {
+    folder_write("config", "no: [kubeconfig"); /* it would be an error */
+    ki_config *config = WITH(.no_kubeconfig = true, .server = "https://own", .token = "t");
+    assert_string_equal(ki_config_server(config), "https://own");
+    assert_text(&config->token, "t");
+    assert_text(&config->files, NULL);
+    assert_text(&config->user, NULL);
+    ki_config_free(config);
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.no_kubeconfig = true), &config, &err), KI_ERR_CONFIG);
+    assert_non_null(strstr(err.message, "server: not set"));
+    unsetenv("KUBERNETES_SERVICE_HOST");
+    assert_int_equal(ki_config_new_default(&KI_CONFIG_OPTIONS(.no_kubeconfig = true), &config, &err), KI_ERR_CONFIG);
+    assert_non_null(strstr(err.message, "server: not set"));
+}
+
+#define TLS_FILE(name) KI_TEST_DATA_DIR "/tls/" name
+
+static void write_certificate(const char *name, const char *fixture) {
+    char path[256];
+    size_t size = 0;
+    snprintf(path, sizeof path, TLS_FILE("%s"), fixture);
+    char *pem = fixture_read(path, &size);
+    folder_write_bytes(name, pem, size);
+    free(pem);
+}
+
+static int count_certificates(const char *pem) {
+    int count = 0;
+    while ((pem = strstr(pem, "-----BEGIN CERTIFICATE-----"))) {
+        count++;
+        pem++;
+    }
+    return count;
+}
+
+CONFIG_OPTIONS_TEST(the_authorities_of_a_folder_are_those_of_all_its_files) {
+    write_certificate("cas/b.crt", "ca.pem");
+    write_certificate("cas/a.pem", "other-ca.pem");
+    write_certificate("cas/.hidden", "server.pem");
+    write_certificate("cas/below/c.pem", "server.pem");
+    folder_write("cas/README", "no certificate");
+    ki_config *config = WITH(.certificate_authority_directory = folder_file("cas"));
+    char *first = fixture_read(TLS_FILE("other-ca.pem"), NULL), *second = fixture_read(TLS_FILE("ca.pem"), NULL);
+    const char *at_first = strstr(config->ca.data, strchr(first, '\n')),
+               *at_second = strstr(config->ca.data, strchr(second, '\n'));
+    assert_true(at_first && at_first < at_second);
+    free(first);
+    free(second);
+    assert_int_equal(count_certificates(config->ca.data), 2);
+    assert_text(&config->ca_file, NULL); /* of the kubeconfig */
+    ki_config_description about = KI_CONFIG_DESCRIPTION_INIT;
+    ki_config_describe(config, &about);
+    assert_string_equal(about.certificate_authority_directory, folder_file("cas"));
+    assert_true(about.has_certificate_authority);
+    ki_config_free(config);
+}
+
+CONFIG_OPTIONS_TEST(a_token_file_may_appear_later_if_the_program_says_so) {
+    ki_config *config = WITH(.token_file = "/none", .token_file_may_be_missing = true);
+    assert_text(&config->token, NULL);
+    assert_text(&config->token_file, "/none");
+    assert_non_null(strstr(config->warnings.data, "token_file: cannot open /none"));
+    ki_config_description about = KI_CONFIG_DESCRIPTION_INIT;
+    ki_config_describe(config, &about);
+    assert_int_equal(about.credentials, KI_CREDENTIAL_TOKEN_FILE);
+    ki_config_free(config);
+}
+
+CONFIG_OPTIONS_TEST(credentials_go_by_http_to_this_machine_alone_and_only_if_the_program_says_so) {
+    static const struct {
+        const char *server;
+        bool is_accepted;
+    } cases[] = {
+        { "http://localhost", true },
+        { "http://LOCALHOST:8001/k8s", true },
+        { "http://127.0.0.1:8001", true },
+        { "http://127.9.9.9", true },
+        { "http://[::1]:8001", true },
+        { "https://there", true },
+        { "http://127.0.0.1.example", false },
+        { "http://localhost.example", false },
+        { "http://128.0.0.1", false },
+        { "http://[::2]", false },
+        { "http://10.0.0.1", false },
+        { "http://127.1", false },
+        { "http://[::1", false },
+        { "http://there", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_config *config = NULL;
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = ki_config_new(&KI_CONFIG_OPTIONS(.no_kubeconfig = true, .server = cases[i].server,
+                                                            .token = "secret", .credentials_over_loopback_http = true),
+                                         &config, &err);
+        if ((status == KI_OK) != cases[i].is_accepted)
+            fail_msg("%s: %s", cases[i].server, err.message);
+        assert_true(!status || status == KI_ERR_CONFIG);
+        assert_true(!status || strstr(err.message, "server: "));
+        ki_config_free(config);
+    }
+}
+
+CONFIG_OPTIONS_TEST(a_folder_of_authorities_survives_every_lack_of_memory) {
+    write_certificate("cas/a.pem", "ca.pem");
+    write_certificate("cas/b.pem", "other-ca.pem");
+    scarce_memory memory = SCARCE_MEMORY_FROM(0);
+    while (scarce_memory_next(&memory)) {
+        ki_secret pem = { NULL, 0 };
+        ki_status status = ki_secret_read_directory(&memory.allocator, folder_file("cas"), "cas", &pem, NULL);
+        assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
+        ki_secret_clear(&memory.allocator, &pem);
+    }
 }

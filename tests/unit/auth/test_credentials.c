@@ -73,6 +73,7 @@ static void clear_config(ki_config *config) {
                                &config->password,
                                &config->ca,
                                &config->ca_file,
+                               &config->ca_directory,
                                &config->client_certificate,
                                &config->client_certificate_file,
                                &config->client_key,
@@ -189,6 +190,17 @@ TEST(nothing_of_it_goes_to_a_server_that_is_not_https) {
     }
 }
 
+TEST(to_this_machine_it_goes_by_http_too_if_the_program_says_so) {
+    stage self;
+    prepare(&self);
+    put(&self.config.server, "http://127.0.0.1:8001");
+    put(&self.config.token, "t");
+    self.config.credentials_over_loopback_http = true;
+    start(&self);
+    assert_string_equal(header(&self), "Authorization: Bearer t");
+    finish(&self);
+}
+
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
 TEST(a_token_file_is_read_again_and_the_last_good_token_kept) {
@@ -226,6 +238,59 @@ TEST(a_token_file_is_read_again_and_the_last_good_token_kept) {
     assert_string_equal(header(&self), "Authorization: Bearer three");
     finish(&self);
     remove_file("token");
+}
+
+TEST(a_token_file_that_appears_later_is_found_within_a_second) {
+    stage self;
+    ki_credential_set *set = NULL;
+    ki_error err = KI_ERROR_INIT;
+    prepare(&self);
+    put_path(&self.config.token_file, "late");
+    start(&self);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(ki_credentials_get(self.credentials, &set, &err), KI_CREDENTIALS_FAILED);
+        assert_int_equal(err.code, KI_ERR_NOT_FOUND);
+        assert_int_equal(err.category, KI_CATEGORY_CREDENTIALS);
+        assert_non_null(strstr(err.message, "tokenFile: "));
+        pass(&self, KI_TOKEN_FILE_MISSING_S);
+    }
+    folder_write("late", "");
+    assert_int_equal(ki_credentials_get(self.credentials, &set, &err), KI_CREDENTIALS_FAILED);
+    folder_write("late", "one\n");
+    pass(&self, KI_TOKEN_FILE_MISSING_S);
+    assert_string_equal(header(&self), "Authorization: Bearer one");
+    remove_file("late");
+    pass(&self, KI_TOKEN_FILE_PERIOD_S);
+    assert_string_equal(header(&self), "Authorization: Bearer one");
+    finish(&self);
+}
+
+TEST(a_folder_of_authorities_that_changes_is_another_set_of_certificates) {
+    stage self;
+    size_t size = 0;
+    char *first = fixture_read(KI_TEST_DATA_DIR "/tls/ca.pem", &size);
+    folder_write("cas/a.pem", first);
+    prepare(&self);
+    put_path(&self.config.ca_directory, "cas");
+    assert_int_equal(ki_secret_read_directory(&ki_allocator_default, folder_file("cas"), "cas", &self.config.ca, NULL),
+                     KI_OK);
+    start(&self);
+    uint64_t before = ki_credentials_tls_number(self.credentials);
+    pass(&self, KI_CERTIFICATE_CHECK_S);
+    assert_int_equal(ki_credentials_tls_number(self.credentials), before);
+    char *second = fixture_read(KI_TEST_DATA_DIR "/tls/other-ca.pem", &size);
+    folder_write("cas/b.pem", second);
+    pass(&self, KI_CERTIFICATE_CHECK_S);
+    assert_int_equal(ki_credentials_tls_number(self.credentials), before + 1);
+    assert_int_equal(self.changes, 1);
+    remove_file("cas/a.pem");
+    remove_file("cas/b.pem");
+    pass(&self, KI_CERTIFICATE_CHECK_S); /* empty: the previous authorities stay */
+    assert_int_equal(ki_credentials_tls_number(self.credentials), before + 1);
+    free(first);
+    free(second);
+    finish(&self);
+    rmdir(folder_file("cas"));
 }
 
 TEST(a_401_has_the_token_file_read_at_once_but_once_for_all) {

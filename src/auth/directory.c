@@ -1,0 +1,126 @@
+/* directory.c: reads the certificates of all files of a folder. Any thread. */
+#include "src/auth/pem.h"
+
+#include "src/base/buffer.h"
+#include "src/base/error.h"
+#include "src/base/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum {
+    FILES_LIMIT = 10000 /* names of a folder */
+};
+
+/* Names of a folder, sorted. */
+typedef struct names {
+    const ki_allocator *allocator;
+    char **items;
+    size_t count, capacity;
+} names;
+
+static void clear_names(names *all) {
+    for (size_t i = 0; i < all->count; i++)
+        ki_free(all->allocator, all->items[i]);
+    ki_free(all->allocator, all->items);
+}
+
+static ki_status add_name(names *all, const char *name, ki_error *err) {
+    if (all->count == all->capacity) {
+        size_t capacity = all->capacity ? all->capacity * 2 : 16;
+        char **items = ki_realloc_array(all->allocator, all->items, capacity, sizeof *items);
+        if (!items)
+            return ki_error_no_memory(err, "reading a folder");
+        all->items = items;
+        all->capacity = capacity;
+    }
+    all->items[all->count] = ki_strdup(all->allocator, name);
+    if (!all->items[all->count])
+        return ki_error_no_memory(err, "reading a folder");
+    all->count++;
+    return KI_OK;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static ki_status list_names(names *all, const char *path, const char *what, ki_error *err) {
+    DIR *folder = opendir(path);
+    if (!folder) {
+        int number = errno;
+        return ki_error_set_errno(err, number == ENOENT ? KI_ERR_NOT_FOUND : KI_ERR_CONFIG, number,
+                                  "%s: cannot open %s", what, path);
+    }
+    ki_status status = KI_OK;
+    for (const struct dirent *entry; !status && (entry = readdir(folder));) {
+        if (entry->d_name[0] == '.') /* also the hidden folders of a mounted ConfigMap or Secret */
+            continue;
+        if (all->count == FILES_LIMIT)
+            status = ki_error_set(err, KI_ERR_LIMIT, "%s: %s has more than %d files", what, path, FILES_LIMIT);
+        else
+            status = add_name(all, entry->d_name, err);
+    }
+    closedir(folder);
+    if (all->count)
+        qsort(all->items, all->count, sizeof *all->items, by_name);
+    return status;
+}
+
+/* Appends the certificates of one file. Skips what is not a regular file. */
+static ki_status append_file(const ki_allocator *allocator, const char *path, const char *what, ki_buffer *all,
+                             ki_error *err) {
+    struct stat info;
+    if (stat(path, &info) || !S_ISREG(info.st_mode))
+        return KI_OK;
+    ki_secret text = { NULL, 0 }, certificates = { NULL, 0 };
+    size_t count = 0, skipped = 0;
+    ki_status status = ki_secret_read_file(allocator, path, what, &text, err);
+    if (status == KI_ERR_NOT_FOUND)
+        return KI_OK; /* removed meanwhile */
+    if (!status)
+        status = ki_pem_certificates(allocator, (ki_str){ text.data, text.size }, &certificates, &count, &skipped, err);
+    if (!status && count) {
+        ki_buffer_append(all, certificates.data, certificates.size);
+        ki_buffer_append_char(all, '\n');
+    }
+    ki_secret_clear(allocator, &text);
+    ki_secret_clear(allocator, &certificates);
+    return status;
+}
+
+static ki_status append_files(const names *files, const char *path, const char *what, ki_buffer *all, ki_error *err) {
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && !all->failed && i < files->count; i++) {
+        ki_secret full = { NULL, 0 };
+        status = ki_config_absolute_path(files->allocator, ki_str_of(path), ki_str_of(files->items[i]), &full, err);
+        if (!status)
+            status = append_file(files->allocator, full.data, what, all, err);
+        ki_secret_clear(files->allocator, &full);
+    }
+    return status;
+}
+
+ki_status ki_secret_read_directory(const ki_allocator *allocator, const char *path, const char *what,
+                                   ki_secret *ret_secret, ki_error *err) {
+    names files = { .allocator = allocator };
+    ki_buffer all;
+    ki_buffer_init(&all, allocator, KI_CONFIG_FILE_LIMIT);
+    ki_status status = list_names(&files, path, what, err);
+    if (!status)
+        status = append_files(&files, path, what, &all, err);
+    if (!status && all.failed == KI_ERR_LIMIT)
+        status = ki_error_set(err, KI_ERR_LIMIT, "%s: the certificates of %s are larger than %zu bytes", what, path,
+                              KI_CONFIG_FILE_LIMIT);
+    else if (!status && all.failed)
+        status = ki_error_no_memory(err, "reading a folder");
+    else if (!status && !all.size)
+        status = ki_error_set(err, KI_ERR_CONFIG, "%s: no file of %s has a PEM certificate", what, path);
+    if (!status)
+        status = ki_secret_set(allocator, ret_secret, (ki_str){ all.data, all.size }, err);
+    ki_buffer_free(&all);
+    clear_names(&files);
+    return status;
+}
