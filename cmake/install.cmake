@@ -32,7 +32,7 @@ function(ki_install name runtime development)
         LIBRARY COMPONENT ${runtime} NAMELINK_COMPONENT ${development}
         ARCHIVE COMPONENT ${development})
     install(EXPORT ${name} NAMESPACE kinformer:: FILE ${name}Targets.cmake DESTINATION ${package_dir} COMPONENT ${development})
-    install(DIRECTORY include/${name} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${development} FILES_MATCHING PATTERN *.h)
+    install(DIRECTORY include/${name} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${development} FILES_MATCHING PATTERN *.h PATTERN *.hpp)
 
     set(private "${ARGN}")
     set(public "")

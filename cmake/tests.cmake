@@ -108,11 +108,11 @@ if(TARGET example-watch-pods)
     endif()
     add_test(NAME integration/installed COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/installed.sh ${CMAKE_COMMAND}
         ${PROJECT_BINARY_DIR} ${CMAKE_C_COMPILER} ${flags})
-    set_tests_properties(integration/installed PROPERTIES LABELS integration TIMEOUT 600)
+    set_tests_properties(integration/installed PROPERTIES LABELS integration TIMEOUT 600 ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
     if(TARGET kinformer-testing)
         add_test(NAME integration/docs COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/docs.sh ${PROJECT_BINARY_DIR}
             ${CMAKE_C_COMPILER} ${flags})
-        set_tests_properties(integration/docs PROPERTIES LABELS integration TIMEOUT 600)
+        set_tests_properties(integration/docs PROPERTIES LABELS integration TIMEOUT 600 ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
         # Debian's package python3-prometheus-client is for the system's Python.
         find_program(system_python3 python3 PATHS /usr/bin NO_DEFAULT_PATH)
         if(system_python3)

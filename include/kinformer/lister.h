@@ -46,7 +46,7 @@ typedef struct ki_cursor {
     int depth;
 } ki_cursor;
 #define KI_CURSOR_INIT \
-    { { 0 }, { 0 }, 0 }
+    { { NULL }, { 0 }, 0 }
 
 /* Returns the next object; NULL at the end. */
 KI_API const ki_object *ki_snapshot_next(const ki_snapshot *snapshot, ki_cursor *cursor);

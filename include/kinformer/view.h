@@ -139,6 +139,10 @@ template <> struct field_type<long long> { static constexpr ki_field_type value 
 template <> struct field_type<unsigned long long> { static constexpr ki_field_type value = KI_FIELD_TYPE_UINT64; };
 template <> struct field_type<ki_string_list> { static constexpr ki_field_type value = KI_FIELD_TYPE_STRING_LIST; };
 template <> struct field_type<ki_string_map> { static constexpr ki_field_type value = KI_FIELD_TYPE_STRING_MAP; };
+/* The fields of the structs of a list that has a type of its own (cpp/object.hpp). */
+template <class T> struct field_elements {
+    static constexpr const ki_field *get() noexcept { return nullptr; }
+};
 template <class Member, class Expected, ki_field_type type> struct field_as; /* not defined for another member */
 template <class Member, ki_field_type type> struct field_as<Member, Member, type> {
     static constexpr ki_field_type value = type;
@@ -146,7 +150,10 @@ template <class Member, ki_field_type type> struct field_as<Member, Member, type
 } // namespace kinformer_detail
 }
 #define KI_FIELD(type, member, path) \
-    { path, offsetof(type, member), sizeof(type), kinformer_detail::field_type<decltype(type::member)>::value, NULL }
+    { \
+        path, offsetof(type, member), sizeof(type), kinformer_detail::field_type<decltype(type::member)>::value, \
+            kinformer_detail::field_elements<decltype(type::member)>::get() \
+    }
 #define KI_FIELD_AS_(type, member, expected, kind, path, elements) \
     { \
         path, offsetof(type, member), sizeof(type), \

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Checks the documents: each C block compiles against the public headers, each relative link leads to a file and a heading that exist,
+# Checks the documents: each block of C, and of C++ (```cpp), compiles against the public headers, each relative link leads to a file and a heading that exist,
 # each path in backquotes exists, and each constant in a table "constant, value, where" is in the file that the table names.
-# usage: docs.sh BUILD CC [FLAGS...]
+# usage: docs.sh BUILD CC [FLAGS...], with the C++ compiler in the environment as CXX; without it no C++ is compiled
 #
 # A block of C that has a main function is a program of its own: it is linked with the shared libraries. Where the line before the block says
 # <!-- run -->, the program also runs, and must end with status 0. Other blocks are fragments. The line before them says what they are:
@@ -11,7 +11,9 @@
 set -eu
 build=$(cd "$1" && pwd)
 shift
-compiler=$*
+c_compiler=$*
+shift
+compiler_flags=$*
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d "${TMPDIR:-/tmp}/ki-docs.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -23,17 +25,20 @@ complain() {
     bad=1
 }
 
-# ---- the C blocks ----
+# ---- the blocks of C and C++ ----
 
-# Writes NUMBER.program.c, NUMBER.run.c and NUMBER.fragment.c to the folder `out`, NUMBER being the line where the block begins.
+# Writes NUMBER.program.c, NUMBER.run.c and NUMBER.fragment.c, or .cc, to the folder `out`, NUMBER being the line where the block begins.
 extract() { # DOCUMENT FOLDER
     awk -v name="$1" -v out="$2" '
         function finish(    file, kind) {
             kind = is_program ? (marker == "run" ? "run" : "program") : "fragment"
             if (!is_program && marker == "") { print name ":" first ": no marker before a fragment" > (out "/complaints"); return }
             if (marker == "none") return
-            file = out "/" first "." kind ".c"
+            file = out "/" first "." kind (is_cxx ? ".cc" : ".c")
             if (is_program) printf "#line %d \"%s\"\n%s", first + 1, name, text > file
+            else if (is_cxx)
+                printf "#include <kinformer/kinformer.hpp>\n#include <iostream>\nusing namespace std::chrono_literals;\n" \
+                    "void fragment(%s);\nvoid fragment(%s) {\n#line %d \"%s\"\n%s}\n", marker, marker, first + 1, name, text > file
             else {
                 printf "#include <kinformer/kinformer.h>\n#include <kinformer-testing/access.h>\n#include <kinformer-testing/faults.h>\n" > file
                 printf "#include <kinformer-testing/requests.h>\n#include <kinformer-testing/server.h>\n#include <errno.h>\n#include <poll.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n%s", before > file
@@ -46,7 +51,7 @@ extract() { # DOCUMENT FOLDER
             }
             close(file)
         }
-        /^```c$/ && !inside { inside = 1; first = NR; text = ""; is_program = 0; next }
+        /^```(c|cpp)$/ && !inside { inside = 1; first = NR; text = ""; is_program = 0; is_cxx = $0 ~ /cpp/; next }
         /^```/ && inside { inside = 0; finish(); marker = ""; next }
         inside { text = text $0 "\n"; if ($0 ~ /^int main\(/) is_program = 1; next }
         /^<!-- fragment: .* -->$/ { marker = $0; sub(/^<!-- fragment: /, "", marker); sub(/ -->$/, "", marker); next }
@@ -60,12 +65,20 @@ for document in $documents; do
     mkdir "$folder"
     extract "$document" "$folder"
     [ ! -e "$folder/complaints" ] || complain "$(cat "$folder/complaints")"
-    for file in "$folder"/*.c; do
+    for file in "$folder"/*.c "$folder"/*.cc; do
         [ -e "$file" ] || continue
         flags="-std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -Wno-unused-function -Wno-unused-const-variable -Iinclude"
+        compiler=$c_compiler
+        case $file in
+            *.cc)
+                [ "${CXX:-}" ] || continue
+                compiler="$CXX $compiler_flags"
+                flags="-std=c++17 -Wall -Wextra -Wold-style-cast -Werror -Iinclude"
+                ;;
+        esac
         # shellcheck disable=SC2086
         case $file in
-            *.fragment.c)
+            *.fragment.*)
                 fragments=$((fragments + 1))
                 $compiler $flags -fsyntax-only "$file" || complain "$document: a fragment does not compile"
                 ;;
@@ -74,7 +87,7 @@ for document in $documents; do
                 $compiler $flags "$file" -L"$build/lib" -lkinformer -lkinformer-testing -Wl,-rpath,"$build/lib" -o "$folder/program" ||
                     { complain "$document: a program does not compile"; continue; }
                 case $file in
-                    *.run.c) "$folder/program" || complain "$document: the program ends with status $?" ;;
+                    *.run.*) "$folder/program" || complain "$document: the program ends with status $?" ;;
                 esac
                 ;;
         esac

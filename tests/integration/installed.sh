@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `cmake --install` leaves: linked as pkg-config and find_package() say, shared and static; and each file belongs to one component.
-# usage: installed.sh CMAKE BUILD CC [FLAGS...]
+# usage: installed.sh CMAKE BUILD CC [FLAGS...], with the C++ compiler, if there is one, in the environment as CXX
 set -eu
 cmake=$1 build=$2
 shift 2
@@ -80,6 +80,15 @@ $compiler "$work/project/server.c" $(pkg-config --cflags --libs kinformer-testin
 for program in "$work/project/build/by-cmake" "$work/project/build/by-cmake-static" "$work/by-pkg-config"; do
     LD_LIBRARY_PATH=$libraries "$program" || { echo "$program: status $?"; exit 1; }
 done
+
+# A program of C++ uses the installed kinformer.hpp.
+if [ "${CXX:-}" ]; then
+    # shellcheck disable=SC2046,SC2086 # words to be split
+    $CXX -std=c++17 $flags "$source/count-by-node.cc" $(pkg-config --cflags --libs kinformer) -o "$work/cxx"
+    status=0
+    said=$(env -i HOME=/nonexistent LD_LIBRARY_PATH="$libraries" "$work/cxx" 2>&1) || status=$?
+    case $status:$said in 1:count-by-node:*) ;; *) echo "count-by-node.cc: status $status: $said"; exit 1 ;; esac
+fi
 
 link shared
 readelf -d "$work/shared" | grep -q 'NEEDED.*libkinformer' || { echo "the shared library is not used"; exit 1; }

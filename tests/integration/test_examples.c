@@ -5,11 +5,16 @@
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 
+#include <arpa/inet.h>
 #include <dirent.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 enum {
@@ -110,6 +115,125 @@ EXAMPLES_TEST(a_cxx_program_counts_by_an_index_of_its_own) {
     assert_int_equal(ki_process_wait(&example), 0);
     assert_true(pods > 0 && pods <= PODS);
     assert_true(nodes > 0 && nodes <= 4);
+}
+
+/* ---- the router ---- */
+
+/* What several threads ask of the router. */
+typedef struct router_client {
+    pthread_t thread;
+    int fd;
+    int wrong;
+    atomic_bool *stop;
+} router_client;
+
+static int connect_to_router(const char *line) {
+    struct sockaddr_in address = { .sin_family = AF_INET };
+    const struct timeval patience = { .tv_sec = KI_PROCESS_PATIENCE_MS / 1000 };
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons((uint16_t)atoi(strrchr(line, ':') + 1));
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    return fd;
+}
+
+/* Returns false without an answer. */
+static bool ask_router(int fd, const char *name, char *ret_answer, size_t size) {
+    if (send(fd, name, strlen(name), 0) != (ssize_t)strlen(name))
+        return false;
+    ssize_t got = recv(fd, ret_answer, size - 1, 0);
+    if (got <= 0)
+        return false;
+    ret_answer[got - 1] = '\0'; /* for the newline */
+    return true;
+}
+
+static void ask_router_until(int fd, const char *name, const char *wanted) {
+    char answer[256] = "";
+    while (strcmp(answer, wanted) != 0)
+        assert_true(ask_router(fd, name, answer, sizeof answer));
+}
+
+static void *ask_router_always(void *user) {
+    router_client *client = user;
+    char answer[256];
+    while (!atomic_load(client->stop))
+        if (!ask_router(client->fd, "shop.example.com\n", answer, sizeof answer) ||
+            (strcmp(answer, "10.0.0.1:8080") != 0 && strcmp(answer, "10.0.0.2:8080") != 0))
+            client->wrong++;
+    return NULL;
+}
+
+static void put_slice(ki_testing_server *cluster, const char *first, const char *conditions) {
+    char json[1024];
+    int size = snprintf(
+        json, sizeof json,
+        "{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\",\"labels\":{\"kubernetes.io/"
+        "service-name\":\"web\"}},\"addressType\":\"IPv4\",\"ports\":[{\"name\":\"admin\",\"port\":9},{"
+        "\"name\":\"http\",\"port\":8080}],\"endpoints\":[{\"addresses\":[\"%s\"],\"conditions\":{\"ready\":%s}"
+        "},{\"addresses\":[\"10.0.0.9\"],\"conditions\":{\"ready\":false}}]}",
+        first, conditions);
+    assert_int_equal(ki_testing_server_put(cluster, KI_ENDPOINTSLICES, json, (size_t)size, NULL), KI_OK);
+}
+
+EXAMPLES_TEST(a_cxx_router_answers_from_several_threads_while_its_table_changes) {
+    static const char service[] =
+        "{\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"labels\":{\"router/host\":\"shop."
+        "example.com\"}},\"spec\":{\"ports\":[{\"name\":\"http\",\"port\":80}]}}";
+    static const char renamed[] = "{\"metadata\":{\"labels\":{\"router/host\":\"new.example.com\"}}}";
+    ki_testing_server *cluster = NULL;
+    char path[64], entry[96], answer[256];
+    snprintf(path, sizeof path, "/tmp/ki-router-%d.kubeconfig", (int)getpid());
+    snprintf(entry, sizeof entry, "KUBECONFIG=%s", path);
+    assert_int_equal(ki_testing_server_new(NULL, &cluster, NULL), KI_OK);
+    assert_int_equal(ki_testing_server_write_kubeconfig(cluster, path, NULL), KI_OK);
+    assert_int_equal(ki_testing_server_put(cluster, KI_SERVICES, service, strlen(service), NULL), KI_OK);
+    const char *const argv[] = { KI_TEST_EXAMPLES_DIR "/example-router-cc", "0", NULL };
+    const char *const environment[] = { entry, NULL };
+    assert_true(ki_process_start(&example, argv, environment, false));
+    char address[64];
+    snprintf(address, sizeof address, "%s", ki_process_expect(&example, "answering on 127.0.0.1:"));
+    int fd = connect_to_router(address);
+
+    put_slice(cluster, "10.0.0.1", "true");
+    ask_router_until(fd, "shop.example.com\n", "10.0.0.1:8080");
+    ask_router_until(fd, "shop/web\n", "10.0.0.1:8080");
+    ask_router_until(fd, "shop/other\n", "none");
+
+    atomic_bool stop = false;
+    router_client clients[3];
+    for (size_t i = 0; i < 3; i++) {
+        clients[i] = (router_client){ .fd = connect_to_router(address), .stop = &stop };
+        assert_int_equal(pthread_create(&clients[i].thread, NULL, ask_router_always, &clients[i]), 0);
+    }
+    for (int i = 0; i < 50; i++) {
+        put_slice(cluster, i % 2 ? "10.0.0.1" : "10.0.0.2", i % 3 ? "true" : "null");
+        ask_router_until(fd, "shop.example.com\n", i % 2 ? "10.0.0.1:8080" : "10.0.0.2:8080");
+    }
+    atomic_store(&stop, true);
+    for (size_t i = 0; i < 3; i++) {
+        pthread_join(clients[i].thread, NULL);
+        close(clients[i].fd);
+        assert_int_equal(clients[i].wrong, 0);
+    }
+
+    put_slice(cluster, "10.0.0.1", "false");
+    ask_router_until(fd, "shop.example.com\n", "none");
+    put_slice(cluster, "10.0.0.1", "true");
+    assert_int_equal(ki_testing_server_patch(cluster, KI_SERVICES, "shop", "web", renamed, 0, NULL), KI_OK);
+    ask_router_until(fd, "new.example.com\n", "10.0.0.1:8080");
+    ask_router_until(fd, "shop.example.com\n", "none");
+    assert_int_equal(ki_testing_server_delete(cluster, KI_SERVICES, "shop", "web", NULL), KI_OK);
+    ask_router_until(fd, "new.example.com\n", "none");
+    assert_true(ask_router(fd, "metrics\n", answer, sizeof answer));
+    assert_non_null(strstr(answer, "router_services 0\nrouter_hosts 0"));
+    ki_process_signal(&example, SIGTERM);
+    assert_non_null(ki_process_expect(&example, "router_lookups_total "));
+    assert_int_equal(ki_process_wait(&example), 0);
+    close(fd);
+    ki_testing_server_free(cluster);
+    unlink(path);
 }
 
 /* Asks the agent for a container until its answer has `wanted`. */
