@@ -100,6 +100,11 @@ typedef struct options {
     int64_t compact_after;
     int64_t seconds;
 
+    /* gen */
+    option_list fields;
+    const char *from;
+    const char *struct_name;
+
     /* completion and man */
     const char *directory;
 } options;
@@ -128,6 +133,7 @@ typedef struct cli_command {
 extern const cli_command command_watch;
 extern const cli_command command_get;
 extern const cli_command command_doctor;
+extern const cli_command command_gen;
 extern const cli_command command_serve;
 extern const cli_command command_demo;
 extern const cli_command command_version;

@@ -3,7 +3,6 @@
 
 #include "yaml.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,69 +140,14 @@ static ki_status put_object(ki_testing_server *server, const char *path, yyjson_
     return status;
 }
 
-static char *read_file(const char *path, size_t *ret_size, ki_error *err) {
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-    char *text = NULL;
-    size_t capacity = 0;
-    size_t size = 0;
-    if (!file) {
-        fail_load(err, KI_ERR_SYSTEM, "cannot read %s: %s", path, strerror(errno));
-        return NULL;
-    }
-    for (;;) {
-        if (capacity - size < 65536) {
-            capacity = capacity ? capacity * 2 : 262144;
-            char *more = realloc(text, capacity);
-            if (!more)
-                break;
-            text = more;
-        }
-        size_t got = fread(text + size, 1, capacity - size, file);
-        size += got;
-        if (!got || size > LOAD_FILE_LIMIT)
-            break;
-    }
-    if (size > LOAD_FILE_LIMIT) {
-        fail_load(err, KI_ERR_LIMIT, "%s is larger than %d bytes", path, LOAD_FILE_LIMIT);
-        free(text);
-        text = NULL;
-    } else if (ferror(file) || !text || !feof(file)) {
-        fail_load(err, KI_ERR_SYSTEM, "cannot read %s: %s", path, strerror(errno));
-        free(text);
-        text = NULL;
-    }
-    if (file != stdin)
-        fclose(file);
-    *ret_size = size;
-    return text;
-}
-
-/* Converts the text to JSON if it is YAML. */
-static ki_status to_json(const char *path, char **text, size_t *size, ki_error *err) {
-    char why[256];
-    size_t start = 0;
-    while (start < *size && strchr(" \t\r\n", (*text)[start]))
-        start++;
-    if (start == *size || (*text)[start] == '{')
-        return KI_OK;
-    size_t json_size = 0;
-    char *json = yaml_to_json(*text, *size, &json_size, why);
-    if (!json)
-        return fail_load(err, KI_ERR_PARSE, "%s: %s", path, why);
-    free(*text);
-    *text = json;
-    *size = json_size;
-    return KI_OK;
-}
-
 ki_status load_file(ki_testing_server *server, const char *path, size_t *ret_objects, ki_error *err) {
     size_t size = 0;
     size_t at = 0;
-    char *text = read_file(path, &size, err);
+    ki_status status = KI_OK;
+    char *text = yaml_read_file(path, LOAD_FILE_LIMIT, &size, err);
     if (!text)
         return err->code;
 
-    ki_status status = to_json(path, &text, &size, err);
     *ret_objects = 0;
     while (!status) {
         while (at < size && strchr(" \t\r\n", text[at]))

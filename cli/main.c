@@ -10,8 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const cli_command *const commands[] = { &command_watch, &command_get,     &command_doctor,     &command_serve,
-                                               &command_demo,  &command_version, &command_completion, &command_man };
+static const cli_command *const commands[] = { &command_watch,   &command_get,        &command_doctor,
+                                               &command_gen,     &command_serve,      &command_demo,
+                                               &command_version, &command_completion, &command_man };
 enum {
     COMMANDS = sizeof commands / sizeof commands[0]
 };

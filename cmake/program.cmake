@@ -11,6 +11,14 @@ target_compile_definitions(kinformer-doctor PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-doctor PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(kinformer-doctor PUBLIC kinformer-static PRIVATE PkgConfig::ki_deps Threads::Threads)
 
+# What `kinformer gen` makes: for the program, its tests and fuzz/.
+ki_sources(sources cli/gen/*.c)
+add_library(kinformer-gen STATIC ${sources})
+ki_target(kinformer-gen)
+target_compile_definitions(kinformer-gen PRIVATE _GNU_SOURCE)
+target_include_directories(kinformer-gen PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(kinformer-gen PUBLIC kinformer-static PRIVATE PkgConfig::ki_deps Threads::Threads)
+
 ki_sources(sources cli/*.c)
 
 add_executable(kinformer-program ${sources})
@@ -18,7 +26,7 @@ ki_target(kinformer-program)
 set_target_properties(kinformer-program PROPERTIES OUTPUT_NAME kinformer)
 target_compile_definitions(kinformer-program PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-program PRIVATE ${PROJECT_SOURCE_DIR})
-target_link_libraries(kinformer-program PRIVATE kinformer-doctor kinformer-testing-static kinformer-print-static kinformer-static PkgConfig::ki_deps
+target_link_libraries(kinformer-program PRIVATE kinformer-doctor kinformer-gen kinformer-testing-static kinformer-print-static kinformer-static PkgConfig::ki_deps
     PkgConfig::kt_deps Threads::Threads)
 
 # Manual pages and completions are what the program prints of itself.

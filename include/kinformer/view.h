@@ -14,8 +14,9 @@
  *
  * Members are const char *, bool, double, integers of 32 or 64 bits with or without sign, ki_string_list and
  * ki_string_map. The compiler determines the type (GCC, Clang, any C++11); a member of another type does not compile.
- * KI_FIELD_LIST makes a list of structs, each with fields of its own; KI_FIELD_TIME, KI_FIELD_QUANTITY, KI_FIELD_MILLI
- * and KI_FIELD_PRESENT convert what they read.
+ * KI_FIELD_LIST makes a list of structs, each with fields of its own; KI_FIELD_TEXT, KI_FIELD_TIME, KI_FIELD_QUANTITY,
+ * KI_FIELD_MILLI and KI_FIELD_PRESENT convert what they read. A member can be inside of another:
+ * KI_FIELD(struct pod, spec.node, "spec.nodeName"). `kinformer gen` writes struct and fields from a schema.
  *
  *     struct container { const char *name, *id; };
  *     static const ki_field container_fields[] = {
@@ -55,11 +56,12 @@ typedef enum ki_field_type {
     KI_FIELD_TYPE_PRESENT = 11,
     KI_FIELD_TYPE_STRING_LIST = 12,
     KI_FIELD_TYPE_STRING_MAP = 13,
-    KI_FIELD_TYPE_LIST = 14
+    KI_FIELD_TYPE_LIST = 14,
+    KI_FIELD_TYPE_TEXT = 15
 } ki_field_type;
 
 enum {
-    KI_VIEW_MAX_FIELDS = 64,   /* fields of one struct */
+    KI_VIEW_MAX_FIELDS = 256,  /* fields of one struct */
     KI_VIEW_MAX_SIZE = 4096,   /* bytes of one struct */
     KI_VIEW_MAX_DEPTH = 4,     /* structs in lists in structs */
     KI_VIEW_MAX_ITEMS = 100000 /* items of all lists and maps of one object; more are KI_ERR_LIMIT */
@@ -111,6 +113,8 @@ typedef struct ki_field {
 
 /* A ki_list of structs with the fields `elements`: one for each element of the arrays at `path`. */
 #define KI_FIELD_LIST(type, member, elements, path) KI_FIELD_AS_(type, member, ki_list, LIST, path, elements)
+/* A const char *: a string, or an integer in decimal digits. For a port or a count that can also be "http" or "25%". */
+#define KI_FIELD_TEXT(type, member, path) KI_FIELD_AS_(type, member, const char *, TEXT, path, NULL)
 /* An int64_t: milliseconds since 1970 of a time (RFC 3339). */
 #define KI_FIELD_TIME(type, member, path) KI_FIELD_AS_(type, member, int64_t, TIME, path, NULL)
 /* An int64_t: a quantity such as "2Gi", parts of 1 rounded away from 0. */
@@ -151,13 +155,16 @@ template <class Member, ki_field_type type> struct field_as<Member, Member, type
 }
 #define KI_FIELD(type, member, path) \
     { \
-        path, offsetof(type, member), sizeof(type), kinformer_detail::field_type<decltype(type::member)>::value, \
-            kinformer_detail::field_elements<decltype(type::member)>::get() \
+        path, offsetof(type, member), sizeof(type), \
+            kinformer_detail::field_type<decltype(static_cast<type *>(nullptr)->member)>::value, \
+            kinformer_detail::field_elements<decltype(static_cast<type *>(nullptr)->member)>::get() \
     }
 #define KI_FIELD_AS_(type, member, expected, kind, path, elements) \
     { \
         path, offsetof(type, member), sizeof(type), \
-            kinformer_detail::field_as<decltype(type::member), expected, KI_FIELD_TYPE_##kind>::value, elements \
+            kinformer_detail::field_as<decltype(static_cast<type *>(nullptr)->member), expected, \
+                                       KI_FIELD_TYPE_##kind>::value, \
+            elements \
     }
 #else
 #define KI_FIELD_IS_(type, member, other) __builtin_types_compatible_p(__typeof__(((type *)0)->member), other)

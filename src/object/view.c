@@ -7,6 +7,9 @@
 #include "src/base/rfc3339.h"
 #include "src/object/path.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 typedef struct member {
     ki_path *path;
     size_t offset;
@@ -25,6 +28,7 @@ struct ki_view {
 static size_t size_of_type(ki_field_type type) {
     switch (type) {
     case KI_FIELD_TYPE_STRING:
+    case KI_FIELD_TYPE_TEXT:
         return sizeof(const char *);
     case KI_FIELD_TYPE_BOOL:
     case KI_FIELD_TYPE_PRESENT:
@@ -210,6 +214,28 @@ static size_t cut_size(yyjson_val *text) {
     return strlen(yyjson_get_str(text));
 }
 
+enum {
+    DIGITS_MAX = 21 /* bytes of an integer as text, with its zero */
+};
+
+/* Writes an integer in decimal digits. Returns its size without the zero. */
+static size_t write_integer(yyjson_val *value, char text[DIGITS_MAX]) {
+    bool is_negative = yyjson_is_sint(value) && yyjson_get_sint(value) < 0;
+    int size = is_negative ? snprintf(text, DIGITS_MAX, "%" PRId64, yyjson_get_sint(value))
+                           : snprintf(text, DIGITS_MAX, "%" PRIu64, yyjson_get_uint(value));
+    return (size_t)size;
+}
+
+/* Returns the bytes of a string member with its zero; 0 if the value is no text. */
+static size_t text_size(ki_field_type type, yyjson_val *value) {
+    char digits[DIGITS_MAX];
+    if (type != KI_FIELD_TYPE_STRING && type != KI_FIELD_TYPE_TEXT)
+        return 0;
+    if (yyjson_is_str(value))
+        return cut_size(value) + 1;
+    return type == KI_FIELD_TYPE_TEXT && yyjson_is_int(value) ? write_integer(value, digits) + 1 : 0;
+}
+
 static size_t round_up(size_t size) {
     return (size + 7) / 8 * 8;
 }
@@ -260,10 +286,9 @@ static void measure_members(const ki_view *view, yyjson_val *root, ki_view_needs
             continue;
         }
         yyjson_val *value = ki_path_find(m->path, root);
-        if (found)
+        if (found && i < KI_VIEW_FOUND_MAX)
             found[i] = value;
-        if (m->type == KI_FIELD_TYPE_STRING && yyjson_is_str(value))
-            needs->strings += cut_size(value) + 1;
+        needs->strings += text_size(m->type, value);
     }
 }
 
@@ -278,13 +303,21 @@ ki_status ki_view_measure(const ki_view *view, yyjson_val *root, ki_view_needs *
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-static const char *put_text(ki_view_room *room, yyjson_val *text) {
-    size_t size = cut_size(text);
+static const char *put_bytes(ki_view_room *room, const char *text, size_t size) {
     char *to = room->strings;
-    memcpy(to, yyjson_get_str(text), size);
+    memcpy(to, text, size);
     to[size] = '\0';
     room->strings += size + 1;
     return to;
+}
+
+static const char *put_text(ki_view_room *room, yyjson_val *text) {
+    return put_bytes(room, yyjson_get_str(text), cut_size(text));
+}
+
+static const char *put_integer(ki_view_room *room, yyjson_val *integer) {
+    char digits[DIGITS_MAX];
+    return put_bytes(room, digits, write_integer(integer, digits));
 }
 
 static ki_str text_of(yyjson_val *value) {
@@ -360,9 +393,10 @@ static bool fill_quantity(ki_field_type type, yyjson_val *value, void *to) {
 static bool fill_value(ki_field_type type, yyjson_val *value, void *to, ki_view_room *room) {
     switch (type) {
     case KI_FIELD_TYPE_STRING:
-        if (!yyjson_is_str(value))
+    case KI_FIELD_TYPE_TEXT:
+        if (!text_size(type, value))
             return false;
-        const char *text = put_text(room, value);
+        const char *text = yyjson_is_str(value) ? put_text(room, value) : put_integer(room, value);
         memcpy(to, &text, sizeof text);
         return true;
     case KI_FIELD_TYPE_BOOL:
@@ -444,7 +478,7 @@ static void fill_members(const ki_view *view, yyjson_val *root, yyjson_val *cons
             fill_list(m, root, to + m->offset, room);
             continue;
         }
-        yyjson_val *value = found ? found[i] : ki_path_find(m->path, root);
+        yyjson_val *value = found && i < KI_VIEW_FOUND_MAX ? found[i] : ki_path_find(m->path, root);
         if (value && !yyjson_is_null(value))
             room->mismatches += !fill_value(m->type, value, to + m->offset, room);
     }

@@ -11,11 +11,15 @@
 
 typedef struct ki_view ki_view;
 
+enum {
+    KI_VIEW_FOUND_MAX = 64 /* values that are kept between measuring and filling; further ones are found twice */
+};
+
 /* What one object needs beside the struct itself. */
 typedef struct ki_view_needs {
-    yyjson_val *found[KI_VIEW_MAX_FIELDS]; /* the values of the outer struct's members that are not lists */
-    size_t arrays;                         /* bytes, a multiple of 8 */
-    size_t strings;                        /* bytes with their zeros */
+    yyjson_val *found[KI_VIEW_FOUND_MAX]; /* the values of the outer struct's first members; not of lists */
+    size_t arrays;                        /* bytes, a multiple of 8 */
+    size_t strings;                       /* bytes with their zeros */
     size_t items;
 } ki_view_needs;
 

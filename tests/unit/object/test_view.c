@@ -1,6 +1,7 @@
 /* A view's members are what the JSON says, or zero; a view that cannot be is refused. */
 #include "src/base/memory.h"
 #include "src/object/format.h"
+#include "src/object/view.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 
@@ -76,7 +77,7 @@ static ki_object *make(const ki_field *view, const char *members) {
     ki_object_format_options options = { .view = view };
     ki_object_format *format = NULL;
     assert_int_equal(ki_object_format_new(&ki_allocator_default, &options, &format, NULL), KI_OK);
-    char json[1024];
+    char json[8192];
     snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"a\"}%s}", members);
     ki_object *obj = NULL;
     assert_int_equal(ki_object_from_json(format, ki_str_of(json), NULL, NULL, &obj, NULL), KI_OK);
@@ -131,6 +132,73 @@ TEST(numbers_at_the_ends_of_their_range_fit) {
     ki_object_unref(obj);
     obj = make(all_fields, ",\"small\":-2147483648");
     assert_int_equal(((const struct all_types *)ki_object_view(obj))->small, INT32_MIN);
+    ki_object_unref(obj);
+}
+
+struct rule {
+    struct {
+        const char *port, *share;
+    } spec;
+    bool has_spec;
+};
+
+static const ki_field rule_fields[] = {
+    KI_FIELD_TEXT(struct rule, spec.port, "spec.port"),
+    KI_FIELD_TEXT(struct rule, spec.share, "spec.share"),
+    KI_FIELD_PRESENT(struct rule, has_spec, "spec"),
+    KI_FIELD_END,
+};
+
+TEST(a_text_is_a_string_or_an_integer) {
+    static const struct {
+        const char *json, *text; /* NULL: of another type */
+    } rows[] = {
+        { "\"http\"", "http" },
+        { "\"\"", "" },
+        { "80", "80" },
+        { "0", "0" },
+        { "-7", "-7" },
+        { "18446744073709551615", "18446744073709551615" },
+        { "-9223372036854775808", "-9223372036854775808" },
+        { "1.5", NULL },
+        { "true", NULL },
+        { "[]", NULL },
+        { "null", NULL },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char members[128];
+        snprintf(members, sizeof members, ",\"spec\":{\"port\":%s,\"share\":\"25%%\"}", rows[i].json);
+        ki_object *obj = make(rule_fields, members);
+        const struct rule *rule = ki_object_view(obj);
+        if (rows[i].text)
+            assert_string_equal(rule->spec.port, rows[i].text);
+        else
+            assert_null(rule->spec.port);
+        assert_string_equal(rule->spec.share, "25%");
+        assert_true(rule->has_spec);
+        ki_object_unref(obj);
+    }
+}
+
+/* Beyond KI_VIEW_FOUND_MAX values are found again for filling. */
+TEST(a_view_of_many_members_is_filled) {
+    enum {
+        MEMBERS = KI_VIEW_MAX_FIELDS
+    };
+    static char paths[MEMBERS][16];
+    ki_field fields[MEMBERS + 1];
+    char members[MEMBERS * 24] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < MEMBERS; i++) {
+        snprintf(paths[i], sizeof paths[i], "m%zu", i);
+        used += (size_t)snprintf(members + used, sizeof members - used, ",\"m%zu\":\"%zu\"", i, i);
+        fields[i] = (ki_field){ paths[i], i * sizeof(char *), MEMBERS * sizeof(char *), KI_FIELD_TYPE_STRING, NULL };
+    }
+    fields[MEMBERS] = (ki_field)KI_FIELD_END;
+    ki_object *obj = make(fields, members);
+    const char *const *texts = ki_object_view(obj);
+    for (size_t i = 0; i < MEMBERS; i++)
+        assert_int_equal(atoi(texts[i]), (int)i);
     ki_object_unref(obj);
 }
 

@@ -1,0 +1,388 @@
+/* header.c: see header.h. No line is longer than 120 columns, whatever the schema's names and texts are. The same
+ * schema gives the same bytes. */
+#include "header.h"
+
+#include "fields.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    COLUMNS_MAX = 120,
+    COMMENT_MIN = 24, /* shorter comments are left out */
+    PIECE_MAX = 96    /* bytes of a piece of a string */
+};
+
+/* ---- comments ---- */
+
+/* Returns the size of a character that does not belong into a source: controls, and those that change the direction of
+ * the text. 0: none. */
+static size_t control_size(const unsigned char *c) {
+    if (*c < 0x20 || *c == 0x7f)
+        return 1;
+    if ((c[0] == 0xc2 && c[1] < 0xa0) || (c[0] == 0xd8 && c[1] == 0x9c))
+        return 2;
+    if (c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae)))
+        return 3;
+    return c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0;
+}
+
+/* Copies the first sentence of a text as part of a comment: no controls, one blank between words, and nothing that ends
+ * or begins a comment. Returns its size. */
+static size_t copy_sentence(const char *text, char *out, size_t max) {
+    size_t used = 0;
+    bool gap = false;
+    for (const unsigned char *c = (const unsigned char *)text; *c && used + 5 < max;) {
+        size_t control = control_size(c);
+        if (control || *c == ' ') {
+            if (*c == '\n' && c[1] == '\n' && used)
+                break;
+            gap = used > 0;
+            c += control ? control : 1;
+            continue;
+        }
+        bool ends_sentence = gap && used > 1 && out[used - 1] == '.' && out[used - 2] != '.';
+        bool is_short = ends_sentence && used > 3 &&
+                        (strncmp(out + used - 4, "e.g.", 4) == 0 || strncmp(out + used - 4, "i.e.", 4) == 0);
+        if (ends_sentence && !is_short)
+            break;
+        if (gap)
+            out[used++] = ' ';
+        gap = false;
+        if (used && ((out[used - 1] == '*' && *c == '/') || (out[used - 1] == '/' && *c == '*')))
+            out[used++] = ' ';
+        out[used++] = (char)*c++;
+        while ((*c & 0xc0) == 0x80 && used + 5 < max)
+            out[used++] = (char)*c++;
+    }
+    out[used] = '\0';
+    return used;
+}
+
+/* Cuts a text to `max` bytes, at a blank if there is one, and marks the cut. */
+static void cut(char *text, size_t size, size_t max) {
+    if (size <= max)
+        return;
+    size_t end = max - 3;
+    while (end > 0 && text[end] != ' ')
+        end--;
+    if (end < max / 2) {
+        end = max - 3;
+        while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
+            end--;
+    }
+    while (end > 0 && (text[end - 1] == ' ' || text[end - 1] == ','))
+        end--;
+    strcpy(text + end, "...");
+}
+
+/* Writes a comment that ends in the last column at most, behind `column` columns. `what` comes before the description;
+ * both may be empty. Writes nothing if there is no text or no room. */
+static void write_comment(FILE *out, size_t column, const char *what, const char *description) {
+    char text[COLUMNS_MAX * 2 + GEN_STRUCT_NAME_MAX];
+    size_t size = 0, max = column + COMMENT_MIN < COLUMNS_MAX ? COLUMNS_MAX - column - 7 : 0;
+    if (what[0])
+        size = (size_t)snprintf(text, sizeof text, "%s", what);
+    if (description && description[0]) {
+        size_t before = size;
+        size += what[0] ? (size_t)snprintf(text + size, sizeof text - size, ": ") : 0;
+        size_t added = copy_sentence(description, text + size, sizeof text - size);
+        size = added ? size + added : before;
+        text[size] = '\0';
+    }
+    if (!size || !max)
+        return;
+    cut(text, size, max);
+    fprintf(out, " /* %s */", text);
+}
+
+/* ---- lines that wrap ---- */
+
+typedef struct wrapped {
+    FILE *out;
+    size_t column;
+} wrapped;
+
+/* Writes a piece that is not divided, behind a blank if `gap`; in a new line if it does not fit. */
+static void put_piece(wrapped *w, const char *piece, bool gap) {
+    size_t size = strlen(piece);
+    if (w->column > 8 && w->column + gap + size > COLUMNS_MAX) {
+        fprintf(w->out, "\n        ");
+        w->column = 8;
+        gap = false;
+    }
+    fprintf(w->out, "%s%s", gap ? " " : "", piece);
+    w->column += gap + size;
+}
+
+static void put_member(wrapped *w, const gen_node *node, const char *end) {
+    char piece[GEN_NAME_MAX + 2];
+    if (node->parent->form == GEN_NESTED)
+        put_member(w, node->parent, ".");
+    snprintf(piece, sizeof piece, "%s%s", node->name, end);
+    put_piece(w, piece, node->parent->form != GEN_NESTED);
+}
+
+/* Writes one byte of a C string. Octal escapes have three digits, so that no digit after them belongs to them. */
+static size_t escape(unsigned char c, char text[5]) {
+    if (c == '"' || c == '\\' || c == '?') /* "?" for trigraphs */
+        return (size_t)snprintf(text, 5, "\\%c", c);
+    return (size_t)snprintf(text, 5, c < 0x20 || c >= 0x7f ? "\\%03o" : "%c", c);
+}
+
+/* Writes a string in pieces, each a literal of its own, if it is long. */
+static void put_string(wrapped *w, const char *string, const char *end) {
+    char piece[PIECE_MAX + 8];
+    size_t used;
+    do {
+        used = 0;
+        piece[used++] = '"';
+        while (*string && used + 4 < PIECE_MAX)
+            used += escape((unsigned char)*string++, piece + used);
+        piece[used++] = '"';
+        snprintf(piece + used, sizeof piece - used, "%s", *string ? "" : end);
+        put_piece(w, piece, true);
+    } while (*string);
+}
+
+/* ---- structs and tables ---- */
+
+static const char *type_text(const gen_node *node) {
+    switch (node->type) {
+    case KI_FIELD_TYPE_STRING:
+    case KI_FIELD_TYPE_TEXT:
+        return "const char *";
+    case KI_FIELD_TYPE_BOOL:
+    case KI_FIELD_TYPE_PRESENT:
+        return "bool ";
+    case KI_FIELD_TYPE_INT32:
+        return "int32_t ";
+    case KI_FIELD_TYPE_DOUBLE:
+        return "double ";
+    case KI_FIELD_TYPE_STRING_LIST:
+        return "ki_string_list ";
+    case KI_FIELD_TYPE_STRING_MAP:
+        return "ki_string_map ";
+    default:
+        return "int64_t ";
+    }
+}
+
+static const char *macro_of(const gen_node *node) {
+    if (node->form == GEN_ITEMS)
+        return "KI_FIELD_LIST(struct";
+    switch (node->type) {
+    case KI_FIELD_TYPE_TEXT:
+        return "KI_FIELD_TEXT(struct";
+    case KI_FIELD_TYPE_PRESENT:
+        return "KI_FIELD_PRESENT(struct";
+    case KI_FIELD_TYPE_TIME:
+        return "KI_FIELD_TIME(struct";
+    case KI_FIELD_TYPE_QUANTITY:
+        return "KI_FIELD_QUANTITY(struct";
+    case KI_FIELD_TYPE_MILLI:
+        return "KI_FIELD_MILLI(struct";
+    default:
+        return "KI_FIELD(struct";
+    }
+}
+
+/* Writes what a comment says of a member's type. */
+static const char *about(const gen_node *node, char text[GEN_STRUCT_NAME_MAX + 16]) {
+    text[0] = '\0';
+    if (node->form == GEN_ITEMS)
+        snprintf(text, GEN_STRUCT_NAME_MAX + 16, "struct %s", node->struct_name);
+    else if (node->type == KI_FIELD_TYPE_TIME)
+        strcpy(text, "milliseconds since 1970");
+    else if (node->type == KI_FIELD_TYPE_MILLI)
+        strcpy(text, "thousandths");
+    else if (node->type == KI_FIELD_TYPE_TEXT)
+        strcpy(text, "integer or string");
+    return text;
+}
+
+static void write_absent(FILE *out, const gen_node *node, size_t indent) {
+    char text[GEN_NAME_MAX + 96];
+    snprintf(text, sizeof text, "%s: left out: %s", node->name, node->why);
+    fprintf(out, "%*s/* %s */\n", (int)indent, "", text);
+}
+
+static void write_members(FILE *out, const gen_node *node, size_t indent) {
+    char what[GEN_STRUCT_NAME_MAX + 16];
+    for (const gen_node *child = node->first; child; child = child->next) {
+        if (child->form == GEN_ABSENT) {
+            write_absent(out, child, indent);
+        } else if (child->form == GEN_NESTED && gen_node_has_members(child)) {
+            fprintf(out, "%*sstruct {\n", (int)indent, "");
+            write_members(out, child, indent + 4);
+            fprintf(out, "%*s} %s;\n", (int)indent, "", child->name);
+        } else if (child->form == GEN_NESTED) {
+            write_members(out, child, indent); /* comments only */
+        } else {
+            const char *type = child->form == GEN_ITEMS ? "ki_list " : type_text(child);
+            fprintf(out, "%*s%s%s;", (int)indent, "", type, child->name);
+            write_comment(out, indent + strlen(type) + strlen(child->name) + 1, about(child, what),
+                          child->form == GEN_MEMBER && child->type == KI_FIELD_TYPE_PRESENT ? NULL
+                                                                                            : child->description);
+            fputc('\n', out);
+        }
+    }
+}
+
+static void write_entries(FILE *out, const gen_node *node, const char *struct_name) {
+    char path[GEN_PATH_MAX + 1], piece[GEN_STRUCT_NAME_MAX + 16];
+    for (const gen_node *child = node->first; child; child = child->next) {
+        if (child->form == GEN_NESTED)
+            write_entries(out, child, struct_name);
+        if ((child->form != GEN_MEMBER && child->form != GEN_ITEMS) || !gen_node_path(child, path))
+            continue;
+        wrapped w = { out, 4 };
+        fprintf(out, "    ");
+        put_piece(&w, macro_of(child), false);
+        snprintf(piece, sizeof piece, "%s,", struct_name);
+        put_piece(&w, piece, true);
+        put_member(&w, child, ",");
+        if (child->form == GEN_ITEMS) {
+            snprintf(piece, sizeof piece, "%s_fields,", child->struct_name);
+            put_piece(&w, piece, true);
+        }
+        put_string(&w, path, "),");
+        fputc('\n', out);
+    }
+}
+
+/* Writes a struct and its table, after those of the lists in it. */
+static void write_struct(FILE *out, const gen_node *node) {
+    fprintf(out, "struct %s {\n", node->struct_name);
+    write_members(out, node, 4);
+    fprintf(out, "};\n\nstatic const ki_field %s_fields[] = {\n", node->struct_name);
+    write_entries(out, node, node->struct_name);
+    fprintf(out, "    KI_FIELD_END\n};\n\n");
+}
+
+static void write_structs(FILE *out, const gen_node *node) {
+    for (const gen_node *child = node->first; child; child = child->next) {
+        if (child->form == GEN_NESTED || child->form == GEN_ITEMS)
+            write_structs(out, child);
+    }
+    if (node->form == GEN_ITEMS)
+        write_struct(out, node);
+}
+
+/* ---- the header ---- */
+
+/* Writes the command of the first comment, broken at blanks and after commas. */
+static void write_command(FILE *out, const char *command) {
+    char text[2 * PIECE_MAX];
+    size_t column = strlen(" *     ");
+    fprintf(out, " *     ");
+    while (*command) {
+        size_t size = strcspn(command, " ,"), used = 0;
+        size += command[size] != '\0';
+        size = size < PIECE_MAX ? size : PIECE_MAX;
+        for (size_t i = 0; i < size; i++) {
+            unsigned char c = (unsigned char)command[i];
+            if (used && (text[used - 1] == '*' || text[used - 1] == '/') && (c == '/' || c == '*'))
+                text[used++] = ' ';
+            text[used++] = (char)(c < 0x20 || c >= 0x7f ? '?' : c);
+        }
+        if (column > 7 && column + used > COLUMNS_MAX) {
+            fprintf(out, "\n *         ");
+            column = strlen(" *         ");
+        }
+        fprintf(out, "%.*s", (int)used, text);
+        column += used;
+        command += size;
+    }
+}
+
+static void write_header(FILE *out, const gen_schema *schema, const gen_request *request, const gen_tree *tree) {
+    const char *name = tree->root->struct_name;
+    const char *plural = schema->plural[0] ? schema->plural : request->resource;
+    char guard[GEN_NAME_MAX];
+    size_t used = 0;
+    for (; name[used] && used + 1 < sizeof guard; used++)
+        guard[used] = (char)(name[used] >= 'a' && name[used] <= 'z' ? name[used] - 'a' + 'A' : name[used]);
+    guard[used] = '\0';
+    fprintf(out, "/* clang-format off */\n/* Fields of %.60s.%.60s%s%.60s as struct %s. Made by:\n", plural,
+            schema->version, schema->group[0] ? "." : "", schema->group, name);
+    write_command(out, request->command);
+    fprintf(out,
+            "\n *\n"
+            " * Give %s_fields to the informer as its view. %s_view returns the struct of an object. */\n"
+            "#ifndef %s_VIEW_H\n#define %s_VIEW_H\n\n#include <kinformer/object.h>\n#include <kinformer/view.h>\n\n",
+            name, name, guard, guard);
+    write_structs(out, tree->root);
+    fprintf(out,
+            "/* Returns the fields of an object; NULL if its informer has no such view. Borrowed from the object. */\n"
+            "static inline const struct %s *%s_view(const ki_object *obj) {\n"
+            "#ifdef __cplusplus\n"
+            "    return static_cast<const struct %s *>(ki_object_view_of(obj, %s_fields));\n"
+            "#else\n"
+            "    return ki_object_view_of(obj, %s_fields);\n"
+            "#endif\n}\n\n#endif\n",
+            name, name, name, name, name);
+}
+
+/* Makes the struct's name. */
+static ki_status name_struct(const gen_schema *schema, const gen_request *request, char name[GEN_NAME_MAX],
+                             ki_error *err) {
+    const char *given = request->struct_name;
+    char member[GEN_NAME_MAX];
+    if (!given) {
+        gen_snake(schema->kind, strlen(schema->kind), name);
+        gen_member(name);
+        return KI_OK;
+    }
+    bool is_name = given[0] && !(given[0] >= '0' && given[0] <= '9') && strlen(given) < GEN_NAME_MAX / 2;
+    for (const char *c = given; *c && is_name; c++)
+        is_name = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
+    if (!is_name)
+        return gen_fail(err, KI_ERR_INVALID, "--name %.100s: a C identifier of at most %d characters is expected",
+                        given, GEN_NAME_MAX / 2 - 1);
+    snprintf(name, GEN_NAME_MAX, "%s", given);
+    memcpy(member, name, GEN_NAME_MAX);
+    gen_member(member);
+    return strcmp(member, name) == 0
+               ? KI_OK
+               : gen_fail(err, KI_ERR_INVALID, "--name %s: this word has a meaning in C, C++ or their headers", given);
+}
+
+/* Makes the tree. Where structs have too many fields, all fields of objects are taken less deep. */
+static ki_status make_tree(const gen_schema *schema, const gen_request *request, const char *name, gen_tree *ret_tree,
+                           ki_error *err) {
+    gen_type type = gen_schema_type(schema, schema->root);
+    for (size_t steps_max = GEN_STEPS_MAX;; steps_max--) {
+        gen_tree tree;
+        ki_status status = gen_tree_new(name, &type, &tree, err);
+        if (status)
+            return status;
+        tree.steps_max = steps_max;
+        if (!request->field_count)
+            status = gen_tree_fill(&tree, schema, err);
+        for (size_t i = 0; i < request->field_count && !status; i++)
+            status = gen_fields_add(&tree, schema, request->fields[i], err);
+        if (!status)
+            status = gen_tree_check(&tree, err);
+        if (!status) {
+            *ret_tree = tree;
+            return KI_OK;
+        }
+        gen_tree_free(&tree);
+        if (status != KI_ERR_LIMIT || steps_max == 2)
+            return status;
+    }
+}
+
+ki_status gen_header_write(const gen_schema *schema, const gen_request *request, FILE *out, ki_error *err) {
+    char name[GEN_NAME_MAX];
+    gen_tree tree;
+    ki_status status = name_struct(schema, request, name, err);
+    if (!status)
+        status = make_tree(schema, request, name, &tree, err);
+    if (status)
+        return status;
+    write_header(out, schema, request, &tree);
+    gen_tree_free(&tree);
+    return KI_OK;
+}
