@@ -206,7 +206,7 @@ ki_field_type gen_field_member(const gen_schema *schema, const gen_field *field)
         return KI_FIELD_TYPE_STRING;
     case GEN_TIME:
         return KI_FIELD_TYPE_TIME;
-    case GEN_QUANTITY: /* whole CPUs tell little */
+    case GEN_QUANTITY: /* whole CPUs are too coarse */
         return field->key_size == 3 && memcmp(field->key, "cpu", 3) == 0 ? KI_FIELD_TYPE_MILLI : KI_FIELD_TYPE_QUANTITY;
     case GEN_INT_OR_STRING:
         return KI_FIELD_TYPE_TEXT;

@@ -62,8 +62,8 @@ void gen_tree_free(gen_tree *tree);
  * Errors: KI_ERR_LIMIT; KI_ERR_NO_MEMORY; KI_ERR_EXISTS if the field is there in another form or type. */
 ki_status gen_tree_add(gen_tree *tree, gen_node *parent, const gen_field *field, gen_form form, ki_field_type type,
                        gen_node **ret_node, ki_error *err);
-/* Adds a field with everything below it. Recursive types and what is deeper than `steps_max` become a bool that tells
- * whether the field is there. Errors: as gen_tree_add. */
+/* Adds a field with everything below it. Recursive types and what is deeper than `steps_max` become a bool that is
+ * true if the field is there. Errors: as gen_tree_add. */
 ki_status gen_tree_add_all(gen_tree *tree, const gen_schema *schema, gen_node *parent, const gen_field *field,
                            ki_error *err);
 /* Adds all fields of the object, but apiVersion and kind. Errors: as gen_tree_add. */

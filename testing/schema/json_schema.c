@@ -142,6 +142,14 @@ static void append_type(ki_buffer *out, const kt_schema *schema, const kt_type *
     ki_buffer_append_char(out, '}');
 }
 
+/* Marks the type of metadata, which custom resources use too. */
+static void mark_metadata(const kt_schema *schema, bool *used) {
+    for (size_t i = 0; i < schema->type_count; i++) {
+        if (strcmp(schema->types[i].name, "ObjectMeta") == 0)
+            mark(schema, &schema->types[i], used);
+    }
+}
+
 ki_status kt_json_schema_append(ki_buffer *out, ki_str group, ki_str version) {
     const kt_schema *schema = kt_schema_builtin();
     const char *of_group, *of_version;
@@ -153,6 +161,7 @@ ki_status kt_json_schema_append(ki_buffer *out, ki_str group, ki_str version) {
         if (ki_str_equals(group, of_group) && ki_str_equals(version, of_version))
             mark(schema, type, used);
     }
+    mark_metadata(schema, used);
     for (size_t i = 0; (type = kt_schema_kind_at(i, &of_group, &of_version)) != NULL; i++) {
         if (!used[type - schema->types])
             continue;

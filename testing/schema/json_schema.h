@@ -5,7 +5,8 @@
 #include "src/base/buffer.h"
 #include "testing/schema/schema.h"
 
-/* Appends the members of components.schemas for one group version: its kinds and every type that they use. */
+/* Appends the members of components.schemas for one group version: its built-in kinds and every type that they use, and
+ * the type of metadata. */
 ki_status kt_json_schema_append(ki_buffer *out, ki_str group, ki_str version);
 
 #endif

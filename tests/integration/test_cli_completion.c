@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const names[] = { "watch", "get", "doctor", "serve", "demo", "version", "completion", "man" };
+static const char *const names[] = { "watch", "get", "doctor", "gen", "serve", "demo", "version", "completion", "man" };
 enum {
     NAMES = sizeof names / sizeof names[0]
 };
@@ -67,7 +67,7 @@ COMPLETION_TEST(bash_completes) {
                                  "kinformer get deploym: deployments\n"
                                  "kinformer watch pods,deploym: pods,deployments\n"
                                  "kinformer completion f: fish\n"
-                                 "kinformer man ge: get\n"
+                                 "kinformer man ge: get gen\n"
                                  "kinformer watch -n d: \n"
                                  "kinformer nothing d: \n");
     command_ends(0);

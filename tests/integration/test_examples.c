@@ -86,6 +86,24 @@ EXAMPLES_TEST(the_shortest_program_prints_every_pod_and_ends_with_a_signal) {
     assert_int_equal(ki_process_wait(&example), 0);
 }
 
+/* Its view is a header that `kinformer gen` made (integration/cli_gen). */
+EXAMPLES_TEST(a_generated_header_reads_the_containers_of_every_pod) {
+    start_example(KI_TEST_EXAMPLES_DIR "/example-images-by-node");
+    for (int i = 0; i < PODS; i++) {
+        char node[64], key[128], image[128];
+        int milli = -1;
+        const char *line = ki_process_expect(&example, " ");
+        assert_non_null(line);
+        assert_int_equal(sscanf(line, "%63s %127s %127s %dm", node, key, image, &milli), 4);
+        assert_true(strncmp(node, "node-", 5) == 0 || strcmp(node, "-") == 0);
+        assert_non_null(strchr(key, '/'));
+        assert_non_null(strchr(image, ':'));
+        assert_true(milli >= 0);
+    }
+    ki_process_signal(&example, SIGTERM);
+    assert_int_equal(ki_process_wait(&example), 0);
+}
+
 EXAMPLES_TEST(a_host_with_its_own_loop_is_served_without_a_thread) {
     start_example(KI_TEST_EXAMPLES_DIR "/example-host-loop");
     const char *line = ki_process_expect(&example, "synced: ");

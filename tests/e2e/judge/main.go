@@ -42,6 +42,7 @@ func allCases() []testCase {
 	cases = append(cases, connectionCases...)
 	cases = append(cases, goAwayCases...)
 	cases = append(cases, doctorCases...)
+	cases = append(cases, genCases...)
 	cases = append(cases, clientCases...)
 	cases = append(cases, churnCases...)
 	cases = append(cases, restartCases...)

@@ -427,3 +427,23 @@ TEST(lack_of_memory_at_any_point_leaks_nothing) {
     };
     rest_run_short_of_memory(calls, sizeof calls / sizeof *calls);
 }
+
+REST_TEST(the_schema_of_a_definition_is_in_openapi) {
+    assert_int_equal(rest_get(&server, "/openapi/v3/apis/example.com/v1"), 404);
+    assert_int_equal(rest_post(&server, CRDS, CRD), 201);
+    assert_int_equal(rest_get(&server, "/openapi/v3"), 200);
+    assert_true(
+        rest_has(&server, "\"apis/example.com/v1\":{\"serverRelativeURL\":\"/openapi/v3/apis/example.com/v1\"}"));
+    assert_int_equal(rest_get(&server, "/openapi/v3/apis/example.com/v1"), 200);
+    yyjson_doc *doc = yyjson_read(server.text.data, server.text.size, 0);
+    yyjson_val *schemas = yyjson_ptr_get(yyjson_doc_get_root(doc), "/components/schemas");
+    yyjson_val *foo = yyjson_obj_get(schemas, "com.example.v1.Foo");
+    assert_non_null(yyjson_ptr_get(foo, "/properties/spec/properties/size"));
+    assert_string_equal(yyjson_get_str(yyjson_ptr_get(foo, "/properties/metadata/allOf/0/$ref")),
+                        "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+    assert_non_null(yyjson_obj_get(schemas, "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"));
+    assert_string_equal(yyjson_get_str(yyjson_ptr_get(foo, "/x-kubernetes-group-version-kind/0/kind")), "Foo");
+    yyjson_doc_free(doc);
+    assert_int_equal(rest_send(&server, "DELETE", CRDS "/foos.example.com", NULL, NULL), 200);
+    assert_int_equal(rest_get(&server, "/openapi/v3/apis/example.com/v1"), 404);
+}
