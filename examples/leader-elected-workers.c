@@ -4,16 +4,12 @@
  * Jobs are the ConfigMaps of the namespace with the label job=todo. Start the program twice: one process leads and
  * marks the jobs as done. End it, and the other one leads. A process that was suspended while it led can resume and
  * write although another process leads now. Two checks prevent that: the API server compares the resource version, and
- * this program compares the token and never overwrites a higher one. */
+ * the library compares the token of that version and never overwrites a higher one. */
 #include <kinformer/kinformer.h>
 
 #include <stdio.h>
-#include <string.h>
 
-struct job {
-    const char *token; /* token of the leader that did the job */
-};
-static const ki_field job_fields[] = { KI_FIELD(struct job, token, "data.token"), KI_FIELD_END };
+static const char token_annotation[] = "example.com/fencing-token";
 
 struct program {
     ki_factory *factory;
@@ -21,15 +17,15 @@ struct program {
     ki_elector *elector;
 };
 
-/* Marks the job as done, unless it has changed since it was read. */
-static ki_status finish_job(struct program *p, const ki_object *job, long long token, ki_error *err) {
-    char text[32], leader[KI_IDENTITY_MAX];
-    snprintf(text, sizeof text, "%lld", token);
+/* Marks the job as done, unless it has changed since it was read, or a later leader has written it. */
+static ki_status finish_job(struct program *p, const ki_object *job, ki_error *err) {
+    char leader[KI_IDENTITY_MAX];
+    long long token = (long long)ki_elector_fencing_token(p->elector);
     ki_elector_leader(p->elector, leader, sizeof leader);
     ki_unstructured *copy = ki_unstructured_from_object(job); /* has the resource version */
     ki_unstructured_set_string(copy, "metadata.labels.job", "done");
     ki_unstructured_set_string(copy, "data.by", leader);
-    ki_unstructured_set_string(copy, "data.token", text);
+    ki_unstructured_set_fencing_token(copy, token_annotation, token);
     ki_status status = ki_client_update(ki_factory_client(p->factory), KI_CONFIGMAPS, copy, NULL, NULL, err);
     if (!status)
         printf("%s: done by %s with token %lld\n", ki_object_key(job), leader, token);
@@ -39,19 +35,13 @@ static ki_status finish_job(struct program *p, const ki_object *job, long long t
 /* Runs only while this process leads, because the controller has the elector. */
 static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_error *err) {
     struct program *p = user;
-    ki_object *obj = ki_informer_get(p->jobs, key);
-    ki_status status = KI_OK;
-    long long seen = -1;
-    (void)call;
-    if (obj) { /* otherwise it is done and has another label */
-        const struct job *job = ki_object_view(obj);
-        long long token = (long long)ki_elector_fencing_token(p->elector);
-        if (job->token && sscanf(job->token, "%lld", &seen) == 1 && seen > token)
-            printf("%s: a later leader was here, with token %lld\n", key, seen);
-        else if (token >= 0) /* otherwise this process no longer leads, and the next leader gets the job */
-            status = finish_job(p, obj, token, err);
+    ki_object *job = ki_informer_get(p->jobs, key);
+    ki_status status = job ? finish_job(p, job, err) : KI_OK; /* otherwise it is done and has another label */
+    if (status == KI_ERR_CANCELLED) { /* the next leader gets the job, or a later one was here */
+        printf("%s: %s\n", key, ki_error_message(err));
+        ki_reconcile_set_terminal(call);
     }
-    ki_object_unref(obj);
+    ki_object_unref(job);
     return status;
 }
 
@@ -93,8 +83,8 @@ int main(int argc, char **argv) {
                           &KI_CONTROLLER_OPTIONS(.name = "jobs", .reconcile = reconcile, .user = &p, .workers = 2,
                                                  .elector = p.elector),
                           &controller, &err) ||
-        ki_controller_for(controller, KI_CONFIGMAPS,
-                          &KI_INFORMER_OPTIONS(.label_selector = "job=todo", .view = job_fields), &p.jobs, &err) ||
+        ki_controller_for(controller, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.label_selector = "job=todo"), &p.jobs,
+                          &err) ||
         ki_factory_run(p.factory, &err)) /* until SIGTERM or SIGINT */
         fprintf(stderr, "leader-elected-workers: %s\n", ki_error_message(&err));
     ki_controller_free(controller);

@@ -32,6 +32,7 @@
 #include <kinformer/client.h>
 #include <kinformer/factory.h>
 #include <kinformer/leader.h>
+#include <kinformer/lister.h>
 #include <kinformer/unstructured.h>
 #include <kinformer/workqueue.h>
 
@@ -205,14 +206,15 @@ KI_API bool ki_predicate_resource_version_changed(const ki_event *event, void *u
  * in client.h, a function that writes a ki_unstructured frees it and returns its failure. */
 
 /* Adds a finalizer to an object. Writes nothing if the object has the finalizer; `*ret_obj` is then `obj`. If the
- * object has changed since `obj`, ki_error_is_conflict is true: return the error, and the key is processed again. A
- * role needs the verb patch. */
+ * object has changed since `obj`, ki_error_is_conflict is true, and if it is gone, ki_error_is_not_found, so that
+ * nothing is made that the finalizer would have to remove: return the error, and the key is processed again. A role
+ * needs the verb patch. */
 KI_API KI_MUST_CHECK ki_status ki_client_add_finalizer(ki_client *client, const ki_resource *resource,
                                                        const ki_object *obj, const char *finalizer, ki_object **ret_obj,
                                                        ki_error *err);
 /* Removes a finalizer from an object. Writes nothing if the object does not have the finalizer. Succeeds if the object
- * no longer exists (an old cache still has it); `*ret_obj` is then `obj`. Everything else as
- * ki_client_add_finalizer. */
+ * no longer exists (an old cache still has it), also if another object has its name; `*ret_obj` is then `obj`.
+ * Everything else as ki_client_add_finalizer. Without the verb get the conflict with another object is returned. */
 KI_API KI_MUST_CHECK ki_status ki_client_remove_finalizer(ki_client *client, const ki_resource *resource,
                                                           const ki_object *obj, const char *finalizer,
                                                           ki_object **ret_obj, ki_error *err);
@@ -235,6 +237,42 @@ KI_API KI_MUST_CHECK ki_status ki_client_apply_child(ki_client *client, const ki
                                                      const ki_object *owner, ki_unstructured *child,
                                                      const ki_request_options *options, ki_object **ret_obj,
                                                      ki_error *err);
+
+/* Changes `object`, a copy of `current`, to the state that it should have. `current` is NULL if the object does not
+ * exist; `object` is then the new one. Can be called several times for one write. An error ends the write.
+ * Threads: that of ki_client_create_or_update. */
+typedef ki_status (*ki_mutate_function)(ki_unstructured *object, const ki_object *current, void *user,
+                                        ki_error *err) KI_NOEXCEPT;
+
+/* Creates an object or updates it (controller-runtime's CreateOrUpdate). Compares with the cache of `informer`: calls
+ * `mutate` with a copy of the cached object, and sends an update if the copy then differs. Without a cached object
+ * `mutate` is called with `object`, which is created; `object` has name and namespace, and `mutate` must not change
+ * them. If the cache was behind (a conflict, AlreadyExists, NotFound), the object is read from the server and `mutate`
+ * is called again, at most 5 times in all; the last error is then returned. `informer` stands for options->informer. A
+ * role needs the verbs get, create and update.
+ * Errors: also KI_ERR_UNSUPPORTED (the informer keeps less than its objects, or has a transform), KI_ERR_INVALID (no
+ * name, or a changed one), KI_ERR_STATE (an informer whose resource is not found yet). */
+KI_API KI_MUST_CHECK ki_status ki_client_create_or_update(ki_client *client, ki_informer *informer,
+                                                          ki_unstructured *object, ki_mutate_function mutate,
+                                                          void *user, const ki_request_options *options,
+                                                          ki_object **ret_obj, ki_error *err);
+
+/* Claims the cached objects of `children` for `owner` by a selector, as the ControllerRefManager of Kubernetes' own
+ * controllers does. Looks in the owner's namespace, or in all for a cluster-scoped owner. An object with the owner as
+ * its controller is claimed if it matches, and released if not: the owner's reference is removed. An object without a
+ * controller is adopted if it matches and is not being deleted: the owner becomes its controller. Before the first
+ * adoption the owner is read from the server, and must have the same uid and not be being deleted. An owner that is
+ * being deleted adopts and releases nothing. A child that is gone is skipped. Writes are patches with uid and resource
+ * version: a child that has changed is a conflict.
+ * `*ret_claimed` has the claimed objects as they are in the cache. After an error of one object the others are still
+ * processed; the first error is returned. A role needs the verb get for the owner, and patch for the children.
+ * Ownership: the caller frees the list with ki_object_list_free.
+ * Errors: also KI_ERR_INVALID (an empty selector would adopt everything), KI_ERR_PARSE (the selector), KI_ERR_NOT_FOUND
+ * (another object has the owner's name), KI_ERR_STATE (the owner has just been deleted). */
+KI_API KI_MUST_CHECK ki_status ki_client_claim(ki_client *client, const ki_resource *owner_resource,
+                                               const ki_object *owner, ki_informer *children,
+                                               const char *label_selector, const ki_request_options *options,
+                                               ki_object_list *ret_claimed, ki_error *err);
 
 KI_END_DECLS
 

@@ -125,6 +125,12 @@ KI_API void ki_engine_stop(ki_engine *engine);
  * engine). */
 KI_API KI_MUST_CHECK ki_status ki_engine_join(ki_engine *engine, ki_error *err);
 
+/* ---- time ---- */
+
+/* Returns the wall clock in nanoseconds since 1970, for times in objects (ki_clock.wall_now). It can jump: not for
+ * delays. Threads: any. Blocks: no. */
+KI_API int64_t ki_engine_wall_now(const ki_engine *engine);
+
 /* ---- the program's own calls on the loop ---- */
 
 /* Calls `call` once on the loop: at the loop's next step, or after `delay_ms` if that is more than 0. A periodic call

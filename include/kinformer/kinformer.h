@@ -18,6 +18,7 @@
 
 #include <kinformer/allocator.h>
 #include <kinformer/client.h>
+#include <kinformer/condition.h>
 #include <kinformer/config.h>
 #include <kinformer/controller.h>
 #include <kinformer/diff.h>

@@ -17,9 +17,10 @@
  * What is not guaranteed:
  *   - A write that was sent before the end of a term can arrive while another process leads: it may be on the wire for
  *     any time, and a process may be suspended between ki_elector_is_leader and its write. To prevent this, send a
- *     resourceVersion with each write to the API server, which rejects an old version. Send ki_elector_fencing_token to
- *     any other server, which must reject lower tokens. The requests of a controller's reconciles that were not sent
- *     before the end of the term are never sent (controller.h).
+ *     resourceVersion with each write to the API server, which rejects an old version;
+ *     ki_unstructured_set_fencing_token compares the tokens, too. Send ki_elector_fencing_token to any other server,
+ *     which must reject lower tokens. The requests of a controller's reconciles that were not sent before the end of
+ *     the term are never sent (controller.h).
  *   - The clock is the engine's. CLOCK_MONOTONIC, the default, continues while a process is stopped, but not while the
  *     machine is suspended: after the resume a process may consider itself the leader for the rest of its renew
  *     deadline. On such machines use a ki_clock that reads CLOCK_BOOTTIME. A clock of a virtual machine may miss the

@@ -90,6 +90,18 @@ KI_API bool ki_unstructured_add_finalizer(ki_unstructured *object, const char *f
 /* Removes a finalizer. Returns true if the object had the finalizer. */
 KI_API bool ki_unstructured_remove_finalizer(ki_unstructured *object, const char *finalizer);
 
+/* ---- fencing ---- */
+
+/* Writes `token` (ki_elector_fencing_token) into an annotation such as "example.com/fencing-token", so that a write of
+ * an earlier leader never replaces one of a later leader. Before, the object's token is compared: the failure is
+ * KI_ERR_CANCELLED if it is higher, and if `token` is negative (this process does not lead).
+ *
+ * What the server checks is the resource version: the write only replaces the state whose token was compared. So
+ * `object` is from ki_unstructured_from_object and is updated, or it is new and is created; any other function that
+ * writes the object returns KI_ERR_INVALID. A server keeps annotations of an update of the status only for some
+ * resources, no custom ones: there the token is compared and not raised. */
+KI_API void ki_unstructured_set_fencing_token(ki_unstructured *object, const char *annotation, int64_t token);
+
 /* ---- the result ---- */
 
 /* For requests that take text. Returns the object as compact JSON, or NULL after a failure: `err` has the first failure

@@ -54,6 +54,12 @@ void ki_client_limit_of(const ki_config *config, int per_second, int burst, int 
 /* Copies options of any known size; NULL: none. Errors: KI_ERR_INVALID (no size). */
 ki_status ki_request_options_take(const ki_request_options *given, ki_request_options *ret_options, ki_error *err);
 
+/* Works as ki_client_update, and does not send an object that does not differ from `before`, which is at the same
+ * version. */
+ki_status ki_client_update_over(ki_client *client, const ki_resource *resource, const ki_object *before,
+                                ki_unstructured *object, const ki_request_options *options, ki_object **ret_obj,
+                                ki_error *err);
+
 /* Ends every request with KI_ERR_CANCELLED. Loop only. */
 void ki_client_cancel_all(ki_client *client);
 

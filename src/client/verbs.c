@@ -43,7 +43,7 @@ typedef struct work {
     ki_client_request request;
     ki_request_options options;
     const ki_unstructured *object; /* NULL: no write */
-    ki_object *cached;             /* the object in the cache of the options' informer; NULL: none. Owned */
+    ki_object *cached;             /* what the object was: of the cache of the options' informer; NULL: none. Owned */
 } work;
 
 static ki_status begin(work *self, const ki_request_options *given, ki_error *err) {
@@ -121,7 +121,8 @@ ki_status ki_client_list(ki_client *client, const ki_resource *resource, const c
 static void look_up(work *self) {
     char key[KI_OBJECT_KEY_MAX];
     const char *name = ki_unstructured_metadata(self->object, "name");
-    if (self->options.informer && name && ki_key_join(self->request.namespace_name, name, key, sizeof key))
+    if (!self->cached && self->options.informer && name &&
+        ki_key_join(self->request.namespace_name, name, key, sizeof key))
         self->cached = ki_informer_get(self->options.informer, key);
 }
 
@@ -143,11 +144,24 @@ static ki_status compare(const work *self, const char *json, bool *ret_is_same, 
     return status;
 }
 
+/* Rejects a fencing token in a write with which the server does not check that the token was compared. */
+static ki_status check_fence(const work *self, ki_error *err) {
+    bool is_checked =
+        self->request.verb == KI_CLIENT_CREATE || (self->request.verb == KI_CLIENT_UPDATE && self->object->is_read &&
+                                                   ki_unstructured_metadata(self->object, "resourceVersion"));
+    if (!self->object->is_fenced || is_checked)
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_INVALID,
+                        "%s: a fencing token is for a create, or for an update of an object that was read",
+                        self->request.resource->plural);
+}
+
 /* Sends the write, unless it is an update without a difference. */
 static ki_status send_difference(const work *self, ki_object **ret_obj, ki_error *err) {
     bool is_same = false;
-    ki_status status =
-        self->request.verb == KI_CLIENT_UPDATE ? compare(self, self->request.body, &is_same, err) : KI_OK;
+    ki_status status = check_fence(self, err);
+    if (!status && self->request.verb == KI_CLIENT_UPDATE)
+        status = compare(self, self->request.body, &is_same, err);
     if (status || !is_same)
         return status ? status : send(self, ret_obj, err);
     if (ret_obj)
@@ -176,10 +190,10 @@ static ki_status write_object(work *self, ki_unstructured *object, const ki_requ
         self->object = object;
         look_up(self);
         status = send_difference(self, ret_obj, &cause);
-        ki_object_unref(self->cached);
     } else if (!status) {
         status = cause.code;
     }
+    ki_object_unref(self->cached);
     ki_unstructured_free(object);
     if (status && err)
         *err = cause;
@@ -197,6 +211,15 @@ static ki_status update(ki_client *client, const ki_resource *resource, ki_unstr
                         ki_error *err) {
     work self = { .client = client, .request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .resource = resource) };
     return write_object(&self, object, options, subresource, ret_obj, err);
+}
+
+ki_status ki_client_update_over(ki_client *client, const ki_resource *resource, const ki_object *before,
+                                ki_unstructured *object, const ki_request_options *options, ki_object **ret_obj,
+                                ki_error *err) {
+    work self = { .client = client,
+                  .request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .resource = resource),
+                  .cached = ki_object_ref(before) };
+    return write_object(&self, object, options, NULL, ret_obj, err);
 }
 
 ki_status ki_client_update(ki_client *client, const ki_resource *resource, ki_unstructured *object,

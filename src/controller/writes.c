@@ -100,6 +100,22 @@ static ki_status give_unchanged(const ki_object *obj, ki_object **ret_obj) {
     return KI_OK;
 }
 
+/* Compares with the API server's own reason: a 404 of a proxy has none. */
+static bool is_reason(const ki_error *err, const char *reason) {
+    return strcmp(err->reason, reason) == 0;
+}
+
+/* Returns true if the server has no such object any more, or another one of its name. */
+static bool is_gone(ki_client *client, const ki_resource *resource, const ki_object *obj) {
+    ki_object *current = NULL;
+    ki_error err = KI_ERROR_INIT;
+    if (ki_client_get(client, resource, ki_object_namespace(obj), ki_object_name(obj), NULL, &current, &err))
+        return is_reason(&err, "NotFound");
+    bool is_another = strcmp(ki_object_uid(current), ki_object_uid(obj)) != 0;
+    ki_object_unref(current);
+    return is_another;
+}
+
 ki_status ki_client_add_finalizer(ki_client *client, const ki_resource *resource, const ki_object *obj,
                                   const char *finalizer, ki_object **ret_obj, ki_error *err) {
     ki_status status = check_finalizer(client, resource, obj, finalizer, "adding a finalizer", err);
@@ -119,7 +135,7 @@ ki_status ki_client_remove_finalizer(ki_client *client, const ki_resource *resou
         return give_unchanged(obj, ret_obj);
     ki_error cause = KI_ERROR_INIT;
     status = write_finalizers(client, resource, obj, finalizer, NULL, ret_obj, &cause);
-    if (status && strcmp(cause.reason, "NotFound") == 0) /* the API server's own response, not a 404 of a proxy */
+    if (status && (is_reason(&cause, "NotFound") || (ki_error_is_conflict(&cause) && is_gone(client, resource, obj))))
         return give_unchanged(obj, ret_obj);
     if (status && err)
         *err = cause;

@@ -35,10 +35,6 @@ static inline int64_t ki_time_after_ms(int64_t now, int64_t timeout_ms) {
 }
 #define KI_SECONDS(n) ((int64_t)(n)*1000000000)
 
-/* Returns the wall clock in nanoseconds since 1970, for timestamps in objects. It can jump: never use it for delays.
- * Any thread. */
-int64_t ki_engine_wall_now(const ki_engine *engine);
-
 /* Returns a random number in [0, 1) from the engine's seed. Loop only. */
 double ki_engine_random(ki_engine *engine);
 

@@ -173,6 +173,8 @@ ki_unstructured *ki_unstructured_from_object(const ki_object *obj) {
     ki_unstructured *object = ki_unstructured_new_of(&obj->format->allocator, ki_object_body(obj));
     if (object && ki_object_check_content(obj, &err))
         object->failure = err;
+    if (object)
+        object->is_read = true;
     return object;
 }
 
@@ -187,16 +189,25 @@ ki_unstructured *ki_unstructured_copy(const ki_unstructured *object) {
     yyjson_alc alc = counting_allocator(copy);
     copy->doc = yyjson_mut_doc_mut_copy(object->doc, &alc);
     copy->held_by_copy = copy->held;
+    copy->is_read = object->is_read;
+    copy->is_fenced = object->is_fenced;
     if (!copy->doc)
         ki_unstructured_fail_no_memory(copy, "a copy");
     return copy;
 }
 
-const char *ki_unstructured_metadata(const ki_unstructured *object, const char *name) {
+static yyjson_mut_val *metadata_field(const ki_unstructured *object, const char *name) {
     if (!object || object->failure.code)
         return NULL;
-    yyjson_mut_val *metadata = yyjson_mut_obj_get(yyjson_mut_doc_get_root(object->doc), "metadata");
-    return yyjson_mut_get_str(yyjson_mut_obj_get(metadata, name));
+    return yyjson_mut_obj_get(yyjson_mut_obj_get(yyjson_mut_doc_get_root(object->doc), "metadata"), name);
+}
+
+const char *ki_unstructured_metadata(const ki_unstructured *object, const char *name) {
+    return yyjson_mut_get_str(metadata_field(object, name));
+}
+
+bool ki_unstructured_has_metadata(const ki_unstructured *object, const char *name) {
+    return metadata_field(object, name) != NULL;
 }
 
 void ki_unstructured_free(ki_unstructured *object) {

@@ -20,6 +20,8 @@ struct ki_unstructured {
     size_t held_by_copy; /* bytes right after the last copy */
     ki_map indexes;      /* of maps with many members, by the map's address */
     char *json;          /* the last written text; NULL: changed since */
+    bool is_read;        /* made from an object of the server */
+    bool is_fenced;      /* has a fencing token */
     ki_error failure;    /* the first failure; code KI_OK: none */
 };
 
@@ -32,9 +34,15 @@ ki_unstructured *ki_unstructured_new_failed(const ki_allocator *allocator, const
 /* Returns a text of the metadata, such as "name"; NULL: there is none, or the object has failed. Borrowed until the
  * next change. */
 const char *ki_unstructured_metadata(const ki_unstructured *object, const char *name);
+/* Returns true if the metadata has a field. */
+bool ki_unstructured_has_metadata(const ki_unstructured *object, const char *name);
 
 /* Returns the document for a change of any kind, and frees the written text; NULL after a failure. */
 yyjson_mut_doc *ki_unstructured_change(ki_unstructured *object);
+
+/* Returns the array `name` of the root's map `parent`; creates both if they are missing or null. Both names are static.
+ * Returns NULL after a failure, which is kept. After ki_unstructured_change. */
+yyjson_mut_val *ki_unstructured_array(ki_unstructured *object, const char *parent, const char *name, const char *path);
 
 /* Keeps the first failure. `what` is the path or member it is about. Returns false. */
 bool ki_unstructured_fail(ki_unstructured *object, ki_status code, const char *what, const char *why);

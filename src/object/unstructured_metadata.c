@@ -1,9 +1,14 @@
-/* unstructured_metadata.c: owner references and finalizers of a ki_unstructured. One thread at a time. */
+/* unstructured_metadata.c: owner references, finalizers and fencing tokens of a ki_unstructured. One thread at a
+ * time. */
 #include "src/base/error.h"
 #include "src/object/unstructured.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 static const char references_path[] = "metadata.ownerReferences";
 static const char finalizers_path[] = "metadata.finalizers";
+static const char annotations_path[] = "metadata.annotations";
 
 static yyjson_mut_val *metadata_of(ki_unstructured *object) {
     return yyjson_mut_obj_get(yyjson_mut_doc_get_root(object->doc), "metadata");
@@ -28,26 +33,31 @@ static bool put_true(ki_unstructured *object, yyjson_mut_val *map, const char *n
     return put_member(object, map, name, yyjson_mut_bool(object->doc, true));
 }
 
-/* Returns the array `name` of the metadata; creates it if it or the metadata is missing or null. Returns NULL after a
- * failure, which is kept. */
-static yyjson_mut_val *array_of(ki_unstructured *object, const char *name, const char *path) {
-    yyjson_mut_val *root = yyjson_mut_doc_get_root(object->doc), *metadata = metadata_of(object);
-    if (!metadata || yyjson_mut_is_null(metadata)) {
-        metadata = yyjson_mut_obj(object->doc);
-        if (!put_member(object, root, "metadata", metadata)) {
-            ki_unstructured_fail_no_memory(object, path);
-            return NULL;
-        }
-    }
-    yyjson_mut_val *array = yyjson_mut_obj_get(metadata, name);
+/* Returns the map `name` of a map, and creates it if it is missing or null. `name` is static. */
+static yyjson_mut_val *map_of(ki_unstructured *object, yyjson_mut_val *parent, const char *name, const char *path) {
+    yyjson_mut_val *map = yyjson_mut_obj_get(parent, name);
+    if (map && !yyjson_mut_is_null(map))
+        return map;
+    map = yyjson_mut_obj(object->doc);
+    if (put_member(object, parent, name, map))
+        return map;
+    ki_unstructured_fail_no_memory(object, path);
+    return NULL;
+}
+
+yyjson_mut_val *ki_unstructured_array(ki_unstructured *object, const char *parent, const char *name, const char *path) {
+    yyjson_mut_val *map = map_of(object, yyjson_mut_doc_get_root(object->doc), parent, path);
+    if (!map)
+        return NULL;
+    yyjson_mut_val *array = yyjson_mut_obj_get(map, name);
     if (yyjson_mut_is_arr(array))
         return array;
-    if (!yyjson_mut_is_obj(metadata) || (array && !yyjson_mut_is_null(array))) {
+    if (!yyjson_mut_is_obj(map) || (array && !yyjson_mut_is_null(array))) {
         ki_unstructured_fail(object, KI_ERR_INVALID, path, "not an array");
         return NULL;
     }
     array = yyjson_mut_arr(object->doc);
-    if (put_member(object, metadata, name, array))
+    if (put_member(object, map, name, array))
         return array;
     ki_unstructured_fail_no_memory(object, path);
     return NULL;
@@ -111,7 +121,7 @@ static yyjson_mut_val *reference_to(ki_unstructured *object, yyjson_mut_val *ref
 static void set_owner(ki_unstructured *object, const ki_object *owner, bool controls) {
     if (!ki_unstructured_change(object) || !check_owner(object, owner))
         return;
-    yyjson_mut_val *references = array_of(object, "ownerReferences", references_path);
+    yyjson_mut_val *references = ki_unstructured_array(object, "metadata", "ownerReferences", references_path);
     if (!references || (controls && !check_controller(object, references, owner)))
         return;
     yyjson_mut_val *reference = reference_to(object, references, owner);
@@ -173,7 +183,7 @@ bool ki_unstructured_add_finalizer(ki_unstructured *object, const char *finalize
     yyjson_mut_doc *doc = ki_unstructured_change(object);
     if (!doc || !check_finalizer(object, finalizer))
         return false;
-    yyjson_mut_val *finalizers = array_of(object, "finalizers", finalizers_path);
+    yyjson_mut_val *finalizers = ki_unstructured_array(object, "metadata", "finalizers", finalizers_path);
     if (!finalizers || find_text(finalizers, finalizer) != SIZE_MAX)
         return false;
     return yyjson_mut_arr_add_strcpy(doc, finalizers, finalizer) ||
@@ -190,4 +200,43 @@ bool ki_unstructured_remove_finalizer(ki_unstructured *object, const char *final
     if (removed)
         remove_if_empty(object, finalizers, "finalizers");
     return removed;
+}
+
+/* --- fencing ------------------------------------------------------------------------------------------------------ */
+
+/* Reads the token of an annotation, digits. Returns false for another value. */
+static bool read_token(yyjson_mut_val *annotation, int64_t *ret_token) {
+    const char *text = yyjson_mut_get_str(annotation);
+    size_t digits = text ? strspn(text, "0123456789") : 0;
+    *ret_token = digits ? strtoll(text, NULL, 10) : 0;
+    return digits > 0 && digits == yyjson_mut_get_len(annotation);
+}
+
+void ki_unstructured_set_fencing_token(ki_unstructured *object, const char *annotation, int64_t token) {
+    if (!ki_unstructured_change(object))
+        return;
+    if (!annotation || !*annotation || !ki_str_is_utf8(ki_str_of(annotation))) {
+        ki_unstructured_fail(object, KI_ERR_INVALID, annotations_path, "no annotation for a fencing token");
+        return;
+    }
+    if (token < 0) {
+        ki_unstructured_fail(object, KI_ERR_CANCELLED, annotation, "this process does not lead");
+        return;
+    }
+    yyjson_mut_val *metadata = map_of(object, yyjson_mut_doc_get_root(object->doc), "metadata", annotations_path);
+    yyjson_mut_val *annotations = metadata ? map_of(object, metadata, "annotations", annotations_path) : NULL;
+    yyjson_mut_val *before = yyjson_mut_obj_get(annotations, annotation);
+    int64_t last = 0;
+    if (!annotations)
+        return;
+    if (!yyjson_mut_is_obj(annotations) || (before && !read_token(before, &last)))
+        ki_unstructured_fail(object, KI_ERR_INVALID, annotation, "not a fencing token");
+    else if (last > token)
+        ki_unstructured_fail(object, KI_ERR_CANCELLED, annotation, "a later leader has written the object");
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)token);
+    yyjson_mut_val *key = yyjson_mut_strcpy(object->doc, annotation), *value = yyjson_mut_strcpy(object->doc, text);
+    if (!key || !value || !yyjson_mut_obj_put(annotations, key, value))
+        ki_unstructured_fail_no_memory(object, annotation);
+    object->is_fenced = true;
 }

@@ -48,7 +48,7 @@ static const ki_field fields[] = {
     KI_FIELD(struct view, message, "message"),
     KI_FIELD(struct view, source, "source.component"),
     KI_FIELD(struct view, about, "involvedObject.name"),
-    KI_FIELD(struct view, token, "data.token"),
+    KI_FIELD(struct view, token, "metadata.annotations['example.com/fencing-token']"),
     KI_FIELD(struct view, by, "data.by"),
     KI_FIELD_END,
 };
@@ -491,7 +491,9 @@ static long long token_of(const char *key) {
 static void create_job(const char *name, const char *token) {
     char json[256];
     snprintf(json, sizeof json,
-             "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"job\":\"todo\"}},\"data\":{\"token\":\"%s\"}}", name, token);
+             "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"job\":\"todo\"},\"annotations\":"
+             "{\"example.com/fencing-token\":\"%s\"}}}",
+             name, token);
     assert_int_equal(ki_testing_server_create(server, KI_CONFIGMAPS, "default", json, 0, NULL), KI_OK);
 }
 
@@ -504,12 +506,13 @@ EXAMPLES_CONTROLLERS_TEST(the_leaders_workers_do_the_jobs_and_the_next_leader_ha
     start(&programs[1], KI_TEST_EXAMPLES_DIR "/example-leader-elected-workers", second);
     assert_non_null(ki_process_expect(&programs[1], "the leader is first"));
     /* when */
-    create_job("one", "");
+    create_job("one", "0");
     wait_until(one_is_done_by_first, NULL);
     create_job("fenced", "1000000");
-    assert_non_null(ki_process_expect(&programs[0], "default/fenced: a later leader was here, with token 1000000"));
+    assert_non_null(ki_process_expect(
+        &programs[0], "default/fenced: example.com/fencing-token: a later leader has written the object"));
     end_well(&programs[0]);
-    create_job("two", "");
+    create_job("two", "0");
     /* then */
     wait_until(two_is_done_by_second, NULL);
     assert_true(token_of("default/two") > token_of("default/one"));

@@ -106,6 +106,11 @@ CONTROLLER_WRITES_TEST(a_finalizer_of_an_object_that_is_gone_is_removed) {
     assert_int_not_equal(ki_client_add_finalizer(client, KI_CONFIGMAPS, cached, "example.com/y", NULL, &err), KI_OK);
     assert_true(ki_error_is_not_found(&err));
     err = (ki_error)KI_ERROR_INIT;
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\"]"); /* another one of that name */
+    assert_int_equal(ki_client_remove_finalizer(client, KI_CONFIGMAPS, cached, "example.com/x", NULL, &err), KI_OK);
+    ki_object *another = read(KI_CONFIGMAPS, "default", "a");
+    assert_true(ki_object_has_finalizer(another, "example.com/x"));
+    ki_object_unref(another);
     const ki_resource unknown = { "example.com", "v1", "nothings", "Nothing",
                                   true }; /* 404 without a Status of an object */
     assert_int_not_equal(ki_client_remove_finalizer(client, &unknown, cached, "example.com/x", NULL, &err), KI_OK);
@@ -232,6 +237,12 @@ CONTROLLER_WRITES_TEST(a_child_that_cannot_be_is_rejected) {
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
+static ki_status set_data(ki_unstructured *object, const ki_object *current, void *user, ki_error *err) {
+    (void)current, (void)user, (void)err;
+    ki_unstructured_set_string(object, "data.x", "y");
+    return KI_OK;
+}
+
 static ki_status write_once(int which, const ki_object *obj, size_t n, ki_error *err) {
     char name[64];
     snprintf(name, sizeof name, "example.com/x%zu", n);
@@ -241,7 +252,15 @@ static ki_status write_once(int which, const ki_object *obj, size_t n, ki_error 
         return ki_client_remove_finalizer(client, KI_SERVICES, obj, "example.com/f", NULL, err);
     if (which == 2)
         return ki_client_apply_status(client, KI_SERVICES, obj, ready(), BY_ME, NULL, err);
-    return ki_client_apply_child(client, KI_SECRETS, obj, ki_unstructured_new(CHILD), BY_ME, NULL, err);
+    if (which == 3)
+        return ki_client_apply_child(client, KI_SECRETS, obj, ki_unstructured_new(CHILD), BY_ME, NULL, err);
+    if (which == 4)
+        return ki_client_create_or_update(client, stage.configmaps, ki_unstructured_for(KI_CONFIGMAPS, "team", "m"),
+                                          set_data, NULL, NULL, NULL, err);
+    ki_object_list list = { NULL, 0, NULL };
+    ki_status status = ki_client_claim(client, KI_SERVICES, obj, stage.configmaps, "app=web", NULL, &list, err);
+    ki_object_list_free(&list);
+    return status;
 }
 
 typedef struct plan {
@@ -257,7 +276,7 @@ static void fail_later(void *user) {
 CONTROLLER_WRITES_TEST(lack_of_memory_is_an_error) {
     scarce_memory memory;
     stage_tear_down(NULL);
-    for (int which = 0; which < 4; which++) {
+    for (int which = 0; which < 6; which++) {
         bool failed = true;
         for (size_t n = 0; failed; n++) {
             ki_error err = KI_ERROR_INIT;
@@ -266,6 +285,7 @@ CONTROLLER_WRITES_TEST(lack_of_memory_is_an_error) {
             client = ki_factory_client(stage.factory);
             stage_start(&stage);
             stage_put(&stage, KI_SERVICES, "team/m", "\"finalizers\":[\"example.com/f\"]");
+            stage_put(&stage, KI_CONFIGMAPS, "team/m", "\"labels\":{\"app\":\"web\"}");
             ki_object *obj = read(KI_SERVICES, "team", "m");
             ki_engine_call(stage.engine.engine, fail_later, &(plan){ &memory, n });
             ki_status status = write_once(which, obj, n, &err);

@@ -132,6 +132,38 @@ WRITE_RESULTS_TEST(an_update_without_a_difference_is_not_sent) {
         ki_object_unref(all[i]);
 }
 
+WRITE_RESULTS_TEST(an_earlier_leader_does_not_replace_what_a_later_one_wrote) {
+    static const char token[] = "example.com/token";
+    ki_error err = KI_ERROR_INIT;
+    ki_object *obj = NULL, *next = NULL;
+    ki_unstructured *object = map_with("x");
+    ki_unstructured_set_fencing_token(object, token, 3);
+    check(ki_client_create(client, KI_CONFIGMAPS, object, NULL, &obj, &err), &err);
+    object = ki_unstructured_from_object(obj); /* the earlier leader has read this, and is slow */
+    ki_unstructured *slow = ki_unstructured_copy(object);
+    ki_unstructured_set_fencing_token(slow, token, 3);
+    ki_unstructured_set_fencing_token(object, token, 4);
+    check(ki_client_update(client, KI_CONFIGMAPS, object, NULL, &next, &err), &err);
+    assert_int_equal(ki_client_update(client, KI_CONFIGMAPS, slow, NULL, NULL, &err), KI_ERR_HTTP);
+    assert_true(ki_error_is_conflict(&err));
+    object = ki_unstructured_from_object(next); /* it reads again */
+    ki_unstructured_set_fencing_token(object, token, 3);
+    assert_int_equal(ki_client_update(client, KI_CONFIGMAPS, object, NULL, NULL, &err), KI_ERR_CANCELLED);
+
+    for (int i = 0; i < 3; i++) { /* writes with which nothing checks the token that the server has */
+        object = i == 0 ? map_with("y") : ki_unstructured_from_object(next);
+        if (i == 1)
+            ki_unstructured_remove(object, "metadata.resourceVersion");
+        ki_unstructured_set_fencing_token(object, token, 5);
+        assert_int_equal(i < 2 ? ki_client_update(client, KI_CONFIGMAPS, object, NULL, NULL, &err)
+                               : ki_client_patch(client, KI_CONFIGMAPS, KI_PATCH_MERGE, object, NULL, NULL, &err),
+                         KI_ERR_INVALID);
+        assert_non_null(strstr(err.message, "a fencing token is for a create, or for an update"));
+    }
+    ki_object_unref(obj);
+    ki_object_unref(next);
+}
+
 WRITE_RESULTS_TEST(an_object_that_has_failed_is_not_sent) {
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, ki_unstructured_new("a: ["), NULL, NULL, &err),

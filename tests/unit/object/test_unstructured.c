@@ -362,6 +362,46 @@ TEST(size_and_depth_have_limits) {
     free(text);
 }
 
+/* --- fencing ------------------------------------------------------------------------------------------------------ */
+
+#define FENCED(value) "{\"metadata\":{\"annotations\":{\"e.com/t\":" value "}}}"
+
+TEST(a_fencing_token_never_goes_down) {
+    static const struct {
+        const char *before;
+        int64_t token;
+        const char *after; /* NULL: a failure */
+        ki_status code;
+        const char *message;
+    } cases[] = {
+        { "{}", 0, FENCED("\"0\""), KI_OK, NULL },
+        { FENCED("\"3\""), 3, FENCED("\"3\""), KI_OK, NULL },
+        { FENCED("\"3\""), 4, FENCED("\"4\""), KI_OK, NULL },
+        { "{\"metadata\":{\"annotations\":null}}", 7, FENCED("\"7\""), KI_OK, NULL },
+        { FENCED("\"3\""), 2, NULL, KI_ERR_CANCELLED, "e.com/t: a later leader has written the object" },
+        { FENCED("\"3\""), -1, NULL, KI_ERR_CANCELLED, "e.com/t: this process does not lead" },
+        { FENCED("\"x\""), 2, NULL, KI_ERR_INVALID, "e.com/t: not a fencing token" },
+        { FENCED("\"\""), 2, NULL, KI_ERR_INVALID, "e.com/t: not a fencing token" },
+        { FENCED("3"), 4, NULL, KI_ERR_INVALID, "e.com/t: not a fencing token" },
+        { "{\"metadata\":{\"annotations\":[]}}", 4, NULL, KI_ERR_INVALID, "e.com/t: not a fencing token" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_unstructured *object = ki_unstructured_new(cases[i].before);
+        ki_unstructured_set_fencing_token(object, "e.com/t", cases[i].token);
+        if (cases[i].after)
+            assert_json(object, cases[i].after);
+        else
+            assert_failed(object, cases[i].code, cases[i].message);
+    }
+    static const char *const bad[] = { NULL, "", "\xFF" };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ki_unstructured *object = ki_unstructured_new("{}");
+        ki_unstructured_set_fencing_token(object, bad[i], 1);
+        assert_failed(object, KI_ERR_INVALID, "no annotation");
+    }
+    ki_unstructured_set_fencing_token(NULL, "e.com/t", 1);
+}
+
 /* --- owners ------------------------------------------------------------------------------------------------------- */
 
 TEST(an_owner_is_added_updated_and_removed) {

@@ -222,6 +222,7 @@ static const struct {
     { "path", "/dev/null" },
     { "key", "default/a" },
     { "name", "a" },
+    { "type", "Ready" },
     { "resource_name", "foos.example.com" },
     { "namespace_name", "default" },
     { "label_selector", "a=b" },
