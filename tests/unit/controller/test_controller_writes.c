@@ -187,6 +187,22 @@ CONTROLLER_WRITES_TEST(a_child_belongs_to_its_owner) {
     ki_object_unref(owner);
 }
 
+CONTROLLER_WRITES_TEST(a_child_of_a_cluster_scoped_owner_names_its_namespace) {
+    stage_put(&stage, KI_CONFIGMAPS, "team/m", "");
+    ki_object *owner = read(KI_NAMESPACES, NULL, "team"), *obj = NULL;
+    ki_error err = KI_ERROR_INIT;
+    ki_unstructured *child = ki_unstructured_new(CHILD);
+    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, child, BY_ME, NULL, &err), KI_ERR_INVALID);
+    assert_non_null(strstr(err.message, "the namespace is missing"));
+    child = ki_unstructured_new(CHILD);
+    ki_unstructured_set_string(child, "metadata.namespace", "team");
+    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, child, BY_ME, &obj, &err), KI_OK);
+    assert_string_equal(ki_object_key(obj), "team/child");
+    assert_true(ki_object_is_controlled_by(obj, owner));
+    ki_object_unref(owner);
+    ki_object_unref(obj);
+}
+
 CONTROLLER_WRITES_TEST(a_child_that_cannot_be_is_rejected) {
     stage_put(&stage, KI_CONFIGMAPS, "team/m", "");
     stage_put(&stage, KI_CONFIGMAPS, "team/other", "");
