@@ -9,6 +9,9 @@ if(CMAKE_CXX_COMPILER)
 endif()
 
 foreach(source ${sources})
+    if(source MATCHES website-controller AND NOT KI_STATUS) # its probes and metrics are libkinformer-status
+        continue()
+    endif()
     cmake_path(GET source STEM name)
     cmake_path(GET source EXTENSION extension)
     set(target example-${name})

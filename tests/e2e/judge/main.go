@@ -66,6 +66,7 @@ func allCases() []testCase {
 	cases = append(cases, programCases()...)
 	cases = append(cases, valueCases...)
 	cases = append(cases, writeCases...)
+	cases = append(cases, websiteCases...)
 	cases = append(cases, allResourcesCases...)
 	cases = append(cases, metadataCases...)
 	cases = append(cases, fetchCases...)
