@@ -246,8 +246,10 @@ static void apply(ki_informer *informer) {
     if (!informer->is_started || informer->is_stopped)
         return; /* the start takes up what is given before */
     ki_status status = begin_set(informer, &err);
-    if (!status && informer->begun)
+    if (!status && informer->begun) {
         status = apply_some(informer, &is_done, &err);
+        ki_informer_note_progress(informer);
+    }
     if (status) {
         ki_informer_report(informer, &err, "");
         ki_timer_set(&informer->namespaces_timer, ki_engine_now(informer->engine) + RETRY);
@@ -259,7 +261,6 @@ static void apply(ki_informer *informer) {
         ki_free(ki_engine_allocator(informer->engine), informer->begun);
         informer->begun = NULL;
         ki_informer_note_state(informer, ki_feeds_show_state(informer), false);
-        ki_informer_note_progress(informer);
     }
     ki_task_post(&informer->namespaces_task);
 }

@@ -111,12 +111,6 @@ void ki_informer_note_progress(ki_informer *informer) {
         ki_informer_regulate(informer, informer->waiting);
 }
 
-/* The queue was empty and is not any more. */
-static void on_queue_ready(void *user) {
-    ki_informer *informer = user;
-    ki_step_loop_wake(&informer->step_loop);
-}
-
 /* Any thread. Stores the error for the loop. */
 static void on_index_error(const ki_error *err, const char *key, void *user) {
     ki_informer *informer = user;
@@ -304,6 +298,7 @@ static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err)
     ki_fair_mutex_lock(&informer->change_lock);
     ki_processor_resync_begun(&informer->processor, now);
     ki_fair_mutex_unlock(&informer->change_lock);
+    ki_step_loop_wake(&informer->step_loop);
     return KI_OK;
 }
 
@@ -392,8 +387,6 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_stuck = on_stuck,
         .user = informer,
     };
-    informer->queue->ready = on_queue_ready;
-    informer->queue->ready_user = informer;
     ki_object_format *format = atomic_load(&informer->format);
     if (informer->transform && format)
         ki_object_format_set_transform(format);
@@ -412,8 +405,6 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
 
 /* Ends all that adds to the queue. */
 static void close_input(ki_informer *informer) {
-    if (informer->queue)
-        informer->queue->ready = NULL;
     ki_consistency_check_close(&informer->consistency_check);
     ki_informer_close_namespaces(informer);
     ki_feeds_close(informer);

@@ -23,8 +23,8 @@ typedef struct ki_queue_ops {
     ki_status (*resync)(ki_queue *queue, ki_error *err);
     /* Returns true if a resync, or a part of one, is queued. */
     bool (*is_resyncing)(const ki_queue *queue);
-    /* Does a slice of a queued list or resync, or passes one item to `process`. Never blocks: `ready` wakes the
-     * controller (client-go's Pop blocks). Returns KI_OK after a slice, KI_ERR_NO_MEMORY if the slice must be retried,
+    /* Does a slice of a queued list or resync, or passes one item to `process`. Never blocks
+     * (client-go's Pop does). Returns KI_OK after a slice, KI_ERR_NO_MEMORY if the slice must be retried,
      * KI_ERR_NOT_FOUND if the queue is empty, KI_ERR_CLOSED if it is empty and closed, KI_ERR_STATE inside `process`,
      * else the status of `process`. */
     ki_status (*pop)(ki_queue *queue, ki_process process, void *user, ki_error *err);
@@ -38,7 +38,9 @@ typedef struct ki_queue_ops {
 
 struct ki_queue {
     const ki_queue_ops *ops;
-    void (*ready)(void *user); /* called when an empty queue gets an item, and on close; may be NULL */
+    /* Called when an empty queue gets an item, and on close; NULL: nobody is woken. For a queue without an informer,
+     * which wakes its own steps. */
+    void (*ready)(void *user);
     void *ready_user;
     size_t slice; /* units that the next pop may do; 0: KI_QUEUE_SLICE */
     size_t work;  /* units that the last pop did besides processing */
