@@ -89,7 +89,7 @@ struct ki_informer {
     size_t listed; /* objects of the current lists */
     ki_consistency_check consistency_check;
     ki_timer resync_timer;
-    size_t waiting;         /* notifications that waited for handlers on the loop at the last ki_informer_regulate */
+    size_t waiting;         /* as given to the last ki_informer_note_queue */
     bool is_held;           /* the watch is paused until handlers on the loop catch up */
     bool is_resync_waiting; /* a resync is due, and the previous one is not finished */
     ki_deferred deferred;
@@ -130,9 +130,10 @@ ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status,
 /* shared_informer.c */
 /* Begins the waiting resync if the previous one is finished. */
 void ki_informer_continue_resync(ki_informer *informer);
-/* Pauses the watch while too many changes are queued or wait for handlers on the loop; resumes it afterwards.
- * `waiting`: notifications for handlers on the loop. Loop; not under change_lock. */
-void ki_informer_regulate(ki_informer *informer, size_t waiting);
+/* The queue has grown, or a step has ended. Pauses the watch while too many changes are queued or wait for a handler on
+ * the loop; resumes it afterwards. `waiting`: as ki_processor_waiting_on_loop. `is_stored`: the store has all that is
+ * not queued; the metrics then take the queue's length. Loop; not under change_lock. */
+void ki_informer_note_queue(ki_informer *informer, size_t waiting, bool is_stored);
 /* Ends reflector, timers and waits, and reports the state. `stops_handlers`: the processor's listeners, too. Loop. */
 void ki_informer_end_work(ki_informer *informer, bool stops_handlers);
 /* Frees queue and sources. Loop. No effect if they are freed already. */
@@ -188,8 +189,6 @@ void ki_informer_report(ki_informer *informer, const ki_error *err, const char *
 void ki_informer_count_skipped(ki_informer *informer, const ki_error *err, const char *key);
 /* The queue received something, or a feed's version changed. */
 void ki_informer_note_progress(ki_informer *informer);
-/* Tells the metrics the queue's length. */
-void ki_informer_note_queue(ki_informer *informer);
 /* informer_health.c: logs the state if it differs from the last logged one. `has_cause`: a failure or a missing
  * response set the state. Loop. */
 void ki_informer_log_state(ki_informer *informer, bool has_cause);

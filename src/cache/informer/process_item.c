@@ -78,8 +78,6 @@ static void publish_staged(ki_informer *informer, const ki_deltas *deltas, const
     }
     ki_deferred_add_snapshot(&informer->deferred, before);
     ki_processor_publish(&informer->processor);
-    if (informer->queue->ops->length(informer->queue) == 0)
-        ki_feeds_catch_up(informer);
 }
 
 /* Stages the changes, and publishes all that is staged unless more follow. Caller holds change_lock. */
@@ -168,11 +166,12 @@ static void note_synced(ki_informer *informer) {
                  informer->selection->name, count, count == 1 ? "" : "s");
 }
 
-/* Ends a step: what follows the change lock. Caller holds it. */
-static void end_step(ki_informer *informer) {
+/* Ends a step: releases the change lock. `is_stored`: the store has the item in process, which is not counted as queued
+ * any more. */
+static void end_step(ki_informer *informer, bool is_stored) {
     size_t waiting = ki_processor_waiting_on_loop(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
-    ki_informer_regulate(informer, waiting);
+    ki_informer_note_queue(informer, waiting, is_stored);
 }
 
 static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
@@ -195,10 +194,8 @@ static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_r
         ki_informer_drop_staged(informer);
     else if (!deltas->is_part)
         status = notify_of(informer, deltas, err);
-    end_step(informer);
     bool is_done = !*ret_requeue && !deltas->is_part;
-    if (is_done)
-        ki_informer_note_queue(informer);
+    end_step(informer, is_done);
     /* Also after a failure: the informer can be synced, with the first list's version, even then. */
     ki_informer_check_waits(informer, is_done && !deltas->resource_version ? deltas : NULL);
     if (informer->on_deltas && !*ret_requeue)
@@ -225,12 +222,10 @@ static ki_status process_drained(ki_informer *informer, ki_error *err) {
         if (!status)
             status = ki_reflector_copy_version(informer->store_version, version, err);
     }
-    if (!status) {
-        ki_informer_note_queue(informer);
+    if (!status)
         ki_feeds_catch_up(informer);
-    }
     note_synced(informer);
-    end_step(informer);
+    end_step(informer, !status);
     ki_informer_check_waits(informer, NULL);
     return status ? status : KI_ERR_NOT_FOUND;
 }
@@ -239,7 +234,7 @@ static ki_status process_drained(ki_informer *informer, ki_error *err) {
 static ki_status notify_rest(ki_informer *informer, size_t *units, ki_error *err) {
     ki_fair_mutex_lock(&informer->change_lock);
     ki_status status = notify_some(informer, units, err);
-    end_step(informer);
+    end_step(informer, false);
     return status;
 }
 

@@ -80,10 +80,12 @@ static void on_mutation(const ki_error *err, const char *key, void *user) {
     ki_informer_report(user, err, key);
 }
 
-void ki_informer_regulate(ki_informer *informer, size_t waiting) {
+void ki_informer_note_queue(ki_informer *informer, size_t waiting, bool is_stored) {
     if (atomic_load(&informer->is_removed))
         return;
     size_t queued = informer->queue->ops->length(informer->queue);
+    if (is_stored)
+        ki_metrics_queue(&informer->metrics, queued, queued ? KI_NEVER : ki_feeds_queued_at(informer));
     bool is_much = queued + waiting >= (informer->is_held ? HELD_FROM / 2 : HELD_FROM);
     informer->waiting = waiting;
     if (is_much || informer->is_held)
@@ -96,19 +98,12 @@ void ki_informer_delivered(ki_informer *informer) {
     ki_fair_mutex_lock(&informer->change_lock);
     size_t waiting = ki_processor_waiting_on_loop(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
-    ki_informer_regulate(informer, waiting);
-}
-
-void ki_informer_note_queue(ki_informer *informer) {
-    size_t length = informer->queue->ops->length(informer->queue);
-    ki_metrics_queue(&informer->metrics, length, length ? KI_NEVER : ki_feeds_queued_at(informer));
+    ki_informer_note_queue(informer, waiting, false);
 }
 
 void ki_informer_note_progress(ki_informer *informer) {
-    ki_informer_note_queue(informer);
     ki_step_loop_wake(&informer->step_loop);
-    if (!informer->is_held)
-        ki_informer_regulate(informer, informer->waiting);
+    ki_informer_note_queue(informer, informer->waiting, true);
 }
 
 /* Any thread. Stores the error for the loop. */
