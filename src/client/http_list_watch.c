@@ -65,11 +65,10 @@ struct http_call {
     size_t rest_at;
     ki_task decode_task; /* decodes `rest` */
     bool is_held;        /* the receiver accepts no more objects for now */
-    int64_t
-        read_until; /* the transport delivered everything up to this time, but `rest` may lack decoding; -1: reported */
-    bool has_ended; /* the response has ended; end_call runs after `rest` is decoded */
-    ki_error end_error; /* code 0: the body is complete */
-    int status;         /* HTTP status; 0 before the response's head */
+    int64_t read_until;  /* everything that had arrived by then is delivered; `rest` may lack decoding; -1: reported */
+    bool has_ended;      /* the response has ended; end_call runs after `rest` is decoded */
+    ki_error end_error;  /* code 0: the body is complete */
+    int status;          /* HTTP status; 0 before the response's head */
     int64_t retry_after_ms;
     ki_buffer error_body;
     ki_error failure; /* error of a decoder's callback; code 0: none */
@@ -139,15 +138,6 @@ static void silence_timer_fired(ki_timer *timer, void *user) {
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-/* Counts one object as one unit of the step's work: a buffer may hold thousands of small objects. */
-static ki_status count_object(http_call *call) {
-    if (call->is_closed)
-        return KI_ERR_CANCELLED;
-    call->last_object_at = ki_engine_now(call->owner->engine);
-    ki_engine_work(call->owner->engine, 1);
-    return KI_OK;
-}
-
 /* What is known about a bad object apart from its bytes. */
 typedef enum bad_kind {
     UNREADABLE,     /* the text of an object of this resource, as far as known */
@@ -171,7 +161,7 @@ static void complete_key(const http_list_watch *owner, ki_guess *guess) {
         guess->key[0] = '\0';
 }
 
-static ki_status bad_object(http_call *call, const ki_error *why, ki_str text, bad_kind how) {
+static void bad_object(http_call *call, const ki_error *why, ki_str text, bad_kind how) {
     ki_guess guess;
     ki_guess_object(text, &guess);
     bool is_foreign = how == OTHER_KIND || how == OTHER_DELETED;
@@ -190,7 +180,6 @@ static ki_status bad_object(http_call *call, const ki_error *why, ki_str text, b
         call->list_handler.on_bad_object(&bad, call->list_handler.user);
     else
         call->watch_handler.on_bad_object(&bad, call->watch_handler.user);
-    return count_object(call);
 }
 
 /* Returns true for the kind of the resource, and for that of metadata alone if it was asked for. */
@@ -224,35 +213,56 @@ static ki_status make_object(http_call *call, ki_str text, bool is_deleted, ki_o
         call->failure = err;
         return status;
     }
-    if (status)
-        return bad_object(call, &err, text, is_foreign(call, text) ? other : is_deleted ? DELETED_OBJECT : UNREADABLE);
+    if (status) {
+        bad_object(call, &err, text, is_foreign(call, text) ? other : is_deleted ? DELETED_OBJECT : UNREADABLE);
+        return KI_OK;
+    }
     if (strcmp(ki_object_kind(obj), owner->selection->resource.kind) != 0) {
         ki_error_set(&err, KI_ERR_PROTOCOL, "expected kind %s, got %.64s", owner->selection->resource.kind,
                      ki_object_kind(obj));
         ki_object_unref(obj);
-        return bad_object(call, &err, text, other);
+        bad_object(call, &err, text, other);
+        return KI_OK;
     }
     *ret_obj = obj;
     return KI_OK;
 }
 
-static ki_status on_bad(const ki_error *why, ki_str sample, void *user) {
-    return bad_object(user, why, sample, COMPLETE_EVENT);
+/* Counts one object as one unit of the step's work: a buffer may hold thousands of small objects. */
+static void count_object(http_call *call) {
+    if (call->is_closed)
+        return;
+    call->last_object_at = ki_engine_now(call->owner->engine);
+    ki_engine_work(call->owner->engine, 1);
+}
+
+static ki_status on_bad_item(const ki_error *why, ki_str sample, void *user) {
+    bad_object(user, why, sample, COMPLETE_EVENT);
+    count_object(user);
+    return KI_OK;
 }
 
 static ki_status on_item(ki_str item, void *user) {
     http_call *call = user;
     ki_object *obj;
     ki_status status = make_object(call, item, false, &obj);
-    if (!obj)
-        return status;
-    call->list_handler.on_object(obj, call->list_handler.user);
+    if (obj)
+        call->list_handler.on_object(obj, call->list_handler.user);
     ki_object_unref(obj);
-    return count_object(call);
+    count_object(call);
+    return status;
 }
 
-static ki_status on_bookmark(ki_str object, void *user) {
-    http_call *call = user;
+static ki_status take_change(http_call *call, ki_event_type type, ki_str object) {
+    ki_object *obj;
+    ki_status status = make_object(call, object, type == KI_EVENT_DELETE, &obj);
+    if (obj)
+        call->watch_handler.on_event(type, obj, call->watch_handler.user);
+    ki_object_unref(obj);
+    return status;
+}
+
+static ki_status take_bookmark(http_call *call, ki_str object) {
     ki_watch_meta meta;
     ki_error err = KI_ERROR_INIT;
     ki_status status = ki_watch_meta_parse(call->allocator, object, &meta, &err);
@@ -267,28 +277,34 @@ static ki_status on_bookmark(ki_str object, void *user) {
     if (!status && !meta.resource_version[0] && !meta.initial_events_end)
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "a bookmark has no resourceVersion");
     if (status)
-        return bad_object(call, &err, object, BAD_BOOKMARK);
-    call->watch_handler.on_bookmark(meta.resource_version, meta.initial_events_end, call->watch_handler.user);
-    return count_object(call);
+        bad_object(call, &err, object, BAD_BOOKMARK);
+    else
+        call->watch_handler.on_bookmark(meta.resource_version, meta.initial_events_end, call->watch_handler.user);
+    return KI_OK;
 }
 
-static ki_status on_error_event(ki_str object, void *user) {
-    http_call *call = user;
+static ki_status take_error(http_call *call, ki_str object) {
     call->in_stream = true;
     ki_status status = ki_status_to_error(call->allocator, 0, object, -1, &call->failure);
     ki_transport_hide(call->owner->transport, call->failure.message, strlen(call->failure.message));
     return status;
 }
 
-static ki_status on_decoded_event(ki_event_type type, ki_str object, void *user) {
-    http_call *call = user;
-    ki_object *obj;
-    ki_status status = make_object(call, object, type == KI_EVENT_DELETE, &obj);
-    if (!obj)
-        return status;
-    call->watch_handler.on_event(type, obj, call->watch_handler.user);
-    ki_object_unref(obj);
-    return count_object(call);
+static ki_status take_event(http_call *call, const ki_watch_event *event) {
+    switch (event->part) {
+    case KI_WATCH_CHANGE:
+        return take_change(call, event->type, event->object);
+    case KI_WATCH_BOOKMARK:
+        return take_bookmark(call, event->object);
+    case KI_WATCH_ERROR:
+        return take_error(call, event->object);
+    case KI_WATCH_BAD:
+        bad_object(call, event->why, event->object, COMPLETE_EVENT);
+        return KI_OK;
+    case KI_WATCH_NOTHING:
+        break;
+    }
+    return KI_OK;
 }
 
 /* --- the response ------------------------------------------------------------------------------------------------- */
@@ -340,17 +356,29 @@ static void error_data(http_call *call, const char *data, size_t size) {
 }
 
 /* Returns true while the step has work left and the receiver does not hold: a buffer may hold thousands of small
- * objects, and libcurl reads many buffers at once. Returns true for a closed call, so that the decoder ends. */
+ * objects, and libcurl reads many buffers at once. */
 static bool is_wanted(void *user) {
     const http_call *call = user;
-    return call->is_closed || (!call->is_held && ki_engine_work_left(call->owner->engine) > 0);
+    return !call->is_closed && !call->is_held && ki_engine_work_left(call->owner->engine) > 0;
+}
+
+static ki_status decode_watch(http_call *call, ki_str *chunk, ki_error *err) {
+    ki_status status = KI_OK;
+    while (!status && chunk->size && is_wanted(call)) {
+        ki_watch_event event;
+        status = ki_watch_decoder_next(call->watch, chunk, &event, err);
+        if (status || event.part == KI_WATCH_NOTHING)
+            break;
+        status = take_event(call, &event);
+        count_object(call);
+    }
+    return status;
 }
 
 /* Decodes, and removes from the front of `chunk` what it decoded. */
 static void decode(http_call *call, ki_str *chunk) {
     ki_error err = KI_ERROR_INIT;
-    ki_status status =
-        call->list ? ki_list_decoder_feed(call->list, chunk, &err) : ki_watch_decoder_feed(call->watch, chunk, &err);
+    ki_status status = call->list ? ki_list_decoder_feed(call->list, chunk, &err) : decode_watch(call, chunk, &err);
     if (status && !call->is_closed)
         fail_call(call, call->failure.code ? &call->failure : &err);
 }
@@ -625,7 +653,7 @@ static ki_status http_list(ki_list_watch *base, const ki_list_options *options, 
     if (!call)
         return ki_error_no_memory(err, "making a request");
     call->list_handler = *handler;
-    const ki_list_sink sink = { on_item, on_bad, is_wanted, call };
+    const ki_list_sink sink = { on_item, on_bad_item, is_wanted, call };
     status = ki_list_decoder_new(self->allocator, self->object_limit, &sink, &call->list, err);
     if (!status && ki_timer_init(&call->silence, self->engine, silence_timer_fired, call)) {
         ki_list_decoder_free(call->list);
@@ -654,8 +682,7 @@ static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options
     if (!call)
         return ki_error_no_memory(err, "making a request");
     call->watch_handler = *handler;
-    const ki_watch_sink sink = { on_decoded_event, on_bookmark, on_error_event, on_bad, is_wanted, call };
-    status = ki_watch_decoder_new(self->allocator, self->object_limit, &sink, &call->watch, err);
+    status = ki_watch_decoder_new(self->allocator, self->object_limit, &call->watch, err);
     if (status) {
         ki_free(self->allocator, call);
         return status;

@@ -22,17 +22,17 @@ struct ki_watch_decoder {
     bool on_new_line;
     char head[HEAD_MAX];
     size_t head_size;
-    ki_watch_sink sink;
+    bool is_cut;      /* the event before has no end: `head` is the beginning of the next one */
+    ki_error why;     /* of the last bad event */
     ki_status failed; /* set: the stream cannot be read further */
 };
 
-ki_status ki_watch_decoder_new(const ki_allocator *allocator, size_t object_limit, const ki_watch_sink *sink,
-                               ki_watch_decoder **ret_decoder, ki_error *err) {
+ki_status ki_watch_decoder_new(const ki_allocator *allocator, size_t object_limit, ki_watch_decoder **ret_decoder,
+                               ki_error *err) {
     ki_watch_decoder *decoder = ki_alloc_zero(allocator, sizeof *decoder);
     if (!decoder)
         return ki_error_no_memory(err, "making a watch decoder");
     decoder->allocator = allocator;
-    decoder->sink = *sink;
     ki_framer_init(&decoder->framer, allocator, object_limit);
     *ret_decoder = decoder;
     return KI_OK;
@@ -121,56 +121,58 @@ static bool split_event(ki_str frame, ki_str *ret_type, ki_str *ret_object) {
     return take_char(&frame, '}') && frame.size == 0;
 }
 
-static bool find_type(ki_str quoted, ki_event_type *ret_type) {
-    static const char *const names[] = {
-        [KI_EVENT_ADD] = "\"ADDED\"", [KI_EVENT_UPDATE] = "\"MODIFIED\"", [KI_EVENT_DELETE] = "\"DELETED\""
+/* Reads a type with its quotes. Returns KI_WATCH_BAD for an unknown one. */
+static ki_watch_part part_of(ki_str quoted, ki_event_type *ret_type) {
+    static const struct {
+        const char *name;
+        ki_watch_part part;
+        ki_event_type type;
+    } types[] = {
+        { "\"ADDED\"", KI_WATCH_CHANGE, KI_EVENT_ADD },      { "\"MODIFIED\"", KI_WATCH_CHANGE, KI_EVENT_UPDATE },
+        { "\"DELETED\"", KI_WATCH_CHANGE, KI_EVENT_DELETE }, { "\"BOOKMARK\"", KI_WATCH_BOOKMARK, KI_EVENT_ADD },
+        { "\"ERROR\"", KI_WATCH_ERROR, KI_EVENT_ADD },
     };
-    for (int i = KI_EVENT_ADD; i <= KI_EVENT_DELETE; i++) {
-        if (ki_str_equals(quoted, names[i])) {
-            *ret_type = (ki_event_type)i;
-            return true;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (ki_str_equals(quoted, types[i].name)) {
+            *ret_type = types[i].type;
+            return types[i].part;
         }
     }
-    return false;
+    return KI_WATCH_BAD;
 }
 
-static bool is_bookmark(ki_str quoted) {
-    return ki_str_equals(quoted, "\"BOOKMARK\"");
-}
-
-static bool is_error(ki_str quoted) {
-    return ki_str_equals(quoted, "\"ERROR\"");
-}
-
-static ki_status report_bad(ki_watch_decoder *decoder, ki_error *why, ki_str sample) {
+/* Begins the error of a bad event. */
+static ki_error *set_bad(ki_watch_decoder *decoder, ki_str sample, ki_watch_event *ret_event) {
     if (sample.size > KI_WIRE_SAMPLE_MAX)
         sample.size = KI_WIRE_SAMPLE_MAX;
-    return decoder->sink.on_bad(why, sample, decoder->sink.user);
+    decoder->why = (ki_error)KI_ERROR_INIT;
+    *ret_event = (ki_watch_event){ .part = KI_WATCH_BAD, .object = sample, .why = &decoder->why };
+    return &decoder->why;
 }
 
-static ki_status take_event(ki_watch_decoder *decoder, ki_str frame) {
-    ki_error why = KI_ERROR_INIT;
+static void read_event(ki_watch_decoder *decoder, ki_str frame, ki_watch_event *ret_event) {
     char shown[KI_WIRE_SHOW_MAX];
-    ki_str type_text, object;
-    ki_event_type type = KI_EVENT_ADD;
-    if (!split_event(frame, &type_text, &object))
-        ki_error_set(&why, KI_ERR_PARSE, "malformed watch event: \"%s\"", ki_wire_show(frame, shown));
-    else if (!find_type(type_text, &type) && !is_bookmark(type_text) && !is_error(type_text))
-        ki_error_set(&why, KI_ERR_PARSE, "watch event of unknown type: %s",
-                     type_text.size ? ki_wire_show(type_text, shown) : "none");
-    else if (!object.size || *object.data != '{')
-        ki_error_set(&why, KI_ERR_PARSE, "watch event without an object: \"%s\"", ki_wire_show(frame, shown));
-    if (why.code)
-        return report_bad(decoder, &why, frame);
-    const ki_watch_sink *sink = &decoder->sink;
-    if (is_bookmark(type_text))
-        return sink->on_bookmark(object, sink->user);
-    return is_error(type_text) ? sink->on_error(object, sink->user) : sink->on_event(type, object, sink->user);
+    ki_str type;
+    ki_watch_event event = { .part = KI_WATCH_BAD };
+    bool is_whole = split_event(frame, &type, &event.object);
+    if (is_whole)
+        event.part = part_of(type, &event.type);
+    if (!is_whole)
+        ki_error_set(set_bad(decoder, frame, ret_event), KI_ERR_PARSE, "malformed watch event: \"%s\"",
+                     ki_wire_show(frame, shown));
+    else if (event.part == KI_WATCH_BAD)
+        ki_error_set(set_bad(decoder, frame, ret_event), KI_ERR_PARSE, "watch event of unknown type: %s",
+                     type.size ? ki_wire_show(type, shown) : "none");
+    else if (!event.object.size || *event.object.data != '{')
+        ki_error_set(set_bad(decoder, frame, ret_event), KI_ERR_PARSE, "watch event without an object: \"%s\"",
+                     ki_wire_show(frame, shown));
+    else
+        *ret_event = event;
 }
 
 /* --- the stream --------------------------------------------------------------------------------------------------- */
 
-static ki_status next_event(ki_watch_decoder *decoder, ki_str *chunk, bool *ret_more, ki_error *err) {
+static ki_status read_frame(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err) {
     char shown[KI_WIRE_SHOW_MAX];
     bool between = !ki_framer_is_partial(&decoder->framer);
     if (between) {
@@ -180,19 +182,20 @@ static ki_status next_event(ki_watch_decoder *decoder, ki_str *chunk, bool *ret_
                                 ki_wire_show(*chunk, shown));
     }
     ki_str frame;
-    ki_error why = KI_ERROR_INIT;
     switch (ki_framer_next(&decoder->framer, chunk, &frame)) {
     case KI_FRAME_NEED_MORE:
-        *ret_more = false;
         return KI_OK;
     case KI_FRAME_VALUE:
-        return take_event(decoder, frame);
+        read_event(decoder, frame, ret_event);
+        return KI_OK;
     case KI_FRAME_TOO_LARGE:
-        ki_error_set(&why, KI_ERR_LIMIT, "a watch event is larger than %zu bytes", decoder->framer.limit);
-        return report_bad(decoder, &why, frame);
+        ki_error_set(set_bad(decoder, frame, ret_event), KI_ERR_LIMIT, "a watch event is larger than %zu bytes",
+                     decoder->framer.limit);
+        return KI_OK;
     case KI_FRAME_TOO_DEEP:
-        ki_error_set(&why, KI_ERR_LIMIT, "a watch event is nested deeper than %d", KI_WIRE_MAX_DEPTH);
-        return report_bad(decoder, &why, frame);
+        ki_error_set(set_bad(decoder, frame, ret_event), KI_ERR_LIMIT, "a watch event is nested deeper than %d",
+                     KI_WIRE_MAX_DEPTH);
+        return KI_OK;
     case KI_FRAME_NO_MEMORY:
         return ki_error_no_memory(err, "gathering a watch event");
     case KI_FRAME_SEPARATOR:
@@ -203,28 +206,14 @@ static ki_status next_event(ki_watch_decoder *decoder, ki_str *chunk, bool *ret_
     return ki_error_set(err, KI_ERR_PROTOCOL, "expected a JSON object"); /* not possible after '{' */
 }
 
-static bool may_continue(const ki_watch_decoder *decoder) {
-    return !decoder->sink.may_continue || decoder->sink.may_continue(decoder->sink.user);
-}
-
-/* Decodes events up to the end of a line, or as many as the sink accepts now. */
-static ki_status take_line(ki_watch_decoder *decoder, ki_str *line, bool all, ki_error *err) {
-    for (bool more = true; more && (all || may_continue(decoder));) {
-        ki_status status = next_event(decoder, line, &more, err);
-        if (status)
-            return status;
-    }
-    return KI_OK;
-}
-
-static ki_status take_bytes(ki_watch_decoder *decoder, ki_str *chunk, bool all, ki_error *err) {
+/* Reads up to the end of an event or of a line. */
+static ki_status read_line(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err) {
     const char *newline = memchr(chunk->data, '\n', chunk->size);
     size_t size = newline ? (size_t)(newline - chunk->data) + 1 : chunk->size;
     ki_str line = { chunk->data, size };
-    ki_status status = take_line(decoder, &line, all, err);
+    ki_status status = read_frame(decoder, &line, ret_event, err);
     take_front(chunk, size - line.size);
     decoder->on_new_line = newline && line.size == 0 && ki_framer_is_partial(&decoder->framer);
-    decoder->head_size = 0;
     return status;
 }
 
@@ -255,41 +244,44 @@ static head_match compare_head(const char *text, size_t size) {
     return at == size ? MAY_BE_HEAD : IS_NO_HEAD;
 }
 
-/* Handles the next byte of a line that begins inside an event. */
-static ki_status take_head_byte(ki_watch_decoder *decoder, ki_str *chunk, ki_error *err) {
+/* Reads `head`. An event can end only with its last byte, and only if it is no head. */
+static ki_status read_head(ki_watch_decoder *decoder, ki_watch_event *ret_event, ki_error *err) {
+    ki_str head = { decoder->head, decoder->head_size };
+    decoder->head_size = 0;
+    return read_line(decoder, &head, ret_event, err);
+}
+
+/* Reads the next byte of a line that begins inside an event. */
+static ki_status read_head_byte(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err) {
     decoder->head[decoder->head_size++] = *take_front(chunk, 1).data;
     head_match found = compare_head(decoder->head, decoder->head_size);
     if (found == MAY_BE_HEAD)
         return KI_OK;
-    char head[HEAD_MAX];
-    ki_str text = { head, decoder->head_size };
-    memcpy(head, decoder->head, decoder->head_size);
-    if (found == IS_HEAD) {
-        char shown[KI_WIRE_SHOW_MAX];
-        ki_error why = KI_ERROR_INIT;
-        ki_str partial = { decoder->framer.partial.data, decoder->framer.partial.size };
-        ki_error_set(&why, KI_ERR_PARSE, "a watch event does not end before the next one begins: \"%s\"",
-                     ki_wire_show(partial, shown));
-        ki_status status = report_bad(decoder, &why, partial);
-        ki_framer_reset(&decoder->framer);
-        if (status)
-            return status;
-    }
-    return take_bytes(decoder, &text, true, err); /* at most HEAD_MAX bytes */
+    if (found == IS_NO_HEAD)
+        return read_head(decoder, ret_event, err);
+    char shown[KI_WIRE_SHOW_MAX];
+    ki_str partial = { decoder->framer.partial.data, decoder->framer.partial.size };
+    ki_error_set(set_bad(decoder, partial, ret_event), KI_ERR_PARSE,
+                 "a watch event does not end before the next one begins: \"%s\"", ki_wire_show(partial, shown));
+    decoder->is_cut = true; /* the next call reads the head: until then the partial event is valid */
+    return KI_OK;
 }
 
-ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, ki_str *chunk, ki_error *err) {
+ki_status ki_watch_decoder_next(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err) {
+    *ret_event = (ki_watch_event){ .part = KI_WATCH_NOTHING };
     if (decoder->failed)
         return ki_error_set(err, decoder->failed, "the watch cannot be read further");
-    while (chunk->size && may_continue(decoder)) {
-        ki_status status =
-            decoder->on_new_line ? take_head_byte(decoder, chunk, err) : take_bytes(decoder, chunk, false, err);
-        if (status) {
-            decoder->failed = status;
-            return status;
-        }
+    ki_status status = KI_OK;
+    if (decoder->is_cut) {
+        decoder->is_cut = false;
+        ki_framer_reset(&decoder->framer);
+        status = read_head(decoder, ret_event, err);
     }
-    return KI_OK;
+    while (!status && chunk->size && ret_event->part == KI_WATCH_NOTHING)
+        status = decoder->on_new_line ? read_head_byte(decoder, chunk, ret_event, err)
+                                      : read_line(decoder, chunk, ret_event, err);
+    decoder->failed = status;
+    return status;
 }
 
 bool ki_watch_decoder_is_clean(const ki_watch_decoder *decoder) {

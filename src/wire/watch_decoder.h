@@ -7,29 +7,31 @@
 
 #include "src/wire/framer.h"
 
-/* Receives events. A failure that a callback returns ends the decoder, and feed returns it. `object` is the JSON text
- * of the event's object, valid during the call. */
-typedef struct ki_watch_sink {
-    ki_status (*on_event)(ki_event_type type, ki_str object, void *user); /* ADDED, MODIFIED or DELETED */
-    ki_status (*on_bookmark)(ki_str object, void *user);
-    ki_status (*on_error)(ki_str status, void *user);
-    /* Called for an event that is malformed, of unknown type or over the limit; the decoder continues. `sample` is its
-     * beginning, at most KI_WIRE_SAMPLE_MAX bytes, from which the object's name can often be read. */
-    ki_status (*on_bad)(const ki_error *why, ki_str sample, void *user);
-    /* Returns true if the decoder may read the next event. NULL: always. */
-    bool (*may_continue)(void *user);
-    void *user;
-} ki_watch_sink;
+typedef enum ki_watch_part {
+    KI_WATCH_NOTHING, /* all bytes are consumed, and no event is complete */
+    KI_WATCH_CHANGE,  /* ADDED, MODIFIED or DELETED */
+    KI_WATCH_BOOKMARK,
+    KI_WATCH_ERROR,
+    KI_WATCH_BAD /* malformed, of unknown type or over the limit; the next events can be read */
+} ki_watch_part;
+
+/* What the decoder read, valid until its next call. */
+typedef struct ki_watch_event {
+    ki_watch_part part;
+    ki_event_type type;  /* of a change */
+    ki_str object;       /* JSON text of the event's object; of a bad event its beginning, at most KI_WIRE_SAMPLE_MAX
+                         * bytes, from which the object's name can often be read */
+    const ki_error *why; /* of a bad event; else NULL */
+} ki_watch_event;
 
 typedef struct ki_watch_decoder ki_watch_decoder;
 
-ki_status ki_watch_decoder_new(const ki_allocator *allocator, size_t object_limit, const ki_watch_sink *sink,
-                               ki_watch_decoder **ret_decoder, ki_error *err);
+ki_status ki_watch_decoder_new(const ki_allocator *allocator, size_t object_limit, ki_watch_decoder **ret_decoder,
+                               ki_error *err);
 void ki_watch_decoder_free(ki_watch_decoder *decoder);
-/* Consumes bytes from the front of `chunk`: all, unless the sink's may_continue returns false; the caller feeds the
- * rest later. Errors: KI_ERR_PROTOCOL (not a sequence of JSON values: the stream cannot be read further),
- * KI_ERR_NO_MEMORY, or what a sink returned. */
-ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, ki_str *chunk, ki_error *err);
+/* Reads the next event from the front of `chunk`, and consumes its bytes. Errors: KI_ERR_PROTOCOL (not a sequence of
+ * JSON values: the stream cannot be read further), KI_ERR_NO_MEMORY. */
+ki_status ki_watch_decoder_next(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err);
 /* Returns true between two events. The caller discards an incomplete event. */
 bool ki_watch_decoder_is_clean(const ki_watch_decoder *decoder);
 

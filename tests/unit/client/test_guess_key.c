@@ -60,40 +60,30 @@ TEST(an_event_s_type_and_version_are_guessed_too) {
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
 typedef struct guesses {
-    char keys[512];
+    char keys[2048];
 } guesses;
 
-static ki_status ignore_event(ki_event_type type, ki_str object, void *user) {
-    (void)type;
-    (void)object;
-    (void)user;
-    return KI_OK;
-}
-
-static ki_status ignore_object(ki_str object, void *user) {
-    (void)object;
-    (void)user;
-    return KI_OK;
-}
-
-static ki_status note_guess(const ki_error *why, ki_str sample, void *user) {
-    guesses *found = user;
+static void note_guess(guesses *found, const ki_watch_event *event) {
     ki_guess guess;
     size_t used = strlen(found->keys);
-    ki_guess_object(sample, &guess);
-    snprintf(found->keys + used, sizeof found->keys - used, "%s:%s@%s%s ", ki_status_name(why->code), guess.key,
+    if (event->part != KI_WATCH_BAD)
+        return;
+    ki_guess_object(event->object, &guess);
+    snprintf(found->keys + used, sizeof found->keys - used, "%s:%s@%s%s ", ki_status_name(event->why->code), guess.key,
              guess.resource_version, guess.is_deleted ? "!" : "");
-    return KI_OK;
 }
 
 static guesses decode(const char *text, size_t limit, size_t chunk) {
     guesses found = { "" };
     ki_watch_decoder *decoder;
-    const ki_watch_sink sink = { ignore_event, ignore_object, ignore_object, note_guess, NULL, &found };
-    assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, limit, &sink, &decoder, NULL), KI_OK);
+    ki_watch_event event;
+    assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, limit, &decoder, NULL), KI_OK);
     for (size_t at = 0, size = strlen(text); at < size; at += chunk) {
-        size_t part = size - at < chunk ? size - at : chunk;
-        assert_int_equal(ki_watch_decoder_feed(decoder, &(ki_str){ text + at, part }, NULL), KI_OK);
+        ki_str part = { text + at, size - at < chunk ? size - at : chunk };
+        while (part.size) {
+            assert_int_equal(ki_watch_decoder_next(decoder, &part, &event, NULL), KI_OK);
+            note_guess(&found, &event);
+        }
     }
     ki_watch_decoder_free(decoder);
     return found;

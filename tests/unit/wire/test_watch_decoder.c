@@ -10,58 +10,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the sink saw: one line for each event. */
-typedef struct record {
-    ki_buffer text;
-    int events;
-    int stop_after; /* the sink fails at this event; 0: never */
-} record;
-
-static ki_status note(record *seen, int type, ki_str object) {
-    ki_buffer_printf(&seen->text, "%d %.*s\n", type, (int)object.size, object.data);
-    return ++seen->events == seen->stop_after ? KI_ERR_CANCELLED : KI_OK;
-}
-
-/* Events are noted as 0 to 2, in the order of ki_event_type; a bookmark as 3, an error as 4. */
-static ki_status note_event(ki_event_type type, ki_str object, void *user) {
-    return note(user, (int)type - KI_EVENT_ADD, object);
-}
-
-static ki_status note_bookmark(ki_str object, void *user) {
-    return note(user, 3, object);
-}
-
-static ki_status note_error(ki_str object, void *user) {
-    return note(user, 4, object);
-}
-
-static ki_status note_bad(const ki_error *why, ki_str sample, void *user) {
-    record *seen = user;
-    ki_buffer_printf(&seen->text, "bad %s: %s [%.*s]\n", ki_status_name(why->code), why->message, (int)sample.size,
-                     sample.data);
-    return ++seen->events == seen->stop_after ? KI_ERR_CANCELLED : KI_OK;
+/* Adds a line for the event. A change is noted as 0 to 2, in the order of ki_event_type; a bookmark as 3, an error as
+ * 4. */
+static void note(ki_buffer *seen, const ki_watch_event *event) {
+    static const int numbers[] = { [KI_WATCH_BOOKMARK] = 3, [KI_WATCH_ERROR] = 4, [KI_WATCH_BAD] = -1 };
+    ki_str object = event->object;
+    if (event->part == KI_WATCH_BAD)
+        ki_buffer_printf(seen, "bad %s: %s [%.*s]\n", ki_status_name(event->why->code), event->why->message,
+                         (int)object.size, object.data);
+    else if (event->part != KI_WATCH_NOTHING)
+        ki_buffer_printf(seen, "%d %.*s\n",
+                         event->part == KI_WATCH_CHANGE ? (int)event->type - KI_EVENT_ADD : numbers[event->part],
+                         (int)object.size, object.data);
 }
 
 typedef struct outcome {
     ki_status status;
     bool clean;
-    record seen;
+    int events;
+    ki_buffer seen;
     ki_error err;
 } outcome;
 
+/* Reads all events of a chunk. */
+static void decode_chunk(ki_watch_decoder *decoder, ki_str chunk, outcome *result) {
+    ki_watch_event event;
+    while (chunk.size && !result->status) {
+        result->status = ki_watch_decoder_next(decoder, &chunk, &event, &result->err);
+        assert_true(event.part != KI_WATCH_NOTHING || chunk.size == 0 || result->status);
+        note(&result->seen, &event);
+        result->events += event.part != KI_WATCH_NOTHING;
+    }
+}
+
 /* Chunks of `first` bytes, then the rest; of one byte each where `first` is SIZE_MAX. */
-static outcome decode(const ki_allocator *allocator, ki_str text, size_t limit, size_t first, int stop_after) {
-    outcome result = { .err = KI_ERROR_INIT, .seen.stop_after = stop_after };
-    ki_buffer_init(&result.seen.text, &ki_allocator_default, 0);
-    ki_buffer_append_string(&result.seen.text, "");
-    ki_watch_sink sink = { note_event, note_bookmark, note_error, note_bad, NULL, &result.seen };
+static outcome decode(const ki_allocator *allocator, ki_str text, size_t limit, size_t first) {
+    outcome result = { .err = KI_ERROR_INIT };
+    ki_buffer_init(&result.seen, &ki_allocator_default, 0);
+    ki_buffer_append_string(&result.seen, "");
     ki_watch_decoder *decoder = NULL;
-    result.status = ki_watch_decoder_new(allocator, limit, &sink, &decoder, &result.err);
+    result.status = ki_watch_decoder_new(allocator, limit, &decoder, &result.err);
     size_t step = first == SIZE_MAX ? 1 : first;
     for (size_t at = 0; at <= text.size && !result.status; step = first == SIZE_MAX ? 1 : text.size - at) {
         if (step > text.size - at)
             step = text.size - at;
-        result.status = ki_watch_decoder_feed(decoder, &(ki_str){ text.data + at, step }, &result.err);
+        decode_chunk(decoder, (ki_str){ text.data + at, step }, &result);
         at += step;
         if (at == text.size)
             break;
@@ -73,11 +66,11 @@ static outcome decode(const ki_allocator *allocator, ki_str text, size_t limit, 
 
 static void assert_decodes(ki_str text, size_t limit, const char *expected, ki_status status, bool clean) {
     for (size_t split = 0; split <= text.size + 1; split++) {
-        outcome got = decode(&ki_allocator_default, text, limit, split > text.size ? SIZE_MAX : split, 0);
-        if (strcmp(got.seen.text.data, expected) != 0 || got.status != status || got.clean != clean)
+        outcome got = decode(&ki_allocator_default, text, limit, split > text.size ? SIZE_MAX : split);
+        if (strcmp(got.seen.data, expected) != 0 || got.status != status || got.clean != clean)
             fail_msg("%.*s\n  split at %zu gave status %d, clean %d (%s)\n%s  expected\n%s", (int)text.size, text.data,
-                     split, got.status, got.clean, got.err.message, got.seen.text.data, expected);
-        ki_buffer_free(&got.seen.text);
+                     split, got.status, got.clean, got.err.message, got.seen.data, expected);
+        ki_buffer_free(&got.seen);
     }
 }
 
@@ -155,9 +148,9 @@ TEST(what_is_no_stream_of_objects_ends_it_with_a_message_that_shows_it) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_decodes(cases[i].text, 1000, "", KI_ERR_PROTOCOL, false);
-        outcome got = decode(&ki_allocator_default, cases[i].text, 1000, cases[i].text.size, 0);
+        outcome got = decode(&ki_allocator_default, cases[i].text, 1000, cases[i].text.size);
         assert_string_equal(got.err.message, cases[i].message);
-        ki_buffer_free(&got.seen.text);
+        ki_buffer_free(&got.seen);
     }
     assert_decodes(KI_STR("{\"type\":\"ADDED\",\"object\":{}}\n<html>"), 1000, "0 {}\n", KI_ERR_PROTOCOL, false);
 }
@@ -172,32 +165,42 @@ TEST(an_event_that_nests_too_deep_is_skipped) {
     text[0] = '{';
     text[2 * DEPTH - 1] = '}';
     strcpy(text + 2 * DEPTH, "{\"type\":\"ADDED\",\"object\":{}}");
-    outcome got = decode(&ki_allocator_default, ki_str_of(text), 100000, 10, 0);
+    outcome got = decode(&ki_allocator_default, ki_str_of(text), 100000, 10);
     assert_int_equal(got.status, KI_OK);
-    assert_non_null(strstr(got.seen.text.data, "a watch event is nested deeper than 512"));
-    assert_non_null(strstr(got.seen.text.data, "0 {}"));
-    ki_buffer_free(&got.seen.text);
+    assert_non_null(strstr(got.seen.data, "a watch event is nested deeper than 512"));
+    assert_non_null(strstr(got.seen.data, "0 {}"));
+    ki_buffer_free(&got.seen);
 }
 
-TEST(what_the_sink_returns_ends_the_reading_at_once) {
-    ki_str text = KI_STR("{\"type\":\"ADDED\",\"object\":{}}{}{\"type\":\"ADDED\",\"object\":{}}");
-    for (int stop = 1; stop <= 2; stop++) {
-        outcome got = decode(&ki_allocator_default, text, 1000, text.size, stop);
-        assert_int_equal(got.status, KI_ERR_CANCELLED);
-        assert_int_equal(got.seen.events, stop);
-        ki_buffer_free(&got.seen.text);
-    }
-    record seen = { .stop_after = 1 };
-    ki_buffer_init(&seen.text, &ki_allocator_default, 0);
-    ki_watch_sink sink = { note_event, note_bookmark, note_error, note_bad, NULL, &seen };
+TEST(each_call_reads_one_event) {
+    ki_str text = KI_STR("{\"type\":\"ADDED\",\"object\":{}}{}\n{\"type\":\"ADDED\",\"object\":{\n"
+                         "{\"type\":\"DELETED\",\"object\":{}}\n");
+    static const ki_watch_part parts[] = { KI_WATCH_CHANGE, KI_WATCH_BAD, KI_WATCH_BAD, KI_WATCH_CHANGE,
+                                           KI_WATCH_NOTHING };
+    static const size_t left[] = { 61, 59, 3, 1, 0 };
     ki_watch_decoder *decoder = NULL;
-    assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, 1000, &sink, &decoder, NULL), KI_OK);
-    assert_int_equal(ki_watch_decoder_feed(decoder, &(ki_str){ text.data, text.size }, NULL), KI_ERR_CANCELLED);
-    assert_int_equal(ki_watch_decoder_feed(decoder, &(ki_str){ text.data, text.size }, NULL), KI_ERR_CANCELLED);
-    assert_int_equal(seen.events, 1);
+    ki_watch_event event;
+    assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, 1000, &decoder, NULL), KI_OK);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        assert_int_equal(ki_watch_decoder_next(decoder, &text, &event, NULL), KI_OK);
+        assert_int_equal(event.part, parts[i]);
+        assert_int_equal(text.size, left[i]);
+    }
     ki_watch_decoder_free(decoder);
     ki_watch_decoder_free(NULL);
-    ki_buffer_free(&seen.text);
+}
+
+TEST(a_stream_that_cannot_be_read_further_is_not_read_further) {
+    ki_str text = KI_STR("<html>{\"type\":\"ADDED\",\"object\":{}}");
+    ki_watch_decoder *decoder = NULL;
+    ki_watch_event event;
+    assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, 1000, &decoder, NULL), KI_OK);
+    assert_int_equal(ki_watch_decoder_next(decoder, &text, &event, NULL), KI_ERR_PROTOCOL);
+    text.data += 6;
+    text.size -= 6;
+    assert_int_equal(ki_watch_decoder_next(decoder, &text, &event, NULL), KI_ERR_PROTOCOL);
+    assert_int_equal(event.part, KI_WATCH_NOTHING);
+    ki_watch_decoder_free(decoder);
 }
 
 TEST(a_real_pod_comes_through_in_chunks_of_any_size) {
@@ -207,15 +210,15 @@ TEST(a_real_pod_comes_through_in_chunks_of_any_size) {
     ki_buffer_init(&text, &ki_allocator_default, 0);
     for (int i = 0; i < 3; i++)
         ki_buffer_printf(&text, "{\"type\":\"MODIFIED\",\"object\":%s}\n", json);
-    outcome whole = decode(&ki_allocator_default, (ki_str){ text.data, text.size }, KI_WIRE_OBJECT_LIMIT, text.size, 0);
-    assert_int_equal(whole.seen.events, 3);
+    outcome whole = decode(&ki_allocator_default, (ki_str){ text.data, text.size }, KI_WIRE_OBJECT_LIMIT, text.size);
+    assert_int_equal(whole.events, 3);
     for (size_t split = 0; split <= text.size; split += 7) {
-        outcome got = decode(&ki_allocator_default, (ki_str){ text.data, text.size }, KI_WIRE_OBJECT_LIMIT, split, 0);
-        assert_int_equal(got.seen.text.size, whole.seen.text.size);
-        assert_memory_equal(got.seen.text.data, whole.seen.text.data, got.seen.text.size);
-        ki_buffer_free(&got.seen.text);
+        outcome got = decode(&ki_allocator_default, (ki_str){ text.data, text.size }, KI_WIRE_OBJECT_LIMIT, split);
+        assert_int_equal(got.seen.size, whole.seen.size);
+        assert_memory_equal(got.seen.data, whole.seen.data, got.seen.size);
+        ki_buffer_free(&got.seen);
     }
-    ki_buffer_free(&whole.seen.text);
+    ki_buffer_free(&whole.seen);
     ki_buffer_free(&text);
     free(json);
 }
@@ -262,9 +265,9 @@ TEST(each_allocation_may_fail) {
         "{\"type\":\"ADDED\",\"object\":{\"a\":\"............................................................\"}}");
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
-        outcome got = decode(&memory.allocator, text, 1000, SIZE_MAX, 0);
+        outcome got = decode(&memory.allocator, text, 1000, SIZE_MAX);
         assert_int_equal(got.status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
-        ki_buffer_free(&got.seen.text);
+        ki_buffer_free(&got.seen);
     }
 }
 
@@ -302,17 +305,17 @@ TEST(damaged_streams_are_read_alike_in_pieces_and_as_a_whole) {
         make_damaged(&random, &text);
         ki_str bytes = { text.data, text.size };
         size_t limit = below(&random, 5) ? 100000 : 100;
-        outcome whole = decode(&ki_allocator_default, bytes, limit, bytes.size, 0);
+        outcome whole = decode(&ki_allocator_default, bytes, limit, bytes.size);
         for (int j = 0; j < 3; j++) {
             size_t split = j ? below(&random, (unsigned)bytes.size) : SIZE_MAX;
-            outcome parts = decode(&ki_allocator_default, bytes, limit, split, 0);
-            if (strcmp(whole.seen.text.data, parts.seen.text.data) != 0 || whole.status != parts.status ||
+            outcome parts = decode(&ki_allocator_default, bytes, limit, split);
+            if (strcmp(whole.seen.data, parts.seen.data) != 0 || whole.status != parts.status ||
                 whole.clean != parts.clean)
-                fail_msg("%.*s\n  split at %zu\n%s  not\n%s", (int)bytes.size, bytes.data, split, parts.seen.text.data,
-                         whole.seen.text.data);
-            ki_buffer_free(&parts.seen.text);
+                fail_msg("%.*s\n  split at %zu\n%s  not\n%s", (int)bytes.size, bytes.data, split, parts.seen.data,
+                         whole.seen.data);
+            ki_buffer_free(&parts.seen);
         }
-        ki_buffer_free(&whole.seen.text);
+        ki_buffer_free(&whole.seen);
     }
     ki_buffer_free(&text);
 }
