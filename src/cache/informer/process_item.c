@@ -1,5 +1,5 @@
 /* process_item.c: the process step. Under the change lock, the changes of one item of the queue, or of a part of a
- * list, go to the store, then to the listeners. delta_apply.c decides what a delta does to an object.
+ * list, go to the store, then to the listeners.
  *
  * The step goes through the deltas once. It stages the store's next snapshot and, in the processor's log, the changes
  * for the listeners. With the last part it publishes both, so readers see a whole list or nothing of it. If that
@@ -12,8 +12,74 @@
 
 #include "src/base/error.h"
 #include "src/base/log.h"
-#include "src/cache/informer/delta_apply.h"
 #include "src/cache/store/snapshot.h"
+#include "src/object/object.h"
+
+/* --- what a delta does to its object ------------------------------------------------------------------------------ */
+
+static ki_order order_of(const ki_object *obj, const ki_object *known) {
+    const char *version = ki_object_resource_version(obj);
+    return version[0] ? ki_resource_version_compare(version, ki_object_resource_version(known)) : KI_ORDER_UNKNOWN;
+}
+
+/* Returns true for an event that a resumed watch repeats: at the known version, or an older one. Never true for a
+ * list's objects. */
+static bool is_repeated(const ki_change *delta, const ki_object *known, ki_unreadable *unreadable) {
+    ki_order order = order_of(delta->obj, known);
+    if (order == KI_ORDER_OLDER && unreadable &&
+        ki_unreadable_is_past(unreadable, ki_object_key(known), ki_object_resource_version(known)))
+        return false;
+    if (delta->is_listed || delta->is_resync)
+        return false;
+    if (delta->type == KI_EVENT_DELETE)
+        return !delta->final_state_unknown && order == KI_ORDER_OLDER;
+    /* The same version with another content: the server used the version again after a restore. */
+    return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_object_is_same_state(delta->obj, known));
+}
+
+/* Also keeps the object for lookups of deleted ones. */
+static ki_status stage_deleted(ki_informer *informer, ki_object *obj, ki_object *known, bool final_state_unknown) {
+    const ki_change change = {
+        .type = KI_EVENT_DELETE, .obj = obj, .old = known, .final_state_unknown = final_state_unknown
+    };
+    ki_status status = ki_processor_stage(&informer->processor, &change);
+    return status ? status : ki_informer_stage_deleted(informer, obj);
+}
+
+/* A listed object that has not changed counts as a resync. */
+static ki_status stage_updated(ki_informer *informer, const ki_change *delta, ki_object *known) {
+    ki_change change = *delta;
+    change.type = KI_EVENT_UPDATE;
+    change.old = known;
+    change.is_resync = delta->is_resync || (delta->is_listed && ki_object_is_same_state(delta->obj, known));
+    return ki_processor_stage(&informer->processor, &change);
+}
+
+static ki_status stage_added(ki_informer *informer, const ki_change *delta) {
+    ki_change change = *delta;
+    change.type = KI_EVENT_ADD;
+    change.is_resync = false;
+    return ki_processor_stage(&informer->processor, &change);
+}
+
+/* Applies `delta` to `*state`, borrowed; NULL: no object. Stages the changes for the listeners. Sets `*state` to the
+ * object to store, borrowed from `delta` or as before; NULL: the object is deleted. Errors: KI_ERR_NO_MEMORY; the
+ * caller drops what is staged. */
+static ki_status apply(ki_informer *informer, ki_unreadable *unreadable, const ki_change *delta, ki_object **state) {
+    ki_object *known = *state;
+    bool is_deleted = delta->type == KI_EVENT_DELETE;
+    if (known ? is_repeated(delta, known, unreadable) : is_deleted)
+        return KI_OK;
+    bool is_same = known && ki_object_is_same(delta->obj, known);
+    *state = is_deleted ? NULL : delta->obj;
+    if (is_deleted && is_same && !delta->final_state_unknown)
+        return stage_deleted(informer, delta->obj, known, false);
+    if (is_same && !is_deleted)
+        return stage_updated(informer, delta, known);
+    /* Without a deletion event: another uid, so the object was deleted and created again. */
+    ki_status status = known ? stage_deleted(informer, known, known, true) : KI_OK;
+    return status || is_deleted ? status : stage_added(informer, delta);
+}
 
 /* --- storing ------------------------------------------------------------------------------------------------------ */
 
@@ -52,10 +118,7 @@ static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_
     ki_unreadable *unreadable = feed ? &feed->unreadable : NULL;
     ki_status status;
     do {
-        ki_object *deleted;
-        status = ki_delta_apply(&deltas->items[(*at)++], &state, &informer->processor, unreadable, &deleted);
-        if (!status && deleted)
-            status = ki_informer_stage_deleted(informer, deleted);
+        status = apply(informer, unreadable, &deltas->items[(*at)++], &state);
     } while (!status && *at < deltas->count && strcmp(ki_object_key(deltas->items[*at].obj), key) == 0);
     if (status || state == known)
         return status;
