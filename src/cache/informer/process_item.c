@@ -95,10 +95,6 @@ static const char *version_after(const ki_informer *informer, const ki_deltas *d
     return is_last && version[0] ? version : NULL;
 }
 
-static ki_status begin_change(ki_informer *informer, const char *version) {
-    return ki_store_staged(informer->store) ? KI_OK : ki_store_begin(informer->store, version, NULL);
-}
-
 static ki_status stage_put(ki_informer *informer, ki_object *obj) {
     ki_object *kept;
     ki_status status = ki_object_key_only(obj, &kept, NULL);
@@ -123,7 +119,7 @@ static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_
     if (status || state == known)
         return status;
     (void)ki_engine_work(informer->engine, 1); /* a change of the store costs as much as taking the key */
-    status = begin_change(informer, version);
+    status = ki_store_begin(store, version, NULL);
     if (status)
         return status;
     return state ? stage_put(informer, state) : ki_store_stage_delete(store, key);
@@ -134,11 +130,8 @@ static void publish_staged(ki_informer *informer, const ki_deltas *deltas, const
     /* A list's steps release the snapshot before it in slices. */
     ki_snapshot *before = deltas->resource_version ? ki_store_snapshot(store) : NULL;
     ki_informer_publish_deleted(informer);
-    if (ki_store_staged(store)) {
-        (void)ki_store_end(store, KI_OK, NULL, NULL);
-        if (version) /* fits: version_after, or the reflector, checked its length */
-            (void)ki_reflector_copy_version(informer->store_version, version, NULL);
-    }
+    if (ki_store_publish_staged(store) && version) /* fits: version_after, or the reflector, checked its length */
+        (void)ki_reflector_copy_version(informer->store_version, version, NULL);
     ki_deferred_add_snapshot(&informer->deferred, before);
     ki_processor_publish(&informer->processor);
 }
@@ -150,7 +143,7 @@ static ki_status store_changes(ki_informer *informer, const ki_deltas *deltas) {
     for (size_t at = 0; !status && at < deltas->count;)
         status = stage_key(informer, deltas, &at, version);
     if (!status && deltas->resource_version)
-        status = begin_change(informer, version); /* also a list that changes nothing has a version */
+        status = ki_store_begin(informer->store, version, NULL); /* also a list that changes nothing has a version */
     if (!status && !deltas->is_part)
         publish_staged(informer, deltas, version);
     return status;

@@ -146,10 +146,11 @@ static ki_snapshot *draft(const ki_store *store, const char *resource_version) {
     return ki_snapshot_new_from(current(store), current(store)->schema, version_or_current(store, resource_version));
 }
 
-/* ---- a change: begin, stage, end ---- */
+/* ---- a change: begin, stage, publish or abandon ---- */
 
 ki_status ki_store_begin(ki_store *store, const char *resource_version, ki_error *err) {
-    store->staged = draft(store, resource_version);
+    if (!store->staged)
+        store->staged = draft(store, resource_version);
     return store->staged ? KI_OK : ki_error_no_memory(err, "changing the store");
 }
 
@@ -179,19 +180,17 @@ ki_status ki_store_stage_delete(ki_store *store, const char *key) {
     return status;
 }
 
-const ki_snapshot *ki_store_staged(const ki_store *store) {
-    return store->staged;
-}
-
-ki_status ki_store_end(ki_store *store, ki_status status, const char *what, ki_error *err) {
+ki_snapshot *ki_store_abandon(ki_store *store) {
     ki_snapshot *staged = store->staged;
     store->staged = NULL;
-    if (!status) {
+    return staged;
+}
+
+bool ki_store_publish_staged(ki_store *store) {
+    ki_snapshot *staged = ki_store_abandon(store);
+    if (staged)
         ki_store_publish(store, staged);
-        return KI_OK;
-    }
-    ki_snapshot_free(staged);
-    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, what) : ki_error_set(err, status, "%s", what);
+    return staged != NULL;
 }
 
 ki_object *ki_store_known(const ki_store *store, const char *key) {
@@ -201,12 +200,6 @@ ki_object *ki_store_known(const ki_store *store, const char *key) {
 
 bool ki_store_is_overtaken(const ki_store *store) {
     return store->staged && store->staged->schema != current(store)->schema;
-}
-
-ki_snapshot *ki_store_abandon(ki_store *store) {
-    ki_snapshot *staged = store->staged;
-    store->staged = NULL;
-    return staged;
 }
 
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err) {
@@ -219,6 +212,16 @@ ki_status ki_store_set_resource_version(ki_store *store, const char *resource_ve
 
 /* ---- whole changes ---- */
 
+/* Publishes what is staged, or abandons it after a failure. `what` names the change in the message. */
+static ki_status end_change(ki_store *store, ki_status status, const char *what, ki_error *err) {
+    if (!status) {
+        (void)ki_store_publish_staged(store);
+        return KI_OK;
+    }
+    ki_snapshot_free(ki_store_abandon(store));
+    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, what) : ki_error_set(err, status, "%s", what);
+}
+
 ki_status ki_store_put(ki_store *store, const ki_object *obj, const char *resource_version, ki_error *err) {
     if (!store || !obj)
         return ki_error_missing(err, "ki_store_put");
@@ -226,7 +229,7 @@ ki_status ki_store_put(ki_store *store, const ki_object *obj, const char *resour
     ki_mutex_lock(&store->call_lock);
     ki_status status = ki_store_begin(store, resource_version, err);
     if (!status)
-        status = ki_store_end(store, ki_store_stage_put(store, given), "putting an object", err);
+        status = end_change(store, ki_store_stage_put(store, given), "putting an object", err);
     ki_mutex_unlock(&store->call_lock);
     ki_object_unref(given);
     return status;
@@ -238,7 +241,7 @@ ki_status ki_store_delete(ki_store *store, const char *key, const char *resource
     ki_mutex_lock(&store->call_lock);
     ki_status status = ki_store_begin(store, resource_version, err);
     if (!status)
-        status = ki_store_end(store, ki_store_stage_delete(store, key), "deleting an object", err);
+        status = end_change(store, ki_store_stage_delete(store, key), "deleting an object", err);
     ki_mutex_unlock(&store->call_lock);
     return status;
 }
@@ -261,7 +264,7 @@ ki_status ki_store_replace(ki_store *store, ki_object *const *objects, size_t co
         return ki_error_missing(err, "ki_store_replace");
     ki_mutex_lock(&store->call_lock);
     ki_status status = stage_all(store, objects, count, resource_version);
-    status = ki_store_end(store, status, "replacing all objects", err);
+    status = end_change(store, status, "replacing all objects", err);
     ki_mutex_unlock(&store->call_lock);
     return status;
 }

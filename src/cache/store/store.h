@@ -17,18 +17,17 @@
 #include <stdbool.h>
 
 /* Staged changes: one thread at a time (the informer's change lock). A change takes effect whole or not at all: after
- * KI_ERR_NO_MEMORY the store is unchanged. A change of one or more objects: begin, stage, then end with KI_OK or with
- * the failure, which drops the change. Between begin and end nothing else is written except new indexes. If
- * ki_store_is_overtaken then returns true, the caller must abandon. `resource_version` NULL keeps the store's
- * version. */
+ * KI_ERR_NO_MEMORY the store is unchanged. A change of one or more objects: begin, stage, then publish, or abandon
+ * after a failure. In between nothing else is written except new indexes. If ki_store_is_overtaken then returns true,
+ * the caller must abandon. */
+
+/* Begins a change, unless one has begun. `resource_version` NULL keeps the store's version. */
 ki_status ki_store_begin(ki_store *store, const char *resource_version, ki_error *err);
 ki_status ki_store_stage_put(ki_store *store, ki_object *obj);
 /* Stages a deletion. A missing key is not an error. */
 ki_status ki_store_stage_delete(ki_store *store, const char *key);
-const ki_snapshot *ki_store_staged(const ki_store *store); /* the staged snapshot, borrowed until end */
-/* Publishes the staged snapshot with KI_OK. Drops it with any other status, and returns that status. `what` names the
- * change in the message. */
-ki_status ki_store_end(ki_store *store, ki_status status, const char *what, ki_error *err);
+/* Publishes the staged snapshot. Returns false if nothing is staged. */
+bool ki_store_publish_staged(ki_store *store);
 /* Returns true if an index was added since begin. */
 bool ki_store_is_overtaken(const ki_store *store);
 /* Gives the staged snapshot to the caller, who releases it. NULL if nothing is staged. */

@@ -74,7 +74,24 @@ TEST(a_change_that_is_staged_can_be_abandoned) {
     ki_snapshot_free(ki_store_abandon(store));
     assert_false(ki_store_is_overtaken(store));
     assert_int_equal(ki_store_count(store), 1);
+    assert_false(ki_store_publish_staged(store));
     assert_int_equal(ki_store_begin(store, "2", NULL), KI_OK);
     assert_int_equal(ki_store_stage_delete(store, "default/a"), KI_OK);
     ki_store_free(store); /* with what is staged */
+}
+
+TEST(a_change_that_has_begun_goes_on_until_it_is_published) {
+    ki_store *store = new_store(&ki_allocator_default);
+    put(store, "default/a", "1", NULL);
+    put(store, "default/b", "1", NULL);
+    assert_int_equal(ki_store_begin(store, "2", NULL), KI_OK);
+    assert_int_equal(ki_store_stage_delete(store, "default/a"), KI_OK);
+    assert_int_equal(ki_store_begin(store, "3", NULL), KI_OK);
+    assert_int_equal(ki_store_stage_delete(store, "default/b"), KI_OK);
+    assert_true(ki_store_publish_staged(store));
+    ki_snapshot *now = ki_store_snapshot(store);
+    assert_int_equal(ki_snapshot_count(now), 0);
+    assert_string_equal(ki_snapshot_resource_version(now), "2");
+    ki_snapshot_free(now);
+    ki_store_free(store);
 }
