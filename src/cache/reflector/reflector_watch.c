@@ -178,29 +178,25 @@ static bool advance_to(ki_reflector *reflector, const char *version) {
     return !ki_reflector_is_older(version, reflector->resource_version) && ki_reflector_advance(reflector, version);
 }
 
-static void on_event(ki_event_type type, ki_object *obj, void *user) {
-    ki_reflector *reflector = user;
+/* Takes an event of a streaming list. */
+static void collect_event(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
+    ki_object *kept;
+    if (!ki_reflector_transform(reflector, obj, type == KI_EVENT_DELETE, &kept))
+        return;
+    ki_status status = stage(reflector, type, kept);
+    ki_object_unref(kept);
+    if (status) {
+        ki_error err = KI_ERROR_INIT;
+        ki_error_no_memory(&err, "listing");
+        ki_reflector_give_up(reflector, &err);
+        return;
+    }
+    reflector->options.on_listed(reflector->collected.count, -1, reflector->options.user);
+}
+
+/* Takes an event of a watch. */
+static void take_event(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
     ki_error err = KI_ERROR_INIT;
-    count_event(reflector);
-    reflector->watch.before_bookmark[0] = '\0';
-    if (reflector->phase == KI_REFLECTOR_STREAMS) {
-        ki_object *kept;
-        if (!ki_reflector_transform(reflector, obj, type == KI_EVENT_DELETE, &kept))
-            return;
-        ki_status status = stage(reflector, type, kept);
-        ki_object_unref(kept);
-        if (status) {
-            ki_error_no_memory(&err, "listing");
-            ki_reflector_give_up(reflector, &err);
-            return;
-        }
-        reflector->options.on_listed(reflector->collected.count, -1, reflector->options.user);
-        return;
-    }
-    if (is_stale(reflector, type, obj)) {
-        note_queued(reflector);
-        return;
-    }
     ki_reflector_note_version_known(reflector);
     ki_status status = queue_event(reflector, type, obj, &err);
     if (status == KI_ERR_CANCELLED)
@@ -213,6 +209,18 @@ static void on_event(ki_event_type type, ki_object *obj, void *user) {
     if (!advances || !advance_to(reflector, ki_object_resource_version(obj)))
         reflector->options.on_progress(reflector->options.user); /* the queue grew, at the same version */
     note_queued(reflector);
+}
+
+static void on_event(ki_event_type type, ki_object *obj, void *user) {
+    ki_reflector *reflector = user;
+    count_event(reflector);
+    reflector->watch.before_bookmark[0] = '\0';
+    if (reflector->phase == KI_REFLECTOR_STREAMS)
+        collect_event(reflector, type, obj);
+    else if (is_stale(reflector, type, obj))
+        note_queued(reflector);
+    else
+        take_event(reflector, type, obj);
 }
 
 /* Removes the NULL items of deleted objects. */
