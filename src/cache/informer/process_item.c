@@ -287,10 +287,14 @@ static ki_status process_drained(ki_informer *informer, ki_error *err) {
 }
 
 /* Takes up what an item before left. */
-static ki_status notify_rest(ki_informer *informer, size_t *units, ki_error *err) {
+static ki_status notify_rest(ki_informer *informer, ki_error *err) {
+    int work_left = ki_engine_work_left(informer->engine);
+    size_t units = work_left < 1 ? 1 : work_left < KI_INFORMER_SLICE ? (size_t)work_left : KI_INFORMER_SLICE;
+    size_t left = units;
     ki_fair_mutex_lock(&informer->change_lock);
-    ki_status status = notify_some(informer, units, err);
+    ki_status status = notify_some(informer, &left, err);
     end_step(informer, false);
+    (void)ki_engine_work(informer->engine, (int)(units - left));
     return status;
 }
 
@@ -298,20 +302,11 @@ static ki_status notify_rest(ki_informer *informer, size_t *units, ki_error *err
  * item before left, then what the queue passes. */
 ki_status ki_informer_step(void *user, ki_error *err) {
     ki_informer *informer = user;
-    ki_queue *queue = informer->queue;
-    int work_left = ki_engine_work_left(informer->engine);
-    size_t most = work_left > 0 ? (size_t)work_left : 1, rest = most < KI_INFORMER_SLICE ? most : KI_INFORMER_SLICE;
-    if (informer->processor.changes_state != KI_CHANGES_STAGED) {
-        size_t left = rest;
-        ki_status status = notify_rest(informer, &left, err);
-        (void)ki_engine_work(informer->engine, (int)(rest - left));
-        if (status || informer->processor.changes_state != KI_CHANGES_STAGED)
-            return status;
-    }
-    queue->slice = most;
-    ki_status status = queue->ops->pop(queue, process_deltas, informer, err);
-    if (queue->work > 1)
-        (void)ki_engine_work(informer->engine, (int)queue->work - 1);
+    const ki_processor *processor = &informer->processor;
+    ki_status status = processor->changes_state == KI_CHANGES_STAGED ? KI_OK : notify_rest(informer, err);
+    if (status || processor->changes_state != KI_CHANGES_STAGED)
+        return status;
+    status = ki_queue_pop_bounded(informer->queue, informer->engine, process_deltas, informer, err);
     if (status == KI_ERR_CLOSED)
         ki_informer_end_removed(informer);
     return status == KI_ERR_NOT_FOUND ? process_drained(informer, err) : status;

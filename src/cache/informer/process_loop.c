@@ -36,13 +36,8 @@ static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue,
 
 static ki_status step(void *user, ki_error *err) {
     ki_process_loop *loop = user;
-    ki_queue *queue = loop->options.queue;
-    int work_left = ki_engine_work_left(loop->options.engine);
-    queue->slice = work_left > 0 ? (size_t)work_left : 1;
     loop->has_dropped = false;
-    ki_status status = queue->ops->pop(queue, process, loop, err);
-    if (queue->work > 1)
-        (void)ki_engine_work(loop->options.engine, (int)queue->work - 1);
+    ki_status status = ki_queue_pop_bounded(loop->options.queue, loop->options.engine, process, loop, err);
     if (!loop->has_dropped)
         return status;
     report(loop, err, -1);

@@ -8,6 +8,8 @@
 
 #include <kinformer/parts/queue.h>
 
+#include "src/engine/engine.h"
+
 #include <stdbool.h>
 
 enum {
@@ -42,9 +44,20 @@ struct ki_queue {
      * which wakes its own steps. */
     void (*ready)(void *user);
     void *ready_user;
-    size_t slice; /* units that the next pop may do; 0: KI_QUEUE_SLICE */
+    size_t slice; /* for ki_queue_pop_bounded: units that the next pop may do; 0: KI_QUEUE_SLICE */
     size_t work;  /* units that the last pop did besides processing */
 };
+
+/* As `pop`. Does what the step of the engine's loop allows, and counts it; the caller counts the first unit. */
+static inline ki_status ki_queue_pop_bounded(ki_queue *queue, ki_engine *engine, ki_process process, void *user,
+                                             ki_error *err) {
+    int work_left = ki_engine_work_left(engine);
+    queue->slice = work_left > 0 ? (size_t)work_left : 1;
+    ki_status status = queue->ops->pop(queue, process, user, err);
+    if (queue->work > 1)
+        (void)ki_engine_work(engine, (int)queue->work - 1);
+    return status;
+}
 
 static inline size_t ki_queue_slice(const ki_queue *queue) {
     return queue->slice && queue->slice < KI_QUEUE_SLICE ? queue->slice : KI_QUEUE_SLICE;
