@@ -421,6 +421,13 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
 
 /* --- open, start, close ------------------------------------------------------------------------------------------- */
 
+ki_status ki_list_watch_check(const ki_list_watch *list_watch, ki_error *err) {
+    const ki_list_watch_ops *ops = list_watch ? list_watch->ops : NULL;
+    if (ops && ops->list && ops->watch && ops->cancel && ops->free)
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_INVALID, "a list-watch needs list, watch, cancel and free");
+}
+
 static void ignore_state(ki_state state, const ki_error *cause, int64_t retry_at, void *user) {
     (void)state;
     (void)cause;

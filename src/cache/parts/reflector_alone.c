@@ -59,13 +59,6 @@ ki_status ki_reflector_new(const ki_reflector_options *options, ki_reflector **r
     return KI_OK;
 }
 
-ki_status ki_list_watch_check(const ki_list_watch *list_watch, ki_error *err) {
-    const ki_list_watch_ops *ops = list_watch ? list_watch->ops : NULL;
-    if (ops && ops->list && ops->watch && ops->cancel && ops->free)
-        return KI_OK;
-    return ki_error_set(err, KI_ERR_INVALID, "a list-watch needs list, watch, cancel and free");
-}
-
 const char *ki_reflector_resource_version(const ki_reflector *reflector) {
     return reflector ? reflector->resource_version : "";
 }
