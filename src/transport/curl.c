@@ -1,7 +1,8 @@
 /* curl.c: exchanges as libcurl transfers, driven by the engine. Loop only.
  *
  * libcurl forbids adding or removing a transfer inside its callbacks, and our callbacks run inside them. So send queues
- * and cancel marks. `service`, which runs in a task and after each call into libcurl, adds, removes and ends transfers.
+ * and cancel marks. ki_curl_service, which runs in a task and after each call into libcurl, adds, removes and ends
+ * transfers.
  *
  * A pool is retired when an exchange ends by its idle timeout (its connection may be dead) and when the certificates
  * change. New exchanges then get a new pool. The exchanges of the retired pool continue, and the pool is freed with its
@@ -19,8 +20,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-
-static void service(ki_curl_transport *transport);
 
 ki_curl_transport *ki_curl_transport_of(ki_curl_pools *pools) {
     return (ki_curl_transport *)(void *)((char *)pools - offsetof(ki_curl_transport, pools));
@@ -110,7 +109,7 @@ static void idle_timer_fired(ki_timer *timer, void *user) {
     if (exchange->pool && !exchange->pool->is_http2) /* pings check HTTP/2 connections */
         exchange->pool->retired = true;
     ki_curl_end(exchange, &err);
-    service(transport);
+    ki_curl_service(&transport->pools);
 }
 
 /* Returns true if the exchange waits for credentials; only an exec plugin makes requests wait. */
@@ -138,7 +137,7 @@ static void total_timer_fired(ki_timer *timer, void *user) {
     else
         ki_error_set(&err, KI_ERR_TIMEOUT, "%s: timed out waiting for a complete response", transport->identity.server);
     ki_curl_end(exchange, &err);
-    service(transport);
+    ki_curl_service(&transport->pools);
 }
 
 static void note_version(ki_exchange *exchange) {
@@ -311,8 +310,8 @@ static ki_status add_to_pool(ki_exchange *exchange, ki_curl_pool *pool, ki_error
     return KI_OK;
 }
 
-/* Starts a queued exchange. If the certificates have changed, the exchange stays queued until `service` has retired the
- * old connections. */
+/* Starts a queued exchange. If the certificates have changed, the exchange stays queued until ki_curl_service has
+ * retired the old connections. */
 static void begin(ki_exchange *exchange) {
     ki_curl_transport *transport = exchange->transport;
     ki_error err = KI_ERROR_INIT;
@@ -416,7 +415,8 @@ static bool wake_parked(ki_curl_pool *pool) {
 }
 
 /* Adds, removes and ends transfers. Callbacks may change every list, so each step starts from the beginning. */
-static void service(ki_curl_transport *transport) {
+void ki_curl_service(ki_curl_pools *pools) {
+    ki_curl_transport *transport = ki_curl_transport_of(pools);
     for (;;) {
         while (transport->cancelled > 0) {
             ki_exchange *exchange = find(transport, KI_EXCHANGE_CANCELLED);
@@ -444,10 +444,6 @@ static void service(ki_curl_transport *transport) {
     ki_curl_pools_sweep(&transport->pools);
 }
 
-static void after_curl(ki_curl_pools *pools) {
-    service(ki_curl_transport_of(pools));
-}
-
 static void credentials_changed(void *user) {
     ki_curl_transport *transport = user;
     for (ki_exchange *exchange = transport->exchanges; exchange; exchange = exchange->next) {
@@ -462,7 +458,8 @@ static void credentials_changed(void *user) {
 
 static void service_task(ki_task *task, void *user) {
     (void)task;
-    service(user);
+    ki_curl_transport *transport = user;
+    ki_curl_service(&transport->pools);
 }
 
 /* --- the transport ------------------------------------------------------------------------------------------------ */
@@ -667,9 +664,7 @@ ki_status ki_curl_transport_new(ki_engine *engine, const ki_config *config, ki_t
     transport->tls_number = ki_credentials_tls_number(transport->credentials);
     transport->pools = (ki_curl_pools){ .engine = engine,
                                         .allocator = allocator,
-                                        .limit = transport->identity.is_https ? KI_CURL_POOL_STREAMS : 0,
-                                        .after = after_curl,
-                                        .silent = ki_curl_silence_fired };
+                                        .limit = transport->identity.is_https ? KI_CURL_POOL_STREAMS : 0 };
     *ret_transport = &transport->base;
     return KI_OK;
 }

@@ -135,8 +135,6 @@ bool ki_curl_report_one_read(ki_curl_transport *transport);
 
 /* --- curl_silence.c ----------------------------------------------------------------------------------------------- */
 
-/* Sends a ping on an HTTP/2 connection that has been silent (libcurl has no PING). A timer callback. */
-void ki_curl_silence_fired(ki_timer *timer, void *user);
 /* Starts the silence timer of an HTTP/2 pool. Call it when an exchange begins or when the pool turns out to be
  * HTTP/2. */
 void ki_curl_silence_begin(ki_curl_pool *pool);

@@ -28,7 +28,7 @@ static void run_curl(ki_curl_pool *pool, curl_socket_t fd, int events) {
     pools->in_curl = false;
     if (failed && !pool->failed)
         pool->failed = failed == CURLM_OUT_OF_MEMORY ? KI_ERR_NO_MEMORY : KI_ERR_SYSTEM;
-    pools->after(pools);
+    ki_curl_service(pools);
 }
 
 static void pool_timer_fired(ki_timer *timer, void *user) {
@@ -137,7 +137,7 @@ static ki_curl_pool *new_pool(ki_curl_pools *pools) {
     pool->owner = pools;
     pool->multi = curl_multi_init();
     if (!pool->multi || ki_timer_init(&pool->timer, pools->engine, pool_timer_fired, pool) ||
-        ki_timer_init(&pool->silence, pools->engine, pools->silent, pool)) {
+        ki_timer_init(&pool->silence, pools->engine, ki_curl_silence_fired, pool)) {
         curl_multi_cleanup(pool->multi);
         ki_timer_close(&pool->timer);
         ki_free(pools->allocator, pool);

@@ -49,12 +49,16 @@ typedef struct ki_curl_pool {
 struct ki_curl_pools {
     ki_engine *engine;
     const ki_allocator *allocator;
-    size_t limit;                        /* maximum exchanges of one pool; 0: none */
-    ki_curl_pool *first;                 /* the newest pool */
-    bool in_curl;                        /* libcurl is running a callback and must not be called */
-    void (*after)(ki_curl_pools *pools); /* called after each call into libcurl */
-    void (*silent)(ki_timer *timer, void *user);
+    size_t limit;        /* maximum exchanges of one pool; 0: none */
+    ki_curl_pool *first; /* the newest pool */
+    bool in_curl;        /* libcurl is running a callback and must not be called */
 };
+
+/* curl.c: adds, removes and ends transfers, after each call into libcurl. May free any pool. */
+void ki_curl_service(ki_curl_pools *pools);
+/* curl_silence.c: sends a ping on an HTTP/2 connection that has been silent (libcurl has no PING). A timer callback;
+ * `user` is the pool. */
+void ki_curl_silence_fired(ki_timer *timer, void *user);
 
 /* Returns the pool for a new exchange; NULL if out of memory. */
 ki_curl_pool *ki_curl_pools_current(ki_curl_pools *pools);
