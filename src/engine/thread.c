@@ -18,14 +18,6 @@ ki_status ki_mutex_init(ki_mutex *mutex, ki_error *err) {
     return failed ? ki_error_set_errno(err, KI_ERR_SYSTEM, failed, "cannot make a mutex") : KI_OK;
 }
 
-void ki_mutex_destroy(ki_mutex *mutex) {
-    pthread_mutex_destroy(mutex);
-}
-
-void ki_mutex_lock(ki_mutex *mutex) {
-    pthread_mutex_lock(mutex);
-}
-
 unsigned ki_thread_stripe(unsigned bits) {
     uint64_t spread = (uint64_t)(uintptr_t)pthread_self() * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
     return (unsigned)(spread >> (64 - bits));
@@ -48,10 +40,6 @@ void ki_mutex_lock_short(ki_mutex *mutex) {
             ki_thread_pause();
     }
     pthread_mutex_lock(mutex);
-}
-
-void ki_mutex_unlock(ki_mutex *mutex) {
-    pthread_mutex_unlock(mutex);
 }
 
 ki_status ki_cond_init(ki_cond *cond, ki_error *err) {
@@ -98,14 +86,6 @@ void ki_fair_mutex_unlock(ki_fair_mutex *mutex) {
     ki_mutex_unlock(&mutex->mutex);
 }
 
-void ki_cond_destroy(ki_cond *cond) {
-    pthread_cond_destroy(cond);
-}
-
-void ki_cond_wait(ki_cond *cond, ki_mutex *mutex) {
-    pthread_cond_wait(cond, mutex);
-}
-
 bool ki_cond_wait_until(ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns) {
     if (deadline_ns == INT64_MAX) {
         pthread_cond_wait(cond, mutex);
@@ -116,14 +96,6 @@ bool ki_cond_wait_until(ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns) {
     struct timespec until = { .tv_sec = (time_t)(deadline_ns / NANOSECONDS_PER_SECOND),
                               .tv_nsec = (long)(deadline_ns % NANOSECONDS_PER_SECOND) };
     return pthread_cond_timedwait(cond, mutex, &until) != ETIMEDOUT;
-}
-
-void ki_cond_signal(ki_cond *cond) {
-    pthread_cond_signal(cond);
-}
-
-void ki_cond_broadcast(ki_cond *cond) {
-    pthread_cond_broadcast(cond);
 }
 
 int64_t ki_monotonic_now(void) {

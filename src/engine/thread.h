@@ -19,9 +19,15 @@ typedef struct ki_thread {
 } ki_thread;
 
 ki_status ki_mutex_init(ki_mutex *mutex, ki_error *err);
-void ki_mutex_destroy(ki_mutex *mutex);
-void ki_mutex_lock(ki_mutex *mutex);
-void ki_mutex_unlock(ki_mutex *mutex);
+static inline void ki_mutex_destroy(ki_mutex *mutex) {
+    pthread_mutex_destroy(mutex);
+}
+static inline void ki_mutex_lock(ki_mutex *mutex) {
+    pthread_mutex_lock(mutex);
+}
+static inline void ki_mutex_unlock(ki_mutex *mutex) {
+    pthread_mutex_unlock(mutex);
+}
 /* Locks a mutex that is held for less than a microsecond: spins for a few microseconds before it sleeps. */
 void ki_mutex_lock_short(ki_mutex *mutex);
 /* Returns a number below 2^bits, the same in each call of a thread. Most threads have different numbers. */
@@ -39,12 +45,20 @@ void ki_fair_mutex_destroy(ki_fair_mutex *mutex);
 void ki_fair_mutex_lock(ki_fair_mutex *mutex);
 void ki_fair_mutex_unlock(ki_fair_mutex *mutex);
 ki_status ki_cond_init(ki_cond *cond, ki_error *err); /* on CLOCK_MONOTONIC */
-void ki_cond_destroy(ki_cond *cond);
-void ki_cond_wait(ki_cond *cond, ki_mutex *mutex);
+static inline void ki_cond_destroy(ki_cond *cond) {
+    pthread_cond_destroy(cond);
+}
+static inline void ki_cond_wait(ki_cond *cond, ki_mutex *mutex) {
+    pthread_cond_wait(cond, mutex);
+}
+static inline void ki_cond_signal(ki_cond *cond) {
+    pthread_cond_signal(cond);
+}
+static inline void ki_cond_broadcast(ki_cond *cond) {
+    pthread_cond_broadcast(cond);
+}
 /* Waits until `deadline_ns` of CLOCK_MONOTONIC. Returns false if the deadline passed. INT64_MAX: no deadline. */
 bool ki_cond_wait_until(ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns);
-void ki_cond_signal(ki_cond *cond);
-void ki_cond_broadcast(ki_cond *cond);
 /* Returns CLOCK_MONOTONIC: only for deadlines of waiting calls. Other code uses the engine's time. */
 int64_t ki_monotonic_now(void);
 /* Starts a thread. Debuggers show `name`, at most 15 characters. The struct must not move until it is joined. */
