@@ -95,6 +95,7 @@ ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler,
     ki_listener_options listener_options = {
         .engine = informer->engine,
         .informer = informer,
+        .deferred = &informer->deferred,
         .owner = informer->owner,
         .handler = handler,
         .user = user,

@@ -59,10 +59,6 @@ static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
         ki_informer_report(informer, err, "");
 }
 
-static void on_check_failure(const ki_error *err, void *user) {
-    ki_informer_report(user, err, "");
-}
-
 static void report_bad_object(const ki_error *err, const char *key, void *user) {
     ki_informer *informer = user;
     ki_log_write(ki_engine_log(informer->engine), KI_LOG_WARNING, "reflector", "%s: object %s skipped: %s",
@@ -341,19 +337,11 @@ static bool is_watching(void *user) {
            informer->waiting < HELD_FROM / 2;
 }
 
-static void on_difference(const ki_error *err, const char *key, bool relist, void *user) {
+static void on_check_error(const ki_error *err, const char *key, bool relist, void *user) {
     ki_informer *informer = user;
     ki_informer_report(informer, err, key);
     if (relist)
         ki_reflector_relist(&informer->feeds[0]->reflector);
-}
-
-void ki_informer_defer_free(ki_informer *informer, ki_snapshot *snapshot) {
-    ki_deferred_add_snapshot(&informer->deferred, snapshot);
-}
-
-static void on_deferred(ki_snapshot *snapshot, void *user) {
-    ki_informer_defer_free(user, snapshot);
 }
 
 static ki_status open_consistency_check(ki_informer *informer, ki_error *err) {
@@ -365,10 +353,9 @@ static ki_status open_consistency_check(ki_informer *informer, ki_error *err) {
         .metrics = &informer->metrics,
         .seed = informer->options.seed,
         .is_watching = is_watching,
-        .on_difference = on_difference,
-        .on_deferred = on_deferred,
-        .on_failure = on_check_failure,
+        .on_error = on_check_error,
         .user = informer,
+        .deferred = &informer->deferred,
     };
     return informer->options.check_source ? ki_consistency_check_open(&informer->consistency_check, &options, err)
                                           : KI_OK;

@@ -54,6 +54,7 @@ ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_
     }
     listener->engine = options->engine;
     listener->informer = options->informer;
+    listener->deferred = options->deferred;
     listener->owner = options->owner;
     listener->handler = *options->handler;
     listener->user = options->user;
@@ -77,7 +78,7 @@ static ki_snapshot *end_replay(ki_listener *listener) {
 /* On the loop the snapshot is released in slices: it may be large. */
 static void drop_replay(ki_listener *listener, bool on_loop) {
     if (on_loop)
-        ki_informer_defer_free(listener->informer, end_replay(listener));
+        ki_deferred_add_snapshot(listener->deferred, end_replay(listener));
     else
         ki_snapshot_free(end_replay(listener));
 }

@@ -7,12 +7,14 @@
 
 #include "src/cache/listener/pending.h"
 #include "src/cache/listener/processor.h"
+#include "src/cache/store/deferred_free.h"
 #include "src/engine/thread.h"
 
 typedef struct ki_listener_options {
     ki_engine *engine;
     ki_informer *informer;
-    const void *owner; /* the callbacks' owner: callback.h */
+    ki_deferred *deferred; /* the informer's; borrowed */
+    const void *owner;     /* the callbacks' owner: callback.h */
     const ki_handler *handler;
     void *user;
     const ki_registration_options *registration;
@@ -31,6 +33,7 @@ struct ki_listener {
     uint64_t id; /* the registration's */
     ki_engine *engine;
     ki_informer *informer;
+    ki_deferred *deferred;
     const void *owner;
     ki_handler handler;
     void *user;
@@ -88,8 +91,6 @@ void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool mar
 /* Starts delivering. `threaded`: on a thread of its own unless the registration chose the loop. */
 ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err);
 
-/* shared_informer.c: releases a snapshot in slices. Takes the reference over; NULL is accepted. On the loop. */
-void ki_informer_defer_free(ki_informer *informer, ki_snapshot *snapshot);
 /* shared_informer.c: called after a listener was notified on the loop, or ended there. */
 void ki_informer_delivered(ki_informer *informer);
 /* wait_for_sync.c: called on any thread, under no lock, when a listener is synced or was removed. */

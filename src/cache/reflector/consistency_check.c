@@ -23,8 +23,7 @@ static void drop_differences(ki_differences *differences) {
 }
 
 static void drop_list(ki_consistency_check *check) {
-    if (check->before)
-        check->options.on_deferred(check->before, check->options.user);
+    ki_deferred_add_snapshot(check->options.deferred, check->before);
     check->before = NULL;
     ki_map_free(&check->listed_keys);
     ki_buffer_reset(&check->continue_token, 0);
@@ -57,7 +56,7 @@ static void fail_check(ki_consistency_check *check, const ki_error *why) {
     ki_error_prefix(&err, "checking the cache");
     note_retry_after(check, &err);
     end_check(check);
-    check->options.on_failure(&err, check->options.user);
+    check->options.on_error(&err, "", false, check->options.user);
 }
 
 static void give_up(ki_consistency_check *check) {
@@ -160,7 +159,7 @@ static void conclude(ki_consistency_check *check) {
     bool relist = digest != check->relisted;
     check->relisted = digest;
     end_check(check);
-    check->options.on_difference(&err, ki_object_key(obj), relist, check->options.user);
+    check->options.on_error(&err, ki_object_key(obj), relist, check->options.user);
     ki_object_unref(obj);
 }
 

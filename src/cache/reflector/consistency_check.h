@@ -12,6 +12,7 @@
 #include "src/base/map.h"
 #include "src/cache/reflector/metrics.h"
 #include "src/cache/reflector/reflector.h"
+#include "src/cache/store/deferred_free.h"
 #include "src/cache/store/store.h"
 #include <kinformer/parts/list_watch.h>
 
@@ -28,12 +29,11 @@ typedef struct ki_consistency_check_options {
     ki_metrics_record *metrics;
     uint64_t seed;
     bool (*is_watching)(void *user); /* returns true while the store is expected to catch up with the server */
-    /* Called when the cache differs from the server. `key`: the first differing object's. `relist`: a relist may
-     * help. */
-    void (*on_difference)(const ki_error *err, const char *key, bool relist, void *user);
-    void (*on_failure)(const ki_error *err, void *user);    /* a list failed, and the check ended */
-    void (*on_deferred)(ki_snapshot *snapshot, void *user); /* takes the reference over, to release it in slices */
+    /* Called when the cache differs from the server, with the key of the first differing object. `relist`: a relist may
+     * help. Also called when a list failed and the check ended: key "". */
+    void (*on_error)(const ki_error *err, const char *key, bool relist, void *user);
     void *user;
+    ki_deferred *deferred; /* borrowed; releases snapshots in slices */
 } ki_consistency_check_options;
 
 typedef struct ki_difference {
