@@ -74,7 +74,6 @@ typedef struct ki_list_progress {
 /* A watch in progress. The whole struct is assigned when a watch is opened. */
 typedef struct ki_watch_progress {
     int64_t opened_at;
-    int64_t last_byte_at;   /* when the last byte was read, or of the opening */
     bool reports_reading;   /* the source says when everything that had arrived was read */
     bool has_queued_events; /* events are in the queue, and what arrived with them may not be read yet */
     bool is_accepted;       /* the server accepted the watch */
@@ -98,7 +97,7 @@ struct ki_reflector {
     int64_t connecting_since;
     bool is_listing;  /* a list arrives */
     bool is_stalled;  /* it was reported that no more of it arrives */
-    int64_t heard_at; /* time of its last object or byte */
+    int64_t heard_at; /* time of the last object of a list; of a watch's opening or last byte */
     ki_backoff backoff;
     ki_attempt failed_attempt; /* the attempt that failed before this wait */
 

@@ -4,7 +4,7 @@
 #include "src/base/log.h"
 #include "src/cache/reflector/reflector_steps.h"
 
-#define STREAM_SILENCE KI_SECONDS(30) /* without an initial event for this long, the list is not streamed */
+#define STREAM_SILENCE KI_SECONDS(30) /* without a byte for this long, the list is not streamed */
 #define STREAM_TOTAL KI_SECONDS(300)
 #define VERY_SHORT_WATCH KI_SECONDS(1)
 #define REOPEN_JITTER KI_SECONDS(1)
@@ -24,10 +24,6 @@ static bool is_retriable(const ki_error *err, bool opened) {
 }
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
-
-static void note_byte(ki_reflector *reflector) {
-    reflector->watch.last_byte_at = reflector->heard_at = ki_engine_now(reflector->options.engine);
-}
 
 /* Tells the metrics that the queue has everything that had arrived by the time `until`. Without an event since the last
  * call nothing shows that the server still sends. */
@@ -50,7 +46,7 @@ static void note_queued(ki_reflector *reflector) {
 }
 
 static void count_event(ki_reflector *reflector) {
-    note_byte(reflector);
+    reflector->heard_at = ki_engine_now(reflector->options.engine);
     if (reflector->phase == KI_REFLECTOR_WATCHES)
         ki_freshness_failed(reflector->shared.freshness, false);
     reflector->watch.events++;
@@ -58,7 +54,7 @@ static void count_event(ki_reflector *reflector) {
 
 static void on_bytes(void *user) {
     ki_reflector *reflector = user;
-    note_byte(reflector);
+    reflector->heard_at = ki_engine_now(reflector->options.engine);
     reflector->watch.reports_reading = true;
 }
 
@@ -83,7 +79,6 @@ static void on_open(void *user) {
     ki_reflector *reflector = user;
     reflector->watch.is_accepted = true;
     reflector->missing_responses = 0;
-    reflector->watch.last_byte_at = ki_engine_now(reflector->options.engine);
     if (reflector->phase == KI_REFLECTOR_WATCHES)
         count_watch(reflector);
     bool lists = reflector->phase == KI_REFLECTOR_STREAMS;
@@ -319,7 +314,7 @@ static void stream_ended(ki_reflector *reflector, const ki_error *err, bool open
 }
 
 static int64_t stream_deadline(const ki_reflector *reflector) {
-    int64_t silence = reflector->watch.last_byte_at + STREAM_SILENCE;
+    int64_t silence = reflector->heard_at + STREAM_SILENCE;
     int64_t total = reflector->watch.opened_at + STREAM_TOTAL;
     return silence < total ? silence : total;
 }
@@ -473,7 +468,8 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
     };
     int64_t now = ki_engine_now(engine);
     bool holds_version = version[0] == '\0' || strcmp(version, "0") == 0;
-    reflector->watch = (ki_watch_progress){ .opened_at = now, .last_byte_at = now, .holds_version = holds_version };
+    reflector->heard_at = now;
+    reflector->watch = (ki_watch_progress){ .opened_at = now, .holds_version = holds_version };
     memcpy(reflector->watch.opened_version, reflector->resource_version, sizeof reflector->resource_version);
     memcpy(reflector->watch.version, reflector->resource_version, sizeof reflector->resource_version);
     ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s opened at \"%s\", for %lld s",
