@@ -153,8 +153,7 @@ ki_frame ki_framer_next(ki_framer *framer, ki_str *chunk, ki_str *ret_value) {
     if (framer->in_value)
         return chunk->size ? continue_value(framer, chunk, 0, ret_value) : KI_FRAME_NEED_MORE;
 
-    while (chunk->size && (*chunk->data == ' ' || *chunk->data == '\n' || *chunk->data == '\r' || *chunk->data == '\t'))
-        advance(chunk, 1);
+    ki_wire_skip_space(chunk);
     if (chunk->size == 0)
         return KI_FRAME_NEED_MORE;
     char first = *chunk->data;

@@ -43,6 +43,14 @@ typedef enum ki_frame {
     KI_FRAME_NO_MEMORY
 } ki_frame;
 
+/* Consumes white space from the front. */
+static inline void ki_wire_skip_space(ki_str *text) {
+    while (text->size && (*text->data == ' ' || *text->data == '\n' || *text->data == '\r' || *text->data == '\t')) {
+        text->data++;
+        text->size--;
+    }
+}
+
 void ki_framer_init(ki_framer *framer, const ki_allocator *allocator, size_t limit);
 void ki_framer_free(ki_framer *framer);
 void ki_framer_reset(ki_framer *framer);

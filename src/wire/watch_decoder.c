@@ -47,13 +47,6 @@ void ki_watch_decoder_free(ki_watch_decoder *decoder) {
 
 /* --- one event ---------------------------------------------------------------------------------------------------- */
 
-static void skip_space(ki_str *text) {
-    while (text->size && (*text->data == ' ' || *text->data == '\n' || *text->data == '\r' || *text->data == '\t')) {
-        text->data++;
-        text->size--;
-    }
-}
-
 static ki_str take_front(ki_str *text, size_t size) {
     ki_str taken = { text->data, size };
     text->data += size;
@@ -63,7 +56,7 @@ static ki_str take_front(ki_str *text, size_t size) {
 
 /* Consumes `c`, after white space, if it is next. */
 static bool take_char(ki_str *text, char c) {
-    skip_space(text);
+    ki_wire_skip_space(text);
     if (!text->size || *text->data != c)
         return false;
     take_front(text, 1);
@@ -72,7 +65,7 @@ static bool take_char(ki_str *text, char c) {
 
 /* Consumes a string with its quotes; returns an empty view if there is none. */
 static ki_str take_string(ki_str *text) {
-    skip_space(text);
+    ki_wire_skip_space(text);
     if (!text->size || *text->data != '"')
         return (ki_str){ NULL, 0 };
     for (size_t i = 1; i < text->size; i++) {
@@ -86,7 +79,7 @@ static ki_str take_string(ki_str *text) {
 
 /* Consumes a value of any type; returns an empty view if there is none. */
 static ki_str take_value(ki_str *text) {
-    skip_space(text);
+    ki_wire_skip_space(text);
     if (!text->size)
         return (ki_str){ NULL, 0 };
     if (*text->data == '"')
@@ -176,7 +169,7 @@ static ki_status read_frame(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_e
     char shown[KI_WIRE_SHOW_MAX];
     bool between = !ki_framer_is_partial(&decoder->framer);
     if (between) {
-        skip_space(chunk);
+        ki_wire_skip_space(chunk);
         if (chunk->size && *chunk->data != '{')
             return ki_error_set(err, KI_ERR_PROTOCOL, "expected a JSON object, got \"%s\"",
                                 ki_wire_show(*chunk, shown));
