@@ -119,21 +119,21 @@ static bool matches(const ki_listener *listener, const ki_object *obj) {
     return ki_object_matches(obj, listener->selector) && (!accepts || accepts(obj, listener->user));
 }
 
-/* Applies selectors and filter to a change: for the handler, an object that does not match does not exist. Returns
+/* Applies selectors and filter to an event: for the handler, an object that does not match does not exist. Returns
  * false if the handler is not called. A deletion is delivered if the previous state matched, whether or not the last
  * state does. */
-static bool filter(const ki_listener *listener, ki_change *change) {
+static bool filter(const ki_listener *listener, ki_event *event) {
     if (!listener->selector && !listener->handler.filter)
         return true;
-    bool was = change->type != KI_EVENT_ADD && matches(listener, change->old);
-    bool is = matches(listener, change->obj);
+    bool was = event->type != KI_EVENT_ADD && matches(listener, event->old);
+    bool is = matches(listener, event->obj);
     if (was && !is) {
-        change->type = KI_EVENT_DELETE;
-        change->obj = change->old; /* the last state that the handler received */
-    } else if (is && change->type == KI_EVENT_UPDATE && !was) {
-        change->type = KI_EVENT_ADD;
+        event->type = KI_EVENT_DELETE;
+        event->obj = event->old; /* the last state that the handler received */
+    } else if (is && event->type == KI_EVENT_UPDATE && !was) {
+        event->type = KI_EVENT_ADD;
     }
-    return change->type == KI_EVENT_DELETE ? was : is;
+    return event->type == KI_EVENT_DELETE ? was : is;
 }
 
 /* Returns true if the listener ended while its filter ran (a filter can remove its own handler): no callback may
@@ -148,19 +148,17 @@ static bool has_ended_in_filter(ki_listener *listener) {
 }
 
 /* Calls the handler for one change, which is borrowed. No lock is held. */
-static void call_handler(ki_listener *listener, ki_change change) {
+static void call_handler(ki_listener *listener, const ki_change *change) {
     const ki_handler *handler = &listener->handler;
+    ki_event event = { .obj = change->obj, .old = change->old, .informer = listener->informer, .type = change->type };
     ki_callback callback;
     ki_callback_enter(&callback, listener->owner);
-    if (filter(listener, &change) && !has_ended_in_filter(listener)) {
-        const bool is_add = change.type == KI_EVENT_ADD, is_update = change.type == KI_EVENT_UPDATE;
-        const ki_event event = { .obj = change.obj,
-                                 .old = is_update ? change.old : NULL,
-                                 .is_in_initial_list = is_add && change.is_in_initial_list,
-                                 .is_resync = is_update && change.is_resync,
-                                 .final_state_unknown = !is_add && !is_update && change.final_state_unknown,
-                                 .informer = listener->informer,
-                                 .type = change.type };
+    if (filter(listener, &event) && !has_ended_in_filter(listener)) {
+        const bool is_add = event.type == KI_EVENT_ADD, is_update = event.type == KI_EVENT_UPDATE;
+        event.old = is_update ? event.old : NULL;
+        event.is_in_initial_list = is_add && change->is_in_initial_list;
+        event.is_resync = is_update && change->is_resync;
+        event.final_state_unknown = !is_add && !is_update && change->final_state_unknown;
         listener->unreported += !event.is_resync;
         void (*call)(const ki_event *, void *) = is_add      ? handler->on_add
                                                  : is_update ? handler->on_update
@@ -179,7 +177,7 @@ static void replay_one(ki_listener *listener, bool on_loop) {
         return;
     }
     ki_object *held = ki_object_ref(obj);
-    call_handler(listener, (ki_change){ .type = KI_EVENT_ADD, .obj = held, .is_in_initial_list = true });
+    call_handler(listener, &(ki_change){ .type = KI_EVENT_ADD, .obj = held, .is_in_initial_list = true });
     ki_object_unref(held);
     atomic_fetch_sub(&listener->to_replay, 1);
 }
@@ -249,7 +247,7 @@ static next_step deliver(ki_listener *listener, bool wait) {
         replay_one(listener, !wait);
         return step;
     }
-    call_handler(listener, change);
+    call_handler(listener, &change);
     ki_change_release(&change);
     return step;
 }
