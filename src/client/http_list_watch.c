@@ -384,7 +384,7 @@ static void decode(http_call *call, ki_str *chunk) {
 }
 
 /* Keeps `chunk` for the next step and pauses the transport until then. */
-static void keep(http_call *call, ki_str chunk) {
+static void keep_rest(http_call *call, ki_str chunk) {
     if (ki_buffer_append(&call->rest, chunk.data, chunk.size)) {
         ki_error err = KI_ERROR_INIT;
         ki_error_no_memory(&err, "keeping received bytes");
@@ -461,7 +461,7 @@ static void on_data(const char *data, size_t size, void *user) {
     if (call->rest.size == 0)
         decode(call, &chunk);
     if (chunk.size && !call->is_closed)
-        keep(call, chunk);
+        keep_rest(call, chunk);
     leave(call);
 }
 

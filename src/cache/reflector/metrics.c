@@ -37,10 +37,13 @@ void ki_metrics_observe(ki_metrics_record *record, ki_metric_id id, double value
     add_to_counter(&record->summaries[at].count, 1);
 }
 
-void ki_freshness_failed(ki_freshness *freshness, bool failed) {
-    if (freshness && failed)
+void ki_freshness_failed(ki_freshness *freshness) {
+    if (freshness)
         add_to_counter(&freshness->failures_in_row, 1);
-    else if (freshness)
+}
+
+void ki_freshness_succeeded(ki_freshness *freshness) {
+    if (freshness)
         atomic_store_explicit(&freshness->failures_in_row, 0, memory_order_relaxed);
 }
 

@@ -74,8 +74,10 @@ void ki_metrics_add(ki_metrics_record *record, ki_metric_id id, uint64_t by);
 void ki_metrics_observe(ki_metrics_record *record, ki_metric_id id, double value);
 void ki_metrics_relist(ki_metrics_record *record, int cause); /* a ki_status, or KI_RELIST_INCONSISTENT */
 const char *ki_relist_cause_name(int cause);
-/* Counts a consecutive failure; `failed` false resets their number. NULL: counts nothing. */
-void ki_freshness_failed(ki_freshness *freshness, bool failed);
+/* Counts a consecutive failure. NULL: counts nothing. */
+void ki_freshness_failed(ki_freshness *freshness);
+/* Ends a row of failures. NULL: does nothing. */
+void ki_freshness_succeeded(ki_freshness *freshness);
 /* Records that the queue has all changes that the server made up to `at`. Ignores a time before the recorded one. NULL:
  * records nothing. */
 void ki_freshness_set_queued_at(ki_freshness *freshness, int64_t at);

@@ -257,7 +257,7 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     ki_reflector_drop_objects(reflector);
     if (note_missing(reflector, cause))
         next = KI_REFLECT_FIND_TYPE;
-    ki_freshness_failed(reflector->shared.freshness, true);
+    ki_freshness_failed(reflector->shared.freshness);
     if (next != KI_REFLECT_WATCH && next != KI_REFLECT_CHECK)
         ki_reflector_count_relist(reflector, (int)cause->code);
     reflector->failed_attempt = current_attempt(reflector);
@@ -314,6 +314,7 @@ bool ki_reflector_advance(ki_reflector *reflector, const char *version) {
         ki_reflector_report(reflector, &err); /* the previous version stays valid for a watch */
         return false;
     }
+    reflector->watch.has_advanced = true;
     ki_unreadable_advance(reflector->shared.unreadable, version);
     reflector->options.on_progress(reflector->options.user);
     return true;
@@ -402,7 +403,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
                        (double)(now - reflector->list.began_at) / (double)KI_SECONDS(1));
     ki_freshness_set_queued_at(reflector->shared.freshness,
                                reflector->list.began_at); /* a list shows the state at its request or later */
-    ki_freshness_failed(reflector->shared.freshness, false);
+    ki_freshness_succeeded(reflector->shared.freshness);
     reflector->is_unavailable = false;
     ki_reflector_note_version_known(reflector);
     forget_missing(reflector);

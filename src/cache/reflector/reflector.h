@@ -77,11 +77,11 @@ typedef struct ki_watch_progress {
     bool reports_reading;   /* the source says when everything that had arrived was read */
     bool has_queued_events; /* events are in the queue, and what arrived with them may not be read yet */
     bool is_accepted;       /* the server accepted the watch */
-    bool received_event;    /* the watch delivered an event or bookmark that was neither stale nor unreadable */
+    bool shows_version;     /* the server has shown that it knows the version: by an event, bookmark, ERROR or list */
+    bool has_advanced;      /* the last synced version has changed since the opening */
     bool holds_version; /* opened at "" or "0": ADDED events do not advance the version until another event arrives */
     uint64_t events;
-    char opened_version[KI_RESOURCE_VERSION_MAX + 1]; /* the last synced version at the opening */
-    char version[KI_RESOURCE_VERSION_MAX + 1];        /* where the watch started; older events are repeated events */
+    char version[KI_RESOURCE_VERSION_MAX + 1]; /* where the watch started; older events are repeated events */
     /* the version before the last event if the last event was a bookmark, else "" */
     char before_bookmark[KI_RESOURCE_VERSION_MAX + 1];
 } ki_watch_progress;

@@ -17,13 +17,13 @@ enum {
 };
 
 void ki_reflector_note_version_known(ki_reflector *reflector) {
-    reflector->watch.received_event = true;
+    reflector->watch.shows_version = true;
     reflector->silent_watches = 0;
     reflector->version_known_at = ki_engine_now(reflector->options.engine);
 }
 
 void ki_reflector_count_silent_watch(ki_reflector *reflector) {
-    if (reflector->watch.is_accepted && !reflector->watch.received_event && reflector->silent_watches < SILENT_WATCHES)
+    if (reflector->watch.is_accepted && !reflector->watch.shows_version && reflector->silent_watches < SILENT_WATCHES)
         reflector->silent_watches++;
 }
 
@@ -86,7 +86,7 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
         on_failure(reflector, err);
         return;
     }
-    ki_freshness_failed(reflector->shared.freshness, false);
+    ki_freshness_succeeded(reflector->shared.freshness);
     ki_reflector_note_version_known(reflector);
     ki_reflector_schedule(reflector, KI_REFLECT_WATCH);
 }

@@ -48,7 +48,7 @@ static void note_queued(ki_reflector *reflector) {
 static void count_event(ki_reflector *reflector) {
     reflector->heard_at = ki_engine_now(reflector->options.engine);
     if (reflector->phase == KI_REFLECTOR_WATCHES)
-        ki_freshness_failed(reflector->shared.freshness, false);
+        ki_freshness_succeeded(reflector->shared.freshness);
     reflector->watch.events++;
 }
 
@@ -353,9 +353,9 @@ void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter) {
  * bookmark that repeats the version does not count if the watch ended within a second: such a server would otherwise
  * receive requests without a pause. */
 static bool was_good(const ki_reflector *reflector, int64_t lasted, const ki_error *err) {
-    bool has_advanced = strcmp(reflector->resource_version, reflector->watch.opened_version) != 0;
+    const ki_watch_progress *watch = &reflector->watch;
     int64_t long_enough = err ? GOOD_LOST_WATCH : GOOD_WATCH;
-    return lasted >= long_enough || (reflector->watch.received_event && (has_advanced || lasted >= VERY_SHORT_WATCH));
+    return lasted >= long_enough || (watch->shows_version && (watch->has_advanced || lasted >= VERY_SHORT_WATCH));
 }
 
 /* Handles a clean close or a lost connection. The received events stay valid, and the next watch resumes from the last
@@ -383,7 +383,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
         return;
     }
     reflector->has_reopened = !is_good;
-    bool was_silent = is_good && !reflector->watch.received_event; /* the proxy ends the streams of all clients */
+    bool was_silent = is_good && !reflector->watch.shows_version; /* the proxy ends the streams of all clients */
     ki_reflector_reopen(reflector, err != NULL || lasted < VERY_SHORT_WATCH || was_silent);
 }
 
@@ -470,7 +470,6 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
     bool holds_version = version[0] == '\0' || strcmp(version, "0") == 0;
     reflector->heard_at = now;
     reflector->watch = (ki_watch_progress){ .opened_at = now, .holds_version = holds_version };
-    memcpy(reflector->watch.opened_version, reflector->resource_version, sizeof reflector->resource_version);
     memcpy(reflector->watch.version, reflector->resource_version, sizeof reflector->resource_version);
     ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s opened at \"%s\", for %lld s",
                  reflector->options.name, name_of_stream(reflector), version, (long long)options.timeout_s);
