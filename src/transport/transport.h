@@ -1,5 +1,6 @@
 /* transport.h: the interface that sends requests and receives responses. Implementations: curl.c (libcurl) and
- * testing/memory/transport.c (same process). Loop only. src/client knows only this interface. */
+ * testing/memory/transport.c (same process); the simulation has one more. Loop only. src/client knows only this
+ * interface. */
 #ifndef KI_TRANSPORT_TRANSPORT_H
 #define KI_TRANSPORT_TRANSPORT_H
 

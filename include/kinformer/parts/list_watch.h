@@ -71,8 +71,8 @@ typedef struct ki_watch_handler {
     void (*on_open)(void *user) KI_NOEXCEPT;
     /* Called when bytes were read, before their events. NULL: not wanted. */
     void (*on_bytes)(void *user) KI_NOEXCEPT;
-    /* Called once everything that had arrived by the time `until` is read, decoded and delivered. A source that calls
-     * on_bytes calls this too. NULL if on_bytes is. */
+    /* Called once everything that had arrived by the time `until` is read, decoded and delivered. on_bytes and
+     * on_read: both are set, or neither, and a source calls both, or neither. */
     void (*on_read)(int64_t until, void *user) KI_NOEXCEPT;
     void (*on_event)(ki_event_type type, ki_object *obj, void *user) KI_NOEXCEPT;
     void (*on_bookmark)(const char *resource_version, bool initial_events_end, void *user) KI_NOEXCEPT;

@@ -25,7 +25,7 @@ typedef struct ki_feed {
     /* Loop. */
     ki_list_watch *source; /* borrowed */
     ki_reflector reflector;
-    bool is_held;            /* its watch is paused until handlers on the loop catch up */
+    bool is_held;            /* its watch is paused: see `is_held` of the informer */
     bool asks_for_namespace; /* the next watch asks whether the namespace exists */
     bool has_new_version;    /* `stored_version` has changed since the waits were last checked */
     size_t listed;           /* objects of its current list */

@@ -90,7 +90,7 @@ struct ki_informer {
     ki_consistency_check consistency_check;
     ki_timer resync_timer;
     size_t waiting;         /* as given to the last ki_informer_note_queue */
-    bool is_held;           /* the watch is paused until handlers on the loop catch up */
+    bool is_held;           /* a watch is paused: many changes are queued, or wait for a handler on the loop */
     bool is_resync_waiting; /* a resync is due, and the previous one is not finished */
     ki_deferred deferred;
     ki_report_limit report_limit;

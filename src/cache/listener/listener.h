@@ -42,7 +42,7 @@ struct ki_listener {
     char *name;
     void (*on_end)(ki_listener *listener, void *end_user);
     void *end_user;
-    /* Under the change lock. */
+    /* Written under the change lock. */
     ki_listener *next;
     ki_thread thread;
     bool started;

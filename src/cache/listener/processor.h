@@ -51,7 +51,7 @@ ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *e
 ki_status ki_processor_stage(ki_processor *processor, const ki_change *change);
 /* The store has the staged changes: from now on they go to the listeners. */
 void ki_processor_publish(ki_processor *processor);
-/* Drops the staged changes. */
+/* Marks the staged changes to be dropped. */
 void ki_processor_drop(ki_processor *processor);
 /* Releases at most `*units` dropped changes, and subtracts their number. */
 void ki_processor_release_some(ki_processor *processor, size_t *units);

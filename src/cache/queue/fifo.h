@@ -19,7 +19,7 @@ struct ki_fifo {
     ki_fifo_options options;
     ki_allocator allocator;
     bool deletes_first; /* of its lists: see queued_list.h */
-    /* Queues a change before which nothing waits, and takes its reference. NULL: each change becomes an arrival. */
+    /* DeltaFIFO only: queues a change by key, at once, and takes its reference. NULL: each change is an arrival. */
     ki_status (*queue_change)(ki_fifo *fifo, const ki_change *change);
 
     ki_ring arrivals;  /* not worked off */
