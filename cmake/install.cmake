@@ -5,8 +5,9 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kinformer)
 set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# For programs that link an archive: the libraries by name, not their .pc files. Those would have pkg-config --static name all that libcurl.a
-# needs, of which a system has neither archives (Kerberos) nor development packages; and users of the shared library would need the .pc files, too.
+# For programs that link an archive: the libraries by name (Libs.private). Where only archives are installed, also their .pc files
+# (Requires.private), which check that they are there and new enough. Beside a shared library there are none: pkg-config would want the .pc files
+# of all its users, and with --static name all that libcurl.a needs, of which a system has neither archives (Kerberos) nor development packages.
 foreach(kind ki kt)
     set(names ${${kind}_deps_LDFLAGS})
     list(FILTER names EXCLUDE REGEX "^-L/usr/lib") # the linker looks there anyway
@@ -36,9 +37,11 @@ function(ki_install name runtime development)
 
     set(private "${ARGN}")
     set(public "")
+    set(requires_private "")
     if(NOT ki_has_shared)
         set(public " ${private}")
         set(private "")
+        string(REPLACE ">=" " >= " requires_private "Requires.private: ${ki_requires_text}\n")
     endif()
     configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pc_dir} COMPONENT ${development})

@@ -3,7 +3,7 @@ set(folders base object wire transport auth client engine cache/store cache/queu
     workqueue controller)
 list(TRANSFORM folders REPLACE "(.+)" "src/\\1/*.c" OUTPUT_VARIABLE patterns)
 ki_sources(sources ${patterns})
-ki_library(kinformer kinformer.map ${sources})
+ki_library(kinformer kinformer.map ${sources} ${yyjson_sources})
 target_link_libraries(kinformer-objects PRIVATE PkgConfig::ki_deps Threads::Threads)
 target_link_libraries(kinformer-static PRIVATE PkgConfig::ki_deps Threads::Threads)
 if(TARGET kinformer)

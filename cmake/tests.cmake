@@ -109,6 +109,11 @@ if(TARGET example-watch-pods)
     add_test(NAME integration/installed COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/installed.sh ${CMAKE_COMMAND}
         ${PROJECT_BINARY_DIR} ${CMAKE_C_COMPILER} ${flags})
     set_tests_properties(integration/installed PROPERTIES LABELS integration TIMEOUT 600 ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
+    if(TARGET kinformer AND NOT KI_YYJSON_SOURCE AND NOT KI_COVERAGE)
+        add_test(NAME integration/other_libraries COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/other_libraries.sh ${CMAKE_COMMAND}
+            ${CMAKE_GENERATOR} ${PROJECT_BINARY_DIR} ${CMAKE_C_COMPILER} ${flags})
+        set_tests_properties(integration/other_libraries PROPERTIES LABELS integration TIMEOUT 900)
+    endif()
     if(TARGET kinformer-testing)
         add_test(NAME integration/docs COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/docs.sh ${PROJECT_BINARY_DIR}
             ${CMAKE_C_COMPILER} ${flags})

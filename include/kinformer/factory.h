@@ -41,7 +41,8 @@ typedef struct ki_factory_options {
 
 /* Makes a factory for the cluster of `config`. `config` is copied. `options` may be NULL.
  * Ownership: the caller frees the factory with ki_factory_free. Blocks: no.
- * Errors: KI_ERR_INVALID, KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_INVALID, KI_ERR_SYSTEM, KI_ERR_NO_MEMORY, KI_ERR_UNSUPPORTED (the process has a yyjson of another
+ * version than the library was built for: docs/guide/install.md). */
 KI_API KI_MUST_CHECK ki_status ki_factory_new(const ki_config *config, const ki_factory_options *options,
                                               ki_factory **ret_factory, ki_error *err);
 

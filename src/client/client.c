@@ -7,6 +7,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/base/refcount.h"
+#include "src/object/json_library.h"
 #include "src/transport/curl.h"
 
 enum {
@@ -75,6 +76,8 @@ void ki_client_free(ki_client *client) {
 }
 
 ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client, ki_error *err) {
+    if (ki_json_check_library(err))
+        return KI_ERR_UNSUPPORTED;
     const ki_allocator *allocator = ki_engine_allocator(parts->engine);
     ki_client *client = ki_alloc_zero(allocator, sizeof *client);
     if (!client)

@@ -13,6 +13,7 @@
 #include "src/cache/informer/shared_informer.h"
 #include "src/cache/reflector/metrics.h"
 #include "src/engine/callback.h"
+#include "src/object/json_library.h"
 #include "src/transport/curl.h"
 
 #include <stdio.h>
@@ -281,7 +282,9 @@ ki_status ki_factory_new_on(const ki_config *config, ki_transport *transport, co
     ki_factory_options given;
     if (!ret_factory)
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_new: ret_factory is NULL");
-    ki_status status = take_options(options, &given, err);
+    ki_status status = ki_json_check_library(err);
+    if (!status)
+        status = take_options(options, &given, err);
     if (status)
         return status;
     ki_factory made = { .engine = NULL };

@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/object/json_library.h"
 
 static const ki_allocator *of(void *context) {
     return context;
@@ -28,6 +29,8 @@ yyjson_alc ki_json_allocator(const ki_allocator *allocator) {
 
 static ki_status parse(const ki_allocator *allocator, char *text, size_t size, yyjson_read_flag flags,
                        yyjson_doc **ret_doc, ki_error *err) {
+    if (ki_json_check_library(err))
+        return KI_ERR_UNSUPPORTED;
     yyjson_alc alc = ki_json_allocator(allocator);
     yyjson_read_err failure;
     yyjson_doc *doc = yyjson_read_opts(text, size, flags, &alc, &failure);

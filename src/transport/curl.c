@@ -645,6 +645,11 @@ ki_status ki_curl_transport_new(ki_engine *engine, const ki_config *config, ki_t
     pthread_once(&once, init_libcurl);
     if (global_result)
         return ki_error_set(err, KI_ERR_SYSTEM, "libcurl cannot be initialised: %s", curl_easy_strerror(global_result));
+    const curl_version_info_data *loaded = curl_version_info(CURLVERSION_NOW);
+    if (loaded->version_num < KI_CURL_VERSION_MIN)
+        return ki_error_set(err, KI_ERR_UNSUPPORTED,
+                            "the process has libcurl %s: libcurl " KI_CURL_VERSION_MIN_TEXT " or later is needed",
+                            loaded->version);
     const ki_allocator *allocator = ki_engine_allocator(engine);
     ki_curl_transport *transport = ki_alloc_zero(allocator, sizeof *transport);
     if (!transport)

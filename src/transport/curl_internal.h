@@ -8,6 +8,13 @@
 
 #include <curl/curl.h>
 
+/* The oldest libcurl that has all options which are used: CURLOPT_PROTOCOLS_STR. */
+#define KI_CURL_VERSION_MIN 0x075500
+#define KI_CURL_VERSION_MIN_TEXT "7.85.0"
+#if LIBCURL_VERSION_NUM < KI_CURL_VERSION_MIN
+#error "kinformer needs libcurl 7.85.0 or later"
+#endif
+
 enum {
     KI_CURL_CONNECT_TIMEOUT_MS = 30000, /* name, TCP and TLS together */
     KI_CURL_BUFFER_SIZE = 128 * 1024,   /* maximum bytes of one read */
