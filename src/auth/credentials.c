@@ -14,6 +14,16 @@
 
 #include <sys/stat.h>
 
+/* What is read again. */
+typedef enum source {
+    SOURCE_TOKEN,
+    SOURCE_CA,
+    SOURCE_CERTIFICATE,
+    SOURCE_KEY,
+    SOURCE_PAIR, /* certificate and key belong together */
+    SOURCES
+} source;
+
 struct ki_credentials {
     ki_engine *engine;
     const ki_allocator *allocator;
@@ -28,6 +38,7 @@ struct ki_credentials {
     ki_timer check;         /* checks the certificate files */
     ki_secret ca_as_read;   /* the bytes of the file; a set has only its valid certificates */
     bool check_before_next;
+    bool is_unreadable[SOURCES]; /* logged already */
     /* the plugin */
     ki_exec_plugin *plugin; /* NULL: none */
     int64_t expires;        /* wall clock end of the plugin's credentials; INT64_MIN: none yet */
@@ -156,9 +167,18 @@ static bool is_header_value(const ki_secret *text) {
     return true;
 }
 
-static void log_unreadable(const ki_credentials *credentials, const ki_error *err) {
+/* Logs the first failure of a file, until note_readable. */
+static void log_unreadable(ki_credentials *credentials, source from, const ki_error *err) {
+    if (credentials->is_unreadable[from])
+        return;
+    credentials->is_unreadable[from] = true;
     ki_log_write(ki_engine_log(credentials->engine), KI_LOG_WARNING, "auth", "%s; keeping the previous content",
                  ki_error_message(err));
+}
+
+/* Lets the next failure be logged. */
+static void note_readable(ki_credentials *credentials, source from) {
+    credentials->is_unreadable[from] = false;
 }
 
 static void read_token_file(ki_credentials *credentials) {
@@ -187,19 +207,21 @@ static void read_token_file(ki_credentials *credentials) {
     if (status) {
         ki_credential_set_unref(set);
         if (has_one)
-            log_unreadable(credentials, &err);
+            log_unreadable(credentials, SOURCE_TOKEN, &err);
         err.category = KI_CATEGORY_CREDENTIALS;
         credentials->token_failure = err;
-    } else if (is_same(&set->authorization, &credentials->set->authorization)) {
-        ki_credential_set_unref(set);
-    } else {
-        put_set(credentials, set);
+        return;
     }
+    note_readable(credentials, SOURCE_TOKEN);
+    if (is_same(&set->authorization, &credentials->set->authorization))
+        ki_credential_set_unref(set);
+    else
+        put_set(credentials, set);
 }
 
 /* Reads one file again. Leaves `ret_pem` untouched if the file cannot be read or has no complete block, for example
  * while it is written. */
-static ki_status reread(const ki_credentials *credentials, const ki_secret *path, const char *what,
+static ki_status reread(ki_credentials *credentials, source from, const ki_secret *path, const char *what,
                         ki_secret *ret_pem) {
     if (!is_file(path))
         return path->data ? KI_ERR_NOT_FOUND : KI_OK;
@@ -210,20 +232,23 @@ static ki_status reread(const ki_credentials *credentials, const ki_secret *path
         status = ki_error_set(&err, KI_ERR_CONFIG, "%s: %s has no PEM block", what, path->data);
     if (status) {
         ki_secret_clear(credentials->allocator, &pem);
-        log_unreadable(credentials, &err);
+        log_unreadable(credentials, from, &err);
         return status;
     }
+    note_readable(credentials, from);
     *ret_pem = pem;
     return KI_OK;
 }
 
 /* Reads the folder of authorities again. */
-static ki_status reread_directory(const ki_credentials *credentials, ki_secret *ret_pem) {
+static ki_status reread_directory(ki_credentials *credentials, ki_secret *ret_pem) {
     ki_error err = KI_ERROR_INIT;
     ki_status status = ki_secret_read_directory(credentials->allocator, credentials->config->ca_directory.data,
                                                 "certificate_authority_directory", ret_pem, &err);
     if (status)
-        log_unreadable(credentials, &err);
+        log_unreadable(credentials, SOURCE_CA, &err);
+    else
+        note_readable(credentials, SOURCE_CA);
     return status;
 }
 
@@ -277,10 +302,11 @@ static bool check_files(ki_credentials *credentials) {
     /* Certificate and key must match: if one cannot be read, the other is not used either. */
     ki_status ca_unread = config->ca_directory.data
                               ? reread_directory(credentials, &ca)
-                              : reread(credentials, &config->ca_file, "certificate-authority", &ca);
-    ki_status unread = reread(credentials, &config->client_certificate_file, "client-certificate", &certificate);
+                              : reread(credentials, SOURCE_CA, &config->ca_file, "certificate-authority", &ca);
+    ki_status unread =
+        reread(credentials, SOURCE_CERTIFICATE, &config->client_certificate_file, "client-certificate", &certificate);
     if (!unread)
-        unread = reread(credentials, &config->client_key_file, "client-key", &key);
+        unread = reread(credentials, SOURCE_KEY, &config->client_key_file, "client-key", &key);
     if (ca_unread)
         ki_secret_clear(allocator, &ca);
     if (unread) {
@@ -293,9 +319,11 @@ static bool check_files(ki_credentials *credentials) {
     if (!unread && (certificate.data || key.data) &&
         ki_key_pair_check(allocator, config, certificate.data ? &certificate : &old->client_certificate,
                           key.data ? &key : &old->client_key, &err)) {
-        log_unreadable(credentials, &err);
+        log_unreadable(credentials, SOURCE_PAIR, &err);
         ki_secret_clear(allocator, &certificate);
         ki_secret_clear(allocator, &key);
+    } else if (!unread) {
+        note_readable(credentials, SOURCE_PAIR);
     }
     bool changed = take_files(credentials, &ca, &certificate, &key);
     ki_secret_clear(allocator, &ca);

@@ -57,7 +57,7 @@ static void try_failed(ki_event_sink *sink, const ki_error *err) {
     sink->tries_left--;
     bool is_final = err->code == KI_ERR_CANCELLED || err->code == KI_ERR_STATE;
     if (sink->tries_left > 0 && !is_final) {
-        log_failure(sink, KI_LOG_INFO, "not written, tried again", err);
+        log_failure(sink, sink->tries_made == 1 ? KI_LOG_INFO : KI_LOG_DEBUG, "not written, tried again", err);
         ki_timer_set(&sink->retry, ki_engine_now(sink->engine) + delay_of(sink));
         return;
     }

@@ -240,6 +240,43 @@ TEST(a_token_file_is_read_again_and_the_last_good_token_kept) {
     remove_file("token");
 }
 
+static void count_line(ki_log_level level, const char *component, const char *message, void *user) {
+    int *lines = user;
+    (void)level;
+    (void)component;
+    assert_non_null(strstr(message, "keeping the previous content"));
+    ++*lines;
+}
+
+TEST(an_unreadable_file_is_one_line_in_the_log_until_it_was_readable) {
+    stage self;
+    int lines = 0;
+    const ki_log log = { .write = count_line, .user = &lines };
+    memset(&self, 0, sizeof self);
+    self.config.allocator = ki_allocator_default;
+    put(&self.config.server, "https://there");
+    assert_true(test_engine_open_logged(&self.clock, NULL, 1, &log));
+    put(&self.config.token, "one");
+    put_path(&self.config.token_file, "unreadable");
+    put_path(&self.config.ca_file, "unreadable");
+    folder_write("unreadable", "");
+    start(&self);
+    for (int i = 0; i < 10; i++) {
+        pass(&self, KI_CERTIFICATE_CHECK_S);
+        assert_string_equal(header(&self), "Authorization: Bearer one");
+    }
+    assert_int_equal(lines, 2); /* as a token, and as an authority */
+    folder_write("unreadable", "two");
+    pass(&self, KI_TOKEN_FILE_PERIOD_S);
+    assert_string_equal(header(&self), "Authorization: Bearer two");
+    folder_write("unreadable", "");
+    pass(&self, KI_TOKEN_FILE_PERIOD_S);
+    assert_string_equal(header(&self), "Authorization: Bearer two");
+    assert_int_equal(lines, 3);
+    finish(&self);
+    remove_file("unreadable");
+}
+
 TEST(a_token_file_that_appears_later_is_found_within_a_second) {
     stage self;
     ki_credential_set *set = NULL;
