@@ -22,6 +22,7 @@ enum {
 };
 
 static ki_process server, example;
+static pid_t daemon_process; /* which no longer is a child of this one; 0: none */
 static char kubeconfig[64], environment_entry[96];
 
 static int set_up(void **state) {
@@ -69,6 +70,9 @@ static int count_threads(pid_t pid) {
 
 static int clean_example(void **state) {
     (void)state;
+    if (daemon_process)
+        kill(daemon_process, SIGKILL);
+    daemon_process = 0;
     ki_process_free(&example);
     return 0;
 }
@@ -119,6 +123,36 @@ EXAMPLES_TEST(a_host_with_its_own_loop_is_served_without_a_thread) {
     assert_non_null(line);
     assert_int_equal(atoi(line), PODS);
     assert_int_equal(ki_process_wait(&example), 0);
+}
+
+/* Reads "process PID serves COUNT pods". Returns the process. */
+static pid_t expect_daemon(int pods) {
+    long pid = 0;
+    int count = -1;
+    const char *line = ki_process_expect(&example, " serves ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, "process %ld serves %d pods", &pid, &count), 2);
+    assert_int_equal(count, pods);
+    return daemon_process = (pid_t)pid;
+}
+
+/* Its loop has nothing but descriptors. */
+EXAMPLES_TEST(a_daemon_that_forks_serves_reloads_and_ends) {
+    start_example(KI_TEST_EXAMPLES_DIR "/example-daemon");
+    assert_int_equal(ki_process_wait(&example), 0); /* the process that was started, before the daemon has synced */
+    pid_t daemon = expect_daemon(PODS);
+    assert_int_not_equal(daemon, example.pid);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(kill(daemon, SIGHUP), 0);
+        assert_int_equal(expect_daemon(PODS), daemon);
+    }
+#ifndef __SANITIZE_THREAD__
+    assert_int_equal(count_threads(daemon), 1);
+#endif
+    assert_int_equal(kill(daemon, SIGTERM), 0);
+    assert_non_null(ki_process_expect(&example, " ends"));
+    assert_null(ki_process_line(&example)); /* the daemon's standard output is closed */
+    daemon_process = 0;
 }
 
 EXAMPLES_TEST(a_cxx_program_counts_by_an_index_of_its_own) {
