@@ -37,7 +37,8 @@ typedef enum ki_status {
     KI_ERR_CONFIG = 18,         /* the configuration is contradictory or incomplete; the message names the field */
     KI_ERR_UNEXPECTED_EOF = 19, /* the connection ended within a response */
     KI_ERR_UNSUPPORTED = 20,    /* not supported by this library, build or server */
-    KI_ERR_CLOSED = 21          /* the queue, store or stream is closed */
+    KI_ERR_CLOSED = 21,         /* the queue, store or stream is closed */
+    KI_ERR_END = 22             /* an index past the end of an array */
 } ki_status;
 
 /* Who can fix an error. */

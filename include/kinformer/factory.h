@@ -25,6 +25,15 @@ typedef struct ki_factory_options {
     const ki_log *log;             /* NULL: no log; see ki_log_stderr */
     const char *namespace_name;    /* of informers that name none; copied; NULL: all namespaces */
     int64_t resync_ms; /* of informers that name none; 0: no resync; values from 1 to 999 are raised to 1000 */
+    /* Changes the options of each informer that is requested, before it is found or made: another resync period or page
+     * size for one resource, a selector for all. `options` has what was requested, with the factory's defaults; what
+     * the function puts there must stay valid until the request returns, and a view until the informer is freed.
+     * `resource` of a resource by name has plural and group alone. Threads: called on each thread that requests an
+     * informer, under no lock. NULL: none (client-go's WithTweakListOptions and WithCustomResyncConfig). */
+    void (*tweak)(const ki_resource *resource, ki_informer_options *options, void *user) KI_NOEXCEPT;
+    /* The transform of each informer; ki_informer_set_transform replaces it. NULL: none (client-go's WithTransform). */
+    ki_transform transform;
+    void *user; /* of `tweak` and `transform`; must stay valid until the factory is freed */
     /* For tests: each informer checks every second whether the program has modified a cached object, and reports such
      * an object to the watch error handler. Cached objects must not be modified. A check reads all objects in one step
      * of the loop. The environment variable KUBE_CACHE_MUTATION_DETECTOR=true turns the check on, too. */

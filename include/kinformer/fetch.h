@@ -32,7 +32,8 @@ enum {
  * growing delay. No object is requested before the end of a Retry-After, of up to a day.
  * Ownership: `*ret_obj` is a reference that the caller releases with ki_object_unref. Threads: any thread of the
  * program, outside handlers. Blocks: yes, unless the cache has the object or the result is remembered.
- * Errors: KI_ERR_NOT_FOUND (there is no such object, or the informer's selectors exclude it), KI_ERR_HTTP (an error
+ * Errors: KI_ERR_NOT_FOUND (there is no such object, or the informer's selectors exclude it; the message has the
+ * resource version of the cache, if it has one, after which the server said so), KI_ERR_HTTP (an error
  * response, such as 403: ki_error_is_forbidden), KI_ERR_TIMEOUT (unknown; the message has the last cause),
  * KI_ERR_CANCELLED (the informer is stopped or removed), KI_ERR_INVALID (the key, or a namespace that is not the
  * informer's), KI_ERR_PARSE and KI_ERR_LIMIT (the object), KI_ERR_DEADLOCK (called in a handler, on the loop's thread,

@@ -4,6 +4,16 @@
  * All objects, or several reads of one state: a snapshot, which is an immutable state of the cache with its indexes.
  * Taking a snapshot costs a reference and never waits for the loop.
  *
+ * To list again when something has changed: a handler with on_changed, whose registration has the same selectors as the
+ * list (informer.h). It is called once after any number of changes of objects that match.
+ *
+ *     static void list_again(ki_informer *pods, void *user) { … ki_lister_list(pods, "shop", "app=web", NULL, …) … }
+ *
+ *     const ki_handler handler = { .on_changed = list_again };
+ *     status = ki_informer_register(pods, &handler, NULL,
+ *                                   &KI_REGISTRATION_OPTIONS(.label_selector = "app=web",
+ *                                                            .field_selector = "metadata.namespace=shop"), NULL, &err);
+ *
  * Before the first list is complete the cache is empty or has a part of the objects: "not found" means something once
  * ki_informer_has_synced. */
 #ifndef KINFORMER_LISTER_H

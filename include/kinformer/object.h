@@ -81,7 +81,8 @@ KI_API const void *ki_object_view_of(const ki_object *obj, const ki_field *field
  * the value of "spec.containers[*].image" is an array of what the elements have, empty if none has it.
  * Ownership: the caller empties `*ret_value` with ki_value_clear while the allocator of the object's engine still
  * exists. Threads: any. Blocks: no; parses the body.
- * Errors: KI_ERR_PARSE (the path), KI_ERR_NOT_FOUND (the object has no such field), KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_PARSE (the path), KI_ERR_NOT_FOUND (the object has no such field), KI_ERR_END (an index past the end
+ * of its array: no higher one has a value), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value,
                                                ki_error *err);
 

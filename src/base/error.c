@@ -33,6 +33,7 @@ static const status_info statuses[] = {
     [KI_ERR_UNEXPECTED_EOF] = { "unexpected EOF", KI_CATEGORY_RETRY },
     [KI_ERR_UNSUPPORTED] = { "unsupported", KI_CATEGORY_REQUEST },
     [KI_ERR_CLOSED] = { "closed", KI_CATEGORY_REQUEST },
+    [KI_ERR_END] = { "past the end", KI_CATEGORY_REQUEST },
 };
 
 static const status_info *info_of(ki_status status) {

@@ -225,7 +225,9 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     }
     factory->defaults = (ki_informer_defaults){ .resync_ms = given->resync_ms,
                                                 .backoff_first_ms = given->backoff_first_ms,
-                                                .backoff_longest_ms = given->backoff_longest_ms };
+                                                .backoff_longest_ms = given->backoff_longest_ms,
+                                                .tweak = given->tweak,
+                                                .user = given->user };
     if (given->namespace_name && given->namespace_name[0]) {
         factory->defaults.namespace_name = ki_strdup(allocator, given->namespace_name);
         if (!factory->defaults.namespace_name)
@@ -249,6 +251,8 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         .options.owner = factory,
         .options.detect_mutations = given->detect_mutations || is_true(getenv("KUBE_CACHE_MUTATION_DETECTOR")),
         .options.seed = setup.seed,
+        .options.transform = given->transform,
+        .options.transform_user = given->user,
     };
     return KI_OK;
 }

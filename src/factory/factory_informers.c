@@ -4,7 +4,6 @@
 #include "src/base/error.h"
 #include "src/cache/informer/shared_informer.h"
 #include "src/cache/reflector/reflector.h"
-#include "src/factory/informer_options.h"
 
 ki_engine *ki_factory_engine(const ki_factory *factory) {
     return factory->engine;
@@ -51,7 +50,7 @@ ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, 
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_informer: factory or ret_informer is NULL");
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
-    ki_status status = ki_informer_options_complete(options, &factory->defaults, &given, err);
+    ki_status status = ki_informer_options_complete(options, &factory->defaults, resource, &given, err);
     if (!status)
         status = ki_selection_new(factory->table.allocator, resource, &given, &selection, err);
     return status ? status : get_informer(factory, selection, NULL, &given, ret_informer, err);
@@ -67,7 +66,7 @@ ki_status ki_factory_informer_for(ki_factory *factory, const ki_resource *resour
         return KI_ERR_STATE;
     ki_status status = ki_list_watch_check(list_watch, err);
     if (!status)
-        status = ki_informer_options_complete(options, &factory->defaults, &given, err);
+        status = ki_informer_options_complete(options, &factory->defaults, resource, &given, err);
     if (!status)
         status = ki_selection_new(factory->table.allocator, resource, &given, &selection, err);
     return status ? status : get_informer(factory, selection, list_watch, &given, ret_informer, err);
@@ -84,11 +83,15 @@ ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_
         return ki_factory_informer(factory, built_in, options, ret_informer, err);
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
-    ki_status status = ki_informer_options_complete(options, &factory->defaults, &given, err);
+    ki_resource resource;
+    char plural[KI_SELECTION_PLURAL_SIZE];
+    ki_status status = ki_selection_split_name(resource_name, plural, &resource, err);
+    if (!status)
+        status = ki_informer_options_complete(options, &factory->defaults, &resource, &given, err);
     if (!status && (given.namespace_set || given.namespace_selector || given.allowed_namespace_count))
         status = ki_error_set(err, KI_ERR_INVALID, "a set of namespaces of a resource by name");
     if (!status)
-        status = ki_selection_new_by_name(factory->table.allocator, resource_name, &given, &selection, err);
+        status = ki_selection_new_by_name(factory->table.allocator, &resource, &given, &selection, err);
     return status ? status : get_informer(factory, selection, NULL, &given, ret_informer, err);
 }
 

@@ -16,6 +16,7 @@
 #include "src/engine/callback.h"
 #include "src/object/keep.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -52,8 +53,9 @@ typedef struct item {
     bool is_overtaken; /* the cache has seen a deletion since the request began */
     int64_t at;        /* WAITING: of the next attempt; KNOWN: of its end */
     ki_backoff backoff;
-    ki_object *obj; /* KNOWN: the result; NULL with `err` */
-    ki_error err;   /* KNOWN: the result; else the last failure */
+    char as_of[KI_RESOURCE_VERSION_MAX + 1]; /* FLYING: the cache's version when the request was sent; "": none yet */
+    ki_object *obj;                          /* KNOWN: the result; NULL with `err` */
+    ki_error err;                            /* KNOWN: the result; else the last failure */
     char key[];
 } item;
 
@@ -182,6 +184,13 @@ static ki_status set_absent(const ki_fetcher *fetcher, const char *key, const ch
     return KI_ERR_NOT_FOUND;
 }
 
+/* A GET reads the newest state: the object is absent at the version that the cache had before. */
+static void set_none(const ki_fetcher *fetcher, const item *it, ki_error *err) {
+    char why[KI_RESOURCE_VERSION_MAX + 64];
+    snprintf(why, sizeof why, "there is none%s%s", it->as_of[0] ? " at resource version " : "", it->as_of);
+    (void)set_absent(fetcher, it->key, why, err);
+}
+
 /* Makes an object with all that the server sent, for selectors also of fields that the cache does not keep. */
 static ki_status check_selectors(const ki_fetcher *fetcher, const char *body, size_t size, ki_error *err) {
     const ki_informer *informer = fetcher->informer;
@@ -296,7 +305,7 @@ static void on_response(const ki_response *response, const ki_error *failure, vo
     if (!failure)
         (void)make_object(fetcher, response, &obj, &err); /* `err` has the failure */
     else if (ki_error_is_not_found(failure))
-        set_absent(fetcher, it->key, "there is none", &err);
+        set_none(fetcher, it, &err);
     else
         err = *failure;
     if (!err.code || err.code == KI_ERR_NOT_FOUND)
@@ -313,6 +322,9 @@ static void on_response(const ki_response *response, const ki_error *failure, vo
 /* --- requests; loop ----------------------------------------------------------------------------------------------- */
 
 static ki_status send_get(ki_fetcher *fetcher, item *it, ki_error *err) {
+    ki_snapshot *now = ki_informer_snapshot(fetcher->informer);
+    snprintf(it->as_of, sizeof it->as_of, "%s", ki_snapshot_resource_version(now));
+    ki_snapshot_free(now);
     char namespace_name[KI_INFORMER_KEY_MAX + 1];
     const ki_selection *selection = ki_selection_found(fetcher->informer->selection);
     const char *name = ki_key_split(it->key, namespace_name, sizeof namespace_name);

@@ -58,24 +58,32 @@ ki_status ki_backoff_check(int64_t first_ms, int64_t longest_ms, const char *str
     return KI_OK;
 }
 
+/* Adds the factory's options, and has the program change the result. */
+static void apply(const ki_informer_defaults *defaults, const ki_resource *resource, ki_informer_options *given) {
+    bool has_namespaces = given->namespace_name || name_of_set(given);
+    if (!has_namespaces)
+        given->namespace_name = defaults->namespace_name;
+    if (!given->resync_ms)
+        given->resync_ms = defaults->resync_ms;
+    if (!given->backoff_first_ms)
+        given->backoff_first_ms = defaults->backoff_first_ms;
+    if (!given->backoff_longest_ms)
+        given->backoff_longest_ms = defaults->backoff_longest_ms;
+    if (defaults->tweak && resource)
+        defaults->tweak(resource, given, defaults->user);
+}
+
 ki_status ki_informer_options_complete(const ki_informer_options *options, const ki_informer_defaults *defaults,
-                                       ki_informer_options *ret_given, ki_error *err) {
+                                       const ki_resource *resource, ki_informer_options *ret_given, ki_error *err) {
     ki_informer_options given = { .size = sizeof given };
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options without a size: use KI_INFORMER_OPTIONS()");
     if (options)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    apply(defaults, resource, &given);
     if (name_of_set(&given) && given.namespace_name)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_name beside .%s",
                             name_of_set(&given));
-    if (!given.namespace_name)
-        given.namespace_name = defaults->namespace_name;
-    if (!given.resync_ms)
-        given.resync_ms = defaults->resync_ms;
-    if (!given.backoff_first_ms)
-        given.backoff_first_ms = defaults->backoff_first_ms;
-    if (!given.backoff_longest_ms)
-        given.backoff_longest_ms = defaults->backoff_longest_ms;
     if (given.page_size < 0)
         return ki_error_set(err, KI_ERR_INVALID, "a page size below 0");
     ki_status status = check_keep(&given, err);

@@ -204,6 +204,17 @@ yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root) {
     return found;
 }
 
+bool ki_path_is_past_end(const ki_path *path, yyjson_val *root) {
+    yyjson_val *at = root, *parent = NULL;
+    const ki_path_step *step = path->steps;
+    for (size_t i = 0; i < path->count && at; i++) {
+        step = &path->steps[i];
+        parent = at;
+        at = step->name ? yyjson_obj_getn(at, step->name, step->name_size) : element(at, step->index);
+    }
+    return !at && !step->name && yyjson_is_arr(parent);
+}
+
 /* --- walking text ------------------------------------------------------------------------------------------------- */
 
 typedef struct text_walk {

@@ -34,6 +34,9 @@ bool ki_path_equal(const ki_path *a, const ki_path *b);
 bool ki_path_has_all(const ki_path *path);
 /* Returns the first value at the path below `root`, or NULL. */
 yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root);
+/* Returns true if there is no value at the path because an index is past the end of its array. A path without
+ * "[*]". */
+bool ki_path_is_past_end(const ki_path *path, yyjson_val *root);
 /* Calls `visit` with each value at the path below `root`, in order, until it returns false. */
 void ki_path_walk(const ki_path *path, yyjson_val *root, bool (*visit)(yyjson_val *value, void *user), void *user);
 /* The same for the text of an object's body (json_text.h), without parsing all of it. */

@@ -12,7 +12,6 @@
 
 enum {
     SELECTORS_MAX = 64 * 1024, /* bytes */
-    NAME_SIZE = 253 + 1,       /* bytes of a plural with the closing zero */
     SET_NAME_MAX = 63,         /* bytes of a set's name */
     CHOICE_MAX = 253           /* bytes of a selector of namespaces */
 };
@@ -140,20 +139,24 @@ ki_status ki_selection_new(const ki_allocator *allocator, const ki_resource *res
 
 /* --- by name ------------------------------------------------------------------------------------------------------ */
 
-ki_status ki_selection_new_by_name(const ki_allocator *allocator, const char *name, const ki_informer_options *options,
-                                   ki_selection **ret_selection, ki_error *err) {
-    char plural[NAME_SIZE];
+ki_status ki_selection_split_name(const char *name, char plural[KI_SELECTION_PLURAL_SIZE], ki_resource *ret_resource,
+                                  ki_error *err) {
     const char *dot = strchr(name, '.');
     size_t size = dot ? (size_t)(dot - name) : 0;
-    if (size == 0 || size >= sizeof plural || !dot[1])
+    if (size == 0 || size >= KI_SELECTION_PLURAL_SIZE || !dot[1])
         return ki_error_set(err, KI_ERR_INVALID,
                             "'%.100s' is no built-in resource; one that is not built in is named by plural and group: "
                             "widgets.example.com",
                             name);
     memcpy(plural, name, size);
     plural[size] = '\0';
-    const ki_resource resource = { .group = dot + 1, .version = "", .plural = plural, .kind = "", .namespaced = true };
-    return new_selection(allocator, &resource, true, options, ret_selection, err);
+    *ret_resource = (ki_resource){ .group = dot + 1, .version = "", .plural = plural, .kind = "", .namespaced = true };
+    return KI_OK;
+}
+
+ki_status ki_selection_new_by_name(const ki_allocator *allocator, const ki_resource *name,
+                                   const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
+    return new_selection(allocator, name, true, options, ret_selection, err);
 }
 
 static bool is_same(const ki_resource *a, const ki_resource *b) {

@@ -12,6 +12,10 @@
 
 #include <stdatomic.h>
 
+enum {
+    KI_SELECTION_PLURAL_SIZE = 253 + 1 /* bytes of a plural with the closing zero */
+};
+
 typedef struct ki_selection {
     const ki_allocator *allocator;
     ki_refcount refs;
@@ -34,10 +38,13 @@ typedef struct ki_selection {
  * KI_ERR_LIMIT (long selectors), KI_ERR_NO_MEMORY. */
 ki_status ki_selection_new(const ki_allocator *allocator, const ki_resource *resource,
                            const ki_informer_options *options, ki_selection **ret_selection, ki_error *err);
-/* The same for the name of a resource that is not built in: "widgets.example.com". Errors: KI_ERR_INVALID (a name
- * without a group), KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
-ki_status ki_selection_new_by_name(const ki_allocator *allocator, const char *name, const ki_informer_options *options,
-                                   ki_selection **ret_selection, ki_error *err);
+/* Reads the name of a resource that is not built in, "widgets.example.com": a resource without version and kind (""),
+ * with its texts in `name` and `plural`. Errors: KI_ERR_INVALID (a name without a group). */
+ki_status ki_selection_split_name(const char *name, char plural[KI_SELECTION_PLURAL_SIZE], ki_resource *ret_resource,
+                                  ki_error *err);
+/* As ki_selection_new for such a resource. Errors: KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+ki_status ki_selection_new_by_name(const ki_allocator *allocator, const ki_resource *name,
+                                   const ki_informer_options *options, ki_selection **ret_selection, ki_error *err);
 /* Sets the resource of a selection by name. Loop. Errors: those of ki_selection_new; nothing has changed. */
 ki_status ki_selection_set_found(ki_selection *selection, const ki_resource *resource, ki_error *err);
 /* Returns the selection with its whole resource: itself, or what was found by its name; NULL: nothing yet. Ownership:

@@ -120,6 +120,8 @@ static ki_status read_path(ki_object_format *format, const ki_path *path, yyjson
     yyjson_val *found = ki_path_find(path, root);
     if (found)
         return ki_value_make(format, found, ret_value, err);
+    if (ki_path_is_past_end(path, root))
+        return ki_error_set(err, KI_ERR_END, "%s has no field %s: past the end of an array", whose, text);
     return ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no field %s", whose, text);
 }
 

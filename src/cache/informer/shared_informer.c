@@ -236,6 +236,8 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     informer->options = *options;
     informer->engine = options->engine;
     informer->owner = options->owner ? options->owner : informer;
+    informer->transform = options->transform;
+    informer->transform_user = options->transform_user;
     atomic_init(&informer->format, options->format);
     ki_mutation_detector_init(&informer->detector, allocator, on_mutation, informer);
     ki_metrics_init(&informer->metrics);

@@ -21,6 +21,8 @@ typedef struct ki_shared_informer_options {
     const void *owner;           /* of the callbacks (callback.h): the factory; NULL: the informer */
     uint64_t seed;               /* of key hashes */
     ki_list_watch *check_source; /* a second source, for consistency checks; owned as list_watch; NULL: none */
+    ki_transform transform;      /* until ki_informer_set_transform; NULL: none */
+    void *transform_user;
     /* Makes the source of one namespace of a set. Loop. */
     ki_status (*make_source)(ki_selection *selection, void *user, ki_list_watch **ret_source, ki_error *err);
     void *make_source_user;

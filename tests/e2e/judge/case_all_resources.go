@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 )
 
@@ -37,7 +38,19 @@ func compareAllResources(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	out, err := h.run(ctx, "", append([]string{"env", "KUBECONFIG=" + s.file("kubeconfig-kinformer"), program}, resources...)...)
+	g, err := h.openGate("tcp", s.address())
+	if err != nil {
+		return err
+	}
+	token, err := os.ReadFile(s.file("kinformer.token"))
+	if err != nil {
+		return err
+	}
+	kubeconfig, err := h.userKubeconfig("kubeconfig-gate", g.address, s.file("ca.crt"), fmt.Sprintf("token: %q", token))
+	if err != nil {
+		return err
+	}
+	out, err := h.run(ctx, "", append([]string{"env", "KUBECONFIG=" + kubeconfig, program}, resources...)...)
 	if err != nil {
 		return err
 	}
@@ -57,8 +70,11 @@ func compareAllResources(ctx context.Context, h *harness) error {
 		changed += dropChanged(got, want)
 		errs = append(errs, compareObjects("the cache of "+resource, got, want))
 	}
-	fmt.Printf("# %d informers, %d objects (%d changed in between): %d KB of JSON, the process grew by %d KB\n", len(resources), count, changed,
-		memory.objects/1024, memory.grown/1024)
+	fmt.Printf("# %d informers, %d objects (%d changed in between): %d KB of JSON, the process grew by %d KB, %d connections\n", len(resources), count,
+		changed, memory.objects/1024, memory.grown/1024, g.connections())
+	if n := g.connections(); n > maxConnections {
+		errs = append(errs, fmt.Errorf("%d informers made %d connections, wanted at most %d", len(resources), n, maxConnections))
+	}
 	if changed > mostChanged {
 		errs = append(errs, fmt.Errorf("%d objects changed in between", changed))
 	}

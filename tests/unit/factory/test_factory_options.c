@@ -33,13 +33,16 @@ static void abandoned(kt_memory_call *call, void *user) {
     (void)user;
 }
 
-static void open_host(host *h, bool detect_mutations) {
+static void open_host_with(host *h, ki_factory_options options) {
     const kt_memory_server server = { no_server, abandoned, NULL };
     assert_true(test_engine_open(&h->engine, NULL, 1));
     assert_int_equal(kt_memory_transport_new(h->engine.engine, &server, &h->transport, NULL), KI_OK);
-    const ki_factory_options options =
-        KI_FACTORY_OPTIONS(.engine = h->engine.engine, .detect_mutations = detect_mutations);
+    options.engine = h->engine.engine;
     assert_int_equal(ki_factory_new_on(NULL, h->transport, &options, &h->factory, NULL), KI_OK);
+}
+
+static void open_host(host *h, bool detect_mutations) {
+    open_host_with(h, KI_FACTORY_OPTIONS(.detect_mutations = detect_mutations));
 }
 
 static void close_host(host *h) {
@@ -156,6 +159,69 @@ TEST(of_what_no_server_lists_and_watches_there_is_no_informer) {
     assert_non_null(strstr(err.message, "tokenreviews cannot be listed and watched"));
     assert_int_equal(ki_factory_informer(h.factory, KI_COMPONENTSTATUSES, NULL, &informer, NULL), KI_ERR_UNSUPPORTED);
     assert_null(informer);
+    close_host(&h);
+}
+
+/* Events only for warnings, pods of a node, and an own period for nodes. */
+static void tweak(const ki_resource *resource, ki_informer_options *options, void *user) {
+    int *calls = user;
+    ++*calls;
+    if (strcmp(resource->plural, "events") == 0)
+        options->field_selector = "type=Warning";
+    else if (strcmp(resource->plural, "nodes") == 0)
+        options->resync_ms = 60000;
+    else if (strcmp(resource->plural, "widgets") == 0 && strcmp(resource->group, "example.com") == 0)
+        options->label_selector = "by=name";
+    else if (strcmp(resource->plural, "secrets") == 0)
+        options->page_size = -1;
+}
+
+TEST(a_factory_changes_the_options_of_its_informers) {
+    host h;
+    int calls = 0;
+    ki_informer *events = NULL, *again = NULL, *nodes = NULL, *pods = NULL, *widgets = NULL;
+    ki_error err = KI_ERROR_INIT;
+    open_host_with(&h, KI_FACTORY_OPTIONS(.namespace_name = "shop", .resync_ms = 5000, .tweak = tweak, .user = &calls));
+    assert_int_equal(ki_factory_informer(h.factory, KI_EVENTS, NULL, &events, NULL), KI_OK);
+    assert_string_equal(events->selection->name, "events in shop (type=Warning)");
+    assert_int_equal(events->options.given.resync_ms, 5000);
+    const ki_informer_options same = KI_INFORMER_OPTIONS(.field_selector = "type=Warning");
+    assert_int_equal(ki_factory_informer(h.factory, KI_EVENTS, &same, &again, NULL), KI_OK);
+    assert_ptr_equal(again, events);
+    assert_int_equal(ki_factory_informer(h.factory, KI_NODES, NULL, &nodes, NULL), KI_OK);
+    assert_int_equal(nodes->options.given.resync_ms, 60000);
+    assert_int_equal(ki_factory_informer(h.factory, KI_PODS, &KI_INFORMER_OPTIONS(.resync_ms = 1000), &pods, NULL),
+                     KI_OK);
+    assert_int_equal(pods->options.given.resync_ms, 1000);
+    assert_int_equal(ki_factory_informer_by_name(h.factory, "widgets.example.com", NULL, &widgets, NULL), KI_OK);
+    assert_string_equal(widgets->selection->label_selector, "by=name");
+    assert_int_equal(calls, 5);
+    /* What it makes of them is checked as what the program asks for. */
+    assert_int_equal(ki_factory_informer(h.factory, KI_SECRETS, NULL, &again, &err), KI_ERR_INVALID);
+    assert_int_equal(ki_factory_informer(h.factory, NULL, NULL, &again, &err), KI_ERR_INVALID);
+    close_host(&h);
+}
+
+static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user) {
+    (void)user;
+    *ret_obj = ki_object_ref(obj);
+    return KI_OK;
+}
+
+static ki_status keep_too(ki_object *obj, ki_object **ret_obj, void *user) {
+    return keep(obj, ret_obj, user);
+}
+
+TEST(a_factory_s_transform_is_that_of_informers_without_one) {
+    host h;
+    int user;
+    ki_informer *pods = NULL, *nodes = NULL;
+    open_host_with(&h, KI_FACTORY_OPTIONS(.transform = keep, .user = &user));
+    assert_int_equal(ki_factory_informer(h.factory, KI_PODS, NULL, &pods, NULL), KI_OK);
+    assert_int_equal(ki_factory_informer(h.factory, KI_NODES, NULL, &nodes, NULL), KI_OK);
+    assert_int_equal(ki_informer_set_transform(nodes, keep_too, NULL, NULL), KI_OK);
+    assert_true(pods->transform == keep && pods->transform_user == &user);
+    assert_true(nodes->transform == keep_too && nodes->transform_user == NULL);
     close_host(&h);
 }
 

@@ -88,6 +88,38 @@ CONTROLLER_TEST(a_role_that_may_only_get_gets_objects_and_absences) {
     assert_null(ki_informer_get(pods, "shop/a")); /* not in the cache */
 }
 
+static void on_absent(ki_informer *informer, const char *key, const ki_object *obj, const ki_error *err, void *user) {
+    (void)informer;
+    (void)key;
+    assert_null(obj);
+    assert_int_equal(err->code, KI_ERR_NOT_FOUND);
+    snprintf(user, KI_ERROR_MESSAGE_MAX, "%s", err->message);
+}
+
+CONTROLLER_TEST(an_absence_has_the_version_that_the_cache_had) {
+    char message[KI_ERROR_MESSAGE_MAX] = "", expected[KI_ERROR_MESSAGE_MAX];
+    ki_informer *pods = get_pods(NULL);
+    stage_put(&stage, KI_PODS, "shop/a", "");
+    stage_start(&stage);
+    ki_snapshot *before = ki_informer_snapshot(pods);
+    snprintf(expected, sizeof expected, "pods shop/b: there is none at resource version %s",
+             ki_snapshot_resource_version(before));
+    ki_snapshot_free(before);
+    assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/b", 1000, on_absent, message, NULL), KI_OK);
+    stage_advance(&stage, 100);
+    assert_string_equal(message, expected);
+}
+
+CONTROLLER_TEST(an_absence_before_the_first_list_has_no_version) {
+    char message[KI_ERROR_MESSAGE_MAX] = "";
+    fault(NO_LIST);
+    ki_informer *pods = get_pods(NULL);
+    stage_start(&stage);
+    assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/b", 1000, on_absent, message, NULL), KI_OK);
+    stage_advance(&stage, 100);
+    assert_string_equal(message, "pods shop/b: there is none");
+}
+
 CONTROLLER_TEST(all_who_ask_at_a_time_share_a_request_and_later_ones_its_answer) {
     fault(COUNT_GETS);
     fault(NO_LIST);

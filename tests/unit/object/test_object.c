@@ -265,6 +265,8 @@ TEST(any_field_is_read_by_its_path) {
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(ki_object_field(obj, "spec.none", &value, &err), KI_ERR_NOT_FOUND);
     assert_string_equal(err.message, "a has no field spec.none");
+    assert_int_equal(ki_object_field(obj, "spec.list[2]", &value, &err), KI_ERR_END);
+    assert_string_equal(err.message, "a has no field spec.list[2]: past the end of an array");
     assert_int_equal(ki_object_field(obj, "spec[", &value, &err), KI_ERR_PARSE);
     assert_int_equal(ki_object_annotation(obj, "a.b/c", &value, &err), KI_OK);
     assert_string_equal(value.text, "note");
@@ -276,6 +278,31 @@ TEST(any_field_is_read_by_its_path) {
     assert_int_equal(ki_object_int(obj, "][", 7), 7);
     ki_value_clear(&value);
     ki_value_clear(NULL);
+    ki_object_unref(obj);
+}
+
+TEST(the_end_of_an_array_is_another_answer_than_no_such_member) {
+    static const struct {
+        const char *path;
+        ki_status status;
+    } cases[] = {
+        { "spec.list[1]", KI_OK },
+        { "spec.list[2]", KI_ERR_END },
+        { "spec.list[-3]", KI_ERR_END },
+        { "spec.list[2].a", KI_ERR_END },
+        { "spec.list[1].b", KI_ERR_NOT_FOUND },
+        { "spec.list[0].a", KI_ERR_NOT_FOUND }, /* a number has no members */
+        { "spec.none[0]", KI_ERR_NOT_FOUND },
+        { "spec.object[0]", KI_ERR_NOT_FOUND }, /* no array */
+        { "spec.object.k[0]", KI_ERR_END },
+        { "spec.object.k[0][0]", KI_ERR_END },
+    };
+    ki_object *obj = make(fields_json, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_value value = KI_VALUE_INIT;
+        assert_int_equal(ki_object_field(obj, cases[i].path, &value, NULL), cases[i].status);
+        ki_value_clear(&value);
+    }
     ki_object_unref(obj);
 }
 
