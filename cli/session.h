@@ -9,7 +9,7 @@
 
 enum {
     TARGETS_MAX = 128,
-    PARTS_MAX = 2,
+    PARTS_MAX = 1,
     LABEL_MAX = 512 /* bytes of a label, with the closing zero; longer labels are cut */
 };
 

@@ -3,9 +3,10 @@
 #include "exec.h"
 #include "flags.h"
 #include "line.h"
-#include "metrics_page.h"
 #include "output.h"
 #include "printer.h"
+
+#include <kinformer-status/server.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,8 @@
 typedef struct watch {
     session session;
     printer printer;
-    exec_queue *exec; /* --exec; else NULL */
-    metrics_page *metrics;
+    exec_queue *exec;                 /* --exec; else NULL */
+    ki_status_server *status;         /* --metrics; else NULL */
     ki_columns *columns[TARGETS_MAX]; /* columns of the lines of added objects */
     bool is_silent;                   /* --exec without -o: events are not printed */
     int64_t changes;                  /* changes after the initial objects, without resyncs */
@@ -206,6 +207,22 @@ static void set_defaults(options *o) {
     o->allow_missing_keys = true;
 }
 
+static int serve_status(watch *w) {
+    session *s = &w->session;
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = ki_status_server_new(
+        s->factory, &KI_STATUS_SERVER_OPTIONS(.address = s->options->metrics, .title = "kinformer watch"), &w->status,
+        &err);
+    if (status) {
+        say(s->command, "--metrics: %s", ki_error_message(&err));
+        return status == KI_ERR_INVALID ? EXIT_USAGE : EXIT_FAILED;
+    }
+    if (!s->options->quiet)
+        say(s->command, "status at %s/, metrics at %s/metrics", ki_status_server_url(w->status),
+            ki_status_server_url(w->status));
+    return EXIT_OK;
+}
+
 /* Starts --exec and --metrics. Signals are blocked by now. */
 static int add_parts(watch *w) {
     session *s = &w->session;
@@ -217,13 +234,7 @@ static int add_parts(watch *w) {
         w->is_silent = !o->output;
         s->parts[s->part_count++] = exec_part(w->exec);
     }
-    if (o->metrics) {
-        w->metrics = metrics_page_new(s, o->metrics);
-        if (!w->metrics)
-            return EXIT_FAILED;
-        s->parts[s->part_count++] = metrics_page_part(w->metrics);
-    }
-    return EXIT_OK;
+    return o->metrics ? serve_status(w) : EXIT_OK;
 }
 
 /* Reads the columns of custom resources, which the first lines need. */
@@ -259,11 +270,6 @@ static int run_watch(const options *o) {
         say("watch", "--exec needs a command");
         return EXIT_USAGE;
     }
-    if (o->metrics && !metrics_page_check(o->metrics)) {
-        say("watch", "--metrics=%s: expected a port, or an address with a port: 9090, 127.0.0.1:9090, [::1]:9090",
-            o->metrics);
-        return EXIT_USAGE;
-    }
     int status = printer_open(&w.printer, "watch", o);
     if (status == EXIT_OK)
         status = session_set_resources(s, o->arguments);
@@ -276,7 +282,7 @@ static int run_watch(const options *o) {
     if (status == EXIT_OK && exec_failures(w.exec) && !s->is_interrupted)
         status = EXIT_FAILED; /* each failure has been printed */
     exec_free(w.exec);
-    metrics_page_free(w.metrics);
+    ki_status_server_free(w.status);
     definitions_free(w.columns);
     session_close(s);
     printer_close(&w.printer);
@@ -305,7 +311,9 @@ static const flag flags[] = {
         "run COMMAND with sh for each event, one at a time, with the event as JSON on its\nstandard input and KI_TYPE, "
         "KI_KEY, KI_RESOURCE and KI_INITIAL in its environment;\nwithout -o print nothing else"),
     FLAG("metrics", 0, FLAG_TEXT, metrics, "ADDRESS",
-         "serve OpenMetrics at http://ADDRESS/metrics; a port alone listens on loopback, 0: any free port"),
+         "serve a status page at http://ADDRESS/, metrics at /metrics, probes at /livez and /readyz;\na port alone "
+         "listens "
+         "on loopback, 0: any free port"),
     FLAGS_END
 };
 static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };

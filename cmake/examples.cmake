@@ -8,6 +8,9 @@ if(CMAKE_CXX_COMPILER)
     list(APPEND sources ${cxx_sources})
 endif()
 
+if(NOT KI_STATUS)
+    list(FILTER sources EXCLUDE REGEX "/sample-controller/")
+endif()
 foreach(source ${sources})
     if(source MATCHES website-controller AND NOT KI_STATUS) # its probes and metrics are libkinformer-status
         continue()
@@ -24,4 +27,7 @@ foreach(source ${sources})
         OUTPUT_NAME ${target} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
     target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L)
     target_link_libraries(${target} PRIVATE kinformer::kinformer Threads::Threads)
+    if(KI_STATUS)
+        target_link_libraries(${target} PRIVATE kinformer::kinformer-status) # --as-needed drops it from those that do without
+    endif()
 endforeach()

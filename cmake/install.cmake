@@ -8,7 +8,7 @@ set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 # For programs that link an archive: the libraries by name (Libs.private). Where only archives are installed, also their .pc files
 # (Requires.private), which check that they are there and new enough. Beside a shared library there are none: pkg-config would want the .pc files
 # of all its users, and with --static name all that libcurl.a needs, of which a system has neither archives (Kerberos) nor development packages.
-foreach(kind ki kt)
+foreach(kind ki ks kt)
     set(names ${${kind}_deps_LDFLAGS})
     list(FILTER names EXCLUDE REGEX "^-L/usr/lib") # the linker looks there anyway
     string(REPLACE ";" " " ${kind}_libraries "${names} -pthread")
@@ -50,6 +50,9 @@ endfunction()
 ki_install(kinformer runtime development "${ki_libraries}")
 if(KI_PRINT)
     ki_install(kinformer-print runtime development "${ki_libraries}")
+endif()
+if(KI_STATUS)
+    ki_install(kinformer-status runtime development "-lkinformer ${ki_libraries} ${ks_libraries}")
 endif()
 if(KI_SERVER)
     ki_install(kinformer-testing testing testing "-lkinformer-print -lkinformer ${ki_libraries} ${kt_libraries}")

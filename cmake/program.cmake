@@ -26,8 +26,8 @@ ki_target(kinformer-program)
 set_target_properties(kinformer-program PROPERTIES OUTPUT_NAME kinformer)
 target_compile_definitions(kinformer-program PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-program PRIVATE ${PROJECT_SOURCE_DIR})
-target_link_libraries(kinformer-program PRIVATE kinformer-doctor kinformer-gen kinformer-testing-static kinformer-print-static kinformer-static PkgConfig::ki_deps
-    PkgConfig::kt_deps Threads::Threads)
+target_link_libraries(kinformer-program PRIVATE kinformer-doctor kinformer-gen kinformer-status-static kinformer-testing-static kinformer-print-static
+    kinformer-static PkgConfig::ki_deps PkgConfig::kt_deps Threads::Threads)
 
 # Manual pages and completions are what the program prints of itself.
 set(manuals ${PROJECT_BINARY_DIR}/man)

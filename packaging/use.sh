@@ -41,7 +41,14 @@ case $1 in
         # shellcheck disable=SC2046
         cc "$work/test.c" $(pkg-config --cflags --libs kinformer-testing) -o "$work/test"
         "$work/test"
-        for page in ki_factory_new ki_testing_server_new; do
+        printf '%s\n' '#include <kinformer-status/server.h>' 'int main(void) { ki_error err = KI_ERROR_INIT; ki_factory *factory = 0;' \
+            'ki_status_server *server = 0; if (ki_factory_new_default(0, &factory, &err) ||' \
+            'ki_status_server_new(factory, &KI_STATUS_SERVER_OPTIONS(.address = "0"), &server, &err)) return 1;' \
+            'ki_status_server_free(server); ki_factory_free(factory); return 0; }' >"$work/status.c"
+        # shellcheck disable=SC2046
+        cc "$work/status.c" $(pkg-config --cflags --libs kinformer-status) -o "$work/status"
+        "$work/status"
+        for page in ki_factory_new ki_status_server_new ki_testing_server_new; do
             test -s "/usr/share/man/man3/$page.3.gz"
             gunzip -c "/usr/share/man/man3/$page.3.gz" | sed -n '/^\.SH NAME/{n;s/^/manual page: /p;}'
         done

@@ -4,6 +4,7 @@
  * A Foo has the name and the number of replicas of a Deployment. The controller creates the Deployment, resets its
  * replicas when they change, and writes the number of available replicas into the Foo's status. README.md in this
  * folder has a walk-through. */
+#include <kinformer-status/server.h>
 #include <kinformer/kinformer.h>
 
 #include <getopt.h>
@@ -150,21 +151,23 @@ struct flags {
     bool leader_elect;
     const char *lease_namespace;
     const char *identity;
+    const char *status_address; /* NULL: no status server */
     int workers;
 };
 
 static void print_usage(FILE *out) {
-    fprintf(out, "usage: %s [--workers N] [--leader-elect [--lease-namespace NAMESPACE] [--identity ID]]\n", component);
+    fprintf(out,
+            "usage: %s [--workers N] [--leader-elect [--lease-namespace NAMESPACE] [--identity ID]]\n"
+            "                         [--status ADDRESS:PORT]\n",
+            component);
 }
 
 /* Returns false if the command line is wrong. */
 static bool read_flags(int argc, char **argv, struct flags *flags) {
     static const struct option options[] = {
-        { "leader-elect", no_argument, NULL, 'l' },
-        { "lease-namespace", required_argument, NULL, 'n' },
-        { "identity", required_argument, NULL, 'i' },
-        { "workers", required_argument, NULL, 'w' },
-        { NULL, 0, NULL, 0 },
+        { "leader-elect", no_argument, NULL, 'l' },   { "lease-namespace", required_argument, NULL, 'n' },
+        { "identity", required_argument, NULL, 'i' }, { "workers", required_argument, NULL, 'w' },
+        { "status", required_argument, NULL, 's' },   { NULL, 0, NULL, 0 },
     };
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option == 'l')
@@ -175,6 +178,8 @@ static bool read_flags(int argc, char **argv, struct flags *flags) {
             flags->identity = optarg;
         else if (option == 'w')
             flags->workers = atoi(optarg);
+        else if (option == 's')
+            flags->status_address = optarg;
         else
             return false;
     }
@@ -196,6 +201,7 @@ int main(int argc, char **argv) {
     ki_error err = KI_ERROR_INIT;
     ki_elector *elector = NULL;
     ki_controller *controller = NULL;
+    ki_status_server *status_server = NULL;
 
     if (!read_flags(argc, argv, &flags)) {
         print_usage(stderr);
@@ -220,8 +226,12 @@ int main(int argc, char **argv) {
         ki_controller_for(controller, &foo_resource, &KI_INFORMER_OPTIONS(.view = foo_fields), &s.foos, &err) ||
         ki_controller_watch(controller, s.deployments,
                             &KI_CONTROLLER_WATCH(.owner = &foo_resource, .predicate = is_of_foo), &err) ||
+        (flags.status_address &&
+         ki_status_server_new(s.factory, &KI_STATUS_SERVER_OPTIONS(.address = flags.status_address, .title = component),
+                              &status_server, &err)) ||
         ki_factory_run(s.factory, &err)) /* until SIGTERM or SIGINT */
         fprintf(stderr, "%s: %s\n", component, ki_error_message(&err));
+    ki_status_server_free(status_server);
     ki_controller_free(controller);
     ki_elector_free(elector);
     ki_event_recorder_free(s.recorder);

@@ -133,6 +133,10 @@ KI_API int64_t ki_engine_wall_now(const ki_engine *engine);
 
 /* ---- the program's own calls on the loop ---- */
 
+/* Returns the time of the engine's clock in monotonic nanoseconds; on the loop the time at which the current callback
+ * was called. Threads: any. Blocks: no. */
+KI_API int64_t ki_engine_now(const ki_engine *engine);
+
 /* Calls `call` once on the loop: at the loop's next step, or after `delay_ms` if that is more than 0. A periodic call
  * posts itself again. Calls without a delay are made in the order of their posting. None is made after ki_engine_stop.
  * `ret_id` (may be NULL) receives a number for ki_engine_cancel_post, before the call is made.

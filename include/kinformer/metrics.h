@@ -13,6 +13,8 @@
 KI_BEGIN_DECLS
 
 struct ki_factory;
+struct ki_informer;
+struct ki_elector;
 
 typedef enum ki_metric_type {
     KI_METRIC_COUNTER = 0,
@@ -43,8 +45,8 @@ typedef struct ki_label {
     const char *value;
 } ki_label;
 
-/* The current value of one series. Labels of informers' metrics: group, version, resource, namespace, label_selector
- * and field_selector ("" without a value); then `cause` of informer_relists, and `handler` of
+/* The current value of one series. Labels of informers' metrics: group, version, resource, namespace, label_selector,
+ * field_selector and keep ("" without a value); then `cause` of informer_relists, and `handler` of
  * informer_pending_notifications. Labels of controllers' metrics: controller; then `result` of
  * controller_runtime_reconcile. Labels of work queues' metrics: name; then `controller` of a controller's queue; then,
  * of the depth of a queue by priority, `priority`. Label of electors' metrics: name. */
@@ -55,6 +57,9 @@ typedef struct ki_sample {
     double value;            /* of a summary or histogram the sum of its observations */
     uint64_t count;          /* of a summary or histogram the number of its observations; otherwise 0 */
     const uint64_t *buckets; /* of a histogram, for each bound: the number of observations up to it; otherwise NULL */
+    /* Whose sample it is, for what no metric has: ki_informer_health, ki_elector_leader. Of other metrics NULL. */
+    const struct ki_informer *informer;
+    const struct ki_elector *elector;
 } ki_sample;
 
 /* Gets one sample. Everything in the sample is borrowed for the call. Must not wait for the library: no stop, free or

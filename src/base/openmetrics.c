@@ -4,6 +4,7 @@
 #include "src/base/memory.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: doubles are exact for integers below */
 
@@ -18,16 +19,26 @@ typedef struct ki_openmetrics_family {
 
 /* --- a metric's lines --------------------------------------------------------------------------------------------- */
 
-static void append_head(ki_buffer *out, const ki_metric *metric) {
+/* OpenMetrics names the family, Prometheus the samples: a counter with its suffix. */
+static void append_head(ki_buffer *out, const ki_metric *metric, bool is_prometheus) {
     static const char *const types[] = { "counter", "gauge", "summary", "histogram" };
-    ki_buffer_printf(out, "# TYPE %s %s\n", metric->name, types[metric->type]);
-    if (metric->unit)
+    const char *suffix = is_prometheus && metric->type == KI_METRIC_COUNTER ? "_total" : "";
+    ki_buffer_printf(out, "# TYPE %s%s %s\n", metric->name, suffix, types[metric->type]);
+    if (metric->unit && !is_prometheus)
         ki_buffer_printf(out, "# UNIT %s %s\n", metric->name, metric->unit);
-    ki_buffer_printf(out, "# HELP %s %s.\n", metric->name, metric->help);
+    ki_buffer_printf(out, "# HELP %s%s %s.\n", metric->name, suffix, metric->help);
 }
 
 /* Writes a number to nanoseconds without printf's fractions, which depend on the locale. */
 static void append_number(ki_buffer *out, double value) {
+    if (isnan(value) || isinf(value)) {
+        ki_buffer_append_string(out, isnan(value) ? "NaN\n" : value > 0 ? "+Inf\n" : "-Inf\n");
+        return;
+    }
+    if (value < 0) {
+        ki_buffer_append_char(out, '-');
+        value = -value;
+    }
     if (value >= WHOLE_MAX) {
         ki_buffer_printf(out, "%.0f\n", value);
         return;
@@ -102,7 +113,7 @@ static ki_buffer *lines_of(ki_openmetrics *text, const ki_metric *metric) {
     family *added = &text->families[text->count++];
     added->metric = metric;
     ki_buffer_init(&added->lines, text->allocator, 0);
-    append_head(&added->lines, metric);
+    append_head(&added->lines, metric, text->is_prometheus);
     return &added->lines;
 }
 
@@ -123,8 +134,8 @@ typedef struct text_block {
 } text_block;
 
 ki_status ki_openmetrics_end(ki_openmetrics *text, char **ret_text) {
-    static const char end[] = "# EOF\n";
-    size_t size = sizeof end;
+    const char *end = text->is_prometheus ? "" : "# EOF\n";
+    size_t size = strlen(end) + 1;
     for (size_t i = 0; i < text->count; i++) {
         size += text->families[i].lines.size;
         if (text->families[i].lines.failed)
@@ -143,7 +154,7 @@ ki_status ki_openmetrics_end(ki_openmetrics *text, char **ret_text) {
     ki_free(text->allocator, text->families);
     if (!block)
         return KI_ERR_NO_MEMORY;
-    memcpy(at, end, sizeof end);
+    memcpy(at, end, strlen(end) + 1);
     block->allocator = *text->allocator;
     *ret_text = block->text;
     return KI_OK;

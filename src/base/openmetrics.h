@@ -1,4 +1,5 @@
-/* openmetrics.h: writes samples as OpenMetrics 1.0 text, which parsers of Prometheus' text format also accept. */
+/* openmetrics.h: writes samples as OpenMetrics 1.0 text, which parsers of Prometheus' text format also accept; or as
+ * Prometheus' text format 0.0.4, whose parsers then have the type and help of counters, too. */
 #ifndef KI_BASE_OPENMETRICS_H
 #define KI_BASE_OPENMETRICS_H
 
@@ -11,7 +12,8 @@ typedef struct ki_openmetrics {
     const ki_allocator *allocator;
     struct ki_openmetrics_family *families;
     size_t count, room;
-    ki_status failed; /* KI_OK, KI_ERR_NO_MEMORY */
+    bool is_prometheus; /* set it after init: Prometheus' text format */
+    ki_status failed;   /* KI_OK, KI_ERR_NO_MEMORY */
 } ki_openmetrics;
 
 void ki_openmetrics_init(ki_openmetrics *text, const ki_allocator *allocator);

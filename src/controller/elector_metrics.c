@@ -12,6 +12,10 @@ void ki_elector_visit_metrics(const ki_component *component, const ki_metrics_vi
     const ki_elector *elector =
         (const ki_elector *)(const void *)((const char *)component - offsetof(ki_elector, component));
     const ki_label label = { "name", elector->name };
-    ki_metrics_pass(to, &master_status, &label, 1, ki_elector_is_leader(elector) ? 1 : 0);
-    ki_metrics_pass(to, &slow_path, &label, 1, (double)atomic_load(&elector->slow_paths));
+    ki_sample sample = { .metric = &master_status, .labels = &label, .label_count = 1, .elector = elector };
+    sample.value = ki_elector_is_leader(elector) ? 1 : 0;
+    to->visit(&sample, to->user);
+    sample.metric = &slow_path;
+    sample.value = (double)atomic_load(&elector->slow_paths);
+    to->visit(&sample, to->user);
 }

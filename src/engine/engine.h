@@ -15,10 +15,8 @@
 const ki_allocator *ki_engine_allocator(const ki_engine *engine);
 const ki_log *ki_engine_log(const ki_engine *engine);
 
-/* Returns monotonic nanoseconds; on the loop the time at which the current callback was called, which costs nothing.
- * Any thread. */
-int64_t ki_engine_now(const ki_engine *engine);
-/* Reads the same clock now, also on the loop: for code that must not use a time from before a pause. Any thread. */
+/* Reads the clock of ki_engine_now also on the loop, where ki_engine_now costs nothing: for code that must not use a
+ * time from before a pause. Any thread. */
 int64_t ki_engine_clock(const ki_engine *engine);
 #define KI_MILLISECONDS(n) ((int64_t)(n)*1000000)
 

@@ -3,9 +3,10 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/http/accept.h"
+#include "src/http/gzip.h"
+#include "src/http/listen.h"
 #include "testing/faults/stream.h"
-#include "testing/http/gzip.h"
-#include "testing/http/listen.h"
 #include "testing/http/web_socket_watch.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 enum {
+    GZIP_MIN = 128 * 1024, /* bytes; smaller bodies are not compressed, as in the real server */
     CONNECTION_LIMIT = 65536,
     BODY_READ_MAX = 64 * 1024 * 1024, /* bytes of a larger body that are read; then the connection is closed */
     WARNINGS_MAX_SIZE = 4096,         /* bytes of all Warning headers of a response, as in the real server */
@@ -31,7 +33,7 @@ struct kt_front {
     /* ---- constant ---- */
     ki_allocator allocator;
     kt_cluster *cluster; /* under the lock of `streams` */
-    char url[KT_URL_MAX];
+    char url[KI_URL_MAX];
     const kt_tls *tls; /* NULL: plain HTTP */
 
     /* ---- the thread that starts and stops the front ---- */
@@ -149,12 +151,12 @@ static void add_warnings(struct MHD_Response *http_response, const kt_response *
 /* Creates the daemon's response with the whole body, and takes ownership of the body. */
 static struct MHD_Response *whole_response(kt_front *front, struct MHD_Connection *connection, kt_response *response) {
     static char nothing[1];
-    bool packed = response->status == 200 && response->body.size >= KT_GZIP_MIN &&
-                  kt_gzip_is_accepted(header(connection, "Accept-Encoding"));
+    bool packed = response->status == 200 && response->body.size >= GZIP_MIN &&
+                  ki_http_accepts_gzip(header(connection, "Accept-Encoding"));
     ki_buffer *body = ki_alloc(&front->allocator, sizeof *body);
     if (!body)
         return NULL;
-    if (packed && kt_gzip(&front->allocator, response->body.data, response->body.size, body) == KI_OK) {
+    if (packed && ki_http_gzip(&front->allocator, response->body.data, response->body.size, body) == KI_OK) {
         ki_buffer_free(&response->body);
     } else {
         packed = false;
@@ -384,8 +386,9 @@ static ki_status serve(kt_front *front, ki_error *err) {
     return ki_error_set(err, KI_ERR_SYSTEM, "cannot start the HTTP server on %s", front->url);
 }
 
-static ki_status open_listener(kt_front *front, const char *where, char url[KT_URL_MAX], ki_error *err) {
-    return kt_listen(where, front->tls ? "https" : "http", &front->listener, url, err);
+static ki_status open_listener(kt_front *front, const char *where, char url[KI_URL_MAX], ki_error *err) {
+    return ki_http_listen(where ? where : "127.0.0.1:0", "0", front->tls ? "https" : "http", &front->listener, url,
+                          err);
 }
 
 ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const char *listen_on, const kt_tls *tls,
@@ -421,7 +424,7 @@ static void stop_daemon(kt_front *front) {
 
 ki_status kt_front_restart(kt_front *front, int64_t down_ms, ki_error *err) {
     ki_status status = KI_OK;
-    char same[KT_URL_MAX]; /* the URL stays unchanged, because any thread can read it */
+    char same[KI_URL_MAX]; /* the URL stays unchanged, because any thread can read it */
     if (down_ms && front->listener >= 0) {
         /* Also closes the daemon's duplicate, so that no cut client can reconnect. */
         (void)shutdown(front->listener, SHUT_RDWR);

@@ -72,7 +72,9 @@ absent "$work/static/lib"/libkinformer.so* "$work/static/lib"/libkinformer-*
 use "$work/static" "$work/static/lib/pkgconfig:$work/pc"
 
 # A part without the part that it needs is an error that says so, and a missing dependency is one.
-if configure -DKI_SERVER=ON; then fail "KI_SERVER is accepted without KI_PRINT"; fi
+if configure -DKI_STATUS=ON; then fail "KI_STATUS is accepted without libmicrohttpd"; fi
+grep -q 'libmicrohttpd' "$work/log" || { cat "$work/log"; fail "KI_STATUS without libmicrohttpd: the message"; }
+if configure -DKI_STATUS=OFF -DKI_SERVER=ON; then fail "KI_SERVER is accepted without KI_PRINT"; fi
 grep -q 'KI_SERVER is ON and needs KI_PRINT' "$work/log" || { cat "$work/log"; fail "KI_SERVER without KI_PRINT: the message"; }
 if configure -DKI_PRINT=ON -DKI_SERVER=ON; then fail "KI_SERVER is accepted without libmicrohttpd"; fi
 grep -q 'libmicrohttpd' "$work/log" || { cat "$work/log"; fail "KI_SERVER without libmicrohttpd: the message"; }

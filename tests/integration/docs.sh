@@ -41,7 +41,7 @@ extract() { # DOCUMENT FOLDER
                     "void fragment(%s);\nvoid fragment(%s) {\n#line %d \"%s\"\n%s}\n", marker, marker, first + 1, name, text > file
             else {
                 printf "#include <kinformer/kinformer.h>\n#include <kinformer-testing/access.h>\n#include <kinformer-testing/faults.h>\n" > file
-                printf "#include <kinformer-testing/requests.h>\n#include <kinformer-testing/server.h>\n#include <errno.h>\n#include <poll.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n%s", before > file
+                printf "#include <kinformer-status/server.h>\n#include <kinformer-testing/requests.h>\n#include <kinformer-testing/server.h>\n#include <errno.h>\n#include <poll.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n%s", before > file
                 if (marker == "file") {
                     before = before sprintf("#line %d \"%s\"\n%s", first + 1, name, text)
                     printf "#line %d \"%s\"\n%s", first + 1, name, text > file
@@ -84,7 +84,7 @@ for document in $documents; do
                 ;;
             *)
                 programs=$((programs + 1))
-                $compiler $flags "$file" -L"$build/lib" -lkinformer -lkinformer-testing -Wl,-rpath,"$build/lib" -o "$folder/program" ||
+                $compiler $flags "$file" -L"$build/lib" -lkinformer -lkinformer-status -lkinformer-testing -Wl,-rpath,"$build/lib" -o "$folder/program" ||
                     { complain "$document: a program does not compile"; continue; }
                 case $file in
                     *.run.*) "$folder/program" || complain "$document: the program ends with status $?" ;;

@@ -116,7 +116,7 @@ CLI_TEST(what_is_wrong_with_the_command_line_is_said) {
         { "watch pods --count many", "a number expected" },
         { "watch pods --timeout soon", "a duration" },
         { "watch pods --resync 10ms", "at least 1s" },
-        { "watch pods --metrics nowhere", "a port, or an address" },
+        { "watch pods --metrics nowhere --server http://127.0.0.1:1", "a port, or an address" },
         { "watch pods --as-user-extra x --server http://127.0.0.1:1", "NAME=VALUE expected" },
         { "watch pods --as-user-extra =x --server http://127.0.0.1:1", "NAME=VALUE expected" },
         { "version x", "unexpected argument \"x\"" },
@@ -127,7 +127,7 @@ CLI_TEST(what_is_wrong_with_the_command_line_is_said) {
         { "get pods --watch=true", "kinformer watch prints" },
         { "apply -f x", "kubectl apply" },
         { "wait pods", "kubectl wait" },
-        { "serve --listen nowhere", "ADDRESS:PORT" },
+        { "serve --listen nowhere", "an address with a port" },
         { "serve --churn 5", "no load to change" },
         { "get pods -o go-template=x", "go-template is not supported" },
     };

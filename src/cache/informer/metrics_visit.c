@@ -14,6 +14,9 @@ static const ki_metric table[KI_METRIC_COUNT] = {
     [KI_METRIC_SHORT_WATCHES] = { .name = "reflector_short_watches",
                                   .help = "Watches that ended within a second without an event",
                                   .type = KI_METRIC_COUNTER },
+    [KI_METRIC_EVENTS] = { .name = "informer_events",
+                           .help = "Adds, updates and deletes that watches delivered",
+                           .type = KI_METRIC_COUNTER },
     [KI_METRIC_FAILURES] = { .name = "informer_failures",
                              .help = "Lists and watches that failed",
                              .type = KI_METRIC_COUNTER },
@@ -125,13 +128,18 @@ static ki_status pending_of(ki_informer *informer, handler_pending **ret_handler
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
 /* Passes a sample with the informer's labels and, unless it is NULL, the metric's own. */
-static void pass(const ki_metrics_record *record, const ki_metrics_visit *to, ki_metric_id id, const ki_label *own,
+static void pass(const ki_informer *informer, const ki_metrics_visit *to, ki_metric_id id, const ki_label *own,
                  double value) {
     ki_label labels[KI_INFORMER_LABELS + 1];
-    memcpy(labels, record->labels, sizeof record->labels);
+    memcpy(labels, informer->metrics.labels, sizeof informer->metrics.labels);
     if (own)
         labels[KI_INFORMER_LABELS] = *own;
-    ki_metrics_pass(to, &table[id], labels, KI_INFORMER_LABELS + (own ? 1u : 0u), value);
+    to->visit(&(ki_sample){ .metric = &table[id],
+                            .labels = labels,
+                            .label_count = KI_INFORMER_LABELS + (own ? 1u : 0u),
+                            .value = value,
+                            .informer = informer },
+              to->user);
 }
 
 #define read_relaxed(member) atomic_load_explicit(member, memory_order_relaxed)
@@ -155,15 +163,15 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
     double version;
     const ki_object_format *format = atomic_load(&informer->format);
     if (format && ki_object_format_has_view(format))
-        pass(record, to, KI_METRIC_VIEW_MISMATCHES, NULL, (double)ki_object_format_mismatches(format));
+        pass(informer, to, KI_METRIC_VIEW_MISMATCHES, NULL, (double)ki_object_format_mismatches(format));
     if (number_of(ki_snapshot_resource_version(snapshot), &version))
-        pass(record, to, KI_METRIC_LAST_RESOURCE_VERSION, NULL, version);
-    pass(record, to, KI_METRIC_OBJECTS, NULL, (double)ki_snapshot_count(snapshot));
-    pass(record, to, KI_METRIC_OBJECT_BYTES, NULL, (double)snapshot->object_bytes);
-    pass(record, to, KI_METRIC_QUEUE_DEPTH, NULL, (double)read_relaxed(&record->queue_depth));
-    pass(record, to, KI_METRIC_SYNCED, NULL, atomic_load(&informer->synced) ? 1 : 0);
+        pass(informer, to, KI_METRIC_LAST_RESOURCE_VERSION, NULL, version);
+    pass(informer, to, KI_METRIC_OBJECTS, NULL, (double)ki_snapshot_count(snapshot));
+    pass(informer, to, KI_METRIC_OBJECT_BYTES, NULL, (double)snapshot->object_bytes);
+    pass(informer, to, KI_METRIC_QUEUE_DEPTH, NULL, (double)read_relaxed(&record->queue_depth));
+    pass(informer, to, KI_METRIC_SYNCED, NULL, atomic_load(&informer->synced) ? 1 : 0);
     if (staleness != KI_NEVER)
-        pass(record, to, KI_METRIC_STALENESS, NULL, (double)staleness / KI_METRIC_NANOSECONDS);
+        pass(informer, to, KI_METRIC_STALENESS, NULL, (double)staleness / KI_METRIC_NANOSECONDS);
     ki_snapshot_free(snapshot);
 }
 
@@ -175,22 +183,23 @@ ki_status ki_metrics_visit_informer(ki_informer *informer, const ki_metrics_visi
     if (status)
         return status;
     for (ki_metric_id id = 0; id < (ki_metric_id)KI_METRIC_COUNTERS; id++)
-        pass(record, to, id, NULL, (double)read_relaxed(&record->counters[id]));
+        pass(informer, to, id, NULL, (double)read_relaxed(&record->counters[id]));
     for (int cause = 0; cause < KI_RELIST_CAUSES; cause++) {
         uint64_t relists = read_relaxed(&record->relists[cause]);
         if (relists > 0)
-            pass(record, to, KI_METRIC_RELISTS, &(ki_label){ "cause", ki_relist_cause_name(cause) }, (double)relists);
+            pass(informer, to, KI_METRIC_RELISTS, &(ki_label){ "cause", ki_relist_cause_name(cause) }, (double)relists);
     }
     for (size_t i = 0; i < KI_METRIC_SUMMARIES; i++)
         to->visit(&(ki_sample){ .metric = &table[KI_METRIC_LIST_DURATION + i],
                                 .labels = record->labels,
                                 .label_count = KI_INFORMER_LABELS,
                                 .value = read_relaxed(&record->summaries[i].sum),
-                                .count = read_relaxed(&record->summaries[i].count) },
+                                .count = read_relaxed(&record->summaries[i].count),
+                                .informer = informer },
                   to->user);
     visit_cache(informer, to);
     for (size_t i = 0; i < count; i++)
-        pass(record, to, KI_METRIC_PENDING, &(ki_label){ "handler", handlers[i].name }, (double)handlers[i].pending);
+        pass(informer, to, KI_METRIC_PENDING, &(ki_label){ "handler", handlers[i].name }, (double)handlers[i].pending);
     free_pending(ki_engine_allocator(informer->engine), handlers, count);
     return KI_OK;
 }

@@ -200,6 +200,7 @@ static void take_event(ki_reflector *reflector, ki_event_type type, ki_object *o
         ki_reflector_give_up(reflector, &err);
         return;
     }
+    ki_metrics_add(reflector->shared.metrics, KI_METRIC_EVENTS, 1);
     bool advances = !reflector->watch.holds_version || type != KI_EVENT_ADD;
     if (!advances || !advance_to(reflector, ki_object_resource_version(obj)))
         reflector->options.on_progress(reflector->options.user); /* the queue grew, at the same version */

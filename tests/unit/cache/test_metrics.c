@@ -32,6 +32,8 @@ static void check_labels(const ki_sample *sample, void *user) {
     inside *self = user;
     assert_true(sample->label_count == KI_INFORMER_LABELS || sample->label_count == KI_INFORMER_LABELS + 1);
     assert_string_equal(sample->labels[2].name, "resource");
+    assert_non_null(sample->informer);
+    assert_null(sample->elector);
     if (self->factory)
         self->status = ki_factory_wait_for_sync(self->factory, 0, NULL, NULL);
 }
@@ -65,7 +67,7 @@ TEST(a_list_and_a_watch_are_counted_as_client_go_does) {
     play_each(&s, "open");
     expect_samples(&s, "reflector_watches+1");
     play_each(&s, "+c=11; bookmark 12; wait 2000; close");
-    expect_samples(&s, "reflector_watch_duration_seconds~2 reflector_items_per_watch~2");
+    expect_samples(&s, "informer_events+1 reflector_watch_duration_seconds~2 reflector_items_per_watch~2");
     play_each(&s, "open; close");
     expect_samples(
         &s, "reflector_watches+1 reflector_short_watches+1 informer_failures+1 "
@@ -80,8 +82,8 @@ TEST(a_streaming_list_is_a_list_and_then_a_watch) {
     play_each(&s, "open; +a=5; +b=6; wait 3000; initial-end 10");
     expect_samples(&s, "reflector_watches+1 reflector_list_duration_seconds~3 reflector_items_per_list~2");
     play_each(&s, "~a=11; wait 1000; error 410");
-    expect_samples(&s, "informer_failures+1 informer_relists/expired+1 reflector_watch_duration_seconds~1 "
-                       "reflector_items_per_watch~1");
+    expect_samples(&s, "informer_events+1 informer_failures+1 informer_relists/expired+1 "
+                       "reflector_watch_duration_seconds~1 reflector_items_per_watch~1");
     close_stage(&s);
 }
 
@@ -153,15 +155,16 @@ TEST(bytes_held_are_those_of_the_objects_in_the_store) {
     size_t memory = ki_object_memory(a);
     ki_object_unref(a);
     library.has_gauges = true;
-    snprintf(notes, sizeof notes,
-             "reflector_lists+1 reflector_watches+1 reflector_list_duration_seconds~0 reflector_items_per_list~2 "
-             "reflector_last_resource_version=1101 informer_objects=1 informer_object_bytes=%zu "
-             "informer_queue_depth=0 informer_synced=1 informer_staleness_seconds=0",
-             memory);
+    snprintf(
+        notes, sizeof notes,
+        "reflector_lists+1 reflector_watches+1 informer_events+2 reflector_list_duration_seconds~0 "
+        "reflector_items_per_list~2 reflector_last_resource_version=1101 informer_objects=1 informer_object_bytes=%zu "
+        "informer_queue_depth=0 informer_synced=1 informer_staleness_seconds=0",
+        memory);
     expect_samples(&s, notes);
     play_each(&s, "-a=1102");
-    expect_samples(&s, "reflector_last_resource_version=1102 informer_objects=0 informer_object_bytes=0 "
-                       "informer_queue_depth=0 informer_synced=1 informer_staleness_seconds=0");
+    expect_samples(&s, "informer_events+1 reflector_last_resource_version=1102 informer_objects=0 "
+                       "informer_object_bytes=0 informer_queue_depth=0 informer_synced=1 informer_staleness_seconds=0");
     close_stage(&s);
 }
 

@@ -8,6 +8,7 @@
 
 #include <kinformer-print/columns.h>
 #include <kinformer-print/jsonpath.h>
+#include <kinformer-status/server.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 #include <kinformer/parts/list_watch.h>
@@ -80,6 +81,11 @@ MAKE(ki_elector, ki_elector *value, ki_elector_new(ki_factory_given(), &elector_
 static ki_event_recorder_options recorder_options = { .size = sizeof recorder_options, .component = "a" };
 MAKE(ki_event_recorder, ki_event_recorder *value,
      ki_event_recorder_new(ki_factory_given(), &recorder_options, &value, &problem))
+
+static ki_status_server_options status_server_options = { .size = sizeof status_server_options,
+                                                          .address = "127.0.0.1:0" };
+MAKE(ki_status_server, ki_status_server *value,
+     ki_status_server_new(ki_factory_given(), &status_server_options, &value, &problem))
 
 static void ignore_response(const ki_response *response, const ki_error *err, void *user) {
     (void)response;
@@ -191,6 +197,7 @@ static const struct {
     { "ki_elector *", ki_elector_given },
     { "ki_event_recorder *", ki_event_recorder_given },
     { "ki_pending_request *", ki_pending_request_given },
+    { "ki_status_server *", ki_status_server_given },
 };
 
 static const struct {
@@ -204,6 +211,7 @@ static const struct {
     { "ki_controller_options *", &controller_options },
     { "ki_elector_options *", &elector_options },
     { "ki_event_recorder_options *", &recorder_options },
+    { "ki_status_server_options *", &status_server_options },
     { "ki_request_options *", &request_options },
     { "ki_listing *", &listing },
     { "ki_handler *", &handler },
@@ -257,6 +265,7 @@ static bool given_start(ki_error *err) {
 
 /* Frees every object. */
 static void given_stop(void) {
+    ki_status_server_free(ki_status_server_given());
     ki_pending_request_free(ki_pending_request_given());
     ki_discovery_free(ki_discovery_given());
     ki_controller_free(ki_controller_given());

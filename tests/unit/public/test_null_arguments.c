@@ -8,6 +8,7 @@
 #include <kinformer-print/columns.h>
 #include <kinformer-print/jsonpath.h>
 #include <kinformer-print/yaml.h>
+#include <kinformer-status/server.h>
 #include <kinformer-testing/access.h>
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/requests.h>
@@ -257,9 +258,9 @@ static int calls_that_do_not_say_wrong_state(void) {
 }
 
 static int calls_that_do_not_free(void) {
-    static const char *const owners[] = { "ki_engine",    "ki_factory",        "ki_client",
-                                          "ki_workqueue", "ki_discovery",      "ki_controller",
-                                          "ki_elector",   "ki_event_recorder", "ki_pending_request" };
+    static const char *const owners[] = { "ki_engine",          "ki_factory",      "ki_client",  "ki_workqueue",
+                                          "ki_discovery",       "ki_controller",   "ki_elector", "ki_event_recorder",
+                                          "ki_pending_request", "ki_status_server" };
     int wrong = 0;
     size_t checked = 0;
     for (size_t i = 0; i < CALLS; i++) {

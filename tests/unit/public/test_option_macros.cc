@@ -5,6 +5,7 @@
 #include <kinformer-print/columns.h>
 #include <kinformer-print/jsonpath.h>
 #include <kinformer-print/yaml.h>
+#include <kinformer-status/server.h>
 #include <kinformer-testing/access.h>
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>

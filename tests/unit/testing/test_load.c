@@ -1,6 +1,5 @@
 /* test_load.c: the load makes a cluster that looks like one, and repeats itself for the same seed. */
 #include "src/base/memory.h"
-#include "testing/http/gzip.h"
 #include "testing/load/load.h"
 #include "testing/load/text.h"
 #include "tests/support/scarce_memory.h"
@@ -11,7 +10,6 @@
 #include <string.h>
 
 #include <yyjson.h>
-#include <zlib.h>
 
 enum {
     PODS = 60,
@@ -238,30 +236,4 @@ TEST(lack_of_memory_is_a_failure_and_nothing_more) {
         kt_load_free(load);
         kt_cluster_free(cluster);
     }
-}
-
-TEST(gzip_is_chosen_by_the_header_and_unpacks_to_the_same) {
-    static const struct {
-        const char *header;
-        bool accepted;
-    } rows[] = { { NULL, false },       { "", false },          { "gzip", true },           { "br, gzip", true },
-                 { "gzip;q=0", false }, { "gzip;q=0.5", true }, { "xgzip,deflate", false }, { "identity", false } };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        assert_int_equal(kt_gzip_is_accepted(rows[i].header), rows[i].accepted);
-
-    static char data[100000], unpacked[100001];
-    for (size_t i = 0; i < sizeof data; i++)
-        data[i] = (char)(i * i / 7);
-    ki_buffer packed;
-    assert_int_equal(kt_gzip(&ki_allocator_default, data, sizeof data, &packed), KI_OK);
-    z_stream stream = { .next_in = (Bytef *)packed.data,
-                        .avail_in = (uInt)packed.size,
-                        .next_out = (Bytef *)unpacked,
-                        .avail_out = sizeof unpacked };
-    assert_int_equal(inflateInit2(&stream, 31), Z_OK);
-    assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
-    assert_int_equal(stream.total_out, sizeof data);
-    assert_memory_equal(data, unpacked, sizeof data);
-    inflateEnd(&stream);
-    ki_buffer_free(&packed);
 }

@@ -1,5 +1,5 @@
 /* listen.c: see listen.h. */
-#include "testing/http/listen.h"
+#include "src/http/listen.h"
 
 #include "src/base/error.h"
 #include "src/base/string_view.h"
@@ -21,26 +21,37 @@ typedef union address {
     struct sockaddr_in6 v6;
 } address;
 
-/* Parses an address. Returns false if `text` is none. */
-static bool parse(const char *text, address *ret_address, socklen_t *ret_size) {
-    char host[INET6_ADDRSTRLEN + 1] = "127.0.0.1";
-    ki_str all = ki_str_of(text);
-    ki_str name = all;
-    ki_str port = { NULL, 0 };
-    uint64_t number = 0;
-
-    if (all.size && all.data[0] == '[') {
-        name = ki_str_split((ki_str){ all.data + 1, all.size - 1 }, ']', &port);
-        if (!port.data || (port.size && port.data[0] != ':'))
+/* Splits "PORT", ":PORT", "ADDRESS:PORT", "ADDRESS" and "[IPv6]:PORT"; what is missing has data NULL. Returns false for
+ * text after a bracket. */
+static bool split(ki_str text, ki_str *ret_name, ki_str *ret_port) {
+    uint64_t number;
+    *ret_port = (ki_str){ NULL, 0 };
+    if (text.size && text.data[0] == '[') {
+        *ret_name = ki_str_split((ki_str){ text.data + 1, text.size - 1 }, ']', ret_port);
+        if (!ret_name->size || !ret_port->data || (ret_port->size && ret_port->data[0] != ':'))
             return false;
-        if (port.size)
-            port = (ki_str){ port.data + 1, port.size - 1 };
-    } else if (strchr(text, ':') == strrchr(text, ':')) { /* otherwise an IPv6 address without brackets */
-        name = ki_str_split(all, ':', &port);
+        *ret_port = ret_port->size ? (ki_str){ ret_port->data + 1, ret_port->size - 1 } : (ki_str){ NULL, 0 };
+    } else if (ki_str_to_uint64(text, UINT64_MAX, &number)) {
+        *ret_name = (ki_str){ NULL, 0 };
+        *ret_port = text;
+    } else if (memchr(text.data, ':', text.size) == strrchr(text.data, ':')) { /* no IPv6 address without brackets */
+        *ret_name = ki_str_split(text, ':', ret_port);
+    } else {
+        *ret_name = text;
     }
-    if (port.size && !ki_str_to_uint64(port, 65535, &number))
+    return true;
+}
+
+/* Parses an address. `default_port` NULL: a port is needed. Returns false if `text` is none. */
+static bool parse(const char *text, const char *default_port, address *ret_address, socklen_t *ret_size) {
+    char host[INET6_ADDRSTRLEN + 1] = "127.0.0.1";
+    ki_str name, port;
+    uint64_t number = 0;
+    if (!split(ki_str_of(text), &name, &port))
         return false;
-    if (name.size >= sizeof host)
+    if (default_port && !port.size)
+        port = ki_str_of(default_port);
+    if (!ki_str_to_uint64(port, 65535, &number) || name.size >= sizeof host)
         return false;
     if (name.size) {
         memcpy(host, name.data, name.size);
@@ -66,34 +77,34 @@ static bool parse(const char *text, address *ret_address, socklen_t *ret_size) {
 }
 
 /* Writes the URL. The URL of a wildcard address has the loopback address. */
-static void write_url(const address *bound, const char *scheme, char url[KT_URL_MAX]) {
+static void write_url(const address *bound, const char *scheme, char url[KI_URL_MAX]) {
     char host[INET6_ADDRSTRLEN] = "127.0.0.1";
     if (bound->any.sa_family == AF_INET) {
         if (bound->v4.sin_addr.s_addr != htonl(INADDR_ANY))
             inet_ntop(AF_INET, &bound->v4.sin_addr, host, sizeof host);
-        snprintf(url, KT_URL_MAX, "%s://%s:%d", scheme, host, ntohs(bound->v4.sin_port));
+        snprintf(url, KI_URL_MAX, "%s://%s:%d", scheme, host, ntohs(bound->v4.sin_port));
         return;
     }
     struct in6_addr shown = bound->v6.sin6_addr;
     if (IN6_IS_ADDR_UNSPECIFIED(&shown))
         shown = in6addr_loopback;
     inet_ntop(AF_INET6, &shown, host, sizeof host);
-    snprintf(url, KT_URL_MAX, "%s://[%s]:%d", scheme, host, ntohs(bound->v6.sin6_port));
+    snprintf(url, KI_URL_MAX, "%s://[%s]:%d", scheme, host, ntohs(bound->v6.sin6_port));
 }
 
-ki_status kt_listen(const char *listen_on, const char *scheme, int *ret_socket, char url[KT_URL_MAX], ki_error *err) {
+ki_status ki_http_listen(const char *listen_on, const char *default_port, const char *scheme, int *ret_socket,
+                         char url[KI_URL_MAX], ki_error *err) {
     address wanted = { 0 };
     address bound = { 0 };
     socklen_t size = 0;
     const int on = 1;
 
-    if (!listen_on)
-        listen_on = "127.0.0.1:0";
-    if (!parse(listen_on, &wanted, &size)) {
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "cannot listen on '%s': write it as ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:0",
-                            listen_on);
-    }
+    if (!parse(listen_on, default_port, &wanted, &size))
+        return ki_error_set(
+            err, KI_ERR_INVALID,
+            "cannot listen on \"%.200s\": write a port, or an address with a port: 8080, 127.0.0.1:8080, "
+            "[::1]:8080",
+            listen_on);
     int fd = socket(wanted.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot make a socket for %s", listen_on);

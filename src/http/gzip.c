@@ -1,5 +1,5 @@
 /* gzip.c: see gzip.h. Uses zlib. */
-#include "testing/http/gzip.h"
+#include "src/http/gzip.h"
 
 #include "src/base/memory.h"
 
@@ -13,20 +13,6 @@ enum {
     MEMORY_LEVEL = 8  /* zlib's default */
 };
 
-bool kt_gzip_is_accepted(const char *accept_encoding) {
-    ki_str rest = ki_str_of(accept_encoding);
-    while (rest.size) {
-        ki_str item = ki_str_split(rest, ',', &rest);
-        ki_str weight;
-        while (item.size && item.data[0] == ' ')
-            item = (ki_str){ item.data + 1, item.size - 1 };
-        ki_str name = ki_str_split(item, ';', &weight);
-        if (ki_str_equals(name, "gzip"))
-            return !ki_str_equals(weight, "q=0");
-    }
-    return false;
-}
-
 static void *allocate(void *user, uInt count, uInt size) {
     return ki_alloc_array(user, count, size);
 }
@@ -35,7 +21,7 @@ static void release(void *user, void *memory) {
     ki_free(user, memory);
 }
 
-ki_status kt_gzip(const ki_allocator *allocator, const char *data, size_t size, ki_buffer *ret_packed) {
+ki_status ki_http_gzip(const ki_allocator *allocator, const char *data, size_t size, ki_buffer *ret_packed) {
     ki_allocator own = *allocator;
     z_stream stream = { .zalloc = allocate, .zfree = release, .opaque = &own };
     if (size > UINT_MAX)

@@ -1,0 +1,65 @@
+/* connections.c: see connections.h. */
+#include "src/status/connections.h"
+
+#include <sys/socket.h>
+
+#define TIME_NS ((int64_t)KI_CONNECTION_TIME_S * 1000000000)
+
+ki_status ki_connections_init(ki_connections *connections, ki_error *err) {
+    for (size_t i = 0; i < KI_CONNECTIONS_MAX; i++)
+        connections->all[i].fd = -1;
+    atomic_init(&connections->bytes, 0);
+    return ki_mutex_init(&connections->mutex, err);
+}
+
+void ki_connections_free(ki_connections *connections) {
+    ki_mutex_destroy(&connections->mutex);
+}
+
+struct ki_connection *ki_connections_add(ki_connections *connections, int fd, int64_t now_ns) {
+    struct ki_connection *added = NULL;
+    ki_mutex_lock(&connections->mutex);
+    for (size_t i = 0; i < KI_CONNECTIONS_MAX && !added; i++)
+        if (connections->all[i].fd < 0)
+            added = &connections->all[i];
+    if (added)
+        *added = (struct ki_connection){ fd, now_ns };
+    ki_mutex_unlock(&connections->mutex);
+    return added;
+}
+
+void ki_connections_renew(ki_connections *connections, struct ki_connection *connection, int64_t now_ns) {
+    if (!connection)
+        return;
+    ki_mutex_lock(&connections->mutex);
+    connection->since_ns = now_ns;
+    ki_mutex_unlock(&connections->mutex);
+}
+
+void ki_connections_remove(ki_connections *connections, struct ki_connection *connection) {
+    if (!connection)
+        return;
+    ki_mutex_lock(&connections->mutex);
+    connection->fd = -1;
+    ki_mutex_unlock(&connections->mutex);
+}
+
+void ki_connections_end_late(ki_connections *connections, int64_t now_ns) {
+    ki_mutex_lock(&connections->mutex);
+    for (size_t i = 0; i < KI_CONNECTIONS_MAX; i++)
+        if (connections->all[i].fd >= 0 && now_ns - connections->all[i].since_ns > TIME_NS)
+            (void)shutdown(connections->all[i].fd, SHUT_RDWR);
+    ki_mutex_unlock(&connections->mutex);
+}
+
+bool ki_connections_reserve(ki_connections *connections, size_t size) {
+    size_t before = atomic_fetch_add(&connections->bytes, size);
+    if (size <= KI_CONNECTIONS_BYTES_MAX && before <= KI_CONNECTIONS_BYTES_MAX - size)
+        return true;
+    atomic_fetch_sub(&connections->bytes, size);
+    return false;
+}
+
+void ki_connections_release(ki_connections *connections, size_t size) {
+    atomic_fetch_sub(&connections->bytes, size);
+}

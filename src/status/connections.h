@@ -1,0 +1,40 @@
+/* connections.h: the limits of connections in time and bytes that libmicrohttpd does not have. Any thread. */
+#ifndef KI_STATUS_CONNECTIONS_H
+#define KI_STATUS_CONNECTIONS_H
+
+#include "src/engine/thread.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+enum {
+    KI_CONNECTIONS_MAX = 64,
+    KI_CONNECTION_TIME_S = 30, /* from the connection or the last response to the next response's end */
+    KI_CONNECTIONS_BYTES_MAX = 32 * 1024 * 1024 /* of all responses that are not sent yet */
+};
+
+typedef struct ki_connections {
+    ki_mutex mutex; /* guards `all` */
+    struct ki_connection {
+        int fd; /* -1: none */
+        int64_t since_ns;
+    } all[KI_CONNECTIONS_MAX];
+    _Atomic size_t bytes;
+} ki_connections;
+
+ki_status ki_connections_init(ki_connections *connections, ki_error *err);
+void ki_connections_free(ki_connections *connections);
+/* Notes a new connection; returns its place, or NULL without one. */
+struct ki_connection *ki_connections_add(ki_connections *connections, int fd, int64_t now_ns);
+/* Notes that a response was sent. `connection` may be NULL. */
+void ki_connections_renew(ki_connections *connections, struct ki_connection *connection, int64_t now_ns);
+/* Forgets a connection, before its descriptor is closed. `connection` may be NULL. */
+void ki_connections_remove(ki_connections *connections, struct ki_connection *connection);
+/* Shuts down the sockets of connections whose time is over; libmicrohttpd then closes them. */
+void ki_connections_end_late(ki_connections *connections, int64_t now_ns);
+
+/* Takes room for the bytes of a response. Returns false if too many are not sent yet. */
+bool ki_connections_reserve(ki_connections *connections, size_t size);
+void ki_connections_release(ki_connections *connections, size_t size);
+
+#endif

@@ -1,0 +1,74 @@
+/* test_connections.c: the limits of connections in time and bytes. */
+#include "src/engine/engine.h"
+#include "src/status/connections.h"
+#include "tests/support/test.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+static ki_connections connections;
+
+static int set_up(void **state) {
+    (void)state;
+    return ki_connections_init(&connections, NULL);
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    ki_connections_free(&connections);
+    return 0;
+}
+
+#define CONNECTIONS_TEST(name) TEST_WITH(set_up, tear_down, name)
+
+/* Returns true if the other side of a socket pair sees the end. */
+static bool has_ended(int fd) {
+    char byte;
+    return recv(fd, &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+CONNECTIONS_TEST(a_connection_ends_thirty_seconds_after_its_last_response) {
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    struct ki_connection *connection = ki_connections_add(&connections, pair[0], 0);
+    ki_connections_end_late(&connections, KI_SECONDS(30));
+    assert_false(has_ended(pair[1]));
+    ki_connections_renew(&connections, connection, KI_SECONDS(20));
+    ki_connections_end_late(&connections, KI_SECONDS(50));
+    assert_false(has_ended(pair[1]));
+    ki_connections_end_late(&connections, KI_SECONDS(51));
+    assert_true(has_ended(pair[1]));
+    ki_connections_remove(&connections, connection);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+CONNECTIONS_TEST(a_connection_that_was_removed_is_left_alone) {
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    ki_connections_remove(&connections, ki_connections_add(&connections, pair[0], 0));
+    ki_connections_end_late(&connections, KI_SECONDS(100));
+    assert_false(has_ended(pair[1]));
+    close(pair[0]);
+    close(pair[1]);
+}
+
+CONNECTIONS_TEST(there_are_places_for_all_connections) {
+    for (int i = 0; i < KI_CONNECTIONS_MAX; i++)
+        assert_non_null(ki_connections_add(&connections, 1000 + i, 0));
+    assert_null(ki_connections_add(&connections, 2000, 0));
+    ki_connections_remove(&connections, &connections.all[7]);
+    assert_ptr_equal(ki_connections_add(&connections, 2000, 0), &connections.all[7]);
+    ki_connections_renew(&connections, NULL, 0);
+    ki_connections_remove(&connections, NULL);
+}
+
+CONNECTIONS_TEST(bytes_that_are_not_sent_are_limited) {
+    assert_true(ki_connections_reserve(&connections, KI_CONNECTIONS_BYTES_MAX - 10));
+    assert_false(ki_connections_reserve(&connections, 11));
+    assert_true(ki_connections_reserve(&connections, 10));
+    assert_false(ki_connections_reserve(&connections, 1));
+    ki_connections_release(&connections, 10);
+    assert_true(ki_connections_reserve(&connections, 1));
+    assert_false(ki_connections_reserve(&connections, SIZE_MAX));
+}
