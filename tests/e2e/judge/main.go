@@ -62,6 +62,7 @@ func allCases() []testCase {
 	cases = append(cases, sampleCases...)
 	cases = append(cases, sampleKilledCases...)
 	cases = append(cases, sampleRightsCases...)
+	cases = append(cases, statusCases...)
 	cases = append(cases, electorCases...)
 	cases = append(cases, programCases()...)
 	cases = append(cases, valueCases...)
