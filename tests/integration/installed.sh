@@ -97,6 +97,19 @@ fi
 link shared
 readelf -d "$work/shared" | grep -q 'NEEDED.*libkinformer' || { echo "the shared library is not used"; exit 1; }
 
+# An archive shows its public functions, and what the other archives need of it, and nothing else.
+exports=$(dirname "$0")/../../cmake
+for archive in "$libraries"/libkinformer*.a; do
+    {
+        cat "$exports/$(basename "$archive" .a).exports"
+        for user in "$libraries"/libkinformer*.a; do nm --undefined-only --format=posix "$user" 2>/dev/null | awk '$2 == "U" { print $1 }'; done
+    } | LC_ALL=C sort -u >"$work/allowed"
+    nm --defined-only --extern-only --format=posix "$archive" | awk 'NF > 1 { print $1 }' | LC_ALL=C sort -u |
+        LC_ALL=C comm -23 - "$work/allowed" >"$work/shown"
+    [ ! -s "$work/shown" ] || { echo "$archive shows what is not public:"; head "$work/shown"; exit 1; }
+    nm "$archive" | grep -q ' [tdbr] k[it]_' || { echo "$archive hides nothing"; exit 1; }
+done
+
 rm -f "$libraries"/libkinformer*.so*
 # shellcheck disable=SC2046
 $compiler "$work/project/server.c" $(pkg-config --static --cflags --libs kinformer-testing kinformer-print kinformer-status) -o "$work/static-server"
