@@ -65,10 +65,11 @@ target_include_directories(test_public PRIVATE ${PROJECT_BINARY_DIR}/tests/gener
 # The headers as C++17 and C++20: the same tests as programs of both. They find each option macro of the headers.
 if(CMAKE_CXX_COMPILER)
     set(option_macros ${PROJECT_BINARY_DIR}/tests/generated/option_macros.h)
+    ki_sources(all_headers include/*/*.h include/*/*/*.h)
     add_custom_command(OUTPUT ${option_macros}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/tests/generated
-        COMMAND sh -c "awk -f \"$0\" \"$@\" >${option_macros}" ${PROJECT_SOURCE_DIR}/tests/option_macros.awk ${public_headers}
-        DEPENDS ${PROJECT_SOURCE_DIR}/tests/option_macros.awk ${public_headers} VERBATIM)
+        COMMAND sh -c "awk -f \"$0\" \"$@\" >${option_macros}" ${PROJECT_SOURCE_DIR}/tests/option_macros.awk ${all_headers}
+        DEPENDS ${PROJECT_SOURCE_DIR}/tests/option_macros.awk ${all_headers} VERBATIM)
     add_custom_target(option-macros DEPENDS ${option_macros})
     ki_sources(sources tests/unit/public/test_*.cc)
     foreach(standard 17 20)

@@ -2,20 +2,8 @@
  * without a warning, and makes the same. tests/option_macros.awk lists the macros. */
 #include "tests/support/test.h"
 
-#include <kinformer-print/columns.h>
-#include <kinformer-print/jsonpath.h>
-#include <kinformer-print/yaml.h>
-#include <kinformer-status/server.h>
-#include <kinformer-testing/access.h>
-#include <kinformer-testing/faults.h>
-#include <kinformer-testing/server.h>
+#include "option_macros.h" /* the headers */
 #include <kinformer/kinformer.h>
-#include <kinformer/parts/list_watch.h>
-#include <kinformer/parts/object_format.h>
-#include <kinformer/parts/process_loop.h>
-#include <kinformer/parts/queue.h>
-#include <kinformer/parts/reflector.h>
-#include <kinformer/parts/store.h>
 
 #include <cstring>
 #include <type_traits>
