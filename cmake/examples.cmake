@@ -8,11 +8,8 @@ if(CMAKE_CXX_COMPILER)
     list(APPEND sources ${cxx_sources})
 endif()
 
-if(NOT KI_STATUS)
-    list(FILTER sources EXCLUDE REGEX "/sample-controller/")
-endif()
 foreach(source ${sources})
-    if(source MATCHES website-controller AND NOT KI_STATUS) # its probes and metrics are libkinformer-status
+    if(source MATCHES "(sample|website)-controller" AND NOT KI_STATUS) # their probes and metrics are libkinformer-status
         continue()
     endif()
     cmake_path(GET source STEM name)
