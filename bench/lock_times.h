@@ -1,6 +1,6 @@
 /* lock_times.h: how long the loop holds the library's locks, and how long calls of another thread wait for them. Counts
- * the loop's CPU time while it holds the lock, so that other processes do not matter. The linker replaces the library's
- * lock functions by these (cmake/bench.cmake). One loop and one other thread; one program includes this. */
+ * the loop's CPU time while it holds the lock, so that other processes do not matter. The linker replaces the
+ * functions that lock by these (cmake/bench.cmake). One loop and one other thread; one program includes this. */
 #ifndef BENCH_LOCK_TIMES_H
 #define BENCH_LOCK_TIMES_H
 
@@ -66,23 +66,24 @@ static inline void keep_longest(_Atomic int64_t *longest, int64_t ns) {
 #define REPLACES(function) __asm__("__wrap_" #function)
 #define IS_REPLACED(function) __asm__("__real_" #function)
 
-void real_mutex_lock(ki_mutex *mutex) IS_REPLACED(ki_mutex_lock);
-void real_mutex_unlock(ki_mutex *mutex) IS_REPLACED(ki_mutex_unlock);
+int real_mutex_lock(ki_mutex *mutex) IS_REPLACED(pthread_mutex_lock);
+int real_mutex_unlock(ki_mutex *mutex) IS_REPLACED(pthread_mutex_unlock);
 void real_fair_mutex_lock(ki_fair_mutex *mutex) IS_REPLACED(ki_fair_mutex_lock);
 void real_fair_mutex_unlock(ki_fair_mutex *mutex) IS_REPLACED(ki_fair_mutex_unlock);
-void measured_mutex_lock(ki_mutex *mutex) REPLACES(ki_mutex_lock);
-void measured_mutex_unlock(ki_mutex *mutex) REPLACES(ki_mutex_unlock);
+int measured_mutex_lock(ki_mutex *mutex) REPLACES(pthread_mutex_lock);
+int measured_mutex_unlock(ki_mutex *mutex) REPLACES(pthread_mutex_unlock);
 void measured_fair_mutex_lock(ki_fair_mutex *mutex) REPLACES(ki_fair_mutex_lock);
 void measured_fair_mutex_unlock(ki_fair_mutex *mutex) REPLACES(ki_fair_mutex_unlock);
 
-void measured_mutex_lock(ki_mutex *mutex) {
-    real_mutex_lock(mutex);
+int measured_mutex_lock(ki_mutex *mutex) {
+    int failed = real_mutex_lock(mutex);
     note_locked(mutex);
+    return failed;
 }
 
-void measured_mutex_unlock(ki_mutex *mutex) {
+int measured_mutex_unlock(ki_mutex *mutex) {
     keep_longest(&longest_lock.other, note_unlocked(mutex));
-    real_mutex_unlock(mutex);
+    return real_mutex_unlock(mutex);
 }
 
 void measured_fair_mutex_lock(ki_fair_mutex *mutex) {

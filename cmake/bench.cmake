@@ -15,5 +15,5 @@ foreach(source ${sources})
 endforeach()
 # It measures locks: its own functions are called in place of these (bench/lock_times.h).
 target_link_options(
-    bench_steps PRIVATE LINKER:--wrap=ki_mutex_lock LINKER:--wrap=ki_mutex_unlock LINKER:--wrap=ki_fair_mutex_lock
+    bench_steps PRIVATE LINKER:--wrap=pthread_mutex_lock LINKER:--wrap=pthread_mutex_unlock LINKER:--wrap=ki_fair_mutex_lock
                         LINKER:--wrap=ki_fair_mutex_unlock)
