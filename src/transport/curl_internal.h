@@ -8,11 +8,11 @@
 
 #include <curl/curl.h>
 
-/* The oldest libcurl that has all options which are used: CURLOPT_PROTOCOLS_STR. */
-#define KI_CURL_VERSION_MIN 0x075500
-#define KI_CURL_VERSION_MIN_TEXT "7.85.0"
+/* The oldest libcurl with which all tests run. */
+#define KI_CURL_VERSION_MIN 0x075801
+#define KI_CURL_VERSION_MIN_TEXT "7.88.1"
 #if LIBCURL_VERSION_NUM < KI_CURL_VERSION_MIN
-#error "kinformer needs libcurl 7.85.0 or later"
+#error "kinformer needs libcurl 7.88.1 or later"
 #endif
 
 enum {

@@ -88,7 +88,7 @@ EOF2
 $compiler -D_POSIX_C_SOURCE=200809L -I"$root/include" "$work/old_curl.c" $(pkg-config --cflags libcurl) -rdynamic -L"$build/lib" -lkinformer \
     -Wl,-rpath,"$build/lib" -o "$work/old_curl"
 "$work/old_curl" >"$work/said" 2>&1 || { cat "$work/said"; fail "old_curl: status $?"; }
-says 'the process has libcurl 7.84.0: libcurl 7.85.0 or later is needed'
+says 'the process has libcurl 7.84.0: libcurl 7.88.1 or later is needed'
 
 [ -n "${KI_TEST_YYJSON_SOURCE:-}" ] || { echo "KI_TEST_YYJSON_SOURCE is not set: a yyjson in the library was not tried"; exit 0; }
 compiler=$compiler_alone
