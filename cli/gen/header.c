@@ -9,8 +9,9 @@
 
 enum {
     COLUMNS_MAX = 120,
-    COMMENT_MIN = 24, /* shorter comments are left out */
-    PIECE_MAX = 96    /* bytes of a piece of a string */
+    COMMENT_MIN = 24,   /* shorter comments are left out */
+    PIECE_MAX = 96,     /* bytes of a piece of a string */
+    TITLE_PART_MAX = 60 /* bytes of the resource's plural, version and group in the first comment */
 };
 
 /* ---- comments ---- */
@@ -271,42 +272,47 @@ static void write_structs(FILE *out, const gen_node *node) {
 
 /* ---- the header ---- */
 
-/* Writes the command of the first comment, broken at blanks and after commas. */
-static void write_command(FILE *out, const char *command) {
-    char text[2 * PIECE_MAX];
-    size_t column = strlen(" *     ");
-    fprintf(out, " *     ");
-    while (*command) {
-        size_t size = strcspn(command, " ,"), used = 0;
-        size += command[size] != '\0';
+/* Writes text of the first comment, broken at blanks and after commas. The first line begins with `begin`, each further
+ * one with `next`. What is not printable ASCII becomes "?", and nothing in the text ends or begins a comment. */
+static void write_text(FILE *out, const char *begin, const char *next, const char *text) {
+    char piece[2 * PIECE_MAX], last = ' ';
+    size_t column = strlen(begin);
+    fprintf(out, "%s", begin);
+    while (*text) {
+        size_t size = strcspn(text, " ,"), used = 0;
+        size += text[size] != '\0';
         size = size < PIECE_MAX ? size : PIECE_MAX;
         for (size_t i = 0; i < size; i++) {
-            unsigned char c = (unsigned char)command[i];
-            if (used && (text[used - 1] == '*' || text[used - 1] == '/') && (c == '/' || c == '*'))
-                text[used++] = ' ';
-            text[used++] = (char)(c < 0x20 || c >= 0x7f ? '?' : c);
+            unsigned char c = (unsigned char)text[i];
+            if ((last == '*' && c == '/') || (last == '/' && c == '*'))
+                piece[used++] = ' ';
+            last = (char)(c < 0x20 || c >= 0x7f ? '?' : c);
+            piece[used++] = last;
         }
-        if (column > 7 && column + used > COLUMNS_MAX) {
-            fprintf(out, "\n *         ");
-            column = strlen(" *         ");
+        if (column > strlen(begin) && column + used > COLUMNS_MAX) {
+            fprintf(out, "\n%s", next);
+            column = strlen(next);
         }
-        fprintf(out, "%.*s", (int)used, text);
+        fprintf(out, "%.*s", (int)used, piece);
         column += used;
-        command += size;
+        text += size;
     }
 }
 
 static void write_header(FILE *out, const gen_schema *schema, const gen_request *request, const gen_tree *tree) {
     const char *name = tree->root->struct_name;
     const char *plural = schema->plural[0] ? schema->plural : request->resource;
-    char guard[GEN_NAME_MAX];
+    char guard[GEN_NAME_MAX], title[sizeof "Fields of .. as struct . Made by:" + 3 * TITLE_PART_MAX + GEN_NAME_MAX];
     size_t used = 0;
     for (; name[used] && used + 1 < sizeof guard; used++)
         guard[used] = (char)(name[used] >= 'a' && name[used] <= 'z' ? name[used] - 'a' + 'A' : name[used]);
     guard[used] = '\0';
-    fprintf(out, "/* clang-format off */\n/* Fields of %.60s.%.60s%s%.60s as struct %s. Made by:\n", plural,
-            schema->version, schema->group[0] ? "." : "", schema->group, name);
-    write_command(out, request->command);
+    snprintf(title, sizeof title, "Fields of %.*s.%.*s%s%.*s as struct %s. Made by:", TITLE_PART_MAX, plural,
+             TITLE_PART_MAX, schema->version, schema->group[0] ? "." : "", TITLE_PART_MAX, schema->group, name);
+    fprintf(out, "/* clang-format off */\n");
+    write_text(out, "/* ", " * ", title);
+    fprintf(out, "\n");
+    write_text(out, " *     ", " *         ", request->command);
     fprintf(out,
             "\n *\n"
             " * Give %s_fields to the informer as its view. %s_view returns the struct of an object. */\n"

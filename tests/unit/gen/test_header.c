@@ -17,6 +17,11 @@ static int tear_down(void **state) {
 
 #define HEADER_TEST(name) TEST_WITH(NULL, tear_down, name)
 
+static void expect_lines_of_120_columns(void) {
+    for (const char *line = header; *line; line += strcspn(line, "\n") + 1)
+        assert_true(strcspn(line, "\n") <= 120);
+}
+
 /* Makes the header of the kind Thing of a definition whose schema's properties are `properties`. */
 static ki_status make(const char *properties, const char *name, ki_error *err) {
     size_t size = 0;
@@ -41,8 +46,7 @@ static ki_status make(const char *properties, const char *name, ki_error *err) {
     status = gen_header_write(&schema, &request, out, err);
     assert_int_equal(fclose(out), 0);
     gen_schema_free(&schema);
-    for (const char *line = header; *line; line += strcspn(line, "\n") + 1)
-        assert_true(strcspn(line, "\n") <= 120);
+    expect_lines_of_120_columns();
     return status;
 }
 
@@ -90,6 +94,34 @@ HEADER_TEST(names_and_texts_of_a_schema_stay_names_and_comments) {
             fail_msg("%s: no %s in %s", rows[i].properties, rows[i].line, header);
     }
     assert_non_null(strstr(header, "kinformer gen * / / * things\n"));
+}
+
+/* A definition of somebody else gives all names; the command has a word that is written in two pieces. */
+HEADER_TEST(names_of_the_resource_and_the_command_cannot_leave_the_comment) {
+    static const char definition[] =
+        "{\"kind\":\"CustomResourceDefinition\",\"spec\":{\"group\":\"e*/\\nint g;/*a.very.long.group.that.does.not."
+        "fit.into.the.line\",\"names\":{\"kind\":\"Thing\",\"plural\":\"t*/\\nint p;\\u202e/*things\"},\"versions\":[{"
+        "\"name\":\"v*/\\nint v;/*\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":"
+        "\"object\"}}}]}}";
+    char command[] =
+        "kinformer gen thing "
+        "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123 "
+        "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123a*/ b";
+    const gen_request request = { .resource = "thing", .command = command };
+    gen_schema schema;
+    size_t size = 0;
+    assert_int_equal(gen_schema_find(definition, sizeof definition - 1, "the test", "thing", NULL, &schema, NULL),
+                     KI_OK);
+    FILE *out = open_memstream(&header, &size);
+    assert_non_null(out);
+    assert_int_equal(gen_header_write(&schema, &request, out, NULL), KI_OK);
+    assert_int_equal(fclose(out), 0);
+    gen_schema_free(&schema);
+    const char *comment = strstr(header, "/* Fields of t* /?int p;"), *end = strstr(comment ? comment : "", "*/");
+    assert_non_null(end);
+    assert_true(end + strlen("*/\n") == strstr(header, "#ifndef THING_VIEW_H\n"));
+    assert_null(strstr(header, "\nint "));
+    expect_lines_of_120_columns();
 }
 
 HEADER_TEST(a_struct_has_the_name_that_is_given) {
