@@ -60,9 +60,11 @@ static ki_status check_identity(const job *self, const ki_unstructured *next, ki
                         self->resource->plural, self->name);
 }
 
-/* Makes the wanted state of the current one, and writes the difference. `current` NULL: the object does not exist. */
-static ki_status write_once(const job *self, const ki_object *current, ki_error *err) {
+/* Makes the wanted state of the current one, and writes the difference. `current` NULL: the object does not exist. Sets
+ * `*ret_is_stale` if the server has another state than `current`. */
+static ki_status write_once(const job *self, const ki_object *current, bool *ret_is_stale, ki_error *err) {
     ki_unstructured *next = current ? ki_unstructured_from_object(current) : ki_unstructured_copy(self->object);
+    *ret_is_stale = false;
     if (!next)
         return ki_error_no_memory(err, "making an object");
     ki_error cause = KI_ERROR_INIT;
@@ -75,14 +77,14 @@ static ki_status write_once(const job *self, const ki_object *current, ki_error 
             *err = cause;
         return status;
     }
-    if (!current)
-        return ki_client_create(self->client, self->resource, next, &self->options, self->ret_obj, err);
-    return ki_client_update_over(self->client, self->resource, current, next, &self->options, self->ret_obj, err);
-}
-
-/* Returns true if the server has another state than the one that was compared. */
-static bool is_stale(const ki_error *err, bool is_created) {
-    return is_created ? ki_error_is_already_exists(err) : ki_error_is_conflict(err) || ki_error_is_not_found(err);
+    if (!current) {
+        status = ki_client_create(self->client, self->resource, next, &self->options, self->ret_obj, err);
+        *ret_is_stale = status && ki_error_is_already_exists(err);
+    } else {
+        status = ki_client_update_over(self->client, self->resource, current, next, &self->options, self->ret_obj, err);
+        *ret_is_stale = status && (ki_error_is_conflict(err) || ki_error_is_not_found(err));
+    }
+    return status;
 }
 
 static ki_status write_until_current(job *self, ki_error *err) {
@@ -91,11 +93,11 @@ static ki_status write_until_current(job *self, ki_error *err) {
     ki_status status;
     self->options.ret_error_response = ret_error_response ? &error_response : NULL;
     for (int attempts = 1;; attempts++) {
-        status = write_once(self, current, err);
-        bool repeats = status && attempts < ATTEMPTS_MAX && is_stale(err, !current);
+        bool is_stale;
+        status = write_once(self, current, &is_stale, err);
         ki_object_unref(current);
         current = NULL;
-        if (!repeats)
+        if (!is_stale || attempts == ATTEMPTS_MAX)
             break;
         ki_error_response_free(error_response);
         error_response = NULL;

@@ -152,6 +152,27 @@ CREATE_OR_UPDATE_TEST(a_conflict_that_does_not_end_is_returned) {
     ki_error_response_free(response);
 }
 
+/* Reads another object, which is missing. */
+static ki_status read_missing(ki_unstructured *object, const ki_object *current, void *user, ki_error *err) {
+    int *calls = user;
+    ki_object *other = NULL;
+    (void)object;
+    (void)current;
+    ++*calls;
+    return ki_client_get(client, KI_CONFIGMAPS, "default", "missing", NULL, &other, err);
+}
+
+CREATE_OR_UPDATE_TEST(a_not_found_of_the_function_is_no_stale_cache) {
+    int calls = 0;
+    ki_error err = KI_ERROR_INIT;
+    expect((plan){ .text = "w" }, KI_WRITE_CREATED, 1);
+    assert_int_equal(
+        ki_client_create_or_update(client, stage.configmaps, map("a"), read_missing, &calls, NULL, NULL, &err),
+        KI_ERR_HTTP);
+    assert_true(ki_error_is_not_found(&err));
+    assert_int_equal(calls, 1);
+}
+
 CREATE_OR_UPDATE_TEST(bad_input_is_an_error_and_nothing_is_written) {
     ki_error err = KI_ERROR_INIT;
     plan self = { .text = "x" };
