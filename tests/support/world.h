@@ -59,6 +59,8 @@ typedef struct world {
     ki_factory *factory;
     ki_informer *informer;
     size_t requests_before; /* before the fault */
+    size_t errors_before;   /* before it was put out of reach */
+    int64_t out_since;      /* of CLOCK_MONOTONIC: when it was put out of reach */
     _Atomic int64_t skipped_ns;
 
     pthread_mutex_t lock; /* guards all members below */
@@ -129,7 +131,8 @@ size_t world_expected(told *ret_objects);
 void world_wait_until(world *self, bool (*holds)(const world *self));
 void world_wait_for_replay(world *self);
 void world_wait_for_errors(world *self, size_t least);
-/* Waits for one to three errors. */
+/* Waits until an informer that was put out of reach reports this error. It has reported no more errors since than its
+ * backoff allows for the time that has passed. */
 void world_wait_for_error_code(world *self, ki_status code);
 /* Waits until it has noticed that its server is unreachable. */
 void world_wait_out_of_reach(world *self);
