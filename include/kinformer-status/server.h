@@ -22,8 +22,8 @@
  *
  * Limits: 64 connections; 30 s for a request with its response; 10 s without a byte; 16 KiB of a request's headers;
  * 16 MiB of a response, and 32 MiB of all responses that clients have not read yet, beyond which the server responds
- * 503. Bodies of requests are ignored. The charts have 90 samples, of at most 1,024 informers, queues and electors:
- * 400 bytes of memory for each. libmicrohttpd allocates with malloc.
+ * 503 instead of more than 4 KiB. Bodies of requests are ignored. The charts have 90 samples, of at most 1,024
+ * informers, queues and electors: 400 bytes of memory for each. libmicrohttpd allocates with malloc.
  *
  * Fork: make the server after a fork. In a process that was forked later it does not exist: ki_status_server_free
  * returns and releases nothing. */

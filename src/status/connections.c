@@ -53,6 +53,8 @@ void ki_connections_end_late(ki_connections *connections, int64_t now_ns) {
 }
 
 bool ki_connections_reserve(ki_connections *connections, size_t size) {
+    if (size <= KI_CONNECTIONS_SMALL)
+        return true;
     size_t before = atomic_fetch_add(&connections->bytes, size);
     if (size <= KI_CONNECTIONS_BYTES_MAX && before <= KI_CONNECTIONS_BYTES_MAX - size)
         return true;
@@ -61,5 +63,6 @@ bool ki_connections_reserve(ki_connections *connections, size_t size) {
 }
 
 void ki_connections_release(ki_connections *connections, size_t size) {
-    atomic_fetch_sub(&connections->bytes, size);
+    if (size > KI_CONNECTIONS_SMALL)
+        atomic_fetch_sub(&connections->bytes, size);
 }

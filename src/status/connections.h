@@ -10,7 +10,8 @@
 enum {
     KI_CONNECTIONS_MAX = 64,
     KI_CONNECTION_TIME_S = 30, /* from the connection or the last response to the next response's end */
-    KI_CONNECTIONS_BYTES_MAX = 32 * 1024 * 1024 /* of all responses that are not sent yet */
+    KI_CONNECTIONS_BYTES_MAX = 32 * 1024 * 1024, /* of all responses that are not sent yet */
+    KI_CONNECTIONS_SMALL = 4 * 1024 /* bytes of a response that needs no room: the probes' must always fit */
 };
 
 typedef struct ki_connections {
@@ -33,7 +34,7 @@ void ki_connections_remove(ki_connections *connections, struct ki_connection *co
 /* Shuts down the sockets of connections whose time is over; libmicrohttpd then closes them. */
 void ki_connections_end_late(ki_connections *connections, int64_t now_ns);
 
-/* Takes room for the bytes of a response. Returns false if too many are not sent yet. */
+/* Takes room for the bytes of a response, unless it is small. Returns false if too many are not sent yet. */
 bool ki_connections_reserve(ki_connections *connections, size_t size);
 void ki_connections_release(ki_connections *connections, size_t size);
 

@@ -64,11 +64,22 @@ CONNECTIONS_TEST(there_are_places_for_all_connections) {
 }
 
 CONNECTIONS_TEST(bytes_that_are_not_sent_are_limited) {
-    assert_true(ki_connections_reserve(&connections, KI_CONNECTIONS_BYTES_MAX - 10));
-    assert_false(ki_connections_reserve(&connections, 11));
-    assert_true(ki_connections_reserve(&connections, 10));
-    assert_false(ki_connections_reserve(&connections, 1));
-    ki_connections_release(&connections, 10);
-    assert_true(ki_connections_reserve(&connections, 1));
+    const size_t least = KI_CONNECTIONS_SMALL + 1;
+    assert_true(ki_connections_reserve(&connections, KI_CONNECTIONS_BYTES_MAX - least));
+    assert_false(ki_connections_reserve(&connections, least + 1));
+    assert_true(ki_connections_reserve(&connections, least));
+    assert_false(ki_connections_reserve(&connections, least));
+    ki_connections_release(&connections, least);
+    assert_true(ki_connections_reserve(&connections, least));
     assert_false(ki_connections_reserve(&connections, SIZE_MAX));
+}
+
+/* Scrapers that read nothing must not make a probe fail: the kubelet would restart the program. */
+CONNECTIONS_TEST(a_probes_response_needs_no_room) {
+    assert_true(ki_connections_reserve(&connections, KI_CONNECTIONS_BYTES_MAX));
+    assert_true(ki_connections_reserve(&connections, KI_CONNECTIONS_SMALL));
+    ki_connections_release(&connections, KI_CONNECTIONS_SMALL);
+    assert_false(ki_connections_reserve(&connections, KI_CONNECTIONS_SMALL + 1));
+    ki_connections_release(&connections, KI_CONNECTIONS_BYTES_MAX);
+    assert_true(ki_connections_reserve(&connections, KI_CONNECTIONS_BYTES_MAX));
 }
