@@ -330,6 +330,12 @@ static bool is_preferred(yyjson_val *version, bool has_found) {
            (!has_found && yyjson_is_true(yyjson_obj_get(version, "served")));
 }
 
+/* Returns true for a map, whose properties are one, too. */
+static bool is_schema(yyjson_val *schema) {
+    yyjson_val *properties = yyjson_obj_get(schema, "properties");
+    return yyjson_is_obj(schema) && (!properties || yyjson_is_obj(properties));
+}
+
 static bool search_definition(search *s, yyjson_val *definition) {
     yyjson_val *spec = yyjson_obj_get(definition, "spec"), *names = yyjson_obj_get(spec, "names"), *version,
                *best = NULL;
@@ -352,7 +358,7 @@ static bool search_definition(search *s, yyjson_val *definition) {
     c.version = text_of(best, "name");
     (void)try_candidate(s, &c);
     yyjson_val *schema = yyjson_ptr_get(best, "/schema/openAPIV3Schema");
-    s->status = schema ? take_custom(s->found, schema) : KI_ERR_NOT_FOUND;
+    s->status = is_schema(schema) ? take_custom(s->found, schema) : KI_ERR_NOT_FOUND;
     return true;
 }
 

@@ -74,6 +74,11 @@ TEST(a_document_without_the_resource_is_reported) {
           "has no" },
         { DEFINITION("b.io", "bars", "Bar", "{\"name\":\"v1\",\"served\":true,\"storage\":true}"), "bars",
           KI_ERR_NOT_FOUND, "f: bars.b.io has no schema of version v1" },
+        { DEFINITION("b.io", "bars", "Bar", "{\"name\":\"v1\",\"served\":true,\"schema\":{\"openAPIV3Schema\":\"x\"}}"),
+          "bars", KI_ERR_NOT_FOUND, "f: bars.b.io has no schema of version v1" },
+        { DEFINITION("b.io", "bars", "Bar",
+                     "{\"name\":\"v1\",\"served\":true,\"schema\":{\"openAPIV3Schema\":{\"properties\":3}}}"),
+          "bars", KI_ERR_NOT_FOUND, "f: bars.b.io has no schema of version v1" },
         { "{\"a\":", "foos", KI_ERR_PARSE, "f: invalid JSON at byte 5" },
         { FOOS "\nx", "bars", KI_ERR_PARSE, "f: invalid JSON at byte" },
     };
