@@ -61,12 +61,15 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new(const ki_config *config, const ki_
 KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *options, ki_factory **ret_factory,
                                                       ki_error *err);
 
-/* Returns the informer of a resource, and makes it at the first call. Repeated calls with the same resource, namespace
- * and selectors return the same informer; the other options of the first call apply. A repeated call names no view, the
- * first view (same paths, members and struct size, in the same order), or with `shares_view` one of its own: before the
- * start the informer gets it beside the others, up to 16. Another view without `shares_view` is KI_ERR_EXISTS; one that
- * the informer has started without is KI_ERR_STATE. `options` may be NULL. ki_factory_start starts informers that were
- * made after a start.
+/* Returns the informer of a resource, and makes it at the first call. Repeated calls return the same informer if they
+ * have the same resource, namespace (or set, or selector of namespaces), selectors (as texts) and `keep`. Apart from
+ * views, the other options of the first call apply, and those of later calls are ignored without an error: resync,
+ * pages, `in_order`, `keep_deleted_ms`, `keep_managed_fields`, `object_limit`, `allowed_namespaces`, checks, retries
+ * and backoff. A repeated call names no view, the first view (same paths, members and struct size, in the same order),
+ * or with `shares_view` one of its own: before the start the informer gets it beside the others, up to 16. Another view
+ * without `shares_view` is KI_ERR_EXISTS; one that the informer has started without is KI_ERR_STATE. `options` may be
+ * NULL. ki_factory_start starts informers that were made after a start. The informer of a source that is no API server:
+ * ki_factory_informer_for (parts/list_watch.h).
  * Ownership: borrowed from the factory; `resource` is copied with its strings. Threads: any. Blocks: no.
  * Errors: KI_ERR_EXISTS, KI_ERR_STATE (also: the factory or its engine is stopped), KI_ERR_PARSE (a selector, or a path
  * of the view), KI_ERR_INVALID (the namespace, or a name of the resource), KI_ERR_LIMIT, KI_ERR_NO_MEMORY,
@@ -74,8 +77,6 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *
 KI_API KI_MUST_CHECK ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource,
                                                    const ki_informer_options *options, ki_informer **ret_informer,
                                                    ki_error *err);
-
-/* The informer of a source that is no API server: ki_factory_informer_for (parts/list_watch.h). */
 
 /* Returns the informer of the resource with this name. A built-in resource has any name of ki_resource_find, and its
  * informer is that of ki_factory_informer. Any other resource is named by plural and group, as its
@@ -140,8 +141,9 @@ typedef struct ki_sync_results {
 /* Waits until all started informers have synced, for at most `timeout_ms` (< 0: no limit). The message of
  * KI_ERR_TIMEOUT names each informer that has not synced, with the reason: "pods in default (blocked: forbidden: list
  * pods in namespace default)". Handlers may not have been called for all objects yet: see ki_registration_has_synced.
- * `ret_results` (may be NULL) gets the result of each informer for KI_OK, KI_ERR_TIMEOUT and KI_ERR_CANCELLED; for
- * other errors none. A program that can work without some of its resources reads there which.
+ * `ret_results` (may be NULL) is always written: the result of each informer for KI_OK, KI_ERR_TIMEOUT and
+ * KI_ERR_CANCELLED, none (`count` 0) for other errors. It can be read and freed whatever is returned. A program that
+ * can work without some of its resources reads there which.
  * Ownership: the caller frees the results with ki_sync_results_free. Threads, Blocks: as ki_informer_wait_for_sync.
  * Errors: as ki_informer_wait_for_sync; KI_ERR_NO_MEMORY (for the results). */
 KI_API KI_MUST_CHECK ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms,
@@ -151,24 +153,33 @@ KI_API void ki_sync_results_free(ki_sync_results *results);
 /* Returns true if all started informers have synced, also if none is started. Threads: any. Blocks: no. */
 KI_API bool ki_factory_has_synced(const ki_factory *factory);
 
-/* Stops the factory. First the controllers end their reconciles, then the electors release their Leases and the event
- * recorders send their events, then the informers stop. ki_factory_run then returns, and a thread of ki_factory_start
- * ends. A program that steps its engine continues to step until ki_informer_health reports KI_STATE_STOPPED. Threads of
- * the program that work only while it leads must end before this call (leader.h). Repeatable. ki_engine_stop stops the
- * factory, too, but at once: reconciles are not waited for, and Leases are not released.
+/* ---- the end ----
+ *
+ * In order: the controllers end their reconciles, then the electors release their Leases and the event recorders send
+ * their events, then all informers stop, in one step of the loop. ki_factory_stop begins that. Where a thread runs the
+ * loop, ki_factory_shutdown and ki_factory_free begin it, too, and wait for it. A program that steps its engine calls
+ * ki_factory_stop, and steps until an informer that it has not removed is in KI_STATE_STOPPED.
+ *
+ * At once: the informers stop, reconciles are not waited for, and Leases are not released. That is what ki_engine_stop
+ * does, and ki_factory_shutdown and ki_factory_free before the end in order, where no thread runs the loop. It is
+ * enough for a program without controllers, electors and event recorders. */
+
+/* Stops the factory, in order. ki_factory_run then returns, and a thread of ki_factory_start ends. Threads of the
+ * program that work only while it leads must end before this call (leader.h). Repeatable.
  * Threads: any, also in a handler. Not from a signal handler: set a flag that the loop reads, or call ki_engine_stop.
  * Blocks: no. */
 KI_API void ki_factory_stop(ki_factory *factory);
 
-/* Stops the factory and waits for its end: first for reflectors and controllers, then for the handlers' threads. No
- * handler is called afterwards. Changes that are queued for handlers are dropped.
+/* Stops the factory and waits for its end, and for that of the handlers' threads. No handler is called afterwards.
+ * Changes that are queued for handlers are dropped.
  * Threads: any thread of the program, outside handlers. With an engine that the program steps: the thread that steps.
  * Blocks: until running handlers have returned.
  * Errors: KI_ERR_DEADLOCK (called in a handler or another callback, or on a thread of the library). */
 KI_API KI_MUST_CHECK ki_status ki_factory_shutdown(ki_factory *factory, ki_error *err);
 
 /* Shuts the factory down, unless that has happened, and frees it with its informers. The last call of each registration
- * is its on_removed. NULL is accepted.
+ * is its on_removed. Threads of the program that use an informer must have ended; objects and snapshots stay valid.
+ * NULL is accepted.
  * Threads: as ki_factory_shutdown; if that would return KI_ERR_DEADLOCK, nothing is freed. Blocks: as
  * ki_factory_shutdown, and while the caches' memory is released. */
 KI_API void ki_factory_free(ki_factory *factory);

@@ -10,8 +10,9 @@
  * result is remembered for KI_FETCH_REMEMBERED_MS, whether an object, "there is none" or an error response, so that a
  * program can ask for each of a thousand log lines a second. Up to KI_FETCH_MAX_REMEMBERED results of an informer are
  * remembered; the oldest go first. What the cache has comes first, and a deletion that the cache sees ends what is
- * remembered of the object. A fetched object is made as the informer makes its own, with view and transform. It is not
- * added to the cache, and handlers are not called for it.
+ * remembered of the object. A fetched object is made as the informer makes its own, with view and transform; with
+ * KI_KEEP_VIEW and KI_KEEP_KEYS it has no content either. It is not added to the cache, and handlers are not called for
+ * it. Deleted objects that are kept (lister.h) are not returned.
  *
  * The namespaces of a set or of `.allowed_namespaces` do not limit what is fetched. An informer must be started, and
  * may be in any state: not synced, or blocked because its role cannot list. */
@@ -42,12 +43,13 @@ enum {
 KI_API KI_MUST_CHECK ki_status ki_informer_get_or_fetch(ki_informer *informer, const char *key, int64_t timeout_ms,
                                                         ki_object **ret_obj, ki_error *err);
 
-/* Receives the end of ki_informer_get_or_fetch_async. `obj` is borrowed; NULL after an error. `err`: NULL, or as
- * ki_informer_get_or_fetch. Threads: called on the loop; must not block. */
+/* Receives the end of ki_informer_get_or_fetch_async. `obj` is borrowed. `err` is NULL exactly when `obj` is not; its
+ * code is one of ki_informer_get_or_fetch. Threads: called on the loop; must not block. */
 typedef void (*ki_fetch_handler)(ki_informer *informer, const char *key, const ki_object *obj, const ki_error *err,
                                  void *user) KI_NOEXCEPT;
 /* Calls `handler` once with the object under `key`, from the cache or else fetched; does not wait. The handler is never
- * called from inside this function. The timeout counts on the engine's clock.
+ * called from inside this function. The timeout counts on the engine's clock. When the informer or the factory stops,
+ * also by ki_engine_stop, the handler is called with KI_ERR_CANCELLED, at the latest in ki_factory_free.
  * Ownership: `key` is copied; `user` must stay valid until the call. Threads: any, also in a handler. Blocks: no.
  * Errors, after which the handler is not called: KI_ERR_INVALID, KI_ERR_CANCELLED, KI_ERR_STATE, KI_ERR_UNSUPPORTED,
  * KI_ERR_NO_MEMORY. */

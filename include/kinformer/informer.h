@@ -28,27 +28,32 @@ typedef struct ki_registration {
 
 /* ---- what to watch ---- */
 
+/* Strings are copied, in this struct and in what it points to; `view` alone must outlive the informer. */
 typedef struct ki_informer_options {
     size_t size;                /* sizeof(ki_informer_options); set by the macro */
     const char *namespace_name; /* NULL: the factory's; "": all namespaces. Ignored for cluster-scoped resources */
     const char *label_selector; /* "app=web"; the server selects; NULL or "": all objects */
     const char *field_selector; /* "spec.nodeName=node-1"; the server selects; NULL or "": all objects */
     const ki_field *view;       /* the program's struct (view.h); must outlive the informer; NULL: no view */
-    /* Period of resync updates. 0: the factory's; < 0: no resync; values from 1 to 999 are raised to 1000. */
+    /* Period of resync updates. 0: the factory's; < 0: no resync; values from 1 to 999 are raised to 1000. For handlers
+     * that repeat what can fail or be undone elsewhere. */
     int64_t resync_ms;
-    int64_t page_size;        /* objects of one page; 0: 500 for a list at version "" or "0", else no limit */
-    bool no_streaming_list;   /* list in pages, even if the server offers streaming lists (KEP-3157) */
+    int64_t page_size; /* objects of one page; 0: 500 for a list at version "" or "0", else no limit */
+    /* List in pages, even if the server offers streaming lists (KEP-3157). For a proxy that holds streams back: the
+     * first list would wait 30 s for it. */
+    bool no_streaming_list;
     bool keep_managed_fields; /* keep metadata.managedFields, which is dropped otherwise */
     size_t object_limit;      /* largest object, in bytes of JSON; 0: 32 MiB. Larger objects are reported and skipped */
     /* Interval of consistency checks; 0: none; values from 1 to 9999 are raised to 10000. A check lists beside the
      * watch, page by page, and compares with the cache. If an object differs in two checks in a row, it is reported,
-     * and the informer relists. */
+     * and the informer relists. For a server, or a proxy before it, that may lose events. */
     int64_t consistency_check_ms;
     /* After an internal error (HTTP 500) in a watch the informer relists, after a backoff. With this option it first
-     * opens the watch again, for this long after the first such error. */
+     * opens the watch again, for this long after the first such error. For caches whose lists are expensive. */
     int64_t internal_error_retry_ms;
     /* How changes are queued. false: by key, as in client-go's DeltaFIFO; a list is applied key by key. true: in their
-     * order of arrival; a list is applied in one step, so that a snapshot has all of it or nothing. */
+     * order of arrival; a list is applied in one step, so that a snapshot has all of it or nothing. For handlers that
+     * need the order of changes of several objects. */
     bool in_order;
     /* For this long after its deletion an object can still be read (lister.h, deleted objects). 0: deleted objects are
      * not kept. */
@@ -57,19 +62,21 @@ typedef struct ki_informer_options {
      * objects have a struct for each. Before the start only. */
     bool shares_view;
     /* The name of a set of namespaces, such as "tenants", that ki_informer_set_namespaces sets, and changes while the
-     * informer runs; instead of `namespace_name`. The factory has one informer for each resource, set and selectors.
-     * Metrics and messages name the set in parentheses. 1 to 63 of a-z, 0-9 and "-". Not with consistency_check_ms, a
-     * cluster-scoped resource, a resource by name or a source of the program's own. */
+     * informer runs; instead of `namespace_name`. The name distinguishes informers of one resource. Each informer has a
+     * set of its own, also if its name is that of another one. Before the first ki_informer_set_namespaces the informer
+     * has no namespace and has not synced. Metrics and messages name the set in parentheses. 1 to 63 of a-z, 0-9 and
+     * "-". Not with consistency_check_ms, a cluster-scoped resource, a resource by name or a source of the program's
+     * own. */
     const char *namespace_set;
     /* Of an informer of all namespaces: the namespaces to use if the first list is forbidden (HTTP 403). Health and log
      * then say so, and the informer uses them until it ends. Each list and watch is of one namespace, as with
-     * ki_informer_set_namespaces. Copied; at most KI_NAMESPACES_MAX; excluded as `namespace_set`. */
+     * ki_informer_set_namespaces. At most KI_NAMESPACES_MAX. Not with what `namespace_set` excludes. */
     const char *const *allowed_namespaces;
     size_t allowed_namespace_count;
     /* A set of the namespaces with these labels, such as "team=web", also of later ones; instead of `namespace_name`.
      * An informer of KI_NAMESPACES of the same factory finds them; it needs the right to list and watch namespaces. At
-     * most KI_NAMESPACES_MAX: a larger set is reported to the watch error handler, and the one before stays. Excluded
-     * as `namespace_set`. Errors: KI_ERR_PARSE, KI_ERR_LIMIT (more than 253 bytes). */
+     * most KI_NAMESPACES_MAX: a larger set is reported to the watch error handler, and the one before stays. Not
+     * with what `namespace_set` excludes. Errors: KI_ERR_PARSE, KI_ERR_LIMIT (more than 253 bytes). */
     const char *namespace_selector;
     /* What the cache keeps of each object (object.h). An informer is shared by those who ask for the same.
      * KI_KEEP_VIEW needs `view`; KI_KEEP_KEYS excludes it. With these two, registrations have no label_selector, and
@@ -92,7 +99,8 @@ enum {
 };
 
 /* Sets the namespaces of an informer with `.namespace_set`, before or after its start. The set replaces the one before,
- * and may be empty. Each namespace has a list and a watch of its own; everything else is one informer.
+ * and may be empty; with an empty first set the informer syncs at once. Each namespace has a list and a watch of its
+ * own; everything else is one informer.
  *
  * A namespace that is added is listed and watched. One that is removed delivers the deletes of its objects, with
  * final_state_unknown, behind what was read of it before. One that stays sees nothing of the change. One that is added

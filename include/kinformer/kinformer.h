@@ -3,8 +3,8 @@
  *   - Pointer parameters must not be NULL, unless the comment says what NULL means. `user` and `err` may always be
  *     NULL. Every function whose name ends with _free, _unref or _clear accepts NULL. A function that returns a
  *     ki_status returns KI_ERR_INVALID for a NULL that it does not accept.
- *   - Programs make options with a macro: KI_FACTORY_OPTIONS(.engine = engine). Zero is the default of every member. In
- *     C++ the members must be in the order of their declaration (sized.h).
+ *   - Options with a member `size` are made with a macro: KI_FACTORY_OPTIONS(.engine = engine). Zero is the default of
+ *     every member. In C++ the members must be in the order of their declaration (sized.h).
  *   - A parameter `ret_…` receives a result. It is written on success only.
  *   - "Ownership" says who frees a result: "borrowed from X" means that the result is valid until X is freed or
  *     changed, and must not be freed. "Static" results are valid forever.

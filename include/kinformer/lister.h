@@ -15,7 +15,8 @@
  *                                                            .field_selector = "metadata.namespace=shop"), NULL, &err);
  *
  * Before the first list is complete the cache is empty or has a part of the objects: "not found" means something once
- * ki_informer_has_synced. */
+ * ki_informer_has_synced. Of a namespace that is added to a set later, once its list is in the cache: until then
+ * ki_health.staleness_ms is -1. */
 #ifndef KINFORMER_LISTER_H
 #define KINFORMER_LISTER_H
 
@@ -74,7 +75,7 @@ KI_API const char *ki_snapshot_next_index_value(const ki_snapshot *snapshot, con
 /* Returns true if the snapshot has an index of this name. */
 KI_API bool ki_snapshot_has_index(const ki_snapshot *snapshot, const char *index);
 
-/* ---- listers; of an informer that was removed from its factory: KI_ERR_STATE ---- */
+/* ---- listers ---- */
 
 typedef struct ki_object_list {
     const ki_object **objects;
@@ -86,12 +87,13 @@ typedef struct ki_object_list {
  * b),!canary" and a field selector such as "spec.nodeName=n1" (selector.h; NULL or "": all).
  * Ownership: the caller frees the list with ki_object_list_free; the objects are borrowed from the list. Threads: any.
  * Blocks: no.
- * Errors: KI_ERR_PARSE (a selector), KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_PARSE (a selector), KI_ERR_LIMIT, KI_ERR_STATE (the informer was removed from its factory),
+ * KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_lister_list(const ki_informer *informer, const char *namespace_name,
                                               const char *label_selector, const char *field_selector,
                                               ki_object_list *ret_list, ki_error *err);
 /* Lists the cached objects with `value` in `index`. Ownership, Threads, Blocks: as ki_lister_list.
- * Errors: KI_ERR_INVALID (there is no such index), KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_INVALID (there is no such index), KI_ERR_STATE (the informer was removed), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_lister_list_by_index(const ki_informer *informer, const char *index,
                                                        const char *value, ki_object_list *ret_list, ki_error *err);
 /* Frees the contents of a list and empties the list. */
@@ -99,22 +101,22 @@ KI_API void ki_object_list_free(ki_object_list *list);
 
 /* Gets the cached object with `value` in `index`, any of them if several have it. Does not allocate.
  * Ownership: `*ret_obj` is a reference that the caller releases with ki_object_unref. Threads: any. Blocks: no.
- * Errors: KI_ERR_NOT_FOUND, KI_ERR_INVALID (there is no such index). */
+ * Errors: KI_ERR_NOT_FOUND, KI_ERR_INVALID (there is no such index), KI_ERR_STATE (the informer was removed). */
 KI_API KI_MUST_CHECK ki_status ki_informer_get_by_index(const ki_informer *informer, const char *index,
                                                         const char *value, ki_object **ret_obj, ki_error *err);
 
 /* Gets one cached object by namespace (NULL or "" for cluster-scoped resources) and name.
  * Ownership: `*ret_obj` is a reference that the caller releases with ki_object_unref. Threads: any. Blocks: no.
- * Errors: KI_ERR_NOT_FOUND, KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_NOT_FOUND, KI_ERR_STATE (the informer was removed), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_lister_get(const ki_informer *informer, const char *namespace_name, const char *name,
                                              ki_object **ret_obj, ki_error *err);
 
 /* ---- deleted objects ----
  *
  * With ki_informer_options.keep_deleted_ms the two functions below also find an object after its deletion, in its last
- * state: a log agent reads the last lines of a pod that is gone. An object that exists comes first. If it was made
- * again under the same name, only index values that it does not have find the deleted one. Of several deleted objects
- * with one name the last is kept. Only these two functions find deleted objects. */
+ * state: a log agent reads the last lines of a pod that is gone. An object that exists comes first. If a new object has
+ * the same name, its key finds the new one; an index value finds the deleted one only if no existing object has that
+ * value. Of several deleted objects with one name the last is kept. Only these two functions find deleted objects. */
 
 enum {
     KI_DELETED_MAX_COUNT = 10000,   /* deleted objects of one informer; above, the oldest are dropped early */
@@ -138,7 +140,8 @@ KI_API KI_MUST_CHECK ki_status ki_informer_get_by_index_or_deleted(const ki_info
 /* The values that an index function adds for one object. */
 typedef struct ki_index_values ki_index_values;
 /* Adds a value; repeated values count once. Ownership: the text is copied.
- * Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT (more than 1,000 values of one object). */
+ * Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT (more than 1,000 values of one object, or a value of more than 64 KiB). The
+ * index then lacks the object, as if the function had failed. */
 KI_API KI_MUST_CHECK ki_status ki_index_values_add(ki_index_values *values, const char *value);
 
 /* How objects are indexed: by a path, or by a function.
@@ -151,7 +154,7 @@ typedef struct ki_indexer {
     ki_status (*index)(const ki_object *obj, ki_index_values *values, void *user) KI_NOEXCEPT;
     void *user;
     /* In place of a function: the values are the strings, numbers and booleans at this path (ki_object_field); copied.
-     * With "[*]" each element adds its own. */
+     * With "[*]", also several, each element adds its own. The limits are those of ki_index_values_add. */
     const char *path;
 } ki_indexer;
 
@@ -160,7 +163,8 @@ typedef struct ki_indexer {
  * Threads: any. Blocks: until all objects are indexed; on the loop's thread the loop stops for that time. Add indexers
  * to a large cache before the start, or on another thread.
  * Errors: KI_ERR_EXISTS (the name), KI_ERR_LIMIT (more than 64 indexes), KI_ERR_INVALID (no name, neither a function
- * nor a path, or both), KI_ERR_PARSE (the path), KI_ERR_NO_MEMORY, KI_ERR_STATE (the informer is stopped). */
+ * nor a path, or both; a path that the cache does not keep, which is any path with KI_KEEP_VIEW and KI_KEEP_KEYS),
+ * KI_ERR_PARSE (the path), KI_ERR_NO_MEMORY, KI_ERR_STATE (the informer is stopped). */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count,
                                                         ki_error *err);
 

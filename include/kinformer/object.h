@@ -78,7 +78,8 @@ KI_API const void *ki_object_view_of(const ki_object *obj, const ki_field *field
 
 /* Gets a field by its path: "spec.nodeName", "spec.containers[0].image", "spec.containers[-1].name",
  * "metadata.labels['app.kubernetes.io/name']". A leading dot is accepted. "[*]" stands for all elements of an array:
- * the value of "spec.containers[*].image" is an array of what the elements have, empty if none has it.
+ * the value of "spec.containers[*].image" is an array of what the elements have, empty if none has it. Several "[*]"
+ * give one flat array.
  * Ownership: the caller empties `*ret_value` with ki_value_clear while the allocator of the object's engine still
  * exists. Threads: any. Blocks: no; parses the body.
  * Errors: KI_ERR_PARSE (the path), KI_ERR_NOT_FOUND (the object has no such field), KI_ERR_END (an index past the end

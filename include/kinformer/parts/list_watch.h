@@ -3,6 +3,7 @@
  *
  * ki_list_watch_new makes the source of an API server's objects. A program can have a source of its own: a struct that
  * begins with a ki_list_watch, and a table of functions. `list`, `watch`, `cancel` and `free` are needed.
+ * ki_factory_informer_for makes an informer of it.
  *
  *     static const ki_list_watch_ops ops = { .no_streaming_list = true, .list = list, .watch = watch, … };
  *     struct my_source { ki_list_watch base; … } source = { .base = { &ops } };
@@ -20,6 +21,9 @@ typedef struct ki_list_watch ki_list_watch;
 
 /* ---- requests ---- */
 
+/* A source of the program's own may ignore `limit` (its one page is the last), `allow_bookmarks`, the timeouts and the
+ * versions. A request that it never ends stays open; health says "no response", or "no data" within a list. A watch
+ * that ignores `resource_version` brings what has changed since the list. */
 typedef struct ki_list_options {
     const char *resource_version;       /* NULL or "": not sent */
     const char *resource_version_match; /* "Exact", "NotOlderThan", or NULL */
@@ -40,7 +44,7 @@ typedef struct ki_watch_options {
 
 /* A list page's metadata. The strings are valid during the call. */
 typedef struct ki_list_result {
-    const char *resource_version;
+    const char *resource_version; /* where the watch begins; "" of a source without versions */
     const char *continue_token;   /* "" for the last page */
     int64_t remaining_item_count; /* -1: unknown */
 } ki_list_result;
@@ -61,7 +65,9 @@ typedef struct ki_list_handler {
     void (*on_object)(ki_object *obj, void *user) KI_NOEXCEPT;
     /* Called for an unusable object. The list continues. */
     void (*on_bad_object)(const ki_bad_object *bad, void *user) KI_NOEXCEPT;
-    /* err NULL: the page is complete, and `result` has its metadata. */
+    /* err NULL: the page is complete, and `result` has its metadata. After KI_ERR_EXPIRED or KI_ERR_TOO_LARGE_RV of a
+     * list at a version the reflector lists at once without a version; after all other errors it lists after a delay.
+     * */
     void (*on_end)(const ki_list_result *result, const ki_error *err, void *user) KI_NOEXCEPT;
     void *user;
 } ki_list_handler;
@@ -71,14 +77,17 @@ typedef struct ki_watch_handler {
     void (*on_open)(void *user) KI_NOEXCEPT;
     /* Called when bytes were read, before their events. NULL: not wanted. */
     void (*on_bytes)(void *user) KI_NOEXCEPT;
-    /* Called once everything that had arrived by the time `until` is read, decoded and delivered. on_bytes and
-     * on_read: both are set, or neither, and a source calls both, or neither. */
+    /* Called when all that arrived before `until`, a time of ki_engine_now, is read, decoded and delivered. on_bytes
+     * and on_read: both are set, or neither, and a source calls both, or neither. */
     void (*on_read)(int64_t until, void *user) KI_NOEXCEPT;
     void (*on_event)(ki_event_type type, ki_object *obj, void *user) KI_NOEXCEPT;
     void (*on_bookmark)(const char *resource_version, bool initial_events_end, void *user) KI_NOEXCEPT;
     void (*on_bad_object)(const ki_bad_object *bad, void *user) KI_NOEXCEPT;
     /* err NULL: the server closed the watch cleanly. `opened`: the error came after on_open. `in_stream`: the error was
-     * an ERROR event. */
+     * an ERROR event. The reflector watches again, from the last version, after NULL; after KI_ERR_CONNECT,
+     * KI_ERR_TIMEOUT and KI_ERR_UNEXPECTED_EOF if `opened` and not `in_stream`; after KI_ERR_CONNECT and KI_ERR_SYSTEM
+     * if not `opened`; after `http_status` 429; and after 500 as long as internal_error_retry_ms says. After all
+     * others, such as KI_ERR_EXPIRED, it lists, as it does after a watch of less than a second without an event. */
     void (*on_end)(const ki_error *err, bool opened, bool in_stream, void *user) KI_NOEXCEPT;
     void *user;
 } ki_watch_handler;
@@ -107,7 +116,7 @@ typedef void (*ki_on_namespace_found)(ki_namespace_found found, void *user) KI_N
 /* ---- a source ---- */
 
 /* list, watch, find_type and find_namespace return an error if they cannot begin; their callbacks are then not
- * called. */
+ * called. `options` and `handler` are valid during the call, with their strings: copy what is needed later. */
 typedef struct ki_list_watch_ops {
     ki_status (*list)(ki_list_watch *list_watch, const ki_list_options *options, const ki_list_handler *handler,
                       ki_error *err) KI_NOEXCEPT;
@@ -120,7 +129,8 @@ typedef struct ki_list_watch_ops {
     ki_status (*find_namespace)(ki_list_watch *list_watch, ki_on_namespace_found on_found, void *user,
                                 ki_error *err) KI_NOEXCEPT;
     void (*cancel)(ki_list_watch *list_watch) KI_NOEXCEPT; /* ends all running requests without further callbacks */
-    /* Pauses or resumes the running watch. A few events may still come after a pause. NULL: not supported. */
+    /* Pauses or resumes the running watch. A few events may still come after a pause. NULL: not supported; changes that
+     * come faster than handlers on the loop take them then wait in memory. */
     void (*hold)(ki_list_watch *list_watch, bool is_held) KI_NOEXCEPT;
     /* Returns true if the running request is not sent yet because its credentials are not there, and writes for what it
      * waits. NULL: requests never wait for credentials. */

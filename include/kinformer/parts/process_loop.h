@@ -16,8 +16,9 @@ typedef struct ki_process_loop_options {
     size_t size;       /* sizeof(ki_process_loop_options); set by the macro */
     ki_engine *engine; /* borrowed */
     ki_queue *queue;   /* borrowed; nothing else pops from it */
-    /* Processes what was popped. After a failure with `*ret_requeue` the loop retries the same changes, after a growing
-     * delay of up to a minute. After a failure without it they are dropped. Called on the loop; must not block. */
+    /* Processes what was popped. If `process` fails and has set `*ret_requeue`, the loop retries the same changes,
+     * after a growing delay of up to a minute. If it fails otherwise, they are dropped. Called on the loop; must not
+     * block. */
     ki_process process;
     int64_t resync_ms; /* period of resyncs; 0: none; values from 1 to 999 are raised to 1000 */
     /* Returns true if a resync is wanted. Called when the period is over. NULL: always. */

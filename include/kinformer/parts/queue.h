@@ -28,17 +28,20 @@ typedef struct ki_change {
     bool final_state_unknown; /* a tombstone (client-go's DeletedFinalStateUnknown): the deletion was not seen */
 } ki_change;
 
-/* What a pop passes to `process`: changes, oldest first. Those of one key follow each other. Borrowed during the
- * call. */
+/* What a pop passes to `process`: changes, oldest first. Those of one key follow each other. Borrowed during the call.
+ *
+ * The DeltaFIFO passes the changes of one key. The in-order queue passes a list or resync in parts, of which the last
+ * has `is_part` false and can have no changes: that of an empty list has none. */
 typedef struct ki_deltas {
     const ki_change *items;
     size_t count;
-    bool is_part;                 /* of a list or resync; the next pop passes more of it */
-    const char *resource_version; /* of a list; else NULL */
+    bool is_part;                 /* of a list or resync; the next pop passes more of it; false with the DeltaFIFO */
+    const char *resource_version; /* of a list in the in-order queue; else NULL */
 } ki_deltas;
 
-/* Processes changes. With `*ret_requeue` true they are not processed: they stay first in the queue, or the list or
- * resync starts over (client-go's RetryOnError). Must not change the queue or pop from it. */
+/* Processes changes. `*ret_requeue` is false at the call. If `process` fails and has set `*ret_requeue`, the changes
+ * stay first in the queue, or the list or resync starts over (client-go's RetryOnError). Must not change the queue or
+ * pop from it. */
 typedef ki_status (*ki_process)(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) KI_NOEXCEPT;
 
 /* A whole list, of all objects or of one namespace. Borrowed during the call, except `objects`. Known objects that are
@@ -57,7 +60,7 @@ typedef struct ki_listing {
 typedef struct ki_fifo_options {
     size_t size;                   /* sizeof(ki_fifo_options); set by the macro */
     const ki_allocator *allocator; /* copied; NULL: malloc */
-    uint64_t seed;                 /* of the key hashes */
+    uint64_t seed;                 /* of the key hashes; 0 is a seed, too. Random where others choose the keys */
     ki_known_objects known;        /* `get` NULL: only the queued objects are known; `next` NULL: no known objects */
     size_t batch_size;             /* in-order queue: maximum changes of one pop; 0: 1000 */
 } ki_fifo_options;

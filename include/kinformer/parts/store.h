@@ -29,7 +29,7 @@ typedef struct ki_store ki_store;
 typedef struct ki_store_options {
     size_t size;                   /* sizeof(ki_store_options); set by the macro */
     const ki_allocator *allocator; /* copied; NULL: malloc */
-    uint64_t seed;                 /* of the key hashes: random where others choose the keys of the objects */
+    uint64_t seed;                 /* of the key hashes; 0 is a seed, too. Random where others choose the keys */
     bool namespaced;               /* adds KI_NAMESPACE_INDEX from the start */
     /* Reports an index function that failed for an object. The object is not in that index. May be NULL. Runs on the
      * thread that changes the store or adds the index; must not change the store. */
