@@ -358,6 +358,31 @@ TEST(a_handler_may_stop_a_stepped_factory) {
     close_host(&h);
 }
 
+/* So a host that stops in order looks at one of them. */
+TEST(all_informers_of_a_stepped_factory_stop_in_the_same_step) {
+    host h;
+    ki_informer *informers[3] = { NULL, NULL, NULL };
+    ki_health health;
+    open_stepped(&h, NULL);
+    informers[0] = configmaps_of(&h, false);
+    assert_int_equal(ki_factory_informer(h.factory, KI_NODES, NULL, &informers[1], NULL), KI_OK);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+    assert_true(test_engine_settle(&h.engine));
+    assert_int_equal(ki_factory_informer(h.factory, KI_PODS, NULL, &informers[2], NULL), KI_OK); /* never started */
+    ki_factory_stop(h.factory);
+    int steps = 0, stopped;
+    do {
+        stopped = 0;
+        assert_int_equal(ki_engine_step(h.engine.engine, 1, NULL), KI_OK);
+        for (int i = 0; i < 3; i++) {
+            ki_informer_health(informers[i], &health);
+            stopped += health.state == KI_STATE_STOPPED;
+        }
+    } while (!stopped && ++steps < 100);
+    assert_int_equal(stopped, 3);
+    close_host(&h);
+}
+
 /* A host may stop its engine and leave out the factory's stop. */
 TEST(a_stopped_engine_stops_its_factory) {
     host h;

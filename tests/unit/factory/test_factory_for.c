@@ -40,6 +40,24 @@ CONTROLLER_TEST(an_informer_of_an_own_source_is_shared_and_freed_with_its_factor
     assert_true(source.freed);
 }
 
+/* "-" is no version. */
+CONTROLLER_TEST(an_own_source_needs_no_versions) {
+    ki_informer *informer = ask_for(&source);
+    stage_start(&stage);
+    notation_play("{-: a=- b=-}; open; +c=-; ~b=-; -a=-; ? list rv=0 limit=500, watch", play_step, &source);
+    assert_true(ki_factory_has_synced(stage.factory));
+    ki_snapshot *now = ki_informer_snapshot(informer);
+    assert_string_equal(ki_snapshot_resource_version(now), "");
+    assert_int_equal(ki_snapshot_count(now), 2);
+    assert_non_null(ki_snapshot_get(now, "default/b"));
+    assert_non_null(ki_snapshot_get(now, "default/c"));
+    ki_snapshot_free(now);
+    ki_health health;
+    ki_informer_health(informer, &health);
+    assert_int_equal(health.state, KI_STATE_WATCHING);
+    assert_true(health.staleness_ms >= 0);
+}
+
 CONTROLLER_TEST(an_own_source_is_freed_once_its_informer_is_removed) {
     ki_informer *informer = ask_for(&source);
     stage_start(&stage);
