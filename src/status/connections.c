@@ -8,11 +8,20 @@
 ki_status ki_connections_init(ki_connections *connections, ki_error *err) {
     for (size_t i = 0; i < KI_CONNECTIONS_MAX; i++)
         connections->all[i].fd = -1;
+    connections->awaited = 0;
+    connections->is_ending = false;
     atomic_init(&connections->bytes, 0);
-    return ki_mutex_init(&connections->mutex, err);
+    ki_status status = ki_mutex_init(&connections->mutex, err);
+    if (status)
+        return status;
+    status = ki_cond_init(&connections->ended, err);
+    if (status)
+        ki_mutex_destroy(&connections->mutex);
+    return status;
 }
 
 void ki_connections_free(ki_connections *connections) {
+    ki_cond_destroy(&connections->ended);
     ki_mutex_destroy(&connections->mutex);
 }
 
@@ -23,7 +32,9 @@ struct ki_connection *ki_connections_add(ki_connections *connections, int fd, in
         if (connections->all[i].fd < 0)
             added = &connections->all[i];
     if (added)
-        *added = (struct ki_connection){ fd, now_ns };
+        *added = (struct ki_connection){ .fd = fd, .since_ns = now_ns };
+    if (connections->is_ending)
+        (void)shutdown(fd, SHUT_RDWR);
     ki_mutex_unlock(&connections->mutex);
     return added;
 }
@@ -41,6 +52,8 @@ void ki_connections_remove(ki_connections *connections, struct ki_connection *co
         return;
     ki_mutex_lock(&connections->mutex);
     connection->fd = -1;
+    if (connection->is_awaited && --connections->awaited == 0)
+        ki_cond_broadcast(&connections->ended);
     ki_mutex_unlock(&connections->mutex);
 }
 
@@ -49,6 +62,22 @@ void ki_connections_end_late(ki_connections *connections, int64_t now_ns) {
     for (size_t i = 0; i < KI_CONNECTIONS_MAX; i++)
         if (connections->all[i].fd >= 0 && now_ns - connections->all[i].since_ns > TIME_NS)
             (void)shutdown(connections->all[i].fd, SHUT_RDWR);
+    ki_mutex_unlock(&connections->mutex);
+}
+
+void ki_connections_end_all(ki_connections *connections) {
+    ki_mutex_lock(&connections->mutex);
+    connections->is_ending = true;
+    for (size_t i = 0; i < KI_CONNECTIONS_MAX; i++) {
+        struct ki_connection *connection = &connections->all[i];
+        if (connection->fd < 0)
+            continue;
+        (void)shutdown(connection->fd, SHUT_RDWR);
+        connection->is_awaited = true;
+        connections->awaited++;
+    }
+    while (connections->awaited)
+        ki_cond_wait(&connections->ended, &connections->mutex);
     ki_mutex_unlock(&connections->mutex);
 }
 

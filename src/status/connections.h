@@ -15,11 +15,15 @@ enum {
 };
 
 typedef struct ki_connections {
-    ki_mutex mutex; /* guards `all` */
+    ki_mutex mutex; /* guards the members up to `bytes` */
+    ki_cond ended;  /* signalled when `awaited` becomes 0 */
     struct ki_connection {
         int fd; /* -1: none */
         int64_t since_ns;
+        bool is_awaited; /* counted by `awaited` */
     } all[KI_CONNECTIONS_MAX];
+    size_t awaited; /* connections for whose end ki_connections_end_all waits */
+    bool is_ending; /* a new connection is shut down */
     _Atomic size_t bytes;
 } ki_connections;
 
@@ -33,6 +37,10 @@ void ki_connections_renew(ki_connections *connections, struct ki_connection *con
 void ki_connections_remove(ki_connections *connections, struct ki_connection *connection);
 /* Shuts down the sockets of connections whose time is over; libmicrohttpd then closes them. */
 void ki_connections_end_late(ki_connections *connections, int64_t now_ns);
+
+/* Shuts down the sockets of all connections, also of those that are added later. Waits until the present ones are
+ * removed. */
+void ki_connections_end_all(ki_connections *connections);
 
 /* Takes room for the bytes of a response, unless it is small. Returns false if too many are not sent yet. */
 bool ki_connections_reserve(ki_connections *connections, size_t size);

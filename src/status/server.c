@@ -298,6 +298,8 @@ const char *ki_status_server_url(const ki_status_server *server) {
 void ki_status_server_free(ki_status_server *server) {
     if (!server || server->process != getpid())
         return;
+    /* libmicrohttpd (0.9.75) dereferences NULL if a malformed request is read after MHD_stop_daemon has begun */
+    ki_connections_end_all(&server->connections);
     MHD_stop_daemon(server->daemon);
     ki_sampler_stop(&server->sampler);
     ki_connections_free(&server->connections);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define OK "HTTP/1.1 200"
@@ -272,6 +273,90 @@ TEST_WITH(NULL, tear_down, a_scraper_that_never_reads_is_cut_off_after_half_a_mi
         continue;
     assert_true(size == 0 || size == -1); /* the end, or a reset: no timeout of PATIENCE_S */
     close(fd);
+}
+
+/* Blocks the server's thread in each response until it is released. */
+static struct gate {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    int entered, released;
+} gate = { .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+static void pass_gate(ki_sample_visitor visit, void *visit_user, void *user) {
+    (void)visit, (void)visit_user, (void)user;
+    pthread_mutex_lock(&gate.mutex);
+    int own = ++gate.entered;
+    pthread_cond_broadcast(&gate.changed);
+    while (gate.released < own)
+        pthread_cond_wait(&gate.changed, &gate.mutex);
+    pthread_mutex_unlock(&gate.mutex);
+}
+
+static void await_entered(int count) {
+    pthread_mutex_lock(&gate.mutex);
+    while (gate.entered < count)
+        pthread_cond_wait(&gate.changed, &gate.mutex);
+    pthread_mutex_unlock(&gate.mutex);
+}
+
+static void release(int count) {
+    pthread_mutex_lock(&gate.mutex);
+    gate.released = count;
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.mutex);
+}
+
+static _Atomic long freer;
+
+static void *free_server(void *user) {
+    freer = syscall(SYS_gettid);
+    ki_status_server_free(user);
+    return NULL;
+}
+
+/* Waits until a thread of this process sleeps: the one that frees waits for the server's thread. */
+static void await_asleep(const _Atomic long *thread) {
+    for (char state = 0; state != 'S'; poll(NULL, 0, 1)) {
+        char path[64], text[256] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%ld/stat", *thread);
+        FILE *file = fopen(path, "r");
+        if (file && fgets(text, sizeof text, file) && strrchr(text, ')'))
+            state = strrchr(text, ')')[2];
+        if (file)
+            fclose(file);
+    }
+}
+
+/* The thread reads several requests at a time: one of them waits at the gate while the server is freed. Malformed ones
+ * come before and after it, since their order is libmicrohttpd's. */
+SERVER_TEST(it_can_be_freed_before_a_malformed_request_is_read) {
+    static const char get[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n",
+                      malformed[] = "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n";
+    const char *const requests[] = { get, malformed, get, malformed };
+    ki_status_server *gated = NULL;
+    int fds[4];
+    pthread_t thread;
+    gate.entered = gate.released = 0;
+    assert_int_equal(
+        ki_status_server_new(factory, &KI_STATUS_SERVER_OPTIONS(.address = "0", .collect = pass_gate), &gated, NULL),
+        KI_OK);
+    for (size_t i = 0; i < 4; i++)
+        fds[i] = http_dial(http_port(ki_status_server_url(gated)));
+    http_send(fds[0], requests[0]);
+    await_entered(1);
+    for (size_t i = 1; i < 4; i++)
+        http_send(fds[i], requests[i]);
+    release(1);
+    await_entered(2);
+    freer = 0;
+    assert_int_equal(pthread_create(&thread, NULL, free_server, gated), 0);
+    while (!freer)
+        poll(NULL, 0, 1);
+    await_asleep(&freer);
+    release(2);
+    pthread_join(thread, NULL);
+    for (size_t i = 0; i < 4; i++)
+        close(fds[i]);
 }
 
 SERVER_TEST(it_ends_although_clients_do_not_read) {

@@ -3,6 +3,7 @@
 #include "src/status/connections.h"
 #include "tests/support/test.h"
 
+#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -51,6 +52,34 @@ CONNECTIONS_TEST(a_connection_that_was_removed_is_left_alone) {
     assert_false(has_ended(pair[1]));
     close(pair[0]);
     close(pair[1]);
+}
+
+static void *remove_first(void *user) {
+    char byte;
+    const int *fds = user;
+    assert_true(recv(fds[1], &byte, 1, 0) == 0); /* blocks until the socket is shut down */
+    ki_connections_remove(&connections, &connections.all[0]);
+    return NULL;
+}
+
+CONNECTIONS_TEST(the_end_of_all_waits_for_the_present_ones_and_ends_later_ones_at_once) {
+    int first[2], later[2];
+    pthread_t thread;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, first), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, later), 0);
+    assert_ptr_equal(ki_connections_add(&connections, first[0], 0), &connections.all[0]);
+    assert_int_equal(pthread_create(&thread, NULL, remove_first, first), 0);
+    ki_connections_end_all(&connections);
+    assert_int_equal(connections.all[0].fd, -1);
+    pthread_join(thread, NULL);
+    struct ki_connection *connection = ki_connections_add(&connections, later[0], 0);
+    assert_true(has_ended(later[1]));
+    ki_connections_remove(&connections, connection);
+    ki_connections_end_all(&connections); /* none */
+    for (size_t i = 0; i < 2; i++) {
+        close(first[i]);
+        close(later[i]);
+    }
 }
 
 CONNECTIONS_TEST(there_are_places_for_all_connections) {
