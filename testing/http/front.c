@@ -7,6 +7,7 @@
 #include "src/http/gzip.h"
 #include "src/http/listen.h"
 #include "testing/faults/stream.h"
+#include "testing/http/open_sockets.h"
 #include "testing/http/web_socket_watch.h"
 
 #include <errno.h>
@@ -42,6 +43,7 @@ struct kt_front {
 
     kt_streams streams;
     kt_web_sockets web_sockets;
+    kt_open_sockets sockets;
 };
 
 /* One request while it arrives. The daemon's thread only. */
@@ -87,6 +89,16 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **s
     ki_free(x->allocator, x->target);
     ki_free(x->allocator, x);
     *state = NULL;
+}
+
+static void on_connection(void *user, struct MHD_Connection *connection, void **place,
+                          enum MHD_ConnectionNotificationCode code) {
+    kt_front *front = user;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+        kt_open_sockets_remove(&front->sockets, *place);
+    else
+        *place = info ? kt_open_sockets_add(&front->sockets, info->connect_fd) : NULL;
 }
 
 static const char *header(struct MHD_Connection *connection, const char *name) {
@@ -364,8 +376,8 @@ static struct MHD_Daemon *start_daemon(kt_front *front, int listener) {
         tls ? flags | MHD_USE_TLS : flags, 0, NULL, NULL, on_request, front, MHD_OPTION_LISTEN_SOCKET, listener,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTION_LIMIT, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)KT_STREAM_BLOCK,
-        MHD_OPTION_URI_LOG_CALLBACK, on_uri, front, MHD_OPTION_NOTIFY_COMPLETED, on_completed, front, MHD_OPTION_ARRAY,
-        tls ? secure : nothing, MHD_OPTION_END);
+        MHD_OPTION_URI_LOG_CALLBACK, on_uri, front, MHD_OPTION_NOTIFY_COMPLETED, on_completed, front,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, front, MHD_OPTION_ARRAY, tls ? secure : nothing, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;
 }
@@ -407,6 +419,8 @@ ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const
     if (!status)
         status = kt_web_sockets_init(&front->web_sockets, &front->streams, err);
     if (!status)
+        status = kt_open_sockets_init(&front->sockets, &front->allocator, err);
+    if (!status)
         status = serve(front, err);
     if (status) {
         kt_front_free(front);
@@ -417,8 +431,11 @@ ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const
 }
 
 static void stop_daemon(kt_front *front) {
-    if (front->daemon)
+    if (front->daemon) {
+        kt_open_sockets_end_all(&front->sockets);
         MHD_stop_daemon(front->daemon);
+        kt_open_sockets_begin(&front->sockets);
+    }
     front->daemon = NULL;
 }
 
@@ -465,6 +482,7 @@ void kt_front_free(kt_front *front) {
     }
     if (front->listener >= 0)
         close(front->listener);
+    kt_open_sockets_free(&front->sockets);
     kt_web_sockets_free(&front->web_sockets);
     kt_streams_free(&front->streams);
     const ki_allocator allocator = front->allocator;

@@ -7,10 +7,13 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -579,4 +582,87 @@ FRONT_TEST(a_server_that_lacks_memory_does_not_start_or_says_so) {
         if (!scarce_memory_failed(&memory))
             break;
     }
+}
+
+/* ---- the end ---- */
+
+/* An allocator at which the daemon's thread waits, once. */
+static struct gate {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool is_armed, is_entered, is_released;
+} gate = { .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+static void *gated_alloc(size_t size, void *user) {
+    char name[16] = "";
+    (void)user;
+    (void)pthread_getname_np(pthread_self(), name, sizeof name);
+    pthread_mutex_lock(&gate.mutex);
+    if (gate.is_armed && strncmp(name, "MHD", 3) == 0) {
+        gate.is_armed = false;
+        gate.is_entered = true;
+        pthread_cond_broadcast(&gate.changed);
+        while (!gate.is_released)
+            pthread_cond_wait(&gate.changed, &gate.mutex);
+    }
+    pthread_mutex_unlock(&gate.mutex);
+    return malloc(size);
+}
+
+static void *plain_realloc(void *memory, size_t size, void *user) {
+    (void)user;
+    return realloc(memory, size);
+}
+
+static void plain_free(void *memory, void *user) {
+    (void)user;
+    free(memory);
+}
+
+static _Atomic long freer;
+
+static void *free_server(void *user) {
+    freer = syscall(SYS_gettid);
+    ki_testing_server_free(user);
+    return NULL;
+}
+
+/* Waits until a thread of this process sleeps. */
+static void await_asleep(const _Atomic long *thread) {
+    for (char state = 0; state != 'S'; poll(NULL, 0, 1)) {
+        char path[64], text[256] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%ld/stat", *thread);
+        FILE *file = *thread ? fopen(path, "r") : NULL;
+        if (file && fgets(text, sizeof text, file) && strrchr(text, ')'))
+            state = strrchr(text, ')')[2];
+        if (file)
+            fclose(file);
+    }
+}
+
+FRONT_TEST(it_can_be_freed_while_a_malformed_request_is_read) {
+    static const char good[] = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n",
+                      malformed[] = "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n";
+    char bytes[4096];
+    const ki_allocator allocator = { .alloc = gated_alloc, .realloc = plain_realloc, .free = plain_free };
+    pthread_t thread;
+    start(&KI_TESTING_SERVER_OPTIONS(.allocator = &allocator));
+    int fd = connect_to_server();
+    assert_int_equal(send(fd, good, strlen(good), MSG_NOSIGNAL), strlen(good));
+    assert_true(recv(fd, bytes, sizeof bytes, 0) > 0); /* the connection has what it needs */
+    gate.is_armed = true;
+    assert_int_equal(send(fd, malformed, strlen(malformed), MSG_NOSIGNAL), strlen(malformed));
+    pthread_mutex_lock(&gate.mutex);
+    while (!gate.is_entered)
+        pthread_cond_wait(&gate.changed, &gate.mutex);
+    pthread_mutex_unlock(&gate.mutex);
+    assert_int_equal(pthread_create(&thread, NULL, free_server, server), 0);
+    server = NULL;
+    await_asleep(&freer);
+    pthread_mutex_lock(&gate.mutex);
+    gate.is_released = true;
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.mutex);
+    pthread_join(thread, NULL);
+    close(fd);
 }
