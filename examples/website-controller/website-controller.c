@@ -123,18 +123,14 @@ static ki_status write_status(struct program *p, const ki_object *site, ki_error
 static ki_status serve(struct program *p, const ki_object *site, ki_error *err) {
     ki_client *client = ki_factory_client(p->factory);
     const ki_request_options by_us = KI_REQUEST_OPTIONS(.field_manager = manager);
-    ki_object *kept = NULL;
-    if (ki_client_add_finalizer(client, &website_resource, site, finalizer, &kept, err) ||
-        ki_client_apply_child(client, KI_CONFIGMAPS, site, new_configmap(site), &by_us, NULL, err) ||
+    if (!ki_object_has_finalizer(site, finalizer)) /* the event of this change continues */
+        return ki_client_add_finalizer(client, &website_resource, site, finalizer, NULL, err);
+    if (ki_client_apply_child(client, KI_CONFIGMAPS, site, new_configmap(site), &by_us, NULL, err) ||
         ki_client_apply_child(client, KI_DEPLOYMENTS, site, new_deployment(site), &by_us, NULL, err) ||
         ki_client_apply_child(client, KI_SERVICES, site, new_service(site), &by_us, NULL, err) ||
-        route(p, site, true, err)) {
-        ki_object_unref(kept);
+        route(p, site, true, err))
         return err->code;
-    }
-    bool is_current = kept == site; /* otherwise the finalizer was added, and the event of that comes next */
-    ki_object_unref(kept);
-    return is_current ? write_status(p, site, err) : KI_OK;
+    return write_status(p, site, err);
 }
 
 static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_error *err) {

@@ -92,11 +92,16 @@ static bool count_if_ended(const ki_reconcile *call) {
     return true;
 }
 
+/* A conflict is normal: another program wrote the object, or the cache was behind. */
+static ki_log_level level_of(const ki_error *err) {
+    return ki_error_is_conflict(err) ? KI_LOG_WARNING : KI_LOG_ERROR;
+}
+
 static void end(ki_reconcile *call) {
     ki_controller *controller = call->controller;
     bool is_retried = !call->is_terminal && !atomic_load(&controller->is_stopping);
     if (call->status)
-        ki_log_write(ki_engine_log(controller->engine), KI_LOG_ERROR, "controller", "%s: reconcile %s: %s; %s",
+        ki_log_write(ki_engine_log(controller->engine), level_of(&call->err), "controller", "%s: reconcile %s: %s; %s",
                      controller->name, call->key, ki_error_message(&call->err),
                      is_retried ? "retried later" : "not retried");
     apply_result(call);

@@ -20,10 +20,11 @@ static int64_t clock_now(void *user) {
 
 static void note_line(ki_log_level level, const char *component, const char *message, void *user) {
     controller_stage *s = user;
-    (void)level;
     size_t used = strlen(s->logged);
-    if (strcmp(component, "controller") == 0)
-        snprintf(s->logged + used, sizeof s->logged - used, "%s\n", message);
+    if (strcmp(component, "controller") != 0)
+        return;
+    s->logged_level = level;
+    snprintf(s->logged + used, sizeof s->logged - used, "%s\n", message);
 }
 
 static bool connect_stage(controller_stage *s) {

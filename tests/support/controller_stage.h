@@ -27,7 +27,8 @@ typedef struct controller_stage {
     ki_factory *factory;
     ki_informer *configmaps, *secrets;
     ki_controller *controller;
-    char notes[STAGE_TEXT]; /* keys of reconciles, with a space after each; other notes */
+    char notes[STAGE_TEXT];    /* keys of reconciles, with a space after each; other notes */
+    ki_log_level logged_level; /* of the last line */
     char logged[STAGE_TEXT];
     const char *script;    /* one letter for each of the next reconciles (see stage_reconcile); NULL: all succeed */
     int64_t requeue_after; /* delay of the letters 'a' and 'b' */

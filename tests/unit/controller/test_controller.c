@@ -296,6 +296,22 @@ CONTROLLER_TEST(an_error_is_logged_with_the_key) {
         (int)stage_metric(&stage, "controller_runtime_terminal_reconcile_errors_total{controller=\"foo\"}"), 1);
 }
 
+static ki_status fail_by_conflict(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    (void)call, (void)key, (void)user;
+    ki_error_set(err, KI_ERR_HTTP, "update foos default/x: 409 Conflict");
+    err->http_status = 409;
+    return KI_ERR_HTTP;
+}
+
+CONTROLLER_TEST(a_conflict_is_logged_as_a_warning_and_counted_as_an_error) {
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = fail_by_conflict));
+    stage_add("default/x");
+    stage_settle(&stage);
+    assert_string_equal(stage.logged, "foo: reconcile default/x: update foos default/x: 409 Conflict; retried later\n");
+    assert_int_equal(stage.logged_level, KI_LOG_WARNING);
+    assert_int_equal((int)stage_metric(&stage, "controller_runtime_reconcile_errors_total{controller=\"foo\"}"), 1);
+}
+
 CONTROLLER_TEST(an_error_without_a_message_is_logged_by_its_name) {
     stage_run(KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = fail_without_words));
     stage_add("k");
