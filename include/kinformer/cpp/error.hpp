@@ -14,6 +14,11 @@
 #include <type_traits>
 #include <utility>
 
+struct ki_columns;        /* kinformer-print/columns.h */
+struct ki_jsonpath;       /* kinformer-print/jsonpath.h */
+struct ki_status_server;  /* kinformer-status/server.h */
+struct ki_testing_server; /* kinformer-testing/server.h */
+
 namespace kinformer {
 
 using std::chrono::milliseconds;
@@ -38,13 +43,23 @@ private:
     ki_error err_ = KI_ERROR_INIT;
 };
 
+namespace detail {
+
+/* Throws the error of a function that returned `status`. A function of the program can fail without filling `err`. */
+[[noreturn]] inline void throw_error(ki_status status, const ki_error &err) {
+    throw err.code != KI_OK ? error(err) : error(status, ki_status_name(status));
+}
+
+} // namespace detail
+
 /* Calls a C function whose last parameter is a ki_error *, without that parameter, and throws its error:
  *     call(ki_informer_remove_handler, pods.get(), registration); */
 template <class... Parameters, class... Arguments>
 void call(ki_status (*function)(Parameters...), Arguments &&...arguments) {
     ki_error err = KI_ERROR_INIT;
-    if (function(std::forward<Arguments>(arguments)..., &err) != KI_OK)
-        throw error(err);
+    const ki_status status = function(std::forward<Arguments>(arguments)..., &err);
+    if (status != KI_OK)
+        detail::throw_error(status, err);
 }
 
 /* ---- owners ---- */
@@ -74,6 +89,17 @@ KI_OWNED_(ki_unstructured, ki_unstructured_free)
 KI_OWNED_(ki_workqueue, ki_workqueue_free)
 #undef KI_OWNED_
 
+/* Objects of the other libraries: their headers, which the program includes, declare the functions. */
+#define KI_OWNED_ELSEWHERE_(type, function) \
+    template <> struct deleter<type> { \
+        template <class Type> void operator()(Type *owned) const noexcept { function(owned); } \
+    };
+KI_OWNED_ELSEWHERE_(ki_columns, ki_columns_free)
+KI_OWNED_ELSEWHERE_(ki_jsonpath, ki_jsonpath_free)
+KI_OWNED_ELSEWHERE_(ki_status_server, ki_status_server_free)
+KI_OWNED_ELSEWHERE_(ki_testing_server, ki_testing_server_free)
+#undef KI_OWNED_ELSEWHERE_
+
 /* Frees what it owns: a std::unique_ptr. */
 template <class Type> using owner = std::unique_ptr<Type, deleter<Type>>;
 
@@ -92,7 +118,7 @@ void find(ki_status (*function)(Parameters...), Arguments &&...arguments) {
     ki_error err = KI_ERROR_INIT;
     const ki_status status = function(std::forward<Arguments>(arguments)..., &err);
     if (status != KI_OK && status != KI_ERR_NOT_FOUND)
-        throw error(err);
+        throw_error(status, err);
 }
 
 /* The Type of a C function (…, Type **ret_type, ki_error *err). */

@@ -15,12 +15,11 @@
 #include <span>
 #endif
 
+/* After kinformer.hpp, as kinformer-testing/server.h is before. */
+#include <kinformer-status/server.h>
+
 /* Its macros have common names. */
 #include "tests/support/test.h"
-
-template <> struct kinformer::deleter<ki_testing_server> {
-    void operator()(ki_testing_server *owned) const noexcept { ki_testing_server_free(owned); }
-};
 
 using namespace std::chrono_literals;
 using kinformer::object;
@@ -191,6 +190,31 @@ TEST(an_error_has_code_category_status_and_message) {
     const kinformer::object_ref pod =
         kinformer::make(ki_client_get, s.factory.client(), KI_PODS, "shop", "a-1", nullptr);
     assert_true(pod.key() == "shop/a-1");
+}
+
+ki_status fail_without_words(ki_error *) {
+    return KI_ERR_CLOSED;
+}
+
+TEST(a_status_without_an_error_is_an_error) {
+    try {
+        kinformer::call(fail_without_words);
+        fail();
+    } catch (const kinformer::error &e) {
+        assert_int_equal(e.code(), KI_ERR_CLOSED);
+        assert_int_equal(e.category(), KI_CATEGORY_REQUEST);
+        assert_string_equal(e.what(), "closed");
+    }
+    assert_int_equal(code_of([] { kinformer::detail::find(fail_without_words); }), KI_ERR_CLOSED);
+}
+
+TEST(servers_of_the_other_libraries_have_owners) {
+    stage s;
+    const kinformer::owner<ki_status_server> status =
+        kinformer::make(ki_status_server_new, s.factory.get(), &KI_STATUS_SERVER_OPTIONS(.address = ":0"));
+    assert_non_null(std::strstr(ki_status_server_url(status.get()), "http://127.0.0.1:"));
+    const kinformer::owner<ki_testing_server> server = kinformer::make(ki_testing_server_new, nullptr);
+    assert_non_null(std::strstr(ki_testing_server_url(server.get()), "http://127.0.0.1:"));
 }
 
 TEST(a_factory_that_cannot_be_made_throws) {
