@@ -69,6 +69,10 @@ static ki_status write_once(const job *self, const ki_object *current, bool *ret
         return ki_error_no_memory(err, "making an object");
     ki_error cause = KI_ERROR_INIT;
     ki_status status = self->mutate(next, current, self->user, &cause);
+    if (status && !cause.code)
+        ki_error_set(&cause, status, "%s %s%s%s: the function returned \"%s\"", self->resource->plural,
+                     self->namespace_name ? self->namespace_name : "", self->namespace_name ? "/" : "", self->name,
+                     ki_status_name(status));
     if (!status)
         status = check_identity(self, next, &cause);
     if (status) {

@@ -173,6 +173,20 @@ CREATE_OR_UPDATE_TEST(a_not_found_of_the_function_is_no_stale_cache) {
     assert_int_equal(calls, 1);
 }
 
+static ki_status fail_without_words(ki_unstructured *object, const ki_object *current, void *user, ki_error *err) {
+    (void)object, (void)current, (void)user, (void)err;
+    return KI_ERR_INVALID;
+}
+
+CREATE_OR_UPDATE_TEST(a_function_that_fails_without_an_error_gets_one) {
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(
+        ki_client_create_or_update(client, stage.configmaps, map("a"), fail_without_words, NULL, NULL, NULL, &err),
+        KI_ERR_INVALID);
+    assert_int_equal(err.code, KI_ERR_INVALID);
+    assert_string_equal(err.message, "configmaps default/a: the function returned \"invalid argument\"");
+}
+
 CREATE_OR_UPDATE_TEST(bad_input_is_an_error_and_nothing_is_written) {
     ki_error err = KI_ERROR_INIT;
     plan self = { .text = "x" };
