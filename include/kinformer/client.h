@@ -169,8 +169,8 @@ typedef struct ki_request_options {
      * differ from the object in its cache, at the same resource version, is not sent. Used during the call. NULL:
      * none. */
     const ki_informer *informer;
-    /* Writes of an object store here what they did; not changed by an error. Without a resource version in the object
-     * and without `informer`, and with `dry_run`, KI_WRITE_UPDATED stands for KI_WRITE_UNCHANGED, too. NULL: not
+    /* Writes of an object store here what they did; not changed by an error. Without a version to compare with (in the
+     * object or `informer`), and with `dry_run`, an unchanged object is reported as KI_WRITE_UPDATED. NULL: not
      * stored. */
     ki_write_result *ret_result;
 } ki_request_options;

@@ -46,7 +46,7 @@ typedef struct ki_reconcile ki_reconcile; /* one run of the reconcile function *
 /* Brings the cluster to the state that the object under `key` specifies. The object may be deleted. Returns KI_OK when
  * the key is done: its failures are reset, unless a function below requests otherwise, and `err` is ignored. Returns an
  * error to process the key again after the delay of the controller's rate limits; the controller logs `err`, which is
- * never NULL.
+ * never NULL: a conflict as a warning, all else as an error.
  * Threads: with ki_engine_run and ki_engine_start called on a worker of the controller, where the function may wait
  * (ki_client_do, ki_informer_wait_for_version). With ki_engine_step called on the loop, where the function must not
  * wait: use ki_client_send and ki_reconcile_defer. No lock of the library is held. */
@@ -202,13 +202,17 @@ KI_API bool ki_predicate_resource_version_changed(const ki_event *event, void *u
 
 /* ---- writes of reconcilers: Threads, Blocks and Errors as ki_client_do ----
  *
- * `ret_obj` may be NULL. `*ret_obj` is a reference to the new state that the caller releases with ki_object_unref. As
- * in client.h, a function that writes a ki_unstructured frees it and returns its failure. */
+ * `ret_obj` may be NULL. `*ret_obj` is a reference to the new state that the caller releases with ki_object_unref. Of a
+ * function with an `obj` the new state has the views of `obj`, or those of options->informer. As in client.h, a
+ * function that writes a ki_unstructured frees it and returns its failure. */
 
 /* Adds a finalizer to an object. Writes nothing if the object has the finalizer; `*ret_obj` is then `obj`. If the
- * object has changed since `obj`, ki_error_is_conflict is true, and if it is gone, ki_error_is_not_found, so that
- * nothing is made that the finalizer would have to remove: return the error, and the key is processed again. A role
- * needs the verb patch. */
+ * object has changed or is gone, nothing is written: ki_error_is_conflict or ki_error_is_not_found. Return the error;
+ * the key is processed again. After a success the cache still has the old resource version. Return, and let the event
+ * of the change continue:
+ *     if (!ki_object_has_finalizer(obj, F))
+ *         return ki_client_add_finalizer(client, resource, obj, F, NULL, err);
+ * A role needs the verb patch. */
 KI_API KI_MUST_CHECK ki_status ki_client_add_finalizer(ki_client *client, const ki_resource *resource,
                                                        const ki_object *obj, const char *finalizer, ki_object **ret_obj,
                                                        ki_error *err);
@@ -229,7 +233,8 @@ KI_API KI_MUST_CHECK ki_status ki_client_apply_status(ki_client *client, const k
                                                       ki_error *err);
 
 /* Applies a child of `owner` (server-side apply with force) in the name of options->field_manager, with `owner` as its
- * controller. `child` has apiVersion, kind and name. The namespace is the owner's; a child of a cluster-scoped owner
+ * controller. Force takes over the fields that `child` has: without spec.replicas a HorizontalPodAutoscaler keeps that
+ * field. `child` has apiVersion, kind and name. The namespace is the owner's; a child of a cluster-scoped owner
  * names its own. A role needs the verbs create and patch.
  * Errors: also KI_ERR_INVALID (a namespaced owner with a child in another namespace or with a cluster-scoped child: the
  * garbage collector would delete it), KI_ERR_EXISTS (the child names another controller). */
@@ -240,6 +245,7 @@ KI_API KI_MUST_CHECK ki_status ki_client_apply_child(ki_client *client, const ki
 
 /* Changes `object`, a copy of `current`, to the state that it should have. `current` is NULL if the object does not
  * exist; `object` is then the new one. Can be called several times for one write. An error ends the write.
+ * If `err` is then not filled, ki_client_create_or_update fills it.
  * Threads: that of ki_client_create_or_update. */
 typedef ki_status (*ki_mutate_function)(ki_unstructured *object, const ki_object *current, void *user,
                                         ki_error *err) KI_NOEXCEPT;
@@ -248,8 +254,8 @@ typedef ki_status (*ki_mutate_function)(ki_unstructured *object, const ki_object
  * `mutate` with a copy of the cached object, and sends an update if the copy then differs. Without a cached object
  * `mutate` is called with `object`, which is created; `object` has name and namespace, and `mutate` must not change
  * them. If the cache was behind (a conflict, AlreadyExists, NotFound), the object is read from the server and `mutate`
- * is called again, at most 5 times in all; the last error is then returned. `informer` stands for options->informer. A
- * role needs the verbs get, create and update.
+ * is called again, at most 5 times in all; the last error is then returned. options->informer is ignored; `informer`
+ * takes its place. A role needs the verbs get, create and update.
  * Errors: also KI_ERR_UNSUPPORTED (the informer keeps less than its objects, or has a transform), KI_ERR_INVALID (no
  * name, or a changed one), KI_ERR_STATE (an informer whose resource is not found yet). */
 KI_API KI_MUST_CHECK ki_status ki_client_create_or_update(ki_client *client, ki_informer *informer,

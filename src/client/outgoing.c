@@ -223,8 +223,9 @@ static const char *content_type_of(const ki_client_request *request) {
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
 
-static void describe(const ki_client_request *request, const ki_request_options *options, char *what) {
+void ki_outgoing_describe(const ki_client_request *request, const ki_request_options *options, char *what) {
     const ki_resource *resource = request->resource;
+    bool is_apply = request->verb == KI_CLIENT_PATCH && request->patch == KI_PATCH_APPLY;
     if (request->verb == KI_CLIENT_RAW) {
         snprintf(what, KI_OUTGOING_WHAT_MAX, "%s %.*s", request->method, (int)strcspn(request->path, "?"),
                  request->path);
@@ -232,8 +233,9 @@ static void describe(const ki_client_request *request, const ki_request_options 
     }
     bool sub = is_set(options->subresource), named = is_set(request->name);
     bool in = resource->namespaced && is_set(request->namespace_name);
-    snprintf(what, KI_OUTGOING_WHAT_MAX, "%s %s%s%s%s%s%s%s%s%s", verbs[request->verb].word, resource->plural,
-             resource->group[0] ? "." : "", resource->group, sub ? "/" : "", sub ? options->subresource : "",
+    snprintf(what, KI_OUTGOING_WHAT_MAX, "%s %s%s%s%s%s%s%s%s%s", is_apply ? "apply" : verbs[request->verb].word,
+             resource->plural, resource->group[0] ? "." : "", resource->group, sub ? "/" : "",
+             sub ? options->subresource : "",
              named ? " "
              : in  ? " in namespace "
                    : "",
@@ -250,7 +252,7 @@ static bool fill(const ki_allocator *allocator, const ki_client_request *request
     bool raw = request->verb == KI_CLIENT_RAW;
     snprintf(out->method, sizeof out->method, "%s", raw ? request->method : verbs[request->verb].method);
     out->timeout_ns = timeout_of(options);
-    describe(request, options, out->what);
+    ki_outgoing_describe(request, options, out->what);
     write_target(request, options, &out->target);
     if (is_deletion(request) && !request->body_size)
         write_delete_options(options, &out->body);

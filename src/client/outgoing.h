@@ -26,6 +26,9 @@ typedef struct ki_outgoing {
  * Errors: KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 ki_status ki_outgoing_make(const ki_allocator *allocator, const ki_client_request *request,
                            const ki_request_options *options, ki_outgoing *ret_outgoing, ki_error *err);
+/* Writes what a request is about, such as "get pods default/web-1": the beginning of messages. The resource is
+ * complete. */
+void ki_outgoing_describe(const ki_client_request *request, const ki_request_options *options, char *what);
 void ki_outgoing_free(const ki_allocator *allocator, ki_outgoing *outgoing);
 
 #endif

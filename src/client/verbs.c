@@ -4,6 +4,7 @@
 
 #include "src/base/error.h"
 #include "src/client/client.h"
+#include "src/client/outgoing.h"
 #include "src/object/json.h"
 #include "src/object/object.h"
 #include "src/object/resource_table.h"
@@ -43,6 +44,7 @@ typedef struct work {
     ki_client_request request;
     ki_request_options options;
     const ki_unstructured *object; /* NULL: no write */
+    const ki_object *like;         /* the result has its format; NULL: the client's */
     ki_object *cached;             /* what the object was: of the cache of the options' informer; NULL: none. Owned */
 } work;
 
@@ -60,17 +62,20 @@ static ki_status begin(work *self, const ki_request_options *given, ki_error *er
     return status;
 }
 
-/* Gets the response's object, with the informer's view if there is one. */
+/* Gets the response's object, with the views of the informer or of `like` if there is one. */
 static ki_status take_object(const work *self, const ki_response *response, ki_object **ret_obj, ki_error *err) {
     const ki_object *obj = ki_response_object(response);
     size_t size = 0;
     if (!obj)
         return say_no_object(&self->request, response, err);
+    const char *body = ki_response_body(response, &size);
+    if (!self->options.informer && self->like)
+        return ki_object_from_json_whole(self->like->format, (ki_str){ body, size }, ki_object_api_version(obj),
+                                         ki_object_kind(obj), ret_obj, err);
     if (!self->options.informer) {
         *ret_obj = ki_object_ref(obj);
         return KI_OK;
     }
-    const char *body = ki_response_body(response, &size);
     return ki_informer_object_from_json(self->options.informer, body, size, ret_obj, err);
 }
 
@@ -171,16 +176,29 @@ static ki_status send_difference(const work *self, ki_object **ret_obj, ki_error
     return KI_OK;
 }
 
+/* Begins the message of an object's failure with the request: "create configmaps shop/a: YAML: line 3, column 2: …". An
+ * object that was not read from its text has no name. */
+static void name_failure(const work *self, const ki_unstructured *object, ki_error *err) {
+    char what[KI_OUTGOING_WHAT_MAX];
+    ki_client_request request = self->request;
+    if (!ki_resource_is_complete(request.resource))
+        return;
+    request.namespace_name = ki_unstructured_known_metadata(object, "namespace");
+    request.name = ki_unstructured_known_metadata(object, "name");
+    ki_outgoing_describe(&request, &self->options, what);
+    ki_error_prefix(err, "%s", what);
+}
+
 /* Sends the object, and frees it. */
 static ki_status write_object(work *self, ki_unstructured *object, const ki_request_options *options,
                               const char *subresource, ki_object **ret_obj, ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
     ki_status status = begin(self, options, &cause);
+    if (!status && subresource)
+        self->options.subresource = subresource;
     const char *json = status ? NULL : ki_unstructured_json(object, &cause);
     if (json) {
         ki_client_request *request = &self->request;
-        if (subresource)
-            self->options.subresource = subresource;
         bool is_of_object = self->options.subresource && self->options.subresource[0];
         request->namespace_name = ki_unstructured_metadata(object, "namespace");
         if (request->verb != KI_CLIENT_CREATE || is_of_object)
@@ -192,6 +210,7 @@ static ki_status write_object(work *self, ki_unstructured *object, const ki_requ
         status = send_difference(self, ret_obj, &cause);
     } else if (!status) {
         status = cause.code;
+        name_failure(self, object, &cause);
     }
     ki_object_unref(self->cached);
     ki_unstructured_free(object);
@@ -232,17 +251,19 @@ ki_status ki_client_update_status(ki_client *client, const ki_resource *resource
     return update(client, resource, object, options, "status", ret_obj, err);
 }
 
-static ki_status patch(ki_client *client, const ki_resource *resource, ki_patch_type type, ki_unstructured *object,
-                       const ki_request_options *options, ki_object **ret_obj, ki_error *err) {
+ki_status ki_client_patch_like(ki_client *client, const ki_resource *resource, ki_patch_type type,
+                               ki_unstructured *object, const ki_object *like, const ki_request_options *options,
+                               ki_object **ret_obj, ki_error *err) {
     work self = { .client = client,
-                  .request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, .resource = resource, .patch = type) };
+                  .request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, .resource = resource, .patch = type),
+                  .like = like };
     return write_object(&self, object, options, NULL, ret_obj, err);
 }
 
 ki_status ki_client_patch(ki_client *client, const ki_resource *resource, ki_patch_type type, ki_unstructured *object,
                           const ki_request_options *options, ki_object **ret_obj, ki_error *err) {
     if (type == KI_PATCH_MERGE || type == KI_PATCH_STRATEGIC)
-        return patch(client, resource, type, object, options, ret_obj, err);
+        return ki_client_patch_like(client, resource, type, object, NULL, options, ret_obj, err);
     ki_unstructured_free(object);
     return ki_error_set(err, KI_ERR_INVALID,
                         "ki_client_patch: the type is neither KI_PATCH_MERGE nor KI_PATCH_STRATEGIC");
@@ -250,7 +271,7 @@ ki_status ki_client_patch(ki_client *client, const ki_resource *resource, ki_pat
 
 ki_status ki_client_apply(ki_client *client, const ki_resource *resource, ki_unstructured *object,
                           const ki_request_options *options, ki_object **ret_obj, ki_error *err) {
-    return patch(client, resource, KI_PATCH_APPLY, object, options, ret_obj, err);
+    return ki_client_patch_like(client, resource, KI_PATCH_APPLY, object, NULL, options, ret_obj, err);
 }
 
 /* --- deletion ----------------------------------------------------------------------------------------------------- */

@@ -67,7 +67,7 @@ static ki_status write_finalizers(ki_client *client, const ki_resource *resource
         ki_unstructured_set_string(patch, "metadata.uid", ki_object_uid(obj));
         ki_unstructured_set_string(patch, "metadata.resourceVersion", ki_object_resource_version(obj));
         ki_unstructured_set_json(patch, "metadata.finalizers", finalizers.data);
-        status = ki_client_patch(client, resource, KI_PATCH_MERGE, patch, NULL, ret_obj, &cause);
+        status = ki_client_patch_like(client, resource, KI_PATCH_MERGE, patch, obj, NULL, ret_obj, &cause);
     }
     ki_buffer_free(&finalizers);
     if (status && err)
@@ -144,8 +144,8 @@ ki_status ki_client_remove_finalizer(ki_client *client, const ki_resource *resou
 
 /* --- server-side apply -------------------------------------------------------------------------------------------- */
 
-/* Applies with force: the fields are the controller's own. Frees `object`. */
-static ki_status apply(ki_client *client, const ki_resource *resource, ki_unstructured *object,
+/* Applies with force: the fields are the controller's own. The result is made as `like` was. Frees `object`. */
+static ki_status apply(ki_client *client, const ki_resource *resource, ki_unstructured *object, const ki_object *like,
                        const ki_request_options *given, const char *subresource, ki_object **ret_obj, ki_error *err) {
     ki_request_options options;
     ki_status status = ki_request_options_take(given, &options, err);
@@ -156,7 +156,7 @@ static ki_status apply(ki_client *client, const ki_resource *resource, ki_unstru
     options.force = true;
     if (subresource)
         options.subresource = subresource;
-    return ki_client_apply(client, resource, object, &options, ret_obj, err);
+    return ki_client_patch_like(client, resource, KI_PATCH_APPLY, object, like, &options, ret_obj, err);
 }
 
 ki_status ki_client_apply_status(ki_client *client, const ki_resource *resource, const ki_object *obj,
@@ -182,7 +182,7 @@ ki_status ki_client_apply_status(ki_client *client, const ki_resource *resource,
     if (ki_object_namespace(obj)[0])
         ki_unstructured_set_string(object, "metadata.namespace", ki_object_namespace(obj));
     ki_unstructured_set_string(object, "metadata.uid", ki_object_uid(obj)); /* another uid: Conflict */
-    return apply(client, resource, object, options, "status", ret_obj, err);
+    return apply(client, resource, object, obj, options, "status", ret_obj, err);
 }
 
 ki_status ki_client_apply_child(ki_client *client, const ki_resource *resource, const ki_object *owner,
@@ -200,5 +200,5 @@ ki_status ki_client_apply_child(ki_client *client, const ki_resource *resource, 
     if (owner_namespace[0] && !ki_unstructured_metadata(child, "namespace"))
         ki_unstructured_set_string(child, "metadata.namespace", owner_namespace);
     ki_unstructured_set_controller(child, owner);
-    return apply(client, resource, child, options, NULL, ret_obj, err);
+    return apply(client, resource, child, NULL, options, NULL, ret_obj, err);
 }

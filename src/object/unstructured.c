@@ -196,10 +196,17 @@ ki_unstructured *ki_unstructured_copy(const ki_unstructured *object) {
     return copy;
 }
 
+static yyjson_mut_val *known_field(const ki_unstructured *object, const char *name) {
+    return object ? yyjson_mut_obj_get(yyjson_mut_obj_get(yyjson_mut_doc_get_root(object->doc), "metadata"), name)
+                  : NULL;
+}
+
 static yyjson_mut_val *metadata_field(const ki_unstructured *object, const char *name) {
-    if (!object || object->failure.code)
-        return NULL;
-    return yyjson_mut_obj_get(yyjson_mut_obj_get(yyjson_mut_doc_get_root(object->doc), "metadata"), name);
+    return object && !object->failure.code ? known_field(object, name) : NULL;
+}
+
+const char *ki_unstructured_known_metadata(const ki_unstructured *object, const char *name) {
+    return yyjson_mut_get_str(known_field(object, name));
 }
 
 const char *ki_unstructured_metadata(const ki_unstructured *object, const char *name) {

@@ -34,6 +34,8 @@ ki_unstructured *ki_unstructured_new_failed(const ki_allocator *allocator, const
 /* Returns a text of the metadata, such as "name"; NULL: there is none, or the object has failed. Borrowed until the
  * next change. */
 const char *ki_unstructured_metadata(const ki_unstructured *object, const char *name);
+/* The same, also of an object that has failed, for messages. */
+const char *ki_unstructured_known_metadata(const ki_unstructured *object, const char *name);
 /* Returns true if the metadata has a field. */
 bool ki_unstructured_has_metadata(const ki_unstructured *object, const char *name);
 

@@ -88,7 +88,9 @@ static bool check_owner(ki_unstructured *object, const ki_object *owner) {
     if (yyjson_mut_get_len(namespace_name) == 0)
         return ki_unstructured_fail(object, KI_ERR_INVALID, references_path,
                                     "the owner has a namespace, the object has none in metadata.namespace");
-    return ki_unstructured_fail(object, KI_ERR_INVALID, references_path, "the owner is in another namespace");
+    ki_error_set(&object->failure, KI_ERR_INVALID, "the owner %.63s/%.253s is in another namespace",
+                 ki_object_namespace(owner), ki_object_name(owner));
+    return false;
 }
 
 /* Checks that no other object is the controller. */

@@ -57,6 +57,8 @@ static ki_unstructured *from_yaml(const ki_allocator *allocator, ki_str text) {
     ki_buffer json;
     ki_buffer_init(&json, allocator, KI_UNSTRUCTURED_SIZE_MAX);
     ki_status status = yaml_to_json(text, &json, &err);
+    if (status == KI_ERR_PARSE)
+        ki_error_prefix(&err, "YAML");
     ki_unstructured *object = status ? ki_unstructured_new_failed(allocator, &err)
                                      : ki_unstructured_new_of(allocator, (ki_str){ json.data, json.size });
     ki_buffer_free(&json);

@@ -236,7 +236,9 @@ CONTROLLER_WRITES_TEST(a_child_that_cannot_be_is_rejected) {
     assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, child, BY_ME, NULL, NULL), KI_ERR_EXISTS);
     child = ki_unstructured_new(CHILD);
     ki_unstructured_set_string(child, "metadata.namespace", "elsewhere");
-    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, child, BY_ME, NULL, NULL), KI_ERR_INVALID);
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, child, BY_ME, NULL, &err), KI_ERR_INVALID);
+    assert_string_equal(err.message, "apply secrets elsewhere/child: the owner team/m is in another namespace");
     assert_int_equal(ki_client_apply_child(NULL, KI_SECRETS, owner, ki_unstructured_new(CHILD), BY_ME, NULL, NULL),
                      KI_ERR_INVALID);
     assert_int_equal(ki_client_apply_child(client, KI_SECRETS, NULL, ki_unstructured_new(CHILD), BY_ME, NULL, NULL),

@@ -164,11 +164,68 @@ WRITE_RESULTS_TEST(an_earlier_leader_does_not_replace_what_a_later_one_wrote) {
     ki_object_unref(next);
 }
 
+struct service {
+    const char *type;
+};
+
+static const ki_field service_fields[] = {
+    KI_FIELD(struct service, type, "spec.type"),
+    KI_FIELD_END,
+};
+
+static ki_object *put_service(ki_informer *services) {
+    static const char yaml[] =
+        "metadata: { name: web, namespace: default }\nspec: { type: NodePort, ports: [{ port: 80 }] }\n";
+    ki_object *obj = NULL;
+    ki_error err = KI_ERROR_INIT;
+    check(ki_client_create(client, KI_SERVICES, ki_unstructured_new(yaml), &KI_REQUEST_OPTIONS(.informer = services),
+                           &obj, &err),
+          &err);
+    return obj;
+}
+
+WRITE_RESULTS_TEST(a_write_for_an_object_returns_the_views_of_that_object) {
+    ki_error err = KI_ERROR_INIT;
+    ki_informer *services = NULL;
+    ki_object *bare = put_map("x"), *with = NULL, *without = NULL, *plain = NULL, *applied = NULL;
+    check(ki_client_add_finalizer(client, KI_CONFIGMAPS, bare, "example.com/x", &with, &err), &err);
+    assert_view(with, "x");
+    assert_string_not_equal(ki_object_resource_version(with), ki_object_resource_version(bare));
+    check(ki_client_remove_finalizer(client, KI_CONFIGMAPS, with, "example.com/x", &without, &err), &err);
+    assert_view(without, "x");
+    assert_false(ki_object_has_finalizer(without, "example.com/x"));
+
+    check(ki_client_get(client, KI_CONFIGMAPS, "default", "a", NULL, &plain, &err),
+          &err); /* an object without a view */
+    ki_object_unref(with);
+    check(ki_client_add_finalizer(client, KI_CONFIGMAPS, plain, "example.com/y", &with, &err), &err);
+    assert_null(ki_object_view(with));
+
+    check(
+        ki_factory_informer(stage.factory, KI_SERVICES, &KI_INFORMER_OPTIONS(.view = service_fields), &services, &err),
+        &err);
+    ki_object *service = put_service(services);
+    ki_unstructured *status = ki_unstructured_new("status: { loadBalancer: { ingress: [{ ip: 192.0.2.1 }] } }");
+    check(ki_client_apply_status(client, KI_SERVICES, service, status, &KI_REQUEST_OPTIONS(.field_manager = "me"),
+                                 &applied, &err),
+          &err);
+    const struct service *view = ki_object_view(applied);
+    assert_non_null(view);
+    assert_string_equal(view->type, "NodePort");
+    ki_object *const all[] = { bare, with, without, plain, service, applied };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        ki_object_unref(all[i]);
+}
+
 WRITE_RESULTS_TEST(an_object_that_has_failed_is_not_sent) {
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, ki_unstructured_new("a: ["), NULL, NULL, &err),
                      KI_ERR_PARSE);
-    assert_non_null(strstr(err.message, "line 2, column 1"));
+    assert_non_null(strstr(err.message, "create configmaps: YAML: line 2, column 1: "));
+    ki_unstructured *failed = map_with("x");
+    ki_unstructured_set_int(failed, "data[", 1);
+    assert_int_equal(ki_client_update(client, KI_CONFIGMAPS, failed, NULL, NULL, &err), KI_ERR_PARSE);
+    assert_ptr_equal(strstr(err.message, "update configmaps default/a: "), err.message);
     assert_int_equal(ki_client_apply(client, KI_CONFIGMAPS, NULL, NULL, NULL, &err), KI_ERR_NO_MEMORY);
     assert_int_equal(err.code, KI_ERR_NO_MEMORY);
     assert_int_equal(ki_client_update(client, KI_CONFIGMAPS, ki_unstructured_new("[]"), NULL, NULL, NULL),
