@@ -18,6 +18,13 @@ static inline ki_status ki_error_no_memory(ki_error *err, const char *what) {
     ki_error_set(err, KI_ERR_NO_MEMORY, "out of memory while %s", what);
     return KI_ERR_NO_MEMORY;
 }
+/* Fills the error of a function of the program that returned `status` and left `err`, which is not NULL, as it was:
+ * "WHAT returned "closed"". Returns `status`. */
+static inline ki_status ki_error_fill(ki_error *err, ki_status status, const char *what) {
+    if (status && !err->code)
+        ki_error_set(err, status, "%s returned \"%s\"", what, ki_status_name(status));
+    return status;
+}
 /* Puts "PREFIX: " before the message of an error. */
 void ki_error_prefix(ki_error *err, const char *format, ...) KI_PRINTF(2, 3);
 void ki_error_clear(ki_error *err);

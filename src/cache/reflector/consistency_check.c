@@ -276,7 +276,8 @@ static void list(ki_consistency_check *check) {
     }
     const ki_list_handler handler = { on_object, on_bad_object, on_end, check };
     ki_error err = KI_ERROR_INIT;
-    if (check->options.list_watch->ops->list(check->options.list_watch, &options, &handler, &err))
+    ki_list_watch *list_watch = check->options.list_watch;
+    if (ki_error_fill(&err, list_watch->ops->list(list_watch, &options, &handler, &err), "the list function"))
         fail_check(check, &err);
 }
 

@@ -229,7 +229,7 @@ static void find_type(ki_reflector *reflector) {
     ki_error err = KI_ERROR_INIT;
     reflector->phase = KI_REFLECTOR_CHECKS;
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
-    if (list_watch->ops->find_type(list_watch, on_type_found, reflector, &err))
+    if (ki_error_fill(&err, list_watch->ops->find_type(list_watch, on_type_found, reflector, &err), "find_type"))
         ki_reflector_fail(reflector, &err, KI_REFLECT_BEGIN);
 }
 

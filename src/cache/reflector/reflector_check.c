@@ -109,6 +109,6 @@ void ki_reflector_check(ki_reflector *reflector) {
                  "%s: no event in the last watches: check opened at \"%s\"", reflector->options.name,
                  reflector->resource_version);
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
-    if (list_watch->ops->list(list_watch, &options, &handler, &err))
+    if (ki_error_fill(&err, list_watch->ops->list(list_watch, &options, &handler, &err), "the list function"))
         on_failure(reflector, &err);
 }

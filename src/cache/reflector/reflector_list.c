@@ -192,6 +192,6 @@ void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step) {
     ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector",
                  "%s: list opened at \"%s\", page %zu", reflector->options.name, reflector->list.version,
                  reflector->list.pages + 1);
-    if (list_watch->ops->list(list_watch, &options, &handler, &err))
+    if (ki_error_fill(&err, list_watch->ops->list(list_watch, &options, &handler, &err), "the list function"))
         ki_reflector_fail(reflector, &err, KI_REFLECT_BEGIN);
 }

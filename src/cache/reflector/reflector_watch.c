@@ -475,7 +475,8 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
     ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s opened at \"%s\", for %lld s",
                  reflector->options.name, name_of_stream(reflector), version, (long long)options.timeout_s);
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
-    return reflector->options.list_watch->ops->watch(reflector->options.list_watch, &options, &handler, err);
+    ki_list_watch *list_watch = reflector->options.list_watch;
+    return ki_error_fill(err, list_watch->ops->watch(list_watch, &options, &handler, err), "the watch function");
 }
 
 void ki_reflector_stream(ki_reflector *reflector) {

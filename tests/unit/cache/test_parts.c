@@ -254,6 +254,56 @@ TEST(a_source_of_the_program_needs_four_functions_and_may_call_back_at_once) {
     ki_object_unref(source.objects[1]);
 }
 
+static ki_status unable_list(ki_list_watch *list_watch, const ki_list_options *options, const ki_list_handler *handler,
+                             ki_error *err) {
+    (void)list_watch, (void)options, (void)handler, (void)err;
+    return KI_ERR_SYSTEM;
+}
+
+static ki_status unable_watch(ki_list_watch *list_watch, const ki_watch_options *options,
+                              const ki_watch_handler *handler, ki_error *err) {
+    (void)list_watch, (void)options, (void)handler, (void)err;
+    return KI_ERR_SYSTEM;
+}
+
+static void keep_error(const ki_error *err, void *user) {
+    *(ki_error *)user = *err;
+}
+
+TEST(a_source_that_fails_without_an_error_gets_one) {
+    static const ki_list_watch_ops sources[] = {
+        { .list = unable_list, .watch = own_watch, .cancel = own_cancel, .free = own_free, .no_streaming_list = true },
+        { .list = own_list, .watch = unable_watch, .cancel = own_cancel, .free = own_free, .no_streaming_list = true },
+    };
+    static const char *const expected[] = { "the list function returned", "the watch function returned" };
+    static const char text[] = "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"4\"}}";
+    for (size_t i = 0; i < 2; i++) {
+        own_source source = { .base = { &sources[i] } };
+        ki_object_format *format = NULL;
+        ki_error seen = KI_ERROR_INIT;
+        stage s = { .failures = 0 };
+        assert_int_equal(ki_object_format_new(NULL, NULL, &format, NULL), KI_OK);
+        assert_int_equal(ki_object_format_read(format, text, strlen(text), &source.objects[0], NULL), KI_OK);
+        ki_object_format_unref(format);
+        assert_true(test_engine_open(&s.engine, NULL, 1));
+        fake_init(&s.source);
+        assert_int_equal(open_parts(&s, ki_delta_fifo_new, NULL), KI_OK);
+        ki_reflector_free(s.reflector);
+        assert_int_equal(
+            ki_reflector_new(&KI_REFLECTOR_OPTIONS(.engine = s.engine.engine, .list_watch = &source.base,
+                                                   .queue = s.queue, .on_error = keep_error, .user = &seen),
+                             &s.reflector, NULL),
+            KI_OK);
+        ki_reflector_start(s.reflector);
+        assert_true(test_engine_settle(&s.engine));
+        assert_int_equal(seen.code, KI_ERR_SYSTEM);
+        assert_non_null(strstr(seen.message, expected[i]));
+        close_parts(&s);
+        ki_list_watch_free(&source.base);
+        ki_object_unref(source.objects[0]);
+    }
+}
+
 TEST(parts_that_cannot_be_made_for_lack_of_memory_leave_nothing) {
     for (size_t i = 0; i < sizeof new_queues / sizeof *new_queues; i++) {
         scarce_memory memory = SCARCE_MEMORY_LATER;
