@@ -185,6 +185,10 @@ static void name_failure(const work *self, const ki_unstructured *object, ki_err
         return;
     request.namespace_name = ki_unstructured_known_metadata(object, "namespace");
     request.name = ki_unstructured_known_metadata(object, "name");
+    if (!request.name && self->like) {
+        request.namespace_name = ki_object_namespace(self->like);
+        request.name = ki_object_name(self->like);
+    }
     ki_outgoing_describe(&request, &self->options, what);
     ki_error_prefix(err, "%s", what);
 }

@@ -200,5 +200,9 @@ ki_status ki_client_apply_child(ki_client *client, const ki_resource *resource, 
     if (owner_namespace[0] && !ki_unstructured_metadata(child, "namespace"))
         ki_unstructured_set_string(child, "metadata.namespace", owner_namespace);
     ki_unstructured_set_controller(child, owner);
-    return apply(client, resource, child, NULL, options, NULL, ret_obj, err);
+    bool is_named = ki_unstructured_known_metadata(child, "name") != NULL; /* a text with an error has no name */
+    status = apply(client, resource, child, NULL, options, NULL, ret_obj, err);
+    if (status && !is_named)
+        ki_error_prefix(err, "child of %.63s %.317s", ki_object_kind(owner), ki_object_key(owner));
+    return status;
 }

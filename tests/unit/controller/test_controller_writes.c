@@ -239,6 +239,12 @@ CONTROLLER_WRITES_TEST(a_child_that_cannot_be_is_rejected) {
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, child, BY_ME, NULL, &err), KI_ERR_INVALID);
     assert_string_equal(err.message, "apply secrets elsewhere/child: the owner team/m is in another namespace");
+    child = ki_unstructured_new("a: [");
+    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, child, BY_ME, NULL, &err), KI_ERR_PARSE);
+    assert_non_null(strstr(err.message, "child of ConfigMap team/m: apply secrets: YAML: line 2, column 1: "));
+    child = ki_unstructured_new("a: [");
+    assert_int_equal(ki_client_apply_status(client, KI_SERVICES, owner, child, BY_ME, NULL, &err), KI_ERR_PARSE);
+    assert_non_null(strstr(err.message, "apply services/status team/m: YAML: line 2, column 1: "));
     assert_int_equal(ki_client_apply_child(NULL, KI_SECRETS, owner, ki_unstructured_new(CHILD), BY_ME, NULL, NULL),
                      KI_ERR_INVALID);
     assert_int_equal(ki_client_apply_child(client, KI_SECRETS, NULL, ki_unstructured_new(CHILD), BY_ME, NULL, NULL),
