@@ -17,8 +17,9 @@ KI_BEGIN_DECLS
 /* Sets the condition of this type in status.conditions (meta.SetStatusCondition): adds the condition, or changes
  * status, reason, message and observedGeneration of the first one. `status` is "True", "False" or "Unknown". `reason`
  * is a CamelCase word. NULL for `reason` and `message` means "". observedGeneration is the object's
- * metadata.generation. lastTransitionTime becomes `wall_now`, nanoseconds since 1970 (ki_engine_wall_now), if the
- * condition is new or has another status. Returns true if the condition was added or changed.
+ * metadata.generation; without metadata.generation the condition has no observedGeneration. lastTransitionTime becomes
+ * `wall_now`, nanoseconds since 1970 (ki_engine_wall_now), if the condition is new or has another status. Returns true
+ * if the condition was added or changed.
  *
  * `object` is a copy of the object that has the conditions so far (ki_unstructured_from_object): without them each call
  * would change lastTransitionTime. The object's failure is KI_ERR_INVALID without a type, and for another status. */

@@ -39,7 +39,8 @@ KI_API ki_object *ki_object_ref(const ki_object *obj);
 /* Releases a reference; the last one frees the object. NULL is accepted. Threads: any. Blocks: no. */
 KI_API void ki_object_unref(const ki_object *obj);
 
-/* ---- decoded fields: strings are never NULL, "" if the object has none; borrowed from `obj`; any thread ---- */
+/* ---- decoded fields: strings are never NULL, "" if the object has none; borrowed from `obj`, which must not be
+ * NULL; any thread ---- */
 
 /* Returns "namespace/name", or "name" for a cluster-scoped object. */
 KI_API const char *ki_object_key(const ki_object *obj);
@@ -74,12 +75,13 @@ KI_API const void *ki_object_view(const ki_object *obj);
  * Ownership, Threads, Blocks: as ki_object_view. */
 KI_API const void *ki_object_view_of(const ki_object *obj, const ki_field *fields);
 
-/* ---- fields by path ---- */
+/* ---- fields by path; NULL for an object, a path or a name is KI_ERR_INVALID ---- */
 
 /* Gets a field by its path: "spec.nodeName", "spec.containers[0].image", "spec.containers[-1].name",
  * "metadata.labels['app.kubernetes.io/name']". A leading dot is accepted. "[*]" stands for all elements of an array:
  * the value of "spec.containers[*].image" is an array of what the elements have, empty if none has it. Several "[*]"
- * give one flat array.
+ * give one flat array. Quotes are single or double; a backslash escapes the next character: ["it's"] and ['it\'s'] are
+ * the same name.
  * Ownership: the caller empties `*ret_value` with ki_value_clear while the allocator of the object's engine still
  * exists. Threads: any. Blocks: no; parses the body.
  * Errors: KI_ERR_PARSE (the path), KI_ERR_NOT_FOUND (the object has no such field), KI_ERR_END (an index past the end
@@ -87,8 +89,8 @@ KI_API const void *ki_object_view_of(const ki_object *obj, const ki_field *field
 KI_API KI_MUST_CHECK ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value,
                                                ki_error *err);
 
-/* Returns the integer under `path`, or `default_value` if there is none or memory runs out. Threads, Blocks: as
- * ki_object_field. */
+/* Returns the integer under `path`, or `default_value` if there is none, if memory runs out, and if `obj` or `path` is
+ * NULL. Threads, Blocks: as ki_object_field. */
 KI_API int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_value);
 
 /* Gets an annotation. To walk all of them, get "metadata.annotations" and call ki_value_next. Ownership, Threads,

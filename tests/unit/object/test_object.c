@@ -276,6 +276,8 @@ TEST(any_field_is_read_by_its_path) {
     assert_int_equal(ki_object_int(obj, "metadata.name", 7), 7);
     assert_int_equal(ki_object_int(obj, "metadata.nothing", 7), 7);
     assert_int_equal(ki_object_int(obj, "][", 7), 7);
+    assert_int_equal(ki_object_int(obj, NULL, 7), 7);
+    assert_int_equal(ki_object_int(NULL, "metadata.name", 7), 7);
     ki_value_clear(&value);
     ki_value_clear(NULL);
     ki_object_unref(obj);
