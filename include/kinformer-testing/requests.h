@@ -64,7 +64,8 @@ KI_API void ki_testing_server_forget_requests(ki_testing_server *server);
 
 /* Waits until at least `count` recorded requests match. A request counts before the client gets its response; a watch
  * counts when it is opened.
- * Blocks: yes. Errors: KI_ERR_TIMEOUT, KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
+ * Blocks: yes. Errors: KI_ERR_TIMEOUT, KI_ERR_INVALID (also a count above KI_TESTING_REQUESTS_MAX_COUNT),
+ * KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_wait_for_requests(ki_testing_server *server, const char *line,
                                                                    size_t count, int64_t timeout_ms, ki_error *err);
 

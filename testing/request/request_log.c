@@ -83,11 +83,12 @@ void kt_request_log_add(kt_request_log *log, const kt_call *call, int status) {
     kt_facts_space space;
     const kt_request_facts facts = kt_request_facts_of(call, &space);
     const ki_buffer *decoded = &call->decoded;
-    const request_texts from = {
-        .texts = { facts.verb, facts.resource, facts.ns, facts.name, ki_str_of(call->request->target), facts.user_agent,
-                   call->user.name, decoded->size ? (ki_str){ decoded->data, decoded->size } : call->request->body },
-        .status = status
-    };
+    request_texts from = { .texts = { facts.verb, facts.resource, facts.ns, facts.name,
+                                      ki_str_of(call->request->target), facts.user_agent, call->user.name,
+                                      decoded->size ? (ki_str){ decoded->data, decoded->size } : call->request->body },
+                           .status = status };
+    for (size_t i = 0; i < TEXTS - 1; i++) /* all but the body end at a zero byte, as a target's %00 */
+        from.texts[i].size = from.texts[i].size ? strnlen(from.texts[i].data, from.texts[i].size) : 0;
     const size_t size = size_of(&from);
     while (log->requests.count &&
            (log->requests.count >= KI_TESTING_REQUESTS_MAX_COUNT || log->size + size > KI_TESTING_REQUESTS_MAX_BYTES)) {

@@ -106,7 +106,11 @@ ki_status ki_testing_server_wait_for_requests(ki_testing_server *server, const c
     if (status)
         return status;
     requests_wait wait = { &match, line ? line : "", count };
-    status = wait_until(server, has_requests, &wait, timeout_ms, err);
+    if (count > KI_TESTING_REQUESTS_MAX_COUNT)
+        status = ki_error_set(err, KI_ERR_INVALID, "at most %d requests are recorded, not %zu",
+                              (int)KI_TESTING_REQUESTS_MAX_COUNT, count);
+    else
+        status = wait_until(server, has_requests, &wait, timeout_ms, err);
     kt_spec_free(&match);
     return status;
 }

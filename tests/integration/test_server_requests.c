@@ -272,6 +272,9 @@ REQUESTS_TEST(what_cannot_be_waited_for_is_an_error) {
     assert_int_equal(ki_testing_server_wait_for_deletion(server, NULL, "default", "a", PATIENCE_MS, &err),
                      KI_ERR_INVALID);
     assert_int_equal(ki_testing_server_delete_all(server, &odd, NULL, &err), KI_ERR_INVALID);
+    assert_int_equal(
+        ki_testing_server_wait_for_requests(server, NULL, KI_TESTING_REQUESTS_MAX_COUNT + 1, PATIENCE_MS, &err),
+        KI_ERR_INVALID);
 }
 
 /* A fault's removal ends the wait for it; a wait in another thread sees requests as they come. */

@@ -64,3 +64,20 @@ TEST(the_record_has_the_last_requests) {
     ki_testing_requests_clear(&requests);
     kt_cluster_free(cluster);
 }
+
+TEST(a_dropped_request_gives_all_its_bytes_back) {
+    kt_cluster *cluster = NULL;
+    assert_int_equal(kt_cluster_new(NULL, NULL, &cluster, NULL), KI_OK);
+    kt_request_log *log = kt_cluster_requests(cluster);
+    get(cluster, "/api/v1/namespaces/default/pods/x%00yyyyyyyyyyyyyyyyyyyyyyyyyy");
+    kt_spec all = { 0 };
+    assert_int_equal(kt_request_log_count(log, &all), 1);
+    assert_true(log->size > 0);
+    for (int i = 0; i < KI_TESTING_REQUESTS_MAX_COUNT; i++)
+        get(cluster, "/version");
+    size_t size = log->size;
+    get(cluster, "/version");
+    assert_int_equal(log->size, size); /* one like it gave way */
+    assert_int_equal(size % KI_TESTING_REQUESTS_MAX_COUNT, 0);
+    kt_cluster_free(cluster);
+}
