@@ -20,10 +20,13 @@
  * thread may; it calls no handler. Every 10 s a call on the loop (ki_engine_post) takes a sample for the charts, so a
  * program that steps its engine steps it at least that often. The thread blocks all signals.
  *
- * Limits: 64 connections; 30 s for a request with its response; 10 s without a byte; 16 KiB of a request's headers;
- * 16 MiB of a response, and 32 MiB of all responses that clients have not read yet, beyond which the server responds
- * 503 instead of more than 4 KiB. Bodies of requests are ignored. The charts have 90 samples, of at most 1,024
- * informers, queues and electors: 400 bytes of memory for each. libmicrohttpd allocates with malloc.
+ * Limits: 64 connections; 30 s for a request with its response; 10 s without a byte; 16 KiB of a request's headers; 16
+ * MiB of a response, and 32 MiB of all responses that clients have not read yet, beyond which the server responds 503
+ * instead of more than 4 KiB. A connection beyond the 64 closes the one whose last response, or whose begin, is the
+ * longest ago: clients that send or read nothing keep no probe out. A request fails only if 64 more connections are
+ * opened before its response is sent. Up to 80 descriptors are open meanwhile. Bodies of requests are ignored. The
+ * charts have 90 samples, of at most 1,024 informers, queues and electors: 400 bytes of memory for each. libmicrohttpd
+ * allocates with malloc.
  *
  * Fork: make the server after a fork. In a process that was forked later it does not exist: ki_status_server_free
  * returns and releases nothing. */

@@ -6,8 +6,9 @@
 #define TIME_NS ((int64_t)KI_CONNECTION_TIME_S * 1000000000)
 
 ki_status ki_connections_init(ki_connections *connections, ki_error *err) {
-    for (size_t i = 0; i < KI_CONNECTIONS_MAX; i++)
+    for (size_t i = 0; i < KI_CONNECTIONS_PLACES; i++)
         connections->all[i].fd = -1;
+    connections->last = 0;
     connections->awaited = 0;
     connections->is_ending = false;
     atomic_init(&connections->bytes, 0);
@@ -25,14 +26,37 @@ void ki_connections_free(ki_connections *connections) {
     ki_mutex_destroy(&connections->mutex);
 }
 
+/* Shuts down the socket; libmicrohttpd then closes it. Caller holds the mutex. */
+static void end(struct ki_connection *connection) {
+    connection->is_ended = true;
+    (void)shutdown(connection->fd, SHUT_RDWR);
+}
+
+/* Ends the connection that waits longest, if there are too many. Caller holds the mutex. */
+static void make_room(ki_connections *connections) {
+    struct ki_connection *longest = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < KI_CONNECTIONS_PLACES; i++) {
+        struct ki_connection *connection = &connections->all[i];
+        if (connection->fd < 0 || connection->is_ended)
+            continue;
+        count++;
+        if (!longest || connection->number < longest->number)
+            longest = connection;
+    }
+    if (count > KI_CONNECTIONS_MAX)
+        end(longest);
+}
+
 struct ki_connection *ki_connections_add(ki_connections *connections, int fd, int64_t now_ns) {
     struct ki_connection *added = NULL;
     ki_mutex_lock(&connections->mutex);
-    for (size_t i = 0; i < KI_CONNECTIONS_MAX && !added; i++)
+    for (size_t i = 0; i < KI_CONNECTIONS_PLACES && !added; i++)
         if (connections->all[i].fd < 0)
             added = &connections->all[i];
     if (added)
-        *added = (struct ki_connection){ .fd = fd, .since_ns = now_ns };
+        *added = (struct ki_connection){ .fd = fd, .since_ns = now_ns, .number = ++connections->last };
+    make_room(connections);
     if (connections->is_ending)
         (void)shutdown(fd, SHUT_RDWR);
     ki_mutex_unlock(&connections->mutex);
@@ -44,6 +68,7 @@ void ki_connections_renew(ki_connections *connections, struct ki_connection *con
         return;
     ki_mutex_lock(&connections->mutex);
     connection->since_ns = now_ns;
+    connection->number = ++connections->last;
     ki_mutex_unlock(&connections->mutex);
 }
 
@@ -59,20 +84,20 @@ void ki_connections_remove(ki_connections *connections, struct ki_connection *co
 
 void ki_connections_end_late(ki_connections *connections, int64_t now_ns) {
     ki_mutex_lock(&connections->mutex);
-    for (size_t i = 0; i < KI_CONNECTIONS_MAX; i++)
+    for (size_t i = 0; i < KI_CONNECTIONS_PLACES; i++)
         if (connections->all[i].fd >= 0 && now_ns - connections->all[i].since_ns > TIME_NS)
-            (void)shutdown(connections->all[i].fd, SHUT_RDWR);
+            end(&connections->all[i]);
     ki_mutex_unlock(&connections->mutex);
 }
 
 void ki_connections_end_all(ki_connections *connections) {
     ki_mutex_lock(&connections->mutex);
     connections->is_ending = true;
-    for (size_t i = 0; i < KI_CONNECTIONS_MAX; i++) {
+    for (size_t i = 0; i < KI_CONNECTIONS_PLACES; i++) {
         struct ki_connection *connection = &connections->all[i];
         if (connection->fd < 0)
             continue;
-        (void)shutdown(connection->fd, SHUT_RDWR);
+        end(connection);
         connection->is_awaited = true;
         connections->awaited++;
     }

@@ -8,8 +8,9 @@
 #include <stddef.h>
 
 enum {
-    KI_CONNECTIONS_MAX = 64,
-    KI_CONNECTION_TIME_S = 30, /* from the connection or the last response to the next response's end */
+    KI_CONNECTIONS_MAX = 64,    /* a further one ends the one that waits longest */
+    KI_CONNECTIONS_PLACES = 80, /* with those that are shut down, and not closed yet */
+    KI_CONNECTION_TIME_S = 30,  /* from the connection or the last response to the next response's end */
     KI_CONNECTIONS_BYTES_MAX = 32 * 1024 * 1024, /* of all responses that are not sent yet */
     KI_CONNECTIONS_SMALL = 4 * 1024 /* bytes of a response that needs no room: the probes' must always fit */
 };
@@ -20,8 +21,11 @@ typedef struct ki_connections {
     struct ki_connection {
         int fd; /* -1: none */
         int64_t since_ns;
+        uint64_t number; /* of the connection or its last response, in order */
+        bool is_ended;   /* shut down */
         bool is_awaited; /* counted by `awaited` */
-    } all[KI_CONNECTIONS_MAX];
+    } all[KI_CONNECTIONS_PLACES];
+    uint64_t last;  /* number */
     size_t awaited; /* connections for whose end ki_connections_end_all waits */
     bool is_ending; /* a new connection is shut down */
     _Atomic size_t bytes;
@@ -29,7 +33,8 @@ typedef struct ki_connections {
 
 ki_status ki_connections_init(ki_connections *connections, ki_error *err);
 void ki_connections_free(ki_connections *connections);
-/* Notes a new connection; returns its place, or NULL without one. */
+/* Notes a new connection; returns its place, or NULL without one. Beyond KI_CONNECTIONS_MAX shuts down the connection
+ * whose last response, or whose begin, is the longest ago. */
 struct ki_connection *ki_connections_add(ki_connections *connections, int fd, int64_t now_ns);
 /* Notes that a response was sent. `connection` may be NULL. */
 void ki_connections_renew(ki_connections *connections, struct ki_connection *connection, int64_t now_ns);

@@ -184,7 +184,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **s
         ki_connections_renew(&server->connections, info->socket_context, now_of(server));
 }
 
-/* On the loop, every 10 s: when all connections are taken, no new one ends the late ones. */
+/* On the loop, every 10 s: ends the late connections also where no new one comes. */
 static void on_tick(void *user) {
     ki_status_server *server = user;
     ki_connections_end_late(&server->connections, now_of(server));
@@ -200,7 +200,7 @@ static struct MHD_Daemon *start_daemon(ki_status_server *server, int listener) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     struct MHD_Daemon *daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET,
-        listener, MHD_OPTION_CONNECTION_LIMIT, (unsigned)KI_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+        listener, MHD_OPTION_CONNECTION_LIMIT, (unsigned)KI_CONNECTIONS_PLACES, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_URI_LOG_CALLBACK,
         on_uri, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
         server, MHD_OPTION_END);

@@ -11,6 +11,7 @@
 #include "tests/support/test.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -241,6 +242,68 @@ SERVER_TEST(a_crowd_that_has_gone_keeps_nobody_out) {
         close(crowd[i]);
     wait_for_descriptors(before);
     expect(http_get(port, "/livez", ""), OK, "ok");
+}
+
+/* --- crowds: more clients than the server takes ------------------------------------------------------------------- */
+
+/* Asserts that the server responds to a probe, and not because the crowd has timed out: it keeps 64 connections, with
+ * that of the probe. */
+static void expect_probe_beside(size_t crowd_size, size_t descriptors_before) {
+    expect(http_get(port, "/livez", ""), OK, "ok");
+    size_t others = descriptors_before + crowd_size;
+    for (int left_ms = PATIENCE_S * 1000; descriptors() > others + 64; left_ms -= 10) {
+        assert_true(left_ms > 0);
+        poll(NULL, 0, 10);
+    }
+    assert_true(descriptors() >= others + 63);
+}
+
+static void leave(const int *crowd, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        close(crowd[i]);
+}
+
+SERVER_TEST(eighty_that_never_read_keep_no_probe_out) {
+    static const char again[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    int crowd[80];
+    size_t before = descriptors();
+    for (size_t i = 0; i < 80; i++) {
+        crowd[i] = http_dial(port);
+        for (int times = 0; times < 20; times++)
+            if (send(crowd[i], again, strlen(again), MSG_NOSIGNAL | MSG_DONTWAIT) <= 0)
+                break;
+    }
+    expect_probe_beside(80, before);
+    expect_probe_beside(80, before);
+    leave(crowd, 80);
+}
+
+SERVER_TEST(seventy_that_send_nothing_keep_no_probe_out) {
+    int crowd[70];
+    size_t before = descriptors();
+    for (size_t i = 0; i < 70; i++)
+        crowd[i] = http_dial(port);
+    expect_probe_beside(70, before);
+    expect_probe_beside(70, before);
+    leave(crowd, 70);
+}
+
+SERVER_TEST(seventy_that_reconnect_keep_no_probe_out) {
+    int crowd[70];
+    char byte;
+    size_t before = descriptors();
+    for (size_t i = 0; i < 70; i++)
+        crowd[i] = http_dial(port);
+    for (int round = 0; round < 11; round++) {
+        for (size_t i = 0; i < 70; i++) {
+            if (recv(crowd[i], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN)
+                continue;
+            close(crowd[i]);
+            crowd[i] = http_dial(port);
+        }
+        expect_probe_beside(70, before);
+    }
+    leave(crowd, 70);
 }
 
 static _Atomic int64_t own_now;

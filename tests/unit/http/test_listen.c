@@ -68,6 +68,11 @@ TEST(a_port_in_use_is_an_error_that_names_it) {
     assert_int_equal(listen_on(taken, NULL, &err), KI_ERR_SYSTEM);
     assert_non_null(strstr(err.message, taken));
     assert_non_null(strstr(err.message, "in use"));
+    const char *given = strchr(taken, ':'); /* the address that is tried, also where only the port is given */
+    assert_int_equal(listen_on(given, NULL, &err), KI_ERR_SYSTEM);
+    assert_non_null(strstr(err.message, taken));
+    assert_int_equal(listen_on(given + 1, NULL, &err), KI_ERR_SYSTEM);
+    assert_non_null(strstr(err.message, taken));
     close(fd);
 }
 

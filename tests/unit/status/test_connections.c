@@ -82,8 +82,31 @@ CONNECTIONS_TEST(the_end_of_all_waits_for_the_present_ones_and_ends_later_ones_a
     }
 }
 
+/* The time stands still: the order counts. */
+CONNECTIONS_TEST(a_connection_too_many_ends_the_one_that_waits_longest) {
+    int pairs[KI_CONNECTIONS_MAX + 2][2];
+    struct ki_connection *places[KI_CONNECTIONS_MAX + 2];
+    for (size_t i = 0; i < KI_CONNECTIONS_MAX + 2; i++)
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pairs[i]), 0);
+    for (size_t i = 0; i < KI_CONNECTIONS_MAX; i++)
+        places[i] = ki_connections_add(&connections, pairs[i][0], 0);
+    ki_connections_renew(&connections, places[0], 0);
+    ki_connections_remove(&connections, places[1]);
+    places[1] = ki_connections_add(&connections, pairs[1][0], 0);
+    for (size_t i = 0; i < KI_CONNECTIONS_MAX; i++)
+        assert_false(has_ended(pairs[i][1]));
+    for (size_t i = KI_CONNECTIONS_MAX; i < KI_CONNECTIONS_MAX + 2; i++)
+        places[i] = ki_connections_add(&connections, pairs[i][0], 0);
+    for (size_t i = 0; i < KI_CONNECTIONS_MAX + 2; i++) {
+        assert_true(has_ended(pairs[i][1]) == (i == 2 || i == 3));
+        ki_connections_remove(&connections, places[i]);
+        close(pairs[i][0]);
+        close(pairs[i][1]);
+    }
+}
+
 CONNECTIONS_TEST(there_are_places_for_all_connections) {
-    for (int i = 0; i < KI_CONNECTIONS_MAX; i++)
+    for (int i = 0; i < KI_CONNECTIONS_PLACES; i++)
         assert_non_null(ki_connections_add(&connections, 1000 + i, 0));
     assert_null(ki_connections_add(&connections, 2000, 0));
     ki_connections_remove(&connections, &connections.all[7]);
