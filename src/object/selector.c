@@ -136,16 +136,39 @@ static bool has_value(const ki_object *obj, ki_str key, const ki_path *path, ki_
     return !has_any;
 }
 
+/* Returns the index of the first field that does not match, with its key; data of the key is NULL if all match. */
+static size_t find_difference(const ki_selector *selector, const ki_object *obj, ki_str *ret_key) {
+    ki_str value;
+    bool is_negated;
+    size_t i = 0;
+    for (; ki_requirements_field(selector->fields, i, ret_key, &value, &is_negated); i++) {
+        if (has_value(obj, *ret_key, selector->paths[i], value) == is_negated)
+            return i;
+    }
+    *ret_key = (ki_str){ NULL, 0 };
+    return i;
+}
+
 bool ki_object_matches(const ki_object *obj, const ki_selector *selector) {
     if (!obj || !selector)
         return obj != NULL;
+    ki_str key;
     if (!ki_requirements_match(selector->labels, obj))
         return false;
-    ki_str key, value;
-    bool is_negated;
-    for (size_t i = 0; ki_requirements_field(selector->fields, i, &key, &value, &is_negated); i++) {
-        if (has_value(obj, key, selector->paths[i], value) == is_negated)
-            return false;
-    }
-    return true;
+    (void)find_difference(selector, obj, &key);
+    return !key.data;
+}
+
+static bool take_value(ki_str value, void *user) {
+    *(ki_str *)user = value;
+    return false;
+}
+
+ki_str ki_selector_difference(const ki_selector *selector, const ki_object *obj, ki_str *ret_value) {
+    ki_str key;
+    size_t index = find_difference(selector, obj, &key);
+    *ret_value = (ki_str){ NULL, 0 };
+    if (key.data)
+        ki_path_walk_object(selector->paths[index], obj, take_value, ret_value);
+    return key;
 }

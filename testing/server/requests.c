@@ -13,6 +13,7 @@
 #include "testing/server/state.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* Returns true once the wait is over, and sets `*ret_status`. Otherwise sets KI_ERR_TIMEOUT, and describes what there
  * is instead. Caller holds the lock. */
@@ -177,13 +178,30 @@ typedef struct object_wait {
     ki_object_format *format; /* NULL: wait for the deletion */
 } object_wait;
 
-/* Compares the object with the selector. */
-static ki_status look(const object_wait *wait, ki_str json, bool *ret_matches, ki_error *err) {
+enum {
+    SHOWN_MAX = 200 /* bytes of a key or a value in a message */
+};
+
+static int shown(ki_str text) {
+    return (int)(text.size < SHOWN_MAX ? text.size : SHOWN_MAX);
+}
+
+/* Compares the object with the selector. Writes what the object has instead of the first field that does not match. */
+static ki_status look(const object_wait *wait, ki_str json, bool *ret_matches, char why[2 * SHOWN_MAX + 64],
+                      ki_error *err) {
     ki_object *obj = NULL;
     ki_status status = ki_object_from_json(wait->format, json, NULL, NULL, &obj, err);
-    *ret_matches = !status && ki_object_matches(obj, wait->selector);
+    if (status)
+        return status;
+    ki_str value, key = ki_selector_difference(wait->selector, obj, &value);
+    *ret_matches = !key.data;
+    if (value.data)
+        snprintf(why, 2 * SHOWN_MAX + 64, ": %.*s is %.*s%s", shown(key), key.data, shown(value), value.data,
+                 value.size > SHOWN_MAX ? " ..." : "");
+    else if (key.data)
+        snprintf(why, 2 * SHOWN_MAX + 64, ": the object has no %.*s", shown(key), key.data);
     ki_object_unref(obj);
-    return status;
+    return KI_OK;
 }
 
 static bool has_object(ki_testing_server *server, void *user, ki_status *ret_status, ki_error *err) {
@@ -191,13 +209,14 @@ static bool has_object(ki_testing_server *server, void *user, ki_status *ret_sta
     ki_str json = { NULL, 0 };
     bool exists = kt_cluster_get(server->cluster, wait->resource, wait->namespace_name, wait->name, &json) == KI_OK;
     bool matches = exists != (wait->format == NULL);
-    *ret_status = matches && exists && wait->selector ? look(wait, json, &matches, err) : KI_OK;
+    char why[2 * SHOWN_MAX + 64] = "";
+    *ret_status = matches && exists && wait->selector ? look(wait, json, &matches, why, err) : KI_OK;
     if (*ret_status || matches)
         return true;
     const char *ns = wait->namespace_name ? wait->namespace_name : "";
     const char *what = !exists ? "does not exist" : wait->format ? "is not " : "still exists";
-    *ret_status = ki_error_set(err, KI_ERR_TIMEOUT, "%s %s%s%s %s%s", wait->resource->plural, ns, *ns ? "/" : "",
-                               wait->name, what, exists && wait->format ? wait->text : "");
+    *ret_status = ki_error_set(err, KI_ERR_TIMEOUT, "%s %s%s%s %s%s%s", wait->resource->plural, ns, *ns ? "/" : "",
+                               wait->name, what, exists && wait->format ? wait->text : "", why);
     return false;
 }
 
