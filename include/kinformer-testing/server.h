@@ -78,25 +78,27 @@ KI_API const char *ki_testing_server_url(const ki_testing_server *server);
 KI_API KI_MUST_CHECK ki_status ki_testing_server_write_kubeconfig(const ki_testing_server *server, const char *path,
                                                                   ki_error *err);
 
-/* ---- requests, processed as a client's: defaults, validation, conflicts, finalizers, namespaces ---- */
+/* ---- requests, processed as a client's: defaults, validation, conflicts, finalizers, namespaces ----
+ *
+ * `text` is JSON or YAML of one object, `size` bytes; 0: up to its zero. An error in YAML has its line and column. */
 
-/* Creates an object. A status in `json` is ignored, as a real server does; ki_testing_server_put stores it. The new
+/* Creates an object. A status in `text` is ignored, as a real server does; ki_testing_server_put stores it. The new
  * resource version is in the object that ki_testing_server_get returns.
  * Blocks: while another thread is in the server. Errors: KI_ERR_HTTP (code, reason and message of the Status),
- * KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
+ * KI_ERR_PARSE (YAML), KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_create(ki_testing_server *server, const ki_resource *resource,
-                                                        const char *namespace_name, const char *json, size_t size,
+                                                        const char *namespace_name, const char *text, size_t size,
                                                         ki_error *err);
-/* Replaces an object (an update request). A status in `json` replaces the object's status; if the status is a
+/* Replaces an object (an update request). A status in `text` replaces the object's status; if the status is a
  * subresource, this is a second request, and a second event. Without a status the object keeps its own. An error
  * changes nothing. Blocks, Errors: as ki_testing_server_create. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_replace(ki_testing_server *server, const ki_resource *resource,
-                                                         const char *namespace_name, const char *name, const char *json,
+                                                         const char *namespace_name, const char *name, const char *text,
                                                          size_t size, ki_error *err);
 /* Applies a merge patch to an object, and to its status as ki_testing_server_replace does. An error changes nothing.
  * Blocks, Errors: as ki_testing_server_create. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_patch(ki_testing_server *server, const ki_resource *resource,
-                                                       const char *namespace_name, const char *name, const char *json,
+                                                       const char *namespace_name, const char *name, const char *text,
                                                        size_t size, ki_error *err);
 /* Deletes an object. Blocks, Errors: as ki_testing_server_create. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_delete(ki_testing_server *server, const ki_resource *resource,
@@ -126,11 +128,13 @@ KI_API KI_MUST_CHECK ki_status ki_testing_server_request(ki_testing_server *serv
 
 /* ---- direct access, without the checks of a request ---- */
 
-/* Stores an object, in place of an object with the same name. Status, managedFields and deletionTimestamp are stored as
- * given, and a missing namespace is created. The fastest way to fill a server.
- * Errors: KI_ERR_PARSE, KI_ERR_INVALID (no name, no namespace, or an unknown resource), KI_ERR_NO_MEMORY. */
+/* Stores an object, JSON or YAML as for ki_testing_server_create, in place of an object with the same name. Status,
+ * managedFields and deletionTimestamp are stored as given, and a missing namespace is created. The fastest way to fill
+ * a server.
+ * Errors: KI_ERR_PARSE, KI_ERR_INVALID (no name, no namespace, or an unknown resource), KI_ERR_LIMIT,
+ * KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_put(ki_testing_server *server, const ki_resource *resource,
-                                                     const char *json, size_t size, ki_error *err);
+                                                     const char *text, size_t size, ki_error *err);
 
 /* Deletes all objects of a resource (NULL: of all resources) in a namespace (NULL: in all), regardless of finalizers.
  * Watches get their deletions. The namespaces default and kube-* stay.

@@ -8,6 +8,7 @@
 #include <kinformer/allocator.h>
 #include <kinformer/unstructured.h>
 
+#include "src/base/buffer.h"
 #include "src/base/map.h"
 #include "src/base/string_view.h"
 
@@ -29,6 +30,11 @@ struct ki_unstructured {
 ki_unstructured *ki_unstructured_new_of(const ki_allocator *allocator, ki_str json);
 /* Creates an object from YAML or JSON. Returns NULL if out of memory. */
 ki_unstructured *ki_unstructured_read(const ki_allocator *allocator, const char *text);
+/* Returns true if a text of an object begins with a brace: it is JSON, or a short map of YAML. */
+bool ki_unstructured_is_json(ki_str text);
+/* Appends the object of a YAML text as JSON. Errors: KI_ERR_PARSE with line and column (also for a second document, and
+ * for what is no map), KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+ki_status ki_unstructured_yaml_to_json(ki_str text, ki_buffer *json, ki_error *err);
 /* Creates an object that has failed. Returns NULL if out of memory. */
 ki_unstructured *ki_unstructured_new_failed(const ki_allocator *allocator, const ki_error *failure);
 /* Returns a text of the metadata, such as "name"; NULL: there is none, or the object has failed. Borrowed until the

@@ -6,7 +6,7 @@
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
-static bool is_json(ki_str text) {
+bool ki_unstructured_is_json(ki_str text) {
     size_t at = 0;
     while (at < text.size && strchr(" \t\r\n", text.data[at]))
         at++;
@@ -35,7 +35,7 @@ static ki_status check_rest(const ki_allocator *allocator, ki_str text, ki_str r
     return KI_OK;
 }
 
-static ki_status yaml_to_json(ki_str text, ki_buffer *json, ki_error *err) {
+ki_status ki_unstructured_yaml_to_json(ki_str text, ki_buffer *json, ki_error *err) {
     ki_str rest = text, first;
     if (!ki_yaml_next_document(&rest, &first))
         return ki_error_set(err, KI_ERR_PARSE, "the text is empty");
@@ -56,7 +56,7 @@ static ki_unstructured *from_yaml(const ki_allocator *allocator, ki_str text) {
     ki_error err = KI_ERROR_INIT;
     ki_buffer json;
     ki_buffer_init(&json, allocator, KI_UNSTRUCTURED_SIZE_MAX);
-    ki_status status = yaml_to_json(text, &json, &err);
+    ki_status status = ki_unstructured_yaml_to_json(text, &json, &err);
     if (status == KI_ERR_PARSE)
         ki_error_prefix(&err, "YAML");
     ki_unstructured *object = status ? ki_unstructured_new_failed(allocator, &err)
@@ -75,7 +75,7 @@ ki_unstructured *ki_unstructured_read(const ki_allocator *allocator, const char 
             ki_error_set(&err, KI_ERR_LIMIT, "the text is longer than %d bytes", KI_UNSTRUCTURED_SIZE_MAX);
         return ki_unstructured_new_failed(allocator, &err);
     }
-    if (!is_json(given))
+    if (!ki_unstructured_is_json(given))
         return from_yaml(allocator, given);
     ki_unstructured *object = ki_unstructured_new_of(allocator, given);
     if (!object || object->failure.code != KI_ERR_PARSE)

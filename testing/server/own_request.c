@@ -4,6 +4,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/resource_table.h"
+#include "src/object/unstructured.h"
 #include "testing/cluster/write.h"
 #include "testing/values/json.h"
 
@@ -30,6 +31,19 @@ ki_status kt_request_target(ki_buffer *target, const ki_resource *resource, cons
         ki_buffer_append_url(target, ki_str_of(name));
     }
     return target->failed;
+}
+
+ki_status kt_own_text(const char *text, size_t size, ki_buffer *converted, ki_str *ret_json, ki_error *err) {
+    if (!text)
+        return ki_error_set(err, KI_ERR_INVALID, "an object needs JSON or YAML");
+    *ret_json = (ki_str){ text, size ? size : strlen(text) };
+    if (ki_unstructured_is_json(*ret_json))
+        return KI_OK;
+    ki_status status = ki_unstructured_yaml_to_json(*ret_json, converted, err);
+    if (status == KI_ERR_PARSE)
+        ki_error_prefix(err, "YAML");
+    *ret_json = (ki_str){ converted->data, converted->size };
+    return status;
 }
 
 static void set_text(const ki_allocator *allocator, char *data, size_t size, ki_testing_text *ret_text) {

@@ -11,6 +11,10 @@
 ki_status kt_check_resource(const ki_resource *resource, ki_error *err);
 /* Appends the path of a resource's collection, or of one object. Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT. */
 ki_status kt_request_target(ki_buffer *target, const ki_resource *resource, const char *ns, const char *name);
+/* Sets `*ret_json` to the object that a test gave, `size` bytes (0: to its zero) of JSON or YAML. JSON begins with a
+ * brace and stays what it is; YAML is converted into `converted`, which the caller frees.
+ * Errors: KI_ERR_INVALID (NULL), KI_ERR_PARSE with line and column, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+ki_status kt_own_text(const char *text, size_t size, ki_buffer *converted, ki_str *ret_json, ki_error *err);
 /* Makes a request. Sets `*ret_body` to the body of the response, also of an error response; `ret_body` may be NULL.
  * Caller holds the cluster. Errors: KI_ERR_HTTP, KI_ERR_INVALID (a watch), KI_ERR_NO_MEMORY. */
 ki_status kt_own_request(kt_cluster *cluster, const kt_request *request, int64_t now_ms, ki_testing_text *ret_body,

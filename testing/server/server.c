@@ -300,22 +300,27 @@ static ki_status make_request(ki_testing_server *server, const char *method, con
     return status;
 }
 
-/* Replaces or patches an object and, if `json` has a status that the main request leaves out, its status. */
+/* Replaces or patches an object and, if `text` has a status that the main request leaves out, its status. */
 static ki_status change_object(ki_testing_server *server, const char *method, const ki_resource *resource,
-                               const char *namespace_name, const char *name, const char *content_type, const char *json,
+                               const char *namespace_name, const char *name, const char *content_type, const char *text,
                                size_t size, ki_error *err) {
     if (!server)
         return kt_no_server(err);
     ki_status status = kt_check_resource(resource, err);
     if (status)
         return status;
-    if (!json || !name || !name[0])
-        return ki_error_set(err, KI_ERR_INVALID, "a change of an object needs its name and JSON");
-    const ki_str text = { json, size ? size : strlen(json) };
-    const kt_object_change change = { method, resource, namespace_name, name, content_type, text };
-    lock(server);
-    status = kt_own_change(server->cluster, &change, now_ms(server), err);
-    unlock(server);
+    if (!name || !name[0])
+        return ki_error_set(err, KI_ERR_INVALID, "a change of an object needs its name");
+    kt_object_change change = { method, resource, namespace_name, name, content_type, { NULL, 0 } };
+    ki_buffer converted;
+    ki_buffer_init(&converted, &server->allocator, 0);
+    status = kt_own_text(text, size, &converted, &change.json, err);
+    if (!status) {
+        lock(server);
+        status = kt_own_change(server->cluster, &change, now_ms(server), err);
+        unlock(server);
+    }
+    ki_buffer_free(&converted);
     return status;
 }
 
@@ -329,18 +334,27 @@ static ki_status object_request(ki_testing_server *server, const char *method, c
 }
 
 ki_status ki_testing_server_create(ki_testing_server *server, const ki_resource *resource, const char *namespace_name,
-                                   const char *json, size_t size, ki_error *err) {
-    return make_request(server, "POST", resource, namespace_name, NULL, NULL, json, size, err);
+                                   const char *text, size_t size, ki_error *err) {
+    if (!server)
+        return kt_no_server(err);
+    ki_buffer converted;
+    ki_str json = { NULL, 0 };
+    ki_buffer_init(&converted, &server->allocator, 0);
+    ki_status status = kt_own_text(text, size, &converted, &json, err);
+    if (!status)
+        status = make_request(server, "POST", resource, namespace_name, NULL, NULL, json.data, json.size, err);
+    ki_buffer_free(&converted);
+    return status;
 }
 
 ki_status ki_testing_server_replace(ki_testing_server *server, const ki_resource *resource, const char *namespace_name,
-                                    const char *name, const char *json, size_t size, ki_error *err) {
-    return change_object(server, "PUT", resource, namespace_name, name, "application/json", json, size, err);
+                                    const char *name, const char *text, size_t size, ki_error *err) {
+    return change_object(server, "PUT", resource, namespace_name, name, "application/json", text, size, err);
 }
 
 ki_status ki_testing_server_patch(ki_testing_server *server, const ki_resource *resource, const char *namespace_name,
-                                  const char *name, const char *json, size_t size, ki_error *err) {
-    return change_object(server, "PATCH", resource, namespace_name, name, "application/merge-patch+json", json, size,
+                                  const char *name, const char *text, size_t size, ki_error *err) {
+    return change_object(server, "PATCH", resource, namespace_name, name, "application/merge-patch+json", text, size,
                          err);
 }
 
@@ -351,19 +365,23 @@ ki_status ki_testing_server_delete(ki_testing_server *server, const ki_resource 
     return object_request(server, "DELETE", resource, namespace_name, name, NULL, at_once, 0, err);
 }
 
-ki_status ki_testing_server_put(ki_testing_server *server, const ki_resource *resource, const char *json, size_t size,
+ki_status ki_testing_server_put(ki_testing_server *server, const ki_resource *resource, const char *text, size_t size,
                                 ki_error *err) {
     if (!server)
         return kt_no_server(err);
     ki_status status = kt_check_resource(resource, err);
     if (status)
         return status;
-    if (!json)
-        return ki_error_set(err, KI_ERR_INVALID, "an object needs JSON");
-    lock(server);
-    status = kt_cluster_put_json(server->cluster, resource, (ki_str){ json, size ? size : strlen(json) },
-                                 now_ms(server), NULL, err);
-    unlock(server);
+    ki_buffer converted;
+    ki_str json = { NULL, 0 };
+    ki_buffer_init(&converted, &server->allocator, 0);
+    status = kt_own_text(text, size, &converted, &json, err);
+    if (!status) {
+        lock(server);
+        status = kt_cluster_put_json(server->cluster, resource, json, now_ms(server), NULL, err);
+        unlock(server);
+    }
+    ki_buffer_free(&converted);
     return status;
 }
 

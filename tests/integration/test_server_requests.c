@@ -220,6 +220,47 @@ REQUESTS_TEST(the_oldest_requests_give_way_and_are_counted) {
     ki_testing_requests_clear(&requests);
 }
 
+/* ---- YAML ---- */
+
+REQUESTS_TEST(objects_are_taken_as_yaml) {
+    MUST(ki_testing_server_create(server, KI_CONFIGMAPS, "default", "---\nmetadata:\n  name: a\ndata:\n  k: one\n", 0,
+                                  &err));
+    MUST(ki_testing_server_wait_for_object(server, KI_CONFIGMAPS, "default", "a", "data.k=one", 0, &err));
+    MUST(ki_testing_server_replace(server, KI_CONFIGMAPS, "default", "a", "metadata: {name: a}\ndata: {k: two}\n# rest",
+                                   strlen("metadata: {name: a}\ndata: {k: two}\n"), &err));
+    MUST(ki_testing_server_wait_for_object(server, KI_CONFIGMAPS, "default", "a", "data.k=two", 0, &err));
+    MUST(ki_testing_server_patch(server, KI_CONFIGMAPS, "default", "a", "data:\n  l: three\n", 0, &err));
+    MUST(ki_testing_server_wait_for_object(server, KI_CONFIGMAPS, "default", "a", "data.k=two,data.l=three", 0, &err));
+    MUST(ki_testing_server_put(server, KI_CONFIGMAPS, "metadata:\n  name: b\n  namespace: shop\n", 0, &err));
+    MUST(ki_testing_server_wait_for_object(server, KI_CONFIGMAPS, "shop", "b", NULL, 0, &err));
+}
+
+REQUESTS_TEST(an_error_in_yaml_has_its_line_and_column) {
+    static const struct {
+        const char *text, *message;
+    } rows[] = {
+        { "metadata:\n  name: a\n name: b\n", "line 3, column" },
+        { "- a\n", "line 1, column 1: a list, not a map" },
+        { "metadata:\n  name: a\n---\nmetadata:\n  name: b\n", "line 3, column 1: a second document" },
+        { "", "the text is empty" },
+    };
+    MUST(ki_testing_server_put(server, KI_CONFIGMAPS, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"}}", 0,
+                               &err));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *text = rows[i].text;
+        for (int way = 0; way < 4; way++) {
+            err = (ki_error)KI_ERROR_INIT;
+            ki_status status =
+                way == 0   ? ki_testing_server_create(server, KI_CONFIGMAPS, "default", text, 0, &err)
+                : way == 1 ? ki_testing_server_replace(server, KI_CONFIGMAPS, "default", "a", text, 0, &err)
+                : way == 2 ? ki_testing_server_patch(server, KI_CONFIGMAPS, "default", "a", text, 0, &err)
+                           : ki_testing_server_put(server, KI_CONFIGMAPS, text, 0, &err);
+            if (status != KI_ERR_PARSE || !strstr(ki_error_message(&err), rows[i].message))
+                fail_msg("%s (%d): %s", text, way, ki_error_message(&err));
+        }
+    }
+}
+
 /* ---- waits ---- */
 
 REQUESTS_TEST(a_wait_says_what_there_is_instead) {
@@ -244,7 +285,15 @@ REQUESTS_TEST(a_wait_says_what_there_is_instead) {
     TIMES_OUT(ki_testing_server_wait_for_object(server, KI_CONFIGMAPS, "default", "b", NULL, 0, &err),
               "configmaps default/b does not exist");
     TIMES_OUT(ki_testing_server_wait_for_object(server, KI_CONFIGMAPS, "default", "a", selector, 0, &err),
-              "configmaps default/a is not data.k=w");
+              "configmaps default/a is not data.k=w: data.k is \"v\"");
+    TIMES_OUT(ki_testing_server_wait_for_object(server, KI_CONFIGMAPS, "default", "a", "data.k=v,data.l=w", 0, &err),
+              "configmaps default/a is not data.k=v,data.l=w: the object has no data.l");
+    TIMES_OUT(ki_testing_server_wait_for_object(server, KI_CONFIGMAPS, "default", "a", "data.k!=v", 0, &err),
+              "configmaps default/a is not data.k!=v: data.k is \"v\"");
+    TIMES_OUT(ki_testing_server_wait_for_object(server, KI_CONFIGMAPS, "default", "a", "metadata.name=b", 0, &err),
+              "configmaps default/a is not metadata.name=b: metadata.name is \"a\"");
+    TIMES_OUT(ki_testing_server_wait_for_object(server, KI_CONFIGMAPS, "default", "a", "data=x", 0, &err),
+              "configmaps default/a is not data=x: data is {\"k\":\"v\"}");
     TIMES_OUT(ki_testing_server_wait_for_deletion(server, KI_CONFIGMAPS, "default", "a", 0, &err),
               "configmaps default/a still exists");
 }
