@@ -58,7 +58,8 @@ typedef struct ki_status_server_options {
 #define KI_STATUS_SERVER_OPTIONS(...) KI_SIZED_(ki_status_server_options, __VA_ARGS__)
 
 /* Starts the server of a factory. `options` may be NULL.
- * Ownership: the caller frees the server with ki_status_server_free before the factory. Threads: any. Blocks: no.
+ * Ownership: the caller frees the server with ki_status_server_free. ki_factory_free stops it, if the factory is freed
+ * first: the server then responds no more, and is still to be freed. Threads: any. Blocks: no.
  * Errors: KI_ERR_INVALID (no such address), KI_ERR_SYSTEM (the port is in use, the address is not this machine's, no
  * descriptors), KI_ERR_STATE (the engine is stopped), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_status_server_new(ki_factory *factory, const ki_status_server_options *options,

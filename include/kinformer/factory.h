@@ -184,6 +184,19 @@ KI_API KI_MUST_CHECK ki_status ki_factory_shutdown(ki_factory *factory, ki_error
  * ki_factory_shutdown, and while the caches' memory is released. */
 KI_API void ki_factory_free(ki_factory *factory);
 
+/* A call at the end of a factory, for what reads the factory from outside, such as a server. */
+typedef struct ki_factory_end {
+    void (*call)(void *user) KI_NOEXCEPT;
+    void *user;
+    struct ki_factory_end *next; /* private */
+} ki_factory_end;
+
+/* Adds a call, which ki_factory_free makes after the shutdown and before anything is freed.
+ * Ownership: `end` is borrowed until it is called or removed. Threads: any. Blocks: no. */
+KI_API void ki_factory_add_end(ki_factory *factory, ki_factory_end *end);
+/* Removes a call. No effect if it was called. Threads: any, while the factory is not freed. Blocks: no. */
+KI_API void ki_factory_remove_end(ki_factory *factory, ki_factory_end *end);
+
 KI_END_DECLS
 
 #endif

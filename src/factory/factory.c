@@ -340,9 +340,45 @@ ki_status ki_factory_new_default(const ki_factory_options *options, ki_factory *
     return status;
 }
 
+void ki_factory_add_end(ki_factory *factory, ki_factory_end *end) {
+    if (!factory || !end)
+        return;
+    ki_mutex_lock(&factory->mutex);
+    end->next = factory->first_end;
+    factory->first_end = end;
+    ki_mutex_unlock(&factory->mutex);
+}
+
+void ki_factory_remove_end(ki_factory *factory, ki_factory_end *end) {
+    if (!factory || !end)
+        return;
+    ki_mutex_lock(&factory->mutex);
+    ki_factory_end **at = &factory->first_end;
+    while (*at && *at != end)
+        at = &(*at)->next;
+    if (*at)
+        *at = end->next;
+    ki_mutex_unlock(&factory->mutex);
+}
+
+/* Makes the calls under no lock: what they end can wait for readers of the factory. */
+static void call_ends(ki_factory *factory) {
+    for (;;) {
+        ki_mutex_lock(&factory->mutex);
+        ki_factory_end *end = factory->first_end;
+        if (end)
+            factory->first_end = end->next;
+        ki_mutex_unlock(&factory->mutex);
+        if (!end)
+            return;
+        end->call(end->user);
+    }
+}
+
 void ki_factory_free(ki_factory *factory) {
     if (!factory || ki_factory_shutdown(factory, NULL))
         return; /* called on a thread that shutdown must wait for */
+    call_ends(factory);
     destroy(factory, true, ki_engine_allocator(factory->engine));
 }
 

@@ -29,6 +29,7 @@ struct ki_factory {
     bool is_stopped;
     bool have_components_stopped;
     bool is_shutting_down, is_shut_down;
+    ki_factory_end *first_end;
     ki_component_list components; /* `mutex` guards its list; the rest belongs to the loop */
     /* Loop. */
     ki_task start_task, stop_task;

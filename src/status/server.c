@@ -27,6 +27,8 @@ struct ki_status_server {
     ki_reply_source source;
     struct MHD_Daemon *daemon;
 
+    ki_factory_end end;
+    bool is_stopped; /* the factory was freed */
     ki_sampler sampler;
     ki_connections connections;
 };
@@ -223,6 +225,16 @@ static ki_status serve(ki_status_server *server, const char *address, ki_error *
                               server->url);
 }
 
+/* Ends all that reads the factory. */
+static void stop(void *user) {
+    ki_status_server *server = user;
+    /* libmicrohttpd (0.9.75) dereferences NULL if a malformed request is read after MHD_stop_daemon has begun */
+    ki_connections_end_all(&server->connections);
+    MHD_stop_daemon(server->daemon);
+    ki_sampler_stop(&server->sampler);
+    server->is_stopped = true;
+}
+
 static ki_status take_options(const ki_status_server_options *options, ki_status_server_options *ret_given,
                               ki_error *err) {
     *ret_given = (ki_status_server_options){ .size = sizeof *ret_given };
@@ -287,6 +299,8 @@ ki_status ki_status_server_new(ki_factory *factory, const ki_status_server_optio
         release(server);
         return status;
     }
+    server->end = (ki_factory_end){ .call = stop, .user = server };
+    ki_factory_add_end(factory, &server->end);
     *ret_server = server;
     return KI_OK;
 }
@@ -298,10 +312,10 @@ const char *ki_status_server_url(const ki_status_server *server) {
 void ki_status_server_free(ki_status_server *server) {
     if (!server || server->process != getpid())
         return;
-    /* libmicrohttpd (0.9.75) dereferences NULL if a malformed request is read after MHD_stop_daemon has begun */
-    ki_connections_end_all(&server->connections);
-    MHD_stop_daemon(server->daemon);
-    ki_sampler_stop(&server->sampler);
+    if (!server->is_stopped) {
+        ki_factory_remove_end(server->sampler.factory, &server->end);
+        stop(server);
+    }
     ki_connections_free(&server->connections);
     release(server);
 }

@@ -10,8 +10,10 @@
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -498,6 +500,36 @@ SERVER_TEST(it_can_be_freed_on_the_loop) {
     assert_int_equal(ki_engine_post(ki_factory_engine(factory), 0, free_on_loop, &is_freed, NULL, NULL), KI_OK);
     while (!is_freed)
         poll(NULL, 0, 5);
+}
+
+static void free_the_factory_first(void) {
+    ki_factory_free(factory);
+    factory = NULL;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), -1);
+    close(fd);
+    ki_status_server_free(server);
+    server = NULL;
+}
+
+SERVER_TEST(a_factory_that_is_freed_first_stops_its_servers) {
+    ki_status_server *second = NULL;
+    assert_int_equal(ki_status_server_new(factory, &KI_STATUS_SERVER_OPTIONS(.address = "0"), &second, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    expect(http_get(port, "/livez", ""), OK, "ok");
+    free_the_factory_first();
+    ki_status_server_free(second);
+}
+
+TEST_WITH(NULL, tear_down, a_factory_on_an_engine_of_the_program_stops_it_also) {
+    ki_engine *own;
+    assert_int_equal(ki_engine_new(NULL, &own, NULL), KI_OK);
+    open_program(own);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    step_until_synced();
+    free_the_factory_first();
 }
 
 /* --- beside a program that changes -------------------------------------------------------------------------------- */

@@ -244,6 +244,34 @@ TEST(what_cannot_be_is_rejected) {
     ki_factory_free(NULL);
 }
 
+typedef struct seen_end {
+    ki_factory *factory;
+    int calls;
+} seen_end;
+
+static void see_end(void *user) {
+    seen_end *seen = user;
+    seen->calls++;
+    assert_int_equal(ki_factory_start(seen->factory, NULL), KI_ERR_STATE); /* stopped, and not freed */
+}
+
+TEST(what_reads_a_factory_is_called_before_it_is_freed) {
+    host h;
+    open_stepped(&h, NULL);
+    seen_end seen[3] = { { h.factory, 0 }, { h.factory, 0 }, { h.factory, 0 } };
+    ki_factory_end ends[3];
+    for (size_t i = 0; i < 3; i++) {
+        ends[i] = (ki_factory_end){ .call = see_end, .user = &seen[i] };
+        ki_factory_add_end(h.factory, &ends[i]);
+    }
+    ki_factory_remove_end(h.factory, &ends[1]);
+    ki_factory_remove_end(h.factory, &ends[1]);
+    close_host(&h);
+    assert_int_equal(seen[0].calls, 1);
+    assert_int_equal(seen[1].calls, 0);
+    assert_int_equal(seen[2].calls, 1);
+}
+
 TEST(options_of_an_engine_beside_another_engine_are_rejected) {
     host h;
     ki_factory *factory = NULL;
