@@ -35,7 +35,10 @@ static uint64_t cached_state(const sim_fetch *fetch) {
     return n;
 }
 
+/* Returns the version of the key's state in the cache; 0 for a namespace that the cache does not have. */
 static uint64_t version_of_cache(const sim_fetch *fetch) {
+    if (!sim_namespaces_have(informer_of(fetch), fetch->key))
+        return 0;
     ki_snapshot *snapshot = ki_informer_snapshot(informer_of(fetch)->informer);
     uint64_t version = strtoull(ki_snapshot_resource_version(snapshot), NULL, 10);
     ki_snapshot_free(snapshot);
