@@ -441,9 +441,9 @@ static void wait_once(session *s, int timeout_ms, bool steps) {
         { .fd = s->done ? -1 : STDOUT_FILENO },
         { .fd = steps ? ki_engine_fd(s->engine) : -1, .events = POLLIN },
     };
-    size_t counts[PARTS_MAX] = { 0 };
+    size_t counts[PARTS_MAX] = { 0 }, part_count = s->part_count;
     size_t count = OWN_FDS;
-    for (size_t i = 0; i < s->part_count; i++) {
+    for (size_t i = 0; i < part_count; i++) {
         counts[i] = s->parts[i]->prepare(s->parts[i], fds + count, PART_FDS_MAX, &timeout_ms);
         count += counts[i];
     }
@@ -459,7 +459,7 @@ static void wait_once(session *s, int timeout_ms, bool steps) {
         stop_parts(s);
     }
     count = OWN_FDS;
-    for (size_t i = 0; i < s->part_count; i++) {
+    for (size_t i = 0; i < part_count; i++) {
         s->parts[i]->run(s->parts[i], fds + count, counts[i]);
         count += counts[i];
     }

@@ -102,7 +102,7 @@ static ki_status parse_brackets(parser *p) {
 }
 
 static ki_status parse_path(parser *p) {
-    const char *begin = p->at, *name;
+    const char *begin = p->at, *name = NULL;
     bool expects_name = true;
     p->count = p->names_size = 0;
     p->type = NULL;
@@ -176,7 +176,8 @@ static ki_status fail_member(const parser *p, const step *s, const gen_type *typ
 
 /* Follows a name: `type` becomes the type of the member. */
 static ki_status enter_name(const parser *p, const step *s, const gen_schema *schema, gen_type *type) {
-    yyjson_val *member = type->kind == GEN_OBJECT ? gen_schema_member(type, s->name, strlen(s->name)) : NULL;
+    const char *name = s->name ? s->name : "";
+    yyjson_val *member = type->kind == GEN_OBJECT ? gen_schema_member(type, name, strlen(name)) : NULL;
     if (!member && type->kind == GEN_OBJECT)
         member = yyjson_obj_get(type->schema, "additionalProperties");
     if (type->kind == GEN_MAP)

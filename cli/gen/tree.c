@@ -26,7 +26,7 @@ static ki_status new_node(gen_tree *tree, gen_node **ret_node, ki_error *err) {
 ki_status gen_tree_new(const char *name, const gen_type *type, gen_tree *ret_tree, ki_error *err) {
     gen_tree tree = { .steps_max = GEN_STEPS_MAX };
     ki_status status = new_node(&tree, &tree.root, err);
-    if (status)
+    if (status || !tree.root)
         return status;
     tree.root->index = -1;
     tree.root->form = GEN_ITEMS;

@@ -14,7 +14,7 @@ ki_unstructured *ki_unstructured_from_file(const char *path) {
                             : ki_error_set(&err, KI_ERR_INVALID, "the path of an object's file is NULL");
     if (status == KI_ERR_NO_MEMORY)
         return NULL;
-    if (!status && memchr(text.data, '\0', text.size))
+    if (!status && text.size && memchr(text.data, '\0', text.size))
         status = ki_error_set(&err, KI_ERR_PARSE, "%s: a zero byte", path);
     ki_unstructured *object =
         status ? ki_unstructured_new_failed(&ki_allocator_default, &err) : ki_unstructured_new(text.data);

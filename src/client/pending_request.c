@@ -477,7 +477,7 @@ ki_status ki_pending_request_start(ki_client *client, const ki_client_request *g
                                    size_t response_max, ki_response_handler on_response, void *user,
                                    ki_pending_request **ret_request, ki_error *err) {
     ki_client_request request;
-    ki_request_options options;
+    ki_request_options options = { .size = sizeof options };
     ki_status status = take_request(given, &request, &options, err);
     if (status)
         return status;

@@ -109,6 +109,7 @@ static ki_status write_until_current(job *self, ki_error *err) {
         if (status)
             break;
     }
+    self->options.ret_error_response = ret_error_response;
     if (error_response)
         *ret_error_response = error_response;
     return status;

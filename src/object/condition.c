@@ -190,7 +190,7 @@ void ki_condition_clear(ki_condition *condition) {
 }
 
 bool ki_object_condition_is(const ki_object *obj, const char *type, const char *status) {
-    ki_condition condition;
+    ki_condition condition = { "", "", "", "", "", 0, KI_VALUE_INIT };
     if (!obj || !type || !status || ki_object_condition(obj, type, &condition, NULL))
         return false;
     bool is_equal = strcmp(condition.status, status) == 0;
