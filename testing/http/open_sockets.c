@@ -2,11 +2,10 @@
 #include "testing/http/open_sockets.h"
 
 #include "src/base/memory.h"
-#include "src/engine/engine.h"
 
 #include <sys/socket.h>
 
-#define PATIENCE KI_SECONDS(5)
+#define PATIENCE (INT64_C(5) * 1000000000) /* ns */
 
 struct kt_open_socket {
     struct kt_open_socket *next, **place;

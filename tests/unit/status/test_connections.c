@@ -11,7 +11,7 @@ static ki_connections connections;
 
 static int set_up(void **state) {
     (void)state;
-    return ki_connections_init(&connections, NULL);
+    return (int)ki_connections_init(&connections, NULL);
 }
 
 static int tear_down(void **state) {

@@ -19,7 +19,7 @@ static int set_up(void **state) {
     queues[0] = (ki_queue_row){ .identity = 100 };
     queues[1] = (ki_queue_row){ .identity = 101 };
     electors[0] = (ki_elector_row){ .identity = 100 };
-    return ki_history_init(&history, &ki_allocator_default, NULL);
+    return (int)ki_history_init(&history, &ki_allocator_default, NULL);
 }
 
 static int tear_down(void **state) {
