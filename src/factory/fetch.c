@@ -363,7 +363,7 @@ static void send_all(ki_fetcher *fetcher) {
     ki_mutex_unlock(&fetcher->mutex);
 }
 
-/* Decides the waits whose time is over, and returns the next time at which something is due. Caller holds the mutex. */
+/* Ends the waits that have timed out, and returns the next time at which something is due. Caller holds the mutex. */
 static int64_t expire(ki_fetcher *fetcher, int64_t now) {
     int64_t due = INT64_MAX;
     for (item *next, *it = fetcher->first; it; it = next) {

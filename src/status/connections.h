@@ -40,7 +40,7 @@ struct ki_connection *ki_connections_add(ki_connections *connections, int fd, in
 void ki_connections_renew(ki_connections *connections, struct ki_connection *connection, int64_t now_ns);
 /* Forgets a connection, before its descriptor is closed. `connection` may be NULL. */
 void ki_connections_remove(ki_connections *connections, struct ki_connection *connection);
-/* Shuts down the sockets of connections whose time is over; libmicrohttpd then closes them. */
+/* Shuts down the sockets of connections that have timed out; libmicrohttpd then closes them. */
 void ki_connections_end_late(ki_connections *connections, int64_t now_ns);
 
 /* Shuts down the sockets of all connections, also of those that are added later. Waits until the present ones are

@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Returns true once the wait is over, and sets `*ret_status`. Otherwise sets KI_ERR_TIMEOUT, and describes what there
+/* Returns true once the wait has ended, and sets `*ret_status`. Otherwise sets KI_ERR_TIMEOUT, and describes what there
  * is instead. Caller holds the lock. */
 typedef bool (*condition)(ki_testing_server *server, void *wait, ki_status *ret_status, ki_error *err);
 

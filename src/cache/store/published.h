@@ -3,7 +3,7 @@
  * Readers share no lock and no counter: a reader occupies one of several stripes, that of its thread, for as long as it
  * reads. If another thread has the stripe, the reader takes a reference under the lock instead. So each stripe becomes
  * free as soon as its one reader leaves, however many threads read. The writer swaps a pointer. It never waits for
- * readers: the reader that leaves a stripe notes that, and whoever notes it of the last stripe releases the snapshot.
+ * readers: a reader that leaves its stripe notes that, and the one that notes the last stripe releases the snapshot.
  *
  * Guards: one writer at a time; any number of readers. */
 #ifndef KI_CACHE_PUBLISHED_H

@@ -1,5 +1,5 @@
-/* test_published.c: what readers read stays until they leave, and goes then; whoever comes later holds up nothing for
- * long; readers on many threads while a writer publishes. */
+/* test_published.c: a snapshot stays until its readers leave, and is released then; later readers do not delay that;
+ * readers on many threads while a writer publishes. */
 
 #include "src/base/memory.h"
 #include "src/cache/store/published.h"
