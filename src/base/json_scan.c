@@ -1,19 +1,87 @@
-/* json_scan.c: compact JSON and sizes of containers, with the block scan. */
+/* json_scan.c: the scanner for any processor, which reads byte by byte, the choice of a scanner, and compact JSON. */
 #include "src/base/json_scan.h"
 
-static size_t block_size(ki_str text, size_t at) {
-    size_t left = text.size - at;
-    return left < KI_JSON_BLOCK ? left : KI_JSON_BLOCK;
+#include "src/base/json_scan_blocks.h"
+
+#include <stdatomic.h>
+
+/* --- byte by byte ------------------------------------------------------------------------------------------------- */
+
+/* Passes one byte. Returns true for a byte outside strings that is no quote. */
+static bool pass(ki_json_walk *walk, char c) {
+    bool is_quote = c == '"' && !walk->escaped;
+    walk->escaped = c == '\\' && !walk->escaped;
+    walk->in_string ^= is_quote;
+    return !is_quote && !walk->in_string;
 }
 
-bool ki_json_is_compact(ki_str text) {
-    ki_json_state state = { false, false };
-    for (size_t at = 0; at < text.size; at += KI_JSON_BLOCK) {
-        if (ki_json_scan(text.data + at, block_size(text, at), &state).space)
+static size_t find_end(ki_json_walk *walk, ki_str text) {
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        if (!pass(walk, c))
+            continue;
+        if (c == '{' || c == '[') {
+            walk->depth++;
+            walk->too_deep |= walk->depth > walk->depth_max;
+        } else if ((c == '}' || c == ']') && --walk->depth == 0) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+static bool is_compact(ki_str text) {
+    ki_json_walk walk = KI_JSON_WALK_INIT;
+    for (size_t i = 0; i < text.size; i++) {
+        if (pass(&walk, text.data[i]) && (unsigned char)text.data[i] <= ' ')
             return false;
     }
     return true;
 }
+
+static bool always(void) {
+    return true;
+}
+
+/* --- the choice --------------------------------------------------------------------------------------------------- */
+
+static const ki_json_scanner by_bytes = { "bytes", always, find_end, is_compact };
+
+const ki_json_scanner *ki_json_scanner_at(size_t number) {
+    if (number < ki_json_block_scanner_count)
+        return &ki_json_block_scanners[number];
+    return number == ki_json_block_scanner_count ? &by_bytes : NULL;
+}
+
+/* Returns the first scanner that the processor supports. */
+static const ki_json_scanner *chosen(void) {
+    static const ki_json_scanner *_Atomic known;
+    const ki_json_scanner *scanner = atomic_load_explicit(&known, memory_order_relaxed);
+    for (size_t i = 0; !scanner; i++) {
+        scanner = ki_json_scanner_at(i);
+        if (!scanner->is_supported())
+            scanner = NULL;
+        else
+            atomic_store_explicit(&known, scanner, memory_order_relaxed);
+    }
+    return scanner;
+}
+
+size_t ki_json_find_end(ki_json_walk *walk, ki_str text) {
+    return chosen()->find_end(walk, text);
+}
+
+size_t ki_json_container_size(ki_str text) {
+    ki_json_walk walk = KI_JSON_WALK_INIT;
+    size_t size = ki_json_find_end(&walk, text);
+    return size ? size : text.size;
+}
+
+bool ki_json_is_compact(ki_str text) {
+    return chosen()->is_compact(text);
+}
+
+/* --- compact JSON ------------------------------------------------------------------------------------------------- */
 
 size_t ki_json_compact(char *out, ki_str text) {
     size_t size = 0;
@@ -29,25 +97,4 @@ size_t ki_json_compact(char *out, ki_str text) {
             out[size++] = text.data[++i];
     }
     return size;
-}
-
-size_t ki_json_container_size(ki_str text) {
-    ki_json_state state = { false, false };
-    size_t depth = 0;
-    for (size_t at = 0; at < text.size; at += KI_JSON_BLOCK) {
-        ki_json_block block = ki_json_scan(text.data + at, block_size(text, at), &state);
-        if (depth > ki_json_count_bits(block.close)) {
-            depth += ki_json_count_bits(block.open);
-            depth -= ki_json_count_bits(block.close);
-            continue;
-        }
-        for (uint64_t brackets = block.open | block.close; brackets; brackets &= brackets - 1) {
-            unsigned bit = ki_json_lowest_bit(brackets);
-            if (block.open >> bit & 1)
-                depth++;
-            else if (--depth == 0)
-                return at + bit + 1;
-        }
-    }
-    return text.size;
 }

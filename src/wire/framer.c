@@ -1,5 +1,4 @@
-/* framer.c: the hot loop for all received bytes. Finds strings and brackets 64 bytes at a time (json_scan.h), and looks
- * at single brackets only in a block in which a value can end. */
+/* framer.c: the hot loop for all received bytes. json_scan.h finds the ends of arrays and objects. */
 #include "src/wire/framer.h"
 
 #include <stdio.h>
@@ -30,29 +29,9 @@ typedef enum progress {
 
 /* Scans the bytes of an array or object. `*ret_used` is the number of bytes that belong to it. */
 static progress scan_container(ki_framer *framer, const char *data, size_t size, size_t *ret_used) {
-    size_t depth = framer->depth;
-    for (size_t at = 0; at < size; at += KI_JSON_BLOCK) {
-        size_t left = size - at;
-        ki_json_block block = ki_json_scan(data + at, left < KI_JSON_BLOCK ? left : KI_JSON_BLOCK, &framer->scan);
-        size_t opened = ki_json_count_bits(block.open), closed = ki_json_count_bits(block.close);
-        if (depth > closed && (depth + opened <= KI_WIRE_MAX_DEPTH || framer->too_deep)) {
-            depth = depth + opened - closed;
-            continue;
-        }
-        for (uint64_t brackets = block.open | block.close; brackets; brackets &= brackets - 1) {
-            unsigned bit = ki_json_lowest_bit(brackets);
-            bool opens = block.open >> bit & 1;
-            depth = opens ? depth + 1 : depth - 1;
-            framer->too_deep |= depth > KI_WIRE_MAX_DEPTH;
-            if (depth == 0) {
-                *ret_used = at + bit + 1;
-                return COMPLETE;
-            }
-        }
-    }
-    framer->depth = depth;
-    *ret_used = size;
-    return INCOMPLETE;
+    size_t end = ki_json_find_end(&framer->walk, (ki_str){ data, size });
+    *ret_used = end ? end : size;
+    return end ? COMPLETE : INCOMPLETE;
 }
 
 static bool is_literal_char(char c) {
@@ -64,17 +43,17 @@ static bool is_literal_char(char c) {
  * belong to it. */
 static progress scan_scalar(ki_framer *framer, const char *data, size_t size, size_t *ret_used) {
     size_t i = 0;
-    if (!framer->scan.in_string) {
+    if (!framer->walk.in_string) {
         while (i < size && is_literal_char(data[i]))
             i++;
         *ret_used = i;
         return i < size ? COMPLETE : INCOMPLETE;
     }
     for (; i < size; i++) {
-        if (framer->scan.escaped) {
-            framer->scan.escaped = false;
+        if (framer->walk.escaped) {
+            framer->walk.escaped = false;
         } else if (data[i] == '\\') {
-            framer->scan.escaped = true;
+            framer->walk.escaped = true;
         } else if (data[i] == '"') {
             *ret_used = i + 1;
             return COMPLETE;
@@ -90,7 +69,7 @@ static size_t sample_max(const ki_framer *framer) {
 
 /* Appends the value's next bytes to the buffer. For a value over a limit, keeps a sample and counts the rest. */
 static ki_status gather(ki_framer *framer, const char *data, size_t size) {
-    if (!framer->skipped && !framer->too_deep && size <= framer->limit - framer->partial.size)
+    if (!framer->skipped && !framer->walk.too_deep && size <= framer->limit - framer->partial.size)
         return ki_buffer_append(&framer->partial, data, size);
     size_t sample = sample_max(framer);
     if (!framer->skipped) {
@@ -110,7 +89,7 @@ static void advance(ki_str *chunk, size_t size) {
 
 static ki_frame end_value(ki_framer *framer, ki_str *chunk, size_t used, ki_str *ret_value) {
     bool whole = framer->partial.size == 0 && framer->skipped == 0;
-    bool too_deep = framer->too_deep;
+    bool too_deep = framer->walk.too_deep;
     bool fits = used <= framer->limit && !too_deep;
     if (whole) {
         size_t sample = sample_max(framer);
@@ -124,7 +103,7 @@ static ki_frame end_value(ki_framer *framer, ki_str *chunk, size_t used, ki_str 
     }
     advance(chunk, used);
     framer->skipped = 0;
-    framer->in_value = framer->too_deep = false;
+    framer->in_value = false;
     if (too_deep)
         return KI_FRAME_TOO_DEEP;
     return fits ? KI_FRAME_VALUE : KI_FRAME_TOO_LARGE;
@@ -166,8 +145,7 @@ ki_frame ki_framer_next(ki_framer *framer, ki_str *chunk, ki_str *ret_value) {
         return KI_FRAME_INVALID;
     framer->in_value = true;
     framer->in_scalar = !is_container;
-    framer->depth = 0;
-    framer->scan = (ki_json_state){ .in_string = first == '"', .escaped = false };
+    framer->walk = (ki_json_walk){ .depth_max = KI_WIRE_MAX_DEPTH, .in_string = first == '"' };
     return continue_value(framer, chunk, first == '"' ? 1 : 0, ret_value);
 }
 

@@ -23,12 +23,10 @@ enum {
 typedef struct ki_framer {
     ki_buffer partial; /* the beginning of a value from earlier chunks; a sample if the value is over the limit */
     size_t limit;      /* bytes of one value; can change between two values; 0: nothing is stored */
-    size_t depth;
-    size_t skipped; /* bytes of the current value if it is over the limit; else 0 */
-    ki_json_state scan;
+    size_t skipped;    /* bytes of the current value if it is over the limit; else 0 */
+    ki_json_walk walk; /* through the current value; too_deep: it is skipped */
     bool in_value;
     bool in_scalar;  /* the value is a string, number or literal */
-    bool too_deep;   /* the current value is nested too deeply and is skipped */
     bool handed_out; /* `partial` was the last result */
 } ki_framer;
 
