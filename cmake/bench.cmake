@@ -17,3 +17,12 @@ endforeach()
 target_link_options(
     bench_steps PRIVATE LINKER:--wrap=pthread_mutex_lock LINKER:--wrap=pthread_mutex_unlock LINKER:--wrap=ki_fair_mutex_lock
                         LINKER:--wrap=ki_fair_mutex_unlock)
+
+# The hot paths whose instructions are counted; bench/instructions/run runs it.
+ki_sources(sources bench/instructions/*.c)
+add_executable(instructions ${sources})
+ki_target(instructions)
+set_target_properties(instructions PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+target_compile_definitions(instructions PRIVATE _GNU_SOURCE KI_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests/data")
+target_include_directories(instructions PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(instructions PRIVATE testing-memory kinformer-testing-static kinformer-static PkgConfig::kt_deps PkgConfig::ki_deps Threads::Threads)
