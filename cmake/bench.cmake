@@ -26,3 +26,15 @@ set_target_properties(instructions PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT
 target_compile_definitions(instructions PRIVATE _GNU_SOURCE KI_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests/data")
 target_include_directories(instructions PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(instructions PRIVATE testing-memory kinformer-testing-static kinformer-static PkgConfig::kt_deps PkgConfig::ki_deps Threads::Threads)
+
+# Ours beside the programs of other libraries, and their common server (bench/peers/README.md).
+foreach(name server kinformer)
+    ki_sources(sources bench/peers/${name}/*.c)
+    add_executable(peer_${name} ${sources})
+    ki_target(peer_${name})
+    set_target_properties(peer_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench/peers)
+    target_compile_definitions(peer_${name} PRIVATE _GNU_SOURCE)
+    target_include_directories(peer_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+endforeach()
+target_link_libraries(peer_server PRIVATE kinformer-testing-static kinformer-static PkgConfig::kt_deps PkgConfig::ki_deps Threads::Threads)
+target_link_libraries(peer_kinformer PRIVATE kinformer-static PkgConfig::ki_deps Threads::Threads)
