@@ -137,10 +137,12 @@ static ki_status read_extension(ki_config *config, const ki_kubeconfig_entry *cl
     ki_buffer json;
     ki_buffer_init(&json, &config->allocator, KI_YAML_JSON_LIMIT);
     json.is_secret = true;
-    ki_status status = ki_yaml_append_json(&json, found, err);
+    ki_error why = KI_ERROR_INIT;
+    ki_status status = ki_yaml_append_json(&json, found, &why);
     if (status)
-        ki_error_prefix(err, "kubeconfig %s: clusters[%.*s].extensions[%s]", cluster->file->path,
-                        (int)cluster->name.size, cluster->name.data, extension_name);
+        status = ki_error_set(err, status == KI_ERR_UNSUPPORTED ? KI_ERR_CONFIG : status,
+                              "kubeconfig %s: clusters[%.*s].extensions[%s]: %s", cluster->file->path,
+                              (int)cluster->name.size, cluster->name.data, extension_name, why.message);
     else
         status =
             ki_secret_set(&config->allocator, &config->exec.cluster_extension, (ki_str){ json.data, json.size }, err);
