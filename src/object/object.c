@@ -146,6 +146,20 @@ static ki_status make_front(yyjson_val *root, const given *g, parts *p) {
     return p->front.failed;
 }
 
+/* Gives the view what the body has and the text does not. */
+static void give_to_view(yyjson_val *root, const given *g, parts *p) {
+    ki_str api_version = ki_str_of(yyjson_obj_get(root, "apiVersion") ? NULL : g->api_version);
+    ki_str kind = ki_str_of(yyjson_obj_get(root, "kind") ? NULL : g->kind);
+    if (g->keep == KI_KEEP_METADATA) {
+        api_version = p->api_version;
+        kind = p->kind;
+    }
+    if (api_version.size)
+        yyjson_set_strn(&p->view.given.api_version, api_version.data, api_version.size);
+    if (kind.size)
+        yyjson_set_strn(&p->view.given.kind, kind.data, kind.size);
+}
+
 /* Makes a body of apiVersion, kind and metadata. */
 static ki_status make_metadata_body(yyjson_val *root, const char *parsed, parts *p, ki_error *err) {
     if (!find_member(root, "metadata", parsed, p->json, &p->from, &p->to))
@@ -356,6 +370,8 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
     if (p->has_content)
         count_labels(metadata, p);
     p->root = root;
+    if (format->view)
+        give_to_view(root, g, p);
     if (format->view && (status = ki_view_measure(format->view, root, &p->view, err)) != KI_OK)
         return status;
     if (!format->keep_managed_fields)

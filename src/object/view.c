@@ -160,6 +160,28 @@ size_t ki_view_size(const ki_view *view) {
     return view->size;
 }
 
+/* --- one value ---------------------------------------------------------------------------------------------------- */
+
+/* Returns the value that is given for a member of the object itself; NULL: none. */
+static yyjson_val *find_given(const ki_path *path, const ki_view_given *given) {
+    const ki_path_step *step = ki_path_step_at(path, 0);
+    if (ki_path_step_count(path) != 1 || !step->name)
+        return NULL;
+    ki_str name = { step->name, step->name_size };
+    yyjson_val *found = NULL; /* nothing is written through it: yyjson reads from pointers that are not const */
+    if (ki_str_equals(name, "apiVersion"))
+        found = (yyjson_val *)(uintptr_t)&given->api_version;
+    else if (ki_str_equals(name, "kind"))
+        found = (yyjson_val *)(uintptr_t)&given->kind;
+    return yyjson_is_str(found) ? found : NULL;
+}
+
+/* Returns the value of a member; NULL: none. `given` is NULL in the structs of a list. */
+static yyjson_val *find_value(const member *m, yyjson_val *root, const ki_view_given *given) {
+    yyjson_val *found = given ? find_given(m->path, given) : NULL;
+    return found ? found : ki_path_find(m->path, root);
+}
+
 /* --- walking lists ------------------------------------------------------------------------------------------------ */
 
 static bool is_many(ki_field_type type) {
@@ -285,18 +307,18 @@ static void measure_members(const ki_view *view, yyjson_val *root, ki_view_needs
             measure_list(m, root, needs);
             continue;
         }
-        yyjson_val *value = ki_path_find(m->path, root);
+        yyjson_val *value = find_value(m, root, found ? &needs->given : NULL);
         if (found && i < KI_VIEW_FOUND_MAX)
             found[i] = value;
         needs->strings += text_size(m->type, value);
     }
 }
 
-ki_status ki_view_measure(const ki_view *view, yyjson_val *root, ki_view_needs *ret_needs, ki_error *err) {
-    ret_needs->arrays = ret_needs->strings = ret_needs->items = 0;
-    measure_members(view, root, ret_needs, ret_needs->found);
-    if (ret_needs->items > KI_VIEW_MAX_ITEMS)
-        return ki_error_set(err, KI_ERR_LIMIT, "the view's lists have %zu items, more than %d", ret_needs->items,
+ki_status ki_view_measure(const ki_view *view, yyjson_val *root, ki_view_needs *needs, ki_error *err) {
+    needs->arrays = needs->strings = needs->items = 0;
+    measure_members(view, root, needs, needs->found);
+    if (needs->items > KI_VIEW_MAX_ITEMS)
+        return ki_error_set(err, KI_ERR_LIMIT, "the view's lists have %zu items, more than %d", needs->items,
                             KI_VIEW_MAX_ITEMS);
     return KI_OK;
 }
@@ -428,7 +450,8 @@ typedef struct filling {
     size_t count;
 } filling;
 
-static void fill_members(const ki_view *view, yyjson_val *root, yyjson_val *const *found, char *to, ki_view_room *room);
+static void fill_members(const ki_view *view, yyjson_val *root, const ki_view_needs *needs, char *to,
+                         ki_view_room *room);
 
 static void fill_item(yyjson_val *name, yyjson_val *value, void *user) {
     filling *f = user;
@@ -470,7 +493,8 @@ static void fill_list(const member *of, yyjson_val *root, char *to, ki_view_room
     room->mismatches += walk_items(of, root, fill_item, &f);
 }
 
-static void fill_members(const ki_view *view, yyjson_val *root, yyjson_val *const *found, char *to,
+/* `needs` is NULL in the structs of a list. */
+static void fill_members(const ki_view *view, yyjson_val *root, const ki_view_needs *needs, char *to,
                          ki_view_room *room) {
     for (size_t i = 0; i < view->count; i++) {
         const member *m = &view->members[i];
@@ -478,14 +502,15 @@ static void fill_members(const ki_view *view, yyjson_val *root, yyjson_val *cons
             fill_list(m, root, to + m->offset, room);
             continue;
         }
-        yyjson_val *value = found && i < KI_VIEW_FOUND_MAX ? found[i] : ki_path_find(m->path, root);
+        yyjson_val *value =
+            needs && i < KI_VIEW_FOUND_MAX ? needs->found[i] : find_value(m, root, needs ? &needs->given : NULL);
         if (value && !yyjson_is_null(value))
             room->mismatches += !fill_value(m->type, value, to + m->offset, room);
     }
 }
 
 void ki_view_fill(const ki_view *view, yyjson_val *root, const ki_view_needs *needs, void *to, ki_view_room *room) {
-    fill_members(view, root, needs->found, to, room);
+    fill_members(view, root, needs, to, room);
 }
 
 const char *ki_string_map_get(const ki_string_map *map, const char *name) {

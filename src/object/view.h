@@ -15,8 +15,14 @@ enum {
     KI_VIEW_FOUND_MAX = 64 /* values that are kept between measuring and filling; further ones are found twice */
 };
 
+/* Values that the object has and its JSON does not. Zero: none. */
+typedef struct ki_view_given {
+    yyjson_val api_version, kind;
+} ki_view_given;
+
 /* What one object needs beside the struct itself. */
 typedef struct ki_view_needs {
+    ki_view_given given;                  /* set by the caller */
     yyjson_val *found[KI_VIEW_FOUND_MAX]; /* the values of the outer struct's first members; not of lists */
     size_t arrays;                        /* bytes, a multiple of 8 */
     size_t strings;                       /* bytes with their zeros */
@@ -40,8 +46,9 @@ size_t ki_view_count(const ki_view *view); /* of its members */
 /* Returns the bytes of the struct. */
 size_t ki_view_size(const ki_view *view);
 
-/* Finds the values below `root` and counts what they need. Errors: KI_ERR_LIMIT (KI_VIEW_MAX_ITEMS). */
-ki_status ki_view_measure(const ki_view *view, yyjson_val *root, ki_view_needs *ret_needs, ki_error *err);
+/* Finds the values below `root` and counts what they need. `needs->given` takes the place of these members. Errors:
+ * KI_ERR_LIMIT (KI_VIEW_MAX_ITEMS). */
+ki_status ki_view_measure(const ki_view *view, yyjson_val *root, ki_view_needs *needs, ki_error *err);
 /* Fills the struct at `to`, which is zero. `needs` and `root` are those of ki_view_measure. */
 void ki_view_fill(const ki_view *view, yyjson_val *root, const ki_view_needs *needs, void *to, ki_view_room *room);
 

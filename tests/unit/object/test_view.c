@@ -208,6 +208,47 @@ TEST(a_string_with_a_zero_is_cut) {
     ki_object_unref(obj);
 }
 
+/* Items of a built-in type's list have no kind. Servers send the metadata of an object with a kind of its own. */
+TEST(the_view_has_the_type_that_the_object_has) {
+    struct type {
+        const char *api_version, *kind, *name;
+    };
+    static const ki_field fields[] = {
+        KI_FIELD(struct type, api_version, "apiVersion"),
+        KI_FIELD(struct type, kind, "['kind']"),
+        KI_FIELD(struct type, name, "metadata.kind"),
+        KI_FIELD_END,
+    };
+    static const struct {
+        ki_keep keep;
+        const char *json, *api_version, *kind;
+    } rows[] = {
+        { KI_KEEP_OBJECT, "{\"metadata\":{\"name\":\"a\",\"kind\":\"n\"}}", "v1", "Pod" },
+        { KI_KEEP_VIEW, "{\"metadata\":{\"name\":\"a\",\"kind\":\"n\"}}", "v1", "Pod" },
+        { KI_KEEP_OBJECT, "{\"kind\":\"X\",\"metadata\":{\"name\":\"a\",\"kind\":\"n\"}}", "v1", "X" },
+        { KI_KEEP_OBJECT, "{\"apiVersion\":\"v9\",\"metadata\":{\"name\":\"a\",\"kind\":\"n\"}}", "v9", "Pod" },
+        { KI_KEEP_METADATA,
+          "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/"
+          "v1\",\"metadata\":{\"name\":\"a\",\"kind\":\"n\"}}",
+          "v1", "Pod" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ki_object_format *format = NULL;
+        ki_object *obj = NULL;
+        assert_int_equal(ki_object_format_new(NULL, &(ki_object_format_options){ .view = fields }, &format, NULL),
+                         KI_OK);
+        ki_object_format_set_keep(format, rows[i].keep);
+        assert_int_equal(ki_object_from_json(format, ki_str_of(rows[i].json), "v1", "Pod", &obj, NULL), KI_OK);
+        const struct type *type = ki_object_view(obj);
+        assert_string_equal(type->api_version, rows[i].api_version);
+        assert_string_equal(type->kind, rows[i].kind);
+        assert_string_equal(type->name, "n");
+        assert_string_equal(ki_object_kind(obj), rows[i].kind);
+        ki_object_unref(obj);
+        ki_object_format_unref(format);
+    }
+}
+
 TEST(a_view_without_fields_is_none) {
     static const ki_field nothing[] = { KI_FIELD_END };
     ki_object *obj = make(nothing, "");
