@@ -9,9 +9,10 @@
 
 enum {
     COLUMNS_MAX = 120,
-    COMMENT_MIN = 24,   /* shorter comments are left out */
-    PIECE_MAX = 96,     /* bytes of a piece of a string */
-    TITLE_PART_MAX = 60 /* bytes of the resource's plural, version and group in the first comment */
+    COMMENT_MIN = 24,    /* shorter comments are left out */
+    PIECE_MAX = 96,      /* bytes of a piece of a string */
+    NAME_TWICE_MAX = 17, /* bytes of a struct's name that a line has twice */
+    TITLE_PART_MAX = 60  /* bytes of the resource's plural, version and group in the first comment */
 };
 
 /* ---- comments ---- */
@@ -303,6 +304,7 @@ static void write_header(FILE *out, const gen_schema *schema, const gen_request 
     const char *name = tree->root->struct_name;
     const char *plural = schema->plural[0] ? schema->plural : request->resource;
     char guard[GEN_NAME_MAX], title[sizeof "Fields of .. as struct . Made by:" + 3 * TITLE_PART_MAX + GEN_NAME_MAX];
+    bool is_long = strlen(name) > NAME_TWICE_MAX;
     size_t used = 0;
     for (; name[used] && used + 1 < sizeof guard; used++)
         guard[used] = (char)(name[used] >= 'a' && name[used] <= 'z' ? name[used] - 'a' + 'A' : name[used]);
@@ -315,19 +317,19 @@ static void write_header(FILE *out, const gen_schema *schema, const gen_request 
     write_text(out, " *     ", " *         ", request->command);
     fprintf(out,
             "\n *\n"
-            " * Give %s_fields to the informer as its view. %s_view returns the struct of an object. */\n"
+            " * Give %s_fields to the informer as its view.%s%s_view returns the struct of an object. */\n"
             "#ifndef %s_VIEW_H\n#define %s_VIEW_H\n\n#include <kinformer/object.h>\n#include <kinformer/view.h>\n\n",
-            name, name, guard, guard);
+            name, is_long ? "\n * " : " ", name, guard, guard);
     write_structs(out, tree->root);
     fprintf(out,
             "/* Returns the fields of an object; NULL if its informer has no such view. Borrowed from the object. */\n"
-            "static inline const struct %s *%s_view(const ki_object *obj) {\n"
+            "static inline const struct %s *%s%s_view(const ki_object *obj) {\n"
             "#ifdef __cplusplus\n"
-            "    return static_cast<const struct %s *>(ki_object_view_of(obj, %s_fields));\n"
+            "    return static_cast<const struct %s *>(%ski_object_view_of(obj, %s_fields));\n"
             "#else\n"
             "    return ki_object_view_of(obj, %s_fields);\n"
             "#endif\n}\n\n#endif\n",
-            name, name, name, name, name);
+            name, is_long ? "\n" : "", name, name, is_long ? "\n        " : "", name, name);
 }
 
 /* Makes the struct's name. */

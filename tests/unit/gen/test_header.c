@@ -136,6 +136,15 @@ HEADER_TEST(a_struct_has_the_name_that_is_given) {
         assert_int_equal(make("{\"a\":{\"type\":\"string\"}}", bad[i], &err), KI_ERR_INVALID);
 }
 
+HEADER_TEST(a_line_with_a_long_name_is_divided) {
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(make("{\"a\":{\"type\":\"string\"}}", "a_name_of_thirty_one_characters", &err), KI_OK);
+    assert_non_null(strstr(header, " * Give a_name_of_thirty_one_characters_fields to the informer as its view.\n"
+                                   " * a_name_of_thirty_one_characters_view returns the struct of an object. */\n"));
+    assert_non_null(strstr(header, "static inline const struct a_name_of_thirty_one_characters *\n"
+                                   "a_name_of_thirty_one_characters_view(const ki_object *obj) {\n"));
+}
+
 HEADER_TEST(a_schema_of_a_thousand_levels_is_cut) {
     enum {
         LEVELS = 1000
