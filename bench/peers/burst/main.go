@@ -1,7 +1,7 @@
 // An API server of ConfigMaps with one list and one watch. The list has -objects ConfigMaps. The watch sends -events
-// changes as fast as the connection accepts them, then one event of an object named "last", and stays open. HTTPS with
-// an untrusted certificate; -http2 serves HTTP/2, otherwise HTTP/1.1. Prints its URL, and serves until its standard
-// input ends.
+// changes as fast as the connection accepts them, or one in each -pause, then one event of an object named "last", and
+// stays open. An object has the time when it was sent, in nanoseconds since 1970. HTTPS with an untrusted
+// certificate; -http2 serves HTTP/2, otherwise HTTP/1.1. Prints its URL, and serves until its standard input ends.
 package main
 
 import (
@@ -29,6 +29,7 @@ var (
 	objects = flag.Int("objects", 20000, "objects in the list")
 	events  = flag.Int("events", 100000, "changes in the watch")
 	size    = flag.Int("size", 5000, "bytes of an object's data")
+	pause   = flag.Duration("pause", 0, "pause before each change; 0: as fast as the connection accepts them")
 	http2   = flag.Bool("http2", false, "serve HTTP/2")
 	pool    = make([]byte, poolSize)
 )
@@ -37,7 +38,8 @@ var (
 func writeObject(w io.Writer, name string, version int) {
 	at := version * 977 % (poolSize - *size)
 	fmt.Fprintf(w, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"%s","namespace":"default",`+
-		`"uid":"%s","resourceVersion":"%d"},"data":{"text":"%s"}}`, name, name, version, pool[at:at+*size])
+		`"uid":"%s","resourceVersion":"%d"},"data":{"at":"%d","text":"%s"}}`, name, name, version, time.Now().UnixNano(),
+		pool[at:at+*size])
 }
 
 func nameOf(number int) string { return fmt.Sprintf("object-%d", number) }
@@ -59,10 +61,15 @@ func writeEvent(w io.Writer, kind, name string, version int) {
 	fmt.Fprint(w, "}\n")
 }
 
-func watch(w *bufio.Writer) {
+func watch(w *bufio.Writer, connection *http.ResponseController) {
 	version := *objects
 	for i := range *events {
 		version++
+		if *pause > 0 {
+			w.Flush()
+			connection.Flush()
+			time.Sleep(*pause)
+		}
 		writeEvent(w, "MODIFIED", nameOf(i%*objects), version)
 	}
 	writeEvent(w, "ADDED", "last", version+1)
@@ -73,7 +80,7 @@ func serve(response http.ResponseWriter, request *http.Request) {
 	w := bufio.NewWriterSize(response, 64<<10)
 	isWatch := request.URL.Query().Get("watch") != ""
 	if isWatch {
-		watch(w)
+		watch(w, http.NewResponseController(response))
 	} else {
 		list(w)
 	}
