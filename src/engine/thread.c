@@ -42,6 +42,14 @@ void ki_mutex_lock_short(ki_mutex *mutex) {
     pthread_mutex_lock(mutex);
 }
 
+ki_status ki_semaphore_init(ki_semaphore *semaphore, ki_error *err) {
+    return sem_init(semaphore, 0, 0) ? ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot make a semaphore") : KI_OK;
+}
+
+void ki_semaphore_wait(ki_semaphore *semaphore) {
+    while (sem_wait(semaphore) && errno == EINTR) {}
+}
+
 ki_status ki_cond_init(ki_cond *cond, ki_error *err) {
     pthread_condattr_t attributes;
     int failed = pthread_condattr_init(&attributes);

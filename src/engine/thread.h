@@ -6,6 +6,7 @@
 #include <kinformer/error.h>
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,6 +45,17 @@ ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, ki_error *err);
 void ki_fair_mutex_destroy(ki_fair_mutex *mutex);
 void ki_fair_mutex_lock(ki_fair_mutex *mutex);
 void ki_fair_mutex_unlock(ki_fair_mutex *mutex);
+/* A semaphore, which begins at 0. It costs a sleeping thread two system calls, a condition three: who wakes from a
+ * condition releases its mutex with a system call. */
+typedef sem_t ki_semaphore;
+ki_status ki_semaphore_init(ki_semaphore *semaphore, ki_error *err);
+static inline void ki_semaphore_destroy(ki_semaphore *semaphore) {
+    sem_destroy(semaphore);
+}
+static inline void ki_semaphore_post(ki_semaphore *semaphore) {
+    sem_post(semaphore);
+}
+void ki_semaphore_wait(ki_semaphore *semaphore);
 ki_status ki_cond_init(ki_cond *cond, ki_error *err); /* on CLOCK_MONOTONIC */
 static inline void ki_cond_destroy(ki_cond *cond) {
     pthread_cond_destroy(cond);

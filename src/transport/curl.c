@@ -462,6 +462,12 @@ static void service_task(ki_task *task, void *user) {
     ki_curl_service(&transport->pools);
 }
 
+static void report_timer_fired(ki_timer *timer, void *user) {
+    (void)timer;
+    ki_curl_transport *transport = user;
+    ki_curl_service(&transport->pools);
+}
+
 /* --- the transport ------------------------------------------------------------------------------------------------ */
 
 static ki_status open_exchange(ki_exchange *exchange, const ki_request *request, ki_error *err) {
@@ -596,6 +602,7 @@ static void curl_transport_free(ki_transport *base) {
     ki_curl_pools_clear(&transport->pools);
     ki_credentials_free(transport->credentials);
     ki_task_cancel(&transport->service);
+    ki_timer_close(&transport->report);
     ki_curl_identity_clear(&transport->identity);
     ki_free(transport->allocator, transport);
 }
@@ -658,6 +665,7 @@ ki_status ki_curl_transport_new(ki_engine *engine, const ki_config *config, ki_t
     transport->engine = engine;
     transport->allocator = allocator;
     ki_task_init(&transport->service, engine, service_task, transport);
+    (void)ki_timer_init(&transport->report, engine, report_timer_fired, transport); /* cannot fail */
     ki_status status = ki_curl_identity_init(&transport->identity, allocator, config, err);
     if (!status)
         status = ki_credentials_new(engine, config, credentials_changed, transport, &transport->credentials, err);

@@ -1,11 +1,25 @@
 /* curl_arrival.c: on_read of an exchange: its receiver has everything that had arrived at some time. When bytes are
  * delivered, a mark records how much the socket had received by then. Once libcurl has read up to the mark and the pool
- * is idle, the receiver has it all. */
+ * is idle, the receiver has it all. After a report the next mark is set KI_CURL_REPORT_MS later: with the next bytes,
+ * or by the transport's timer. */
 #include "src/transport/curl_internal.h"
 
+/* Sets the mark. No byte arrived later than it was delivered: the program's own clock can be ahead of the kernel's. */
+static void set_mark_now(ki_exchange *exchange) {
+    exchange->has_mark = ki_curl_pool_arrival(exchange->pool, exchange->local_port, &exchange->mark);
+    if (exchange->mark.at > exchange->last_received)
+        exchange->mark.at = exchange->last_received;
+}
+
+/* Sets the mark, or the timer if it is too early. */
 static void set_mark(ki_exchange *exchange) {
-    if (!exchange->has_mark)
-        exchange->has_mark = ki_curl_pool_arrival(exchange->pool, exchange->local_port, &exchange->mark);
+    ki_curl_transport *transport = exchange->transport;
+    if (exchange->has_mark)
+        return;
+    if (ki_engine_now(transport->engine) >= exchange->next_report)
+        set_mark_now(exchange);
+    else if (!ki_timer_is_set(&transport->report))
+        ki_timer_set(&transport->report, exchange->next_report);
 }
 
 void ki_curl_note_delivered(ki_exchange *exchange) {
@@ -46,6 +60,7 @@ bool ki_curl_report_one_read(ki_curl_transport *transport) {
             continue;
         int64_t until = exchange->mark.at;
         note_reported(exchange);
+        exchange->next_report = ki_engine_now(transport->engine) + KI_MILLISECONDS(KI_CURL_REPORT_MS);
         exchange->sink.on_read(until, exchange->sink.user);
         return true;
     }

@@ -21,6 +21,7 @@ enum {
     KI_CURL_KEEPALIVE_IDLE_S = 15,      /* a dead peer is detected after idle + interval * count = 45 s */
     KI_CURL_KEEPALIVE_INTERVAL_S = 10,
     KI_CURL_KEEPALIVE_COUNT = 3,
+    KI_CURL_REPORT_MS = 100,         /* a busy exchange has one on_read in this time: each one costs two system calls */
     KI_CURL_HEAD_LIMIT = 256 * 1024, /* bytes of all header lines of a response, with 1xx responses and trailers */
     KI_CURL_URL_LIMIT = 64 * 1024    /* bytes of server and target together */
 };
@@ -95,6 +96,7 @@ struct ki_exchange {
     bool is_unreported;   /* bytes were delivered, and no on_read followed */
     bool has_mark;        /* `mark` is set: on_read follows once libcurl has read up to there */
     ki_curl_arrival mark; /* what had arrived when the mark was set */
+    int64_t next_report;  /* no mark is set before this time */
     bool is_read;         /* the response has ended, and all of it was delivered */
     bool is_cancelled;    /* cancelled inside on_read while it ends: no on_end */
     bool is_refused;      /* the server refused the last attempt's HTTP/2 stream, and so has not done the request */
@@ -122,6 +124,7 @@ struct ki_curl_transport {
     ki_exchange *exchanges, *last_exchange; /* in order of sending */
     size_t queued, waiting, cancelled;      /* number of exchanges in that state */
     size_t unreported;                      /* number of exchanges with is_unreported */
+    ki_timer report;                        /* when on_read of some exchange is due */
     ki_task service;
 };
 
@@ -137,7 +140,7 @@ ki_curl_transport *ki_curl_transport_of(ki_curl_pools *pools);
 
 /* Bytes were passed to the receiver: on_read follows. */
 void ki_curl_note_delivered(ki_exchange *exchange);
-/* Calls on_read of one exchange. Returns false if there is none to call. */
+/* Calls on_read of one exchange. Returns false if there is none to call now; it is called again when one is due. */
 bool ki_curl_report_one_read(ki_curl_transport *transport);
 
 /* --- curl_silence.c ----------------------------------------------------------------------------------------------- */

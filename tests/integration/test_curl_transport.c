@@ -1,6 +1,7 @@
 /* test_curl_transport.c: the libcurl transport against servers that do well, and servers that do not. */
 
 #include "src/transport/curl.h"
+#include "src/transport/curl_internal.h"
 #include "src/transport/transport.h"
 #include "tests/support/fixture.h"
 #include "tests/support/raw_server.h"
@@ -33,6 +34,8 @@ typedef struct outcome {
     char content_type[64];
     char body[4096]; /* its beginning */
     size_t size;
+    size_t reads;    /* calls of on_read */
+    size_t reported; /* `size` at the last one */
     ki_error end;
     char cancel_in;             /* h, d: cancels itself there */
     struct outcome *cancel_too; /* and this one, in the same callback */
@@ -82,6 +85,13 @@ static void on_data(const char *data, size_t size, void *user) {
     maybe_cancel(one, 'd');
 }
 
+static void on_read(int64_t until, void *user) {
+    outcome *one = user;
+    (void)until; /* the kernel's clock is not the test's */
+    one->reads++;
+    one->reported = one->size;
+}
+
 static void on_end(const ki_error *err, void *user) {
     outcome *one = user;
     if (err)
@@ -93,25 +103,35 @@ static void on_end(const ki_error *err, void *user) {
 }
 
 static ki_status send_one(client *self, outcome *one, const ki_request *request) {
-    const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = one };
+    const ki_response_sink sink = { on_head, on_data, on_read, on_end, one };
     one->of = self;
     return ki_transport_send(self->transport, request, &sink, &one->exchange, NULL);
 }
 
-static ki_status open_client(client *self, const ki_config_options *options, const ki_allocator *allocator) {
+static ki_status open_on(client *self, const ki_config_options *options, const ki_engine_options *engine) {
     memset(self, 0, sizeof *self);
     ki_status status = ki_config_new(options, &self->config, NULL);
     if (!status)
-        status = ki_engine_new(&KI_ENGINE_OPTIONS(.seed = 1, .allocator = allocator), &self->engine, NULL);
+        status = ki_engine_new(engine, &self->engine, NULL);
     if (!status)
         status = ki_curl_transport_new(self->engine, self->config, &self->transport, NULL);
     return status;
 }
 
+static ki_status open_client(client *self, const ki_config_options *options, const ki_allocator *allocator) {
+    return open_on(self, options, &KI_ENGINE_OPTIONS(.seed = 1, .allocator = allocator));
+}
+
+/* `clock` NULL: the system's. */
+static void open_plain_with(client *self, int port, const ki_clock *clock) {
+    char url[64];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", port);
+    assert_int_equal(open_on(self, &KI_CONFIG_OPTIONS(.server = url), &KI_ENGINE_OPTIONS(.seed = 1, .clock = clock)),
+                     KI_OK);
+}
+
 static void open_plain(client *self, int port) {
-    char server[64];
-    snprintf(server, sizeof server, "http://127.0.0.1:%d", port);
-    assert_int_equal(open_client(self, &KI_CONFIG_OPTIONS(.server = server), NULL), KI_OK);
+    open_plain_with(self, port, NULL);
 }
 
 static void close_client(client *self) {
@@ -433,6 +453,48 @@ TEST(a_refused_connection_says_where_and_why) {
 }
 
 /* --- cancelling, timeouts ----------------------------------------------------------------------------------------- */
+
+static int64_t own_now(void *user) {
+    return *(const int64_t *)user;
+}
+
+/* Sends a request at the time `*now`. */
+static void begin_timed(client *self, raw_server *server, const raw_response *response, int64_t *now, outcome *one) {
+    raw_server_start(server, response, 1);
+    open_plain_with(self, server->port, &(ki_clock){ .now = own_now, .user = now });
+    assert_int_equal(send_one(self, one, &get_request), KI_OK);
+}
+
+static void end_timed(client *self, raw_server *server, outcome *one) {
+    cancel(one);
+    close_client(self);
+    raw_server_stop(server);
+}
+
+TEST(a_busy_exchange_is_told_once_in_an_interval_that_it_has_all_and_a_silent_one_too) {
+    raw_server server;
+    client self;
+    int64_t now = KI_SECONDS(1);
+    outcome busy = { .status = 0 }, silent = { .status = 0 };
+    begin_timed(&self, &server, &(raw_response){ OK_HEAD "\r\n", 0, RAW_ENDLESS }, &now, &busy);
+    for (size_t reads = 1; reads < 4; reads++) {
+        while (busy.reads < reads)
+            wait_and_step(&self);
+        for (size_t before = busy.size; busy.size < before + 100000;)
+            wait_and_step(&self);
+        assert_int_equal(busy.reads, reads);
+        now += KI_MILLISECONDS(KI_CURL_REPORT_MS);
+    }
+    end_timed(&self, &server, &busy);
+
+    begin_timed(&self, &server, &(raw_response){ OK_HEAD "\r\n0123456789", 1, RAW_SILENT }, &now, &silent);
+    while (silent.size < strlen("0123456789"))
+        wait_and_step(&self);
+    now += KI_MILLISECONDS(KI_CURL_REPORT_MS);
+    assert_int_equal(ki_engine_step(self.engine, 0, NULL), KI_OK);
+    assert_int_equal(silent.reported, silent.size);
+    end_timed(&self, &server, &silent);
+}
 
 TEST(an_endless_response_can_be_cancelled_anywhere) {
     const raw_response response = { OK_HEAD "\r\n", 0, RAW_ENDLESS };

@@ -19,7 +19,7 @@ static ki_status make_locks(ki_listener *listener, ki_error *err) {
     ki_status status = ki_mutex_init(&listener->mutex, err);
     if (status)
         return status;
-    status = ki_cond_init(&listener->changed, err);
+    status = ki_semaphore_init(&listener->wake_up, err);
     if (status)
         ki_mutex_destroy(&listener->mutex);
     return status;
@@ -105,7 +105,7 @@ void ki_listener_free(ki_listener *listener) {
         call_on_removed(listener);
     const ki_allocator *allocator = ki_engine_allocator(listener->engine);
     ki_pending_clear(&listener->pending);
-    ki_cond_destroy(&listener->changed);
+    ki_semaphore_destroy(&listener->wake_up);
     ki_mutex_destroy(&listener->mutex);
     ki_selector_free(listener->selector);
     ki_free(allocator, listener->name);
@@ -233,7 +233,10 @@ static next_step deliver(ki_listener *listener, bool wait) {
     ki_mutex_lock(&listener->mutex);
     next_step step = next_step_of(listener, &change);
     while (step == STEP_NOTHING && wait) {
-        ki_cond_wait(&listener->changed, &listener->mutex);
+        listener->sleeps = true;
+        ki_mutex_unlock(&listener->mutex);
+        ki_semaphore_wait(&listener->wake_up);
+        ki_mutex_lock(&listener->mutex);
         step = next_step_of(listener, &change);
     }
     ki_mutex_unlock(&listener->mutex);
@@ -335,6 +338,13 @@ static void run_turn(ki_task *task, void *user) {
     }
 }
 
+/* Returns true if the thread sleeps: the caller posts `wake_up`. Caller holds the mutex. */
+static bool end_sleep(ki_listener *listener) {
+    bool sleeps = listener->sleeps;
+    listener->sleeps = false;
+    return sleeps;
+}
+
 /* --- starting and pushing ----------------------------------------------------------------------------------------- */
 
 void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool marked) {
@@ -361,11 +371,14 @@ ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err)
     return KI_OK;
 }
 
-/* Wakes the thread or posts the task. The caller does not hold the mutex. */
-static void wake(ki_listener *listener) {
-    if (listener->has_thread)
-        ki_cond_signal(&listener->changed);
-    else if (listener->started)
+/* Ends a change under the mutex, then wakes the thread or posts the task. The listener is in the processor's list, so
+ * it outlives its mutex. */
+static void unlock_and_wake(ki_listener *listener) {
+    bool sleeps = end_sleep(listener);
+    ki_mutex_unlock(&listener->mutex);
+    if (sleeps)
+        ki_semaphore_post(&listener->wake_up);
+    else if (!listener->has_thread && listener->started)
         ki_task_post(&listener->task);
 }
 
@@ -373,9 +386,7 @@ ki_status ki_listener_push(ki_listener *listener, const ki_change *change) {
     ki_mutex_lock(&listener->mutex);
     ki_status status = ki_pending_push(&listener->pending, change);
     atomic_store(&listener->waiting, listener->pending.count);
-    ki_mutex_unlock(&listener->mutex);
-    if (!status)
-        wake(listener);
+    unlock_and_wake(listener);
     return status;
 }
 
@@ -383,8 +394,7 @@ void ki_listener_mark_synced(ki_listener *listener) {
     ki_mutex_lock(&listener->mutex);
     ki_pending_set_mark(&listener->pending);
     listener->is_marked = true;
-    ki_mutex_unlock(&listener->mutex);
-    wake(listener);
+    unlock_and_wake(listener);
 }
 
 /* --- ending ------------------------------------------------------------------------------------------------------- */
@@ -399,7 +409,8 @@ void ki_listener_remove(ki_listener *listener) {
     if (drops)
         take_pending(listener, &dropped);
     atomic_store(&listener->waiting, 0);
-    ki_cond_signal(&listener->changed);
+    if (end_sleep(listener))
+        ki_semaphore_post(&listener->wake_up); /* under the mutex: the thread may end, and the listener be freed */
     if (!listener->has_thread && !listener->is_stopped)
         ki_task_post(&listener->task); /* also for a listener that never started */
     ki_mutex_unlock(&listener->mutex);
@@ -412,7 +423,8 @@ void ki_listener_stop(ki_listener *listener) {
     ki_mutex_lock(&listener->mutex);
     listener->is_stopped = true;
     atomic_store(&listener->waiting, 0);
-    ki_cond_signal(&listener->changed);
+    if (end_sleep(listener))
+        ki_semaphore_post(&listener->wake_up);
     ki_mutex_unlock(&listener->mutex);
     ki_task_cancel(&listener->task); /* a stopped listener's task is not posted again */
 }

@@ -55,7 +55,7 @@ struct ki_listener {
     uint64_t next_change; /* number of the first change of the processor that this listener does not have */
     /* Under `mutex`. */
     ki_mutex mutex;
-    ki_cond changed;
+    bool sleeps; /* the thread waits for `wake_up`, which nobody has posted yet */
     ki_pending pending;
     bool is_marked; /* the initial population is complete; `pending` has the place of on_synced */
     bool is_removed;
@@ -67,6 +67,7 @@ struct ki_listener {
     unsigned unreported; /* changes since the last on_changed */
     ki_task task;        /* delivers on the loop, or ends the listener */
     /* Any thread. */
+    ki_semaphore wake_up;
     _Atomic bool synced;
     _Atomic size_t waiting;   /* notifications in `pending` */
     _Atomic size_t to_replay; /* objects of `replay` that are not delivered */
