@@ -109,6 +109,8 @@ int main(int argc, char **argv) {
     const row rows[] = {
         { "streaming list", KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT), false },
         { "pages of 500", KI_INFORMER_OPTIONS(.no_streaming_list = true), false },
+        { "never packed", KI_INFORMER_OPTIONS(.pack_from = -1), false },
+        { "with managedFields", KI_INFORMER_OPTIONS(.keep_managed_fields = true), false },
         { "metadata", KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA), false },
         { "whole, view of 3 fields", KI_INFORMER_OPTIONS(.view = pod_fields), false },
         { "view of 3 fields", KI_INFORMER_OPTIONS(.view = pod_fields, .keep = KI_KEEP_VIEW), false },

@@ -1,6 +1,6 @@
 # The libraries that kinformer depends on, all through pkg-config. A part that is not built needs none of its own.
 find_package(PkgConfig REQUIRED)
-set(ki_requires "libcurl>=7.88.1" yyjson yaml-0.1)  # of libkinformer; the oldest that is tried (Debian 12)
+set(ki_requires "libcurl>=7.88.1" yyjson yaml-0.1 "libzstd>=1.5.4")  # of libkinformer; the oldest that is tried (Debian 12)
 set(kt_requires yyjson yaml-0.1 libmicrohttpd gnutls zlib) # of libkinformer-testing
 set(ks_requires libmicrohttpd zlib)  # of libkinformer-status
 if(KI_YYJSON_SOURCE)

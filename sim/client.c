@@ -240,7 +240,7 @@ bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan) {
                             .page_size = plan->page_size, .no_streaming_list = plan->no_streaming_list,
                             .object_limit = SIM_OBJECT_LIMIT, .consistency_check_ms = world->plan.consistency_check_ms,
                             .in_order = plan->in_order, .internal_error_retry_ms = plan->internal_error_retry_ms,
-                            .keep_deleted_ms = plan->keep_deleted_ms);
+                            .keep_deleted_ms = plan->keep_deleted_ms, .pack_from = plan->pack_from);
     if (!succeeded(world, ki_factory_informer(client->factory, KI_CONFIGMAPS, &options, &informer->informer, &err),
                    "making an informer", &err))
         return false;

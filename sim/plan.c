@@ -21,7 +21,8 @@ enum {
     STREAM_REMOVALS,
     STREAM_KEEP,
     STREAM_FETCHES,
-    STREAM_NAMESPACES
+    STREAM_NAMESPACES,
+    STREAM_PACK
 };
 
 static const char *const selector_texts[SIM_SELECTORS] = { NULL, "app=a", "app in (a,b)", "app!=c" };
@@ -106,6 +107,14 @@ static ki_keep draw_keep(const sim_plan *plan, const sim_informer_plan *informer
     return keep == KI_KEEP_KEYS && !are_versions_states ? KI_KEEP_VIEW : keep;
 }
 
+/* Half of the informers pack, from the first object on or somewhat later: the more often, the less their first
+ * dictionary has of the others. */
+static int64_t draw_pack_from(sim_random *random) {
+    if (sim_chance(random, 50))
+        return -1;
+    return sim_chance(random, 50) ? 1 : sim_between(random, 300, 6000);
+}
+
 /* Makes the first informer one of a set of namespaces. Not with a restore of the cluster: each namespace of a set
  * notices it for itself, and the simulation counts one version for each informer. */
 static void make_set(sim_plan *plan, sim_random *random) {
@@ -161,6 +170,9 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
     plan->fetch_every = sim_chance(&random, 50) ? 0 : sim_between(&random, 1500, 15000) * SIM_MILLISECOND;
     random = sim_random_from(seed, STREAM_NAMESPACES);
     make_set(plan, &random);
+    random = sim_random_from(seed, STREAM_PACK);
+    for (unsigned i = 0; i < plan->informer_count; i++)
+        plan->informers[i].pack_from = draw_pack_from(&random);
 }
 
 bool sim_plan_has(const sim_plan *plan, sim_fault_kind kind) {
@@ -196,12 +208,13 @@ void sim_plan_print(const sim_plan *plan) {
         if (i == 0 && plan->consistency_check_ms)
             printf("  consistency checks every %" PRId64 " ms\n", plan->consistency_check_ms);
         printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64
-               " ms, %u handlers%s%s, keeps %s, deleted "
-               "objects for %" PRId64 " ms\n",
+               " ms, %u handlers%s%s, keeps %s, packs "
+               "from %" PRId64 " bytes, deleted objects for %" PRId64 " ms\n",
                i, informer->selection.ns, selector ? selector : "no selector",
                informer->no_streaming_list ? "lists" : "streams", informer->page_size, informer->resync_ms,
                informer->handlers, informer->in_order ? ", in order" : "",
-               informer->has_transform ? ", transforms" : "", ki_keep_name(informer->keep), informer->keep_deleted_ms);
+               informer->has_transform ? ", transforms" : "", ki_keep_name(informer->keep), informer->pack_from,
+               informer->keep_deleted_ms);
     }
     if (plan->set_changes)
         printf("  informer 0 is of a set of namespaces, which changes %u times\n", plan->set_changes);

@@ -5,8 +5,8 @@
 #include "src/base/error.h"
 #include "src/client/client.h"
 #include "src/client/outgoing.h"
+#include "src/object/body.h"
 #include "src/object/json.h"
-#include "src/object/object.h"
 #include "src/object/resource_table.h"
 #include "src/object/unstructured.h"
 #include "src/wire/framer.h"
@@ -131,6 +131,16 @@ static void look_up(work *self) {
         self->cached = ki_informer_get(self->options.informer, key);
 }
 
+static ki_status parse_cached(const work *self, yyjson_doc **ret_doc, ki_error *err) {
+    ki_body body;
+    ki_status status = ki_body_open(self->cached, &body, err);
+    if (status)
+        return status;
+    status = ki_json_parse_exact(self->client->allocator, body.text, ret_doc, err);
+    ki_body_close(self->cached, &body);
+    return status;
+}
+
 /* Finds out whether the object is the one of the cache, at its version. Errors: KI_ERR_NO_MEMORY. */
 static ki_status compare(const work *self, const char *json, bool *ret_is_same, ki_error *err) {
     const char *version = ki_unstructured_metadata(self->object, "resourceVersion");
@@ -141,7 +151,7 @@ static ki_status compare(const work *self, const char *json, bool *ret_is_same, 
     yyjson_doc *wanted = NULL, *actual = NULL;
     ki_status status = ki_json_parse_exact(self->client->allocator, ki_str_of(json), &wanted, err);
     if (!status)
-        status = ki_json_parse_exact(self->client->allocator, ki_object_body(self->cached), &actual, err);
+        status = parse_cached(self, &actual, err);
     if (!status)
         *ret_is_same = yyjson_equals(yyjson_doc_get_root(wanted), yyjson_doc_get_root(actual));
     yyjson_doc_free(wanted);

@@ -243,10 +243,14 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     ki_status status = ki_client_new_of(&parts, &factory->client, err);
     if (status)
         return status;
+    ki_body_contexts *contexts = ki_body_contexts_new(allocator);
+    if (!contexts)
+        return ki_error_no_memory(err, "making a factory");
     factory->maker = (ki_informer_maker){
         .transport = factory->transport,
         .client = factory->client,
         .throttle = throttle,
+        .contexts = contexts,
         .options.engine = factory->engine,
         .options.owner = factory,
         .options.detect_mutations = given->detect_mutations || is_true(getenv("KUBE_CACHE_MUTATION_DETECTOR")),
@@ -270,6 +274,7 @@ static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *all
         ki_engine_call(factory->engine, cancel_requests, factory);
         ki_component_list_reap(&factory->components);
         ki_informer_table_free(&factory->table);
+        ki_body_contexts_unref(factory->maker.contexts);
         ki_client_free_of(factory->client);
         ki_engine_call(factory->engine, tear_down_on_loop, factory);
         ki_free(allocator, factory->defaults.namespace_name);

@@ -4,9 +4,11 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/client/named_list_watch.h"
+#include "src/object/pack.h"
 
 enum {
-    FIRST_CAPACITY = 8
+    FIRST_CAPACITY = 8,
+    PACK_FROM = 256 * 1024 /* bytes: a dictionary and the contexts take about as much */
 };
 
 void ki_informer_table_init(ki_informer_table *table, const ki_allocator *allocator, uint64_t seed) {
@@ -57,9 +59,13 @@ static ki_status make_format(const ki_informer_maker *maker, const ki_informer_o
     };
     ki_status status =
         ki_object_format_new(ki_engine_allocator(maker->options.engine), &format_options, ret_format, err);
-    if (!status)
-        ki_object_format_set_keep(*ret_format, options->keep);
-    return status;
+    if (status)
+        return status;
+    ki_object_format_set_keep(*ret_format, options->keep);
+    if (options->pack_from >= 0)
+        ki_object_format_set_pack(*ret_format, maker->contexts,
+                                  options->pack_from ? (size_t)options->pack_from : PACK_FROM);
+    return KI_OK;
 }
 
 /* `finds`: a source by name finds its resource; one that does not uses what the other one has found. */

@@ -10,6 +10,7 @@
 #include "src/cache/informer/shared_informer.h"
 #include "src/client/throttle.h"
 #include "src/factory/fetch.h"
+#include "src/object/body_codec.h"
 #include "src/transport/transport.h"
 
 struct ki_informer_maker;
@@ -41,6 +42,7 @@ typedef struct ki_informer_maker {
     ki_transport *transport;
     ki_client *client;                  /* of what is fetched beside the caches */
     ki_throttle *throttle;              /* NULL: none */
+    ki_body_contexts *contexts;         /* for packing; owned by the factory */
     ki_shared_informer_options options; /* engine, owner, detect_mutations and seed; the rest differs by informer */
 } ki_informer_maker;
 

@@ -5,8 +5,8 @@
 #include "src/base/buffer.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/object/body.h"
 #include "src/object/json.h"
-#include "src/object/object.h"
 #include "src/object/value.h"
 
 #include <stdlib.h>
@@ -263,9 +263,9 @@ ki_status ki_object_diff(const ki_object *before, const ki_object *after,
         return KI_ERR_STATE;
     const ki_allocator *allocator = &after->format->allocator;
     yyjson_doc *old_doc = NULL, *new_doc = NULL;
-    ki_status status = ki_json_parse(allocator, ki_object_body(before), &old_doc, err);
+    ki_status status = ki_body_parse(before, allocator, &old_doc, err);
     if (!status)
-        status = ki_json_parse(allocator, ki_object_body(after), &new_doc, err);
+        status = ki_body_parse(after, allocator, &new_doc, err);
     if (!status) {
         diff d = { .allocator = allocator, .visit = visit, .user = user };
         ki_buffer_init(&d.path, allocator, 0);

@@ -4,9 +4,9 @@
 #include "src/base/base64.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/object/body.h"
 #include "src/object/json.h"
 #include "src/object/json_text.h"
-#include "src/object/object.h"
 #include "src/object/value.h"
 
 static const char *at(const ki_object *obj, uint32_t place) {
@@ -95,7 +95,7 @@ const void *ki_object_view_of(const ki_object *obj, const ki_field *fields) {
 static ki_status parse_body(const ki_object *obj, yyjson_doc **ret_doc, ki_error *err) {
     if (ki_object_check_content(obj, err))
         return KI_ERR_STATE;
-    return ki_json_parse(&obj->format->allocator, ki_object_body(obj), ret_doc, err);
+    return ki_body_parse(obj, &obj->format->allocator, ret_doc, err);
 }
 
 ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
@@ -103,7 +103,13 @@ ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_
         return ki_error_missing(err, "ki_object_field");
     if (ki_object_check_content(obj, err))
         return KI_ERR_STATE;
-    return ki_json_field(obj->format, ki_object_body(obj), ki_object_key(obj), path, ret_value, err);
+    ki_body body;
+    ki_status status = ki_body_open(obj, &body, err);
+    if (status)
+        return status;
+    status = ki_json_field(obj->format, body.text, ki_object_key(obj), path, ret_value, err);
+    ki_body_close(obj, &body);
+    return status;
 }
 
 static yyjson_val *metadata_of(yyjson_doc *doc, const char *member) {
@@ -151,20 +157,18 @@ static ki_status decode_base64(ki_object_format *format, ki_str text, ki_value *
     return KI_OK;
 }
 
-ki_status ki_object_data(const ki_object *obj, const char *name, ki_value *ret_value, ki_error *err) {
-    if (!obj || !name || !ret_value)
-        return ki_error_missing(err, "ki_object_data");
-    if (ki_object_check_content(obj, err))
-        return KI_ERR_STATE;
-    ki_str body = ki_object_body(obj), member = ki_str_of(name);
-    ki_str text = ki_json_text_member(ki_json_text_member(body, KI_STR("data")), member);
-    bool is_base64 = strcmp(ki_object_kind(obj), "Secret") == 0;
-    if (!text.size) {
-        text = ki_json_text_member(ki_json_text_member(body, KI_STR("binaryData")), member);
-        is_base64 = true;
-    }
-    if (text.size < 2 || *text.data != '"')
-        return ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no data[%s]", ki_object_key(obj), name);
+/* Finds the text of an entry. */
+static ki_str find_data(const ki_object *obj, ki_str body, ki_str name, bool *ret_is_base64) {
+    ki_str text = ki_json_text_member(ki_json_text_member(body, KI_STR("data")), name);
+    *ret_is_base64 = strcmp(ki_object_kind(obj), "Secret") == 0;
+    if (text.size)
+        return text;
+    *ret_is_base64 = true;
+    return ki_json_text_member(ki_json_text_member(body, KI_STR("binaryData")), name);
+}
+
+static ki_status copy_data(const ki_object *obj, ki_str text, bool is_base64, const char *name, ki_value *ret_value,
+                           ki_error *err) {
     char *copy = ki_strndup(&obj->format->allocator, text.data, text.size);
     if (!copy)
         return ki_error_no_memory(err, "reading an entry");
@@ -182,18 +186,37 @@ ki_status ki_object_data(const ki_object *obj, const char *name, ki_value *ret_v
     return status ? ki_error_no_memory(err, "reading an entry") : KI_OK;
 }
 
+ki_status ki_object_data(const ki_object *obj, const char *name, ki_value *ret_value, ki_error *err) {
+    if (!obj || !name || !ret_value)
+        return ki_error_missing(err, "ki_object_data");
+    if (ki_object_check_content(obj, err))
+        return KI_ERR_STATE;
+    ki_body body;
+    bool is_base64;
+    ki_status status = ki_body_open(obj, &body, err);
+    if (status)
+        return status;
+    ki_str text = find_data(obj, body.text, ki_str_of(name), &is_base64);
+    if (text.size < 2 || *text.data != '"')
+        status = ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no data[%s]", ki_object_key(obj), name);
+    else
+        status = copy_data(obj, text, is_base64, name, ret_value, err);
+    ki_body_close(obj, &body);
+    return status;
+}
+
 ki_status ki_object_json(const ki_object *obj, ki_value *ret_value, ki_error *err) {
     if (!obj || !ret_value)
         return ki_error_missing(err, "ki_object_json");
     if (ki_object_check_content(obj, err))
         return KI_ERR_STATE;
-    ki_str body = ki_object_body(obj);
-    char *text = ki_strndup(&obj->format->allocator, body.data, body.size);
-    if (!text)
-        return ki_error_no_memory(err, "copying an object");
+    char *text;
+    ki_status status = ki_body_copy(obj, &text, err);
+    if (status)
+        return status;
     ki_value value = KI_VALUE_INIT;
     value.type = KI_VALUE_OBJECT;
-    ki_value_own(obj->format, &value, text, body.size);
+    ki_value_own(obj->format, &value, text, obj->body_size);
     *ret_value = value;
     return KI_OK;
 }

@@ -4,6 +4,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/object.h"
+#include "src/object/pack.h"
 
 struct ki_interned {
     ki_interned *next;
@@ -64,6 +65,7 @@ static ki_object_format *new_format(const ki_allocator *allocator, bool keep_man
     ki_refcount_init(&format->refs);
     atomic_init(&format->interned, NULL);
     atomic_init(&format->mismatches, 0);
+    ki_body_packer_init(&format->packer, &format->allocator, NULL, 0);
     return format;
 }
 
@@ -96,6 +98,7 @@ ki_status ki_object_format_new_wider(ki_object_format *format, const ki_field *f
     if (!wider)
         return ki_error_no_memory(err, "making an object format");
     wider->keep = format->keep;
+    ki_object_format_set_pack(wider, format->packer.contexts, format->packer.pack_from);
     wider->narrower = ki_object_format_ref(format);
     memcpy(wider->parts, format->parts, sizeof wider->parts);
     wider->part_count = format->part_count;
@@ -117,6 +120,7 @@ void ki_object_format_unref(ki_object_format *format) {
     if (!format || !ki_refcount_dec(&format->refs))
         return;
     ki_allocator allocator = format->allocator;
+    ki_body_packer_free(&format->packer);
     ki_view_free(&allocator, format->view);
     ki_object_format_unref(format->narrower);
     ki_interned *interned = atomic_load(&format->interned);

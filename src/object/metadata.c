@@ -2,35 +2,55 @@
  * fail. Any thread. */
 #include <kinformer/unstructured.h>
 
+#include "src/object/body.h"
 #include "src/object/json_text.h"
-#include "src/object/object.h"
 
-static ki_str metadata_member(const ki_object *obj, ki_str name) {
-    return ki_json_text_member(ki_json_text_member(ki_object_body(obj), KI_STR("metadata")), name);
+/* Reads a member of metadata from an open body. */
+static ki_str metadata_member(const ki_body *body, ki_str name) {
+    return ki_json_text_member(ki_json_text_member(body->text, KI_STR("metadata")), name);
+}
+
+static bool is_controlled_by(ki_str references, const char *uid) {
+    for (ki_str rest = ki_json_text_inside(references, '['); rest.size;) {
+        ki_str reference = ki_json_text_take(&rest);
+        if (ki_str_equals(ki_json_text_member(reference, KI_STR("controller")), "true"))
+            return ki_json_text_is(ki_json_text_member(reference, KI_STR("uid")), ki_str_of(uid));
+    }
+    return false;
 }
 
 bool ki_object_is_controlled_by(const ki_object *obj, const ki_object *owner) {
     if (!obj || !owner || !*ki_object_uid(owner))
         return false;
-    for (ki_str rest = ki_json_text_inside(metadata_member(obj, KI_STR("ownerReferences")), '['); rest.size;) {
-        ki_str reference = ki_json_text_take(&rest);
-        if (ki_str_equals(ki_json_text_member(reference, KI_STR("controller")), "true"))
-            return ki_json_text_is(ki_json_text_member(reference, KI_STR("uid")), ki_str_of(ki_object_uid(owner)));
-    }
-    return false;
+    ki_body body = ki_body_open_surely(obj);
+    bool is_controlled = is_controlled_by(metadata_member(&body, KI_STR("ownerReferences")), ki_object_uid(owner));
+    ki_body_close(obj, &body);
+    return is_controlled;
 }
 
 bool ki_object_is_being_deleted(const ki_object *obj) {
-    ki_str value = obj ? metadata_member(obj, KI_STR("deletionTimestamp")) : (ki_str){ NULL, 0 };
-    return value.size > 0 && !ki_str_equals(value, "null");
+    if (!obj)
+        return false;
+    ki_body body = ki_body_open_surely(obj);
+    ki_str value = metadata_member(&body, KI_STR("deletionTimestamp"));
+    bool is_set = value.size > 0 && !ki_str_equals(value, "null");
+    ki_body_close(obj, &body);
+    return is_set;
+}
+
+static bool has_text(ki_str array, const char *text) {
+    for (ki_str rest = ki_json_text_inside(array, '['); rest.size;) {
+        if (ki_json_text_is(ki_json_text_take(&rest), ki_str_of(text)))
+            return true;
+    }
+    return false;
 }
 
 bool ki_object_has_finalizer(const ki_object *obj, const char *finalizer) {
     if (!obj || !finalizer)
         return false;
-    for (ki_str rest = ki_json_text_inside(metadata_member(obj, KI_STR("finalizers")), '['); rest.size;) {
-        if (ki_json_text_is(ki_json_text_take(&rest), ki_str_of(finalizer)))
-            return true;
-    }
-    return false;
+    ki_body body = ki_body_open_surely(obj);
+    bool has_finalizer = has_text(metadata_member(&body, KI_STR("finalizers")), finalizer);
+    ki_body_close(obj, &body);
+    return has_finalizer;
 }

@@ -8,6 +8,7 @@
 #include "src/base/error.h"
 #include "src/base/json_scan.h"
 #include "src/base/memory.h"
+#include "src/object/body.h"
 #include "src/object/json.h"
 #include "src/object/keep.h"
 
@@ -301,7 +302,7 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
     obj->api_version = keep_name(obj, &next, p->api_version, api_version);
     obj->kind = keep_name(obj, &next, p->kind, kind);
     obj->labels_at = (uint32_t)labels_at;
-    obj->label_count = (uint32_t)p->label_count;
+    obj->label_count = (uint32_t)p->label_count & INT32_MAX; /* the text has 1 GiB at most */
     write_labels(obj, &next, p);
     if (format->view && p->root) {
         ki_view_room room = { (char *)obj + arrays_at, (char *)obj + next, 0 };
@@ -462,34 +463,45 @@ ki_status ki_object_with_json(const ki_object *obj, const char *json, size_t siz
 }
 
 size_t ki_object_memory(const ki_object *obj) {
+    if (obj->is_packed)
+        return (size_t)obj->body_at + offsetof(ki_packed_body, bytes) + ki_object_packed_body(obj)->size;
     return (size_t)obj->body_at + (obj->body_size ? obj->body_size + 1 : sizeof(uint64_t));
 }
 
 uint64_t ki_object_fingerprint(const ki_object *obj, size_t size) {
-    size_t from = offsetof(ki_object, label_count);
+    size_t from = sizeof obj->refs;
     return ki_hash((const char *)obj + from, size - from, 0);
 }
 
 /* --- without the content ------------------------------------------------------------------------------------------ */
 
-static uint64_t digest(const ki_object *obj) {
+uint64_t ki_object_digest(const ki_object *obj) {
     uint64_t stored;
+    if (obj->is_packed)
+        return ki_object_packed_body(obj)->digest;
     if (obj->body_size)
-        return digest_of(content_of(ki_object_body(obj)), KI_STR(""));
+        return digest_of(content_of(ki_object_plain_body(obj)), KI_STR(""));
     memcpy(&stored, at(obj, obj->body_at), sizeof stored);
     return stored;
 }
 
 ki_status ki_object_view_only(ki_object *obj, ki_object **ret_obj, ki_error *err) {
-    if (obj->format->keep == KI_KEEP_VIEW && obj->body_size)
-        return from_json(obj->format, ki_object_body(obj), &(given){ NULL, NULL, obj, KI_KEEP_VIEW }, ret_obj, err);
-    *ret_obj = ki_object_ref(obj);
-    return KI_OK;
+    if (obj->format->keep != KI_KEEP_VIEW || !obj->body_size) {
+        *ret_obj = ki_object_ref(obj);
+        return KI_OK;
+    }
+    ki_body body;
+    ki_status status = ki_body_open(obj, &body, err);
+    if (status)
+        return status;
+    status = from_json(obj->format, body.text, &(given){ NULL, NULL, obj, KI_KEEP_VIEW }, ret_obj, err);
+    ki_body_close(obj, &body);
+    return status;
 }
 
 ki_status ki_object_key_only(ki_object *obj, ki_object **ret_obj, ki_error *err) {
     if (obj->format->keep == KI_KEEP_KEYS && obj->body_size) {
-        parts p = { .digest = digest(obj) };
+        parts p = { .digest = ki_object_digest(obj) };
         take_identity(obj, &p);
         return build(obj->format, &p, ret_obj, err);
     }
@@ -514,9 +526,9 @@ bool ki_object_is_same(const ki_object *a, const ki_object *b) {
 }
 
 static bool is_same_content(const ki_object *a, const ki_object *b) {
-    if (a->body_size && b->body_size)
-        return ki_str_equal(content_of(ki_object_body(a)), content_of(ki_object_body(b)));
-    return digest(a) == digest(b);
+    if (a->body_size && b->body_size && !a->is_packed && !b->is_packed)
+        return ki_str_equal(content_of(ki_object_plain_body(a)), content_of(ki_object_plain_body(b)));
+    return ki_object_digest(a) == ki_object_digest(b);
 }
 
 bool ki_object_is_same_state(const ki_object *a, const ki_object *b) {
@@ -541,6 +553,8 @@ void ki_object_unref(const ki_object *obj) {
     if (!ki_refcount_dec(&owned->refs))
         return;
     ki_object_format *format = owned->format;
+    ki_body_codec *codec = owned->is_packed ? ki_object_packed_body(owned)->codec : NULL;
     ki_free(&format->allocator, owned);
+    ki_body_codec_unref(codec);
     ki_object_format_unref(format);
 }

@@ -1,12 +1,13 @@
 /* object.h: the memory layout of objects and formats. Only src/object includes it.
  *
  * One block: the header, the view (at KI_OBJECT_VIEW_AT) with the arrays of its lists, the labels' offsets, the
- * strings, the body with a closing zero. Offsets count from the block's beginning, so that the header fits into one
- * cache line. */
+ * strings, the body: JSON with a closing zero, or a ki_packed_body (body.h reads both). Offsets count from the block's
+ * beginning, so that the header fits into one cache line. */
 #ifndef KI_OBJECT_OBJECT_H
 #define KI_OBJECT_OBJECT_H
 
 #include "src/base/refcount.h"
+#include "src/object/body_packer.h"
 #include "src/object/format.h"
 #include "src/object/view.h"
 
@@ -24,7 +25,8 @@ typedef struct ki_object_label_places {
 
 struct ki_object {
     ki_refcount refs;
-    uint32_t label_count;
+    uint32_t label_count : 31;
+    uint32_t is_packed : 1;   /* body.h */
     ki_object_format *format; /* owned reference */
     const char *api_version;  /* interned in the format, or in this block */
     const char *kind;
@@ -35,7 +37,7 @@ struct ki_object {
     uint32_t resource_version_at;
     uint32_t labels_at;
     uint32_t body_at;
-    uint32_t body_size; /* 0: a digest of 8 bytes stands for the content */
+    uint32_t body_size; /* bytes of JSON, also if it is packed; 0: a digest of 8 bytes stands for the content */
 };
 
 enum {
@@ -69,15 +71,20 @@ struct ki_object_format {
     ki_refcount refs;
     _Atomic(ki_interned *) interned;
     _Atomic(uint64_t) mismatches; /* of views */
+    /* The loop's. */
+    ki_body_packer packer;
 };
 
 /* Returns the format's copy of `text`; NULL if out of memory or if the format has too many. */
 const char *ki_object_format_intern(ki_object_format *format, ki_str text);
 
-/* Returns the JSON; empty for an object without its content. */
-static inline ki_str ki_object_body(const ki_object *obj) {
+/* Returns the JSON of an object that is not packed; empty for one without its content. */
+static inline ki_str ki_object_plain_body(const ki_object *obj) {
     return (ki_str){ (const char *)obj + obj->body_at, obj->body_size };
 }
+
+/* Returns the digest of the content, without kind and apiVersion at its beginning. Equal contents have the same one. */
+uint64_t ki_object_digest(const ki_object *obj);
 
 /* Returns true if both are states of one object: equal uids, or a missing uid. Different uids: the object was deleted
  * and recreated. */

@@ -3,8 +3,8 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/object/body.h"
 #include "src/object/json_text.h"
-#include "src/object/object.h"
 
 struct ki_path {
     size_t count;
@@ -253,7 +253,9 @@ static bool walk_text_steps(const text_walk *w, const ki_path_step *steps, size_
 
 void ki_path_walk_object(const ki_path *path, const ki_object *obj, bool (*visit)(ki_str value, void *user),
                          void *user) {
-    walk_text_steps(&(text_walk){ visit, user }, path->steps, path->count, ki_object_body(obj));
+    ki_body body = ki_body_open_surely(obj);
+    walk_text_steps(&(text_walk){ visit, user }, path->steps, path->count, body.text);
+    ki_body_close(obj, &body);
 }
 
 static bool is_same_step(const ki_path_step *a, const ki_path_step *b) {

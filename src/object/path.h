@@ -39,7 +39,8 @@ yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root);
 bool ki_path_is_past_end(const ki_path *path, yyjson_val *root);
 /* Calls `visit` with each value at the path below `root`, in order, until it returns false. */
 void ki_path_walk(const ki_path *path, yyjson_val *root, bool (*visit)(yyjson_val *value, void *user), void *user);
-/* The same for the text of an object's body (json_text.h), without parsing all of it. */
+/* The same for the text of an object's body (json_text.h), without parsing all of it. `visit` must not call the program
+ * (ki_body_open_surely); of a packed object, the value is valid in the call only. */
 void ki_path_walk_object(const ki_path *path, const ki_object *obj, bool (*visit)(ki_str value, void *user),
                          void *user);
 /* The steps of the path, at least one. Borrowed from `path`. */

@@ -12,7 +12,7 @@
 ki_status ki_selector_new_of(const ki_allocator *allocator, const char *label_selector, const char *field_selector,
                              ki_selector **ret_selector, ki_error *err);
 /* Returns the key of the first field that does not match, and its first value: JSON text of the object, or NULL if the
- * object has none. Data is NULL if all fields match. Borrowed from both. */
+ * object has none. Data is NULL if all fields match. Borrowed from both. For an object that is not packed. */
 ki_str ki_selector_difference(const ki_selector *selector, const ki_object *obj, ki_str *ret_value);
 /* Returns KI_ERR_INVALID if the selector reads what the objects do not have. NULL reads nothing. */
 ki_status ki_selector_check_keep(const ki_selector *selector, ki_keep keep, ki_error *err);

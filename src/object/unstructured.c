@@ -3,8 +3,8 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/object/body.h"
 #include "src/object/json.h"
-#include "src/object/object.h"
 #include "src/object/path.h"
 
 #include <math.h>
@@ -170,9 +170,14 @@ ki_unstructured *ki_unstructured_from_object(const ki_object *obj) {
     if (!obj)
         return ki_unstructured_new(NULL);
     ki_error err = KI_ERROR_INIT;
-    ki_unstructured *object = ki_unstructured_new_of(&obj->format->allocator, ki_object_body(obj));
-    if (object && ki_object_check_content(obj, &err))
-        object->failure = err;
+    ki_body body;
+    ki_unstructured *object;
+    if (ki_object_check_content(obj, &err) || ki_body_open(obj, &body, &err)) {
+        object = ki_unstructured_new_failed(&obj->format->allocator, &err);
+    } else {
+        object = ki_unstructured_new_of(&obj->format->allocator, body.text);
+        ki_body_close(obj, &body);
+    }
     if (object)
         object->is_read = true;
     return object;

@@ -513,6 +513,56 @@ void ki_view_fill(const ki_view *view, yyjson_val *root, const ki_view_needs *ne
     fill_members(view, root, needs, to, room);
 }
 
+/* --- moving ------------------------------------------------------------------------------------------------------- */
+
+typedef struct moving {
+    const char *from, *base;
+    size_t size;
+} moving;
+
+/* Moves the pointer at `at`. NULL, and pointers to elsewhere, stay. */
+static void *move_pointer(const moving *m, char *at) {
+    const char *pointer;
+    memcpy(&pointer, at, sizeof pointer);
+    uintptr_t offset = (uintptr_t)pointer - (uintptr_t)m->from;
+    if (offset < m->size) {
+        pointer = m->base + offset;
+        memcpy(at, &pointer, sizeof pointer);
+    }
+    return (void *)(uintptr_t)pointer; /* the arrays of a copy may be written to */
+}
+
+static void move_members(const moving *m, const ki_view *view, char *to);
+
+static void move_list(const moving *m, const member *of, char *to) {
+    char *item = move_pointer(m, to + offsetof(ki_list, items));
+    size_t count, size = item_size(of);
+    memcpy(&count, to + offsetof(ki_list, count), sizeof count);
+    for (size_t i = 0; i < count; i++, item += size) {
+        if (of->type == KI_FIELD_TYPE_LIST) {
+            move_members(m, of->elements, item);
+            continue;
+        }
+        (void)move_pointer(m, item);
+        if (of->type == KI_FIELD_TYPE_STRING_MAP)
+            (void)move_pointer(m, item + offsetof(ki_string_pair, value));
+    }
+}
+
+static void move_members(const moving *m, const ki_view *view, char *to) {
+    for (size_t i = 0; i < view->count; i++) {
+        const member *of = &view->members[i];
+        if (is_many(of->type))
+            move_list(m, of, to + of->offset);
+        else if (of->type == KI_FIELD_TYPE_STRING || of->type == KI_FIELD_TYPE_TEXT)
+            (void)move_pointer(m, to + of->offset);
+    }
+}
+
+void ki_view_move(const ki_view *view, void *to, const char *from, const char *base, size_t size) {
+    move_members(&(moving){ from, base, size }, view, to);
+}
+
 const char *ki_string_map_get(const ki_string_map *map, const char *name) {
     for (size_t i = 0; map && name && i < map->count; i++) {
         if (strcmp(map->items[i].name, name) == 0)

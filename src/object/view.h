@@ -51,5 +51,8 @@ size_t ki_view_size(const ki_view *view);
 ki_status ki_view_measure(const ki_view *view, yyjson_val *root, ki_view_needs *needs, ki_error *err);
 /* Fills the struct at `to`, which is zero. `needs` and `root` are those of ki_view_measure. */
 void ki_view_fill(const ki_view *view, yyjson_val *root, const ki_view_needs *needs, void *to, ki_view_room *room);
+/* Has the pointers of the struct at `to`, which was copied with the `size` bytes at `from` to `base`, point into the
+ * copy. */
+void ki_view_move(const ki_view *view, void *to, const char *from, const char *base, size_t size);
 
 #endif

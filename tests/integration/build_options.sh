@@ -14,7 +14,7 @@ absent() { for file in "$@"; do [ ! -e "$file" ] || fail "$file is installed"; d
 
 # A system that has the dependencies of libkinformer and no others.
 mkdir "$work/pc"
-for module in libcurl yyjson yaml-0.1; do
+for module in libcurl yyjson yaml-0.1 libzstd; do
     printf 'Name: %s\nDescription: %s\nVersion: %s\nCflags: %s\nLibs: %s\n' "$module" "$module" "$(pkg-config --modversion "$module")" \
         "$(pkg-config --cflags "$module")" "$(pkg-config --libs "$module")" >"$work/pc/$module.pc"
 done

@@ -4,6 +4,7 @@
 #include "src/base/buffer.h"
 #include "src/base/memory.h"
 #include "src/object/format.h"
+#include "src/object/pack.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -20,6 +21,10 @@ static void make_format(void) {
     ki_error err = KI_ERROR_INIT;
     if (ki_object_format_new(NULL, NULL, &format, &err))
         give_up(ki_error_message(&err));
+    ki_body_contexts *contexts = getenv("KI_TEST_PACK") ? ki_body_contexts_new(&ki_allocator_default) : NULL;
+    if (contexts)
+        ki_object_format_set_pack(format, contexts, 1);
+    ki_body_contexts_unref(contexts);
 }
 
 ki_object *make_object_from_json(const char *json) {

@@ -192,6 +192,12 @@ void ki_informer_note_progress(ki_informer *informer);
 /* informer_health.c: logs the state if it differs from the last logged one. `has_cause`: a failure or a missing
  * response set the state. Loop. */
 void ki_informer_log_state(ki_informer *informer, bool has_cause);
+/* packing.c: gets what the store keeps of an object: its key, the packed object, or `obj` itself, as a reference.
+ * Errors: KI_ERR_NO_MEMORY. Loop. */
+ki_status ki_informer_keep(ki_object *obj, ki_object **ret_kept);
+/* packing.c: has the next objects packed with a dictionary of the cache's objects, if it is time. Loop; not under
+ * change_lock. */
+void ki_informer_train(ki_informer *informer);
 /* process_item.c: drops the staged changes. Loop; caller holds change_lock. */
 void ki_informer_drop_staged(ki_informer *informer);
 /* process_item.c: the process loop's step; `user` is the informer. Notifies of what is stored, or pops and

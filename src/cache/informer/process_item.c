@@ -14,6 +14,7 @@
 #include "src/base/log.h"
 #include "src/cache/store/snapshot.h"
 #include "src/object/object.h"
+#include "src/object/pack.h"
 
 /* --- what a delta does to its object ------------------------------------------------------------------------------ */
 
@@ -97,10 +98,10 @@ static const char *version_after(const ki_informer *informer, const ki_deltas *d
 
 static ki_status stage_put(ki_informer *informer, ki_object *obj) {
     ki_object *kept;
-    ki_status status = ki_object_key_only(obj, &kept, NULL);
+    ki_status status = ki_informer_keep(obj, &kept);
     if (status)
         return status;
-    status = ki_store_stage_put(informer->store, kept);
+    status = ki_store_stage_put(informer->store, kept, ki_object_is_packed(kept) ? obj : kept);
     ki_object_unref(kept);
     return status;
 }
@@ -162,6 +163,19 @@ static void check_listed(ki_informer *informer, const ki_change *change) {
         ki_informer_check_waits(informer, &(ki_deltas){ .items = change, .count = 1 });
 }
 
+/* The cache's object can be another one than the handlers': packed (pack.h). */
+static void watch_for_mutations(ki_informer *informer, const ki_change *change) {
+    const ki_object *stored = ki_store_known(informer->store, ki_object_key(change->obj));
+    if (change->obj == change->old || !stored)
+        return;
+    bool is_packed = stored != change->obj && ki_object_is_packed(stored);
+    if (stored != change->obj && (!is_packed || !ki_object_is_same_state(stored, change->obj)))
+        return; /* it has changed since */
+    ki_mutation_detector_add(&informer->detector, change->obj);
+    if (is_packed)
+        ki_mutation_detector_add(&informer->detector, stored);
+}
+
 /* Notifies the listeners of published changes, or releases dropped ones: at most `*units`, and subtracts their number.
  * Caller holds change_lock. */
 static ki_status notify_some(ki_informer *informer, size_t *units, ki_error *err) {
@@ -170,9 +184,8 @@ static ki_status notify_some(ki_informer *informer, size_t *units, ki_error *err
     ki_processor_release_some(&informer->processor, units);
     for (; *units > 0 && !(status = ki_processor_notify_next(&informer->processor, &change)); --*units) {
         check_listed(informer, &change);
-        if (informer->options.detect_mutations && change.obj != change.old &&
-            change.obj == ki_store_known(informer->store, ki_object_key(change.obj)))
-            ki_mutation_detector_add(&informer->detector, change.obj);
+        if (informer->options.detect_mutations)
+            watch_for_mutations(informer, &change);
         ki_change_release(&change);
     }
     return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "notifying of a change") : KI_OK;
@@ -233,6 +246,7 @@ static void end_step(ki_informer *informer, bool is_stored) {
 static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     ki_informer *informer = user;
     ki_informer_continue_resync(informer);
+    ki_informer_train(informer);
     ki_fair_mutex_lock(&informer->change_lock);
     if (atomic_load(&informer->is_removed)) {
         ki_informer_drop_staged(informer);

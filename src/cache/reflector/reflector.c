@@ -8,6 +8,7 @@
 #include "src/base/memory.h"
 #include "src/cache/reflector/reflector_steps.h"
 #include "src/object/object.h"
+#include "src/object/pack.h"
 
 enum {
     FIRST_CAPACITY = 64,          /* objects */
@@ -330,7 +331,17 @@ ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object 
     if (known && reflector->has_initial_version && ki_object_is_same_state(obj, known))
         return known;
     ki_object_unref(known);
-    return ki_object_ref(obj);
+    return ki_object_pack(obj);
+}
+
+/* Has the next objects packed with a dictionary of those that have arrived, if it is time. */
+static void train(const ki_reflector *reflector, ki_object_format *format) {
+    ki_object *samples[KI_BODY_SAMPLES_MAX] = { NULL };
+    size_t count = 0, apart = reflector->object_count / KI_BODY_SAMPLES_MAX + 1;
+    for (size_t i = 0; i < reflector->object_count; i += apart)
+        if (reflector->objects[i])
+            samples[count++] = reflector->objects[i];
+    ki_object_format_train(format, samples, count, reflector->object_bytes);
 }
 
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
@@ -343,7 +354,12 @@ ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
         reflector->objects = objects;
         reflector->object_capacity = capacity;
     }
-    reflector->objects[reflector->object_count++] = ki_reflector_known_instance(reflector, obj);
+    ki_object *kept = ki_reflector_known_instance(reflector, obj);
+    reflector->objects[reflector->object_count++] = kept;
+    reflector->object_bytes += ki_object_memory(kept);
+    ki_object_format *format = ki_object_format_of(kept);
+    if (ki_object_format_is_due(format, reflector->object_bytes))
+        train(reflector, format);
     return KI_OK;
 }
 
@@ -359,7 +375,7 @@ void ki_reflector_drop_objects(ki_reflector *reflector) {
     else if (reflector->objects)
         release_objects(reflector);
     reflector->objects = NULL;
-    reflector->object_count = reflector->object_capacity = 0;
+    reflector->object_count = reflector->object_capacity = reflector->object_bytes = 0;
     ki_map_free(&reflector->collected);
     ki_unreadable_marks_clear(&reflector->listed_unreadable);
     ki_buffer_reset(&reflector->continue_token, 0);

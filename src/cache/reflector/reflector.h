@@ -120,7 +120,8 @@ struct ki_reflector {
     ki_buffer continue_token;
     ki_object **objects; /* NULL items in a streaming list: deleted objects */
     size_t object_count, object_capacity;
-    ki_map collected; /* of a streaming list: each key's place in `objects`, counted from 1 */
+    size_t object_bytes; /* their memory */
+    ki_map collected;    /* of a streaming list: each key's place in `objects`, counted from 1 */
     ki_unreadable_marks listed_unreadable;
 
     /* the watch or streaming list in progress */

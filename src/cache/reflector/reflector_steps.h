@@ -30,7 +30,8 @@ bool ki_reflector_advance(ki_reflector *reflector, const char *version);
 /* Hands all objects to the queue, then advances to `version`. */
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
 /* Adds a reference to `objects`: the known object if it has the same state (an unchanged object is in memory once),
- * else `obj`. In a first list it is `obj`: what is known is of an earlier reflector, and is being deleted. */
+ * else `obj`, packed if it can be. In a first list it is `obj`: what is known is of an earlier reflector, and is being
+ * deleted. */
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj);
 /* Returns a reference to the known object under `key`; NULL if there is none. */
 ki_object *ki_reflector_known(const ki_reflector *reflector, const char *key);

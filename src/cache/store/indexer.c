@@ -243,13 +243,13 @@ static ki_status values_of_old(ki_index_update *update, const ki_indexer *indexe
 }
 
 ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_tree *index,
-                              const ki_object *old, ki_object *obj) {
+                              const ki_object *old, ki_object *obj, const ki_object *read) {
     const ki_indexer *indexer = &schema->indexers[at];
     ki_index_values *values = &update->new_values, *before = &update->old_values;
     ki_status status = KI_OK;
     values->count = before->count = 0;
     if (obj)
-        status = values_of_new(update, indexer, obj);
+        status = values_of_new(update, indexer, read);
     if (old && !status)
         status = values_of_old(update, indexer, old);
     for (size_t i = 0; !status && i < before->count; i++) {

@@ -135,10 +135,11 @@ void ki_store_publish(ki_store *store, ki_snapshot *next) {
     ki_published_swap(store->published, next);
 }
 
-static ki_status update_indexes(ki_store *store, ki_snapshot *next, ki_object *old, ki_object *obj) {
+static ki_status update_indexes(ki_store *store, ki_snapshot *next, ki_object *old, ki_object *obj,
+                                const ki_object *read) {
     ki_status status = KI_OK;
     for (size_t i = 0; !status && i < next->schema->count; i++)
-        status = ki_index_update_one(&store->update, next->schema, i, &next->indexes[i], old, obj);
+        status = ki_index_update_one(&store->update, next->schema, i, &next->indexes[i], old, obj, read);
     return status;
 }
 
@@ -154,12 +155,12 @@ ki_status ki_store_begin(ki_store *store, const char *resource_version, ki_error
     return store->staged ? KI_OK : ki_error_no_memory(err, "changing the store");
 }
 
-ki_status ki_store_stage_put(ki_store *store, ki_object *obj) {
+ki_status ki_store_stage_put(ki_store *store, ki_object *obj, const ki_object *read) {
     ki_snapshot *next = store->staged;
     void *old = NULL;
     ki_status status = ki_tree_put(&next->schema->objects, &next->items, obj, &old);
     if (!status)
-        status = update_indexes(store, next, old, obj);
+        status = update_indexes(store, next, old, obj, read);
     if (!status) {
         next->object_bytes += ki_object_memory(obj);
         next->object_bytes -= old ? ki_object_memory(old) : 0;
@@ -173,7 +174,7 @@ ki_status ki_store_stage_delete(ki_store *store, const char *key) {
     void *old = NULL;
     ki_status status = ki_tree_remove(&next->schema->objects, &next->items, ki_str_of(key), &old);
     if (!status && old)
-        status = update_indexes(store, next, old, NULL);
+        status = update_indexes(store, next, old, NULL, NULL);
     if (!status)
         next->object_bytes -= old ? ki_object_memory(old) : 0;
     ki_object_unref(old);
@@ -191,6 +192,10 @@ bool ki_store_publish_staged(ki_store *store) {
     if (staged)
         ki_store_publish(store, staged);
     return staged != NULL;
+}
+
+size_t ki_store_object_bytes(const ki_store *store) {
+    return current(store)->object_bytes;
 }
 
 ki_object *ki_store_known(const ki_store *store, const char *key) {
@@ -229,7 +234,7 @@ ki_status ki_store_put(ki_store *store, const ki_object *obj, const char *resour
     ki_mutex_lock(&store->call_lock);
     ki_status status = ki_store_begin(store, resource_version, err);
     if (!status)
-        status = end_change(store, ki_store_stage_put(store, given), "putting an object", err);
+        status = end_change(store, ki_store_stage_put(store, given, given), "putting an object", err);
     ki_mutex_unlock(&store->call_lock);
     ki_object_unref(given);
     return status;
@@ -252,7 +257,7 @@ static ki_status stage_all(ki_store *store, ki_object *const *objects, size_t co
     ki_status status = store->staged ? KI_OK : KI_ERR_NO_MEMORY;
     for (size_t i = 0; !status && i < count; i++) {
         ki_object *obj = ki_object_ref(objects[i]);
-        status = obj ? ki_store_stage_put(store, obj) : KI_ERR_INVALID;
+        status = obj ? ki_store_stage_put(store, obj, obj) : KI_ERR_INVALID;
         ki_object_unref(obj);
     }
     return status;

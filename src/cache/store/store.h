@@ -23,7 +23,8 @@
 
 /* Begins a change, unless one has begun. `resource_version` NULL keeps the store's version. */
 ki_status ki_store_begin(ki_store *store, const char *resource_version, ki_error *err);
-ki_status ki_store_stage_put(ki_store *store, ki_object *obj);
+/* `read`, equal to `obj`, is what index functions get: the object before it was packed, or `obj` itself. */
+ki_status ki_store_stage_put(ki_store *store, ki_object *obj, const ki_object *read);
 /* Stages a deletion. A missing key is not an error. */
 ki_status ki_store_stage_delete(ki_store *store, const char *key);
 /* Publishes the staged snapshot. Returns false if nothing is staged. */
@@ -34,6 +35,8 @@ bool ki_store_is_overtaken(const ki_store *store);
 ki_snapshot *ki_store_abandon(ki_store *store);
 /* Returns the published object for the writer, borrowed until the next change is published; NULL if there is none. */
 ki_object *ki_store_known(const ki_store *store, const char *key);
+/* Returns the memory of the published objects. Writer. */
+size_t ki_store_object_bytes(const ki_store *store);
 /* Publishes a snapshot that differs only in its resource version. */
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);
 

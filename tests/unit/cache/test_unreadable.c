@@ -112,7 +112,7 @@ TEST(a_version_that_is_given_twice_does_not_hide_the_later_state) {
     s.source.watch.on_event(KI_EVENT_UPDATE, obj, s.source.watch.user);
     play_each(&s, "~a=91; > ~b=90>90 ~a=89>91; " READABLE);
     ki_object *cached = ki_informer_get(s.informer, "default/b");
-    assert_ptr_equal(cached, obj);
+    assert_true(ki_object_is_same_state(cached, obj)); /* packed, it is another one */
     ki_object_unref(cached);
     ki_object_unref(obj);
     close_stage(&s);

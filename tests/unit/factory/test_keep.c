@@ -1,5 +1,6 @@
 /* test_keep.c: informers that keep metadata, a view, or keys: handlers get what they are promised, the cache has no
  * more, and what reads what is not kept is an error. On the embedded API server, in the engine's time. */
+#include "src/object/pack.h"
 #include "testing/faults/fault.h"
 #include "tests/support/controller_stage.h"
 #include "tests/support/scarce_memory.h"
@@ -66,7 +67,7 @@ static void add_handler(ki_informer *informer, const bool *has_view) {
 }
 
 static void put(const char *name, const char *text) {
-    char key[64], more[128];
+    char key[64], more[256];
     snprintf(key, sizeof key, "shop/%s", name);
     snprintf(more, sizeof more, "\"labels\":{\"app\":\"web\"},\"annotations\":{\"text\":\"%s\"}", text);
     stage_put(&stage, KI_PODS, key, more);
@@ -99,6 +100,52 @@ static const char *cached(ki_informer *informer, const char *key, bool has_view)
     memcpy(noted, before, sizeof noted);
     ki_object_unref(obj);
     return text;
+}
+
+static void on_plain(const ki_event *event, void *user) {
+    *(bool *)user = ki_object_is_packed(event->obj);
+}
+
+/* Plays a list, a change and a relist with objects that pack from `pack_from` bytes on. */
+static void play_packing(int64_t pack_from, bool expect_packed) {
+    static const ki_indexer by_text = { .name = "text", .path = "metadata.annotations.text" };
+    bool was_packed = true;
+    const ki_handler handler = { .on_update = on_plain };
+    ki_informer *pods = ask(&KI_INFORMER_OPTIONS(.view = fields, .pack_from = pack_from, .resync_ms = NEVER));
+    assert_int_equal(ki_informer_add_indexers(pods, &by_text, 1, NULL), KI_OK);
+    put("a", "t1");
+    put("b", "a text that is long enough to be packed, a text that is long enough to be packed");
+    put("c", "t1");
+    stage_start(&stage);
+    stage_advance(&stage, 1000);
+    assert_int_equal(
+        ki_informer_register(pods, &handler, &was_packed, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, NULL),
+        KI_OK);
+    put("c", "another text that is long enough to be packed, a text that is long enough to be packed");
+    put("a", "t3");
+    stage_advance(&stage, 1000);
+    assert_false(was_packed); /* on the loop a handler gets the plain object */
+    ki_object *obj = ki_informer_get(pods, "shop/c");
+    assert_int_equal(ki_object_is_packed(obj), expect_packed);
+    assert_string_equal(((const struct entry *)ki_object_view(obj))->text,
+                        "another text that is long enough to be packed, a text that is long enough to be packed");
+    ki_object_unref(obj);
+    assert_int_equal(ki_informer_get_by_index(pods, "text", "t3", &obj, NULL), KI_OK);
+    assert_string_equal(ki_object_name(obj), "a");
+    ki_object_unref(obj);
+    assert_int_equal(ki_informer_get_by_index(pods, "text", "t1", &obj, NULL), KI_ERR_NOT_FOUND);
+}
+
+CONTROLLER_TEST(a_cache_packs_its_objects_from_a_size_on) {
+    play_packing(1, true);
+}
+
+CONTROLLER_TEST(a_small_cache_does_not_pack) {
+    play_packing(0, false);
+}
+
+CONTROLLER_TEST(a_cache_never_packs_below_0) {
+    play_packing(-1, false);
 }
 
 static const bool without_view = false, with_view = true;

@@ -1,0 +1,101 @@
+/* body.c: see body.h. */
+#include "src/object/body.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/object/json.h"
+
+#include <string.h>
+
+static ki_str packed_bytes(const ki_packed_body *packed) {
+    return (ki_str){ packed->bytes, packed->size };
+}
+
+static ki_status fail(const ki_object *obj, ki_status status, ki_error *err) {
+    if (status == KI_ERR_NO_MEMORY)
+        return ki_error_no_memory(err, "reading an object");
+    return ki_error_set(err, status, "%s was changed in place: an object of the cache must not be written to",
+                        ki_object_key(obj));
+}
+
+/* Unpacks into new memory with a closing zero. */
+static ki_status unpack(const ki_object *obj, char **ret_text) {
+    const ki_packed_body *packed = ki_object_packed_body(obj);
+    const ki_allocator *allocator = &obj->format->allocator;
+    char *text = ki_alloc(allocator, (size_t)obj->body_size + 1);
+    if (!text)
+        return KI_ERR_NO_MEMORY;
+    ki_status status = ki_body_codec_unpack(packed->codec, packed_bytes(packed), text, obj->body_size);
+    if (status) {
+        ki_free(allocator, text);
+        return status;
+    }
+    text[obj->body_size] = '\0';
+    *ret_text = text;
+    return KI_OK;
+}
+
+static ki_body plain_body(const ki_object *obj) {
+    return (ki_body){ .text = ki_object_plain_body(obj) };
+}
+
+ki_status ki_body_open(const ki_object *obj, ki_body *ret_body, ki_error *err) {
+    if (!obj->is_packed) {
+        *ret_body = plain_body(obj);
+        return KI_OK;
+    }
+    char *text;
+    ki_status status = unpack(obj, &text);
+    if (status)
+        return fail(obj, status, err);
+    *ret_body = (ki_body){ .text = { text, obj->body_size }, .unpacked = text };
+    return KI_OK;
+}
+
+ki_body ki_body_open_surely(const ki_object *obj) {
+    ki_body body = { .unpacked = NULL };
+    if (!obj->is_packed)
+        return plain_body(obj);
+    ki_status status = unpack(obj, &body.unpacked);
+    const char *text = body.unpacked;
+    if (status == KI_ERR_NO_MEMORY) {
+        const ki_packed_body *packed = ki_object_packed_body(obj);
+        text = ki_body_codec_unpack_reserve(packed->codec, packed_bytes(packed), obj->body_size);
+        body.is_reserve = text != NULL;
+    }
+    if (text)
+        body.text = (ki_str){ text, obj->body_size };
+    return body;
+}
+
+void ki_body_close(const ki_object *obj, const ki_body *body) {
+    ki_free(&obj->format->allocator, body->unpacked);
+    if (body->is_reserve)
+        ki_body_codec_unpack_end(ki_object_packed_body(obj)->codec);
+}
+
+ki_status ki_body_copy(const ki_object *obj, char **ret_text, ki_error *err) {
+    char *text = NULL;
+    ki_status status = KI_OK;
+    if (obj->is_packed) {
+        status = unpack(obj, &text);
+    } else {
+        ki_str body = plain_body(obj).text;
+        text = ki_strndup(&obj->format->allocator, body.data, body.size);
+        status = text ? KI_OK : KI_ERR_NO_MEMORY;
+    }
+    if (status)
+        return fail(obj, status, err);
+    *ret_text = text;
+    return KI_OK;
+}
+
+ki_status ki_body_parse(const ki_object *obj, const ki_allocator *allocator, yyjson_doc **ret_doc, ki_error *err) {
+    ki_body body;
+    ki_status status = ki_body_open(obj, &body, err);
+    if (status)
+        return status;
+    status = ki_json_parse(allocator, body.text, ret_doc, err);
+    ki_body_close(obj, &body);
+    return status;
+}

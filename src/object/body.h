@@ -1,0 +1,40 @@
+/* body.h: reads the JSON of an object's body, plain or packed, and makes the packed object. */
+#ifndef KI_OBJECT_BODY_H
+#define KI_OBJECT_BODY_H
+
+#include "src/object/body_codec.h"
+#include "src/object/object.h"
+
+/* What a packed object has at its `body_at`. */
+typedef struct ki_packed_body {
+    ki_body_codec *codec; /* owned reference */
+    uint64_t digest;      /* of the content */
+    uint32_t size;        /* of `bytes` */
+    char bytes[];
+} ki_packed_body;
+
+/* An open body. `text` is valid until ki_body_close, at most as long as the object. Empty for an object without its
+ * content. Has a closing zero. */
+typedef struct ki_body {
+    ki_str text;
+    char *unpacked; /* owned by the caller */
+    bool is_reserve;
+} ki_body;
+
+static inline const ki_packed_body *ki_object_packed_body(const ki_object *obj) {
+    return (const ki_packed_body *)(const void *)((const char *)obj + obj->body_at);
+}
+
+/* Opens the body. Errors: KI_ERR_NO_MEMORY; KI_ERR_INVALID (the object was changed in place). */
+ki_status ki_body_open(const ki_object *obj, ki_body *ret_body, ki_error *err);
+/* Opens the body without an error; empty if the object was changed in place. For readers that cannot fail: between this
+ * call and ki_body_close they must not call the program. */
+ki_body ki_body_open_surely(const ki_object *obj);
+void ki_body_close(const ki_object *obj, const ki_body *body);
+/* Opens the body and gives the text, with its closing zero, to the caller, who frees it with the allocator of the
+ * object's format. Errors: as ki_body_open. */
+ki_status ki_body_copy(const ki_object *obj, char **ret_text, ki_error *err);
+/* Opens the body and parses it. Errors: as ki_body_open; those of ki_json_parse. */
+ki_status ki_body_parse(const ki_object *obj, const ki_allocator *allocator, yyjson_doc **ret_doc, ki_error *err);
+
+#endif

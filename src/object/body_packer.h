@@ -1,0 +1,39 @@
+/* body_packer.h: decides when the bodies of one format's objects are packed, and with which codec. The loop alone
+ * calls it.
+ *
+ * The first codec is made once the cache has some size. A later one follows when the cache has become four times as
+ * large, since the first objects may not be typical, and when bodies have begun to pack worse. Objects keep the codec
+ * that they were packed with. */
+#ifndef KI_OBJECT_BODY_PACKER_H
+#define KI_OBJECT_BODY_PACKER_H
+
+#include "src/base/buffer.h"
+#include "src/object/body_codec.h"
+
+typedef struct ki_body_packer {
+    ki_body_contexts *contexts; /* owned reference; NULL: bodies stay plain */
+    size_t pack_from;           /* bytes of the cache from which on bodies are packed */
+    ki_body_codec *codec;       /* owned reference; NULL: none yet */
+    size_t next_from;           /* bytes of the cache from which on a codec is made */
+    ki_buffer packed;           /* the last body that was packed */
+    /* The bodies of one after the other window of `pack_from` bytes. */
+    size_t window_plain, window_packed;
+    size_t window_count; /* bodies of this window */
+    size_t windows;      /* since the codec was made */
+    double first_ratio;  /* packed to plain bytes of the codec's first window */
+    bool has_drifted;    /* bodies pack worse than in the first window */
+} ki_body_packer;
+
+void ki_body_packer_init(ki_body_packer *packer, const ki_allocator *allocator, ki_body_contexts *contexts,
+                         size_t pack_from);
+void ki_body_packer_free(ki_body_packer *packer);
+
+/* Returns true if a codec is to be made of a cache with this many bytes. */
+bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes);
+/* Makes a codec from some bodies of the cache. Without memory, or without bodies, the one before stays, and the cache
+ * must grow by a quarter until the next attempt. */
+void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes);
+/* Packs a body into `packer->packed`. Returns false if it stays plain. */
+bool ki_body_packer_pack(ki_body_packer *packer, ki_str body);
+
+#endif

@@ -1,0 +1,78 @@
+/* pack.c: see pack.h. */
+#include "src/object/pack.h"
+
+#include "src/base/memory.h"
+#include "src/object/body.h"
+
+#include <stddef.h>
+#include <string.h>
+
+void ki_object_format_set_pack(ki_object_format *format, ki_body_contexts *contexts, size_t pack_from) {
+    ki_body_packer_free(&format->packer);
+    ki_body_packer_init(&format->packer, &format->allocator, contexts, pack_from);
+}
+
+ki_object_format *ki_object_format_of(const ki_object *obj) {
+    return obj->format;
+}
+
+bool ki_object_format_is_due(const ki_object_format *format, size_t cache_bytes) {
+    return ki_body_packer_is_due(&format->packer, cache_bytes);
+}
+
+void ki_object_format_train(ki_object_format *format, ki_object *const *objects, size_t count, size_t cache_bytes) {
+    ki_body bodies[KI_BODY_SAMPLES_MAX];
+    ki_str samples[KI_BODY_SAMPLES_MAX] = { { NULL, 0 } };
+    ki_object *sampled[KI_BODY_SAMPLES_MAX];
+    size_t used = 0;
+    for (size_t i = 0; i < count && i < KI_BODY_SAMPLES_MAX; i++) {
+        if (!objects[i]->body_size || ki_body_open(objects[i], &bodies[used], NULL))
+            continue;
+        sampled[used] = objects[i];
+        samples[used] = bodies[used].text;
+        used++;
+    }
+    ki_body_packer_train(&format->packer, samples, used, cache_bytes);
+    for (size_t i = 0; i < used; i++)
+        ki_body_close(sampled[i], &bodies[i]);
+}
+
+static const char *move_text(const ki_object *from, const ki_object *to, const char *text) {
+    uintptr_t offset = (uintptr_t)text - (uintptr_t)from;
+    return offset < from->body_at ? (const char *)to + offset : text; /* else interned in the format */
+}
+
+/* Copies everything before the body. */
+static void copy_head(const ki_object *obj, ki_object *to) {
+    memcpy((char *)to + sizeof to->refs, (const char *)obj + sizeof obj->refs, obj->body_at - sizeof obj->refs);
+    ki_refcount_init(&to->refs);
+    (void)ki_object_format_ref(to->format);
+    to->api_version = move_text(obj, to, obj->api_version);
+    to->kind = move_text(obj, to, obj->kind);
+    if (to->format->view)
+        ki_view_move(to->format->view, (char *)to + KI_OBJECT_VIEW_AT, (const char *)obj, (const char *)to,
+                     obj->body_at);
+}
+
+ki_object *ki_object_pack(ki_object *obj) {
+    ki_object_format *format = obj->format;
+    ki_body_packer *packer = &format->packer;
+    if (obj->is_packed || !ki_body_packer_pack(packer, ki_object_plain_body(obj)))
+        return ki_object_ref(obj);
+    size_t body_at = (obj->body_at + 7) / 8 * 8;
+    ki_object *made = ki_alloc(&format->allocator, body_at + offsetof(ki_packed_body, bytes) + packer->packed.size);
+    if (!made)
+        return ki_object_ref(obj);
+    copy_head(obj, made);
+    memset((char *)made + obj->body_at, 0, body_at - obj->body_at); /* a part of the fingerprint */
+    made->body_at = (uint32_t)body_at;
+    made->is_packed = true;
+    ki_packed_body *body = (ki_packed_body *)(void *)((char *)made + body_at);
+    *body = (ki_packed_body){ ki_body_codec_ref(packer->codec), ki_object_digest(obj), (uint32_t)packer->packed.size };
+    memcpy(body->bytes, packer->packed.data, packer->packed.size);
+    return made;
+}
+
+bool ki_object_is_packed(const ki_object *obj) {
+    return obj->is_packed;
+}

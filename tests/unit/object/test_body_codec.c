@@ -1,0 +1,225 @@
+/* A packed body comes out as it went in; whatever cannot be packed stays plain; overwritten bytes are noticed. */
+#include "src/base/memory.h"
+#include "src/object/body_codec.h"
+#include "src/object/body_packer.h"
+#include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SAMPLES = 32,
+    SIZE = 2048
+};
+
+/* Writes a body that is like the others of its kind. */
+static ki_str body_of(char *to, size_t room, unsigned number, const char *kind) {
+    size_t size =
+        (size_t)snprintf(to, room, "{\"kind\":\"%s\",\"metadata\":{\"name\":\"n-%u\",\"uid\":\"%08x\"},\"spec\":[",
+                         kind, number, number * 2654435761u);
+    for (unsigned i = 0; i < 20; i++)
+        size += (size_t)snprintf(to + size, room - size, "{\"name\":\"%s-%u\",\"value\":\"%u\"},", kind, i, i * 31);
+    size += (size_t)snprintf(to + size, room - size, "{}]}");
+    return (ki_str){ to, size };
+}
+
+static ki_status make_codec(ki_body_contexts *contexts, size_t count, ki_body_codec **ret_codec) {
+    static char texts[SAMPLES][SIZE];
+    ki_str samples[SAMPLES];
+    for (unsigned i = 0; i < count; i++)
+        samples[i] = body_of(texts[i], SIZE, i, "Sample");
+    return ki_body_codec_new(contexts, samples, count, ret_codec);
+}
+
+typedef struct stage {
+    ki_body_contexts *contexts;
+    ki_body_codec *codec;
+    char text[SIZE], packed[SIZE], unpacked[SIZE];
+    ki_str body;
+    size_t size; /* of `packed` */
+} stage;
+
+static void begin(stage *s, size_t samples) {
+    s->contexts = ki_body_contexts_new(&ki_allocator_default);
+    assert_non_null(s->contexts);
+    assert_int_equal(make_codec(s->contexts, samples, &s->codec), KI_OK);
+    s->body = body_of(s->text, SIZE, 77, "Sample");
+    assert_int_equal(ki_body_codec_pack(s->codec, s->body, s->packed, &s->size), KI_OK);
+}
+
+static void end(stage *s) {
+    ki_body_codec_unref(s->codec);
+    ki_body_contexts_unref(s->contexts);
+}
+
+TEST(a_packed_body_comes_out_as_it_went_in) {
+    static const size_t samples[] = { 1, 2, 7, SAMPLES };
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        stage s;
+        begin(&s, samples[i]);
+        assert_true(s.size < s.body.size / 8);
+        assert_int_equal(ki_body_codec_unpack(s.codec, (ki_str){ s.packed, s.size }, s.unpacked, s.body.size), KI_OK);
+        assert_memory_equal(s.unpacked, s.text, s.body.size);
+        end(&s);
+    }
+}
+
+TEST(a_body_unpacks_without_memory_in_the_reserve) {
+    scarce_memory memory;
+    stage s;
+    scarce_memory_init(&memory, SIZE_MAX);
+    s.contexts = ki_body_contexts_new(&memory.allocator);
+    assert_int_equal(make_codec(s.contexts, SAMPLES, &s.codec), KI_OK);
+    s.body = body_of(s.text, SIZE, 77, "Sample");
+    assert_int_equal(ki_body_codec_pack(s.codec, s.body, s.packed, &s.size), KI_OK);
+    memory.fail_at = atomic_load(&memory.calls);
+    memory.forever = true;
+    const char *text = ki_body_codec_unpack_reserve(s.codec, (ki_str){ s.packed, s.size }, s.body.size);
+    assert_non_null(text);
+    assert_memory_equal(text, s.text, s.body.size);
+    ki_body_codec_unpack_end(s.codec);
+    assert_false(scarce_memory_failed(&memory));
+    /* Bytes that are none, and a size that is not the body's. */
+    assert_null(ki_body_codec_unpack_reserve(s.codec, KI_STR("no frame"), s.body.size));
+    assert_null(ki_body_codec_unpack_reserve(s.codec, (ki_str){ s.packed, s.size }, 1000000));
+    end(&s);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
+TEST(overwritten_bytes_are_noticed) {
+    stage s;
+    begin(&s, SAMPLES);
+    for (size_t i = 0; i < s.size; i++) {
+        for (unsigned bit = 0; bit < 8; bit++) {
+            s.packed[i] = (char)(s.packed[i] ^ (1 << bit));
+            memset(s.unpacked, 0, sizeof s.unpacked);
+            ki_status status = ki_body_codec_unpack(s.codec, (ki_str){ s.packed, s.size }, s.unpacked, s.body.size);
+#ifdef KI_BODY_CHECKSUM
+            assert_true(status == KI_ERR_INVALID || memcmp(s.unpacked, s.text, s.body.size) == 0);
+#else
+            assert_true(status == KI_ERR_INVALID || status == KI_OK);
+#endif
+            s.packed[i] = (char)(s.packed[i] ^ (1 << bit));
+        }
+    }
+    assert_int_equal(ki_body_codec_unpack(s.codec, (ki_str){ s.packed, s.size - 1 }, s.unpacked, s.body.size),
+                     KI_ERR_INVALID);
+    assert_int_equal(ki_body_codec_unpack(s.codec, (ki_str){ s.packed, s.size }, s.unpacked, s.body.size - 1),
+                     KI_ERR_INVALID);
+    assert_int_equal(ki_body_codec_unpack(s.codec, (ki_str){ s.packed, s.size }, s.unpacked, s.body.size + 1),
+                     KI_ERR_INVALID);
+    end(&s);
+}
+
+TEST(a_body_that_does_not_become_smaller_stays_plain) {
+    stage s;
+    begin(&s, SAMPLES);
+    char noise[200], out[200];
+    unsigned random = 1;
+    for (size_t i = 0; i < sizeof noise; i++)
+        noise[i] = (char)((random = random * 1664525u + 1013904223u) >> 24);
+    size_t size;
+    assert_int_equal(ki_body_codec_pack(s.codec, (ki_str){ noise, sizeof noise }, out, &size), KI_ERR_LIMIT);
+    assert_int_equal(ki_body_codec_pack(s.codec, KI_STR("{"), out, &size), KI_ERR_LIMIT);
+    end(&s);
+}
+
+TEST(a_huge_body_is_packed_up_to_the_limit) {
+    stage s;
+    begin(&s, 1);
+    size_t size, huge = KI_BODY_PACKED_MAX;
+    char *body = malloc(huge + 1), *packed = malloc(huge + 1), *out = malloc(huge);
+    for (size_t i = 0; i <= huge; i++)
+        body[i] = "huge body, "[i % 11];
+    assert_int_equal(ki_body_codec_pack(s.codec, (ki_str){ body, huge + 1 }, packed, &size), KI_ERR_LIMIT);
+    assert_int_equal(ki_body_codec_pack(s.codec, (ki_str){ body, huge }, packed, &size), KI_OK);
+    assert_true(size < huge / 100);
+    assert_int_equal(ki_body_codec_unpack(s.codec, (ki_str){ packed, size }, out, huge), KI_OK);
+    assert_memory_equal(out, body, huge);
+    free(body);
+    free(packed);
+    free(out);
+    end(&s);
+}
+
+TEST(each_allocation_may_fail) {
+    scarce_memory memory = SCARCE_MEMORY_FROM(0);
+    while (scarce_memory_next(&memory)) {
+        char text[SIZE], packed[SIZE], unpacked[SIZE];
+        ki_body_codec *codec = NULL;
+        ki_body_contexts *contexts = ki_body_contexts_new(&memory.allocator);
+        ki_status status = contexts ? make_codec(contexts, 5, &codec) : KI_ERR_NO_MEMORY;
+        ki_str body = body_of(text, SIZE, 5, "Sample");
+        size_t size = 0;
+        if (!status)
+            status = ki_body_codec_pack(codec, body, packed, &size);
+        if (!status)
+            status = ki_body_codec_unpack(codec, (ki_str){ packed, size }, unpacked, body.size);
+        if (!status)
+            assert_memory_equal(unpacked, text, body.size);
+        assert_true(status == KI_OK || (status == KI_ERR_NO_MEMORY && scarce_memory_failed(&memory)));
+        ki_body_codec_unref(codec);
+        ki_body_contexts_unref(contexts);
+    }
+}
+
+/* --- when a codec is made ----------------------------------------------------------------------------------------- */
+
+static void train(ki_body_packer *packer, const char *kind, size_t cache_bytes) {
+    static char texts[SAMPLES][SIZE];
+    ki_str samples[SAMPLES];
+    for (unsigned i = 0; i < SAMPLES; i++)
+        samples[i] = body_of(texts[i], SIZE, i, kind);
+    ki_body_packer_train(packer, samples, SAMPLES, cache_bytes);
+}
+
+static void pack_some(ki_body_packer *packer, const char *kind, unsigned count) {
+    char text[SIZE];
+    for (unsigned i = 0; i < count; i++)
+        assert_true(ki_body_packer_pack(packer, body_of(text, SIZE, 1000 + i, kind)));
+}
+
+TEST(a_codec_follows_growth_and_drift) {
+    ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
+    ki_body_packer packer;
+    ki_body_packer_init(&packer, &ki_allocator_default, contexts, 10000);
+    assert_false(ki_body_packer_pack(&packer, KI_STR("{}")));
+    assert_false(ki_body_packer_is_due(&packer, 9999));
+    assert_true(ki_body_packer_is_due(&packer, 10000));
+    train(&packer, "One", 10000);
+    const ki_body_codec *first = packer.codec;
+    assert_non_null(first);
+    assert_false(ki_body_packer_is_due(&packer, 39999));
+    assert_true(ki_body_packer_is_due(&packer, 40000));
+    /* The same kind of bodies for long: no drift. */
+    pack_some(&packer, "One", 500);
+    assert_false(ki_body_packer_is_due(&packer, 10000));
+    /* Another kind. */
+    pack_some(&packer, "SomethingElse", 500);
+    assert_true(ki_body_packer_is_due(&packer, 10000));
+    size_t before = packer.packed.size;
+    train(&packer, "SomethingElse", 10000);
+    assert_ptr_not_equal(packer.codec, first);
+    pack_some(&packer, "SomethingElse", 500);
+    assert_true(packer.packed.size < before);
+    assert_false(ki_body_packer_is_due(&packer, 10000));
+    ki_body_packer_free(&packer);
+    ki_body_contexts_unref(contexts);
+}
+
+TEST(without_contexts_or_bodies_there_is_no_codec) {
+    ki_body_packer packer;
+    ki_body_packer_init(&packer, &ki_allocator_default, NULL, 1);
+    assert_false(ki_body_packer_is_due(&packer, SIZE_MAX));
+    ki_body_packer_free(&packer);
+    ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
+    ki_body_packer_init(&packer, &ki_allocator_default, contexts, 1);
+    ki_body_packer_train(&packer, NULL, 0, 100);
+    assert_null(packer.codec);
+    assert_false(ki_body_packer_is_due(&packer, 125));
+    assert_true(ki_body_packer_is_due(&packer, 126));
+    ki_body_packer_free(&packer);
+    ki_body_contexts_unref(contexts);
+}
