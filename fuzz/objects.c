@@ -5,6 +5,7 @@
 #include "src/base/buffer.h"
 #include "src/base/memory.h"
 #include "src/object/object.h"
+#include "src/object/pack.h"
 
 #include <math.h>
 
@@ -218,6 +219,29 @@ static void check_less(ki_str text, const ki_object *whole) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
+/* A packed object, with a codec made of the object alone, is as the plain one. */
+static void check_packed(ki_str text, yyjson_val *root) {
+    static ki_body_contexts *contexts;
+    contexts = contexts ? contexts : ki_body_contexts_new(&ki_allocator_default);
+    ki_object_format *format = new_format(true, KI_KEEP_OBJECT);
+    ki_object_format_set_pack(format, contexts, 1);
+    ki_object *obj = NULL;
+    ki_value json = KI_VALUE_INIT, field = KI_VALUE_INIT;
+    fuzz_check(!ki_object_from_json(format, text, API_VERSION, KIND, &obj, NULL));
+    ki_object_format_train(format, &obj, 1, SIZE_MAX);
+    ki_object *packed = ki_object_pack(obj);
+    fuzz_check(ki_object_is_same_state(obj, packed) && ki_object_is_same_state(packed, obj));
+    fuzz_check(!ki_object_json(obj, &json, NULL) && is_body(packed, json.text, json.text_size));
+    check_header(packed, root);
+    fuzz_check(!ki_object_field(packed, "metadata.name", &field, NULL));
+    fuzz_check(strcmp(field.text, ki_object_name(obj)) == 0);
+    ki_value_clear(&json);
+    ki_value_clear(&field);
+    ki_object_unref(packed);
+    ki_object_unref(obj);
+    ki_object_format_unref(format);
+}
+
 static void check_object(ki_object_format *format, ki_str text, const ki_object *obj, yyjson_val *root) {
     ki_object *again = NULL;
     ki_value json = KI_VALUE_INIT;
@@ -236,6 +260,7 @@ static void check_object(ki_object_format *format, ki_str text, const ki_object 
     ki_object_unref(again);
     ki_buffer_free(&expected);
     check_less(text, obj);
+    check_packed(text, root);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

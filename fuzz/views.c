@@ -150,7 +150,8 @@ static void check_element(const struct element *element, const ki_value *value) 
     ki_value copy = *value, each;
     const char *name;
     bool has_name = false, has_number = false, has_list = false;
-    while (ki_value_next(&copy, &name, &each)) {
+    /* An element that is no object is a struct of zeros. */
+    while (copy.type == KI_VALUE_OBJECT && ki_value_next(&copy, &name, &each)) {
         /* The first of a name counts. A name with a zero character ends there, and is not compared. */
         if (!has_name && strcmp(name, "name") == 0)
             fuzz_check(is_string(element->name, &each));
