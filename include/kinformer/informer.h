@@ -59,8 +59,13 @@ typedef struct ki_informer_options {
      * not kept. */
     int64_t keep_deleted_ms;
     /* The program reads the view with ki_object_view_of. It may then differ from the first view that was asked for; the
-     * objects have a struct for each. Before the start only. */
+     * objects have a struct for each. */
     bool shares_view;
+    /* With `shares_view`: the view may be new also after the start. The informer then lists again. Until that list is
+     * applied, ki_object_view_of returns NULL for the objects that the cache had before, also in the adds of a new
+     * handler. Each of them is then delivered to all handlers once more, as an update with is_resync; its `old` lacks
+     * the view. Deleted objects that are kept stay without it. Without this option a new view is KI_ERR_STATE. */
+    bool relists_for_view;
     /* The name of a set of namespaces, such as "tenants", that ki_informer_set_namespaces sets, and changes while the
      * informer runs; instead of `namespace_name`. The name distinguishes informers of one resource. Each informer has a
      * set of its own, also if its name is that of another one. Before the first ki_informer_set_namespaces the informer
@@ -139,7 +144,7 @@ typedef struct ki_event {
     const ki_object *obj;     /* the new state; on delete the last known state */
     const ki_object *old;     /* on update: the state of this handler's previous event; else NULL */
     bool is_in_initial_list;  /* on add: the object existed when the informer started, or when this handler was added */
-    bool is_resync;           /* on update: a periodic resync, or a relist without a change of this object */
+    bool is_resync;           /* on update: a periodic resync, or a relist that changes nothing or only adds a view */
     bool final_state_unknown; /* on delete: the delete event was missed, and `obj` may be out of date */
     ki_informer *informer;
     ki_event_type type; /* which function of the handler is called */

@@ -207,7 +207,7 @@ static ki_status make_object(http_call *call, ki_str text, bool is_deleted, ki_o
     ki_error err = KI_ERROR_INIT;
     ki_object *obj = NULL;
     *ret_obj = NULL;
-    ki_status status = ki_object_from_json(owner->format, text, owner->selection->api_version,
+    ki_status status = ki_object_from_json(ki_object_format_newest(owner->format), text, owner->selection->api_version,
                                            owner->selection->resource.kind, &obj, &err);
     if (status == KI_ERR_NO_MEMORY) {
         call->failure = err;

@@ -201,8 +201,8 @@ static ki_status check_selectors(const ki_fetcher *fetcher, const char *body, si
         return KI_OK;
     ki_status status = ki_selector_new(selection->label_selector, selection->field_selector, &selector, err);
     if (!status)
-        status =
-            ki_object_from_json_whole(atomic_load(&informer->format), (ki_str){ body, size }, NULL, NULL, &obj, err);
+        status = ki_object_from_json_whole(ki_object_format_newest(informer->options.format), (ki_str){ body, size },
+                                           NULL, NULL, &obj, err);
     if (!status && !ki_object_matches(obj, selector))
         status = set_absent(fetcher, ki_object_key(obj), "the informer's selectors exclude it", err);
     ki_object_unref(obj);

@@ -21,6 +21,7 @@ static void free_entry(ki_informer_table *table, ki_informer_entry *entry) {
         return;
     ki_informer_free(entry->informer);
     ki_fetcher_free(entry->fetcher);
+    ki_object_format_unref(entry->widest);
     ki_object_format_unref(entry->format);
     ki_selection_unref(entry->selection);
     ki_free(table->allocator, entry);
@@ -205,39 +206,31 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, k
     return KI_OK;
 }
 
-/* Adds a view to an informer that has not started. */
-static ki_status widen(ki_informer_entry *entry, const ki_informer_maker *maker, const ki_informer_options *options,
-                       ki_error *err) {
-    sources made = { .main = NULL };
-    ki_object_format *format = NULL, *before = entry->format;
-    ki_status status = ki_object_format_new_wider(before, options->view, &format, err);
+/* Adds a view. Objects that were made before lack it: an informer that has started lists them again. */
+static ki_status widen(ki_informer_entry *entry, const ki_informer_options *options, ki_error *err) {
+    ki_object_format *wider = NULL;
+    ki_status status = ki_object_format_add_view(entry->format, options->view, &wider, err);
     if (status)
         return status;
-    entry->format = format;
-    status = entry->selection->is_set ? KI_OK : make_sources(maker, entry, &made, err);
-    if (!status) {
-        status = ki_informer_set_format(entry->informer, made.main, made.check, format, err);
-        if (status)
-            free_sources(&made);
-    }
-    if (status)
-        entry->format = before;
-    ki_object_format_unref(status ? format : before);
-    return status;
+    ki_object_format_unref(entry->widest);
+    entry->widest = wider; /* has a reference to the one before */
+    if (entry->is_start_requested)
+        ki_informer_list_again(entry->informer);
+    return KI_OK;
 }
 
 /* All handlers share the objects, and reading a struct of a view as another would read out of bounds. So a request
  * names the first view, which ki_object_view returns, or says that it reads its own by its fields. */
-static ki_status share_view(ki_informer_entry *entry, const ki_informer_maker *maker,
-                            const ki_informer_options *options, const ki_object_format *format, ki_error *err) {
+static ki_status share_view(ki_informer_entry *entry, const ki_informer_options *options, ki_error *err) {
     if (entry->has_own_source)
         return ki_error_set(
             err, KI_ERR_EXISTS,
             "the informer of %.300s has a source of the program's own, which makes its views; request it "
             "without a view",
             entry->selection->name);
-    int number = ki_object_format_find_view(entry->format, format);
-    bool is_first = number == 0 || !ki_object_format_has_view(entry->format);
+    const ki_object_format *newest = ki_object_format_newest(entry->format);
+    int number = ki_object_format_find_view(newest, options->view);
+    bool is_first = number == 0 || !ki_object_format_has_view(newest);
     if (!is_first && !options->shares_view)
         return ki_error_set(err, KI_ERR_EXISTS,
                             "the informer of %.300s exists already with another view; request it with that view, "
@@ -245,11 +238,12 @@ static ki_status share_view(ki_informer_entry *entry, const ki_informer_maker *m
                             entry->selection->name);
     if (number >= 0)
         return KI_OK;
-    if (entry->is_start_requested)
+    if (entry->is_start_requested && !options->relists_for_view)
         return ki_error_set(err, KI_ERR_STATE,
-                            "the informer of %.300s has started without this view; request it before the start",
+                            "the informer of %.300s has started without this view; request it before the start, or "
+                            "with .relists_for_view",
                             entry->selection->name);
-    return widen(entry, maker, options, err);
+    return widen(entry, options, err);
 }
 
 static ki_status check_view(ki_informer_entry *entry, const ki_informer_maker *maker,
@@ -259,7 +253,7 @@ static ki_status check_view(ki_informer_entry *entry, const ki_informer_maker *m
     if (status)
         return status;
     if (ki_object_format_has_view(format))
-        status = share_view(entry, maker, options, format, err);
+        status = share_view(entry, options, err);
     ki_object_format_unref(format);
     return status;
 }
@@ -282,6 +276,7 @@ static ki_status check_own_options(const ki_informer_options *options, ki_error 
                        : options->namespace_selector   ? "namespace_selector"
                        : options->allowed_namespaces   ? "allowed_namespaces"
                        : options->shares_view          ? "shares_view"
+                       : options->relists_for_view     ? "relists_for_view"
                        : options->keep                 ? "keep"
                        : options->keep_managed_fields  ? "keep_managed_fields"
                        : options->object_limit         ? "object_limit"

@@ -19,7 +19,8 @@ typedef struct ki_informer_entry {
     ki_informer *informer;
     ki_fetcher *fetcher; /* NULL with a source of the program's own */
     ki_selection *selection;
-    ki_object_format *format;              /* of its objects: all views that were asked for */
+    ki_object_format *format;              /* constant: of its sources, with the first view */
+    ki_object_format *widest;              /* the newest made of it: all views that were asked for; NULL: itself */
     size_t object_limit;                   /* of the first request, as `has_check` */
     bool has_check;                        /* consistency checks */
     bool has_own_source;                   /* a source of the program's own */

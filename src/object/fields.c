@@ -71,23 +71,9 @@ const void *ki_object_view(const ki_object *obj) {
     return obj->format->view ? at(obj, KI_OBJECT_VIEW_AT) : NULL;
 }
 
-/* Returns true if both arrays have the same fields in the same words. */
-static bool are_same_fields(const ki_field *a, const ki_field *b) {
-    if (a == b)
-        return true;
-    for (; a && b && a->path && b->path; a++, b++)
-        if (strcmp(a->path, b->path) != 0 || a->offset != b->offset || a->struct_size != b->struct_size ||
-            a->type != b->type || !are_same_fields(a->elements, b->elements))
-            return false;
-    return a && b && !a->path && !b->path;
-}
-
 const void *ki_object_view_of(const ki_object *obj, const ki_field *fields) {
-    const ki_object_format *format = obj->format;
-    for (size_t i = 0; fields && i < format->part_count; i++)
-        if (are_same_fields(format->parts[i].fields, fields))
-            return at(obj, (uint32_t)(KI_OBJECT_VIEW_AT + format->parts[i].offset));
-    return NULL;
+    int number = fields ? ki_object_format_find_view(obj->format, fields) : -1;
+    return number < 0 ? NULL : at(obj, (uint32_t)(KI_OBJECT_VIEW_AT + obj->format->parts[number].offset));
 }
 
 /* --- fields by path ----------------------------------------------------------------------------------------------- */

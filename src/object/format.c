@@ -63,6 +63,7 @@ static ki_object_format *new_format(const ki_allocator *allocator, bool keep_man
     format->allocator = *allocator;
     format->keep_managed_fields = keep_managed_fields;
     ki_refcount_init(&format->refs);
+    atomic_init(&format->wider, NULL);
     atomic_init(&format->interned, NULL);
     atomic_init(&format->mismatches, 0);
     ki_body_packer_init(&format->packer, &format->allocator, NULL, 0);
@@ -90,8 +91,16 @@ ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_fo
     return KI_OK;
 }
 
-ki_status ki_object_format_new_wider(ki_object_format *format, const ki_field *fields, ki_object_format **ret_format,
-                                     ki_error *err) {
+ki_object_format *ki_object_format_newest(ki_object_format *format) {
+    ki_object_format *wider;
+    while ((wider = atomic_load_explicit(&format->wider, memory_order_acquire)) != NULL)
+        format = wider;
+    return format;
+}
+
+ki_status ki_object_format_add_view(ki_object_format *format, const ki_field *fields, ki_object_format **ret_format,
+                                    ki_error *err) {
+    format = ki_object_format_newest(format);
     if (format->part_count == KI_OBJECT_FORMAT_MAX_VIEWS)
         return ki_error_set(err, KI_ERR_LIMIT, "at most %d views of one informer", KI_OBJECT_FORMAT_MAX_VIEWS);
     ki_object_format *wider = new_format(&format->allocator, format->keep_managed_fields);
@@ -99,16 +108,19 @@ ki_status ki_object_format_new_wider(ki_object_format *format, const ki_field *f
         return ki_error_no_memory(err, "making an object format");
     wider->keep = format->keep;
     ki_object_format_set_pack(wider, format->packer.contexts, format->packer.pack_from);
+    wider->is_for_transform = format->is_for_transform;
     wider->narrower = ki_object_format_ref(format);
     memcpy(wider->parts, format->parts, sizeof wider->parts);
     wider->part_count = format->part_count;
     add_part(wider, fields);
     ki_status status = make_view(wider, err);
-    if (status)
+    if (status) {
         ki_object_format_unref(wider);
-    else
-        *ret_format = wider;
-    return status;
+        return status;
+    }
+    atomic_store_explicit(&format->wider, wider, memory_order_release);
+    *ret_format = wider;
+    return KI_OK;
 }
 
 ki_object_format *ki_object_format_ref(ki_object_format *format) {
@@ -144,18 +156,28 @@ bool ki_object_format_has_view(const ki_object_format *format) {
     return format->view != NULL;
 }
 
-int ki_object_format_find_view(const ki_object_format *format, const ki_object_format *other) {
-    for (size_t i = 0; other->view && i < format->part_count; i++) {
-        const ki_view_part *part = &format->parts[i];
-        if (part->size == ki_view_size(other->view) && part->count == ki_view_count(other->view) &&
-            ki_view_contains(format->view, part->first, part->offset, other->view))
+static bool are_same_fields(const ki_field *a, const ki_field *b) {
+    if (a == b)
+        return true;
+    for (; a && b && a->path && b->path; a++, b++)
+        if (strcmp(a->path, b->path) != 0 || a->offset != b->offset || a->struct_size != b->struct_size ||
+            a->type != b->type || !are_same_fields(a->elements, b->elements))
+            return false;
+    return a && b && !a->path && !b->path;
+}
+
+int ki_object_format_find_view(const ki_object_format *format, const ki_field *fields) {
+    for (size_t i = 0; i < format->part_count; i++)
+        if (are_same_fields(format->parts[i].fields, fields))
             return (int)i;
-    }
     return -1;
 }
 
 uint64_t ki_object_format_mismatches(const ki_object_format *format) {
-    return atomic_load_explicit(&format->mismatches, memory_order_relaxed);
+    uint64_t mismatches = 0;
+    for (; format; format = format->narrower)
+        mismatches += atomic_load_explicit(&format->mismatches, memory_order_relaxed);
+    return mismatches;
 }
 
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format) {

@@ -9,20 +9,25 @@
 
 #include "src/base/string_view.h"
 
-/* Creates a format with the views of `format` and one more behind them, and keeps a reference to it. Errors: as
+/* Creates a format with the views of the newest format and one more behind them. It is then the newest: sources make
+ * further objects with it. The caller keeps the reference while a source has `format`. One caller at a time. Errors: as
  * ki_object_format_new; KI_ERR_LIMIT also for too many views, or bytes of all structs. */
-ki_status ki_object_format_new_wider(ki_object_format *format, const ki_field *fields, ki_object_format **ret_format,
-                                     ki_error *err);
+ki_status ki_object_format_add_view(ki_object_format *format, const ki_field *fields, ki_object_format **ret_format,
+                                    ki_error *err);
+/* Returns the format that sources with `format` make objects with: the widest that ki_object_format_add_view has made
+ * of it, or itself. Borrowed. */
+ki_object_format *ki_object_format_newest(ki_object_format *format);
 ki_object_format *ki_object_format_ref(ki_object_format *format);
-/* Returns the number of the view of `format` that is the only one of `other`: the same struct size and the same members
- * from the same paths in the same order; -1: it has none. */
-int ki_object_format_find_view(const ki_object_format *format, const ki_object_format *other);
+/* Returns the number of the view with these fields, which may be in another array, with the same paths in the same
+ * words; -1: the format has none. */
+int ki_object_format_find_view(const ki_object_format *format, const ki_field *fields);
 /* Sets what a cache keeps of the objects, before the first one is made. The default is KI_KEEP_OBJECT. */
 void ki_object_format_set_keep(ki_object_format *format, ki_keep keep);
 /* A transform will be applied to objects: a source makes them with all their content. Before the first object. */
 void ki_object_format_set_transform(ki_object_format *format);
 bool ki_object_format_has_view(const ki_object_format *format);
-/* Returns how many fields of views had another type than their member, or were out of range. */
+/* Returns how many fields of views had another type than their member, or were out of range; with those of the formats
+ * that this one was made of. */
 uint64_t ki_object_format_mismatches(const ki_object_format *format);
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format);
 

@@ -66,9 +66,10 @@ struct ki_object_format {
     ki_view *view;         /* of all parts, one behind the other; NULL: no view */
     ki_view_part parts[KI_OBJECT_FORMAT_MAX_VIEWS];
     size_t part_count;
-    ki_object_format *narrower; /* a reference to the format that this one adds a view to: threads may still use it */
+    ki_object_format *narrower; /* a reference to the format that this one adds a view to: objects and sources use it */
     /* Any thread (atomic). The list only grows, at its head, until the format is freed. */
     ki_refcount refs;
+    _Atomic(ki_object_format *) wider; /* borrowed: has one more view; NULL: none has */
     _Atomic(ki_interned *) interned;
     _Atomic(uint64_t) mismatches; /* of views */
     /* The loop's. */
@@ -89,6 +90,10 @@ uint64_t ki_object_digest(const ki_object *obj);
 /* Returns true if both are states of one object: equal uids, or a missing uid. Different uids: the object was deleted
  * and recreated. */
 bool ki_object_is_same(const ki_object *a, const ki_object *b);
+/* Returns true if `obj` has a view that `known` lacks: it was made after the informer got one more. */
+static inline bool ki_object_gains_view(const ki_object *obj, const ki_object *known) {
+    return obj->format->part_count > known->format->part_count;
+}
 /* Returns true if both are the same state of one object: the same resource version and the same JSON, except for kind
  * and apiVersion at its beginning. After a restore from a backup two states can share a resource version. Another order
  * of members counts as different. Digests decide if one of them has no content. */

@@ -257,16 +257,3 @@ void ki_path_walk_object(const ki_path *path, const ki_object *obj, bool (*visit
     walk_text_steps(&(text_walk){ visit, user }, path->steps, path->count, body.text);
     ki_body_close(obj, &body);
 }
-
-static bool is_same_step(const ki_path_step *a, const ki_path_step *b) {
-    if (!a->name || !b->name)
-        return !a->name && !b->name && a->index == b->index;
-    return ki_str_equal((ki_str){ a->name, a->name_size }, (ki_str){ b->name, b->name_size });
-}
-
-bool ki_path_equal(const ki_path *a, const ki_path *b) {
-    bool same = a->count == b->count;
-    for (size_t i = 0; same && i < a->count; i++)
-        same = is_same_step(&a->steps[i], &b->steps[i]);
-    return same;
-}

@@ -28,8 +28,6 @@ typedef struct ki_path_step {
 
 ki_status ki_path_parse(const ki_allocator *allocator, const char *text, ki_path **ret_path, ki_error *err);
 void ki_path_free(const ki_allocator *allocator, ki_path *path);
-/* Returns true if both paths have the same steps, however they are written. */
-bool ki_path_equal(const ki_path *a, const ki_path *b);
 /* Returns true if the path has "[*]". */
 bool ki_path_has_all(const ki_path *path);
 /* Returns the first value at the path below `root`, or NULL. */

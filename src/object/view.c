@@ -134,28 +134,6 @@ void ki_view_free(const ki_allocator *allocator, ki_view *view) {
     ki_free(allocator, view);
 }
 
-static bool is_equal(const ki_view *a, const ki_view *b);
-
-bool ki_view_contains(const ki_view *view, size_t first, size_t offset, const ki_view *part) {
-    bool same = first + part->count <= view->count;
-    for (size_t i = 0; same && i < part->count; i++) {
-        const member *one = &view->members[first + i], *other = &part->members[i];
-        same = one->offset == offset + other->offset && one->type == other->type &&
-               ki_path_equal(one->path, other->path) && is_equal(one->elements, other->elements);
-    }
-    return same;
-}
-
-static bool is_equal(const ki_view *a, const ki_view *b) {
-    if (!a || !b)
-        return a == b;
-    return a->size == b->size && a->count == b->count && ki_view_contains(a, 0, 0, b);
-}
-
-size_t ki_view_count(const ki_view *view) {
-    return view->count;
-}
-
 size_t ki_view_size(const ki_view *view) {
     return view->size;
 }

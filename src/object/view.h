@@ -39,10 +39,6 @@ typedef struct ki_view_room {
 /* Errors: KI_ERR_PARSE (a path), KI_ERR_LIMIT, KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
 ki_status ki_view_new(const ki_allocator *allocator, const ki_field *fields, ki_view **ret_view, ki_error *err);
 void ki_view_free(const ki_allocator *allocator, ki_view *view);
-/* Returns true if `view` has the members of `part`, of the same paths in the same order, from its member number `first`
- * on and `offset` bytes further. */
-bool ki_view_contains(const ki_view *view, size_t first, size_t offset, const ki_view *part);
-size_t ki_view_count(const ki_view *view); /* of its members */
 /* Returns the bytes of the struct. */
 size_t ki_view_size(const ki_view *view);
 

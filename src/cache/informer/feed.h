@@ -60,6 +60,8 @@ ki_feed *ki_feed_find(const ki_informer *informer, const char *namespace_name);
 void ki_feeds_hold(ki_informer *informer, bool is_much);
 /* Shows the state of the feed with the worst one as the informer's. Returns true if that changed. */
 bool ki_feeds_show_state(ki_informer *informer);
+/* Lists all again (ki_reflector_list_again). */
+void ki_feeds_list_again(ki_informer *informer);
 /* Closes the reflectors. */
 void ki_feeds_close(ki_informer *informer);
 /* Writes the version that all feeds have reached in the queue; "" while one has none. */

@@ -103,12 +103,12 @@ struct ki_informer {
     char logged_message[KI_HEALTH_MESSAGE_MAX];
 
     /* Any thread. */
-    _Atomic(ki_object_format *) format; /* as options.format; a wider one before the start */
     ki_metrics_record metrics;
     _Atomic bool has_fallen_back;      /* all namespaces are forbidden: it uses the allowed ones */
     _Atomic bool has_other_namespaces; /* those of `namespaces` have changed */
     _Atomic bool is_removed;           /* removed from the factory; set under `change_lock` and `wait_lock` */
     ki_task remove_task;               /* stops a removed informer */
+    ki_task relist_task;               /* lists again, for a view that was added */
     _Atomic bool synced;               /* set under `wait_lock` and `change_lock`; a removed informer is not */
     char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
     ki_health_record health;

@@ -8,14 +8,14 @@ ki_status ki_informer_object_from_json(const ki_informer *informer, const char *
         return ki_error_missing(err, "ki_informer_object_from_json");
     if (ki_engine_check_process(informer->engine, err))
         return KI_ERR_STATE;
-    ki_object_format *format = atomic_load(&informer->format);
+    ki_object_format *format = informer->options.format;
     if (!format)
         return ki_error_set(err, KI_ERR_INVALID, "the informer's objects are not made from JSON");
     const ki_selection *selection = ki_selection_found(informer->selection);
     if (!selection)
         return ki_error_set(err, KI_ERR_STATE, "%s is not found yet", informer->selection->name);
-    return ki_object_from_json(format, (ki_str){ json, size }, selection->api_version, selection->resource.kind,
-                               ret_obj, err);
+    return ki_object_from_json(ki_object_format_newest(format), (ki_str){ json, size }, selection->api_version,
+                               selection->resource.kind, ret_obj, err);
 }
 
 const ki_resource *ki_informer_resource(const ki_informer *informer) {

@@ -161,7 +161,8 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
     ki_snapshot *snapshot = ki_store_snapshot(informer->store);
     int64_t staleness = ki_metrics_staleness(record, ki_feeds_queued_at(informer), ki_engine_clock(informer->engine));
     double version;
-    const ki_object_format *format = atomic_load(&informer->format);
+    ki_object_format *format = informer->options.format;
+    format = format ? ki_object_format_newest(format) : NULL;
     if (format && ki_object_format_has_view(format))
         pass(informer, to, KI_METRIC_VIEW_MISMATCHES, NULL, (double)ki_object_format_mismatches(format));
     if (number_of(ki_snapshot_resource_version(snapshot), &version))

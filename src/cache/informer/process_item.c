@@ -47,7 +47,7 @@ static ki_status stage_deleted(ki_informer *informer, ki_object *obj, ki_object 
     return status ? status : ki_informer_stage_deleted(informer, obj);
 }
 
-/* A listed object that has not changed counts as a resync. */
+/* A listed object that has not changed counts as a resync; all listeners get the one that brings a view. */
 static ki_status stage_updated(ki_informer *informer, const ki_change *delta, ki_object *known) {
     ki_change change = *delta;
     change.type = KI_EVENT_UPDATE;

@@ -146,19 +146,3 @@ ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *inde
         ki_index_build_end(&made.each[--made.count]);
     return status;
 }
-
-ki_status ki_informer_set_format(ki_informer *informer, ki_list_watch *list_watch, ki_list_watch *check_source,
-                                 ki_object_format *format, ki_error *err) {
-    ki_status status = begin_setting(informer, "another view", err);
-    if (status)
-        return status;
-    ki_list_watch *const before[] = { informer->options.list_watch, informer->options.check_source };
-    informer->options.list_watch = list_watch;
-    informer->options.check_source = check_source;
-    atomic_store(&informer->format, format);
-    ki_fair_mutex_unlock(&informer->change_lock);
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
-        if (before[i])
-            before[i]->ops->free(before[i]);
-    return KI_OK;
-}

@@ -116,6 +116,15 @@ static void on_index_error(const ki_error *err, const char *key, void *user) {
         ki_task_post(&informer->report_task);
 }
 
+static void list_again(ki_task *task, void *user) {
+    (void)task;
+    ki_feeds_list_again(user);
+}
+
+void ki_informer_list_again(ki_informer *informer) {
+    ki_task_post(&informer->relist_task);
+}
+
 static void report_index_errors(ki_task *task, void *user) {
     (void)task;
     ki_informer *informer = user;
@@ -238,11 +247,11 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     informer->owner = options->owner ? options->owner : informer;
     informer->transform = options->transform;
     informer->transform_user = options->transform_user;
-    atomic_init(&informer->format, options->format);
     ki_mutation_detector_init(&informer->detector, allocator, on_mutation, informer);
     ki_metrics_init(&informer->metrics);
     ki_informer_init_waits(informer);
     ki_informer_init_removal(informer);
+    ki_task_init(&informer->relist_task, options->engine, list_again, informer);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
     ki_deferred_init(&informer->deferred, options->engine);
     ki_processor_init(&informer->processor, allocator, ki_period_ns(options->given.resync_ms, KI_RESYNC_MIN_MS));
@@ -274,9 +283,17 @@ no_shared:
 
 /* --- start -------------------------------------------------------------------------------------------------------- */
 
+/* No setting changes any more. Caller holds change_lock. */
+static void freeze(ki_informer *informer) {
+    ki_object_format *format = informer->options.format;
+    if (!informer->is_frozen && informer->transform && format)
+        ki_object_format_set_transform(ki_object_format_newest(format));
+    informer->is_frozen = true;
+}
+
 void ki_informer_freeze(ki_informer *informer) {
     ki_fair_mutex_lock(&informer->change_lock);
-    informer->is_frozen = true;
+    freeze(informer);
     ki_fair_mutex_unlock(&informer->change_lock);
 }
 
@@ -371,9 +388,6 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_stuck = on_stuck,
         .user = informer,
     };
-    ki_object_format *format = atomic_load(&informer->format);
-    if (informer->transform && format)
-        ki_object_format_set_transform(format);
     ki_status status = ki_step_loop_open(&informer->step_loop, &steps, err);
     if (!status && !informer->selection->is_set)
         status = ki_feed_open(informer->feeds[0], informer->options.list_watch, err);
@@ -411,7 +425,7 @@ static ki_status start_locked(ki_informer *informer, ki_error *err) {
     if (informer->is_started)
         return ki_error_set(err, KI_ERR_STATE, "the informer of %s was started before",
                             informer->selection->resource.plural);
-    informer->is_frozen = true;
+    freeze(informer);
     status = open_parts(informer, err);
     if (!status)
         status = ki_processor_start(&informer->processor, ki_engine_is_threaded(informer->engine), err);
@@ -460,6 +474,7 @@ void ki_informer_end_work(ki_informer *informer, bool stops_handlers) {
         ki_processor_stop(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_task_cancel(&informer->report_task);
+    ki_task_cancel(&informer->relist_task);
     ki_informer_end_waits(informer);
     ki_mutation_detector_check(&informer->detector, ki_engine_now(informer->engine)); /* a last time */
     ki_mutation_detector_close(&informer->detector);

@@ -123,7 +123,9 @@ void ki_processor_stop(ki_processor *processor) {
 static bool is_for(const ki_listener *listener, const ki_change *change) {
     if (!change->is_resync)
         return true;
-    return change->is_listed ? listener->resync_ns > 0 : listener->resync_is_due;
+    if (change->is_listed)
+        return listener->resync_ns > 0 || ki_object_gains_view(change->obj, change->old);
+    return listener->resync_is_due;
 }
 
 ki_status ki_processor_stage(ki_processor *processor, const ki_change *change) {

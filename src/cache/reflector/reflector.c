@@ -328,7 +328,8 @@ ki_object *ki_reflector_known(const ki_reflector *reflector, const char *key) {
 
 ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object *obj) {
     ki_object *known = ki_reflector_known(reflector, ki_object_key(obj));
-    if (known && reflector->has_initial_version && ki_object_is_same_state(obj, known))
+    if (known && reflector->has_initial_version && ki_object_is_same_state(obj, known) &&
+        !ki_object_gains_view(obj, known))
         return known;
     ki_object_unref(known);
     return ki_object_pack(obj);
@@ -524,6 +525,20 @@ void ki_reflector_relist(ki_reflector *reflector) {
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
     ki_reflector_count_watch_end(reflector);
     ki_reflector_schedule(reflector, KI_REFLECT_LIST);
+}
+
+void ki_reflector_list_again(ki_reflector *reflector) {
+    bool is_waiting = reflector->phase == KI_REFLECTOR_WAITS;
+    if (!reflector->is_open || (is_waiting && reflector->next == KI_REFLECT_NOTHING))
+        return; /* not started, or ended */
+    ki_reflector_count_relist(reflector, KI_RELIST_VIEW);
+    if (is_waiting) {
+        reflector->next = KI_REFLECT_BEGIN; /* at the time that is set already */
+        return;
+    }
+    reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
+    ki_reflector_count_watch_end(reflector);
+    ki_reflector_schedule(reflector, KI_REFLECT_BEGIN);
 }
 
 void ki_reflector_close(ki_reflector *reflector) {

@@ -4,6 +4,7 @@
 #include "tests/support/scarce_memory.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -96,7 +97,7 @@ CONTROLLER_TEST(more_than_was_asked_for_before_the_start_is_an_error) {
     stage_start(&stage);
     assert_int_equal(ask(&stage, counted_fields, true, &again, &err), KI_ERR_STATE);
     assert_string_equal(err.message, "the informer of configmaps in default has started without this view; request it "
-                                     "before the start");
+                                     "before the start, or with .relists_for_view");
     assert_null(again);
     assert_int_equal(ask(&stage, named_fields, true, &again, NULL), KI_OK);
     assert_int_equal(ask(&stage, NULL, false, &again, NULL), KI_OK);
@@ -160,6 +161,169 @@ TEST(a_view_without_memory_changes_nothing) {
         stage_put(&stage, KI_CONFIGMAPS, "default/a", labelled);
         stage_start(&stage);
         stage_advance(&stage, 60000); /* for retries */
+        ki_object *a = ki_informer_get(informer, "default/a");
+        expect_both(a);
+        ki_object_unref(a);
+        stage_close(&stage);
+    }
+}
+
+/* ---- views after the start ---- */
+
+static ki_status ask_late(controller_stage *s, ki_informer_options options, const ki_field *fields,
+                          ki_informer **ret_informer) {
+    options.view = fields;
+    options.shares_view = options.relists_for_view = true;
+    return ki_factory_informer(s->factory, KI_CONFIGMAPS, &options, ret_informer, NULL);
+}
+
+/* Returns the lists of all informers. */
+static size_t lists(controller_stage *s) {
+    size_t sum = 0;
+    char *text = NULL;
+    assert_int_equal(ki_factory_metrics_text(s->factory, &text, NULL), KI_OK);
+    for (const char *at = text; (at = strstr(at, "\nreflector_lists_total{")) != NULL; at++)
+        sum += strtoul(strchr(at, '}') + 1, NULL, 10);
+    ki_metrics_text_free(text);
+    return sum;
+}
+
+/* What a handler saw of the late view. */
+typedef struct seen {
+    size_t adds_without, adds_with, resyncs, updates;
+} seen;
+
+static void see_add(const ki_event *event, void *user) {
+    seen *s = user;
+    if (ki_object_view_of(event->obj, counted_fields))
+        s->adds_with++;
+    else
+        s->adds_without++;
+}
+
+static void see_update(const ki_event *event, void *user) {
+    seen *s = user;
+    assert_non_null(ki_object_view_of(event->obj, counted_fields));
+    if (event->is_resync)
+        s->resyncs++;
+    else
+        s->updates++;
+}
+
+static const ki_handler watcher = { .on_add = see_add, .on_update = see_update };
+
+static void expect_count(ki_informer *informer, const char *key, const char *app) {
+    ki_object *obj = ki_informer_get(informer, key);
+    assert_non_null(obj);
+    const struct counted *counted = ki_object_view_of(obj, counted_fields);
+    assert_non_null(counted);
+    assert_string_equal(counted->app, app);
+    ki_object_unref(obj);
+}
+
+static ki_status keep_all(ki_object *obj, ki_object **ret_obj, void *user) {
+    (void)user;
+    *ret_obj = ki_object_ref(obj);
+    return KI_OK;
+}
+
+CONTROLLER_TEST(a_view_that_is_asked_for_after_the_start_comes_with_a_relist) {
+    static const ki_informer_options forms[] = {
+        { .size = sizeof(ki_informer_options), .namespace_name = "default", .view = named_fields },
+        { .size = sizeof(ki_informer_options), .label_selector = "app" },
+        { .size = sizeof(ki_informer_options), .in_order = true, .view = named_fields, .label_selector = "app=web" },
+        { .size = sizeof(ki_informer_options),
+          .no_streaming_list = true,
+          .page_size = 1,
+          .field_selector = "metadata.name!=x" },
+        { .size = sizeof(ki_informer_options), .keep = KI_KEEP_VIEW, .view = named_fields },
+        { .size = sizeof(ki_informer_options), .keep = KI_KEEP_METADATA, .view = named_fields },
+        { .size = sizeof(ki_informer_options), .namespace_set = "some", .view = named_fields },
+        { .size = sizeof(ki_informer_options), .namespace_set = "more", .in_order = true },
+    };
+    enum {
+        FORMS = sizeof forms / sizeof *forms
+    };
+    ki_informer *informers[FORMS] = { NULL }, *again;
+    seen first[FORMS] = { { 0, 0, 0, 0 } }, second[FORMS] = { { 0, 0, 0, 0 } };
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", labelled);
+    stage_put(&stage, KI_CONFIGMAPS, "default/b", labelled);
+    for (size_t i = 0; i < FORMS; i++) {
+        assert_int_equal(ki_factory_informer(stage.factory, KI_CONFIGMAPS, &forms[i], &informers[i], NULL), KI_OK);
+        assert_int_equal(ki_informer_add_handler(informers[i], &watcher, &first[i], NULL), KI_OK);
+        if (forms[i].namespace_set)
+            assert_int_equal(ki_informer_set_namespaces(informers[i], (const char *[]){ "default" }, 1, NULL), KI_OK);
+        if (i % 2)
+            assert_int_equal(ki_informer_set_transform(informers[i], keep_all, NULL, NULL), KI_OK);
+    }
+    stage_start(&stage);
+    size_t before = lists(&stage);
+    for (size_t i = 0; i < FORMS; i++) {
+        assert_int_equal(ask_late(&stage, forms[i], counted_fields, &again), KI_OK);
+        assert_ptr_equal(again, informers[i]);
+        ki_object *a = ki_informer_get(again, "default/a");
+        assert_null(ki_object_view_of(a, counted_fields));
+        ki_object_unref(a);
+        assert_int_equal(ki_informer_add_handler(again, &watcher, &second[i], NULL), KI_OK);
+    }
+    stage_advance(&stage, 1000);
+    size_t after = lists(&stage);
+    assert_int_equal(after - before, FORMS);
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", "\"labels\":{\"app\":\"web\",\"is\":\"changed\"}");
+    stage_put(&stage, KI_CONFIGMAPS, "default/c", labelled);
+    stage_advance(&stage, 1000);
+    for (size_t i = 0; i < FORMS; i++) {
+        expect_count(informers[i], "default/a", "web");
+        expect_count(informers[i], "default/b", "web");
+        expect_count(informers[i], "default/c", "web");
+        assert_memory_equal(&first[i], &((seen){ 2, 1, 2, 1 }), sizeof(seen));
+        assert_memory_equal(&second[i], &((seen){ 2, 1, 2, 1 }), sizeof(seen));
+        assert_int_equal(ask_late(&stage, forms[i], counted_fields, &again), KI_OK); /* has it already */
+    }
+    stage_advance(&stage, 60000);
+    assert_int_equal(lists(&stage), after);
+}
+
+CONTROLLER_TEST(a_late_view_comes_in_whichever_state_the_informer_is) {
+    ki_informer *informer = NULL;
+    ki_informer_options options = { .size = sizeof options, .namespace_name = "default", .view = named_fields };
+    stage_put(&stage, KI_CONFIGMAPS, "default/a", labelled);
+    assert_int_equal(ki_factory_informer(stage.factory, KI_CONFIGMAPS, &options, &informer, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(stage.factory, NULL), KI_OK);
+    /* Each turn of the loop is another state: not started, connecting, listing, watching. */
+    static const char *const apps[] = {
+        "metadata.labels.app",     "metadata.labels['app']", ".metadata.labels.app",
+        ".metadata.labels['app']", "metadata['labels'].app", "metadata['labels']['app']"
+    };
+    static ki_field fields[sizeof apps / sizeof *apps][2];
+    for (size_t i = 0; i < sizeof apps / sizeof *apps; i++) {
+        fields[i][0] = (ki_field){ apps[i], 0, sizeof(char *), KI_FIELD_TYPE_STRING, NULL };
+        fields[i][1] = (ki_field)KI_FIELD_END;
+        assert_int_equal(ask_late(&stage, options, fields[i], &informer), KI_OK);
+        assert_int_equal(ki_engine_step(stage.engine.engine, 0, NULL), KI_OK);
+    }
+    stage_advance(&stage, 1000);
+    ki_object *a = ki_informer_get(informer, "default/a");
+    for (size_t i = 0; i < sizeof apps / sizeof *apps; i++)
+        assert_string_equal(*(const char *const *)ki_object_view_of(a, fields[i]), "web");
+    ki_object_unref(a);
+}
+
+TEST(a_late_view_without_memory_changes_nothing_or_comes) {
+    scarce_memory memory = SCARCE_MEMORY_LATER;
+    ki_informer_options options = { .size = sizeof options, .namespace_name = "default", .view = named_fields };
+    while (scarce_memory_next(&memory)) {
+        ki_informer *informer = NULL;
+        assert_true(stage_open(&stage, &memory.allocator));
+        stage_put(&stage, KI_CONFIGMAPS, "default/a", labelled);
+        assert_int_equal(ki_factory_informer(stage.factory, KI_CONFIGMAPS, &options, &informer, NULL), KI_OK);
+        stage_start(&stage);
+        scarce_memory_begin(&memory);
+        ki_status status = ask_late(&stage, options, counted_fields, &informer);
+        assert_true(status == KI_OK || (status == KI_ERR_NO_MEMORY && scarce_memory_failed(&memory)));
+        if (status)
+            assert_int_equal(ask_late(&stage, options, counted_fields, &informer), KI_OK);
+        stage_advance(&stage, 120000); /* for retries */
         ki_object *a = ki_informer_get(informer, "default/a");
         expect_both(a);
         ki_object_unref(a);
