@@ -221,8 +221,21 @@ static void note_start(sim_world *world, sim_informer *informer) {
     informer->restores = world->truth.restores;
 }
 
-bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan) {
+ki_informer_options sim_client_informer_options(const sim_world *world, const sim_informer_plan *plan) {
     static const char *const namespaces[SIM_NAMESPACES] = { "ns0", "ns1", "ns2" };
+    return KI_INFORMER_OPTIONS(.keep = plan->keep,
+                               .namespace_name = plan->selection.ns < 0 ? NULL : namespaces[plan->selection.ns],
+                               .namespace_set = plan->is_set ? "some" : NULL,
+                               .label_selector = sim_selector_text(plan->selection.selector),
+                               .view = plan->keep == KI_KEEP_KEYS ? NULL : view_fields, .resync_ms = plan->resync_ms,
+                               .page_size = plan->page_size, .no_streaming_list = plan->no_streaming_list,
+                               .object_limit = SIM_OBJECT_LIMIT,
+                               .consistency_check_ms = world->plan.consistency_check_ms, .in_order = plan->in_order,
+                               .internal_error_retry_ms = plan->internal_error_retry_ms,
+                               .keep_deleted_ms = plan->keep_deleted_ms, .pack_from = plan->pack_from);
+}
+
+bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan) {
     static const ki_indexer by_label = { .name = "label", .index = index_by_label };
     sim_client *client = &world->client;
     sim_informer *informer = &client->informers[client->informer_count];
@@ -231,16 +244,7 @@ bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan) {
                                 .resync_ms = plan->resync_ms,
                                 .deleted.keep = plan->keep_deleted_ms * SIM_MILLISECOND };
     ki_error err = KI_ERROR_INIT;
-    ki_informer_options options =
-        KI_INFORMER_OPTIONS(.keep = plan->keep,
-                            .namespace_name = plan->selection.ns < 0 ? NULL : namespaces[plan->selection.ns],
-                            .namespace_set = plan->is_set ? "some" : NULL,
-                            .label_selector = sim_selector_text(plan->selection.selector),
-                            .view = plan->keep == KI_KEEP_KEYS ? NULL : view_fields, .resync_ms = plan->resync_ms,
-                            .page_size = plan->page_size, .no_streaming_list = plan->no_streaming_list,
-                            .object_limit = SIM_OBJECT_LIMIT, .consistency_check_ms = world->plan.consistency_check_ms,
-                            .in_order = plan->in_order, .internal_error_retry_ms = plan->internal_error_retry_ms,
-                            .keep_deleted_ms = plan->keep_deleted_ms, .pack_from = plan->pack_from);
+    ki_informer_options options = sim_client_informer_options(world, plan);
     if (!succeeded(world, ki_factory_informer(client->factory, KI_CONFIGMAPS, &options, &informer->informer, &err),
                    "making an informer", &err))
         return false;

@@ -1,6 +1,7 @@
 /* oracle.c: see oracle.h. Reads the stores through snapshots, like a program. */
 #include "sim/oracle.h"
 
+#include "sim/late_view.h"
 #include "sim/removal.h"
 #include "sim/world.h"
 
@@ -160,7 +161,8 @@ bool sim_oracle_agrees(sim_world *world) {
             continue;
         ki_informer_health(client->informers[i].informer, &health);
         if (health.state != KI_STATE_WATCHING || !ki_informer_has_synced(client->informers[i].informer) ||
-            first_difference(world, &client->informers[i], present) != SIM_KEYS)
+            first_difference(world, &client->informers[i], present) != SIM_KEYS ||
+            !sim_late_view_is_complete(&client->informers[i]))
             return false;
     }
     for (size_t i = 0; i < client->handler_count; i++) {
@@ -197,6 +199,8 @@ void sim_oracle_report(sim_world *world) {
         if (!ki_informer_has_synced(informer->informer) || health.state != KI_STATE_WATCHING)
             sim_fail(world, "informer %u is not synced and watching; it is %s: %s", i, ki_state_name(health.state),
                      ki_error_message(&health.cause));
+        if (!sim_late_view_is_complete(informer))
+            sim_fail(world, "informer %u has objects without a view that was asked for", i);
         if (key != SIM_KEYS)
             sim_fail(world, "informer %u has %s at write %llu, the cluster at write %llu; it is %s: %s", i,
                      sim_key_text(key), (unsigned long long)present[key], (unsigned long long)world->truth.keys[key].n,

@@ -22,7 +22,8 @@ enum {
     STREAM_KEEP,
     STREAM_FETCHES,
     STREAM_NAMESPACES,
-    STREAM_PACK
+    STREAM_PACK,
+    STREAM_LATE_VIEWS
 };
 
 static const char *const selector_texts[SIM_SELECTORS] = { NULL, "app=a", "app in (a,b)", "app!=c" };
@@ -173,6 +174,8 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
     random = sim_random_from(seed, STREAM_PACK);
     for (unsigned i = 0; i < plan->informer_count; i++)
         plan->informers[i].pack_from = draw_pack_from(&random);
+    random = sim_random_from(seed, STREAM_LATE_VIEWS);
+    plan->late_views = sim_chance(&random, 70) ? 0 : (unsigned)sim_between(&random, 1, 4);
 }
 
 bool sim_plan_has(const sim_plan *plan, sim_fault_kind kind) {
@@ -220,6 +223,8 @@ void sim_plan_print(const sim_plan *plan) {
         printf("  informer 0 is of a set of namespaces, which changes %u times\n", plan->set_changes);
     if (plan->removals)
         printf("  %u informers are removed and asked for again\n", plan->removals);
+    if (plan->late_views)
+        printf("  %u views are asked for during the run\n", plan->late_views);
     if (plan->fetch_every)
         printf("  single objects are asked for every %" PRId64 " ms\n", plan->fetch_every / SIM_MILLISECOND);
     for (size_t i = 0; i < plan->fault_count; i++)

@@ -118,6 +118,7 @@ static void on_index_error(const ki_error *err, const char *key, void *user) {
 
 static void list_again(ki_task *task, void *user) {
     (void)task;
+    ki_informer_train(user); /* the newest format has no dictionary */
     ki_feeds_list_again(user);
 }
 

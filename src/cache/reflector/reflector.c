@@ -143,6 +143,7 @@ static ki_attempt current_attempt(const ki_reflector *reflector) {
         return KI_ATTEMPT_NONE;
     case KI_REFLECTOR_LISTS:
     case KI_REFLECTOR_CHECKS:
+    case KI_REFLECTOR_FINDS_TYPE:
         return KI_ATTEMPT_LIST;
     case KI_REFLECTOR_STREAMS:
         return KI_ATTEMPT_STREAMING_LIST;
@@ -228,7 +229,7 @@ static void on_type_found(ki_type_found found, const ki_error *err, void *user) 
 static void find_type(ki_reflector *reflector) {
     ki_list_watch *list_watch = reflector->options.list_watch;
     ki_error err = KI_ERROR_INIT;
-    reflector->phase = KI_REFLECTOR_CHECKS;
+    reflector->phase = KI_REFLECTOR_FINDS_TYPE;
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
     if (ki_error_fill(&err, list_watch->ops->find_type(list_watch, on_type_found, reflector, &err), "find_type"))
         ki_reflector_fail(reflector, &err, KI_REFLECT_BEGIN);
@@ -527,12 +528,20 @@ void ki_reflector_relist(ki_reflector *reflector) {
     ki_reflector_schedule(reflector, KI_REFLECT_LIST);
 }
 
+/* Returns true if a complete list will begin anyway. */
+static bool is_to_list(const ki_reflector *reflector) {
+    ki_reflector_step next = reflector->next;
+    if (reflector->phase == KI_REFLECTOR_FINDS_TYPE)
+        return true;
+    return reflector->phase == KI_REFLECTOR_WAITS && next != KI_REFLECT_LIST_PAGE && next != KI_REFLECT_WATCH &&
+           next != KI_REFLECT_CHECK;
+}
+
 void ki_reflector_list_again(ki_reflector *reflector) {
-    bool is_waiting = reflector->phase == KI_REFLECTOR_WAITS;
-    if (!reflector->is_open || (is_waiting && reflector->next == KI_REFLECT_NOTHING))
-        return; /* not started, or ended */
+    if (!reflector->is_open || is_to_list(reflector))
+        return;
     ki_reflector_count_relist(reflector, KI_RELIST_VIEW);
-    if (is_waiting) {
+    if (reflector->phase == KI_REFLECTOR_WAITS) {
         reflector->next = KI_REFLECT_BEGIN; /* at the time that is set already */
         return;
     }

@@ -54,7 +54,8 @@ typedef enum ki_reflector_phase {
     KI_REFLECTOR_LISTS,
     KI_REFLECTOR_STREAMS, /* a streaming list, before the end of the initial events */
     KI_REFLECTOR_WATCHES,
-    KI_REFLECTOR_CHECKS /* KI_REFLECT_CHECK or KI_REFLECT_FIND_TYPE */
+    KI_REFLECTOR_CHECKS,
+    KI_REFLECTOR_FINDS_TYPE
 } ki_reflector_phase;
 
 /* A list in progress. The whole struct is assigned when a list begins. */

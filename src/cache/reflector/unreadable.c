@@ -278,6 +278,8 @@ void ki_unreadable_catch_up(ki_unreadable *unreadable) {
         ki_map_free(marks);
         *marks = kept.by_key;
         recount(unreadable);
+    } else {
+        ki_map_free(&kept.by_key); /* can have a part of what was reserved */
     }
     ki_mutex_unlock(&unreadable->mutex);
 }
