@@ -76,8 +76,9 @@ typedef struct sim_client {
 
 /* Starts the client as its plan says; without memory for it, tries again after a second. */
 void sim_client_start(sim_world *world);
-/* Makes an informer, with its handlers. Returns false without memory: the client must be stopped. */
+/* Returns the options of an informer of the plan. */
 ki_informer_options sim_client_informer_options(const sim_world *world, const sim_informer_plan *plan);
+/* Makes an informer, with its handlers. Returns false without memory: the client must be stopped. */
 bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan);
 /* Stops and frees factory and informers. Must not be called inside a step. */
 void sim_client_stop(sim_world *world);
