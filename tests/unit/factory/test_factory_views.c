@@ -14,9 +14,12 @@ TEST(who_shares_an_informer_agrees_on_its_view) {
     static const ki_field first[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING, NULL },
                                       { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING, NULL },
                                       KI_FIELD_END };
-    static const ki_field same[] = { { "['spec'].a", 0, 2 * P, KI_FIELD_TYPE_STRING, NULL },
+    static const ki_field same[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING, NULL },
                                      { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING, NULL },
                                      KI_FIELD_END };
+    static const ki_field words[] = { { "['spec'].a", 0, 2 * P, KI_FIELD_TYPE_STRING, NULL },
+                                      { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING, NULL },
+                                      KI_FIELD_END };
     static const ki_field path[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING, NULL },
                                      { "spec.c", P, 2 * P, KI_FIELD_TYPE_STRING, NULL },
                                      KI_FIELD_END };
@@ -47,6 +50,7 @@ TEST(who_shares_an_informer_agrees_on_its_view) {
         { first, none, KI_OK },
         { NULL, NULL, KI_OK },
         { NULL, none, KI_OK },
+        { first, words, KI_ERR_EXISTS },
         { first, path, KI_ERR_EXISTS },
         { first, step, KI_ERR_EXISTS },
         { first, depth, KI_ERR_EXISTS },
