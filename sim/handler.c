@@ -1,6 +1,5 @@
 /* handler.c: the functions of a handler. Each notification is compared with the writes (truth.h) and with the earlier
  * notifications. */
-#include "sim/late_view.h"
 #include "sim/removal.h"
 #include "sim/world.h"
 
@@ -200,7 +199,7 @@ static void on_update(const ki_event *event, void *user) {
              sim_key_text(key), (unsigned long long)old, (unsigned long long)handler->present[key]);
     if (strcmp(ki_object_uid(event->obj), ki_object_uid(event->old)) != 0)
         FAIL(handler, "%u: update of %s from one object to another", handler->number, sim_key_text(key));
-    bool is_for_view = sim_late_view_gains(event->obj, event->old);
+    bool is_for_view = sim_client_gains_view(event->obj, event->old);
     if (event->is_resync && !is_for_view && (!handler->resync_ms || !informer_of(handler)->resync_timer_ms))
         FAIL(handler, "%u: resync without a resync period", handler->number);
     check_state(handler, key, n, event->is_resync);

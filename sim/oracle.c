@@ -1,7 +1,6 @@
 /* oracle.c: see oracle.h. Reads the stores through snapshots, like a program. */
 #include "sim/oracle.h"
 
-#include "sim/late_view.h"
 #include "sim/removal.h"
 #include "sim/world.h"
 
@@ -162,7 +161,7 @@ bool sim_oracle_agrees(sim_world *world) {
         ki_informer_health(client->informers[i].informer, &health);
         if (health.state != KI_STATE_WATCHING || !ki_informer_has_synced(client->informers[i].informer) ||
             first_difference(world, &client->informers[i], present) != SIM_KEYS ||
-            !sim_late_view_is_complete(&client->informers[i]))
+            !sim_client_has_views(&client->informers[i]))
             return false;
     }
     for (size_t i = 0; i < client->handler_count; i++) {
@@ -199,7 +198,7 @@ void sim_oracle_report(sim_world *world) {
         if (!ki_informer_has_synced(informer->informer) || health.state != KI_STATE_WATCHING)
             sim_fail(world, "informer %u is not synced and watching; it is %s: %s", i, ki_state_name(health.state),
                      ki_error_message(&health.cause));
-        if (!sim_late_view_is_complete(informer))
+        if (!sim_client_has_views(informer))
             sim_fail(world, "informer %u has objects without a view that was asked for", i);
         if (key != SIM_KEYS)
             sim_fail(world, "informer %u has %s at write %llu, the cluster at write %llu; it is %s: %s", i,

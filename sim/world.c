@@ -4,7 +4,6 @@
 
 #include "sim/health.h"
 #include "sim/inject.h"
-#include "sim/late_view.h"
 #include "sim/oracle.h"
 #include "sim/removal.h"
 #include "sim/workload.h"
@@ -176,7 +175,7 @@ static void change_namespaces(void *user, uint64_t detail) {
 }
 
 static void ask_for_view(void *user, uint64_t detail) {
-    sim_late_view_ask(user, detail);
+    sim_client_ask_for_view(user, detail);
 }
 
 static void start_client(void *user, uint64_t argument) {
