@@ -23,7 +23,8 @@ enum {
     TIMEOUT_S = 300
 };
 
-#define GOAL 1.2 /* peak over settled memory, with the handler on the loop */
+#define GOAL 1.2        /* peak over settled memory */
+#define GOAL_THREAD 4.0 /* MB more, with a handler on a thread of its own */
 
 static void need(bool ok, const char *what) {
     if (ok)
@@ -168,7 +169,7 @@ static void measure(const row *r, const char *url, const char *protocol) {
     double settled = memory("VmRSS:");
     printf("  %-9s %-28s %8.1f MB %8.1f MB %8.1f MB %6.2f times %9zu %9zu%s\n", protocol, r->name, before, peak,
            settled, peak / settled, (size_t)atomic_load(&p.pending), (size_t)atomic_load(&p.calls),
-           r->on_loop && peak > GOAL * settled ? " MISSED" : "");
+           peak > GOAL * settled + (r->on_loop ? 0 : GOAL_THREAD) ? " MISSED" : "");
     fflush(stdout);
     _exit(0); /* each row has its own process */
 }
@@ -191,8 +192,9 @@ static void measure_apart(const row *r, bool http2, unsigned part) {
 int main(int argc, char **argv) {
     unsigned part = argc > 1 && strcmp(argv[1], "--short") == 0 ? SHORT_PART : 1;
     printf(
-        "burst: %u objects of 5 KB, %u changes, a handler of %d us; goal: %.1f times the settled memory on the loop\n",
-        OBJECTS / part, EVENTS / part, (int)SLOW_US, GOAL);
+        "burst: %u objects of 5 KB, %u changes, a handler of %d us; goal: %.1f times the settled memory, and %.0f MB "
+        "more on a thread\n",
+        OBJECTS / part, EVENTS / part, (int)SLOW_US, GOAL, GOAL_THREAD);
     printf("  %-9s %-28s %11s %11s %11s %12s %9s %9s\n", "", "handler", "synced", "peak", "settled", "peak/settled",
            "waiting", "calls");
     for (int http2 = 0; http2 < 2; http2++)

@@ -8,15 +8,15 @@ import (
 	"bufio"
 	"crypto/ecdsa"
 	"crypto/elliptic"
-	"crypto/rand"
+	crand "crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"flag"
 	"fmt"
 	"io"
 	"log"
 	"math/big"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -33,6 +33,26 @@ var (
 	http2   = flag.Bool("http2", false, "serve HTTP/2")
 	pool    = make([]byte, poolSize)
 )
+
+// Fills the pool with text that packs about as well as a pod's JSON: pieces that repeat, and random numbers between them.
+func fill(pool []byte) {
+	random := rand.New(rand.NewPCG(1, 2))
+	pieces := make([]string, 60)
+	for i := range pieces {
+		piece := make([]byte, 20+random.IntN(80))
+		for j := range piece {
+			piece[j] = byte('a' + random.IntN(26))
+		}
+		pieces[i] = string(piece)
+	}
+	for at := 0; at < len(pool); {
+		text := pieces[random.IntN(len(pieces))]
+		if random.IntN(4) == 0 {
+			text = fmt.Sprintf("-%08x-", random.Uint32())
+		}
+		at += copy(pool[at:], text)
+	}
+}
 
 // Writes an object whose data differs in each version.
 func writeObject(w io.Writer, name string, version int) {
@@ -92,13 +112,13 @@ func serve(response http.ResponseWriter, request *http.Request) {
 }
 
 func certificate() tls.Certificate {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), crand.Reader)
 	if err != nil {
 		log.Fatal(err)
 	}
 	template := x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
+	der, err := x509.CreateCertificate(crand.Reader, &template, &template, &key.PublicKey, key)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -107,9 +127,7 @@ func certificate() tls.Certificate {
 
 func main() {
 	flag.Parse()
-	raw := make([]byte, poolSize/2)
-	rand.Read(raw)
-	hex.Encode(pool, raw)
+	fill(pool)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		log.Fatal(err)

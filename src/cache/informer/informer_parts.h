@@ -195,6 +195,8 @@ void ki_informer_log_state(ki_informer *informer, bool has_cause);
 /* packing.c: gets what the store keeps of an object: its key, the packed object, or `obj` itself, as a reference.
  * Errors: KI_ERR_NO_MEMORY. Loop. */
 ki_status ki_informer_keep(ki_object *obj, ki_object **ret_kept);
+/* packing.c: the `pack` of the processor; `user` is the informer. Loop; caller holds change_lock. */
+ki_object *ki_informer_pack_waiting(const ki_change *change, void *user);
 /* packing.c: has the next objects packed with a dictionary of the cache's objects, if it is time. Loop; not under
  * change_lock. */
 void ki_informer_train(ki_informer *informer);

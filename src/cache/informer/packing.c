@@ -1,9 +1,10 @@
 /* packing.c: what the cache keeps of objects: less than all (ki_keep), or all of it with a packed body (pack.h).
  * Objects of a list are packed as they arrive (reflector.c), those of events when they are stored: handlers on the loop
- * get the plain object. Loop. */
+ * get the plain object. What waits for a slow handler on a thread of its own is packed, too. Loop. */
 #include "src/cache/informer/informer_parts.h"
 
 #include "src/cache/store/snapshot.h"
+#include "src/object/object.h"
 #include "src/object/pack.h"
 
 ki_status ki_informer_keep(ki_object *obj, ki_object **ret_kept) {
@@ -14,6 +15,15 @@ ki_status ki_informer_keep(ki_object *obj, ki_object **ret_kept) {
     *ret_kept = ki_object_pack(kept);
     ki_object_unref(kept);
     return KI_OK;
+}
+
+/* The store has the packed object already, unless it keeps less, or a later state. */
+ki_object *ki_informer_pack_waiting(const ki_change *change, void *user) {
+    const ki_informer *informer = user;
+    ki_object *stored = ki_store_known(informer->store, ki_object_key(change->obj));
+    if (stored && ki_object_is_packed(stored) && ki_object_is_same_state(stored, change->obj))
+        return ki_object_ref(stored);
+    return ki_object_pack(change->obj);
 }
 
 void ki_informer_train(ki_informer *informer) {

@@ -256,6 +256,8 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
     ki_deferred_init(&informer->deferred, options->engine);
     ki_processor_init(&informer->processor, allocator, ki_period_ns(options->given.resync_ms, KI_RESYNC_MIN_MS));
+    informer->processor.pack = ki_informer_pack_waiting;
+    informer->processor.pack_user = informer;
     informer->selection = ki_selection_ref(options->selection);
     informer->is_custom = ki_resource_is_custom(&informer->selection->resource);
     set_labels(informer);

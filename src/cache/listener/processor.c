@@ -148,17 +148,39 @@ void ki_processor_release_some(ki_processor *processor, size_t *units) {
         processor->changes_state = KI_CHANGES_STAGED;
 }
 
+/* Pushes the change to a listener; `*packed`: made for the first listener that needs it. A thread without waiting
+ * changes takes the change at once. */
+static ki_status push(const ki_processor *processor, ki_listener *listener, const ki_change *change,
+                      ki_object **packed) {
+    if (!processor->pack || !listener->has_thread || !atomic_load(&listener->waiting))
+        return ki_listener_push(listener, change);
+    if (!*packed)
+        *packed = processor->pack(change, processor->pack_user);
+    ki_change waiting = *change;
+    waiting.obj = *packed;
+    return ki_listener_push(listener, &waiting);
+}
+
+static ki_status push_to_all(ki_processor *processor, const ki_change *change) {
+    ki_object *packed = NULL;
+    ki_status status = KI_OK;
+    for (ki_listener *listener = processor->first; !status && listener; listener = listener->next) {
+        if (listener->next_change > processor->notified)
+            continue;
+        status = is_for(listener, change) ? push(processor, listener, change, &packed) : KI_OK;
+        if (!status)
+            listener->next_change = processor->notified + 1;
+    }
+    ki_object_unref(packed);
+    return status;
+}
+
 ki_status ki_processor_notify_next(ki_processor *processor, ki_change *ret_change) {
     if (processor->changes_state != KI_CHANGES_PUBLISHED)
         return KI_ERR_NOT_FOUND;
-    const ki_change *change = ki_changes_first(&processor->changes);
-    for (ki_listener *listener = processor->first; listener; listener = listener->next) {
-        if (listener->next_change > processor->notified)
-            continue;
-        if (is_for(listener, change) && ki_listener_push(listener, change))
-            return KI_ERR_NO_MEMORY;
-        listener->next_change = processor->notified + 1;
-    }
+    ki_status status = push_to_all(processor, ki_changes_first(&processor->changes));
+    if (status)
+        return status;
     (void)ki_changes_pop(&processor->changes, ret_change);
     processor->notified++;
     if (!processor->changes.count)

@@ -30,6 +30,10 @@ struct ki_processor {
     ki_changes changes;
     ki_changes_state changes_state;
     uint64_t notified; /* published changes that every listener has: the number of the first in `changes` */
+    /* Returns the object of a change as it shall wait for a thread: the packed one, if there is one, else the same; a
+     * reference. NULL: changes wait as they are. */
+    ki_object *(*pack)(const ki_change *change, void *user);
+    void *pack_user;
 };
 
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns);
@@ -56,9 +60,9 @@ void ki_processor_drop(ki_processor *processor);
 /* Releases at most `*units` dropped changes, and subtracts their number. */
 void ki_processor_release_some(ki_processor *processor, size_t *units);
 /* Queues the next published change at each listener that it is for: a change from a resync only at those that were due
- * at the last ki_processor_resync_due, an unchanged object of a list only at those with a resync period. Pops it; the
- * caller releases it. KI_ERR_NOT_FOUND: none is left. KI_ERR_NO_MEMORY: the next call continues with the same
- * change. */
+ * at the last ki_processor_resync_due, an unchanged object of a list only at those with a resync period. At a listener
+ * with a thread, behind others, it waits packed. Pops the change; the caller releases it. KI_ERR_NOT_FOUND: none is
+ * left. KI_ERR_NO_MEMORY: the next call continues with the same change. */
 ki_status ki_processor_notify_next(ki_processor *processor, ki_change *ret_change);
 /* The first list is complete: queues on_synced behind everything distributed so far. */
 void ki_processor_mark_synced(ki_processor *processor);

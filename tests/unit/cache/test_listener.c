@@ -4,6 +4,7 @@
 
 #include "src/cache/listener/listener.h"
 #include "src/engine/thread.h"
+#include "src/object/pack.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/patience.h"
 #include "tests/support/scarce_memory.h"
@@ -130,6 +131,7 @@ typedef struct observer {
     pthread_t thread; /* of the first call */
     bool was_called;
     int calls;
+    int packed;   /* objects that it got packed */
     sem_t called; /* each add, update and delete */
     sem_t synced;
     sem_t removed;
@@ -154,6 +156,7 @@ static void add_note(observer *self, const ki_event *e, bool there) {
     self->was_called = true;
     assert_true(pthread_equal(self->thread, pthread_self()));
     self->calls++;
+    self->packed += ki_object_is_packed(e->obj);
     if (self->waits_for)
         await_semaphore(self->waits_for);
     if (self->removes_itself) {
@@ -277,6 +280,8 @@ TEST(a_stuck_handler_delays_nobody) {
         assert_int_equal(stuck.version[key], quick.version[key]);
         assert_int_equal(stuck_latest.version[key], quick.version[key]);
     }
+    /* What waits behind the first change does so packed (unit-packed/listener). */
+    assert_in_range(stuck.packed, getenv("KI_TEST_PACK") ? CHANGES - 1 : 0, getenv("KI_TEST_PACK") ? CHANGES + 1 : 0);
     close_stage(&s);
     sem_destroy(&release);
     hearer_destroy(&stuck);
