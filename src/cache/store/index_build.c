@@ -45,7 +45,7 @@ static ki_status update(ki_index_build *build, const ki_object *old, ki_object *
     ki_snapshot *made = build->made;
     ki_status status = KI_OK;
     for (size_t i = build->base->count; !status && i < made->schema->count; i++)
-        status = ki_index_update_one(&build->update, made->schema, i, &made->indexes[i], old, obj, obj);
+        status = ki_index_update_one(&build->update, made->schema, i, &made->edit, &made->indexes[i], old, obj, obj);
     return status;
 }
 

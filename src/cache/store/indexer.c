@@ -69,6 +69,11 @@ ki_status ki_index_values_add(ki_index_values *values, const char *value) {
     return status;
 }
 
+ki_status ki_index_by_namespace(const ki_object *obj, ki_index_values *values, void *user) {
+    (void)user;
+    return ki_index_values_add(values, ki_object_namespace(obj));
+}
+
 /* ---- values at a path ---- */
 
 /* Adds a string whose escapes must be decoded first. */
@@ -124,8 +129,7 @@ static void object_ref(void *value) {
     (void)ki_object_ref(value);
 }
 
-static void object_unref(void *value, const ki_tree_kind *kind) {
-    (void)kind;
+static void object_unref(void *value) {
     ki_object_unref(value);
 }
 
@@ -134,83 +138,78 @@ static ki_str set_value(const void *value) {
     return (ki_str){ set->value, set->value_size };
 }
 
-static void set_ref(void *value) {
-    ki_index_set *set = value;
-    ki_refcount_inc(&set->refs);
-}
-
-static void set_unref(void *value, const ki_tree_kind *kind) {
-    ki_index_set *set = value;
-    if (!ki_refcount_dec(&set->refs))
-        return;
-    ki_tree_unref(kind->context, &set->objects); /* context: the kind of the objects' tree */
-    ki_free(kind->allocator, set);
-}
-
-void ki_index_set_drain(const ki_schema *schema, ki_index_set *set, ki_tree_drain *drain) {
-    if (!ki_refcount_dec(&set->refs))
-        return;
-    ki_tree_drain_begin(drain, &set->objects);
-    ki_free(&schema->allocator, set);
-}
-
 /* Makes a set with the objects of `before` (NULL: none). Returns NULL without memory. */
-static ki_index_set *set_new(const ki_schema *schema, ki_str value, const ki_index_set *before) {
+static ki_index_set *set_new(const ki_schema *schema, uint64_t version, ki_str value, const ki_index_set *before) {
     ki_index_set *set = ki_alloc(&schema->allocator, sizeof *set + value.size + 1);
     if (!set)
         return NULL;
-    ki_refcount_init(&set->refs);
+    set->part = ki_tree_part_of(version);
     set->value_size = (uint32_t)value.size;
     if (value.size)
         memcpy(set->value, value.data, value.size);
     set->value[value.size] = '\0';
-    set->objects = before ? ki_tree_ref(&before->objects) : (ki_tree){ NULL, 0 };
+    set->objects = before ? before->objects : (ki_tree){ NULL, 0 };
     return set;
 }
 
-const ki_index_set *ki_index_get(const ki_schema *schema, const ki_tree *index, ki_str value) {
+static ki_index_set *get_set(const ki_schema *schema, const ki_tree *index, ki_str value) {
     return ki_tree_get(&schema->sets, index, value);
 }
 
-/* Returns the set of `value` if no snapshot shares it and it may be changed in place, else NULL. */
-static ki_index_set *get_unshared(const ki_schema *schema, const ki_tree *index, ki_str value) {
-    ki_index_set *set = ki_tree_get_unshared(&schema->sets, index, value);
-    return set && ki_refcount_is_one(&set->refs) ? set : NULL;
+const ki_index_set *ki_index_get(const ki_schema *schema, const ki_tree *index, ki_str value) {
+    return get_set(schema, index, value);
+}
+
+/* Returns a set that only this version has: `set`, or a copy in its place; NULL without memory. `set` NULL: a new one
+ * without objects. */
+static ki_index_set *own_set(const ki_schema *schema, ki_store_edit *edit, ki_tree *index, ki_str value,
+                             ki_index_set *set) {
+    if (set && set->part.born == edit->others.version)
+        return set;
+    ki_index_set *own = set_new(schema, edit->others.version, value, set);
+    if (!own)
+        return NULL;
+    if (ki_tree_put(&schema->sets, &edit->others, index, own, NULL)) {
+        ki_free(&schema->allocator, own);
+        return NULL;
+    }
+    if (set)
+        ki_tree_bury(&schema->allocator, &edit->others, &set->part);
+    return own;
+}
+
+const ki_tree_kind *ki_index_kind(const ki_schema *schema, size_t at) {
+    return schema->indexers[at].index == ki_index_by_namespace ? &schema->unowned : &schema->objects;
+}
+
+static ki_tree_edit *edit_of(const ki_tree_kind *kind, ki_store_edit *edit) {
+    return kind->ref ? &edit->objects : &edit->others;
 }
 
 /* Adds an object or replaces the one with its key. On failure, here and below, `index` may have half of the change: the
  * caller drops it. */
-static ki_status add_to_index(const ki_schema *schema, ki_tree *index, ki_str value, ki_object *obj) {
-    ki_index_set *set = get_unshared(schema, index, value);
-    if (set)
-        return ki_tree_put(&schema->objects, &set->objects, obj, NULL);
-    set = set_new(schema, value, ki_index_get(schema, index, value));
-    if (!set)
-        return KI_ERR_NO_MEMORY;
-    ki_status status = ki_tree_put(&schema->objects, &set->objects, obj, NULL);
-    if (!status)
-        status = ki_tree_put(&schema->sets, index, set, NULL);
-    set_unref(set, &schema->sets);
-    return status;
+static ki_status add_to_index(const ki_schema *schema, const ki_tree_kind *kind, ki_store_edit *edit, ki_tree *index,
+                              ki_str value, ki_object *obj) {
+    ki_index_set *set = own_set(schema, edit, index, value, get_set(schema, index, value));
+    return set ? ki_tree_put(kind, edit_of(kind, edit), &set->objects, obj, NULL) : KI_ERR_NO_MEMORY;
 }
 
-static ki_status remove_from_index(const ki_schema *schema, ki_tree *index, ki_str value, ki_str key) {
-    const ki_index_set *there = ki_index_get(schema, index, value);
-    if (!there || !ki_tree_get(&schema->objects, &there->objects, key))
+static ki_status remove_from_index(const ki_schema *schema, const ki_tree_kind *kind, ki_store_edit *edit,
+                                   ki_tree *index, ki_str value, ki_str key) {
+    ki_index_set *set = get_set(schema, index, value);
+    if (!set || !ki_tree_get(kind, &set->objects, key))
         return KI_OK;
-    if (there->objects.count == 1)
-        return ki_tree_remove(&schema->sets, index, value, NULL);
-    ki_index_set *set = get_unshared(schema, index, value);
-    if (set)
-        return ki_tree_remove(&schema->objects, &set->objects, key, NULL);
-    set = set_new(schema, value, there);
-    if (!set)
-        return KI_ERR_NO_MEMORY;
-    ki_status status = ki_tree_remove(&schema->objects, &set->objects, key, NULL);
-    if (!status)
-        status = ki_tree_put(&schema->sets, index, set, NULL);
-    set_unref(set, &schema->sets);
-    return status;
+    if (set->objects.count > 1) {
+        set = own_set(schema, edit, index, value, set);
+        return set ? ki_tree_remove(kind, edit_of(kind, edit), &set->objects, key, NULL) : KI_ERR_NO_MEMORY;
+    }
+    ki_status status = ki_tree_remove(&schema->sets, &edit->others, index, value, NULL);
+    if (status)
+        return status;
+    ki_tree objects = set->objects; /* the version before may have the set */
+    ki_tree_remove_last(kind, edit_of(kind, edit), &objects);
+    ki_tree_bury(&schema->allocator, &edit->others, &set->part);
+    return KI_OK;
 }
 
 /* ---- one index and one object ---- */
@@ -242,9 +241,10 @@ static ki_status values_of_old(ki_index_update *update, const ki_indexer *indexe
     return status == KI_ERR_NO_MEMORY ? status : KI_OK;
 }
 
-ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_tree *index,
-                              const ki_object *old, ki_object *obj, const ki_object *read) {
+ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_store_edit *edit,
+                              ki_tree *index, const ki_object *old, ki_object *obj, const ki_object *read) {
     const ki_indexer *indexer = &schema->indexers[at];
+    const ki_tree_kind *kind = ki_index_kind(schema, at);
     ki_index_values *values = &update->new_values, *before = &update->old_values;
     ki_status status = KI_OK;
     values->count = before->count = 0;
@@ -255,10 +255,10 @@ ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, 
     for (size_t i = 0; !status && i < before->count; i++) {
         ki_str value = value_at(before, i);
         if (!has_value(values, value))
-            status = remove_from_index(schema, index, value, ki_str_of(ki_object_key(old)));
+            status = remove_from_index(schema, kind, edit, index, value, ki_str_of(ki_object_key(old)));
     }
     for (size_t i = 0; !status && i < values->count; i++)
-        status = add_to_index(schema, index, value_at(values, i), obj);
+        status = add_to_index(schema, kind, edit, index, value_at(values, i), obj);
     return status;
 }
 
@@ -320,6 +320,35 @@ static ki_status check(const ki_schema *before, const ki_indexer *more, size_t c
     return KI_OK;
 }
 
+/* Gives a reference to the versions of `before`, or makes the first ones. */
+static ki_status versions_of(const ki_schema *before, const ki_allocator *allocator, ki_versions **ret_versions,
+                             ki_error *err) {
+    if (before) {
+        ki_refcount_inc(&before->versions->refs);
+        *ret_versions = before->versions;
+        return KI_OK;
+    }
+    ki_versions *versions = ki_alloc(allocator, sizeof *versions);
+    if (!versions)
+        return ki_error_no_memory(err, "making a store");
+    ki_status status = ki_mutex_init(&versions->lock, err);
+    if (status) {
+        ki_free(allocator, versions);
+        return status;
+    }
+    ki_refcount_init(&versions->refs);
+    atomic_init(&versions->last, 0);
+    *ret_versions = versions;
+    return KI_OK;
+}
+
+static void versions_unref(ki_versions *versions, const ki_allocator *allocator) {
+    if (!ki_refcount_dec(&versions->refs))
+        return;
+    ki_mutex_destroy(&versions->lock);
+    ki_free(allocator, versions);
+}
+
 ki_status ki_schema_new(const ki_allocator *allocator, uint64_t seed, const ki_schema *before, const ki_indexer *more,
                         size_t count, ki_schema **ret_schema, ki_error *err) {
     size_t all_texts = 0;
@@ -331,17 +360,18 @@ ki_status ki_schema_new(const ki_allocator *allocator, uint64_t seed, const ki_s
     ki_schema *schema = ki_alloc(allocator, sizeof *schema + total * sizeof(ki_indexer) + all_texts);
     if (!schema)
         return ki_error_no_memory(err, "adding an index");
+    status = versions_of(before, allocator, &schema->versions, err);
+    if (status) {
+        ki_free(allocator, schema);
+        return status;
+    }
     ki_refcount_init(&schema->refs);
     schema->allocator = *allocator;
     schema->objects = (ki_tree_kind){
         .allocator = &schema->allocator, .seed = seed, .key = object_key, .ref = object_ref, .unref = object_unref
     };
-    schema->sets = (ki_tree_kind){ .allocator = &schema->allocator,
-                                   .seed = seed,
-                                   .key = set_value,
-                                   .ref = set_ref,
-                                   .unref = set_unref,
-                                   .context = &schema->objects };
+    schema->unowned = (ki_tree_kind){ .allocator = &schema->allocator, .seed = seed, .key = object_key };
+    schema->sets = (ki_tree_kind){ .allocator = &schema->allocator, .seed = seed, .key = set_value };
     schema->count = 0;
     char *texts = (char *)(schema->indexers + total);
     for (size_t i = 0; i < total && !status; i++)
@@ -367,5 +397,6 @@ void ki_schema_unref(ki_schema *schema) {
         if (schema->indexers[i].path)
             ki_path_free(&allocator, schema->indexers[i].user);
     }
+    versions_unref(schema->versions, &allocator);
     ki_free(&allocator, schema);
 }

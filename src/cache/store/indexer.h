@@ -9,6 +9,7 @@
 #include "src/base/buffer.h"
 #include "src/base/refcount.h"
 #include "src/cache/store/tree.h"
+#include "src/engine/thread.h"
 
 enum {
     KI_INDEX_MAX_COUNT = 64,        /* indexes of one store */
@@ -34,11 +35,20 @@ struct ki_index_values {
 
 /* ---- schema ---- */
 
+/* What all snapshots of a store share: the numbers of their versions, and the lock of their order (snapshot.h). */
+typedef struct ki_versions {
+    ki_refcount refs;
+    ki_mutex lock;
+    _Atomic uint64_t last;
+} ki_versions;
+
 typedef struct ki_schema {
     ki_refcount refs;
     ki_allocator allocator;
-    ki_tree_kind objects; /* objects by key */
-    ki_tree_kind sets;    /* sets by value */
+    ki_versions *versions; /* owned reference */
+    ki_tree_kind objects;  /* objects by key: all, or those of a set */
+    ki_tree_kind unowned;  /* the same, without references */
+    ki_tree_kind sets;     /* sets by value, without references */
     size_t count;
     ki_indexer indexers[]; /* their texts are in this block; `user` of those by path is the parsed path, owned */
 } ki_schema;
@@ -55,18 +65,27 @@ size_t ki_schema_find(const ki_schema *schema, const char *name);
 /* ---- sets ---- */
 
 typedef struct ki_index_set {
-    ki_refcount refs;
+    ki_tree_part part;
     uint32_t value_size;
     ki_tree objects; /* never empty in a published snapshot */
     char value[];    /* zero-terminated */
 } ki_index_set;
 
+/* The change that makes a snapshot. */
+typedef struct ki_store_edit {
+    ki_tree_edit objects; /* of trees with references to their objects */
+    ki_tree_edit others;  /* of all else; the same version */
+} ki_store_edit;
+
+/* The index function of the namespace index. */
+ki_status ki_index_by_namespace(const ki_object *obj, ki_index_values *values, void *user);
+/* Returns the kind of the objects' trees in an index. An object's namespace is read without a failure, and is the same
+ * at any time. So the object leaves the namespace index with the tree of all objects, and the index needs no
+ * references. Other functions may return other values later, and so leave an object in their index. */
+const ki_tree_kind *ki_index_kind(const ki_schema *schema, size_t at);
+
 /* Returns the set of a value, borrowed; NULL: no object has the value. */
 const ki_index_set *ki_index_get(const ki_schema *schema, const ki_tree *index, ki_str value);
-/* Releases a reference to `set`. After the last reference `drain` takes over the set's objects; it must be at its
- * end. */
-void ki_index_set_drain(const ki_schema *schema, ki_index_set *set, ki_tree_drain *drain);
-
 /* ---- one index and one object ---- */
 
 /* The values of the old and of the new object. Reused for further updates, to keep their memory. One thread. */
@@ -81,7 +100,7 @@ void ki_index_update_free(ki_index_update *update);
 /* Replaces `old` by `obj` in `index`, number `at` of the schema. Either may be NULL. `read`, equal to `obj`, is what
  * the index function gets. On failure `index` may have half of the change: the caller drops it. Errors:
  * KI_ERR_NO_MEMORY. */
-ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_tree *index,
-                              const ki_object *old, ki_object *obj, const ki_object *read);
+ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_store_edit *edit,
+                              ki_tree *index, const ki_object *old, ki_object *obj, const ki_object *read);
 
 #endif

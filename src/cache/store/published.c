@@ -113,7 +113,7 @@ ki_snapshot *ki_published_take(ki_published *published) {
     return now;
 }
 
-const ki_snapshot *ki_published_of_writer(const ki_published *published) {
+ki_snapshot *ki_published_of_writer(const ki_published *published) {
     return atomic_load_explicit(&published->now, memory_order_relaxed);
 }
 

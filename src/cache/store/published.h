@@ -54,7 +54,7 @@ void ki_published_leave(ki_published *published, ki_reading reading);
 ki_snapshot *ki_published_take(ki_published *published);
 
 /* Returns the present snapshot, borrowed until the next swap. Writer. */
-const ki_snapshot *ki_published_of_writer(const ki_published *published);
+ki_snapshot *ki_published_of_writer(const ki_published *published);
 /* Publishes a snapshot and takes it over. Writer. */
 void ki_published_swap(ki_published *published, ki_snapshot *next);
 

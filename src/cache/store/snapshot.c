@@ -1,4 +1,4 @@
-/* snapshot.c: see snapshot.h. Makes, shares, releases and walks a snapshot. */
+/* snapshot.c: see snapshot.h. Makes, shares, links, releases and walks a snapshot. */
 #include "src/cache/store/snapshot.h"
 
 #include "src/base/memory.h"
@@ -8,11 +8,11 @@ ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version) {
     ki_snapshot *snapshot = ki_alloc(&schema->allocator, sizeof *snapshot + trees + resource_version.size + 1);
     if (!snapshot)
         return NULL;
+    uint64_t version = atomic_fetch_add(&schema->versions->last, 1) + 1;
+    *snapshot = (ki_snapshot){ .schema = ki_schema_ref(schema),
+                               .edit.objects.version = version,
+                               .edit.others.version = version };
     ki_refcount_init(&snapshot->refs);
-    snapshot->schema = ki_schema_ref(schema);
-    snapshot->items = (ki_tree){ NULL, 0 };
-    snapshot->object_bytes = 0;
-    snapshot->next_deferred = NULL;
     for (size_t i = 0; i < schema->count; i++)
         snapshot->indexes[i] = (ki_tree){ NULL, 0 };
     char *text = (char *)(snapshot->indexes + schema->count);
@@ -23,15 +23,31 @@ ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version) {
     return snapshot;
 }
 
-ki_snapshot *ki_snapshot_new_from(const ki_snapshot *before, ki_schema *schema, ki_str resource_version) {
+ki_snapshot *ki_snapshot_new_from(ki_snapshot *base, ki_schema *schema, ki_str resource_version) {
     ki_snapshot *next = ki_snapshot_new(schema, resource_version);
     if (!next)
         return NULL;
-    next->items = ki_tree_ref(&before->items);
-    next->object_bytes = before->object_bytes;
-    for (size_t i = 0; i < before->schema->count; i++)
-        next->indexes[i] = ki_tree_ref(&before->indexes[i]);
+    next->base = ki_snapshot_ref(base);
+    next->items = base->items;
+    next->object_bytes = base->object_bytes;
+    for (size_t i = 0; i < base->schema->count; i++)
+        next->indexes[i] = base->indexes[i];
     return next;
+}
+
+void ki_snapshot_link(ki_snapshot *snapshot) {
+    ki_snapshot *base = snapshot->base;
+    if (!base)
+        return;
+    ki_mutex_lock(&snapshot->schema->versions->lock);
+    base->after = snapshot;
+    base->edit.objects.dead = snapshot->edit.objects.dead;
+    base->edit.others.dead = snapshot->edit.others.dead;
+    snapshot->edit.objects.dead = snapshot->edit.others.dead = NULL;
+    snapshot->before = base;
+    snapshot->base = NULL;
+    ki_mutex_unlock(&snapshot->schema->versions->lock);
+    ki_snapshot_free(base);
 }
 
 ki_snapshot *ki_snapshot_ref(ki_snapshot *snapshot) {
@@ -39,61 +55,168 @@ ki_snapshot *ki_snapshot_ref(ki_snapshot *snapshot) {
     return snapshot;
 }
 
+/* ---- release ---- */
+
 void ki_snapshot_free(ki_snapshot *snapshot) {
-    if (!snapshot || !ki_refcount_dec(&snapshot->refs))
-        return;
-    ki_schema *schema = snapshot->schema;
-    for (size_t i = 0; i < schema->count; i++)
-        ki_tree_unref(&schema->sets, &snapshot->indexes[i]);
-    ki_tree_unref(&schema->objects, &snapshot->items);
-    ki_free(&schema->allocator, snapshot);
-    ki_schema_unref(schema);
+    ki_snapshot_drain drain;
+    size_t all = SIZE_MAX;
+    ki_snapshot_drain_begin(&drain, snapshot);
+    (void)ki_snapshot_drain_some(&drain, &all);
+}
+
+static void begin_whole(ki_snapshot_drain *drain, ki_snapshot *snapshot, uint64_t born) {
+    *drain = (ki_snapshot_drain){ .snapshot = snapshot, .is_whole = true, .born = born };
 }
 
 void ki_snapshot_drain_begin(ki_snapshot_drain *drain, ki_snapshot *snapshot) {
     *drain = (ki_snapshot_drain){ .snapshot = NULL };
-    if (snapshot && ki_refcount_dec(&snapshot->refs))
+    if (!snapshot || !ki_refcount_dec(&snapshot->refs))
+        return;
+    if (snapshot->base) { /* it was dropped: `base` has the rest */
+        begin_whole(drain, snapshot, snapshot->edit.objects.version);
+        return;
+    }
+    ki_mutex *lock = &snapshot->schema->versions->lock;
+    ki_mutex_lock(lock);
+    snapshot->is_released = true;
+    bool has_after = snapshot->after, has_before = snapshot->before;
+    ki_mutex_unlock(lock);
+    if (has_after)
         drain->snapshot = snapshot;
+    else if (!has_before)
+        begin_whole(drain, snapshot, 0);
+    /* else the last one of its chain: its predecessors have most of it, and the last of these frees it. */
 }
 
-/* Releases the next object or set. Releases the last reference to a set object by object. Returns false once nothing is
- * left. */
+static void free_block(ki_snapshot *snapshot) {
+    ki_schema *schema = snapshot->schema;
+    ki_free(&schema->allocator, snapshot);
+    ki_schema_unref(schema);
+}
+
+/* Moves some parts of `*dead` to `*ret_free`, and those that the snapshot before has to its own list. */
+static void sort_dead(const ki_snapshot *snapshot, ki_tree_part **dead, ki_tree_part **dead_before,
+                      ki_tree_part **ret_free, size_t *units) {
+    const ki_snapshot *before = snapshot->before;
+    while (*dead && *units > 0) {
+        ki_tree_part *part = *dead;
+        size_t cost = 1 + (size_t)part->leaf_count;
+        bool is_in_before = before && part->born <= before->edit.objects.version;
+        ki_tree_part **to = is_in_before ? dead_before : ret_free;
+        *dead = part->next_dead;
+        part->next_dead = *to;
+        *to = part;
+        *units -= cost < *units ? cost : *units;
+    }
+}
+
+/* Takes the snapshot out of its chain. Returns the last one of the chain if only this is left, and nobody reads it.
+ * Caller holds the lock. */
+static ki_snapshot *unlink_snapshot(const ki_snapshot *snapshot) {
+    ki_snapshot *before = snapshot->before, *after = snapshot->after;
+    after->before = before;
+    if (before)
+        before->after = after;
+    return after->is_released && !before && !after->after ? after : NULL;
+}
+
+/* Frees some of what the successor lacks. At its end, also frees the snapshot. */
+static void release_dead(ki_snapshot_drain *drain, size_t *units) {
+    enum {
+        UNDER_LOCK = 64 /* units */
+    };
+    ki_snapshot *snapshot = drain->snapshot, *last = NULL;
+    ki_schema *schema = snapshot->schema;
+    ki_tree_part *nodes = NULL, *others = NULL;
+    ki_tree_part *none = NULL;
+    size_t slice = *units < UNDER_LOCK ? *units : UNDER_LOCK, left = slice;
+    ki_mutex_lock(&schema->versions->lock);
+    ki_snapshot *before = snapshot->before;
+    sort_dead(snapshot, &snapshot->edit.objects.dead, before ? &before->edit.objects.dead : &none, &nodes, &left);
+    sort_dead(snapshot, &snapshot->edit.others.dead, before ? &before->edit.others.dead : &none, &others, &left);
+    bool is_done = !snapshot->edit.objects.dead && !snapshot->edit.others.dead;
+    if (is_done)
+        last = unlink_snapshot(snapshot);
+    ki_mutex_unlock(&schema->versions->lock);
+    for (ki_tree_part *next; nodes; nodes = next) {
+        next = nodes->next_dead;
+        ki_tree_free_node(&schema->objects, nodes);
+    }
+    for (ki_tree_part *next; others; others = next) {
+        next = others->next_dead;
+        ki_free(&schema->allocator, others);
+    }
+    *units -= slice - left;
+    if (!is_done)
+        return;
+    drain->snapshot = NULL;
+    free_block(snapshot);
+    if (last)
+        begin_whole(drain, last, 0);
+}
+
+/* Frees a set, if it is to be freed, object by object. */
+static void drain_set(ki_snapshot_drain *drain, ki_index_set *set) {
+    if (drain->born && set->part.born != drain->born)
+        return;
+    ki_tree_drain_begin(&drain->set, &set->objects, drain->born);
+    ki_free(&drain->snapshot->schema->allocator, set);
+}
+
+/* Releases the next object of the set being freed. Returns false if there is none. */
+static bool release_indexed(const ki_tree_kind *kind, ki_snapshot_drain *drain) {
+    ki_object *obj = ki_tree_drain_next(kind, &drain->set);
+    if (obj && kind->unref)
+        kind->unref(obj);
+    return obj != NULL;
+}
+
+/* Frees the next object or set of the trees. Returns false once nothing is left. */
 static bool release_next(ki_snapshot_drain *drain) {
     ki_snapshot *snapshot = drain->snapshot;
     ki_schema *schema = snapshot->schema;
-    ki_object *obj = ki_tree_drain_next(&schema->objects, &drain->set);
-    if (obj) {
-        ki_object_unref(obj);
+    if (drain->next > 0 && drain->next <= schema->count &&
+        release_indexed(ki_index_kind(schema, drain->next - 1), drain))
         return true;
-    }
     bool is_index = drain->next <= schema->count;
     void *value = ki_tree_drain_next(is_index ? &schema->sets : &schema->objects, &drain->tree);
     if (!value && !is_index)
         return false;
     if (!value) {
         ki_tree *next = drain->next < schema->count ? &snapshot->indexes[drain->next] : &snapshot->items;
-        ki_tree_drain_begin(&drain->tree, next);
+        ki_tree_drain_begin(&drain->tree, next, drain->born);
         drain->next++;
     } else if (is_index) {
-        ki_index_set_drain(schema, value, &drain->set);
+        drain_set(drain, value);
     } else {
         ki_object_unref(value);
     }
     return true;
 }
 
-bool ki_snapshot_drain_some(ki_snapshot_drain *drain, size_t *units) {
-    while (drain->snapshot && *units > 0) {
+static void release_whole(ki_snapshot_drain *drain, size_t *units) {
+    while (*units > 0) {
         --*units;
         if (release_next(drain))
             continue;
-        ki_schema *schema = drain->snapshot->schema;
-        ki_free(&schema->allocator, drain->snapshot);
-        ki_schema_unref(schema);
-        drain->snapshot = NULL;
+        ki_snapshot *base = drain->snapshot->base;
+        free_block(drain->snapshot);
+        ki_snapshot_drain_begin(drain, base);
+        return;
+    }
+}
+
+bool ki_snapshot_drain_some(ki_snapshot_drain *drain, size_t *units) {
+    while (drain->snapshot && *units > 0) {
+        if (drain->is_whole)
+            release_whole(drain, units);
+        else
+            release_dead(drain, units);
     }
     return !drain->snapshot;
 }
+
+/* ---- reading ---- */
 
 size_t ki_snapshot_count(const ki_snapshot *snapshot) {
     return snapshot ? snapshot->items.count : 0;

@@ -1,6 +1,11 @@
 /* snapshot.h: one immutable state of a store: all objects, all indexes, the resource version. store.c makes snapshots;
  * programs read them through lister.h. The store and all readers share a snapshot. The last one to release it frees it.
- * Any thread. */
+ * Any thread.
+ *
+ * A snapshot that was made from another one shares nodes with it (tree.h). The published snapshots that somebody reads
+ * form a chain in the order of their versions. Each has a list of what its successor lacks. When a snapshot is
+ * released, what is older than its predecessor goes to the predecessor's list, which has it too; the rest is freed. So
+ * a snapshot that is read for a long time keeps nothing of the snapshots that came and went meanwhile. */
 #ifndef KI_CACHE_SNAPSHOT_H
 #define KI_CACHE_SNAPSHOT_H
 
@@ -12,27 +17,40 @@ struct ki_snapshot {
     const char *resource_version; /* in this block */
     size_t object_bytes;          /* memory of all objects */
     ki_snapshot *next_deferred;   /* the next released snapshot (published.h, deferred_free.h) */
+    ki_snapshot *base;            /* owned reference until it is linked: the snapshot that it was made from, or NULL */
+    /* `dead`: until it is linked, what `base` has and this one has not; then what its successor has not. */
+    ki_store_edit edit;
+    /* Under the lock of the schema's versions. */
+    ki_snapshot *before, *after; /* the chain */
+    bool is_released;            /* nobody reads it */
+    /* Constant once it is linked. */
     ki_tree items;
     ki_tree indexes[]; /* one for each index of the schema */
 };
 
 /* Returns a snapshot without objects. */
 ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version);
-/* Returns a snapshot with the objects and indexes of `before`. The first indexes of `schema` must be those of
- * `before`. */
-ki_snapshot *ki_snapshot_new_from(const ki_snapshot *before, ki_schema *schema, ki_str resource_version);
+/* Returns a snapshot with the objects and indexes of `base`, which is the last one of its chain. The first indexes of
+ * `schema` must be those of `base`. */
+ki_snapshot *ki_snapshot_new_from(ki_snapshot *base, ki_schema *schema, ki_str resource_version);
+/* Makes the snapshot the successor of the one that it was made from: called before it is published. From now on it does
+ * not change. */
+void ki_snapshot_link(ki_snapshot *snapshot);
 ki_snapshot *ki_snapshot_ref(ki_snapshot *snapshot);
 
 /* Releases a reference in slices: the last reference can release very many objects. */
 typedef struct ki_snapshot_drain {
     ki_snapshot *snapshot; /* NULL: nothing is left */
+    bool is_whole;         /* frees its trees; else what its successor lacks */
+    uint64_t born;         /* of the nodes that are freed; 0: all */
     size_t next;           /* the next index; after the indexes, the objects */
     ki_tree_drain tree;    /* of index `next` - 1, or of the objects */
-    ki_tree_drain set;     /* of an index: the objects of the set being released */
+    ki_tree_drain set;     /* of an index: the objects of the set being freed */
 } ki_snapshot_drain;
 /* Takes the reference over. NULL is accepted. */
 void ki_snapshot_drain_begin(ki_snapshot_drain *drain, ki_snapshot *snapshot);
-/* Releases at most `*units` objects and sets, and subtracts their number. Returns true once nothing is left. */
+/* Releases about `*units` objects, sets and nodes at most, and subtracts their number. Returns true once nothing is
+ * left. */
 bool ki_snapshot_drain_some(ki_snapshot_drain *drain, size_t *units);
 
 /* The listers of lister.h for one snapshot. */

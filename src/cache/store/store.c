@@ -26,12 +26,7 @@ struct ki_store {
     ki_index_update update; /* the writer's */
 };
 
-static ki_status index_namespace(const ki_object *obj, ki_index_values *values, void *user) {
-    (void)user;
-    return ki_index_values_add(values, ki_object_namespace(obj));
-}
-
-static const ki_indexer namespace_indexer = { .name = KI_NAMESPACE_INDEX, .index = index_namespace };
+static const ki_indexer namespace_indexer = { .name = KI_NAMESPACE_INDEX, .index = ki_index_by_namespace };
 
 static void report_index_error(const ki_indexer *indexer, const ki_object *obj, ki_status status, void *user) {
     ki_store *store = user;
@@ -123,7 +118,7 @@ void ki_store_free(ki_store *store) {
 
 /* ---- writing ---- */
 
-static const ki_snapshot *current(const ki_store *store) {
+static ki_snapshot *current(const ki_store *store) {
     return ki_published_of_writer(store->published);
 }
 
@@ -132,6 +127,7 @@ static ki_str version_or_current(const ki_store *store, const char *resource_ver
 }
 
 void ki_store_publish(ki_store *store, ki_snapshot *next) {
+    ki_snapshot_link(next);
     ki_published_swap(store->published, next);
 }
 
@@ -139,7 +135,7 @@ static ki_status update_indexes(ki_store *store, ki_snapshot *next, ki_object *o
                                 const ki_object *read) {
     ki_status status = KI_OK;
     for (size_t i = 0; !status && i < next->schema->count; i++)
-        status = ki_index_update_one(&store->update, next->schema, i, &next->indexes[i], old, obj, read);
+        status = ki_index_update_one(&store->update, next->schema, i, &next->edit, &next->indexes[i], old, obj, read);
     return status;
 }
 
@@ -158,7 +154,7 @@ ki_status ki_store_begin(ki_store *store, const char *resource_version, ki_error
 ki_status ki_store_stage_put(ki_store *store, ki_object *obj, const ki_object *read) {
     ki_snapshot *next = store->staged;
     void *old = NULL;
-    ki_status status = ki_tree_put(&next->schema->objects, &next->items, obj, &old);
+    ki_status status = ki_tree_put(&next->schema->objects, &next->edit.objects, &next->items, obj, &old);
     if (!status)
         status = update_indexes(store, next, old, obj, read);
     if (!status) {
@@ -172,7 +168,7 @@ ki_status ki_store_stage_put(ki_store *store, ki_object *obj, const ki_object *r
 ki_status ki_store_stage_delete(ki_store *store, const char *key) {
     ki_snapshot *next = store->staged;
     void *old = NULL;
-    ki_status status = ki_tree_remove(&next->schema->objects, &next->items, ki_str_of(key), &old);
+    ki_status status = ki_tree_remove(&next->schema->objects, &next->edit.objects, &next->items, ki_str_of(key), &old);
     if (!status && old)
         status = update_indexes(store, next, old, NULL, NULL);
     if (!status)

@@ -1,13 +1,9 @@
 /* tree.c: see tree.h. A node holds its values first, then its child nodes, both in the order of the hash's bits at its
  * level. One bitmap says which values are present, another which child nodes. A child node never holds a single value
- * alone: its parent holds that value instead.
- *
- * A node may be changed in place if all reference counts from the root down to it are one. Other threads cannot change
- * that: a thread must reach a node to share it, and a thread that reaches it is counted on the path. */
+ * alone: its parent holds that value instead. A node is not older than its child nodes. */
 #include "src/cache/store/tree.h"
 
 #include "src/base/memory.h"
-#include "src/base/refcount.h"
 
 enum {
     BITS = 5
@@ -19,10 +15,9 @@ union slot {
 };
 
 struct ki_tree_node {
-    ki_refcount refs;
-    uint32_t leaves;     /* bitmap; 0 on the last level, like `nodes` */
-    uint32_t nodes;      /* bitmap */
-    uint32_t leaf_count; /* the number of bits in `leaves`; on the last level the number of values */
+    ki_tree_part part; /* `leaf_count`: the number of bits in `leaves`; on the last level the number of values */
+    uint32_t leaves;   /* bitmap; 0 on the last level, like `nodes` */
+    uint32_t nodes;    /* bitmap */
     union slot slots[];
 };
 
@@ -51,11 +46,11 @@ static unsigned node_count(const node *n) {
 }
 
 static unsigned slot_count(const node *n) {
-    return n->leaf_count + node_count(n);
+    return n->part.leaf_count + node_count(n);
 }
 
 static unsigned node_index(const node *n, uint32_t bit) {
-    return n->leaf_count + below(n->nodes, bit);
+    return n->part.leaf_count + below(n->nodes, bit);
 }
 
 static uint64_t hash_of(const ki_tree_kind *kind, ki_str key) {
@@ -66,81 +61,69 @@ static size_t node_size(unsigned slots) {
     return sizeof(node) + slots * sizeof(union slot);
 }
 
-static node *node_new(const ki_tree_kind *kind, unsigned slots) {
+static node *node_new(const ki_tree_kind *kind, uint64_t version, unsigned slots) {
     node *n = ki_alloc(kind->allocator, node_size(slots));
     if (!n)
         return NULL;
-    ki_refcount_init(&n->refs);
-    n->leaves = n->nodes = n->leaf_count = 0;
+    n->part = ki_tree_part_of(version);
+    n->leaves = n->nodes = 0;
     return n;
 }
 
-/* Recurses at most as deep as the tree. */
-static void node_unref(const ki_tree_kind *kind, node *n) {
-    if (!ki_refcount_dec(&n->refs))
+void ki_tree_bury(const ki_allocator *allocator, ki_tree_edit *edit, ki_tree_part *part) {
+    if (part->born == edit->version) {
+        ki_free(allocator, part);
         return;
-    unsigned count = slot_count(n);
-    for (unsigned i = 0; i < n->leaf_count; i++)
-        kind->unref(n->slots[i].value, kind);
-    for (unsigned i = n->leaf_count; i < count; i++)
-        node_unref(kind, n->slots[i].node);
+    }
+    part->next_dead = edit->dead;
+    edit->dead = part;
+}
+
+void ki_tree_free_node(const ki_tree_kind *kind, ki_tree_part *dead) {
+    node *n = (node *)(void *)dead;
+    for (unsigned i = 0; kind->unref && i < n->part.leaf_count; i++)
+        kind->unref(n->slots[i].value);
     ki_free(kind->allocator, n);
 }
 
-/* References all slots of a node. Prefetches the counts first: they are scattered in memory, and each atomic
+/* References the values of a node. Prefetches the counts first: they are scattered in memory, and each atomic
  * instruction waits for the one before it. */
-static void ref_slots(const ki_tree_kind *kind, const node *n) {
-    unsigned count = slot_count(n);
-    for (unsigned i = 0; i < count; i++)
+static void ref_values(const ki_tree_kind *kind, const node *n) {
+    if (!kind->ref)
+        return;
+    for (unsigned i = 0; i < n->part.leaf_count; i++)
         __builtin_prefetch(n->slots[i].value, 1);
-    for (unsigned i = 0; i < n->leaf_count; i++)
+    for (unsigned i = 0; i < n->part.leaf_count; i++)
         kind->ref(n->slots[i].value);
-    for (unsigned i = n->leaf_count; i < count; i++)
-        ki_refcount_inc(&n->slots[i].node->refs);
 }
 
-/* Makes the node at `slot` exclusive to this tree, with `extra` free slots at `gap`. `slot` itself must be in an
- * exclusive node. */
-static node *make_exclusive(const ki_tree_kind *kind, node **slot, unsigned gap, unsigned extra) {
+/* Makes the node at `slot` one of this version alone, with `extra` free slots at `gap`. `slot` itself must be in such a
+ * node. */
+static node *make_exclusive(const ki_tree_kind *kind, ki_tree_edit *edit, node **slot, unsigned gap, unsigned extra) {
     node *old = *slot;
-    bool shared = !ki_refcount_is_one(&old->refs);
+    bool shared = old->part.born != edit->version;
     if (!shared && extra == 0)
         return old;
     unsigned count = slot_count(old);
-    node *n = node_new(kind, count + extra);
+    node *n = node_new(kind, edit->version, count + extra);
     if (!n)
         return NULL;
     n->leaves = old->leaves;
     n->nodes = old->nodes;
-    n->leaf_count = old->leaf_count;
+    n->part.leaf_count = old->part.leaf_count;
     memcpy(n->slots, old->slots, gap * sizeof(union slot));
     memcpy(n->slots + gap + extra, old->slots + gap, (count - gap) * sizeof(union slot));
-    if (shared) {
-        ref_slots(kind, old);
-        node_unref(kind, old);
-    } else {
-        ki_free(kind->allocator, old);
-    }
+    if (shared)
+        ref_values(kind, old);
+    ki_tree_bury(kind->allocator, edit, &old->part);
     *slot = n;
     return n;
-}
-
-ki_tree ki_tree_ref(const ki_tree *tree) {
-    if (tree->root)
-        ki_refcount_inc(&tree->root->refs);
-    return *tree;
-}
-
-void ki_tree_unref(const ki_tree_kind *kind, ki_tree *tree) {
-    if (tree->root)
-        node_unref(kind, tree->root);
-    *tree = (ki_tree){ NULL, 0 };
 }
 
 /* Returns the index of the key's value in `n`, or -1. */
 static int leaf_at(const ki_tree_kind *kind, const node *n, unsigned level, uint32_t bit, ki_str key) {
     if (level == KI_TREE_LEVELS) {
-        for (unsigned i = 0; i < n->leaf_count; i++)
+        for (unsigned i = 0; i < n->part.leaf_count; i++)
             if (ki_str_equal(kind->key(n->slots[i].value), key))
                 return (int)i;
         return -1;
@@ -151,10 +134,10 @@ static int leaf_at(const ki_tree_kind *kind, const node *n, unsigned level, uint
     return ki_str_equal(kind->key(n->slots[at].value), key) ? (int)at : -1;
 }
 
-static void *get(const ki_tree_kind *kind, const ki_tree *tree, ki_str key, bool unshared) {
+void *ki_tree_get(const ki_tree_kind *kind, const ki_tree *tree, ki_str key) {
     uint64_t hash = hash_of(kind, key);
     const node *n = tree->root;
-    for (unsigned level = 0; n && !(unshared && !ki_refcount_is_one(&n->refs)); level++) {
+    for (unsigned level = 0; n; level++) {
         uint32_t bit = level < KI_TREE_LEVELS ? bit_of(hash, level) : 0;
         int at = leaf_at(kind, n, level, bit, key);
         if (at >= 0)
@@ -164,18 +147,30 @@ static void *get(const ki_tree_kind *kind, const ki_tree *tree, ki_str key, bool
     return NULL;
 }
 
-void *ki_tree_get(const ki_tree_kind *kind, const ki_tree *tree, ki_str key) {
-    return get(kind, tree, key, false);
+static void ref_value(const ki_tree_kind *kind, void *value) {
+    if (kind->ref)
+        kind->ref(value);
 }
 
-void *ki_tree_get_unshared(const ki_tree_kind *kind, const ki_tree *tree, ki_str key) {
-    return get(kind, tree, key, true);
+/* Gives a replaced or removed value to the caller, or releases it. */
+static void hand_over(const ki_tree_kind *kind, void *old, void **ret_old) {
+    if (ret_old)
+        *ret_old = old;
+    else if (old && kind->unref)
+        kind->unref(old);
+}
+
+/* Frees the root of a tree without values. */
+static void free_root(const ki_tree_kind *kind, ki_tree *tree) {
+    ki_free(kind->allocator, tree->root);
+    tree->root = NULL;
 }
 
 /* ---- put ---- */
 
 /* Returns nodes from `level` down that separate two values, and moves the values into them. */
-static node *split(const ki_tree_kind *kind, void *a, uint64_t hash_a, void *b, uint64_t hash_b, unsigned level) {
+static node *split(const ki_tree_kind *kind, uint64_t version, void *a, uint64_t hash_a, void *b, uint64_t hash_b,
+                   unsigned level) {
     node *top = NULL;
     node **slot = &top;
     for (;; level++) {
@@ -183,13 +178,13 @@ static node *split(const ki_tree_kind *kind, void *a, uint64_t hash_a, void *b, 
         uint32_t bit_a = last ? 0 : bit_of(hash_a, level);
         uint32_t bit_b = last ? 0 : bit_of(hash_b, level);
         bool apart = last || bit_a != bit_b;
-        node *n = node_new(kind, apart ? 2 : 1);
+        node *n = node_new(kind, version, apart ? 2 : 1);
         if (!n)
             break;
         *slot = n;
         if (apart) {
             n->leaves = bit_a | bit_b;
-            n->leaf_count = 2;
+            n->part.leaf_count = 2;
             n->slots[bit_a > bit_b].value = a;
             n->slots[bit_a <= bit_b].value = b;
             return top;
@@ -207,76 +202,73 @@ static node *split(const ki_tree_kind *kind, void *a, uint64_t hash_a, void *b, 
 }
 
 /* Replaces the value at `at` by a child node at `level` + 1 with that value and `value`. */
-static ki_status push_down(const ki_tree_kind *kind, node *n, unsigned at, unsigned level, uint32_t bit, void *value,
-                           uint64_t hash) {
+static ki_status push_down(const ki_tree_kind *kind, uint64_t version, node *n, unsigned at, unsigned level,
+                           uint32_t bit, void *value, uint64_t hash) {
     void *there = n->slots[at].value;
-    node *child = split(kind, there, hash_of(kind, kind->key(there)), value, hash, level + 1);
+    node *child = split(kind, version, there, hash_of(kind, kind->key(there)), value, hash, level + 1);
     if (!child)
         return KI_ERR_NO_MEMORY;
-    kind->ref(value);
+    ref_value(kind, value);
     n->leaves &= ~bit;
     n->nodes |= bit;
-    n->leaf_count--;
+    n->part.leaf_count--;
     unsigned to = node_index(n, bit);
     memmove(n->slots + at, n->slots + at + 1, (to - at) * sizeof(union slot));
     n->slots[to].node = child;
     return KI_OK;
 }
 
-static ki_status insert(const ki_tree_kind *kind, node **slot, uint32_t bit, void *value) {
-    unsigned at = bit ? below((*slot)->leaves, bit) : (*slot)->leaf_count;
+static ki_status insert(const ki_tree_kind *kind, ki_tree_edit *edit, node **slot, uint32_t bit, void *value) {
+    unsigned at = bit ? below((*slot)->leaves, bit) : (*slot)->part.leaf_count;
     if (at >= KI_TREE_MAX_COLLISIONS)
         return KI_ERR_LIMIT;
-    node *n = make_exclusive(kind, slot, at, 1);
+    node *n = make_exclusive(kind, edit, slot, at, 1);
     if (!n)
         return KI_ERR_NO_MEMORY;
-    kind->ref(value);
+    ref_value(kind, value);
     n->slots[at].value = value;
     n->leaves |= bit;
-    n->leaf_count++;
+    n->part.leaf_count++;
     return KI_OK;
 }
 
-ki_status ki_tree_put(const ki_tree_kind *kind, ki_tree *tree, void *value, void **ret_old) {
+ki_status ki_tree_put(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, void *value, void **ret_old) {
     ki_str key = kind->key(value);
     uint64_t hash = hash_of(kind, key);
     void *old = NULL;
     ki_status status = KI_OK;
     node **slot = &tree->root;
-    if (!tree->root && !(tree->root = node_new(kind, 1)))
+    if (!tree->root && !(tree->root = node_new(kind, edit->version, 1)))
         return KI_ERR_NO_MEMORY;
     for (unsigned level = 0;; level++) {
         uint32_t bit = level < KI_TREE_LEVELS ? bit_of(hash, level) : 0;
         int at = leaf_at(kind, *slot, level, bit, key);
         if (at < 0 && !(((*slot)->leaves | (*slot)->nodes) & bit)) {
-            status = insert(kind, slot, bit, value);
+            status = insert(kind, edit, slot, bit, value);
             break;
         }
-        node *n = make_exclusive(kind, slot, 0, 0);
+        node *n = make_exclusive(kind, edit, slot, 0, 0);
         if (!n)
             return KI_ERR_NO_MEMORY;
         if (at >= 0) {
-            kind->ref(value);
+            ref_value(kind, value);
             old = n->slots[at].value;
             n->slots[at].value = value;
             break;
         }
         if (n->leaves & bit) {
-            status = push_down(kind, n, below(n->leaves, bit), level, bit, value, hash);
+            status = push_down(kind, edit->version, n, below(n->leaves, bit), level, bit, value, hash);
             break;
         }
         slot = &n->slots[node_index(n, bit)].node;
     }
     if (status) {
         if (tree->count == 0)
-            ki_tree_unref(kind, tree);
+            free_root(kind, tree);
         return status;
     }
     tree->count += !old;
-    if (ret_old)
-        *ret_old = old;
-    else if (old)
-        kind->unref(old, kind);
+    hand_over(kind, old, ret_old);
     return KI_OK;
 }
 
@@ -289,7 +281,7 @@ static void shrink(const ki_tree_kind *kind, node **slot) {
         *slot = smaller;
 }
 
-/* Moves the single value of a child node into its parent. The path must be exclusive to this tree. */
+/* Moves the single value of a child node into its parent. Both must be of this version alone. */
 static void pull_up(const ki_tree_kind *kind, node *parent, uint32_t bit) {
     unsigned from = node_index(parent, bit);
     node *child = parent->slots[from].node;
@@ -300,10 +292,10 @@ static void pull_up(const ki_tree_kind *kind, node *parent, uint32_t bit) {
     parent->slots[to].value = value;
     parent->leaves |= bit;
     parent->nodes &= ~bit;
-    parent->leaf_count++;
+    parent->part.leaf_count++;
 }
 
-ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree *tree, ki_str key, void **ret_old) {
+ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, ki_str key, void **ret_old) {
     void *old = ki_tree_get(kind, tree, key);
     if (!old) {
         if (ret_old)
@@ -317,7 +309,7 @@ ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree *tree, ki_str key, vo
     path[0] = &tree->root;
     for (;; level++) { /* the key is present, so the path ends at it */
         uint32_t bit = level < KI_TREE_LEVELS ? bit_of(hash, level) : 0;
-        node *n = make_exclusive(kind, path[level], 0, 0);
+        node *n = make_exclusive(kind, edit, path[level], 0, 0);
         if (!n)
             return KI_ERR_NO_MEMORY;
         at = leaf_at(kind, n, level, bit, key);
@@ -331,22 +323,27 @@ ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree *tree, ki_str key, vo
     node *n = *path[level];
     unsigned count = slot_count(n) - 1;
     memmove(n->slots + at, n->slots + at + 1, (count - (unsigned)at) * sizeof(union slot));
-    n->leaf_count--;
+    n->part.leaf_count--;
     tree->count--;
-    while (level > 0 && n->leaf_count == 1 && n->nodes == 0) {
+    while (level > 0 && n->part.leaf_count == 1 && n->nodes == 0) {
         level--;
         n = *path[level];
         pull_up(kind, n, bit_of(hash, level));
     }
     if (tree->count == 0)
-        ki_tree_unref(kind, tree);
+        free_root(kind, tree);
     else
         shrink(kind, path[level]);
-    if (ret_old)
-        *ret_old = old;
-    else
-        kind->unref(old, kind);
+    hand_over(kind, old, ret_old);
     return KI_OK;
+}
+
+void ki_tree_remove_last(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree) {
+    if (tree->root->part.born == edit->version)
+        ki_tree_free_node(kind, &tree->root->part);
+    else
+        ki_tree_bury(kind->allocator, edit, &tree->root->part);
+    *tree = (ki_tree){ NULL, 0 };
 }
 
 /* ---- walk ---- */
@@ -361,7 +358,7 @@ void *ki_tree_next(const ki_tree *tree, ki_cursor *cursor) {
         int top = cursor->depth - 1;
         const node *n = cursor->place[top];
         unsigned at = cursor->index[top]++;
-        if (at < n->leaf_count)
+        if (at < n->part.leaf_count)
             return n->slots[at].value;
         if (at < slot_count(n)) {
             cursor->place[top + 1] = n->slots[at].node;
@@ -403,10 +400,10 @@ void *ki_tree_changes_next(ki_tree_changes *changes) {
         int top = changes->depth - 1;
         const node *n = changes->path[top];
         unsigned at = changes->at[top]++;
-        if (at < n->leaf_count)
+        if (at < n->part.leaf_count)
             return n->slots[at].value;
         if (at < slot_count(n))
-            look_into(changes, n->slots[at].node, child_beside(n, at - n->leaf_count, changes->beside[top]));
+            look_into(changes, n->slots[at].node, child_beside(n, at - n->part.leaf_count, changes->beside[top]));
         else
             changes->depth--;
     }
@@ -415,16 +412,17 @@ void *ki_tree_changes_next(ki_tree_changes *changes) {
 
 /* ---- draining ---- */
 
-/* Releases a reference to the node. Descends into the node if that was the last one. */
+/* Descends into the node if it is freed. */
 static void drain_into(ki_tree_drain *drain, node *n) {
-    if (!ki_refcount_dec(&n->refs))
+    if (drain->born && n->part.born != drain->born)
         return;
     drain->path[drain->depth] = n;
     drain->at[drain->depth++] = 0;
 }
 
-void ki_tree_drain_begin(ki_tree_drain *drain, ki_tree *tree) {
+void ki_tree_drain_begin(ki_tree_drain *drain, ki_tree *tree, uint64_t born) {
     drain->depth = 0;
+    drain->born = born;
     if (tree->root)
         drain_into(drain, tree->root);
     *tree = (ki_tree){ NULL, 0 };
@@ -434,7 +432,7 @@ void *ki_tree_drain_next(const ki_tree_kind *kind, ki_tree_drain *drain) {
     while (drain->depth > 0) {
         node *n = drain->path[drain->depth - 1];
         unsigned at = drain->at[drain->depth - 1]++;
-        if (at < n->leaf_count)
+        if (at < n->part.leaf_count)
             return n->slots[at].value;
         if (at < slot_count(n)) {
             drain_into(drain, n->slots[at].node);

@@ -1,12 +1,13 @@
 /* tree.h: a persistent map from keys to values: a hash array mapped trie (Bagwell, 2001). Its versions share nodes.
  *
- * A version is a ki_tree: a root and a count. ki_tree_ref copies the struct and so makes another version at once. A
- * change copies the nodes on its path that another version shares, and changes nothing in the other version. A node
- * that only this version reaches is changed in place, so filling a new tree copies few nodes. A value knows its own
- * key, so a leaf costs one pointer.
+ * A version is a ki_tree: a root and a count. Versions follow one another, each with a greater number, and a change is
+ * made on the last one: on a copy of the struct, with the new number. The change copies the nodes on its path that are
+ * older, and notes these as dead: no later version has them. Nodes with the number of the change are its own, and are
+ * changed in place, so filling a new tree copies few nodes. Nodes have no counts of references, so a change touches
+ * only the nodes on its path. Who keeps versions frees a dead node with the last version that has it (snapshot.c). A
+ * value knows its own key, so a leaf costs one pointer.
  *
- * Guards: one thread changes a version. Any number of threads may read a version that no thread changes. Any thread may
- * release a version. */
+ * Guards: one thread changes the last version. Any number of threads may read a version that no thread changes. */
 #ifndef KI_CACHE_TREE_H
 #define KI_CACHE_TREE_H
 
@@ -25,16 +26,39 @@ enum {
 
 typedef struct ki_tree_node ki_tree_node;
 
+/* The beginning of a node, and of other blocks that versions share. */
+typedef struct ki_tree_part ki_tree_part;
+struct ki_tree_part {
+    uint64_t born : 48;       /* number of the first version that has it */
+    uint64_t leaf_count : 16; /* of a node: values */
+    ki_tree_part *next_dead;
+};
+
+#define KI_TREE_VERSION_MAX ((UINT64_C(1) << 48) - 1) /* a version each microsecond for nine years */
+
+static inline ki_tree_part ki_tree_part_of(uint64_t version) {
+    return (ki_tree_part){ .born = version & KI_TREE_VERSION_MAX };
+}
+
+/* The change that makes a version. */
+typedef struct ki_tree_edit {
+    uint64_t version;   /* its number */
+    ki_tree_part *dead; /* what the version before has and this one has not */
+} ki_tree_edit;
+
+/* Notes a part as dead, or frees it at once if only this version has it. */
+void ki_tree_bury(const ki_allocator *allocator, ki_tree_edit *edit, ki_tree_part *part);
+
 /* The kind of a tree's values. All calls on one tree pass the same kind, or an equal one. */
 typedef struct ki_tree_kind ki_tree_kind;
 struct ki_tree_kind {
     const ki_allocator *allocator;
     uint64_t seed;
     ki_str (*key)(const void *value);
+    /* Each node with a value has a reference to it. Both NULL: none has. */
     void (*ref)(void *value);
-    void (*unref)(void *value, const ki_tree_kind *kind);
+    void (*unref)(void *value);
     uint64_t (*hash)(ki_str key, uint64_t seed); /* NULL: ki_hash */
-    const void *context;                         /* for `unref` */
 };
 
 typedef struct ki_tree {
@@ -42,20 +66,18 @@ typedef struct ki_tree {
     size_t count;
 } ki_tree;
 
-/* Returns another version with the same content. */
-ki_tree ki_tree_ref(const ki_tree *tree);
-void ki_tree_unref(const ki_tree_kind *kind, ki_tree *tree);
+/* Frees a dead node. */
+void ki_tree_free_node(const ki_tree_kind *kind, ki_tree_part *dead);
 
 /* Returns the value, borrowed; NULL if there is none. */
 void *ki_tree_get(const ki_tree_kind *kind, const ki_tree *tree, ki_str key);
-/* Returns the value only if no other version reaches it, else NULL. The caller may change such a value in place if it
- * holds the only reference. */
-void *ki_tree_get_unshared(const ki_tree_kind *kind, const ki_tree *tree, ki_str key);
 /* Adds a value, with a reference. The replaced value goes to `*ret_old` with its reference, or NULL; without `ret_old`
  * it is released. KI_ERR_NO_MEMORY and KI_ERR_LIMIT leave the content unchanged. */
-ki_status ki_tree_put(const ki_tree_kind *kind, ki_tree *tree, void *value, void **ret_old);
+ki_status ki_tree_put(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, void *value, void **ret_old);
 /* Removes a value. `ret_old` and failures as in put. A missing key is not an error. */
-ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree *tree, ki_str key, void **ret_old);
+ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, ki_str key, void **ret_old);
+/* Removes the only value of a tree. Cannot fail. */
+void ki_tree_remove_last(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree);
 /* Returns each value once, in no particular order. NULL at the end and afterwards. */
 void *ki_tree_next(const ki_tree *tree, ki_cursor *cursor);
 
@@ -71,16 +93,18 @@ void ki_tree_changes_begin(ki_tree_changes *changes, const ki_tree *tree, const 
  * end. */
 void *ki_tree_changes_next(ki_tree_changes *changes);
 
-/* Releases a version value by value: the release of a whole version can take long. */
+/* Frees a version value by value: this can take long. */
 typedef struct ki_tree_drain {
-    ki_tree_node *path[KI_TREE_MAX_DEPTH]; /* nodes of this version alone, from the root down */
+    ki_tree_node *path[KI_TREE_MAX_DEPTH]; /* nodes that are being freed, from the root down */
     unsigned at[KI_TREE_MAX_DEPTH];
     int depth; /* 0: nothing is left */
+    uint64_t born;
 } ki_tree_drain;
-/* Takes the version over. */
-void ki_tree_drain_begin(ki_tree_drain *drain, ki_tree *tree);
-/* Returns the next value that no other version reaches by the same node. The caller releases its reference. NULL at the
- * end: everything is released. Must be called until then. */
+/* Takes the version over. `born` 0: no other version has any of its nodes. Else only those with this number are
+ * freed; the versions that have the others must stay. */
+void ki_tree_drain_begin(ki_tree_drain *drain, ki_tree *tree, uint64_t born);
+/* Returns the next value of a freed node. The caller releases its reference. NULL at the end: everything is freed. Must
+ * be called until then. */
 void *ki_tree_drain_next(const ki_tree_kind *kind, ki_tree_drain *drain);
 
 #endif

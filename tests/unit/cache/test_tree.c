@@ -1,5 +1,5 @@
-/* test_tree.c: the persistent trie against a plain array, its versions, its balance of references, lack
- * of memory. */
+/* test_tree.c: the persistent trie against a plain array, its versions, its balance of references and nodes, lack of
+ * memory. */
 
 #include "src/base/memory.h"
 #include "src/base/refcount.h"
@@ -29,8 +29,7 @@ static void item_ref(void *value) {
     ki_refcount_inc(&((item *)value)->refs);
 }
 
-static void item_unref(void *value, const ki_tree_kind *kind) {
-    (void)kind;
+static void item_unref(void *value) {
     if (!ki_refcount_dec(&((item *)value)->refs))
         return;
     items_alive--;
@@ -60,18 +59,42 @@ static uint64_t same_hash(ki_str key, uint64_t seed) {
 }
 
 static const ki_tree_kind kinds[] = {
-    { &ki_allocator_default, 1, item_key, item_ref, item_unref, NULL, NULL },
-    { &ki_allocator_default, 1, item_key, item_ref, item_unref, coarse_hash, NULL },
-    { &ki_allocator_default, 1, item_key, item_ref, item_unref, same_hash, NULL },
+    { &ki_allocator_default, 1, item_key, item_ref, item_unref, NULL },
+    { &ki_allocator_default, 1, item_key, item_ref, item_unref, coarse_hash },
+    { &ki_allocator_default, 1, item_key, item_ref, item_unref, same_hash },
 };
 enum {
     KINDS = sizeof kinds / sizeof *kinds
 };
 
-static void put_new(const ki_tree_kind *kind, ki_tree *tree, unsigned number, unsigned stamp) {
+/* The last version, its change, and all that earlier versions have and it has not. */
+typedef struct lineage {
+    ki_tree tree;
+    ki_tree_edit edit;
+} lineage;
+
+/* Begins the next version, and returns the present one. */
+static ki_tree next_version(lineage *last) {
+    last->edit.version++;
+    return last->tree;
+}
+
+/* Ends all versions: each node goes once. */
+static void end(const ki_tree_kind *kind, lineage *last) {
+    ki_tree_drain drain;
+    ki_tree_drain_begin(&drain, &last->tree, 0);
+    for (item *it; (it = ki_tree_drain_next(kind, &drain));)
+        item_unref(it);
+    for (ki_tree_part *next; last->edit.dead; last->edit.dead = next) {
+        next = last->edit.dead->next_dead;
+        ki_tree_free_node(kind, last->edit.dead);
+    }
+}
+
+static void put_new(const ki_tree_kind *kind, lineage *last, unsigned number, unsigned stamp) {
     item *it = item_new(number, stamp);
-    assert_int_equal(ki_tree_put(kind, tree, it, NULL), KI_OK);
-    item_unref(it, kind);
+    assert_int_equal(ki_tree_put(kind, &last->edit, &last->tree, it, NULL), KI_OK);
+    item_unref(it);
 }
 
 static item *get(const ki_tree_kind *kind, const ki_tree *tree, unsigned number) {
@@ -80,10 +103,10 @@ static item *get(const ki_tree_kind *kind, const ki_tree *tree, unsigned number)
     return ki_tree_get(kind, tree, ki_str_of(key));
 }
 
-static ki_status take_out(const ki_tree_kind *kind, ki_tree *tree, unsigned number) {
+static ki_status take_out(const ki_tree_kind *kind, lineage *last, unsigned number) {
     char key[16];
     snprintf(key, sizeof key, "item-%u", number);
-    return ki_tree_remove(kind, tree, ki_str_of(key), NULL);
+    return ki_tree_remove(kind, &last->edit, &last->tree, ki_str_of(key), NULL);
 }
 
 /* Numbers of a linear congruential generator: the same in every run. */
@@ -119,77 +142,77 @@ static void assert_like(const ki_tree_kind *kind, const ki_tree *tree, const uns
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
 TEST(an_empty_tree_has_nothing_and_needs_nothing) {
-    ki_tree tree = { NULL, 0 };
+    lineage last = { .edit.version = 1 };
     ki_cursor cursor = KI_CURSOR_INIT;
-    assert_null(get(&kinds[0], &tree, 1));
-    assert_null(ki_tree_next(&tree, &cursor));
-    assert_null(ki_tree_next(&tree, &cursor));
-    void *old = &tree;
-    assert_int_equal(ki_tree_remove(&kinds[0], &tree, KI_STR("x"), &old), KI_OK);
+    assert_null(get(&kinds[0], &last.tree, 1));
+    assert_null(ki_tree_next(&last.tree, &cursor));
+    assert_null(ki_tree_next(&last.tree, &cursor));
+    void *old = &last;
+    assert_int_equal(ki_tree_remove(&kinds[0], &last.edit, &last.tree, KI_STR("x"), &old), KI_OK);
     assert_null(old);
-    ki_tree other = ki_tree_ref(&tree);
-    ki_tree_unref(&kinds[0], &other);
-    ki_tree_unref(&kinds[0], &tree);
+    end(&kinds[0], &last);
 }
 
 TEST(what_was_replaced_or_taken_out_is_handed_back) {
     for (int k = 0; k < KINDS; k++) {
-        ki_tree tree = { NULL, 0 };
+        lineage last = { .edit.version = 1 };
         item *first = item_new(1, 1), *second = item_new(1, 2);
         void *old = first;
-        assert_int_equal(ki_tree_put(&kinds[k], &tree, first, &old), KI_OK);
+        assert_int_equal(ki_tree_put(&kinds[k], &last.edit, &last.tree, first, &old), KI_OK);
         assert_null(old);
-        assert_int_equal(ki_tree_put(&kinds[k], &tree, second, &old), KI_OK);
+        assert_int_equal(ki_tree_put(&kinds[k], &last.edit, &last.tree, second, &old), KI_OK);
         assert_ptr_equal(old, first);
-        item_unref(old, NULL);
-        item_unref(first, NULL);
-        assert_int_equal(tree.count, 1);
-        assert_int_equal(ki_tree_remove(&kinds[k], &tree, KI_STR("item-1"), &old), KI_OK);
+        item_unref(old);
+        item_unref(first);
+        assert_int_equal(last.tree.count, 1);
+        assert_int_equal(ki_tree_remove(&kinds[k], &last.edit, &last.tree, KI_STR("item-1"), &old), KI_OK);
         assert_ptr_equal(old, second);
-        item_unref(old, NULL);
-        item_unref(second, NULL);
-        assert_int_equal(tree.count, 0);
-        assert_null(tree.root);
+        item_unref(old);
+        item_unref(second);
+        assert_int_equal(last.tree.count, 0);
+        assert_null(last.tree.root);
+        assert_null(last.edit.dead);
         assert_int_equal(items_alive, 0);
     }
 }
 
-/* Random changes on a few versions at once; some versions are held and must not change while the others
- * go on. */
+/* Random changes, a few in each version. Some versions are held: they must not change while the later ones do. */
 static void random_changes(const ki_tree_kind *kind, unsigned size, unsigned operations) {
     enum {
-        VERSIONS = 6
+        HELD = 5,
+        LAST = HELD,
+        VERSIONS
     };
-    ki_tree trees[VERSIONS] = { { NULL, 0 } };
+    lineage last = { .edit.version = 1 };
+    ki_tree held[HELD] = { { NULL, 0 } };
     unsigned *models[VERSIONS];
     uint64_t random = 7;
     for (int v = 0; v < VERSIONS; v++)
         assert_non_null(models[v] = calloc(size, sizeof **models));
     for (unsigned i = 1; i <= operations; i++) {
         unsigned what = next_random(&random) % 1000;
-        unsigned v = next_random(&random) % 2; /* two are changed, the others are held */
         unsigned number = next_random(&random) % size;
         if (what < 550) {
-            put_new(kind, &trees[v], number, i);
-            models[v][number] = i;
+            put_new(kind, &last, number, i);
+            models[LAST][number] = i;
+        } else if (what < 900) {
+            assert_int_equal(take_out(kind, &last, number), KI_OK);
+            models[LAST][number] = 0;
         } else if (what < 995) {
-            assert_int_equal(take_out(kind, &trees[v], number), KI_OK);
-            models[v][number] = 0;
+            (void)next_version(&last);
         } else {
-            unsigned held = next_random(&random) % VERSIONS;
-            assert_like(kind, &trees[held], models[held], size);
-            if (held == v)
-                continue;
-            ki_tree_unref(kind, &trees[held]);
-            trees[held] = ki_tree_ref(&trees[v]);
-            memcpy(models[held], models[v], size * sizeof **models);
+            unsigned v = next_random(&random) % HELD;
+            assert_like(kind, &held[v], models[v], size);
+            held[v] = next_version(&last);
+            memcpy(models[v], models[LAST], size * sizeof **models);
         }
     }
-    for (int v = 0; v < VERSIONS; v++) {
-        assert_like(kind, &trees[v], models[v], size);
-        ki_tree_unref(kind, &trees[v]);
+    assert_like(kind, &last.tree, models[LAST], size);
+    for (int v = 0; v < HELD; v++)
+        assert_like(kind, &held[v], models[v], size);
+    for (int v = 0; v < VERSIONS; v++)
         free(models[v]);
-    }
+    end(kind, &last);
     assert_int_equal(items_alive, 0);
 }
 
@@ -207,22 +230,24 @@ TEST(a_tree_of_many_is_filled_and_emptied) {
     enum {
         MANY = 20000
     };
-    ki_tree tree = { NULL, 0 };
+    lineage last = { .edit.version = 1 };
     for (unsigned i = 0; i < MANY; i++)
-        put_new(&kinds[0], &tree, i, i + 1);
-    assert_int_equal(tree.count, MANY);
-    ki_tree half = ki_tree_ref(&tree);
+        put_new(&kinds[0], &last, i, i + 1);
+    assert_int_equal(last.tree.count, MANY);
+    assert_null(last.edit.dead); /* all of it is of one version */
+    const ki_tree all = next_version(&last);
     for (unsigned i = 0; i < MANY; i += 2)
-        assert_int_equal(take_out(&kinds[0], &half, i), KI_OK);
-    assert_int_equal(half.count, MANY / 2);
-    assert_int_equal(tree.count, MANY);
+        assert_int_equal(take_out(&kinds[0], &last, i), KI_OK);
+    assert_int_equal(last.tree.count, MANY / 2);
+    assert_int_equal(all.count, MANY);
     for (unsigned i = 0; i < MANY; i++) {
-        assert_non_null(get(&kinds[0], &tree, i));
-        assert_int_equal(get(&kinds[0], &half, i) != NULL, i % 2);
-        assert_int_equal(take_out(&kinds[0], &tree, i), KI_OK);
+        assert_non_null(get(&kinds[0], &all, i));
+        assert_int_equal(get(&kinds[0], &last.tree, i) != NULL, i % 2);
     }
-    assert_null(tree.root);
-    ki_tree_unref(&kinds[0], &half);
+    for (unsigned i = 1; i < MANY; i += 2)
+        assert_int_equal(take_out(&kinds[0], &last, i), KI_OK);
+    assert_null(last.tree.root);
+    end(&kinds[0], &last);
     assert_int_equal(items_alive, 0);
 }
 
@@ -232,38 +257,42 @@ TEST(a_tree_that_has_shrunk_gives_its_memory_back) {
         scarce_memory_init(&memory, SIZE_MAX);
         ki_tree_kind kind = kinds[k];
         kind.allocator = &memory.allocator;
-        ki_tree tree = { NULL, 0 };
+        lineage last = { .edit.version = 1 };
         for (unsigned i = 0; i < 500; i++)
-            put_new(&kind, &tree, i, 1);
+            put_new(&kind, &last, i, 1);
         for (unsigned i = 1; i < 500; i++)
-            assert_int_equal(take_out(&kind, &tree, i), KI_OK);
+            assert_int_equal(take_out(&kind, &last, i), KI_OK);
         assert_int_equal(scarce_memory_in_use(&memory), 1); /* the root, with the one that is left */
-        assert_non_null(get(&kind, &tree, 0));
-        ki_tree_unref(&kind, &tree);
+        assert_non_null(get(&kind, &last.tree, 0));
+        end(&kind, &last);
         assert_int_equal(scarce_memory_in_use(&memory), 0);
     }
 }
 
-TEST(only_what_no_other_version_reaches_is_unshared) {
-    const ki_tree_kind *kind = &kinds[0];
-    ki_tree tree = { NULL, 0 };
-    for (unsigned i = 0; i < 1000; i++)
-        put_new(kind, &tree, i, 1);
-    assert_non_null(ki_tree_get_unshared(kind, &tree, KI_STR("item-5")));
-    ki_tree other = ki_tree_ref(&tree);
-    assert_null(ki_tree_get_unshared(kind, &tree, KI_STR("item-5")));
-    put_new(kind, &tree, 5, 2);
-    const item *mine = ki_tree_get_unshared(kind, &tree, KI_STR("item-5"));
-    assert_non_null(mine);
-    assert_int_equal(mine->stamp, 2);
-    assert_null(ki_tree_get_unshared(kind, &other, KI_STR("item-900")));
-    ki_tree_unref(kind, &tree);
-    assert_non_null(ki_tree_get_unshared(kind, &other, KI_STR("item-5")));
-    ki_tree_unref(kind, &other);
+TEST(values_without_references_stay_their_owners) {
+    ki_tree_kind kind = kinds[0];
+    kind.ref = NULL;
+    kind.unref = NULL;
+    lineage last = { .edit.version = 1 };
+    item *items[100];
+    for (unsigned i = 0; i < 100; i++) {
+        items[i] = item_new(i, 1);
+        assert_int_equal(ki_tree_put(&kind, &last.edit, &last.tree, items[i], NULL), KI_OK);
+        (void)next_version(&last);
+    }
+    for (unsigned i = 0; i < 99; i++)
+        assert_int_equal(take_out(&kind, &last, i), KI_OK);
+    (void)next_version(&last);
+    ki_tree_remove_last(&kind, &last.edit, &last.tree);
+    assert_null(last.tree.root);
+    end(&kind, &last);
+    assert_int_equal(items_alive, 100);
+    for (unsigned i = 0; i < 100; i++)
+        item_unref(items[i]);
 }
 
-/* A tree of `size`, another version of which is held, is changed at `number`; allocation number
- * `fail_at` of that fails. True where it did. */
+/* A tree of `size`, a version of which is held, is changed at `number`; allocation number `fail_at` of that fails. True
+ * where it did. */
 static bool change_without_memory(const ki_tree_kind *like, unsigned size, unsigned number, bool removal,
                                   size_t fail_at) {
     enum {
@@ -273,26 +302,25 @@ static bool change_without_memory(const ki_tree_kind *like, unsigned size, unsig
     scarce_memory_init(&memory, SIZE_MAX);
     ki_tree_kind kind = *like;
     kind.allocator = &memory.allocator;
-    ki_tree tree = { NULL, 0 };
+    lineage last = { .edit.version = 1 };
     unsigned model[MOST] = { 0 };
     for (unsigned i = 0; i < size; i++) {
-        put_new(&kind, &tree, i, 1);
+        put_new(&kind, &last, i, 1);
         model[i] = 1;
     }
-    ki_tree before = ki_tree_ref(&tree);
+    const ki_tree before = next_version(&last);
     memory.fail_at = memory.calls + fail_at;
     item *it = item_new(number, 2);
-    ki_status status = removal ? take_out(&kind, &tree, number) : ki_tree_put(&kind, &tree, it, NULL);
+    ki_status status = removal ? take_out(&kind, &last, number) : ki_tree_put(&kind, &last.edit, &last.tree, it, NULL);
     bool failed = scarce_memory_failed(&memory);
     assert_like(&kind, &before, model, MOST);
     if (!status)
         model[number] = removal ? 0 : 2;
     else
         assert_int_equal(status, KI_ERR_NO_MEMORY);
-    assert_like(&kind, &tree, model, MOST);
-    item_unref(it, NULL);
-    ki_tree_unref(&kind, &tree);
-    ki_tree_unref(&kind, &before);
+    assert_like(&kind, &last.tree, model, MOST);
+    item_unref(it);
+    end(&kind, &last);
     assert_int_equal(scarce_memory_in_use(&memory), 0);
     assert_int_equal(items_alive, 0);
     return failed;
@@ -315,36 +343,36 @@ TEST(an_empty_tree_whose_first_put_fails_stays_empty) {
         scarce_memory_init(&memory, fail_at);
         ki_tree_kind kind = kinds[0];
         kind.allocator = &memory.allocator;
-        ki_tree tree = { NULL, 0 };
+        lineage last = { .edit.version = 1 };
         item *it = item_new(1, 1);
-        assert_int_equal(ki_tree_put(&kind, &tree, it, NULL), KI_ERR_NO_MEMORY);
-        assert_null(tree.root);
-        item_unref(it, NULL);
+        assert_int_equal(ki_tree_put(&kind, &last.edit, &last.tree, it, NULL), KI_ERR_NO_MEMORY);
+        assert_null(last.tree.root);
+        item_unref(it);
         assert_int_equal(scarce_memory_in_use(&memory), 0);
     }
 }
 
-/* Of two versions one is drained, a value at a time: only what the other one does not reach goes. */
+/* A version that is dropped is drained a value at a time: only what is its own goes. */
 TEST(a_version_that_is_drained_leaves_the_others_whole) {
     enum {
         COUNT = 200
     };
     for (size_t k = 0; k < KINDS; k++) {
         const ki_tree_kind *kind = &kinds[k];
-        ki_tree tree = { NULL, 0 };
+        lineage last = { .edit.version = 1 };
         for (unsigned i = 0; i < COUNT; i++)
-            put_new(kind, &tree, i, 1);
-        ki_tree kept = ki_tree_ref(&tree);
+            put_new(kind, &last, i, 1);
+        ki_tree kept = next_version(&last);
         for (unsigned i = 0; i < COUNT; i += 2)
-            put_new(kind, &tree, i, 2);
+            put_new(kind, &last, i, 2);
         for (int is_last = 0; is_last < 2; is_last++) {
             ki_tree_drain drain;
             size_t drained = 0, alive = items_alive;
-            ki_tree_drain_begin(&drain, is_last ? &kept : &tree);
+            ki_tree_drain_begin(&drain, is_last ? &kept : &last.tree, is_last ? 0 : last.edit.version);
             item *it;
             while ((it = ki_tree_drain_next(kind, &drain))) {
                 drained++;
-                item_unref(it, kind);
+                item_unref(it);
             }
             assert_null(ki_tree_drain_next(kind, &drain));
             assert_true(drained >= COUNT / 2);
@@ -382,28 +410,28 @@ TEST(a_walk_over_changes_gives_all_that_another_version_lacks) {
     for (size_t k = 0; k < KINDS; k++) {
         const ki_tree_kind *kind = &kinds[k];
         unsigned count = kind->hash ? COUNT / 20 : COUNT;
-        ki_tree tree = { NULL, 0 };
+        lineage last = { .edit.version = 1 };
         const ki_tree empty = { NULL, 0 };
         for (unsigned i = 0; i < count; i++)
-            put_new(kind, &tree, i, 1);
-        assert_int_equal(check_changes(kind, &tree, &empty), count);
-        assert_int_equal(check_changes(kind, &empty, &tree), 0);
+            put_new(kind, &last, i, 1);
+        assert_int_equal(check_changes(kind, &last.tree, &empty), count);
+        assert_int_equal(check_changes(kind, &empty, &last.tree), 0);
         for (unsigned changes = 0; changes < CHANGES; changes++) {
-            ki_tree before = ki_tree_ref(&tree);
-            assert_int_equal(check_changes(kind, &tree, &before), 0);
+            const ki_tree before = next_version(&last);
+            assert_int_equal(check_changes(kind, &last.tree, &before), 0);
             for (unsigned i = 0; i < changes; i++) {
                 unsigned number = (changes * 131 + i * 37) % (2 * count);
                 if ((changes + i) % 3 == 0)
-                    assert_int_equal(take_out(kind, &tree, number), KI_OK);
+                    assert_int_equal(take_out(kind, &last, number), KI_OK);
                 else
-                    put_new(kind, &tree, number, changes + 2);
+                    put_new(kind, &last, number, changes + 2);
             }
-            size_t gone = check_changes(kind, &before, &tree), come = check_changes(kind, &tree, &before);
+            size_t gone = check_changes(kind, &before, &last.tree);
+            size_t come = check_changes(kind, &last.tree, &before);
             if (!kind->hash) /* what is shared is not looked at: a change comes with those in the nodes on its path */
                 assert_true(gone + come <= changes * 100);
-            ki_tree_unref(kind, &before);
         }
-        ki_tree_unref(kind, &tree);
+        end(kind, &last);
         assert_int_equal(items_alive, 0);
     }
 }
