@@ -1,7 +1,7 @@
-/* dump_caches.c: an informer of each resource that the arguments name, in the cluster of KUBECONFIG; with --metadata
- * they keep metadata alone. Once all have synced it prints for each a line "resource NAME" and the JSON of its objects,
- * one a line. The last line is "memory BYTES OBJECTS": by how much the process's private memory has grown since before
- * the start, and the bytes of all the JSON. */
+/* dump_caches.c: an informer of each resource that the arguments name, in the cluster of KUBECONFIG. With --metadata
+ * they keep metadata alone, with --managed-fields managedFields, too. Once all have synced it prints for each a line
+ * "resource NAME" and the JSON of its objects, one a line. The last line is "memory BYTES OBJECTS": by how much the
+ * process's private memory has grown since before the start, and the bytes of all the JSON. */
 #include <kinformer/kinformer.h>
 
 #include <stdio.h>
@@ -40,12 +40,12 @@ static ki_status print_objects(const ki_informer *informer, long *bytes, ki_erro
     return status;
 }
 
-static ki_status run(ki_factory *factory, ki_keep keep, int count, char **names, ki_error *err) {
+static ki_status run(ki_factory *factory, const ki_informer_options *options, int count, char **names, ki_error *err) {
     ki_informer *informers[MAX_RESOURCES];
     ki_status status = KI_OK;
     long before = private_bytes(), bytes = 0;
     for (int i = 0; !status && i < count; i++)
-        status = ki_factory_informer_by_name(factory, names[i], &KI_INFORMER_OPTIONS(.keep = keep), &informers[i], err);
+        status = ki_factory_informer_by_name(factory, names[i], options, &informers[i], err);
     if (!status)
         status = ki_factory_start(factory, err);
     if (!status)
@@ -63,14 +63,20 @@ static ki_status run(ki_factory *factory, ki_keep keep, int count, char **names,
 int main(int argc, char **argv) {
     ki_error err = KI_ERROR_INIT;
     ki_factory *factory = NULL;
-    int first = argc > 1 && strcmp(argv[1], "--metadata") == 0 ? 2 : 1;
+    ki_informer_options options = KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT);
+    int first = 1;
+    if (argc > 1 && strcmp(argv[1], "--metadata") == 0)
+        options.keep = KI_KEEP_METADATA;
+    options.keep_managed_fields = argc > 1 && strcmp(argv[1], "--managed-fields") == 0;
+    if (options.keep == KI_KEEP_METADATA || options.keep_managed_fields)
+        first = 2;
     if (argc <= first || argc - first > MAX_RESOURCES) {
-        fprintf(stderr, "usage: dump_caches [--metadata] RESOURCE...\n");
+        fprintf(stderr, "usage: dump_caches [--metadata | --managed-fields] RESOURCE...\n");
         return 2;
     }
     ki_status status = ki_factory_new_default(NULL, &factory, &err);
     if (!status)
-        status = run(factory, first == 2 ? KI_KEEP_METADATA : KI_KEEP_OBJECT, argc - first, argv + first, &err);
+        status = run(factory, &options, argc - first, argv + first, &err);
     if (status)
         fprintf(stderr, "dump_caches: %s\n", ki_error_message(&err));
     ki_factory_free(factory);

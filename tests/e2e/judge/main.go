@@ -69,6 +69,7 @@ func allCases() []testCase {
 	cases = append(cases, writeCases...)
 	cases = append(cases, websiteCases...)
 	cases = append(cases, allResourcesCases...)
+	cases = append(cases, bytesCases...)
 	cases = append(cases, metadataCases...)
 	cases = append(cases, fetchCases...)
 	cases = append(cases, idleCases...)
