@@ -113,6 +113,30 @@ static void deliver_changes(void) {
     need(calls == calls_before + PODS, "a change is missing");
 }
 
+/* The JSON of each object of the cache, where it is packed. */
+static void read_json(void) {
+    unsigned count = 0;
+    ki_snapshot *snapshot = ki_informer_snapshot(informer);
+    ki_cursor cursor = KI_CURSOR_INIT;
+    for (const ki_object *obj; (obj = ki_snapshot_next(snapshot, &cursor)); count++) {
+        ki_value json = KI_VALUE_INIT;
+        need(!ki_object_json(obj, &json, NULL), "JSON");
+        ki_value_clear(&json);
+    }
+    ki_snapshot_free(snapshot);
+    need(count == PODS, "a pod is missing");
+}
+
+/* The cache has been through enough changes for packing. */
+static void begin_json(void) {
+    begin_changes();
+    for (unsigned i = 0; i < 2; i++) {
+        new_changes();
+        deliver_changes();
+    }
+}
+
+const path path_json = { "json-of-cached", PODS, 10, begin_json, NULL, read_json, end };
 const path path_modified = { "modified", PODS, 10, begin_changes, new_changes, deliver_changes, end };
 
 /* --- reads -------------------------------------------------------------------------------------------------------- */
