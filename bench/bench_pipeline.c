@@ -142,8 +142,8 @@ static void measure_decoding(const bench *b, const char *what, const ki_field *f
             const char *line_end = memchr(at, '\n', (size_t)(end - at));
             const char *object = strstr(at, "\"object\":") + strlen("\"object\":");
             ki_object *obj = NULL;
-            if (ki_object_from_json(format, (ki_str){ object, (size_t)(line_end - 1 - object) }, "v1", "Pod", &obj,
-                                    &err))
+            if (ki_object_from_server(format, (ki_str){ object, (size_t)(line_end - 1 - object) }, "v1", "Pod", &obj,
+                                      &err))
                 fail(what, &err);
             ki_object_unref(obj);
             at = line_end + 1;

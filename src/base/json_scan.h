@@ -5,6 +5,10 @@
 
 #include "src/base/string_view.h"
 
+enum {
+    KI_JSON_DEPTH_MAX = 512 /* nesting of one object; some functions recurse for each level */
+};
+
 /* A walk through the brackets of one array or object, whose text can come in pieces. Begins with KI_JSON_WALK_INIT. */
 typedef struct ki_json_walk {
     size_t depth; /* brackets that are open */

@@ -39,6 +39,8 @@ INLINE const char *block_at(ki_str text, size_t at, char padded[BLOCK], size_t *
 INLINE uint64_t find_escaped(ki_json_walk *walk, uint64_t backslash, size_t size) {
     const uint64_t even = UINT64_C(0x5555555555555555);
     uint64_t first = walk->escaped;
+    if (!(backslash | first))
+        return 0;
     backslash &= ~first;
     uint64_t after = backslash << 1 | first;
     /* A run of backslashes that begins at an odd place carries into the bit behind it when its beginning is added. */
@@ -92,15 +94,17 @@ INLINE size_t pass_brackets(ki_json_walk *walk, uint64_t open, uint64_t close) {
 #define SCANS(target, classify, run_xor, find_end_name, is_compact_name) \
     target static size_t find_end_name(ki_json_walk *walk, ki_str text) { \
         char padded[BLOCK]; \
-        for (size_t at = 0, size; at < text.size; at += BLOCK) { \
+        ki_json_walk local = *walk; /* in registers */ \
+        size_t end = 0; \
+        for (size_t at = 0, size; at < text.size && !end; at += BLOCK) { \
             classes found = classify(block_at(text, at, padded, &size)); \
-            uint64_t quotes = found.quote & ~find_escaped(walk, found.backslash, size); \
-            uint64_t outside = find_outside(walk, run_xor(quotes), size); \
-            size_t end = pass_brackets(walk, found.open & outside, found.close & outside); \
-            if (end) \
-                return at + end; \
+            uint64_t quotes = found.quote & ~find_escaped(&local, found.backslash, size); \
+            uint64_t outside = find_outside(&local, run_xor(quotes), size); \
+            size_t used = pass_brackets(&local, found.open & outside, found.close & outside); \
+            end = used ? at + used : 0; \
         } \
-        return 0; \
+        *walk = local; \
+        return end; \
     } \
     target static bool is_compact_name(ki_str text) { \
         char padded[BLOCK]; \

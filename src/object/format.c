@@ -42,6 +42,8 @@ static ki_status make_view(ki_object_format *format, ki_error *err) {
     all[count] = (ki_field)KI_FIELD_END;
     ki_status status = ki_view_new(&format->allocator, all, &format->view, err);
     ki_free(&format->allocator, all);
+    if (!status)
+        format->reads_managed_fields |= ki_view_reads(format->view, "metadata", "managedFields");
     return status;
 }
 
@@ -61,7 +63,7 @@ static ki_object_format *new_format(const ki_allocator *allocator, bool keep_man
     if (!format)
         return NULL;
     format->allocator = *allocator;
-    format->keep_managed_fields = keep_managed_fields;
+    format->keep_managed_fields = format->reads_managed_fields = keep_managed_fields;
     ki_refcount_init(&format->refs);
     atomic_init(&format->wider, NULL);
     atomic_init(&format->interned, NULL);
@@ -85,6 +87,7 @@ ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_fo
             ki_object_format_unref(format);
             return status;
         }
+        format->reads_managed_fields |= ki_view_reads(format->view, "metadata", "managedFields");
         add_part(format, options->view);
     }
     *ret_format = format;

@@ -38,6 +38,11 @@ const ki_allocator *ki_object_format_allocator(const ki_object_format *format);
 ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
                               ki_object **ret_obj, ki_error *err);
 
+/* The same for an object of a list or watch. managedFields that the format drops are not parsed: brackets and strings
+ * show where they end, and other mistakes in them are not noticed. Errors: also KI_ERR_LIMIT (nested deeper than
+ * KI_JSON_DEPTH_MAX). */
+ki_status ki_object_from_server(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
+                                ki_object **ret_obj, ki_error *err);
 /* The same, of a format that keeps less than the object, too. */
 ki_status ki_object_from_json_whole(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
                                     ki_object **ret_obj, ki_error *err);

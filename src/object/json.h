@@ -5,7 +5,7 @@
 #include <kinformer/allocator.h>
 #include <kinformer/error.h>
 
-#include "src/base/string_view.h"
+#include "src/base/json_scan.h"
 
 #include <yyjson.h>
 
@@ -20,6 +20,26 @@ ki_status ki_json_parse_exact(const ki_allocator *allocator, ki_str text, yyjson
  * document's strings point into it. */
 ki_status ki_json_parse_in_place(const ki_allocator *allocator, char *text, size_t size, yyjson_doc **ret_doc,
                                  ki_error *err);
+/* Memory for one text that is parsed in place, and for its tree: yyjson asks for the tree's at once, by the size of the
+ * text. */
+typedef struct ki_json_room {
+    const ki_allocator *allocator; /* for a tree of more values than expected */
+    char *text;                    /* the text, which YYJSON_PADDING_SIZE zeros follow */
+    char *tree;
+    size_t tree_size;
+    bool is_taken; /* yyjson has the tree's memory */
+} ki_json_room;
+
+/* Returns the bytes of memory for a text of `size` bytes. */
+size_t ki_json_room_size(size_t size);
+/* Divides `memory`, of ki_json_room_size(size) bytes, which is aligned as malloc's is. Writes the zeros behind the
+ * text. */
+ki_json_room ki_json_room_in(const ki_allocator *allocator, void *memory, size_t size);
+/* Parses the text of `size` bytes in the room. The caller frees the document before the memory. Errors: as
+ * ki_json_parse. */
+ki_status ki_json_room_parse(ki_json_room *room, size_t size, yyjson_doc **ret_doc, ki_error *err);
+/* Returns true if values nest deeper than `limit`, which is at most KI_JSON_DEPTH_MAX. */
+bool ki_json_is_deep(yyjson_doc *doc, size_t limit);
 /* Returns the string member `name` of `object`; an empty view with data NULL if it is missing or not a string. */
 ki_str ki_json_string(yyjson_val *object, const char *name);
 /* Returns true if the member `name` is missing, null or a string. */

@@ -17,11 +17,18 @@ typedef struct given {
     const char *api_version, *kind; /* filled in if the text has none; NULL: nothing is filled in */
     const ki_object *identity;      /* replaces the text's identity; NULL: none */
     ki_keep keep;                   /* what is made of the text */
+    bool is_from_server;            /* deep nesting is an error, and managedFields that are dropped are not parsed */
 } given;
+
+/* A part of the text; size 0: none. */
+typedef struct span {
+    size_t at, size;
+} span;
 
 /* What was found in the text. Borrowed from the text, from the parsed copy, or from the caller. */
 typedef struct parts {
     ki_str json; /* without white space between its parts */
+    span skip;   /* what the parsed copy lacks: the inside of the brackets of managedFields */
     yyjson_val *labels;
     ki_str name, namespace, uid, resource_version, api_version, kind;
     ki_buffer front;         /* the beginning of the body with what was filled in; empty: nothing was filled in */
@@ -91,36 +98,46 @@ static void count_labels(yyjson_val *metadata, parts *p) {
 
 /* --- the body ----------------------------------------------------------------------------------------------------- */
 
-/* Finds the span of `"name":{…}` or `"name":[…]` in the text. `parsed` is the copy that the tree's strings point into:
- * a name has the same offset in both. Returns false if there is none, or if the name is written with escapes. */
-static bool find_member(yyjson_val *object, const char *name, const char *parsed, ki_str json, size_t *ret_begin,
+/* Finds the span of `"name":{…}` or `"name":[…]` in the text. `parsed` is the copy that the tree's strings point into: a
+ * name has the same offset in both, unless the copy lacks something before it. Returns false if there is none, or if the
+ * name is written with escapes. */
+static bool find_member(yyjson_val *object, const char *name, const char *parsed, const parts *p, size_t *ret_begin,
                         size_t *ret_end) {
+    ki_str json = p->json;
     size_t size = strlen(name);
     yyjson_obj_iter iter = yyjson_obj_iter_with(object);
     for (yyjson_val *key; (key = yyjson_obj_iter_next(&iter)) != NULL;) {
         if (!yyjson_equals_str(key, name) || !yyjson_is_ctn(yyjson_obj_iter_get_val(key)))
             continue;
-        size_t at = (size_t)(yyjson_get_str(key) - parsed), end = at + size + 2;
+        size_t at = (size_t)(yyjson_get_str(key) - parsed);
+        at += at > p->skip.at ? p->skip.size : 0;
+        size_t value = at + size + 2;
         if (memcmp(json.data + at, name, size) != 0 || memcmp(json.data + at + size, "\":", 2) != 0)
             return false;
         *ret_begin = at - 1;
-        *ret_end = end + ki_json_container_size((ki_str){ json.data + end, json.size - end });
+        if (p->skip.size && value + 1 == p->skip.at)
+            *ret_end = p->skip.at + p->skip.size + 1;
+        else
+            *ret_end = value + ki_json_container_size((ki_str){ json.data + value, json.size - value });
         return true;
     }
     return false;
 }
 
-/* Finds metadata.managedFields, with one adjacent comma. */
-static void find_managed_fields(yyjson_val *metadata, const char *parsed, parts *p) {
+/* Finds metadata.managedFields, with one adjacent comma. Returns false if the parsed copy lacks something else. */
+static bool find_managed_fields(yyjson_val *metadata, const char *parsed, parts *p) {
     size_t begin, end;
-    if (!find_member(metadata, "managedFields", parsed, p->json, &begin, &end))
-        return; /* keeping those written with escapes does no harm */
+    if (!find_member(metadata, "managedFields", parsed, p, &begin, &end))
+        return p->skip.size == 0; /* keeping those written with escapes does no harm */
+    if (p->skip.size && (p->skip.at < begin || p->skip.at > end))
+        return false;
     if (p->json.data[end] == ',')
         end++;
     else if (p->json.data[begin - 1] == ',')
         begin--;
     p->cut_at = begin;
     p->cut_size = end - begin;
+    return true;
 }
 
 static void add_front(parts *p, const char *member, ki_str text) {
@@ -163,7 +180,7 @@ static void give_to_view(yyjson_val *root, const given *g, parts *p) {
 
 /* Makes a body of apiVersion, kind and metadata. */
 static ki_status make_metadata_body(yyjson_val *root, const char *parsed, parts *p, ki_error *err) {
-    if (!find_member(root, "metadata", parsed, p->json, &p->from, &p->to))
+    if (!find_member(root, "metadata", parsed, p, &p->from, &p->to))
         return ki_error_set(err, KI_ERR_PARSE, "the name of metadata is written with escapes");
     p->is_open = true;
     ki_buffer_append_char(&p->front, '{');
@@ -375,8 +392,8 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
         give_to_view(root, g, p);
     if (format->view && (status = ki_view_measure(format->view, root, &p->view, err)) != KI_OK)
         return status;
-    if (!format->keep_managed_fields)
-        find_managed_fields(metadata, parsed, p);
+    if (!format->keep_managed_fields && !find_managed_fields(metadata, parsed, p))
+        return ki_error_set(err, KI_ERR_PARSE, "managedFields are not where they seemed to be");
     if (!p->has_content)
         make_digest(p);
     else if (g->keep == KI_KEEP_METADATA)
@@ -396,51 +413,117 @@ static ki_str trim(ki_str text) {
     return text;
 }
 
-static ki_status from_json(ki_object_format *format, ki_str json, const given *g, ki_object **ret_obj, ki_error *err) {
+/* Finds the inside of the brackets of managedFields without parsing. They are 40 % of a pod, and are dropped. What has
+ * their name elsewhere is found, too: the parsed copy shows it. */
+static span find_skip(ki_str json) {
+    static const char name[] = "\"managedFields\":[";
+    const size_t size = sizeof name - 1, capital = 8;
+    for (ki_str rest = json; rest.size;) {
+        const char *at = memchr(rest.data, name[capital], rest.size);
+        if (!at)
+            break;
+        rest = (ki_str){ at + 1, (size_t)(rest.data + rest.size - at) - 1 };
+        size_t begin = (size_t)(at - json.data) - capital;
+        if ((size_t)(at - json.data) < capital || json.size - begin < size ||
+            memcmp(json.data + begin, name, size) != 0)
+            continue;
+        ki_json_walk walk = { .depth_max = KI_JSON_DEPTH_MAX - 2 }; /* in the object and its metadata */
+        size_t array = begin + size - 1;
+        size_t array_size = ki_json_find_end(&walk, (ki_str){ json.data + array, json.size - array });
+        if (!array_size || walk.too_deep || json.data[array + array_size - 1] != ']')
+            break;
+        return (span){ array + 1, array_size - 2 };
+    }
+    return (span){ 0, 0 };
+}
+
+static bool is_compact(ki_str json, span skip) {
+    size_t rest = skip.at + skip.size;
+    return ki_json_is_compact((ki_str){ json.data, skip.at }) &&
+           ki_json_is_compact((ki_str){ json.data + rest, json.size - rest });
+}
+
+/* Parses a copy of the text in place, and makes the object. */
+static ki_status from_copy(ki_object_format *format, ki_str json, span skip, const given *g, ki_object **ret_obj,
+                           ki_error *err) {
     const ki_allocator *allocator = &format->allocator;
-    json = trim(json);
-    if (json.size > KI_OBJECT_TEXT_MAX)
-        return ki_error_set(err, KI_ERR_LIMIT, "the object's JSON has more than 1 GiB");
-    char *copy = ki_alloc(allocator, json.size + YYJSON_PADDING_SIZE);
+    size_t size = json.size - skip.size;
+    void *memory = ki_alloc(allocator, ki_json_room_size(size));
+    if (!memory)
+        return ki_error_no_memory(err, "parsing an object");
+    ki_json_room room = ki_json_room_in(allocator, memory, size);
+    append(append(room.text, json.data, skip.at), json.data + skip.at + skip.size, size - skip.at);
+    yyjson_doc *doc = NULL;
+    ki_status status = ki_json_room_parse(&room, size, &doc, err);
+    if (!status && g->is_from_server && ki_json_is_deep(doc, KI_JSON_DEPTH_MAX))
+        status = ki_error_set(err, KI_ERR_LIMIT, "the object is nested deeper than %d", KI_JSON_DEPTH_MAX);
+    if (!status) {
+        parts p = { .json = json, .skip = skip };
+        ki_buffer_init(&p.front, allocator, 0);
+        status = from_tree(format, yyjson_doc_get_root(doc), room.text, g, &p, ret_obj, err);
+        ki_buffer_free(&p.front);
+    }
+    yyjson_doc_free(doc);
+    ki_free(allocator, memory);
+    return status;
+}
+
+/* Removes white space from text that is known to be valid: in invalid text this could join tokens. API servers send
+ * compact JSON; only other sources are parsed twice. */
+static ki_status from_spaced(ki_object_format *format, ki_str json, const given *g, ki_object **ret_obj,
+                             ki_error *err) {
+    const ki_allocator *allocator = &format->allocator;
+    yyjson_doc *doc;
+    ki_status status = ki_json_parse(allocator, json, &doc, err);
+    if (status)
+        return status;
+    yyjson_doc_free(doc);
+    char *copy = ki_alloc(allocator, json.size);
     if (!copy)
         return ki_error_no_memory(err, "parsing an object");
-    if (json.size)
-        memcpy(copy, json.data, json.size);
-    memset(copy + json.size, 0, YYJSON_PADDING_SIZE);
-    yyjson_doc *doc = NULL;
-    ki_status status = ki_json_parse_in_place(allocator, copy, json.size, &doc, err);
-    if (status) {
-        ki_free(allocator, copy);
-        return status;
-    }
-    if (!ki_json_is_compact(json)) {
-        /* White space is removed only now that the text is known to be valid: in invalid text this could join tokens.
-         * API servers send compact JSON; only other sources are parsed twice. */
-        yyjson_doc_free(doc);
-        size_t size = ki_json_compact(copy, json);
-        status = from_json(format, (ki_str){ copy, size }, g, ret_obj, err);
-        ki_free(allocator, copy);
-        return status;
-    }
-    parts p = { .json = json };
-    ki_buffer_init(&p.front, allocator, 0);
-    status = from_tree(format, yyjson_doc_get_root(doc), copy, g, &p, ret_obj, err);
-    ki_buffer_free(&p.front);
-    yyjson_doc_free(doc);
+    size_t size = ki_json_compact(copy, json);
+    status = from_copy(format, (ki_str){ copy, size }, (span){ 0, 0 }, g, ret_obj, err);
     ki_free(allocator, copy);
     return status;
 }
 
+static ki_status from_json(ki_object_format *format, ki_str json, const given *g, ki_object **ret_obj, ki_error *err) {
+    json = trim(json);
+    if (json.size > KI_OBJECT_TEXT_MAX)
+        return ki_error_set(err, KI_ERR_LIMIT, "the object's JSON has more than 1 GiB");
+    const span none = { 0, 0 };
+    if (g->is_from_server && !format->reads_managed_fields) {
+        /* An error can be that of a wrong span. */
+        span skip = find_skip(json);
+        if (skip.size && is_compact(json, skip) && from_copy(format, json, skip, g, ret_obj, NULL) == KI_OK)
+            return KI_OK;
+    }
+    if (!is_compact(json, none))
+        return from_spaced(format, json, g, ret_obj, err);
+    return from_copy(format, json, none, g, ret_obj, err);
+}
+
+static given given_of(const ki_object_format *format, const char *api_version, const char *kind) {
+    bool is_whole = format->keep == KI_KEEP_KEYS || (format->keep == KI_KEEP_VIEW && format->is_for_transform);
+    return (given){ api_version, kind, NULL, is_whole ? KI_KEEP_OBJECT : format->keep, false };
+}
+
 ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
                               ki_object **ret_obj, ki_error *err) {
-    bool is_whole = format->keep == KI_KEEP_KEYS || (format->keep == KI_KEEP_VIEW && format->is_for_transform);
-    const given g = { api_version, kind, NULL, is_whole ? KI_KEEP_OBJECT : format->keep };
+    const given g = given_of(format, api_version, kind);
+    return from_json(format, json, &g, ret_obj, err);
+}
+
+ki_status ki_object_from_server(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
+                                ki_object **ret_obj, ki_error *err) {
+    given g = given_of(format, api_version, kind);
+    g.is_from_server = true;
     return from_json(format, json, &g, ret_obj, err);
 }
 
 ki_status ki_object_from_json_whole(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
                                     ki_object **ret_obj, ki_error *err) {
-    return from_json(format, json, &(given){ api_version, kind, NULL, KI_KEEP_OBJECT }, ret_obj, err);
+    return from_json(format, json, &(given){ api_version, kind, NULL, KI_KEEP_OBJECT, false }, ret_obj, err);
 }
 
 ki_status ki_object_format_read(ki_object_format *format, const char *json, size_t size, ki_object **ret_obj,
@@ -457,8 +540,8 @@ static const char *unless_empty(const char *text) {
 ki_status ki_object_with_json(const ki_object *obj, const char *json, size_t size, ki_object **ret_obj, ki_error *err) {
     if (!obj || !json || !ret_obj)
         return ki_error_missing(err, "ki_object_with_json");
-    const given g = { unless_empty(ki_object_api_version(obj)), unless_empty(ki_object_kind(obj)), obj,
-                      KI_KEEP_OBJECT };
+    const given g = { unless_empty(ki_object_api_version(obj)), unless_empty(ki_object_kind(obj)), obj, KI_KEEP_OBJECT,
+                      0 };
     return from_json(obj->format, (ki_str){ json, size }, &g, ret_obj, err);
 }
 
@@ -494,7 +577,7 @@ ki_status ki_object_view_only(ki_object *obj, ki_object **ret_obj, ki_error *err
     ki_status status = ki_body_open(obj, &body, err);
     if (status)
         return status;
-    status = from_json(obj->format, body.text, &(given){ NULL, NULL, obj, KI_KEEP_VIEW }, ret_obj, err);
+    status = from_json(obj->format, body.text, &(given){ NULL, NULL, obj, KI_KEEP_VIEW, false }, ret_obj, err);
     ki_body_close(obj, &body);
     return status;
 }

@@ -61,6 +61,7 @@ struct ki_object_format {
     /* Constant once made. */
     ki_allocator allocator;
     bool keep_managed_fields;
+    bool reads_managed_fields; /* keeps them, or a view has some of them */
     ki_keep keep;
     bool is_for_transform; /* set before the first object: sources make whole ones */
     ki_view *view;         /* of all parts, one behind the other; NULL: no view */

@@ -134,6 +134,20 @@ void ki_view_free(const ki_allocator *allocator, ki_view *view) {
     ki_free(allocator, view);
 }
 
+static bool is_step(const ki_path *path, size_t number, const char *name) {
+    if (number >= ki_path_step_count(path))
+        return false;
+    const ki_path_step *step = ki_path_step_at(path, number);
+    return step->name && ki_str_equals((ki_str){ step->name, step->name_size }, name);
+}
+
+bool ki_view_reads(const ki_view *view, const char *outer, const char *name) {
+    for (size_t i = 0; i < view->count; i++)
+        if (is_step(view->members[i].path, 0, outer) && is_step(view->members[i].path, 1, name))
+            return true;
+    return false;
+}
+
 size_t ki_view_size(const ki_view *view) {
     return view->size;
 }

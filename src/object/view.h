@@ -39,6 +39,8 @@ typedef struct ki_view_room {
 /* Errors: KI_ERR_PARSE (a path), KI_ERR_LIMIT, KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
 ki_status ki_view_new(const ki_allocator *allocator, const ki_field *fields, ki_view **ret_view, ki_error *err);
 void ki_view_free(const ki_allocator *allocator, ki_view *view);
+/* Returns true if a member is the member `name` of the object's member `outer`, or inside it. */
+bool ki_view_reads(const ki_view *view, const char *outer, const char *name);
 /* Returns the bytes of the struct. */
 size_t ki_view_size(const ki_view *view);
 
