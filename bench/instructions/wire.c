@@ -83,7 +83,7 @@ static void begin_decode_view(void) {
 static void decode_all(void) {
     for (unsigned i = 0; i < PODS; i++) {
         ki_object *obj = NULL;
-        need(!ki_object_from_json(format, events->objects[i], "v1", "Pod", &obj, NULL), "object");
+        need(!ki_object_from_server(format, events->objects[i], "v1", "Pod", &obj, NULL), "object");
         ki_object_unref(obj);
     }
 }

@@ -200,31 +200,33 @@ static bool is_foreign(const http_call *call, ki_str text) {
     return is_foreign;
 }
 
-/* Makes one object of the wanted kind. Returns KI_OK with *ret_obj NULL for a bad object, which is reported. */
-static ki_status make_object(http_call *call, ki_str text, bool is_deleted, ki_object **ret_obj) {
+static ki_status read_object(http_call *call, ki_str text, ki_object **ret_obj, ki_error *err) {
+    const ki_selection *selection = call->owner->selection;
+    ki_object_format *format = ki_object_format_newest(call->owner->format);
+    return ki_object_from_server(format, text, selection->api_version, selection->resource.kind, ret_obj, err);
+}
+
+/* Checks the result of read_object, `status` and `err` with `*obj`, for an object of the wanted kind. Reports a bad
+ * object, and sets `*obj` to NULL. */
+static ki_status check_object(http_call *call, ki_str text, bool is_deleted, ki_status status, ki_error *err,
+                              ki_object **obj) {
     http_list_watch *owner = call->owner;
     bad_kind other = is_deleted ? OTHER_DELETED : OTHER_KIND;
-    ki_error err = KI_ERROR_INIT;
-    ki_object *obj = NULL;
-    *ret_obj = NULL;
-    ki_status status = ki_object_from_json(ki_object_format_newest(owner->format), text, owner->selection->api_version,
-                                           owner->selection->resource.kind, &obj, &err);
     if (status == KI_ERR_NO_MEMORY) {
-        call->failure = err;
+        call->failure = *err;
         return status;
     }
     if (status) {
-        bad_object(call, &err, text, is_foreign(call, text) ? other : is_deleted ? DELETED_OBJECT : UNREADABLE);
+        bad_object(call, err, text, is_foreign(call, text) ? other : is_deleted ? DELETED_OBJECT : UNREADABLE);
         return KI_OK;
     }
-    if (strcmp(ki_object_kind(obj), owner->selection->resource.kind) != 0) {
-        ki_error_set(&err, KI_ERR_PROTOCOL, "expected kind %s, got %.64s", owner->selection->resource.kind,
-                     ki_object_kind(obj));
-        ki_object_unref(obj);
-        bad_object(call, &err, text, other);
-        return KI_OK;
+    if (strcmp(ki_object_kind(*obj), owner->selection->resource.kind) != 0) {
+        ki_error_set(err, KI_ERR_PROTOCOL, "expected kind %s, got %.64s", owner->selection->resource.kind,
+                     ki_object_kind(*obj));
+        ki_object_unref(*obj);
+        *obj = NULL;
+        bad_object(call, err, text, other);
     }
-    *ret_obj = obj;
     return KI_OK;
 }
 
@@ -244,8 +246,10 @@ static ki_status on_bad_item(const ki_error *why, ki_str sample, void *user) {
 
 static ki_status on_item(ki_str item, void *user) {
     http_call *call = user;
-    ki_object *obj;
-    ki_status status = make_object(call, item, false, &obj);
+    ki_error why = KI_ERROR_INIT;
+    ki_object *obj = NULL;
+    ki_status status = read_object(call, item, &obj, &why);
+    status = check_object(call, item, false, status, &why, &obj);
     if (obj)
         call->list_handler.on_object(obj, call->list_handler.user);
     ki_object_unref(obj);
@@ -253,11 +257,11 @@ static ki_status on_item(ki_str item, void *user) {
     return status;
 }
 
-static ki_status take_change(http_call *call, ki_event_type type, ki_str object) {
-    ki_object *obj;
-    ki_status status = make_object(call, object, type == KI_EVENT_DELETE, &obj);
+static ki_status take_change(http_call *call, const ki_watch_event *event, ki_status read, ki_error *why,
+                             ki_object *obj) {
+    ki_status status = check_object(call, event->object, event->type == KI_EVENT_DELETE, read, why, &obj);
     if (obj)
-        call->watch_handler.on_event(type, obj, call->watch_handler.user);
+        call->watch_handler.on_event(event->type, obj, call->watch_handler.user);
     ki_object_unref(obj);
     return status;
 }
@@ -290,10 +294,19 @@ static ki_status take_error(http_call *call, ki_str object) {
     return status;
 }
 
-static ki_status take_event(http_call *call, const ki_watch_event *event) {
+static ki_status take_event(http_call *call, ki_str *chunk, ki_watch_event *event, ki_error *err) {
+    ki_error why = KI_ERROR_INIT;
+    ki_object *obj = NULL;
+    ki_status status = KI_OK;
+    if (event->part == KI_WATCH_CHANGE)
+        status = read_object(call, event->object, &obj, &why);
+    if (status && status != KI_ERR_NO_MEMORY && event->is_assumed) {
+        status = ki_watch_decoder_reread(call->watch, chunk, event, err);
+        return status ? status : take_event(call, chunk, event, err);
+    }
     switch (event->part) {
     case KI_WATCH_CHANGE:
-        return take_change(call, event->type, event->object);
+        return take_change(call, event, status, &why, obj);
     case KI_WATCH_BOOKMARK:
         return take_bookmark(call, event->object);
     case KI_WATCH_ERROR:
@@ -369,7 +382,7 @@ static ki_status decode_watch(http_call *call, ki_str *chunk, ki_error *err) {
         status = ki_watch_decoder_next(call->watch, chunk, &event, err);
         if (status || event.part == KI_WATCH_NOTHING)
             break;
-        status = take_event(call, &event);
+        status = take_event(call, chunk, &event, err);
         count_object(call);
     }
     return status;

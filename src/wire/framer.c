@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 void ki_framer_init(ki_framer *framer, const ki_allocator *allocator, size_t limit) {
-    *framer = (ki_framer){ .limit = limit };
+    *framer = (ki_framer){ .limit = limit, .depth_max = KI_JSON_DEPTH_MAX };
     ki_buffer_init(&framer->partial, allocator, 0);
 }
 
@@ -15,7 +15,7 @@ void ki_framer_free(ki_framer *framer) {
 void ki_framer_reset(ki_framer *framer) {
     ki_buffer_reset(&framer->partial, KI_WIRE_BUFFER_KEEP);
     ki_buffer partial = framer->partial;
-    *framer = (ki_framer){ .partial = partial, .limit = framer->limit };
+    *framer = (ki_framer){ .partial = partial, .limit = framer->limit, .depth_max = framer->depth_max };
 }
 
 bool ki_framer_is_partial(const ki_framer *framer) {
@@ -145,7 +145,7 @@ ki_frame ki_framer_next(ki_framer *framer, ki_str *chunk, ki_str *ret_value) {
         return KI_FRAME_INVALID;
     framer->in_value = true;
     framer->in_scalar = !is_container;
-    framer->walk = (ki_json_walk){ .depth_max = KI_WIRE_MAX_DEPTH, .in_string = first == '"' };
+    framer->walk = (ki_json_walk){ .depth_max = framer->depth_max, .in_string = first == '"' };
     return continue_value(framer, chunk, first == '"' ? 1 : 0, ret_value);
 }
 

@@ -13,7 +13,6 @@
 #include "src/base/json_scan.h"
 
 enum {
-    KI_WIRE_MAX_DEPTH = 512,          /* nesting of one value */
     KI_WIRE_SAMPLE_MAX = 64 * 1024,   /* bytes kept of a value over the limit, as a sample */
     KI_WIRE_BUFFER_KEEP = 256 * 1024, /* bytes; a larger buffer is freed after its value */
     KI_WIRE_SHOW_MAX = 96             /* bytes of unexpected input in a message, with the closing zero */
@@ -23,6 +22,7 @@ enum {
 typedef struct ki_framer {
     ki_buffer partial; /* the beginning of a value from earlier chunks; a sample if the value is over the limit */
     size_t limit;      /* bytes of one value; can change between two values; 0: nothing is stored */
+    size_t depth_max;  /* nesting of one value */
     size_t skipped;    /* bytes of the current value if it is over the limit; else 0 */
     ki_json_walk walk; /* through the current value; too_deep: it is skipped */
     bool in_value;
@@ -34,7 +34,7 @@ typedef enum ki_frame {
     KI_FRAME_NEED_MORE, /* the chunk is consumed */
     KI_FRAME_VALUE,     /* *ret_value is one complete value, valid until the next call */
     KI_FRAME_TOO_LARGE, /* a value over the limit was skipped; *ret_value is its beginning */
-    KI_FRAME_TOO_DEEP,  /* the same for a value nested deeper than KI_WIRE_MAX_DEPTH */
+    KI_FRAME_TOO_DEEP,  /* the same for a value nested deeper than `depth_max` */
     KI_FRAME_SEPARATOR, /* a ',' at the outer level (arrays) */
     KI_FRAME_CLOSE,     /* a ']' or '}' at the outer level (the end of an array) */
     KI_FRAME_INVALID,   /* *chunk begins with a byte that cannot begin a value: the stream cannot be read further */
@@ -49,6 +49,7 @@ static inline void ki_wire_skip_space(ki_str *text) {
     }
 }
 
+/* Sets depth_max to KI_JSON_DEPTH_MAX. */
 void ki_framer_init(ki_framer *framer, const ki_allocator *allocator, size_t limit);
 void ki_framer_free(ki_framer *framer);
 void ki_framer_reset(ki_framer *framer);

@@ -197,7 +197,7 @@ static ki_status take_value(ki_list_decoder *decoder, ki_str *chunk, ki_error *e
         if (decoder->member == OTHER)
             return KI_OK;
         return ki_error_set(err, KI_ERR_PROTOCOL, "the list's %.*s is nested deeper than %d", (int)decoder->name_size,
-                            decoder->name, KI_WIRE_MAX_DEPTH);
+                            decoder->name, KI_JSON_DEPTH_MAX);
     case KI_FRAME_NO_MEMORY:
         return ki_error_no_memory(err, "reading a list");
     case KI_FRAME_INVALID:
@@ -250,7 +250,7 @@ static ki_status take_item(ki_list_decoder *decoder, ki_str *chunk, ki_error *er
     if (frame != KI_FRAME_VALUE) {
         char why[64];
         if (frame == KI_FRAME_TOO_DEEP)
-            snprintf(why, sizeof why, "an item is nested deeper than %d", KI_WIRE_MAX_DEPTH);
+            snprintf(why, sizeof why, "an item is nested deeper than %d", KI_JSON_DEPTH_MAX);
         else
             snprintf(why, sizeof why, "an item is larger than %zu bytes", decoder->framer.limit);
         return bad_item(decoder, KI_ERR_LIMIT, why, text);

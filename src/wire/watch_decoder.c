@@ -1,5 +1,8 @@
-/* watch_decoder.c: frames events, and finds type and object of each with a shallow scan; the receiver parses the
- * object.
+/* watch_decoder.c: frames events, and finds type and object of each; the receiver parses the object.
+ *
+ * Servers send an event as one line {"type":"…","object":{…}}. Such a line is not scanned: its object is taken to end
+ * one byte before the line. If that is wrong, the object is not valid JSON, the receiver's parser says so, and the line
+ * is read again by its brackets. All else is read by its brackets at once.
  *
  * Servers send each event on its own line. An event without its end must not swallow the next ones: if a line inside an
  * event begins like an event, the incomplete event is dropped. */
@@ -22,7 +25,11 @@ struct ki_watch_decoder {
     bool on_new_line;
     char head[HEAD_MAX];
     size_t head_size;
-    bool is_cut;      /* the event before has no end: `head` is the beginning of the next one */
+    bool is_cut; /* the event before has no end: `head` is the beginning of the next one */
+    /* The last event, if its object's end is assumed: a line of the caller's chunk with its end, or a frame. */
+    ki_str assumed;
+    bool is_line;
+    bool may_assume;  /* no object of this stream has ended elsewhere */
     ki_error why;     /* of the last bad event */
     ki_status failed; /* set: the stream cannot be read further */
 };
@@ -33,7 +40,9 @@ ki_status ki_watch_decoder_new(const ki_allocator *allocator, size_t object_limi
     if (!decoder)
         return ki_error_no_memory(err, "making a watch decoder");
     decoder->allocator = allocator;
+    decoder->may_assume = true;
     ki_framer_init(&decoder->framer, allocator, object_limit);
+    decoder->framer.depth_max = KI_JSON_DEPTH_MAX + 1; /* the event is around the object */
     *ret_decoder = decoder;
     return KI_OK;
 }
@@ -134,6 +143,52 @@ static ki_watch_part part_of(ki_str quoted, ki_event_type *ret_type) {
     return KI_WATCH_BAD;
 }
 
+typedef enum head_match {
+    IS_NO_HEAD,
+    MAY_BE_HEAD,
+    IS_HEAD
+} head_match;
+
+/* Compares with {"type":"ADDED","object":{ for any type in capital letters. `*ret_type` is the type with its quotes. */
+static head_match compare_head(const char *text, size_t size, ki_str *ret_type) {
+    static const char before[] = "{\"type\":\"", after[] = "\",\"object\":{";
+    size_t at = 0, type = 0, rest = 0;
+    while (at < size && at < sizeof before - 1 && text[at] == before[at])
+        at++;
+    if (at < sizeof before - 1)
+        return at == size ? MAY_BE_HEAD : IS_NO_HEAD;
+    while (at < size && text[at] >= 'A' && text[at] <= 'Z' && type < HEAD_TYPE_MAX) {
+        at++;
+        type++;
+    }
+    while (type > 0 && at < size && rest < sizeof after - 1 && text[at] == after[rest]) {
+        at++;
+        rest++;
+    }
+    if (rest == sizeof after - 1) {
+        *ret_type = (ki_str){ text + sizeof before - 2, type + 2 };
+        return IS_HEAD;
+    }
+    return at == size ? MAY_BE_HEAD : IS_NO_HEAD;
+}
+
+/* Reads a change of the form that servers send. The object is taken to be all between the head and the last byte. */
+static bool assume_change(ki_watch_decoder *decoder, ki_str text, bool is_line, ki_watch_event *ret_event) {
+    ki_str type;
+    ki_event_type change;
+    if (!decoder->may_assume || text.size < 2 || memcmp(text.data + text.size - 2, "}}", 2) != 0 ||
+        compare_head(text.data, text.size, &type) != IS_HEAD || part_of(type, &change) != KI_WATCH_CHANGE)
+        return false;
+    const char *object = type.data + type.size + strlen(",\"object\":");
+    *ret_event = (ki_watch_event){ .part = KI_WATCH_CHANGE,
+                                   .type = change,
+                                   .object = { object, (size_t)(text.data + text.size - object) - 1 },
+                                   .is_assumed = true };
+    decoder->assumed = text;
+    decoder->is_line = is_line;
+    return true;
+}
+
 /* Begins the error of a bad event. */
 static ki_error *set_bad(ki_watch_decoder *decoder, ki_str sample, ki_watch_event *ret_event) {
     if (sample.size > KI_WIRE_SAMPLE_MAX)
@@ -146,6 +201,8 @@ static ki_error *set_bad(ki_watch_decoder *decoder, ki_str sample, ki_watch_even
 static void read_event(ki_watch_decoder *decoder, ki_str frame, ki_watch_event *ret_event) {
     char shown[KI_WIRE_SHOW_MAX];
     ki_str type;
+    if (assume_change(decoder, frame, false, ret_event))
+        return;
     ki_watch_event event = { .part = KI_WATCH_BAD };
     bool is_whole = split_event(frame, &type, &event.object);
     if (is_whole)
@@ -186,8 +243,8 @@ static ki_status read_frame(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_e
                      decoder->framer.limit);
         return KI_OK;
     case KI_FRAME_TOO_DEEP:
-        ki_error_set(set_bad(decoder, frame, ret_event), KI_ERR_LIMIT, "a watch event is nested deeper than %d",
-                     KI_WIRE_MAX_DEPTH);
+        ki_error_set(set_bad(decoder, frame, ret_event), KI_ERR_LIMIT, "a watch event is nested deeper than %zu",
+                     decoder->framer.depth_max);
         return KI_OK;
     case KI_FRAME_NO_MEMORY:
         return ki_error_no_memory(err, "gathering a watch event");
@@ -199,42 +256,29 @@ static ki_status read_frame(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_e
     return ki_error_set(err, KI_ERR_PROTOCOL, "expected a JSON object"); /* not possible after '{' */
 }
 
-/* Reads up to the end of an event or of a line. */
-static ki_status read_line(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err) {
-    const char *newline = memchr(chunk->data, '\n', chunk->size);
-    size_t size = newline ? (size_t)(newline - chunk->data) + 1 : chunk->size;
+/* Reads up to the end of an event or of the line at the front of the chunk. `size`: of the line; `ends`: with its
+ * newline. */
+static ki_status read_brackets(ki_watch_decoder *decoder, ki_str *chunk, size_t size, bool ends,
+                               ki_watch_event *ret_event, ki_error *err) {
     ki_str line = { chunk->data, size };
     ki_status status = read_frame(decoder, &line, ret_event, err);
     take_front(chunk, size - line.size);
-    decoder->on_new_line = newline && line.size == 0 && ki_framer_is_partial(&decoder->framer);
+    decoder->on_new_line = ends && line.size == 0 && ki_framer_is_partial(&decoder->framer);
     return status;
 }
 
-typedef enum head_match {
-    IS_NO_HEAD,
-    MAY_BE_HEAD,
-    IS_HEAD
-} head_match;
-
-/* Compares with {"type":"ADDED","object":{ for any type in capital letters. */
-static head_match compare_head(const char *text, size_t size) {
-    static const char before[] = "{\"type\":\"", after[] = "\",\"object\":{";
-    size_t at = 0, type = 0, rest = 0;
-    while (at < size && at < sizeof before - 1 && text[at] == before[at])
-        at++;
-    if (at < sizeof before - 1)
-        return at == size ? MAY_BE_HEAD : IS_NO_HEAD;
-    while (at < size && text[at] >= 'A' && text[at] <= 'Z' && type < HEAD_TYPE_MAX) {
-        at++;
-        type++;
+/* Reads a line, or up to the end of an event. */
+static ki_status read_line(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err) {
+    const char *newline = memchr(chunk->data, '\n', chunk->size);
+    if (!newline)
+        return read_brackets(decoder, chunk, chunk->size, false, ret_event, err);
+    ki_str line = { chunk->data, (size_t)(newline - chunk->data) };
+    if (!ki_framer_is_partial(&decoder->framer) && line.size <= decoder->framer.limit &&
+        assume_change(decoder, line, true, ret_event)) {
+        take_front(chunk, line.size + 1);
+        return KI_OK;
     }
-    while (type > 0 && at < size && rest < sizeof after - 1 && text[at] == after[rest]) {
-        at++;
-        rest++;
-    }
-    if (rest == sizeof after - 1)
-        return IS_HEAD;
-    return at == size ? MAY_BE_HEAD : IS_NO_HEAD;
+    return read_brackets(decoder, chunk, line.size + 1, true, ret_event, err);
 }
 
 /* Reads `head`. An event can end only with its last byte, and only if it is no head. */
@@ -247,7 +291,8 @@ static ki_status read_head(ki_watch_decoder *decoder, ki_watch_event *ret_event,
 /* Reads the next byte of a line that begins inside an event. */
 static ki_status read_head_byte(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err) {
     decoder->head[decoder->head_size++] = *take_front(chunk, 1).data;
-    head_match found = compare_head(decoder->head, decoder->head_size);
+    ki_str type;
+    head_match found = compare_head(decoder->head, decoder->head_size, &type);
     if (found == MAY_BE_HEAD)
         return KI_OK;
     if (found == IS_NO_HEAD)
@@ -260,6 +305,15 @@ static ki_status read_head_byte(ki_watch_decoder *decoder, ki_str *chunk, ki_wat
     return KI_OK;
 }
 
+/* Reads until an event is complete. */
+static ki_status read_next(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err) {
+    ki_status status = KI_OK;
+    while (!status && chunk->size && ret_event->part == KI_WATCH_NOTHING)
+        status = decoder->on_new_line ? read_head_byte(decoder, chunk, ret_event, err)
+                                      : read_line(decoder, chunk, ret_event, err);
+    return status;
+}
+
 ki_status ki_watch_decoder_next(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err) {
     *ret_event = (ki_watch_event){ .part = KI_WATCH_NOTHING };
     if (decoder->failed)
@@ -270,9 +324,27 @@ ki_status ki_watch_decoder_next(ki_watch_decoder *decoder, ki_str *chunk, ki_wat
         ki_framer_reset(&decoder->framer);
         status = read_head(decoder, ret_event, err);
     }
-    while (!status && chunk->size && ret_event->part == KI_WATCH_NOTHING)
-        status = decoder->on_new_line ? read_head_byte(decoder, chunk, ret_event, err)
-                                      : read_line(decoder, chunk, ret_event, err);
+    if (!status)
+        status = read_next(decoder, chunk, ret_event, err);
+    decoder->failed = status;
+    return status;
+}
+
+ki_status ki_watch_decoder_reread(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *event, ki_error *err) {
+    ki_str object = event->object;
+    ki_status status = KI_OK;
+    *event = (ki_watch_event){ .part = KI_WATCH_NOTHING };
+    decoder->may_assume = false;
+    if (decoder->is_line) {
+        size_t size = decoder->assumed.size + 1;
+        *chunk = (ki_str){ chunk->data - size, chunk->size + size };
+        status = read_brackets(decoder, chunk, size, true, event, err);
+        if (!status)
+            status = read_next(decoder, chunk, event, err);
+    } else {
+        read_event(decoder, decoder->assumed, event);
+    }
+    decoder->may_assume = event->object.data == object.data && event->object.size == object.size;
     decoder->failed = status;
     return status;
 }

@@ -22,6 +22,7 @@ typedef struct ki_watch_event {
     ki_str object;       /* JSON text of the event's object; of a bad event its beginning, at most KI_WIRE_SAMPLE_MAX
                          * bytes, from which the object's name can often be read */
     const ki_error *why; /* of a bad event; else NULL */
+    bool is_assumed;     /* of a change: the object ends where the event seems to end, if it is valid JSON */
 } ki_watch_event;
 
 typedef struct ki_watch_decoder ki_watch_decoder;
@@ -32,6 +33,10 @@ void ki_watch_decoder_free(ki_watch_decoder *decoder);
 /* Reads the next event from the front of `chunk`, and consumes its bytes. Errors: KI_ERR_PROTOCOL (not a sequence of
  * JSON values: the stream cannot be read further), KI_ERR_NO_MEMORY. */
 ki_status ki_watch_decoder_next(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err);
+/* Reads the last event again. For one that is assumed and whose object is not valid JSON: the object ends elsewhere, or
+ * is malformed. `chunk` is what the last call left of its chunk, and gets back what does not belong to the event.
+ * `*event` becomes the event, not assumed; KI_WATCH_NOTHING: it is not complete. Errors: as ki_watch_decoder_next. */
+ki_status ki_watch_decoder_reread(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *event, ki_error *err);
 /* Returns true between two events. The caller discards an incomplete event. */
 bool ki_watch_decoder_is_clean(const ki_watch_decoder *decoder);
 

@@ -148,8 +148,8 @@ TEST(a_huge_value_takes_no_more_memory_than_the_limit) {
 }
 
 TEST(a_value_that_nests_too_deep_is_skipped) {
-    for (size_t depth = KI_WIRE_MAX_DEPTH; depth <= KI_WIRE_MAX_DEPTH + 1; depth++) {
-        char text[2 * (KI_WIRE_MAX_DEPTH + 1) + 2];
+    for (size_t depth = KI_JSON_DEPTH_MAX; depth <= KI_JSON_DEPTH_MAX + 1; depth++) {
+        char text[2 * (KI_JSON_DEPTH_MAX + 1) + 2];
         for (size_t i = 0; i < depth; i++) {
             text[i] = i % 2 ? '{' : '[';
             text[2 * depth - 1 - i] = i % 2 ? '}' : ']';
@@ -158,7 +158,7 @@ TEST(a_value_that_nests_too_deep_is_skipped) {
         bool partial;
         for (size_t split = 0; split <= 2 * depth; split += 97) {
             char *got = report((ki_str){ text, 2 * depth + 2 }, 100000, split, &partial);
-            assert_int_equal(got[0], depth > KI_WIRE_MAX_DEPTH ? 'd' : 'v');
+            assert_int_equal(got[0], depth > KI_JSON_DEPTH_MAX ? 'd' : 'v');
             assert_string_equal(got + strlen(got) - 5, "v({})");
             assert_false(partial);
             ki_free(&ki_allocator_default, got);

@@ -218,11 +218,11 @@ TEST(what_nests_too_deep_is_skipped) {
         { "{" HEAD ",\"metadata\":", "}", " protocol violation" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[256 + 4 * KI_WIRE_MAX_DEPTH];
+        char text[256 + 4 * KI_JSON_DEPTH_MAX];
         size_t size = (size_t)sprintf(text, "%s", cases[i].before);
-        memset(text + size, '[', 2 * KI_WIRE_MAX_DEPTH);
-        memset(text + size + 2 * KI_WIRE_MAX_DEPTH, ']', 2 * KI_WIRE_MAX_DEPTH);
-        strcpy(text + size + 4 * KI_WIRE_MAX_DEPTH, cases[i].after);
+        memset(text + size, '[', 2 * KI_JSON_DEPTH_MAX);
+        memset(text + size + 2 * KI_JSON_DEPTH_MAX, ']', 2 * KI_JSON_DEPTH_MAX);
+        strcpy(text + size + 4 * KI_JSON_DEPTH_MAX, cases[i].after);
         ki_status status;
         char *got = decode(&ki_allocator_default, ki_str_of(text), 100000, 20, 0, &status);
         assert_non_null(strstr(got, cases[i].expected));

@@ -1,4 +1,4 @@
-/* object.c: an object of a list or watch. It is the one that parsing all of its text gives, although dropped
+/* managed_fields.c: an object of a list or watch. It is the one that parsing all of its text gives, although dropped
  * managedFields are not parsed. The first byte chooses what is kept. */
 #include "fuzz/fuzz.h"
 
