@@ -1,6 +1,6 @@
 /* frames.c: a stream as scanners, a framer, a watch decoder and a list decoder read it: whole, and in pieces. The first
- * byte is the size of the pieces, the second the limit of a value in units of 4 bytes (0: the default). With pieces of an
- * odd size no object of a watch is assumed to end with its line. */
+ * byte is the size of the pieces, the second the limit of a value in units of 4 bytes (0: the default). With pieces of
+ * an odd size no object of a watch is assumed to end with its line. */
 #include "fuzz/fuzz.h"
 
 #include "src/base/memory.h"

@@ -200,32 +200,27 @@ static bool is_foreign(const http_call *call, ki_str text) {
     return is_foreign;
 }
 
-static ki_status read_object(http_call *call, ki_str text, ki_object **ret_obj, ki_error *err) {
+/* Makes one object of the wanted kind. Returns KI_OK with *ret_obj NULL for a bad object, which is reported; the error
+ * if the object is assumed and can end elsewhere. */
+static ki_status make_object(http_call *call, ki_str text, bool is_deleted, bool is_assumed, ki_object **ret_obj) {
     const ki_selection *selection = call->owner->selection;
-    ki_object_format *format = ki_object_format_newest(call->owner->format);
-    return ki_object_from_server(format, text, selection->api_version, selection->resource.kind, ret_obj, err);
-}
-
-/* Checks the result of read_object, `status` and `err` with `*obj`, for an object of the wanted kind. Reports a bad
- * object, and sets `*obj` to NULL. */
-static ki_status check_object(http_call *call, ki_str text, bool is_deleted, ki_status status, ki_error *err,
-                              ki_object **obj) {
-    http_list_watch *owner = call->owner;
+    const char *kind = selection->resource.kind;
     bad_kind other = is_deleted ? OTHER_DELETED : OTHER_KIND;
-    if (status == KI_ERR_NO_MEMORY) {
-        call->failure = *err;
+    ki_error err = KI_ERROR_INIT;
+    *ret_obj = NULL;
+    ki_status status = ki_object_from_server(ki_object_format_newest(call->owner->format), text, selection->api_version,
+                                             kind, ret_obj, &err);
+    if (status == KI_ERR_NO_MEMORY)
+        call->failure = err;
+    if (status == KI_ERR_NO_MEMORY || (status && is_assumed))
         return status;
-    }
     if (status) {
-        bad_object(call, err, text, is_foreign(call, text) ? other : is_deleted ? DELETED_OBJECT : UNREADABLE);
-        return KI_OK;
-    }
-    if (strcmp(ki_object_kind(*obj), owner->selection->resource.kind) != 0) {
-        ki_error_set(err, KI_ERR_PROTOCOL, "expected kind %s, got %.64s", owner->selection->resource.kind,
-                     ki_object_kind(*obj));
-        ki_object_unref(*obj);
-        *obj = NULL;
-        bad_object(call, err, text, other);
+        bad_object(call, &err, text, is_foreign(call, text) ? other : is_deleted ? DELETED_OBJECT : UNREADABLE);
+    } else if (strcmp(ki_object_kind(*ret_obj), kind) != 0) {
+        ki_error_set(&err, KI_ERR_PROTOCOL, "expected kind %s, got %.64s", kind, ki_object_kind(*ret_obj));
+        ki_object_unref(*ret_obj);
+        *ret_obj = NULL;
+        bad_object(call, &err, text, other);
     }
     return KI_OK;
 }
@@ -246,10 +241,8 @@ static ki_status on_bad_item(const ki_error *why, ki_str sample, void *user) {
 
 static ki_status on_item(ki_str item, void *user) {
     http_call *call = user;
-    ki_error why = KI_ERROR_INIT;
-    ki_object *obj = NULL;
-    ki_status status = read_object(call, item, &obj, &why);
-    status = check_object(call, item, false, status, &why, &obj);
+    ki_object *obj;
+    ki_status status = make_object(call, item, false, false, &obj);
     if (obj)
         call->list_handler.on_object(obj, call->list_handler.user);
     ki_object_unref(obj);
@@ -257,9 +250,9 @@ static ki_status on_item(ki_str item, void *user) {
     return status;
 }
 
-static ki_status take_change(http_call *call, const ki_watch_event *event, ki_status read, ki_error *why,
-                             ki_object *obj) {
-    ki_status status = check_object(call, event->object, event->type == KI_EVENT_DELETE, read, why, &obj);
+static ki_status take_change(http_call *call, const ki_watch_event *event) {
+    ki_object *obj;
+    ki_status status = make_object(call, event->object, event->type == KI_EVENT_DELETE, event->is_assumed, &obj);
     if (obj)
         call->watch_handler.on_event(event->type, obj, call->watch_handler.user);
     ki_object_unref(obj);
@@ -294,26 +287,17 @@ static ki_status take_error(http_call *call, ki_str object) {
     return status;
 }
 
-static ki_status take_event(http_call *call, ki_str *chunk, ki_watch_event *event, ki_error *err) {
-    ki_error why = KI_ERROR_INIT;
-    ki_object *obj = NULL;
-    ki_status status = KI_OK;
-    if (event->part == KI_WATCH_CHANGE)
-        status = read_object(call, event->object, &obj, &why);
-    if (status && status != KI_ERR_NO_MEMORY && event->is_assumed) {
-        status = ki_watch_decoder_reread(call->watch, chunk, event, err);
-        return status ? status : take_event(call, chunk, event, err);
-    }
+static ki_status take_event(http_call *call, const ki_watch_event *event) {
     switch (event->part) {
     case KI_WATCH_CHANGE:
-        return take_change(call, event, status, &why, obj);
+        return take_change(call, event);
     case KI_WATCH_BOOKMARK:
         return take_bookmark(call, event->object);
     case KI_WATCH_ERROR:
         return take_error(call, event->object);
     case KI_WATCH_BAD:
         bad_object(call, event->why, event->object, COMPLETE_EVENT);
-        return KI_OK;
+        break;
     case KI_WATCH_NOTHING:
         break;
     }
@@ -382,7 +366,10 @@ static ki_status decode_watch(http_call *call, ki_str *chunk, ki_error *err) {
         status = ki_watch_decoder_next(call->watch, chunk, &event, err);
         if (status || event.part == KI_WATCH_NOTHING)
             break;
-        status = take_event(call, chunk, &event, err);
+        status = take_event(call, &event);
+        if (status && status != KI_ERR_NO_MEMORY && event.is_assumed &&
+            (status = ki_watch_decoder_reread(call->watch, chunk, &event, err)) == KI_OK)
+            status = take_event(call, &event);
         count_object(call);
     }
     return status;

@@ -98,9 +98,9 @@ static void count_labels(yyjson_val *metadata, parts *p) {
 
 /* --- the body ----------------------------------------------------------------------------------------------------- */
 
-/* Finds the span of `"name":{…}` or `"name":[…]` in the text. `parsed` is the copy that the tree's strings point into: a
- * name has the same offset in both, unless the copy lacks something before it. Returns false if there is none, or if the
- * name is written with escapes. */
+/* Finds the span of `"name":{…}` or `"name":[…]` in the text. `parsed` is the copy that the tree's strings point into:
+ * a name has the same offset in both, unless the copy lacks something before it. Returns false if there is none, or if
+ * the name is written with escapes. */
 static bool find_member(yyjson_val *object, const char *name, const char *parsed, const parts *p, size_t *ret_begin,
                         size_t *ret_end) {
     ki_str json = p->json;
