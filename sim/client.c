@@ -233,7 +233,8 @@ static ki_informer_options options_of(const sim_world *world, const sim_informer
                                .object_limit = SIM_OBJECT_LIMIT,
                                .consistency_check_ms = world->plan.consistency_check_ms, .in_order = plan->in_order,
                                .internal_error_retry_ms = plan->internal_error_retry_ms,
-                               .keep_deleted_ms = plan->keep_deleted_ms, .pack_from = plan->pack_from);
+                               .keep_deleted_ms = plan->keep_deleted_ms, .pack_from = plan->pack_from,
+                               .memory_limit = plan->memory_limit);
 }
 
 bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan) {

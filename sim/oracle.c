@@ -1,6 +1,8 @@
 /* oracle.c: see oracle.h. Reads the stores through snapshots, like a program. */
 #include "sim/oracle.h"
 
+#include <kinformer/memory.h>
+
 #include "sim/removal.h"
 #include "sim/world.h"
 
@@ -78,6 +80,17 @@ static void check_snapshot(sim_world *world, sim_informer *informer) {
     informer->snapshot = NULL;
 }
 
+/* What is counted with each change is what is counted when it is asked for. */
+static void check_memory(sim_world *world, ki_informer *informer, size_t count) {
+    ki_memory memory;
+    ki_health health;
+    ki_informer_memory(informer, &memory);
+    ki_informer_health(informer, &health);
+    if (memory.objects != count || health.object_bytes != memory.fields + memory.plain_bodies + memory.packed_bodies)
+        sim_fail(world, "the memory of %zu objects is counted as that of %zu, %zu bytes", count, memory.objects,
+                 health.object_bytes);
+}
+
 static void check_store(sim_world *world, sim_informer *informer) {
     const sim_truth *truth = &world->truth;
     check_snapshot(world, informer);
@@ -108,6 +121,7 @@ static void check_store(sim_world *world, sim_informer *informer) {
     check_index(world, snapshot, KI_NAMESPACE_INDEX, false);
     check_index(world, snapshot, "label", true);
     check_index(world, snapshot, "late", true);
+    check_memory(world, informer->informer, ki_snapshot_count(snapshot));
     bool is_synced = ki_informer_has_synced(informer->informer);
     if (informer->was_synced && !is_synced)
         sim_fail(world, "an informer is no longer synced");

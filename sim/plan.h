@@ -40,6 +40,7 @@ typedef struct sim_informer_plan {
     int64_t resync_ms;
     ki_keep keep;
     int64_t pack_from;
+    size_t memory_limit;
     bool in_order;      /* in-order FIFO instead of the delta FIFO */
     bool has_transform; /* it removes name, version and uid from the content */
     int64_t internal_error_retry_ms;

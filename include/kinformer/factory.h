@@ -44,6 +44,9 @@ typedef struct ki_factory_options {
      * other. */
     int64_t backoff_first_ms;
     int64_t backoff_longest_ms;
+    /* Bytes that the objects of all informers should take at most, as ki_informer_options.memory_limit; 0: no limit.
+     * Above it, the informer whose change exceeds it reports KI_ERR_LIMIT, once until a tenth is free again. */
+    size_t memory_limit;
 } ki_factory_options;
 
 #define KI_FACTORY_OPTIONS(...) KI_SIZED_(ki_factory_options, __VA_ARGS__)

@@ -98,6 +98,13 @@ typedef struct ki_informer_options {
      * or the JSON of a packed object takes some microseconds more; key, labels, view and the like take as long as
      * before. An informer that is shared has the value of the first request. */
     int64_t pack_from;
+    /* Bytes of memory that the cache's objects should take at most, without dictionaries and indexes (memory.h); 0: no
+     * limit. Bodies are packed from half of it on, unless `pack_from` is below 0. Above the limit the informer
+     * continues, because a cache that lacks objects would be wrong, and says so: once to the watch error handler
+     * (KI_ERR_LIMIT) and in the log, and until a tenth is free again in ki_health.is_over_memory_limit and in the
+     * metric informer_over_memory_limit. The program decides: it can remove the informer, request one that
+     * keeps less, or end. */
+    size_t memory_limit;
 } ki_informer_options;
 
 #define KI_INFORMER_OPTIONS(...) KI_SIZED_(ki_informer_options, __VA_ARGS__)
@@ -317,6 +324,8 @@ typedef struct ki_health {
     size_t unreadable;
     /* The first unreadable object and the reason, such as "default/big: …"; "" if there is none. */
     char unreadable_message[KI_HEALTH_MESSAGE_MAX];
+    size_t object_bytes;       /* memory of the objects in the cache */
+    bool is_over_memory_limit; /* they take more than ki_informer_options.memory_limit */
 } ki_health;
 
 /* Writes the first `size` bytes of the informer's health. Programs call ki_informer_health, which passes the size of

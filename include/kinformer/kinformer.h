@@ -33,6 +33,7 @@
 #include <kinformer/leader.h>
 #include <kinformer/lister.h>
 #include <kinformer/log.h>
+#include <kinformer/memory.h>
 #include <kinformer/metrics.h>
 #include <kinformer/object.h>
 #include <kinformer/resource.h>

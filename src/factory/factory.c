@@ -243,6 +243,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     ki_status status = ki_client_new_of(&parts, &factory->client, err);
     if (status)
         return status;
+    factory->account.limit = given->memory_limit;
     ki_body_contexts *contexts = ki_body_contexts_new(allocator);
     if (!contexts)
         return ki_error_no_memory(err, "making a factory");
@@ -255,6 +256,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         .options.owner = factory,
         .options.detect_mutations = given->detect_mutations || is_true(getenv("KUBE_CACHE_MUTATION_DETECTOR")),
         .options.seed = setup.seed,
+        .options.account = &factory->account,
         .options.transform = given->transform,
         .options.transform_user = given->user,
     };

@@ -19,6 +19,7 @@ struct ki_factory {
     ki_client *client; /* for the program's own requests */
     ki_informer_defaults defaults;
     ki_informer_maker maker;
+    ki_memory_account account;
     /* Under `mutex`. */
     ki_mutex mutex;
     ki_cond changed; /* signalled when a field below changes */

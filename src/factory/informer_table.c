@@ -63,9 +63,11 @@ static ki_status make_format(const ki_informer_maker *maker, const ki_informer_o
     if (status)
         return status;
     ki_object_format_set_keep(*ret_format, options->keep);
+    size_t pack_from = options->pack_from ? (size_t)options->pack_from : PACK_FROM;
+    if (options->memory_limit && pack_from > options->memory_limit / 2)
+        pack_from = options->memory_limit / 2;
     if (options->pack_from >= 0)
-        ki_object_format_set_pack(*ret_format, maker->contexts,
-                                  options->pack_from ? (size_t)options->pack_from : PACK_FROM);
+        ki_object_format_set_pack(*ret_format, maker->contexts, pack_from);
     return KI_OK;
 }
 

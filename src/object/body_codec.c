@@ -293,6 +293,10 @@ void ki_body_codec_unref(ki_body_codec *codec) {
     ki_body_contexts_unref(contexts);
 }
 
+size_t ki_body_codec_memory(const ki_body_codec *codec) {
+    return codec->size;
+}
+
 /* --- packing and unpacking ---------------------------------------------------------------------------------------- */
 
 ki_status ki_body_codec_pack(const ki_body_codec *codec, ki_str body, char *out, size_t *ret_size) {

@@ -34,6 +34,9 @@ ki_body_codec *ki_body_codec_ref(ki_body_codec *codec);
 /* NULL is accepted. */
 void ki_body_codec_unref(ki_body_codec *codec);
 
+/* Returns the bytes of the codec with its dictionary. */
+size_t ki_body_codec_memory(const ki_body_codec *codec);
+
 /* Packs `body` into `out`, of `body.size` bytes. Errors, after which the body stays plain: KI_ERR_LIMIT (too large, or
  * not smaller when packed), KI_ERR_NO_MEMORY. */
 ki_status ki_body_codec_pack(const ki_body_codec *codec, ki_str body, char *out, size_t *ret_size);

@@ -47,6 +47,8 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     if (health.state == KI_STATE_STOPPED)
         (void)ki_engine_failure(informer->engine, &health.cause);
     health.objects = ki_store_count(informer->store);
+    health.object_bytes = ki_store_object_bytes(informer->store);
+    health.is_over_memory_limit = atomic_load(&informer->is_over_limit);
     int64_t staleness = ki_metrics_staleness(metrics, ki_feeds_queued_at(informer), now);
     health.staleness_ms = staleness < 0 ? -1 : staleness / KI_MILLISECONDS(1);
     health.failures = ki_feeds_failures(informer);

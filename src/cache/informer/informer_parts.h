@@ -92,6 +92,7 @@ struct ki_informer {
     size_t waiting;         /* as given to the last ki_informer_note_queue */
     bool is_held;           /* a watch is paused: many changes are queued, or wait for a handler on the loop */
     bool is_resync_waiting; /* a resync is due, and the previous one is not finished */
+    size_t checked_bytes;   /* the objects' memory at the last ki_informer_check_memory */
     ki_deferred deferred;
     ki_report_limit report_limit;
     ki_timer detector_timer;
@@ -104,6 +105,7 @@ struct ki_informer {
 
     /* Any thread. */
     ki_metrics_record metrics;
+    _Atomic bool is_over_limit;        /* the objects take more than memory_limit */
     _Atomic bool has_fallen_back;      /* all namespaces are forbidden: it uses the allowed ones */
     _Atomic bool has_other_namespaces; /* those of `namespaces` have changed */
     _Atomic bool is_removed;           /* removed from the factory; set under `change_lock` and `wait_lock` */
@@ -197,6 +199,10 @@ void ki_informer_log_state(ki_informer *informer, bool has_cause);
 ki_status ki_informer_keep(ki_object *obj, ki_object **ret_kept);
 /* packing.c: the `pack` of the processor; `user` is the informer. Loop; caller holds change_lock. */
 ki_object *ki_informer_pack_waiting(const ki_change *change, void *user);
+/* informer_memory.c: reports memory above a limit. Loop; not under change_lock. */
+void ki_informer_check_memory(ki_informer *informer);
+/* informer_memory.c: takes the informer's objects out of its factory's account, before it is freed. */
+void ki_informer_leave_account(ki_informer *informer);
 /* packing.c: has the next objects packed with a dictionary of the cache's objects, if it is time. Loop; not under
  * change_lock. */
 void ki_informer_train(ki_informer *informer);

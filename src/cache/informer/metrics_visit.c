@@ -70,6 +70,9 @@ static const ki_metric table[KI_METRIC_COUNT] = {
                               .help = "Seconds since the last event, bookmark or list that is fully in the cache",
                               .type = KI_METRIC_GAUGE,
                               .unit = "seconds" },
+    [KI_METRIC_OVER_LIMIT] = { .name = "informer_over_memory_limit",
+                               .help = "1 while the objects in the cache take more than the informer's memory limit",
+                               .type = KI_METRIC_GAUGE },
     [KI_METRIC_PENDING] = { .name = "informer_pending_notifications",
                             .help = "Changes that wait for handlers of this name",
                             .type = KI_METRIC_GAUGE },
@@ -173,6 +176,8 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
     pass(informer, to, KI_METRIC_SYNCED, NULL, atomic_load(&informer->synced) ? 1 : 0);
     if (staleness != KI_NEVER)
         pass(informer, to, KI_METRIC_STALENESS, NULL, (double)staleness / KI_METRIC_NANOSECONDS);
+    if (informer->options.given.memory_limit)
+        pass(informer, to, KI_METRIC_OVER_LIMIT, NULL, atomic_load(&informer->is_over_limit) ? 1 : 0);
     ki_snapshot_free(snapshot);
 }
 

@@ -552,6 +552,7 @@ void ki_informer_free(ki_informer *informer) {
     ki_informer_free_namespaces(informer);
     ki_snapshot_free(informer->cleared);
     ki_processor_free(&informer->processor);
+    ki_informer_leave_account(informer);
     ki_deferred_free(&informer->deferred);
     ki_deleted_objects_free(&informer->deleted);
     ki_store_free(informer->store);

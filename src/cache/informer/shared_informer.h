@@ -11,6 +11,13 @@
 #include "src/object/selection.h"
 #include <kinformer/parts/list_watch.h>
 
+/* The memory of the objects of all informers of a factory. */
+typedef struct ki_memory_account {
+    size_t limit; /* 0: none */
+    _Atomic size_t bytes;
+    bool is_over; /* the loop's */
+} ki_memory_account;
+
 typedef struct ki_shared_informer_options {
     ki_engine *engine;
     ki_list_watch *list_watch;   /* the informer owns it if ki_informer_new succeeds; NULL: of a set of namespaces */
@@ -26,6 +33,7 @@ typedef struct ki_shared_informer_options {
     /* Makes the source of one namespace of a set. Loop. */
     ki_status (*make_source)(ki_selection *selection, void *user, ki_list_watch **ret_source, ki_error *err);
     void *make_source_user;
+    ki_memory_account *account; /* outlives the informer; NULL: none */
 } ki_shared_informer_options;
 
 #define KI_RESYNC_MIN_MS INT64_C(1000)

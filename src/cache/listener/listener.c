@@ -390,6 +390,15 @@ ki_status ki_listener_push(ki_listener *listener, const ki_change *change) {
     return status;
 }
 
+size_t ki_listener_waiting_bytes(ki_listener *listener) {
+    ki_mutex_lock(&listener->mutex);
+    const ki_pending *pending = &listener->pending;
+    bool is_latest = pending->delivery == KI_DELIVER_LATEST;
+    size_t bytes = pending->bytes + pending->count * (is_latest ? sizeof(ki_pending_entry) : sizeof(ki_change));
+    ki_mutex_unlock(&listener->mutex);
+    return bytes;
+}
+
 void ki_listener_mark_synced(ki_listener *listener) {
     ki_mutex_lock(&listener->mutex);
     ki_pending_set_mark(&listener->pending);

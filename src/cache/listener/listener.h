@@ -78,6 +78,9 @@ static inline size_t ki_listener_pending(const ki_listener *listener) {
     return atomic_load(&listener->waiting) + atomic_load(&listener->to_replay);
 }
 
+/* Returns the memory of the waiting changes. Any thread. */
+size_t ki_listener_waiting_bytes(ki_listener *listener);
+
 /* Makes a listener that is not started and in no list. Errors: KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
 ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_listener, ki_error *err);
 /* Frees a listener that has ended or never started. Calls on_removed if that was not done. */

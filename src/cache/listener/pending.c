@@ -30,6 +30,7 @@ static void drop_entry(ki_pending *pending, ki_pending_entry *entry) {
     *(entry->before ? &entry->before->after : &pending->first) = entry->after;
     *(entry->after ? &entry->after->before : &pending->last) = entry->before;
     pending->count--;
+    pending->bytes -= ki_object_memory(entry->obj);
     ki_object_unref(entry->known);
     ki_object_unref(entry->obj);
     if (pending->spare)
@@ -54,6 +55,7 @@ static ki_status first_change(ki_pending *pending, const ki_change *change) {
     *(pending->last ? &pending->last->after : &pending->first) = entry;
     pending->last = entry;
     pending->count++;
+    pending->bytes += ki_object_memory(entry->obj);
     ki_pending_table_put(&pending->by_key, entry);
     return KI_OK;
 }
@@ -70,6 +72,8 @@ static ki_status push_latest(ki_pending *pending, const ki_change *change) {
         return KI_OK; /* of the same state, which the pending change has, perhaps with more than the cache keeps */
     ki_object *before = entry->obj;
     entry->obj = ki_object_ref(change->obj);
+    pending->bytes += ki_object_memory(entry->obj);
+    pending->bytes -= ki_object_memory(before);
     entry->is_deleted = change->type == KI_EVENT_DELETE;
     entry->final_state_unknown = change->final_state_unknown;
     entry->is_resync = change->is_resync;
@@ -115,6 +119,7 @@ ki_status ki_pending_push(ki_pending *pending, const ki_change *change) {
     if (ki_changes_push(&pending->all, change))
         return KI_ERR_NO_MEMORY;
     pending->count++;
+    pending->bytes += ki_object_memory(change->obj);
     return KI_OK;
 }
 
@@ -124,6 +129,7 @@ bool ki_pending_pop(ki_pending *pending, ki_change *ret_change) {
     if (!ki_changes_pop(&pending->all, ret_change))
         return false;
     pending->count--;
+    pending->bytes -= ki_object_memory(ret_change->obj);
     pending->before_mark -= pending->before_mark > 0;
     return true;
 }

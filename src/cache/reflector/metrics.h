@@ -33,6 +33,7 @@ typedef enum ki_metric_id {
     KI_METRIC_QUEUE_DEPTH,
     KI_METRIC_SYNCED,
     KI_METRIC_STALENESS,
+    KI_METRIC_OVER_LIMIT,
     KI_METRIC_PENDING,
     KI_METRIC_COUNT
 } ki_metric_id;

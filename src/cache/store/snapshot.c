@@ -50,6 +50,21 @@ void ki_snapshot_link(ki_snapshot *snapshot) {
     ki_snapshot_free(base);
 }
 
+static size_t index_memory(const ki_tree *index) {
+    size_t size = ki_tree_memory(index);
+    ki_cursor cursor = KI_CURSOR_INIT;
+    for (const ki_index_set *set; (set = ki_tree_next(index, &cursor)) != NULL;)
+        size += sizeof *set + set->value_size + 1 + ki_tree_memory(&set->objects);
+    return size;
+}
+
+size_t ki_snapshot_tree_memory(const ki_snapshot *snapshot) {
+    size_t size = ki_tree_memory(&snapshot->items);
+    for (size_t i = 0; i < snapshot->schema->count; i++)
+        size += index_memory(&snapshot->indexes[i]);
+    return size;
+}
+
 ki_snapshot *ki_snapshot_ref(ki_snapshot *snapshot) {
     ki_refcount_inc(&snapshot->refs);
     return snapshot;

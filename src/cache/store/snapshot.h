@@ -37,6 +37,8 @@ ki_snapshot *ki_snapshot_new_from(ki_snapshot *base, ki_schema *schema, ki_str r
  * not change. */
 void ki_snapshot_link(ki_snapshot *snapshot);
 ki_snapshot *ki_snapshot_ref(ki_snapshot *snapshot);
+/* Returns the memory of its trees: of the objects, the indexes and their sets. */
+size_t ki_snapshot_tree_memory(const ki_snapshot *snapshot);
 
 /* Releases a reference in slices: the last reference can release very many objects. */
 typedef struct ki_snapshot_drain {

@@ -191,7 +191,10 @@ bool ki_store_publish_staged(ki_store *store) {
 }
 
 size_t ki_store_object_bytes(const ki_store *store) {
-    return current(store)->object_bytes;
+    ki_reading reading;
+    size_t bytes = ki_store_enter(store, &reading)->object_bytes;
+    ki_store_leave(store, reading);
+    return bytes;
 }
 
 ki_object *ki_store_known(const ki_store *store, const char *key) {

@@ -86,6 +86,19 @@ void ki_tree_free_node(const ki_tree_kind *kind, ki_tree_part *dead) {
     ki_free(kind->allocator, n);
 }
 
+/* Recurses at most as deep as the tree. */
+static size_t node_memory(const node *n) {
+    unsigned count = slot_count(n);
+    size_t size = node_size(count);
+    for (unsigned i = n->part.leaf_count; i < count; i++)
+        size += node_memory(n->slots[i].node);
+    return size;
+}
+
+size_t ki_tree_memory(const ki_tree *tree) {
+    return tree->root ? node_memory(tree->root) : 0;
+}
+
 /* References the values of a node. Prefetches the counts first: they are scattered in memory, and each atomic
  * instruction waits for the one before it. */
 static void ref_values(const ki_tree_kind *kind, const node *n) {

@@ -69,6 +69,8 @@ typedef struct ki_tree {
 /* Frees a dead node. */
 void ki_tree_free_node(const ki_tree_kind *kind, ki_tree_part *dead);
 
+/* Returns the bytes of the tree's nodes, also of those that other versions share. */
+size_t ki_tree_memory(const ki_tree *tree);
 /* Returns the value, borrowed; NULL if there is none. */
 void *ki_tree_get(const ki_tree_kind *kind, const ki_tree *tree, ki_str key);
 /* Adds a value, with a reference. The replaced value goes to `*ret_old` with its reference, or NULL; without `ret_old`

@@ -1,0 +1,47 @@
+/* memory.h: where the memory of an informer is.
+ *
+ *     ki_memory memory;
+ *     ki_informer_memory(pods, &memory);
+ *     printf("%zu pods take %zu bytes, %zu of them are packed\n", memory.objects, memory.total, memory.packed_objects);
+ *
+ * ki_informer_options.memory_limit and ki_factory_options.memory_limit bound what the objects take. */
+#ifndef KINFORMER_MEMORY_H
+#define KINFORMER_MEMORY_H
+
+#include <kinformer/informer.h>
+
+KI_BEGIN_DECLS
+
+/* The memory of an informer's cache, in bytes as they were requested from the allocator, without its own overhead. Not
+ * in it: some 15 KB of each informer, the connection, and 200 KB in which a factory packs bodies. */
+typedef struct ki_memory {
+    size_t total; /* the sum of the bytes below */
+    /* Of the objects in the cache. */
+    size_t fields;        /* what is read directly: key, labels, view and the like */
+    size_t plain_bodies;  /* JSON */
+    size_t packed_bodies; /* packed JSON */
+    size_t dictionaries;  /* that these bodies were packed with */
+    size_t indexes;       /* how objects are found: by key, and by each index */
+    /* Beside them. */
+    size_t waiting; /* changes that wait for handlers, with the new states; those that the cache has as well, too */
+    size_t deleted; /* deleted objects (ki_informer_options.keep_deleted_ms), and how they are found */
+    /* Numbers. */
+    size_t objects;        /* objects in the cache */
+    size_t packed_objects; /* those with packed bodies */
+    size_t packed_json;    /* bytes of JSON in the packed bodies */
+} ki_memory;
+
+/* Writes the first `size` bytes of the informer's memory. Programs call ki_informer_memory, which passes the size of
+ * their ki_memory: later versions of the library add members at the end.
+ * Threads: any. Blocks: counts each object and each node of the indexes, about 1 ms for 10,000 objects, under no lock;
+ * then until the loop has applied 64 objects at most. */
+KI_API void ki_informer_memory_sized(ki_informer *informer, ki_memory *ret_memory, size_t size);
+
+/* Writes where the informer's memory is. Threads, Blocks: as ki_informer_memory_sized. */
+static inline void ki_informer_memory(ki_informer *informer, ki_memory *ret_memory) {
+    ki_informer_memory_sized(informer, ret_memory, sizeof *ret_memory);
+}
+
+KI_END_DECLS
+
+#endif

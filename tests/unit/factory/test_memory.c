@@ -1,0 +1,246 @@
+/* test_memory.c: ki_informer_memory says where each byte is, as an allocator that counts sees it; a limit is reported
+ * once, and packing comes before it. On the embedded API server, in the engine's time. */
+#include <kinformer/memory.h>
+
+#include "src/factory/factory.h"
+#include "tests/support/controller_stage.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PODS = 200
+};
+
+/* --- an allocator that counts the bytes that were requested ------------------------------------------------------- */
+
+typedef struct counting_memory {
+    _Atomic size_t bytes;
+} counting_memory;
+
+typedef union head {
+    size_t size;
+    max_align_t align;
+} head;
+
+static void *count_alloc(size_t size, void *user) {
+    head *block = malloc(sizeof *block + size);
+    if (!block)
+        return NULL;
+    block->size = size;
+    atomic_fetch_add(&((counting_memory *)user)->bytes, size);
+    return block + 1;
+}
+
+static void count_free(void *memory, void *user) {
+    if (!memory)
+        return;
+    head *block = (head *)memory - 1;
+    atomic_fetch_sub(&((counting_memory *)user)->bytes, block->size);
+    free(block);
+}
+
+static void *count_realloc(void *memory, size_t size, void *user) {
+    void *moved = count_alloc(size, user);
+    if (!moved || !memory)
+        return moved;
+    const head *block = (const head *)memory - 1;
+    memcpy(moved, memory, block->size < size ? block->size : size);
+    count_free(memory, user);
+    return moved;
+}
+
+/* --- what the cache takes ----------------------------------------------------------------------------------------- */
+
+struct entry {
+    const char *text;
+};
+static const ki_field fields[] = { KI_FIELD(struct entry, text, "metadata.annotations.text"), KI_FIELD_END };
+
+static void put(controller_stage *s, unsigned number) {
+    char key[64], more[512];
+    snprintf(key, sizeof key, "shop/pod-%u", number);
+    snprintf(more, sizeof more,
+             "\"labels\":{\"app\":\"web-%u\"},\"annotations\":{\"text\":\"a text of some length, number %u\","
+             "\"more\":\"the quick brown fox jumps over the lazy dog, the quick brown fox jumps again\"}",
+             number % 7, number * 7919);
+    stage_put(s, KI_PODS, key, more);
+}
+
+static ki_informer *ask(controller_stage *s, const ki_informer_options *options) {
+    ki_informer *informer = NULL;
+    ki_error err = KI_ERROR_INIT;
+    if (ki_factory_informer(s->factory, KI_PODS, options, &informer, &err))
+        fail_msg("%s", ki_error_message(&err));
+    return informer;
+}
+
+static ki_memory memory_of(ki_informer *informer) {
+    ki_memory memory;
+    ki_informer_memory(informer, &memory);
+    assert_int_equal(memory.total, memory.fields + memory.plain_bodies + memory.packed_bodies + memory.dictionaries +
+                                       memory.indexes + memory.waiting + memory.deleted);
+    return memory;
+}
+
+static void put_all(controller_stage *s) {
+    for (unsigned i = 0; i < PODS; i++)
+        put(s, i);
+    stage_advance(s, 1000);
+}
+
+static void delete_all(controller_stage *s) {
+    for (unsigned i = 0; i < PODS; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "shop/pod-%u", i);
+        stage_delete(s, KI_PODS, key);
+    }
+    stage_advance(s, 1000);
+}
+
+static void compare_with_allocator(int64_t pack_from) {
+    static const ki_indexer by_label = { .name = "app", .path = "metadata.labels.app" };
+    counting_memory counted = { 0 };
+    const ki_allocator allocator = { count_alloc, count_realloc, count_free, &counted };
+    controller_stage s;
+    assert_true(stage_open(&s, &allocator));
+    ki_informer *pods = ask(&s, &KI_INFORMER_OPTIONS(.view = fields, .pack_from = pack_from));
+    assert_int_equal(ki_informer_add_indexers(pods, &by_label, 1, NULL), KI_OK);
+    stage_start(&s);
+    put_all(&s); /* everything that grows with a burst has its size now */
+    delete_all(&s);
+    ki_memory empty = memory_of(pods);
+    assert_int_equal(empty.objects, 0);
+    size_t before = atomic_load(&counted.bytes);
+    put_all(&s);
+    ki_memory full = memory_of(pods);
+    assert_int_equal(full.objects, PODS);
+    assert_int_equal(full.packed_objects, pack_from < 0 ? 0 : PODS);
+    /* The dictionary was there before, of objects that are deleted. */
+    assert_int_equal(atomic_load(&counted.bytes) - before, full.total - empty.total - full.dictionaries);
+    if (pack_from < 0)
+        assert_true(full.packed_bodies == 0 && full.dictionaries == 0 && full.plain_bodies > (size_t)PODS * 200);
+    else
+        assert_true(full.plain_bodies == 0 && full.dictionaries && full.packed_json > full.packed_bodies * 2);
+    stage_close(&s);
+    assert_int_equal(atomic_load(&counted.bytes), 0);
+}
+
+TEST(each_byte_of_plain_objects_is_counted) {
+    compare_with_allocator(-1);
+}
+
+TEST(each_byte_of_packed_objects_is_counted) {
+    compare_with_allocator(1);
+}
+
+CONTROLLER_TEST(deleted_and_waiting_objects_are_counted) {
+    ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.keep_deleted_ms = 1000000));
+    stage_start(&stage);
+    put(&stage, 1);
+    put(&stage, 2);
+    stage_advance(&stage, 1000);
+    ki_memory before = memory_of(pods);
+    assert_int_equal(before.deleted, 0);
+    assert_int_equal(before.waiting, 0);
+    stage_delete(&stage, KI_PODS, "shop/pod-1");
+    stage_advance(&stage, 1000);
+    ki_memory after = memory_of(pods);
+    assert_int_equal(after.objects, 1);
+    assert_true(after.deleted >= before.fields / 2);
+    ki_memory first = { .total = 1, .fields = 1 };
+    ki_informer_memory_sized(pods, &first, offsetof(ki_memory, fields));
+    assert_int_equal(first.total, after.total);
+    assert_int_equal(first.fields, 1);
+}
+
+/* --- limits ------------------------------------------------------------------------------------------------------- */
+
+static char reports[4096];
+
+static void note_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
+    (void)informer;
+    (void)key;
+    (void)user;
+    size_t used = strlen(reports);
+    const char *end = strstr(ki_error_message(cause), " take ");
+    snprintf(reports + used, sizeof reports - used, "%d %.*s; ", (int)cause->code,
+             end ? (int)(end - ki_error_message(cause)) : 0, ki_error_message(cause));
+}
+
+static bool is_over(ki_informer *informer) {
+    ki_health health;
+    ki_informer_health(informer, &health);
+    return health.is_over_memory_limit;
+}
+
+CONTROLLER_TEST(a_limit_is_reported_once_until_a_tenth_is_free) {
+    ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.memory_limit = 10000, .pack_from = -1));
+    reports[0] = '\0';
+    assert_int_equal(ki_informer_set_watch_error_handler(pods, note_error, NULL, NULL), KI_OK);
+    stage_start(&stage);
+    for (unsigned i = 0; i < 6; i++)
+        put(&stage, i);
+    stage_advance(&stage, 1000);
+    assert_string_equal(reports, "");
+    assert_false(is_over(pods));
+    for (unsigned i = 6; i < 40; i++)
+        put(&stage, i);
+    stage_advance(&stage, 1000);
+    assert_string_equal(reports, "5 the cache's objects; ");
+    assert_true(is_over(pods));
+    ki_memory memory = memory_of(pods);
+    assert_int_equal(memory.objects, 40); /* it continues */
+    assert_true(memory.fields + memory.plain_bodies > 10000);
+    assert_true(stage_metric(&stage, "informer_over_memory_limit") > 0.5);
+    for (unsigned i = 0; i < 36; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "shop/pod-%u", i);
+        stage_delete(&stage, KI_PODS, key);
+    }
+    stage_advance(&stage, 1000);
+    assert_false(is_over(pods));
+    assert_true(stage_metric(&stage, "informer_over_memory_limit") < 0.5);
+    put_all(&stage);
+    assert_string_equal(reports, "5 the cache's objects; 5 the cache's objects; ");
+}
+
+CONTROLLER_TEST(a_cache_packs_before_its_limit) {
+    ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.memory_limit = 20000));
+    stage_start(&stage);
+    put_all(&stage);
+    ki_memory memory = memory_of(pods);
+    assert_true(memory.packed_objects > PODS / 2);
+}
+
+TEST(a_factory_has_a_limit_for_all_its_informers) {
+    controller_stage s;
+    assert_true(stage_open(&s, NULL));
+    ki_factory *factory = NULL;
+    ki_informer *pods = NULL, *config_maps = NULL;
+    assert_int_equal(ki_factory_new_on(NULL, s.transport,
+                                       &KI_FACTORY_OPTIONS(.engine = s.engine.engine, .memory_limit = 4000), &factory,
+                                       NULL),
+                     KI_OK);
+    assert_int_equal(ki_factory_informer(factory, KI_PODS, NULL, &pods, NULL), KI_OK);
+    assert_int_equal(ki_factory_informer(factory, KI_CONFIGMAPS, NULL, &config_maps, NULL), KI_OK);
+    reports[0] = '\0';
+    assert_int_equal(ki_informer_set_watch_error_handler(pods, note_error, NULL, NULL), KI_OK);
+    assert_int_equal(ki_informer_set_watch_error_handler(config_maps, note_error, NULL, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    for (unsigned i = 0; i < 5; i++)
+        put(&s, i);
+    stage_advance(&s, 1000);
+    assert_string_equal(reports, "");
+    char key[64];
+    for (unsigned i = 0; i < 8; i++) {
+        snprintf(key, sizeof key, "shop/c-%u", i);
+        stage_put(&s, KI_CONFIGMAPS, key, "");
+    }
+    stage_advance(&s, 1000);
+    assert_string_equal(reports, "5 the objects of all informers; ");
+    ki_factory_free(factory);
+    stage_close(&s);
+}
