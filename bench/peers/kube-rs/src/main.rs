@@ -130,10 +130,9 @@ where
         let (reader, synced) = (reader.clone(), settings.synced.clone());
         tokio::spawn(async move {
             let mut handle = pin!(handle);
-            if reader.wait_until_ready().await.is_err() {
-                return;
-            }
-            for _ in 0..reader.len() {
+            // Comes when all objects are in the store. `wait_until_ready` wakes one of several.
+            handle.next().await;
+            for _ in 1..reader.len() {
                 handle.next().await;
             }
             let _ = synced.send(());
