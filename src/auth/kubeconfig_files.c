@@ -21,9 +21,9 @@ static ki_status load_file(ki_kubeconfig *self, ki_kubeconfig_file *file, ki_err
     if (status)
         return status;
     status = ki_yaml_load(self->allocator, (ki_str){ text.data, text.size }, NULL, &file->document, err);
-    if (status == KI_ERR_PARSE) {
+    if (status == KI_ERR_PARSE || status == KI_ERR_UNSUPPORTED) { /* the name of a field can be no number of JSON */
         const ki_error why = *err;
-        ki_error_set(err, status, "kubeconfig %s: %s; fix the YAML there", file->path, why.message);
+        status = ki_error_set(err, KI_ERR_PARSE, "kubeconfig %s: %s; fix the YAML there", file->path, why.message);
     } else if (status) {
         ki_error_prefix(err, "kubeconfig %s", file->path);
     } else {
