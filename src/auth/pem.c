@@ -16,13 +16,14 @@ static ki_str from(ki_str text, const char *at) {
     return (ki_str){ at, text.size - (size_t)(at - text.data) };
 }
 
+/* Looks no further than the next BEGIN: each byte is looked at a few times, however many there are. */
 bool ki_pem_next(ki_str *text, ki_pem_block *ret_block) {
-    for (;;) {
-        const char *begin = find(*text, begin_mark);
-        if (!begin)
-            return false;
+    for (const char *begin; (begin = find(*text, begin_mark)) != NULL;) {
         ki_str rest = from(*text, begin + sizeof begin_mark - 1);
         *text = rest;
+        const char *next = find(rest, begin_mark);
+        if (next)
+            rest.size = (size_t)(next - rest.data);
         const char *type_end = find(rest, dashes);
         const char *line_end = rest.size ? memchr(rest.data, '\n', rest.size) : NULL;
         if (!type_end || !line_end || line_end < type_end)
@@ -31,18 +32,18 @@ bool ki_pem_next(ki_str *text, ki_pem_block *ret_block) {
         ki_str body = from(rest, line_end + 1);
         const char *end = find(body, end_mark);
         if (!end)
-            continue;
-        const char *other = find((ki_str){ body.data, (size_t)(end - body.data) }, begin_mark);
+            continue; /* the block is incomplete */
         ki_str after = from(body, end + sizeof end_mark - 1);
-        if (other || after.size < type.size + sizeof dashes - 1 || memcmp(after.data, type.data, type.size) != 0 ||
+        if (after.size < type.size + sizeof dashes - 1 || memcmp(after.data, type.data, type.size) != 0 ||
             memcmp(after.data + type.size, dashes, sizeof dashes - 1) != 0)
-            continue; /* the block is incomplete; another block can begin inside it */
+            continue;
         const char *past = after.data + type.size + sizeof dashes - 1;
         *ret_block =
             (ki_pem_block){ type, { body.data, (size_t)(end - body.data) }, { begin, (size_t)(past - begin) } };
-        *text = from(after, past);
+        *text = from(*text, past);
         return true;
     }
+    return false;
 }
 
 bool ki_pem_has_block(ki_str pem) {

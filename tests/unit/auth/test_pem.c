@@ -6,6 +6,7 @@
 #include "tests/support/test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static char good[8192]; /* a certificate */
 static char key[8192];
@@ -65,6 +66,24 @@ TEST(each_certificate_is_judged_alone) {
     assert_true(ki_pem_has_block(ki_str_of(key)));
     assert_false(ki_pem_has_block(ki_str_of("-----BEGIN X-----\nabc")));
     assert_false(ki_pem_has_block((ki_str){ NULL, 0 }));
+}
+
+TEST(beginnings_without_an_end_are_skipped) {
+    enum {
+        SIZE = 256 * 1024
+    };
+    static const char *const lines[] = { "-----BEGIN CERTIFICATE-----\n", "-----BEGIN CERTIFICATE-----",
+                                         "-----BEGIN " };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        size_t count = SIZE / strlen(lines[i]);
+        char *pem = malloc(SIZE + sizeof good + 1);
+        assert_non_null(pem);
+        for (size_t line = 0; line < count; line++)
+            memcpy(pem + line * strlen(lines[i]), lines[i], strlen(lines[i]));
+        snprintf(pem + count * strlen(lines[i]), sizeof good + 1, "\n%s", good);
+        check("beginnings and a certificate", pem, 1, 0);
+        free(pem);
+    }
 }
 
 TEST(a_key_with_a_password_is_known_by_its_head) {
