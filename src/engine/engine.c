@@ -359,11 +359,13 @@ enum {
     KINDS = sizeof kinds / sizeof *kinds
 };
 
-/* Runs one unit of one kind of work. Returns false if there was none or the bound is reached. */
-static bool run_unit(ki_engine *engine, bool (*kind)(ki_engine *engine)) {
+/* Runs one unit of one kind of work. Returns false if there was none or the bound is reached. Reads the clock, unless
+ * it was read since the last unit. */
+static bool run_unit(ki_engine *engine, bool (*kind)(ki_engine *engine), bool is_read) {
     if (!can_continue(engine))
         return false;
-    engine->now = ki_engine_clock(engine);
+    if (!is_read)
+        engine->now = ki_engine_clock(engine);
     if (!kind(engine))
         return false;
     engine->work_left--;
@@ -399,7 +401,7 @@ static ki_status run_once(ki_engine *engine, int max_work, int timeout_ms, ki_er
     for (unsigned idle = 0; idle < KINDS && can_continue(engine);) {
         bool (*kind)(ki_engine * engine) = kinds[engine->next_kind];
         engine->next_kind = (engine->next_kind + 1) % KINDS;
-        idle = run_unit(engine, kind) ? 0 : idle + 1;
+        idle = run_unit(engine, kind, idle > 0) ? 0 : idle + 1;
     }
     settle_memory(engine, max_work - engine->work_left);
     engine->dispatching = false;

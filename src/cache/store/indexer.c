@@ -125,6 +125,12 @@ static ki_str object_key(const void *value) {
     return ki_str_of(ki_object_key(value));
 }
 
+/* A key ends with a zero and has no other. */
+static bool object_has_key(const void *value, ki_str key) {
+    const char *own = ki_object_key(value);
+    return strncmp(own, key.data, key.size) == 0 && own[key.size] == '\0';
+}
+
 static void object_ref(void *value) {
     (void)ki_object_ref(value);
 }
@@ -136,6 +142,10 @@ static void object_unref(void *value) {
 static ki_str set_value(const void *value) {
     const ki_index_set *set = value;
     return (ki_str){ set->value, set->value_size };
+}
+
+static bool set_has_value(const void *value, ki_str text) {
+    return ki_str_equal(set_value(value), text);
 }
 
 /* Makes a set with the objects of `before` (NULL: none). Returns NULL without memory. */
@@ -367,11 +377,16 @@ ki_status ki_schema_new(const ki_allocator *allocator, uint64_t seed, const ki_s
     }
     ki_refcount_init(&schema->refs);
     schema->allocator = *allocator;
-    schema->objects = (ki_tree_kind){
-        .allocator = &schema->allocator, .seed = seed, .key = object_key, .ref = object_ref, .unref = object_unref
-    };
-    schema->unowned = (ki_tree_kind){ .allocator = &schema->allocator, .seed = seed, .key = object_key };
-    schema->sets = (ki_tree_kind){ .allocator = &schema->allocator, .seed = seed, .key = set_value };
+    schema->objects = (ki_tree_kind){ .allocator = &schema->allocator,
+                                      .seed = seed,
+                                      .key = object_key,
+                                      .has_key = object_has_key,
+                                      .ref = object_ref,
+                                      .unref = object_unref };
+    schema->unowned =
+        (ki_tree_kind){ .allocator = &schema->allocator, .seed = seed, .key = object_key, .has_key = object_has_key };
+    schema->sets =
+        (ki_tree_kind){ .allocator = &schema->allocator, .seed = seed, .key = set_value, .has_key = set_has_value };
     schema->count = 0;
     char *texts = (char *)(schema->indexers + total);
     for (size_t i = 0; i < total && !status; i++)

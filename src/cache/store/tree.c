@@ -137,27 +137,49 @@ static node *make_exclusive(const ki_tree_kind *kind, ki_tree_edit *edit, node *
 static int leaf_at(const ki_tree_kind *kind, const node *n, unsigned level, uint32_t bit, ki_str key) {
     if (level == KI_TREE_LEVELS) {
         for (unsigned i = 0; i < n->part.leaf_count; i++)
-            if (ki_str_equal(kind->key(n->slots[i].value), key))
+            if (kind->has_key(n->slots[i].value, key))
                 return (int)i;
         return -1;
     }
     if (!(n->leaves & bit))
         return -1;
     unsigned at = below(n->leaves, bit);
-    return ki_str_equal(kind->key(n->slots[at].value), key) ? (int)at : -1;
+    return kind->has_key(n->slots[at].value, key) ? (int)at : -1;
 }
 
-void *ki_tree_get(const ki_tree_kind *kind, const ki_tree *tree, ki_str key) {
+/* ki_tree_get, compiled twice. `has_popcnt`: bits are counted by one instruction, which saves 10 of 60 ns for an object
+ * in the processor's caches. */
+static inline __attribute__((always_inline)) void *find(const ki_tree_kind *kind, const node *n, ki_str key,
+                                                        bool has_popcnt) {
     uint64_t hash = hash_of(kind, key);
-    const node *n = tree->root;
-    for (unsigned level = 0; n; level++) {
-        uint32_t bit = level < KI_TREE_LEVELS ? bit_of(hash, level) : 0;
-        int at = leaf_at(kind, n, level, bit, key);
-        if (at >= 0)
-            return n->slots[at].value;
-        n = n->nodes & bit ? n->slots[node_index(n, bit)].node : NULL;
+    for (unsigned level = 0; n && level < KI_TREE_LEVELS; level++, hash >>= BITS) {
+        uint32_t bit = bit_of(hash, 0), in_leaves = n->leaves & (bit - 1), in_nodes = n->nodes & (bit - 1);
+        if (n->leaves & bit) {
+            unsigned at = has_popcnt ? (unsigned)__builtin_popcount(in_leaves) : count_bits(in_leaves);
+            void *value = n->slots[at].value;
+            return kind->has_key(value, key) ? value : NULL;
+        }
+        if (!(n->nodes & bit))
+            return NULL;
+        unsigned at = has_popcnt ? (unsigned)__builtin_popcount(in_nodes) : count_bits(in_nodes);
+        n = n->slots[n->part.leaf_count + at].node;
     }
-    return NULL;
+    int at = n ? leaf_at(kind, n, KI_TREE_LEVELS, 0, key) : -1;
+    return at < 0 ? NULL : n->slots[at].value;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("popcnt"))) static void *find_with_popcnt(const ki_tree_kind *kind, const node *n, ki_str key) {
+    return find(kind, n, key, true);
+}
+#endif
+
+void *ki_tree_get(const ki_tree_kind *kind, const ki_tree *tree, ki_str key) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("popcnt"))
+        return find_with_popcnt(kind, tree->root, key);
+#endif
+    return find(kind, tree->root, key, false);
 }
 
 static void ref_value(const ki_tree_kind *kind, void *value) {

@@ -55,6 +55,7 @@ struct ki_tree_kind {
     const ki_allocator *allocator;
     uint64_t seed;
     ki_str (*key)(const void *value);
+    bool (*has_key)(const void *value, ki_str key); /* compares `key` */
     /* Each node with a value has a reference to it. Both NULL: none has. */
     void (*ref)(void *value);
     void (*unref)(void *value);

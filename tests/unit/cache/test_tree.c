@@ -25,6 +25,10 @@ static ki_str item_key(const void *value) {
     return ki_str_of(((const item *)value)->key);
 }
 
+static bool item_has_key(const void *value, ki_str key) {
+    return ki_str_equal(item_key(value), key);
+}
+
 static void item_ref(void *value) {
     ki_refcount_inc(&((item *)value)->refs);
 }
@@ -59,9 +63,9 @@ static uint64_t same_hash(ki_str key, uint64_t seed) {
 }
 
 static const ki_tree_kind kinds[] = {
-    { &ki_allocator_default, 1, item_key, item_ref, item_unref, NULL },
-    { &ki_allocator_default, 1, item_key, item_ref, item_unref, coarse_hash },
-    { &ki_allocator_default, 1, item_key, item_ref, item_unref, same_hash },
+    { &ki_allocator_default, 1, item_key, item_has_key, item_ref, item_unref, NULL },
+    { &ki_allocator_default, 1, item_key, item_has_key, item_ref, item_unref, coarse_hash },
+    { &ki_allocator_default, 1, item_key, item_has_key, item_ref, item_unref, same_hash },
 };
 enum {
     KINDS = sizeof kinds / sizeof *kinds
