@@ -134,6 +134,8 @@ static void measure_decoding(const bench *b, const char *what, const ki_field *f
     ki_error err = KI_ERROR_INIT;
     ki_object_format *format = NULL;
     ki_object_format_options options = { .view = fields };
+    ki_buffer scratch;
+    ki_buffer_init(&scratch, &ki_allocator_default, 0);
     if (ki_object_format_new(&ki_allocator_default, &options, &format, &err))
         fail(what, &err);
     double begin = cpu_seconds();
@@ -142,14 +144,15 @@ static void measure_decoding(const bench *b, const char *what, const ki_field *f
             const char *line_end = memchr(at, '\n', (size_t)(end - at));
             const char *object = strstr(at, "\"object\":") + strlen("\"object\":");
             ki_object *obj = NULL;
-            if (ki_object_from_server(format, (ki_str){ object, (size_t)(line_end - 1 - object) }, "v1", "Pod", &obj,
-                                      &err))
+            if (ki_object_from_server(format, (ki_str){ object, (size_t)(line_end - 1 - object) }, "v1", "Pod",
+                                      &scratch, &obj, &err))
                 fail(what, &err);
             ki_object_unref(obj);
             at = line_end + 1;
         }
     }
     report(b, what, cpu_seconds() - begin, rounds);
+    ki_buffer_free(&scratch);
     ki_object_format_unref(format);
 }
 

@@ -45,7 +45,7 @@ static size_t empty_managed_fields(char *text, size_t size) {
 
 static void read_object(ki_object_format *format, ki_str text) {
     ki_object *obj = NULL, *plain = NULL;
-    ki_status status = ki_object_from_server(format, text, "v1", "Pod", &obj, NULL);
+    ki_status status = ki_object_from_server(format, text, "v1", "Pod", NULL, &obj, NULL);
     ki_status plain_status = ki_object_from_json(format, text, "v1", "Pod", &plain, NULL);
     if (!status && plain_status) {
         /* The mistake is between these brackets, and nothing else depends on it. */

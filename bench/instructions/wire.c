@@ -9,6 +9,7 @@ static const pod_events *events;
 static ki_framer framer;
 static ki_watch_decoder *decoder;
 static ki_object_format *format;
+static ki_buffer scratch;
 
 static ki_str chunk_at(size_t at) {
     size_t left = events->size - at;
@@ -70,6 +71,7 @@ static void begin_decode_of(const ki_field *view) {
     const ki_object_format_options options = { .view = view };
     events = load_pods();
     need(!ki_object_format_new(&fixed_memory, &options, &format, NULL), "format");
+    ki_buffer_init(&scratch, &fixed_memory, 0);
 }
 
 static void begin_decode(void) {
@@ -83,12 +85,13 @@ static void begin_decode_view(void) {
 static void decode_all(void) {
     for (unsigned i = 0; i < PODS; i++) {
         ki_object *obj = NULL;
-        need(!ki_object_from_server(format, events->objects[i], "v1", "Pod", &obj, NULL), "object");
+        need(!ki_object_from_server(format, events->objects[i], "v1", "Pod", &scratch, &obj, NULL), "object");
         ki_object_unref(obj);
     }
 }
 
 static void end_decode(void) {
+    ki_buffer_free(&scratch);
     ki_object_format_unref(format);
 }
 

@@ -112,6 +112,7 @@ ki_status ki_engine_new(const ki_engine_options *options, ki_engine **ret_engine
     if (!engine)
         return ki_error_no_memory(err, "making an engine");
     engine->allocator = allocator;
+    ki_buffer_init(&engine->scratch, &engine->allocator, 0);
     if (given.log)
         engine->log = *given.log;
     engine->clock = given.clock ? *given.clock : (ki_clock){ .now = monotonic };
@@ -148,6 +149,7 @@ void ki_engine_free(ki_engine *engine) {
     ki_mutex_destroy(&engine->task_mutex);
     ki_mutex_destroy(&engine->mutex);
     close_descriptors(engine);
+    ki_buffer_free(&engine->scratch);
     ki_allocator allocator = engine->allocator;
     ki_free(&allocator, engine);
 }
@@ -156,6 +158,10 @@ void ki_engine_free(ki_engine *engine) {
 
 const ki_allocator *ki_engine_allocator(const ki_engine *engine) {
     return &engine->allocator;
+}
+
+ki_buffer *ki_engine_scratch(ki_engine *engine) {
+    return &engine->scratch;
 }
 
 const ki_log *ki_engine_log(const ki_engine *engine) {

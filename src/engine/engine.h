@@ -5,6 +5,7 @@
 
 #include <kinformer/engine.h>
 
+#include "src/base/buffer.h"
 #include "src/base/heap.h"
 #include "src/engine/thread.h"
 
@@ -35,6 +36,10 @@ static inline int64_t ki_time_after_ms(int64_t now, int64_t timeout_ms) {
 
 /* Returns a random number in [0, 1) from the engine's seed. Loop only. */
 double ki_engine_random(ki_engine *engine);
+
+/* Returns an empty buffer for what a function on the loop needs until it returns: memory that need not be allocated
+ * each time. The function calls nothing that uses the buffer too, and empties it. Loop only. */
+ki_buffer *ki_engine_scratch(ki_engine *engine);
 
 /* Timers: embedded, one-shot. Loop only. Setting a timer needs no memory and cannot fail.
  * Timers fire in order of deadline, equal ones in order of setting. */

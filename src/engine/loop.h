@@ -2,6 +2,7 @@
 #ifndef KI_ENGINE_LOOP_H
 #define KI_ENGINE_LOOP_H
 
+#include "src/base/buffer.h"
 #include "src/engine/engine.h"
 #include "src/engine/thread.h"
 
@@ -68,6 +69,7 @@ struct ki_engine {
     bool dispatching; /* a callback may run: `now` is valid, wake-ups are not needed */
     int64_t now;
     int work_left;
+    ki_buffer scratch;  /* see ki_engine_scratch */
     unsigned next_kind; /* index of the next kind of work */
     int unsettled;      /* units of work since the last settle_memory, which were less than UNITS */
     unsigned settled;   /* calls of settle_memory that took a block, modulo SIZES */

@@ -7,7 +7,11 @@
 #include <kinformer/error.h>
 #include <kinformer/parts/object_format.h>
 
-#include "src/base/string_view.h"
+#include "src/base/buffer.h"
+
+enum {
+    KI_OBJECT_SCRATCH_KEEP = 256 * 1024 /* bytes; a larger scratch is freed after its object */
+};
 
 /* Creates a format with the views of the newest format and one more behind them. It is then the newest: sources make
  * further objects with it. The caller keeps the reference while a source has `format`. One caller at a time. Errors: as
@@ -39,10 +43,11 @@ ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char 
                               ki_object **ret_obj, ki_error *err);
 
 /* The same for an object of a list or watch. managedFields that the format drops are not parsed: brackets and strings
- * show where they end, and other mistakes in them are not noticed. Errors: also KI_ERR_LIMIT (nested deeper than
+ * show where they end, and other mistakes in them are not noticed. `scratch`: an empty buffer that gives memory for the
+ * call, and keeps KI_OBJECT_SCRATCH_KEEP bytes; NULL: none. Errors: also KI_ERR_LIMIT (nested deeper than
  * KI_JSON_DEPTH_MAX). */
 ki_status ki_object_from_server(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
-                                ki_object **ret_obj, ki_error *err);
+                                ki_buffer *scratch, ki_object **ret_obj, ki_error *err);
 /* The same, of a format that keeps less than the object, too. */
 ki_status ki_object_from_json_whole(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
                                     ki_object **ret_obj, ki_error *err);

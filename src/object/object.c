@@ -18,6 +18,7 @@ typedef struct given {
     const ki_object *identity;      /* replaces the text's identity; NULL: none */
     ki_keep keep;                   /* what is made of the text */
     bool is_from_server;            /* deep nesting is an error, and managedFields that are dropped are not parsed */
+    ki_buffer *scratch;             /* memory to parse in; NULL: allocates some */
 } given;
 
 /* A part of the text; size 0: none. */
@@ -448,10 +449,13 @@ static ki_status from_copy(ki_object_format *format, ki_str json, span skip, con
                            ki_error *err) {
     const ki_allocator *allocator = &format->allocator;
     size_t size = json.size - skip.size;
-    void *memory = ki_alloc(allocator, ki_json_room_size(size));
-    if (!memory)
+    ki_buffer own, *memory = g->scratch ? g->scratch : &own;
+    ki_buffer_init(&own, allocator, 0);
+    if (ki_buffer_reserve(memory, ki_json_room_size(size))) {
+        ki_buffer_reset(memory, 0);
         return ki_error_no_memory(err, "parsing an object");
-    ki_json_room room = ki_json_room_in(allocator, memory, size);
+    }
+    ki_json_room room = ki_json_room_in(allocator, memory->data, size);
     append(append(room.text, json.data, skip.at), json.data + skip.at + skip.size, size - skip.at);
     yyjson_doc *doc = NULL;
     ki_status status = ki_json_room_parse(&room, size, &doc, err);
@@ -464,7 +468,8 @@ static ki_status from_copy(ki_object_format *format, ki_str json, span skip, con
         ki_buffer_free(&p.front);
     }
     yyjson_doc_free(doc);
-    ki_free(allocator, memory);
+    ki_buffer_reset(memory, g->scratch ? KI_OBJECT_SCRATCH_KEEP : 0);
+    ki_buffer_free(&own);
     return status;
 }
 
@@ -505,7 +510,7 @@ static ki_status from_json(ki_object_format *format, ki_str json, const given *g
 
 static given given_of(const ki_object_format *format, const char *api_version, const char *kind) {
     bool is_whole = format->keep == KI_KEEP_KEYS || (format->keep == KI_KEEP_VIEW && format->is_for_transform);
-    return (given){ api_version, kind, NULL, is_whole ? KI_KEEP_OBJECT : format->keep, false };
+    return (given){ .api_version = api_version, .kind = kind, .keep = is_whole ? KI_KEEP_OBJECT : format->keep };
 }
 
 ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
@@ -515,15 +520,17 @@ ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char 
 }
 
 ki_status ki_object_from_server(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
-                                ki_object **ret_obj, ki_error *err) {
+                                ki_buffer *scratch, ki_object **ret_obj, ki_error *err) {
     given g = given_of(format, api_version, kind);
+    g.scratch = scratch;
     g.is_from_server = true;
     return from_json(format, json, &g, ret_obj, err);
 }
 
 ki_status ki_object_from_json_whole(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
                                     ki_object **ret_obj, ki_error *err) {
-    return from_json(format, json, &(given){ api_version, kind, NULL, KI_KEEP_OBJECT, false }, ret_obj, err);
+    return from_json(format, json, &(given){ .api_version = api_version, .kind = kind, .keep = KI_KEEP_OBJECT },
+                     ret_obj, err);
 }
 
 ki_status ki_object_format_read(ki_object_format *format, const char *json, size_t size, ki_object **ret_obj,
@@ -540,8 +547,10 @@ static const char *unless_empty(const char *text) {
 ki_status ki_object_with_json(const ki_object *obj, const char *json, size_t size, ki_object **ret_obj, ki_error *err) {
     if (!obj || !json || !ret_obj)
         return ki_error_missing(err, "ki_object_with_json");
-    const given g = { unless_empty(ki_object_api_version(obj)), unless_empty(ki_object_kind(obj)), obj, KI_KEEP_OBJECT,
-                      0 };
+    const given g = { .api_version = unless_empty(ki_object_api_version(obj)),
+                      .kind = unless_empty(ki_object_kind(obj)),
+                      .identity = obj,
+                      .keep = KI_KEEP_OBJECT };
     return from_json(obj->format, (ki_str){ json, size }, &g, ret_obj, err);
 }
 
@@ -577,7 +586,7 @@ ki_status ki_object_view_only(ki_object *obj, ki_object **ret_obj, ki_error *err
     ki_status status = ki_body_open(obj, &body, err);
     if (status)
         return status;
-    status = from_json(obj->format, body.text, &(given){ NULL, NULL, obj, KI_KEEP_VIEW, false }, ret_obj, err);
+    status = from_json(obj->format, body.text, &(given){ .identity = obj, .keep = KI_KEEP_VIEW }, ret_obj, err);
     ki_body_close(obj, &body);
     return status;
 }
