@@ -1,6 +1,6 @@
 /* bench_pipeline.c: the cost of one event from its bytes to the handler, without a network: the memory transport
- * delivers a watch's body in chunks of a socket's size. The pods are those of the embedded server's load, with
- * managedFields. */
+ * delivers a watch's body in chunks of a TLS record's size, and of libcurl's buffer. The pods are those of the embedded
+ * server's load, with managedFields. */
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 
@@ -21,7 +21,8 @@ enum {
     REVISION_DIGITS = 12,
     ROUNDS = 20,
     ROUNDS_SHORT = 3,
-    CHUNK = 16 * 1024
+    CHUNK = 16 * 1024,
+    CHUNK_LARGE = 128 * 1024
 };
 
 struct pod_view {
@@ -199,7 +200,7 @@ static void renew(bench *b, int round) {
     }
 }
 
-static void measure_pipeline(bench *b, int rounds) {
+static void measure_pipeline(bench *b, const char *what, size_t chunk, int64_t pack_from, int rounds) {
     ki_error err = KI_ERROR_INIT;
     ki_engine *engine = NULL;
     ki_transport *transport = NULL;
@@ -209,10 +210,13 @@ static void measure_pipeline(bench *b, int rounds) {
     ki_handler handler = { .on_add = on_change, .on_update = on_change, .on_delete = on_change };
     if (ki_engine_new(NULL, &engine, &err) || kt_memory_transport_new(engine, &server, &transport, &err) ||
         ki_factory_new_on(NULL, transport, &KI_FACTORY_OPTIONS(.engine = engine), &factory, &err) ||
-        ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = view, .no_streaming_list = true), &pods,
-                            &err) ||
+        ki_factory_informer(factory, KI_PODS,
+                            &KI_INFORMER_OPTIONS(.view = view, .no_streaming_list = true, .pack_from = pack_from),
+                            &pods, &err) ||
         ki_informer_add_handler(pods, &handler, b, &err) || ki_factory_start(factory, &err))
         fail("pipeline", &err);
+    b->watch = NULL;
+    b->received = 0;
     while (!b->watch)
         step(engine);
 
@@ -220,9 +224,9 @@ static void measure_pipeline(bench *b, int rounds) {
     for (int round = 0; round < rounds; round++) {
         renew(b, round);
         double begin = cpu_seconds();
-        for (size_t at = 0; at < b->frames.size; at += CHUNK) {
+        for (size_t at = 0; at < b->frames.size; at += chunk) {
             size_t left = b->frames.size - at;
-            if (!b->watch || !kt_memory_call_data(b->watch, b->frames.data + at, left < CHUNK ? left : CHUNK))
+            if (!b->watch || !kt_memory_call_data(b->watch, b->frames.data + at, left < chunk ? left : chunk))
                 fail("the watch was given up", NULL);
             step(engine);
         }
@@ -230,7 +234,7 @@ static void measure_pipeline(bench *b, int rounds) {
     }
     if (b->received != b->events * (unsigned long)rounds)
         fail("the handler did not hear of every event", NULL);
-    report(b, "bytes to handler", seconds, rounds);
+    report(b, what, seconds, rounds);
     ki_factory_free(factory);
     ki_transport_free(transport);
     ki_engine_free(engine);
@@ -247,7 +251,9 @@ int main(int argc, char **argv) {
     measure_framing(&b, rounds);
     measure_decoding(&b, "decoding to an object", NULL, rounds);
     measure_decoding(&b, "decoding with a view of 2 fields", view, rounds);
-    measure_pipeline(&b, rounds);
+    measure_pipeline(&b, "bytes to handler", CHUNK, 0, rounds);
+    measure_pipeline(&b, "the same, not packed", CHUNK, -1, rounds);
+    measure_pipeline(&b, "not packed, chunks of 128 KB", CHUNK_LARGE, -1, rounds);
     ki_buffer_free(&b.frames);
     ki_buffer_free(&b.list);
     return 0;
