@@ -94,7 +94,7 @@ typedef struct ki_informer_options {
     int64_t backoff_first_ms;
     int64_t backoff_longest_ms;
     /* Bytes of memory of the cache's objects from which on their JSON is packed, with zstd and a dictionary of their
-     * own: a pod of 5 KB takes 0.8 KB. 0: 256 KiB; below 0: never. What readers get does not change. A field by path
+     * own: a pod of 5 KB takes 0.5 KB. 0: 256 KiB; below 0: never. What readers get does not change. A field by path
      * or the JSON of a packed object takes some microseconds more; key, labels, view and the like take as long as
      * before. An informer that is shared has the value of the first request. */
     int64_t pack_from;

@@ -17,7 +17,8 @@ KI_BEGIN_DECLS
 typedef struct ki_memory {
     size_t total; /* the sum of the bytes below */
     /* Of the objects in the cache. */
-    size_t fields;        /* what is read directly: key, labels, view and the like */
+    size_t fields;        /* what is read directly of each: key, uid, version, view */
+    size_t shared;        /* what objects have in common: kind, namespace, labels */
     size_t plain_bodies;  /* JSON */
     size_t packed_bodies; /* packed JSON */
     size_t dictionaries;  /* that these bodies were packed with */

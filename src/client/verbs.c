@@ -70,7 +70,7 @@ static ki_status take_object(const work *self, const ki_response *response, ki_o
         return say_no_object(&self->request, response, err);
     const char *body = ki_response_body(response, &size);
     if (!self->options.informer && self->like)
-        return ki_object_from_json_whole(self->like->format, (ki_str){ body, size }, ki_object_api_version(obj),
+        return ki_object_from_json_whole(ki_format_of(self->like), (ki_str){ body, size }, ki_object_api_version(obj),
                                          ki_object_kind(obj), ret_obj, err);
     if (!self->options.informer) {
         *ret_obj = ki_object_ref(obj);

@@ -4,6 +4,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
+#include "src/object/object_memory.h"
 
 #include <string.h>
 
@@ -21,7 +22,7 @@ static ki_status fail(const ki_object *obj, ki_status status, ki_error *err) {
 /* Unpacks into new memory with a closing zero. */
 static ki_status unpack(const ki_object *obj, char **ret_text) {
     const ki_packed_body *packed = ki_object_packed_body(obj);
-    const ki_allocator *allocator = &obj->format->allocator;
+    const ki_allocator *allocator = &ki_format_of(obj)->allocator;
     char *text = ki_alloc(allocator, (size_t)obj->body_size + 1);
     if (!text)
         return KI_ERR_NO_MEMORY;
@@ -69,7 +70,7 @@ ki_body ki_body_open_surely(const ki_object *obj) {
 }
 
 void ki_body_close(const ki_object *obj, const ki_body *body) {
-    ki_free(&obj->format->allocator, body->unpacked);
+    ki_free(&ki_format_of(obj)->allocator, body->unpacked);
     if (body->is_reserve)
         ki_body_codec_unpack_end(ki_object_packed_body(obj)->codec);
 }
@@ -81,7 +82,7 @@ ki_status ki_body_copy(const ki_object *obj, char **ret_text, ki_error *err) {
         status = unpack(obj, &text);
     } else {
         ki_str body = plain_body(obj).text;
-        text = ki_strndup(&obj->format->allocator, body.data, body.size);
+        text = ki_strndup(&ki_format_of(obj)->allocator, body.data, body.size);
         status = text ? KI_OK : KI_ERR_NO_MEMORY;
     }
     if (status)
@@ -98,4 +99,30 @@ ki_status ki_body_parse(const ki_object *obj, const ki_allocator *allocator, yyj
     status = ki_json_parse(allocator, body.text, ret_doc, err);
     ki_body_close(obj, &body);
     return status;
+}
+
+/* --- how much memory ---------------------------------------------------------------------------------------------- */
+
+static void add_codec(const ki_body_codec *codec, ki_object_memory_sum *sum) {
+    for (size_t i = sum->codec_count; i > 0; i--) /* mostly the latest */
+        if (sum->codecs[i - 1] == codec)
+            return;
+    if (sum->codec_count == KI_OBJECT_MEMORY_CODECS)
+        return;
+    sum->codecs[sum->codec_count++] = codec;
+    sum->memory.dictionaries += ki_body_codec_memory(codec);
+}
+
+void ki_object_add_memory(const ki_object *obj, ki_object_memory_sum *sum) {
+    size_t body = ki_object_memory(obj) - obj->body_at;
+    sum->memory.objects++;
+    sum->memory.fields += obj->body_at;
+    if (!obj->is_packed) {
+        sum->memory.plain_bodies += body;
+        return;
+    }
+    sum->memory.packed_objects++;
+    sum->memory.packed_bodies += body;
+    sum->memory.packed_json += obj->body_size;
+    add_codec(ki_object_packed_body(obj)->codec, sum);
 }

@@ -261,7 +261,7 @@ ki_status ki_object_diff(const ki_object *before, const ki_object *after,
         return ki_error_missing(err, "ki_object_diff");
     if (ki_object_check_content(before, err) || ki_object_check_content(after, err))
         return KI_ERR_STATE;
-    const ki_allocator *allocator = &after->format->allocator;
+    const ki_allocator *allocator = &ki_format_of(after)->allocator;
     yyjson_doc *old_doc = NULL, *new_doc = NULL;
     ki_status status = ki_body_parse(before, allocator, &old_doc, err);
     if (!status)

@@ -18,11 +18,12 @@ const char *ki_object_key(const ki_object *obj) {
 }
 
 const char *ki_object_namespace(const ki_object *obj) {
-    return at(obj, obj->namespace_at);
+    return ki_object_group_text(obj->group, obj->group->namespace_at);
 }
 
 const char *ki_object_name(const ki_object *obj) {
-    return at(obj, obj->name_at);
+    uint32_t size = obj->group->namespace_size;
+    return at(obj, obj->key_at + (size ? size + 1 : 0));
 }
 
 const char *ki_object_uid(const ki_object *obj) {
@@ -34,46 +35,44 @@ const char *ki_object_resource_version(const ki_object *obj) {
 }
 
 const char *ki_object_api_version(const ki_object *obj) {
-    return obj->api_version;
+    return ki_object_group_api_version(obj->group);
 }
 
 const char *ki_object_kind(const ki_object *obj) {
-    return obj->kind;
-}
-
-static const ki_object_label_places *labels(const ki_object *obj) {
-    return (const ki_object_label_places *)(const void *)at(obj, obj->labels_at);
+    return ki_object_group_text(obj->group, obj->group->kind_at);
 }
 
 const char *ki_object_label(const ki_object *obj, const char *name) {
-    for (size_t i = 0; name && i < obj->label_count; i++) {
-        if (strcmp(at(obj, labels(obj)[i].name_at), name) == 0)
-            return at(obj, labels(obj)[i].value_at);
+    const ki_object_group *group = obj->group;
+    for (size_t i = 0; name && i < group->label_count; i++) {
+        if (strcmp(ki_object_group_text(group, group->labels[i].name_at), name) == 0)
+            return ki_object_group_text(group, group->labels[i].value_at);
     }
     return NULL;
 }
 
 bool ki_object_label_at(const ki_object *obj, size_t index, const char **ret_name, const char **ret_value) {
-    if (index >= obj->label_count)
+    const ki_object_group *group = obj->group;
+    if (index >= group->label_count)
         return false;
     if (ret_name)
-        *ret_name = at(obj, labels(obj)[index].name_at);
+        *ret_name = ki_object_group_text(group, group->labels[index].name_at);
     if (ret_value)
-        *ret_value = at(obj, labels(obj)[index].value_at);
+        *ret_value = ki_object_group_text(group, group->labels[index].value_at);
     return true;
 }
 
 size_t ki_object_label_count(const ki_object *obj) {
-    return obj->label_count;
+    return obj->group->label_count;
 }
 
 const void *ki_object_view(const ki_object *obj) {
-    return obj->format->view ? at(obj, KI_OBJECT_VIEW_AT) : NULL;
+    return ki_format_of(obj)->view ? at(obj, KI_OBJECT_VIEW_AT) : NULL;
 }
 
 const void *ki_object_view_of(const ki_object *obj, const ki_field *fields) {
-    int number = fields ? ki_object_format_find_view(obj->format, fields) : -1;
-    return number < 0 ? NULL : at(obj, (uint32_t)(KI_OBJECT_VIEW_AT + obj->format->parts[number].offset));
+    int number = fields ? ki_object_format_find_view(ki_format_of(obj), fields) : -1;
+    return number < 0 ? NULL : at(obj, (uint32_t)(KI_OBJECT_VIEW_AT + ki_format_of(obj)->parts[number].offset));
 }
 
 /* --- fields by path ----------------------------------------------------------------------------------------------- */
@@ -81,7 +80,7 @@ const void *ki_object_view_of(const ki_object *obj, const ki_field *fields) {
 static ki_status parse_body(const ki_object *obj, yyjson_doc **ret_doc, ki_error *err) {
     if (ki_object_check_content(obj, err))
         return KI_ERR_STATE;
-    return ki_body_parse(obj, &obj->format->allocator, ret_doc, err);
+    return ki_body_parse(obj, &ki_format_of(obj)->allocator, ret_doc, err);
 }
 
 ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
@@ -93,7 +92,7 @@ ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_
     ki_status status = ki_body_open(obj, &body, err);
     if (status)
         return status;
-    status = ki_json_field(obj->format, body.text, ki_object_key(obj), path, ret_value, err);
+    status = ki_json_field(ki_format_of(obj), body.text, ki_object_key(obj), path, ret_value, err);
     ki_body_close(obj, &body);
     return status;
 }
@@ -120,7 +119,7 @@ ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value 
         return status;
     yyjson_val *found = yyjson_obj_get(metadata_of(doc, "annotations"), name);
     if (found)
-        status = ki_value_make(obj->format, found, ret_value, err);
+        status = ki_value_make(ki_format_of(obj), found, ret_value, err);
     else
         status = ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no annotation %s", ki_object_key(obj), name);
     yyjson_doc_free(doc);
@@ -155,18 +154,18 @@ static ki_str find_data(const ki_object *obj, ki_str body, ki_str name, bool *re
 
 static ki_status copy_data(const ki_object *obj, ki_str text, bool is_base64, const char *name, ki_value *ret_value,
                            ki_error *err) {
-    char *copy = ki_strndup(&obj->format->allocator, text.data, text.size);
+    char *copy = ki_strndup(&ki_format_of(obj)->allocator, text.data, text.size);
     if (!copy)
         return ki_error_no_memory(err, "reading an entry");
     size_t size = ki_json_text_decode(copy, text.size);
     if (!is_base64) {
         *ret_value = (ki_value)KI_VALUE_INIT;
         ret_value->type = KI_VALUE_STRING;
-        ki_value_own(obj->format, ret_value, copy, size);
+        ki_value_own(ki_format_of(obj), ret_value, copy, size);
         return KI_OK;
     }
-    ki_status status = decode_base64(obj->format, (ki_str){ copy, size }, ret_value);
-    ki_free(&obj->format->allocator, copy);
+    ki_status status = decode_base64(ki_format_of(obj), (ki_str){ copy, size }, ret_value);
+    ki_free(&ki_format_of(obj)->allocator, copy);
     if (status == KI_ERR_PARSE)
         return ki_error_set(err, status, "%s: data[%s] is not base64", ki_object_key(obj), name);
     return status ? ki_error_no_memory(err, "reading an entry") : KI_OK;
@@ -202,7 +201,7 @@ ki_status ki_object_json(const ki_object *obj, ki_value *ret_value, ki_error *er
         return status;
     ki_value value = KI_VALUE_INIT;
     value.type = KI_VALUE_OBJECT;
-    ki_value_own(obj->format, &value, text, obj->body_size);
+    ki_value_own(ki_format_of(obj), &value, text, obj->body_size);
     *ret_value = value;
     return KI_OK;
 }
@@ -259,10 +258,10 @@ static ki_status copy_references(const ki_object *obj, yyjson_val *array, ki_own
         for (size_t m = 0; m < REFERENCE_MEMBERS; m++)
             size += strlen(member_text(reference, m)) + 1;
     }
-    references_block *block = ki_alloc_zero(&obj->format->allocator, size);
+    references_block *block = ki_alloc_zero(&ki_format_of(obj)->allocator, size);
     if (!block)
         return ki_error_no_memory(err, "reading owner references");
-    block->format = ki_object_format_ref(obj->format);
+    block->format = ki_object_format_ref(ki_format_of(obj));
     char *out = (char *)(block->references + count);
     yyjson_arr_foreach(array, index, max, reference) {
         ki_owner_reference *to = &block->references[index];

@@ -1,17 +1,10 @@
-/* format.c: what all objects of one informer share: allocator, view, interned names. */
+/* format.c: what all objects of one informer share: allocator, view, groups. */
 #include "src/object/format.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/object.h"
 #include "src/object/pack.h"
-
-struct ki_interned {
-    ki_interned *next;
-    size_t depth; /* number of entries from here to the end */
-    size_t size;
-    char text[];
-};
 
 static size_t count_fields(const ki_field *fields) {
     size_t count = 0;
@@ -66,7 +59,8 @@ static ki_object_format *new_format(const ki_allocator *allocator, bool keep_man
     format->keep_managed_fields = format->reads_managed_fields = keep_managed_fields;
     ki_refcount_init(&format->refs);
     atomic_init(&format->wider, NULL);
-    atomic_init(&format->interned, NULL);
+    atomic_flag_clear(&format->groups.lock);
+    atomic_init(&format->groups.bytes, 0);
     atomic_init(&format->mismatches, 0);
     ki_body_packer_init(&format->packer, &format->allocator, NULL, 0);
     return format;
@@ -138,12 +132,6 @@ void ki_object_format_unref(ki_object_format *format) {
     ki_body_packer_free(&format->packer);
     ki_view_free(&allocator, format->view);
     ki_object_format_unref(format->narrower);
-    ki_interned *interned = atomic_load(&format->interned);
-    while (interned) {
-        ki_interned *next = interned->next;
-        ki_free(&allocator, interned);
-        interned = next;
-    }
     ki_free(&allocator, format);
 }
 
@@ -187,30 +175,9 @@ const ki_allocator *ki_object_format_allocator(const ki_object_format *format) {
     return &format->allocator;
 }
 
-static const ki_interned *find(const ki_interned *list, ki_str text) {
-    while (list && !ki_str_equal((ki_str){ list->text, list->size }, text))
-        list = list->next;
-    return list;
-}
-
-const char *ki_object_format_intern(ki_object_format *format, ki_str text) {
-    ki_interned *head = atomic_load_explicit(&format->interned, memory_order_acquire);
-    const ki_interned *found = find(head, text);
-    if (found)
-        return found->text;
-    if (head && head->depth >= KI_OBJECT_FORMAT_MAX_NAMES)
-        return NULL;
-    ki_interned *added = ki_alloc(&format->allocator, sizeof *added + text.size + 1);
-    if (!added)
-        return NULL;
-    added->size = text.size;
-    memcpy(added->text, text.data, text.size);
-    added->text[text.size] = '\0';
-    do {
-        added->next = head;
-        added->depth = head ? head->depth + 1 : 1;
-        /* Two threads can add the same name at once; the duplicate only costs some bytes. */
-    } while (!atomic_compare_exchange_weak_explicit(&format->interned, &head, added, memory_order_release,
-                                                    memory_order_acquire));
-    return added->text;
+size_t ki_object_format_group_bytes(const ki_object_format *format) {
+    size_t bytes = 0;
+    for (; format; format = format->narrower)
+        bytes += atomic_load_explicit(&format->groups.bytes, memory_order_relaxed);
+    return bytes;
 }

@@ -33,6 +33,8 @@ bool ki_object_format_has_view(const ki_object_format *format);
 /* Returns how many fields of views had another type than their member, or were out of range; with those of the formats
  * that this one was made of. */
 uint64_t ki_object_format_mismatches(const ki_object_format *format);
+/* Returns the memory of what objects of this format, and of those that it was made from, have in common (group.h). */
+size_t ki_object_format_group_bytes(const ki_object_format *format);
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format);
 
 /* Makes an object from JSON text, as a source does; does not keep the text. `api_version` and `kind` are filled in if

@@ -40,8 +40,6 @@ typedef struct parts {
     uint64_t digest;
     yyjson_val *root;
     ki_view_needs view; /* zero without a view */
-    size_t label_count;
-    size_t strings_size;
 } parts;
 
 static ki_object *writable(const ki_object *obj) {
@@ -78,23 +76,6 @@ static ki_status read_metadata(yyjson_val *metadata, parts *p, ki_error *err) {
         status = ki_error_set(err, KI_ERR_PARSE, "metadata.resourceVersion is longer than %d bytes",
                               KI_OBJECT_RESOURCE_VERSION_MAX);
     return status;
-}
-
-/* Returns the size up to the first zero character: the strings are handed out as C strings. */
-static size_t cut_size(yyjson_val *text) {
-    return strlen(yyjson_get_str(text));
-}
-
-static void count_labels(yyjson_val *metadata, parts *p) {
-    p->labels = yyjson_obj_get(metadata, "labels");
-    size_t index, count;
-    yyjson_val *name, *value;
-    yyjson_obj_foreach(p->labels, index, count, name, value) {
-        if (!yyjson_is_str(value))
-            continue;
-        p->label_count++;
-        p->strings_size += cut_size(name) + 1 + cut_size(value) + 1;
-    }
 }
 
 /* --- the body ----------------------------------------------------------------------------------------------------- */
@@ -271,66 +252,51 @@ static const char *at(const ki_object *obj, uint32_t place) {
     return (const char *)obj + place;
 }
 
-static void write_labels(ki_object *obj, uint32_t *next, const parts *p) {
-    ki_object_label_places *places = (ki_object_label_places *)(void *)((char *)obj + obj->labels_at);
-    size_t index, count;
-    yyjson_val *name, *value;
-    yyjson_obj_foreach(p->labels, index, count, name, value) {
-        if (!yyjson_is_str(value))
-            continue;
-        places->name_at = put(obj, next, yyjson_get_str(name), cut_size(name));
-        places->value_at = put(obj, next, yyjson_get_str(value), cut_size(value));
-        places++;
-    }
+/* Returns the bytes of the block; `*ret_strings_at`: where its strings begin. */
+static size_t measure(const ki_object_format *format, const parts *p, size_t *ret_strings_at) {
+    size_t view_size = format->view ? (ki_view_size(format->view) + 7) / 8 * 8 : 0;
+    *ret_strings_at = KI_OBJECT_VIEW_AT + view_size + p->view.arrays;
+    size_t key_size = p->namespace.size + (p->namespace.size > 0) + p->name.size;
+    return *ret_strings_at + key_size + 1 + p->uid.size + 1 + p->resource_version.size + 1 + p->view.strings +
+           body_room(p);
 }
 
-static const char *keep_name(ki_object *obj, uint32_t *next, ki_str name, const char *interned) {
-    return interned ? interned : at(obj, put(obj, next, name.data, name.size));
+static void write_view(ki_object_format *format, ki_object *obj, const parts *p, size_t strings_at, uint32_t *next) {
+    ki_view_room room = { (char *)obj + strings_at - p->view.arrays, (char *)obj + *next, 0 };
+    ki_view_fill(format->view, p->root, &p->view, (char *)obj + KI_OBJECT_VIEW_AT, &room);
+    *next = (uint32_t)(room.strings - (char *)obj);
+    if (room.mismatches)
+        atomic_fetch_add_explicit(&format->mismatches, room.mismatches, memory_order_relaxed);
 }
 
 static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, ki_error *err) {
-    const char *api_version = p->api_version.size ? ki_object_format_intern(format, p->api_version) : "";
-    const char *kind = p->kind.size ? ki_object_format_intern(format, p->kind) : "";
-
-    size_t arrays_at = KI_OBJECT_VIEW_AT + (format->view ? (ki_view_size(format->view) + 7) / 8 * 8 : 0);
-    size_t labels_at = arrays_at + p->view.arrays;
-    size_t strings_at = labels_at + p->label_count * sizeof(ki_object_label_places);
-    size_t total = strings_at + p->strings_size + p->view.strings + body_room(p);
-    total += p->name.size + 1 + (p->namespace.size + 1) * 2 + p->uid.size + 1 + p->resource_version.size + 1;
-    total += (api_version ? 0 : p->api_version.size + 1) + (kind ? 0 : p->kind.size + 1);
+    size_t strings_at, total = measure(format, p, &strings_at);
     if (total > UINT32_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "the object takes more than 4 GiB");
-    ki_object *obj = ki_alloc(&format->allocator, total);
-    if (!obj)
+    ki_object_group *group =
+        ki_object_group_get(format, &(ki_group_content){ p->api_version, p->kind, p->namespace, p->labels });
+    ki_object *obj = group ? ki_alloc(&format->allocator, total) : NULL;
+    if (!obj) {
+        if (group)
+            ki_object_group_unref(group);
         return ki_error_no_memory(err, "storing an object");
-
-    memset(obj, 0, arrays_at);
+    }
+    memset(obj, 0, strings_at - p->view.arrays);
     uint32_t next = (uint32_t)strings_at;
     ki_refcount_init(&obj->refs);
-    obj->format = ki_object_format_ref(format);
+    obj->group = group;
     obj->key_at = next;
     if (p->namespace.size) {
         put(obj, &next, p->namespace.data, p->namespace.size);
         ((char *)obj)[next - 1] = '/';
     }
-    obj->name_at = put(obj, &next, p->name.data, p->name.size);
-    obj->namespace_at = put(obj, &next, p->namespace.data, p->namespace.size);
+    put(obj, &next, p->name.data, p->name.size);
     obj->uid_at = put(obj, &next, p->uid.data, p->uid.size);
     obj->resource_version_at = put(obj, &next, p->resource_version.data, p->resource_version.size);
-    obj->api_version = keep_name(obj, &next, p->api_version, api_version);
-    obj->kind = keep_name(obj, &next, p->kind, kind);
-    obj->labels_at = (uint32_t)labels_at;
-    obj->label_count = (uint32_t)p->label_count & INT32_MAX; /* the text has 1 GiB at most */
-    write_labels(obj, &next, p);
-    if (format->view && p->root) {
-        ki_view_room room = { (char *)obj + arrays_at, (char *)obj + next, 0 };
-        ki_view_fill(format->view, p->root, &p->view, (char *)obj + KI_OBJECT_VIEW_AT, &room);
-        next = (uint32_t)(room.strings - (char *)obj);
-        if (room.mismatches)
-            atomic_fetch_add_explicit(&format->mismatches, room.mismatches, memory_order_relaxed);
-    }
+    if (format->view && p->root)
+        write_view(format, obj, p, strings_at, &next);
     obj->body_at = next;
-    obj->body_size = (uint32_t)body_size(p);
+    obj->body_size = (uint32_t)body_size(p) & INT32_MAX; /* the text has 1 GiB at most */
     write_body((char *)obj + next, p);
     *ret_obj = obj;
     return KI_OK;
@@ -387,7 +353,7 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
         return status;
     p->has_content = g->keep != KI_KEEP_VIEW;
     if (p->has_content)
-        count_labels(metadata, p);
+        p->labels = yyjson_obj_get(metadata, "labels");
     p->root = root;
     if (format->view)
         give_to_view(root, g, p);
@@ -551,18 +517,19 @@ ki_status ki_object_with_json(const ki_object *obj, const char *json, size_t siz
                       .kind = unless_empty(ki_object_kind(obj)),
                       .identity = obj,
                       .keep = KI_KEEP_OBJECT };
-    return from_json(obj->format, (ki_str){ json, size }, &g, ret_obj, err);
+    return from_json(ki_format_of(obj), (ki_str){ json, size }, &g, ret_obj, err);
 }
 
 size_t ki_object_memory(const ki_object *obj) {
     if (obj->is_packed)
         return (size_t)obj->body_at + offsetof(ki_packed_body, bytes) + ki_object_packed_body(obj)->size;
-    return (size_t)obj->body_at + (obj->body_size ? obj->body_size + 1 : sizeof(uint64_t));
+    return (size_t)obj->body_at + (obj->body_size ? (size_t)obj->body_size + 1 : sizeof(uint64_t));
 }
 
 uint64_t ki_object_fingerprint(const ki_object *obj, size_t size) {
-    size_t from = sizeof obj->refs;
-    return ki_hash((const char *)obj + from, size - from, 0);
+    size_t from = sizeof obj->refs, group_from = offsetof(ki_object_group, kind_at);
+    uint64_t hash = ki_hash((const char *)obj->group + group_from, obj->group->size - group_from, 0);
+    return ki_hash((const char *)obj + from, size - from, hash);
 }
 
 /* --- without the content ------------------------------------------------------------------------------------------ */
@@ -578,7 +545,7 @@ uint64_t ki_object_digest(const ki_object *obj) {
 }
 
 ki_status ki_object_view_only(ki_object *obj, ki_object **ret_obj, ki_error *err) {
-    if (obj->format->keep != KI_KEEP_VIEW || !obj->body_size) {
+    if (ki_format_of(obj)->keep != KI_KEEP_VIEW || !obj->body_size) {
         *ret_obj = ki_object_ref(obj);
         return KI_OK;
     }
@@ -586,30 +553,30 @@ ki_status ki_object_view_only(ki_object *obj, ki_object **ret_obj, ki_error *err
     ki_status status = ki_body_open(obj, &body, err);
     if (status)
         return status;
-    status = from_json(obj->format, body.text, &(given){ .identity = obj, .keep = KI_KEEP_VIEW }, ret_obj, err);
+    status = from_json(ki_format_of(obj), body.text, &(given){ .identity = obj, .keep = KI_KEEP_VIEW }, ret_obj, err);
     ki_body_close(obj, &body);
     return status;
 }
 
 ki_status ki_object_key_only(ki_object *obj, ki_object **ret_obj, ki_error *err) {
-    if (obj->format->keep == KI_KEEP_KEYS && obj->body_size) {
+    if (ki_format_of(obj)->keep == KI_KEEP_KEYS && obj->body_size) {
         parts p = { .digest = ki_object_digest(obj) };
         take_identity(obj, &p);
-        return build(obj->format, &p, ret_obj, err);
+        return build(ki_format_of(obj), &p, ret_obj, err);
     }
     *ret_obj = ki_object_ref(obj);
     return KI_OK;
 }
 
 ki_keep ki_object_keep(const ki_object *obj) {
-    return obj->body_size && obj->format->keep != KI_KEEP_METADATA ? KI_KEEP_OBJECT : obj->format->keep;
+    return obj->body_size && ki_format_of(obj)->keep != KI_KEEP_METADATA ? KI_KEEP_OBJECT : ki_format_of(obj)->keep;
 }
 
 ki_status ki_object_check_content(const ki_object *obj, ki_error *err) {
     if (obj->body_size)
         return KI_OK;
     return ki_error_set(err, KI_ERR_STATE, "%s has no content: the cache keeps only the %s", ki_object_key(obj),
-                        ki_keep_name(obj->format->keep));
+                        ki_keep_name(ki_format_of(obj)->keep));
 }
 
 bool ki_object_is_same(const ki_object *a, const ki_object *b) {
@@ -644,9 +611,9 @@ void ki_object_unref(const ki_object *obj) {
     ki_object *owned = writable(obj);
     if (!ki_refcount_dec(&owned->refs))
         return;
-    ki_object_format *format = owned->format;
+    ki_object_group *group = owned->group;
     ki_body_codec *codec = owned->is_packed ? ki_object_packed_body(owned)->codec : NULL;
-    ki_free(&format->allocator, owned);
+    ki_free(&group->format->allocator, owned);
     ki_body_codec_unref(codec);
-    ki_object_format_unref(format);
+    ki_object_group_unref(group);
 }

@@ -1,50 +1,37 @@
 /* object.h: the memory layout of objects and formats. Only src/object includes it.
  *
- * One block: the header, the view (at KI_OBJECT_VIEW_AT) with the arrays of its lists, the labels' offsets, the
- * strings, the body: JSON with a closing zero, or a ki_packed_body (body.h reads both). Offsets count from the block's
- * beginning, so that the header fits into one cache line. */
+ * One block: the header, the view (at KI_OBJECT_VIEW_AT) with the arrays of its lists, the strings, the body: JSON
+ * with a closing zero, or a ki_packed_body (body.h reads both). Offsets count from the block's beginning. What many
+ * objects have in common is in their group. */
 #ifndef KI_OBJECT_OBJECT_H
 #define KI_OBJECT_OBJECT_H
 
 #include "src/base/refcount.h"
 #include "src/object/body_packer.h"
 #include "src/object/format.h"
+#include "src/object/group.h"
 #include "src/object/view.h"
 
 #define KI_OBJECT_TEXT_MAX ((size_t)1024 * 1024 * 1024) /* bytes of JSON; offsets have 32 bits */
 
 enum {
-    KI_OBJECT_RESOURCE_VERSION_MAX = 63, /* bytes */
-    KI_OBJECT_FORMAT_MAX_NAMES = 64      /* apiVersions and kinds that a format interns; objects copy any others */
+    KI_OBJECT_RESOURCE_VERSION_MAX = 63 /* bytes */
 };
-
-typedef struct ki_object_label_places {
-    uint32_t name_at;
-    uint32_t value_at;
-} ki_object_label_places;
 
 struct ki_object {
     ki_refcount refs;
-    uint32_t label_count : 31;
-    uint32_t is_packed : 1;   /* body.h */
-    ki_object_format *format; /* owned reference */
-    const char *api_version;  /* interned in the format, or in this block */
-    const char *kind;
-    uint32_t key_at;
-    uint32_t namespace_at;
-    uint32_t name_at; /* inside the key, at its end */
+    uint32_t body_size : 31; /* bytes of JSON, also if it is packed; 0: a digest of 8 bytes stands for the content */
+    uint32_t is_packed : 1;  /* body.h */
+    ki_object_group *group;  /* owned reference; it has the format */
+    uint32_t key_at;         /* the name is its end, behind the group's namespace */
     uint32_t uid_at;
     uint32_t resource_version_at;
-    uint32_t labels_at;
     uint32_t body_at;
-    uint32_t body_size; /* bytes of JSON, also if it is packed; 0: a digest of 8 bytes stands for the content */
 };
 
 enum {
     KI_OBJECT_VIEW_AT = (sizeof(ki_object) + 15) / 16 * 16
 };
-
-typedef struct ki_interned ki_interned;
 
 enum {
     KI_OBJECT_FORMAT_MAX_VIEWS = 16
@@ -68,17 +55,18 @@ struct ki_object_format {
     ki_view_part parts[KI_OBJECT_FORMAT_MAX_VIEWS];
     size_t part_count;
     ki_object_format *narrower; /* a reference to the format that this one adds a view to: objects and sources use it */
-    /* Any thread (atomic). The list only grows, at its head, until the format is freed. */
+    /* Any thread (atomic). */
     ki_refcount refs;
     _Atomic(ki_object_format *) wider; /* borrowed: has one more view; NULL: none has */
-    _Atomic(ki_interned *) interned;
-    _Atomic(uint64_t) mismatches; /* of views */
+    _Atomic(uint64_t) mismatches;      /* of views */
+    ki_group_table groups;
     /* The loop's. */
     ki_body_packer packer;
 };
 
-/* Returns the format's copy of `text`; NULL if out of memory or if the format has too many. */
-const char *ki_object_format_intern(ki_object_format *format, ki_str text);
+static inline ki_object_format *ki_format_of(const ki_object *obj) {
+    return obj->group->format;
+}
 
 /* Returns the JSON of an object that is not packed; empty for one without its content. */
 static inline ki_str ki_object_plain_body(const ki_object *obj) {
@@ -93,7 +81,7 @@ uint64_t ki_object_digest(const ki_object *obj);
 bool ki_object_is_same(const ki_object *a, const ki_object *b);
 /* Returns true if `obj` has a view that `known` lacks: it was made after the informer got one more. */
 static inline bool ki_object_gains_view(const ki_object *obj, const ki_object *known) {
-    return obj->format->part_count > known->format->part_count;
+    return ki_format_of(obj)->part_count > ki_format_of(known)->part_count;
 }
 /* Returns true if both are the same state of one object: the same resource version and the same JSON, except for kind
  * and apiVersion at its beginning. After a restore from a backup two states can share a resource version. Another order

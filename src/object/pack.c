@@ -13,7 +13,7 @@ void ki_object_format_set_pack(ki_object_format *format, ki_body_contexts *conte
 }
 
 ki_object_format *ki_object_format_of(const ki_object *obj) {
-    return obj->format;
+    return ki_format_of(obj);
 }
 
 bool ki_object_format_is_due(const ki_object_format *format, size_t cache_bytes) {
@@ -37,25 +37,18 @@ void ki_object_format_train(ki_object_format *format, ki_object *const *objects,
         ki_body_close(sampled[i], &bodies[i]);
 }
 
-static const char *move_text(const ki_object *from, const ki_object *to, const char *text) {
-    uintptr_t offset = (uintptr_t)text - (uintptr_t)from;
-    return offset < from->body_at ? (const char *)to + offset : text; /* else interned in the format */
-}
-
 /* Copies everything before the body. */
 static void copy_head(const ki_object *obj, ki_object *to) {
     memcpy((char *)to + sizeof to->refs, (const char *)obj + sizeof obj->refs, obj->body_at - sizeof obj->refs);
     ki_refcount_init(&to->refs);
-    (void)ki_object_format_ref(to->format);
-    to->api_version = move_text(obj, to, obj->api_version);
-    to->kind = move_text(obj, to, obj->kind);
-    if (to->format->view)
-        ki_view_move(to->format->view, (char *)to + KI_OBJECT_VIEW_AT, (const char *)obj, (const char *)to,
-                     obj->body_at);
+    (void)ki_object_group_ref(to->group);
+    const ki_view *view = ki_format_of(to)->view;
+    if (view)
+        ki_view_move(view, (char *)to + KI_OBJECT_VIEW_AT, (const char *)obj, (const char *)to, obj->body_at);
 }
 
 ki_object *ki_object_pack(ki_object *obj) {
-    ki_object_format *format = obj->format;
+    ki_object_format *format = ki_format_of(obj);
     ki_body_packer *packer = &format->packer;
     if (obj->is_packed || !ki_body_packer_pack(packer, ki_object_plain_body(obj)))
         return ki_object_ref(obj);

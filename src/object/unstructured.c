@@ -173,9 +173,9 @@ ki_unstructured *ki_unstructured_from_object(const ki_object *obj) {
     ki_body body;
     ki_unstructured *object;
     if (ki_object_check_content(obj, &err) || ki_body_open(obj, &body, &err)) {
-        object = ki_unstructured_new_failed(&obj->format->allocator, &err);
+        object = ki_unstructured_new_failed(&ki_format_of(obj)->allocator, &err);
     } else {
-        object = ki_unstructured_new_of(&obj->format->allocator, body.text);
+        object = ki_unstructured_new_of(&ki_format_of(obj)->allocator, body.text);
         ki_body_close(obj, &body);
     }
     if (object)

@@ -36,7 +36,7 @@ TEST(an_object_that_was_written_to_is_named_once) {
     ki_mutation_detector detector;
     ki_mutation_detector_init(&detector, &ki_allocator_default, note, found);
     ki_object *a = make_object("default/a", "1", "app=web");
-    ki_object *b = make_object("default/b", "2", "app=web");
+    ki_object *b = make_object("default/b", "2", "app=db");
     ki_mutation_detector_add(&detector, a);
     ki_mutation_detector_add(&detector, b);
     ki_mutation_detector_check(&detector, 1);

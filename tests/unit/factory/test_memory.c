@@ -80,8 +80,8 @@ static ki_informer *ask(controller_stage *s, const ki_informer_options *options)
 static ki_memory memory_of(ki_informer *informer) {
     ki_memory memory;
     ki_informer_memory(informer, &memory);
-    assert_int_equal(memory.total, memory.fields + memory.plain_bodies + memory.packed_bodies + memory.dictionaries +
-                                       memory.indexes + memory.waiting + memory.deleted);
+    assert_int_equal(memory.total, memory.fields + memory.shared + memory.plain_bodies + memory.packed_bodies +
+                                       memory.dictionaries + memory.indexes + memory.waiting + memory.deleted);
     return memory;
 }
 

@@ -1,0 +1,68 @@
+/* group.h: what many objects of one format have in common: apiVersion, kind, namespace and labels. The pods of a
+ * Deployment share one group. A format finds the groups that exist by their content.
+ *
+ * Guards: a group is immutable but for its count and its place in the format's table. Any thread. */
+#ifndef KI_OBJECT_GROUP_H
+#define KI_OBJECT_GROUP_H
+
+#include "src/base/refcount.h"
+#include "src/base/string_view.h"
+
+#include <kinformer/parts/object_format.h>
+
+#include <yyjson.h>
+
+enum {
+    KI_GROUP_BUCKETS = 512,
+    KI_GROUPS_MAX = 4096 /* that a format finds again; the objects of further ones share none */
+};
+
+typedef struct ki_label_places {
+    uint32_t name_at;
+    uint32_t value_at;
+} ki_label_places;
+
+typedef struct ki_object_group ki_object_group;
+
+/* One block: this struct, the labels' places, and the strings, whose places count from the block's beginning. */
+struct ki_object_group {
+    ki_refcount refs;
+    uint32_t size;            /* of the block */
+    ki_object_format *format; /* owned reference */
+    ki_object_group *next;    /* in its bucket; under the table's lock */
+    uint64_t hash;
+    bool is_listed; /* in the table */
+    uint32_t kind_at;
+    uint32_t namespace_at;
+    uint32_t namespace_size;
+    uint32_t label_count;
+    ki_label_places labels[]; /* then the strings, of which apiVersion is the first */
+};
+
+/* The groups of a format. */
+typedef struct ki_group_table {
+    atomic_flag lock; /* held for a look into one bucket; other threads spin meanwhile */
+    size_t count;
+    _Atomic size_t bytes; /* of all groups, with those that are not in the table */
+    ki_object_group *buckets[KI_GROUP_BUCKETS];
+} ki_group_table;
+
+/* What a group is made of. Texts without zero characters; of labels, what precedes the first one. */
+typedef struct ki_group_content {
+    ki_str api_version, kind, namespace;
+    yyjson_val *labels; /* a map, of which strings count; else no labels */
+} ki_group_content;
+
+/* Returns a reference to the group with this content; NULL without memory. */
+ki_object_group *ki_object_group_get(ki_object_format *format, const ki_group_content *content);
+ki_object_group *ki_object_group_ref(ki_object_group *group);
+void ki_object_group_unref(ki_object_group *group);
+
+static inline const char *ki_object_group_text(const ki_object_group *group, uint32_t at) {
+    return (const char *)group + at;
+}
+static inline const char *ki_object_group_api_version(const ki_object_group *group) {
+    return (const char *)(group->labels + group->label_count);
+}
+
+#endif

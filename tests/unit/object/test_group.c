@@ -1,0 +1,116 @@
+/* Objects with the same namespace, kind and labels share them; others do not, whatever their texts look like. */
+#include "src/base/memory.h"
+#include "src/object/object.h"
+#include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ki_object_format *new_format(const ki_allocator *allocator) {
+    ki_object_format *format = NULL;
+    assert_int_equal(ki_object_format_new(allocator, NULL, &format, NULL), KI_OK);
+    return format;
+}
+
+static ki_object *make(ki_object_format *format, const char *name, const char *more) {
+    char json[1024];
+    ki_object *obj = NULL;
+    snprintf(json, sizeof json, "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"%s\"%s}}", name,
+             more);
+    assert_int_equal(ki_object_format_read(format, json, strlen(json), &obj, NULL), KI_OK);
+    return obj;
+}
+
+#define LABELS ",\"namespace\":\"shop\",\"labels\":{\"app\":\"web\",\"tier\":\"front\"}"
+
+TEST(objects_share_what_they_have_in_common) {
+    ki_object_format *format = new_format(&ki_allocator_default);
+    ki_object *a = make(format, "a", LABELS), *b = make(format, "b", LABELS);
+    assert_ptr_equal(ki_object_label(a, "app"), ki_object_label(b, "app"));
+    assert_ptr_equal(ki_object_namespace(a), ki_object_namespace(b));
+    assert_string_equal(ki_object_name(a), "a");
+    assert_string_equal(ki_object_key(b), "shop/b");
+    assert_int_equal(ki_object_format_group_bytes(format), a->group->size);
+    ki_object_unref(a);
+    assert_string_equal(ki_object_label(b, "tier"), "front");
+    ki_object_unref(b);
+    assert_int_equal(ki_object_format_group_bytes(format), 0);
+    ki_object *again = make(format, "a", LABELS);
+    assert_string_equal(ki_object_label(again, "tier"), "front");
+    ki_object_format_unref(format); /* the object keeps it */
+    assert_string_equal(ki_object_kind(again), "Pod");
+    ki_object_unref(again);
+}
+
+TEST(objects_that_differ_share_nothing) {
+    static const char *const others[] = {
+        ",\"namespace\":\"shop\",\"labels\":{\"app\":\"web\",\"tier\":\"Front\"}",
+        ",\"namespace\":\"shop\",\"labels\":{\"app\":\"web\"}",
+        ",\"namespace\":\"shop\",\"labels\":{\"tier\":\"front\",\"app\":\"web\"}", /* their order is kept */
+        ",\"namespace\":\"shop\",\"labels\":{\"app\":\"webtier\",\"\":\"front\"}",
+        ",\"namespace\":\"shop\",\"labels\":{\"app\":\"web\",\"tier\":\"front\",\"\":\"\"}",
+        ",\"namespace\":\"shap\",\"labels\":{\"app\":\"web\",\"tier\":\"front\"}",
+        ",\"labels\":{\"app\":\"web\",\"tier\":\"front\"}",
+        ",\"namespace\":\"shop\"",
+        "",
+    };
+    ki_object_format *format = new_format(&ki_allocator_default);
+    ki_object *first = make(format, "a", LABELS);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        ki_object *other = make(format, "a", others[i]);
+        assert_ptr_not_equal(other->group, first->group);
+        ki_object_unref(other);
+    }
+    /* What is no label makes no difference. */
+    ki_object *same =
+        make(format, "b", ",\"namespace\":\"shop\",\"labels\":{\"app\":\"web\",\"n\":1,\"tier\":\"front\"}");
+    assert_ptr_equal(same->group, first->group);
+    assert_int_equal(ki_object_label_count(same), 2);
+    ki_object_unref(same);
+    ki_object_unref(first);
+    ki_object_format_unref(format);
+}
+
+TEST(more_groups_than_the_table_has_are_as_good) {
+    enum {
+        MANY = KI_GROUPS_MAX + 100
+    };
+    ki_object_format *format = new_format(&ki_allocator_default);
+    ki_object **objects = malloc(2 * MANY * sizeof *objects);
+    assert_non_null(objects);
+    for (unsigned i = 0; i < 2 * MANY; i++) {
+        char more[64];
+        snprintf(more, sizeof more, ",\"labels\":{\"n\":\"%u\"}", i % MANY);
+        objects[i] = make(format, "a", more);
+    }
+    size_t shared = 0;
+    for (unsigned i = 0; i < MANY; i++) {
+        char wanted[16];
+        snprintf(wanted, sizeof wanted, "%u", i);
+        assert_string_equal(ki_object_label(objects[i], "n"), wanted);
+        assert_string_equal(ki_object_label(objects[i + MANY], "n"), wanted);
+        shared += objects[i]->group == objects[i + MANY]->group;
+    }
+    assert_int_equal(shared, KI_GROUPS_MAX);
+    for (unsigned i = 0; i < 2 * MANY; i++)
+        ki_object_unref(objects[i]);
+    assert_int_equal(ki_object_format_group_bytes(format), 0);
+    assert_int_equal(format->groups.count, 0);
+    free(objects);
+    ki_object_format_unref(format);
+}
+
+TEST(each_allocation_may_fail) {
+    scarce_memory memory = SCARCE_MEMORY_FROM(1);
+    while (scarce_memory_next(&memory)) {
+        static const char json[] = "{\"metadata\":{\"name\":\"a\"" LABELS "}}";
+        ki_object_format *format = new_format(&memory.allocator);
+        ki_object *obj = NULL;
+        ki_status status = ki_object_format_read(format, json, sizeof json - 1, &obj, NULL);
+        assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
+        ki_object_unref(obj);
+        ki_object_format_unref(format);
+    }
+}
