@@ -68,7 +68,7 @@ typedef struct ki_source {
     void *user;
     /* Loop. */
     bool has_handler;         /* on_removed was not called */
-    bool is_synced;           /* or its informer was removed, or the workers do not wait for it */
+    bool is_synced;           /* or its informer was removed */
     const ki_object **missed; /* references to objects whose keys could not be queued for lack of memory */
     size_t missed_count, missed_room;
     bool must_walk;        /* all objects of the informer must be queued */

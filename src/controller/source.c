@@ -310,11 +310,10 @@ ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const 
     source->allocator = controller->allocator;
     source->informer = informer;
     source->has_handler = true;
-    source->is_synced = controller->has_synced;
-    controller->unsynced += !source->is_synced; /* before the registration: the handler may be called at once */
+    controller->unsynced++; /* before the registration: the handler may be called at once */
     status = fill(source, options, err);
     if (status) {
-        controller->unsynced -= !source->is_synced;
+        controller->unsynced--;
         discard(source);
         return status;
     }

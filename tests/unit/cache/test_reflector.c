@@ -569,3 +569,45 @@ TEST(closing_cancels_what_is_under_way) {
         reflector_stage_close(&s);
     }
 }
+
+/* --- a list for a view -------------------------------------------------------------------------------------------- */
+
+/* A list that is asked for in each state; what follows is the script's second part. */
+TEST(a_list_for_a_view_starts_whatever_runs_again) {
+    static const struct {
+        const char *before;
+        bool streams;
+        const char *after;
+    } rows[] = {
+        { "? list rv=0 limit=500; a=5", false,
+          "wait 0; ? cancel, list rv=0 limit=500; {10: b=6}; ? {10: b=6}, watch rv=10" },
+        { "? list rv=0 limit=500; {10 t:}; ? list continue=t limit=500", false,
+          "wait 0; ? cancel, list rv=0 limit=500" },
+        { WATCHING, false, "wait 0; ? cancel, list rv=10; {11: a=5}; ? {11: a=5}, watch rv=11" },
+        { LISTED "fail 500", false, "? -; quiet 799; wait 801; ? list rv=10" },
+        { "? list rv=0 limit=500; fail 500", false, "quiet 799; wait 801; ? list rv=0 limit=500" },
+        { "? stream; open; +a=5", true, "wait 0; ? cancel, stream; open; +b=6; initial-end 10; ? {10: b=6}" },
+        { STREAMED, true, "wait 0; ? cancel, stream rv=10; open; +b=6; initial-end 11; ? {11: b=6}" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        reflector_stage s;
+        reflector_stage_open(&s, rows[i].streams ? streaming : by_pages, 1);
+        reflector_stage_play(&s, rows[i].before);
+        ki_reflector_list_again(&s.reflector);
+        reflector_stage_play(&s, rows[i].after);
+        reflector_stage_close(&s);
+    }
+}
+
+TEST(a_list_for_a_view_begins_nothing_before_the_start_or_after_the_end) {
+    reflector_stage s;
+    reflector_stage_open(&s, by_pages, 1);
+    ki_reflector_close(&s.reflector);
+    s.source.trace[0] = '\0';
+    ki_reflector_list_again(&s.reflector);
+    reflector_stage_play(&s, "quiet 100000");
+    reflector_stage_close(&s);
+    ki_reflector none = { .is_open = false };
+    ki_reflector_list_again(&none);
+    assert_int_equal(none.phase, KI_REFLECTOR_WAITS);
+}

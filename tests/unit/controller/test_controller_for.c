@@ -169,6 +169,31 @@ CONTROLLER_TEST(a_watch_that_is_added_around_the_begin_of_a_term_loses_nothing) 
     assert_true(stage_open(&stage, NULL));
 }
 
+/* The controller's informers have synced while another process leads. The later watch's informer is not started. */
+CONTROLLER_TEST(a_term_begins_though_a_later_watch_has_not_synced) {
+    static const char lease[] =
+        "{\"metadata\":{\"name\":\"lock\",\"namespace\":\"default\"},"
+        "\"spec\":{\"holderIdentity\":\"other\",\"leaseDurationSeconds\":15,\"leaseTransitions\":1,"
+        "\"renewTime\":\"2025-06-15T00:00:00.000000Z\"}}";
+    assert_int_equal(kt_cluster_put_json(stage.cluster, KI_LEASES, (ki_str){ lease, sizeof lease - 1 },
+                                         kt_memory_adapter_now_ms(stage.adapter), NULL, NULL),
+                     KI_OK);
+    stage_put(&stage, KI_CONFIGMAPS, "team/a", "");
+    ki_elector *elector = elect();
+    control(elector);
+    assert_int_equal(ki_controller_for(stage.controller, KI_CONFIGMAPS, NULL, NULL, NULL), KI_OK);
+    stage_start(&stage);
+    stage_advance(&stage, 5000);
+    assert_false(ki_elector_is_leader(elector));
+    assert_int_equal(ki_controller_owns(stage.controller, KI_PODS, NULL, NULL, NULL), KI_OK);
+    stage_advance(&stage, 30000);
+    assert_true(ki_elector_is_leader(elector));
+    stage_expect(&stage, "team/a");
+    ki_controller_free(stage.controller);
+    stage.controller = NULL;
+    ki_elector_free(elector);
+}
+
 static void *add_watches(void *user) {
     (void)user;
     for (int i = 0; i < 20; i++)
