@@ -173,7 +173,7 @@ def tables_of(programs, options, folder):
             server.popen.terminate()
     text = [
         f"kube-apiserver {measure.version(subjects.HERE + '/../../tests/e2e/go.mod', 'k8s.io/kubernetes')} with etcd, TLS, HTTP/2:"
-        f" {PODS:,} pods of {size / 1000:.1f} KB JSON, {PER_SECOND} changes a second; {tables.rounds_of(rounds)}."
+        f" {PODS:,} pods of {size / 1000:.1f} KB JSON, up to {PER_SECOND} changes a second; {tables.rounds_of(rounds)}."
         " client-go asks for protobuf, its default, where the column does not say JSON. The writer and the server run on the same CPUs.",
         tables.table(
             COLUMNS,
