@@ -91,7 +91,7 @@ INLINE size_t pass_brackets(ki_json_walk *walk, uint64_t open, uint64_t close) {
 
 /* The two scans with one set of instructions: the functions that read a block, and that mark strings by the running
  * exclusive or of their quotes. */
-#define SCANS(target, classify, run_xor, find_end_name, is_compact_name) \
+#define FIND_END(target, classify, run_xor, find_end_name) \
     target static size_t find_end_name(ki_json_walk *walk, ki_str text) { \
         char padded[BLOCK]; \
         ki_json_walk local = *walk; /* in registers */ \
@@ -105,7 +105,9 @@ INLINE size_t pass_brackets(ki_json_walk *walk, uint64_t open, uint64_t close) {
         } \
         *walk = local; \
         return end; \
-    } \
+    }
+
+#define IS_COMPACT(target, classify, run_xor, is_compact_name) \
     target static bool is_compact_name(ki_str text) { \
         char padded[BLOCK]; \
         ki_json_walk walk = KI_JSON_WALK_INIT; \
@@ -168,7 +170,8 @@ AVX2 INLINE uint64_t run_xor_product(uint64_t bits) {
     return (uint64_t)_mm_cvtsi128_si64(product);
 }
 
-SCANS(AVX2, classify_avx2, run_xor_product, find_end_avx2, is_compact_avx2)
+FIND_END(AVX2, classify_avx2, run_xor_product, find_end_avx2)
+IS_COMPACT(AVX2, classify_avx2, run_xor_product, is_compact_avx2)
 
 /* --- SSE2: each x86-64 -------------------------------------------------------------------------------------------- */
 
@@ -193,7 +196,8 @@ INLINE classes classify_sse2(const char data[BLOCK]) {
     return found;
 }
 
-SCANS(, classify_sse2, run_xor_shifts, find_end_sse2, is_compact_sse2)
+FIND_END(, classify_sse2, run_xor_shifts, find_end_sse2)
+IS_COMPACT(, classify_sse2, run_xor_shifts, is_compact_sse2)
 
 const ki_json_scanner ki_json_block_scanners[] = {
     { "AVX2", has_avx2, find_end_avx2, is_compact_avx2 },
@@ -232,7 +236,8 @@ INLINE classes classify_neon(const char data[BLOCK]) {
     return (classes){ bits_neon(quote), bits_neon(backslash), bits_neon(open), bits_neon(close), bits_neon(space) };
 }
 
-SCANS(, classify_neon, run_xor_shifts, find_end_neon, is_compact_neon)
+FIND_END(, classify_neon, run_xor_shifts, find_end_neon)
+IS_COMPACT(, classify_neon, run_xor_shifts, is_compact_neon)
 
 const ki_json_scanner ki_json_block_scanners[] = { { "NEON", has_neon, find_end_neon, is_compact_neon } };
 const size_t ki_json_block_scanner_count = 1;

@@ -92,7 +92,7 @@ ki_status ki_body_copy(const ki_object *obj, char **ret_text, ki_error *err) {
 }
 
 ki_status ki_body_parse(const ki_object *obj, const ki_allocator *allocator, yyjson_doc **ret_doc, ki_error *err) {
-    ki_body body;
+    ki_body body = { .unpacked = NULL };
     ki_status status = ki_body_open(obj, &body, err);
     if (status)
         return status;
