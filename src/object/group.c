@@ -28,17 +28,22 @@ static uint64_t hash_text(ki_str text, uint64_t seed) {
     return ki_hash(text.data, text.size, seed);
 }
 
+/* Returns the next label whose value is a string; NULL: none is left. */
+static yyjson_val *next_label(yyjson_obj_iter *labels) {
+    yyjson_val *name;
+    while ((name = yyjson_obj_iter_next(labels)) != NULL && !yyjson_is_str(yyjson_obj_iter_get_val(name)))
+        continue;
+    return name;
+}
+
 /* Adds up the content. `*ret_size`: bytes of the strings with their zeros. */
 static uint64_t measure(const ki_group_content *content, size_t *ret_count, size_t *ret_size) {
     uint64_t hash = hash_text(content->namespace, hash_text(content->kind, hash_text(content->api_version, 0)));
-    size_t index, max;
-    yyjson_val *name, *value;
+    yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
     *ret_count = 0;
     *ret_size = content->namespace.size + content->kind.size + content->api_version.size + 3;
-    yyjson_obj_foreach(content->labels, index, max, name, value) {
-        if (!yyjson_is_str(value))
-            continue;
-        ki_str label = cut(name), text = cut(value);
+    for (yyjson_val *name; (name = next_label(&labels)) != NULL;) {
+        ki_str label = cut(name), text = cut(yyjson_obj_iter_get_val(name));
         ++*ret_count;
         *ret_size += label.size + text.size + 2;
         hash = hash_text(text, hash_text(label, hash));
@@ -57,12 +62,9 @@ static bool takes(const char **at, ki_str text) {
 static bool has_content(const ki_object_group *group, const ki_group_content *content) {
     const char *at = ki_object_group_api_version(group);
     bool is_it = takes(&at, content->api_version) && takes(&at, content->kind) && takes(&at, content->namespace);
-    size_t index, max;
-    yyjson_val *name, *value;
-    yyjson_obj_foreach(content->labels, index, max, name, value) {
-        if (is_it && yyjson_is_str(value))
-            is_it = takes(&at, cut(name)) && takes(&at, cut(value));
-    }
+    yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
+    for (yyjson_val *name; is_it && (name = next_label(&labels)) != NULL;)
+        is_it = takes(&at, cut(name)) && takes(&at, cut(yyjson_obj_iter_get_val(name)));
     return is_it;
 }
 
@@ -78,18 +80,14 @@ static uint32_t put(const ki_object_group *group, char **to, ki_str text) {
 static void fill(ki_object_group *group, const ki_group_content *content) {
     char *to = (char *)(group->labels + group->label_count);
     ki_label_places *places = group->labels;
-    size_t index, max;
-    yyjson_val *name, *value;
+    yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
     put(group, &to, content->api_version);
     group->kind_at = put(group, &to, content->kind);
     group->namespace_at = put(group, &to, content->namespace);
     group->namespace_size = (uint32_t)content->namespace.size;
-    yyjson_obj_foreach(content->labels, index, max, name, value) {
-        if (!yyjson_is_str(value))
-            continue;
+    for (yyjson_val *name; (name = next_label(&labels)) != NULL; places++) {
         places->name_at = put(group, &to, cut(name));
-        places->value_at = put(group, &to, cut(value));
-        places++;
+        places->value_at = put(group, &to, cut(yyjson_obj_iter_get_val(name)));
     }
 }
 

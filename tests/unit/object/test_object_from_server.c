@@ -86,7 +86,7 @@ static bool check(ki_object_format *format, ki_str text) {
     if (!status && plain_status) {
         /* The mistake is between the brackets of managedFields, and nothing else depends on it. */
         char *emptied = malloc(text.size);
-        size_t size;
+        size_t size = 0;
         assert_non_null(emptied);
         assert_true(empty_managed_fields(text, emptied, &size));
         assert_int_equal(ki_object_from_json(format, (ki_str){ emptied, size }, "v1", "Pod", &plain, &plain_err),
