@@ -4,7 +4,6 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
-#include "src/object/object.h"
 #include "src/object/resource_table.h"
 #include "src/print/jsonpath.h"
 
@@ -274,10 +273,12 @@ ki_status ki_columns_each(const ki_columns *columns, const ki_object *obj, int64
                           bool (*visit)(size_t index, const char *text, void *user), void *user, ki_error *err) {
     if (!columns || !obj || !visit)
         return ki_error_missing(err, "ki_columns_each");
-    const ki_str body = { (const char *)obj + obj->body_at, obj->body_size };
+    ki_value json = KI_VALUE_INIT;
     yyjson_doc *doc = NULL;
     ki_buffer text;
-    ki_status status = ki_json_parse(&columns->allocator, body, &doc, err);
+    ki_status status = ki_object_json(obj, &json, err);
+    if (!status)
+        status = ki_json_parse(&columns->allocator, (ki_str){ json.text, json.text_size }, &doc, err);
     bool wants_more = true;
     now_ms = clamp_time(now_ms);
     ki_buffer_init(&text, &columns->allocator, 0);
@@ -298,5 +299,6 @@ ki_status ki_columns_each(const ki_columns *columns, const ki_object *obj, int64
     }
     ki_buffer_free(&text);
     yyjson_doc_free(doc);
+    ki_value_clear(&json);
     return status;
 }
