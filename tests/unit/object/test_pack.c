@@ -144,12 +144,18 @@ TEST(a_packed_object_gives_what_the_plain_one_gives) {
     end(&s);
 }
 
+static bool is_inside(const ki_object *obj, const void *part) {
+    return (uintptr_t)part - (uintptr_t)obj < ki_object_memory(obj);
+}
+
 TEST(the_view_of_a_packed_object_is_its_own) {
     stage s;
     begin(&s, &ki_allocator_default, pod);
     ki_object_unref(s.plain); /* nothing may point into it */
     s.plain = NULL;
     const struct pod *view = ki_object_view(s.packed);
+    assert_true(is_inside(s.packed, view->node));
+    assert_true(is_inside(s.packed, view->containers.items));
     assert_string_equal(view->node, "node-1");
     assert_null(view->absent);
     assert_int_equal(view->count, 12);
