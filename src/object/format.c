@@ -62,6 +62,7 @@ static ki_object_format *new_format(const ki_allocator *allocator, bool keep_man
     atomic_flag_clear(&format->groups.lock);
     atomic_init(&format->groups.bytes, 0);
     atomic_init(&format->mismatches, 0);
+    ki_group_table_init(&format->groups);
     ki_body_packer_init(&format->packer, &format->allocator, NULL, 0);
     return format;
 }

@@ -93,6 +93,49 @@ static void fill(ki_object_group *group, const ki_group_content *content) {
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
+enum {
+    BUCKETS_GROWN = 512,
+    GROWN_SIZE = BUCKETS_GROWN * sizeof(ki_object_group *)
+};
+
+void ki_group_table_init(ki_group_table *table) {
+    table->buckets = table->first;
+    table->bucket_count = KI_GROUP_BUCKETS;
+}
+
+static ki_object_group **bucket_of(const ki_group_table *table, const ki_object_group *group) {
+    return &table->buckets[group->hash % table->bucket_count];
+}
+
+/* Moves all groups to an array of more buckets. Caller holds the lock. */
+static void move_groups(ki_group_table *table, ki_object_group **buckets) {
+    table->buckets = buckets;
+    table->bucket_count = BUCKETS_GROWN;
+    for (size_t i = 0; i < KI_GROUP_BUCKETS; i++) {
+        while (table->first[i]) {
+            ki_object_group *group = table->first[i], **bucket = bucket_of(table, group);
+            table->first[i] = group->next;
+            group->next = *bucket;
+            *bucket = group;
+        }
+    }
+}
+
+/* Without memory the buckets stay as they are. */
+static void grow(ki_object_format *format) {
+    ki_object_group **buckets = ki_alloc_zero(&format->allocator, GROWN_SIZE);
+    if (!buckets)
+        return;
+    ki_group_table *table = lock_table(format);
+    if (table->bucket_count == KI_GROUP_BUCKETS) { /* no other thread was faster */
+        move_groups(table, buckets);
+        buckets = NULL;
+        atomic_fetch_add_explicit(&table->bytes, GROWN_SIZE, memory_order_relaxed);
+    }
+    unlock_table(table);
+    ki_free(&format->allocator, buckets);
+}
+
 /* Takes a reference unless the last one was released: that group is on its way out of the table. */
 static bool revive(ki_object_group *group) {
     uint32_t count = atomic_load_explicit(&group->refs.count, memory_order_relaxed);
@@ -106,7 +149,7 @@ static bool revive(ki_object_group *group) {
 /* `wanted` has hash, size and number of labels. */
 static ki_object_group *find(ki_object_format *format, const ki_group_content *content, const ki_object_group *wanted) {
     ki_group_table *table = lock_table(format);
-    ki_object_group *group = table->buckets[wanted->hash % KI_GROUP_BUCKETS];
+    ki_object_group *group = *bucket_of(table, wanted);
     while (group && !(group->hash == wanted->hash && group->size == wanted->size &&
                       group->label_count == wanted->label_count && has_content(group, content) && revive(group)))
         group = group->next;
@@ -117,7 +160,12 @@ static ki_object_group *find(ki_object_format *format, const ki_group_content *c
 /* Two threads can add equal groups at once; that costs some bytes. */
 static void add(ki_object_format *format, ki_object_group *group) {
     ki_group_table *table = lock_table(format);
-    ki_object_group **bucket = &table->buckets[group->hash % KI_GROUP_BUCKETS];
+    bool is_full = table->bucket_count == KI_GROUP_BUCKETS && table->count >= 2 * KI_GROUP_BUCKETS;
+    unlock_table(table);
+    if (is_full)
+        grow(format);
+    (void)lock_table(format);
+    ki_object_group **bucket = bucket_of(table, group);
     group->is_listed = table->count < KI_GROUPS_MAX;
     if (group->is_listed) {
         group->next = *bucket;
@@ -127,16 +175,22 @@ static void add(ki_object_format *format, ki_object_group *group) {
     unlock_table(table);
 }
 
+/* Also frees an array of a table that is empty. */
 static void take_out(ki_object_format *format, const ki_object_group *group) {
     if (!group->is_listed)
         return;
     ki_group_table *table = lock_table(format);
-    ki_object_group **at = &table->buckets[group->hash % KI_GROUP_BUCKETS];
+    ki_object_group **at = bucket_of(table, group), **unused = NULL;
     while (*at != group)
         at = &(*at)->next;
     *at = group->next;
-    table->count--;
+    if (--table->count == 0 && table->buckets != table->first) {
+        unused = table->buckets; /* without a group, as is `first` */
+        ki_group_table_init(table);
+        atomic_fetch_sub_explicit(&table->bytes, GROWN_SIZE, memory_order_relaxed);
+    }
     unlock_table(table);
+    ki_free(&format->allocator, unused);
 }
 
 ki_object_group *ki_object_group_get(ki_object_format *format, const ki_group_content *content) {

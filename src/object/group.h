@@ -13,8 +13,8 @@
 #include <yyjson.h>
 
 enum {
-    KI_GROUP_BUCKETS = 512,
-    KI_GROUPS_MAX = 4096 /* that a format finds again; the objects of further ones share none */
+    KI_GROUP_BUCKETS = 16, /* at first: most formats of a program have few groups */
+    KI_GROUPS_MAX = 4096   /* that a format finds again; the objects of further ones share none */
 };
 
 typedef struct ki_label_places {
@@ -43,9 +43,14 @@ struct ki_object_group {
 typedef struct ki_group_table {
     atomic_flag lock; /* held for a look into one bucket; other threads spin meanwhile */
     size_t count;
-    _Atomic size_t bytes; /* of all groups, with those that are not in the table */
-    ki_object_group *buckets[KI_GROUP_BUCKETS];
+    _Atomic size_t bytes; /* of all groups, with those that are not in the table, and of `buckets` if it is allocated */
+    size_t bucket_count;
+    ki_object_group **buckets; /* `first`, or an array that the table has grown to */
+    ki_object_group *first[KI_GROUP_BUCKETS];
 } ki_group_table;
+
+/* A table without groups has no memory of its own. */
+void ki_group_table_init(ki_group_table *table);
 
 /* What a group is made of. Texts without zero characters; of labels, what precedes the first one. */
 typedef struct ki_group_content {
