@@ -44,8 +44,8 @@ typedef struct ki_factory_options {
      * other. */
     int64_t backoff_first_ms;
     int64_t backoff_longest_ms;
-    /* Bytes that the objects of all informers should take at most, as ki_informer_options.memory_limit; 0: no limit.
-     * Above it, the informer whose change exceeds it reports KI_ERR_LIMIT, once until a tenth is free again. */
+    /* Bytes that the objects of all informers should take at most; 0: no limit. It packs nothing
+     * early. Above it, the informer whose change exceeds it reports KI_ERR_LIMIT, once until a tenth is free again. */
     size_t memory_limit;
 } ki_factory_options;
 
@@ -69,10 +69,10 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *
  * views, the other options of the first call apply, and those of later calls are ignored without an error: resync,
  * pages, `in_order`, `keep_deleted_ms`, `keep_managed_fields`, `object_limit`, `allowed_namespaces`, checks, retries
  * and backoff. A repeated call names no view, the first view (same paths in the same words, members and struct size, in
- * the same order), or with `shares_view` one of its own: the informer gets it beside the others, up to 16. Another view
- * without `shares_view` is KI_ERR_EXISTS; one that the informer has started without is KI_ERR_STATE without
- * `relists_for_view`. `options` may be NULL. ki_factory_start starts informers that were made after a start. The
- * informer of a source that is no API server: ki_factory_informer_for (parts/list_watch.h).
+ * the same order), or with `shares_view` one of its own: the informer gets it beside the others, up to 16 within the
+ * limits of one view. Another view without `shares_view` is KI_ERR_EXISTS; one that the informer has started without is
+ * KI_ERR_STATE without `relists_for_view`. `options` may be NULL. ki_factory_start starts informers that were made
+ * after a start. The informer of a source that is no API server: ki_factory_informer_for (parts/list_watch.h).
  * Ownership: borrowed from the factory; `resource` is copied with its strings. Threads: any. Blocks: no.
  * Errors: KI_ERR_EXISTS, KI_ERR_STATE (also: the factory or its engine is stopped), KI_ERR_PARSE (a selector, or a path
  * of the view), KI_ERR_INVALID (the namespace, or a name of the resource), KI_ERR_LIMIT, KI_ERR_NO_MEMORY,

@@ -59,7 +59,8 @@ typedef struct ki_informer_options {
      * not kept. */
     int64_t keep_deleted_ms;
     /* The program reads the view with ki_object_view_of. It may then differ from the first view that was asked for; the
-     * objects have a struct for each. */
+     * objects have a struct for each. The limits of a view (view.h) are those of all structs together: an object with
+     * more items than KI_VIEW_MAX_ITEMS is skipped as unreadable, for all users. */
     bool shares_view;
     /* With `shares_view`: the view may be new also after the start. The informer then lists again. Until that list is
      * applied, ki_object_view_of returns NULL for the objects that the cache had before, also in the adds of a new
@@ -324,7 +325,7 @@ typedef struct ki_health {
     size_t unreadable;
     /* The first unreadable object and the reason, such as "default/big: …"; "" if there is none. */
     char unreadable_message[KI_HEALTH_MESSAGE_MAX];
-    size_t object_bytes;       /* memory of the objects in the cache */
+    size_t object_bytes;       /* memory of the objects in the cache, without what they share (memory.h) */
     bool is_over_memory_limit; /* they take more than ki_informer_options.memory_limit */
 } ki_health;
 

@@ -13,7 +13,8 @@
 KI_BEGIN_DECLS
 
 /* The memory of an informer's cache, in bytes as they were requested from the allocator, without its own overhead. Not
- * in it: some 15 KB of each informer, the connection, and 200 KB in which a factory packs bodies. */
+ * in it: some 15 KB of each informer, the connection, and what a factory packs bodies in: 200 KB, 2 MB after a body of
+ * 1 MB. */
 typedef struct ki_memory {
     size_t total; /* the sum of the bytes below */
     /* Of the objects in the cache. */

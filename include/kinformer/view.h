@@ -98,7 +98,7 @@ KI_API const char *ki_string_map_get(const ki_string_map *map, const char *name)
 KI_END_DECLS
 
 /* One member of the program's struct and the path of its field. Made by KI_FIELD. Ownership: the array and its paths
- * must outlive the informer; usually both are static. */
+ * must outlive the informer and its objects; usually both are static. */
 typedef struct ki_field {
     const char *path;   /* as for ki_object_field */
     size_t offset;      /* of the member in the struct */

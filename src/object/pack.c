@@ -20,16 +20,21 @@ bool ki_object_format_is_due(const ki_object_format *format, size_t cache_bytes)
     return ki_body_packer_is_due(&format->packer, cache_bytes);
 }
 
+enum {
+    TRAINED_MAX = 1024 * 1024 /* bytes of bodies that are open at once, without the last one */
+};
+
 void ki_object_format_train(ki_object_format *format, ki_object *const *objects, size_t count, size_t cache_bytes) {
     ki_body bodies[KI_BODY_SAMPLES_MAX];
     ki_str samples[KI_BODY_SAMPLES_MAX] = { { NULL, 0 } };
     ki_object *sampled[KI_BODY_SAMPLES_MAX];
-    size_t used = 0;
-    for (size_t i = 0; i < count && i < KI_BODY_SAMPLES_MAX; i++) {
+    size_t used = 0, opened = 0;
+    for (size_t i = 0; i < count && i < KI_BODY_SAMPLES_MAX && opened < TRAINED_MAX; i++) {
         if (!objects[i]->body_size || ki_body_open(objects[i], &bodies[used], NULL))
             continue;
         sampled[used] = objects[i];
         samples[used] = bodies[used].text;
+        opened += samples[used].size;
         used++;
     }
     ki_body_packer_train(&format->packer, samples, used, cache_bytes);

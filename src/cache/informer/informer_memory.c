@@ -75,9 +75,16 @@ static void report(ki_informer *informer, size_t bytes, size_t limit, const char
     ki_informer_report(informer, &err, "");
 }
 
+/* Returns the bytes of the cache's objects, with what they share. */
+static size_t object_bytes(const ki_informer *informer) {
+    ki_object_format *format = informer->options.format;
+    size_t shared = format ? ki_object_format_group_bytes(ki_object_format_newest(format)) : 0;
+    return ki_store_object_bytes(informer->store) + shared;
+}
+
 void ki_informer_check_memory(ki_informer *informer) {
     ki_memory_account *account = informer->options.account;
-    size_t bytes = ki_store_object_bytes(informer->store), limit = informer->options.given.memory_limit;
+    size_t bytes = object_bytes(informer), limit = informer->options.given.memory_limit;
     if (bytes == informer->checked_bytes)
         return;
     size_t all = account ? atomic_fetch_add(&account->bytes, bytes - informer->checked_bytes) : 0;

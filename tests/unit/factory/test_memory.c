@@ -207,6 +207,25 @@ CONTROLLER_TEST(a_limit_is_reported_once_until_a_tenth_is_free) {
     assert_string_equal(reports, "5 the cache's objects; 5 the cache's objects; ");
 }
 
+CONTROLLER_TEST(labels_count_for_the_limit) {
+    ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.memory_limit = 10000));
+    char extra[6000], key[64];
+    stage_start(&stage);
+    for (int i = 0; i < 4; i++) {
+        int used = snprintf(extra, sizeof extra, "\"labels\":{");
+        for (int label = 0; label < 80; label++)
+            used += snprintf(extra + used, sizeof extra - (size_t)used, "%s\"example.com/label-%d-%d\":\"value\"",
+                             label ? "," : "", i, label);
+        snprintf(extra + used, sizeof extra - (size_t)used, "}");
+        snprintf(key, sizeof key, "shop/pod-%d", i);
+        stage_put(&stage, KI_PODS, key, extra);
+    }
+    stage_advance(&stage, 1000);
+    ki_memory memory = memory_of(pods);
+    assert_true(memory.shared > 4 * 80 * 20);
+    assert_true(is_over(pods));
+}
+
 CONTROLLER_TEST(a_cache_packs_before_its_limit) {
     ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.memory_limit = 20000));
     stage_start(&stage);
