@@ -70,11 +70,6 @@ void ctl_key_add_delay(ctl_process *process, unsigned number, int64_t delay_ms) 
     add_delay(&process->keys[number], ctl_process_now(process) + delay_ms * SIM_MILLISECOND);
 }
 
-/* Returns how late a retry may be, ns: with steps of one unit of work each, which come late, 60 units take 2 s. */
-static int64_t max_lateness(const ctl_process *process) {
-    return LATE_MS * SIM_MILLISECOND + (process->world->plan.max_work == 1 ? 2 * SIM_SECOND : 0);
-}
-
 /* Records a retry that began before its delay, for ctl_keys_check. Fails the run if the retry is late. */
 static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
     ctl_world *world = process->world;
@@ -82,7 +77,7 @@ static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
     if (!key->delay_passed && now < key->retry_at) {
         key->early_start_at = world->now;
         key->start_before_early = key->started_at;
-    } else if (now - key->retry_at > max_lateness(process) && process->disturbed_at < key->finished_at) {
+    } else if (now - key->retry_at > LATE_MS * SIM_MILLISECOND && process->disturbed_at < key->finished_at) {
         ctl_fail(world, "process %u: key %u was retried %lld ms late", process->index, number,
                  (long long)((now - key->retry_at) / SIM_MILLISECOND));
     }
