@@ -368,6 +368,9 @@ void sim_client_ask_for_view(sim_world *world, uint64_t detail) {
     if (status || same != informer->informer)
         sim_fail(world, "informer %u: a view after the start: %s", index, ki_error_message(&err));
     informer->late_views++;
+    for (unsigned ns = 0; ns < SIM_NAMESPACES; ns++)
+        world->network.requesters[sim_requester_number(index, (sim_sender)(SIM_REFLECTOR + ns))].may_list_for_view =
+            true;
 }
 
 bool sim_client_gains_view(const ki_object *obj, const ki_object *old) {

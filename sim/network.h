@@ -49,6 +49,7 @@ typedef struct sim_requester {
     uint64_t request_count;           /* without further pages of lists */
     int64_t not_before;               /* ns: the end of the last Retry-After; no request may come earlier */
     bool must_resume;                 /* its watch was silent: the next request must be a watch */
+    bool may_list_for_view;           /* a view was asked for since its last list */
     uint64_t accepted_watches;        /* without streaming lists */
     uint64_t short_watches;           /* closed within a second, without an event */
     unsigned eventless_watches;       /* consecutive accepted watches without an event, since version_known_at */
