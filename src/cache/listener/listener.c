@@ -210,35 +210,40 @@ typedef enum next_step {
     STEP_END
 } next_step;
 
-/* Returns the next step; for STEP_CHANGE, `ret_change->obj` stays NULL during the replay. Caller holds the mutex. */
-static next_step next_step_of(ki_listener *listener, ki_change *ret_change) {
+/* Caller holds the mutex. */
+static next_step next_step_of(const ki_listener *listener) {
     if (listener->is_removed || listener->is_stopped)
         return STEP_END;
     if (listener->replay)
-        return STEP_CHANGE; /* read from the replay without the mutex */
+        return STEP_CHANGE;
     if (listener->is_marked && !atomic_load(&listener->synced) && ki_pending_mark_is_reached(&listener->pending))
         return STEP_SYNCED;
     bool is_due = listener->pending.count == 0 || listener->unreported >= CHANGES_OF_REPORT;
     if (listener->handler.on_changed && listener->unreported && is_due && atomic_load(&listener->synced))
         return STEP_CHANGED;
-    if (!ki_pending_pop(&listener->pending, ret_change))
-        return STEP_NOTHING;
+    return listener->pending.count ? STEP_CHANGE : STEP_NOTHING;
+}
+
+/* Caller holds the mutex. */
+static void pop(ki_listener *listener, ki_change *ret_change) {
+    (void)ki_pending_pop(&listener->pending, ret_change);
     atomic_store(&listener->waiting, listener->pending.count);
-    return STEP_CHANGE;
 }
 
 /* Takes the next step. `wait`, for threads: waits until there is a step. */
 static next_step deliver(ki_listener *listener, bool wait) {
     ki_change change = { .obj = NULL };
     ki_mutex_lock(&listener->mutex);
-    next_step step = next_step_of(listener, &change);
+    next_step step = next_step_of(listener);
     while (step == STEP_NOTHING && wait) {
         listener->sleeps = true;
         ki_mutex_unlock(&listener->mutex);
         ki_semaphore_wait(&listener->wake_up);
         ki_mutex_lock(&listener->mutex);
-        step = next_step_of(listener, &change);
+        step = next_step_of(listener);
     }
+    if (step == STEP_CHANGE && !listener->replay) /* the replay is read without the mutex */
+        pop(listener, &change);
     ki_mutex_unlock(&listener->mutex);
     if (step == STEP_SYNCED)
         call_on_synced(listener);
@@ -312,6 +317,13 @@ static bool drop_some(ki_listener *listener) {
     return dropped > 0;
 }
 
+static bool has_step(ki_listener *listener) {
+    ki_mutex_lock(&listener->mutex);
+    bool has = next_step_of(listener) != STEP_NOTHING;
+    ki_mutex_unlock(&listener->mutex);
+    return has;
+}
+
 /* The task on the loop: delivers for a listener without a thread; ends any removed listener. */
 static void run_turn(ki_task *task, void *user) {
     ki_listener *listener = user;
@@ -332,7 +344,8 @@ static void run_turn(ki_task *task, void *user) {
     case STEP_CHANGE:
     case STEP_CHANGED:
         /* One callback in each run: timers and other tasks run in between, however slow the handler is. */
-        ki_task_post(task);
+        if (has_step(listener))
+            ki_task_post(task);
         ki_informer_delivered(listener->informer);
         break;
     }
