@@ -22,6 +22,7 @@ SUBJECTS = {
     "kube metadata": ("kube-rs", ["--form", "metadata"]),
     "kinformer": ("kinformer", ["--form", "typed"]),
     "kinformer, on the loop": ("kinformer", ["--form", "typed", "--loop"]),
+    "kinformer, every 50 ms": ("kinformer", ["--form", "typed", "--loop", "--interval", "50"]),
     "kinformer metadata": ("kinformer", ["--form", "metadata"]),
     "kinformer view": ("kinformer", ["--form", "view"]),
 }

@@ -17,6 +17,10 @@ KI_BEGIN_DECLS
 
 typedef struct ki_config ki_config;
 
+enum {
+    KI_WATCH_READ_INTERVAL_MAX_MS = 1000
+};
+
 /* An extra attribute of the impersonated user (the header Impersonate-Extra-…). A name may occur several times. */
 typedef struct ki_config_extra {
     const char *name;
@@ -56,6 +60,10 @@ typedef struct ki_config_options {
     size_t as_user_extra_count;
     int requests_per_second; /* client-side rate limit; 0 or less: none */
     int request_burst;       /* requests at once before the rate limit applies; 0: 10 */
+    /* Least milliseconds between two reads of a connection that has only watches: the changes of that time arrive
+     * together, up to that much later, and cost less CPU time. Requests, lists and bursts do not wait. 0: changes
+     * arrive at once; at most KI_WATCH_READ_INTERVAL_MAX_MS. */
+    int watch_read_interval_ms;
 
     /* For a host program, whose own configuration says everything (docs/connecting.md). */
     bool no_kubeconfig; /* read no kubeconfig, whatever KUBECONFIG and the home folder have; not with `kubeconfig`,

@@ -82,6 +82,7 @@ struct ki_config {
     bool disable_compression;
     int requests_per_second; /* client-side rate limit; negative or 0: none */
     int request_burst;       /* 0: 10 */
+    int watch_read_interval_ms;
 
     /* For descriptions and messages; src/transport does not read these. */
     ki_secret files;   /* paths of the kubeconfigs, separated by ':' */

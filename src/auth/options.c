@@ -150,5 +150,9 @@ ki_status ki_config_apply_options(ki_config *config, const ki_config_options *op
         status = override_text(config, &config->namespace_name, without_kind(options->namespace_name), err);
     config->requests_per_second = options->requests_per_second;
     config->request_burst = options->request_burst;
+    config->watch_read_interval_ms = options->watch_read_interval_ms;
+    if (!status && (unsigned)options->watch_read_interval_ms > KI_WATCH_READ_INTERVAL_MAX_MS)
+        return ki_error_set(err, KI_ERR_INVALID, "watch_read_interval_ms is not between 0 and %d",
+                            KI_WATCH_READ_INTERVAL_MAX_MS);
     return status;
 }

@@ -41,6 +41,7 @@ static void detach(ki_exchange *exchange) {
             exchange->pool->wake = true; /* other exchanges may have waited for its connection */
         curl_multi_remove_handle(exchange->pool->multi, exchange->easy);
         exchange->pool->exchanges--;
+        exchange->pool->watches -= exchange->is_watch;
     }
     transport->queued -= exchange->state == KI_EXCHANGE_QUEUED;
     transport->waiting -= exchange->state == KI_EXCHANGE_WAITING;
@@ -168,6 +169,8 @@ static void deliver_head(ki_exchange *exchange) {
         .content_type = content_type ? content_type : "",
     };
     exchange->head_delivered = true;
+    exchange->is_watch = exchange->is_endless;
+    exchange->pool->watches += exchange->is_watch;
     note_version(exchange);
     if (status == HTTP_UNAUTHORIZED && !exchange->is_ping)
         ki_credentials_rejected(exchange->transport->credentials, exchange->set);
@@ -259,6 +262,7 @@ static size_t on_body(char *data, size_t one, size_t size, void *user) {
         return 0; /* ends the transfer; the exchange was cancelled */
     touch(exchange);
     ki_engine_work(exchange->transport->engine, 1);
+    exchange->pool->received += size;
     ki_curl_note_delivered(exchange);
     exchange->sink.on_data(data, size, exchange->sink.user);
     return exchange->state == KI_EXCHANGE_ACTIVE ? size : 0;
@@ -304,6 +308,7 @@ static ki_status add_to_pool(ki_exchange *exchange, ki_curl_pool *pool, ki_error
     if (pool->exchanges++ == 0)
         pool->last_byte = ki_engine_now(transport->engine);
     exchange->pool = pool;
+    ki_curl_pool_end_rest(pool);
     transport->queued -= exchange->state == KI_EXCHANGE_QUEUED;
     exchange->state = KI_EXCHANGE_ACTIVE;
     ki_curl_silence_begin(pool);
@@ -677,6 +682,7 @@ ki_status ki_curl_transport_new(ki_engine *engine, const ki_config *config, ki_t
     transport->tls_number = ki_credentials_tls_number(transport->credentials);
     transport->pools = (ki_curl_pools){ .engine = engine,
                                         .allocator = allocator,
+                                        .read_interval = KI_MILLISECONDS(config->watch_read_interval_ms),
                                         .limit = transport->identity.is_https ? KI_CURL_POOL_STREAMS : 0 };
     *ret_transport = &transport->base;
     return KI_OK;

@@ -89,6 +89,7 @@ struct ki_exchange {
     ki_exchange_state state;
     bool head_delivered;
     bool is_endless; /* a watch: can be ended and sent again without loss */
+    bool is_watch;   /* endless, with its head: counted in `watches` of its pool */
     bool is_ping;
     bool opened;          /* libcurl opened a socket for it */
     bool is_safe;         /* GET or HEAD: may be sent twice */

@@ -17,6 +17,8 @@ struct ki_curl_socket {
     ki_io io;
     ki_curl_pool *pool;
     int local_port;
+    uint32_t wanted; /* events that libcurl waits for */
+    bool rests;      /* is not read, although libcurl waits for bytes */
     struct ki_curl_socket *next, *previous;
 };
 
@@ -46,6 +48,43 @@ static int set_pool_timer(CURLM *multi, long timeout_ms, void *user) {
     return 0;
 }
 
+/* --- rest --------------------------------------------------------------------------------------------------------- */
+
+void ki_curl_pool_end_rest(ki_curl_pool *pool) {
+    ki_timer_cancel(&pool->rest);
+    for (ki_curl_socket *socket = pool->sockets; socket; socket = socket->next) {
+        if (!socket->rests)
+            continue;
+        socket->rests = false;
+        if (ki_io_modify(&socket->io, socket->wanted, NULL) && !pool->failed)
+            pool->failed = KI_ERR_SYSTEM;
+    }
+}
+
+static void rest_timer_fired(ki_timer *timer, void *user) {
+    (void)timer;
+    ki_curl_pool *pool = user;
+    ki_curl_pool_end_rest(pool);
+    if (pool->failed)
+        ki_curl_service(pool->owner);
+}
+
+/* Called before a socket is read. Lets it rest afterwards, if it only waits for the bytes of watches, and few came last
+ * time. */
+static void maybe_rest(ki_curl_socket *socket) {
+    ki_curl_pool *pool = socket->pool;
+    int64_t interval = pool->owner->read_interval;
+    bool is_quiet = pool->watches == pool->exchanges && pool->received <= KI_CURL_REST_BYTES;
+    pool->received = 0;
+    if (!interval || !is_quiet || socket->wanted != EPOLLIN || ki_io_modify(&socket->io, 0, NULL))
+        return;
+    socket->rests = true;
+    if (!ki_timer_is_set(&pool->rest))
+        ki_timer_set(&pool->rest, ki_engine_now(pool->owner->engine) + interval);
+}
+
+/* --- sockets ------------------------------------------------------------------------------------------------------ */
+
 static void socket_ready(ki_io *io, uint32_t events, void *user) {
     ki_curl_socket *socket = user;
     int bits = 0;
@@ -55,6 +94,7 @@ static void socket_ready(ki_io *io, uint32_t events, void *user) {
         bits |= CURL_CSELECT_OUT;
     if (events & EPOLLERR)
         bits |= CURL_CSELECT_ERR;
+    maybe_rest(socket);
     run_curl(socket->pool, io->fd, bits); /* may free `socket` */
 }
 
@@ -90,6 +130,7 @@ static ki_status add_socket(ki_curl_pool *pool, curl_socket_t fd, uint32_t event
         return status;
     }
     socket->pool = pool;
+    socket->wanted = events;
     socket->local_port = local_port_of(fd);
     socket->next = pool->sockets;
     if (socket->next)
@@ -97,6 +138,12 @@ static ki_status add_socket(ki_curl_pool *pool, curl_socket_t fd, uint32_t event
     pool->sockets = socket;
     curl_multi_assign(pool->multi, fd, socket);
     return KI_OK;
+}
+
+static ki_status want(ki_curl_socket *socket, uint32_t events) {
+    socket->wanted = events;
+    socket->rests = socket->rests && events == EPOLLIN;
+    return socket->rests ? KI_OK : ki_io_modify(&socket->io, events, NULL);
 }
 
 static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *socket_user) {
@@ -113,7 +160,7 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *user, void
         events |= EPOLLIN;
     if (what & CURL_POLL_OUT)
         events |= EPOLLOUT;
-    ki_status status = socket ? ki_io_modify(&socket->io, events, NULL) : add_socket(pool, fd, events);
+    ki_status status = socket ? want(socket, events) : add_socket(pool, fd, events);
     if (status && !pool->failed)
         pool->failed = status; /* an error returned to libcurl would make the multi handle unusable */
     return 0;
@@ -126,6 +173,7 @@ static void free_pool(ki_curl_pool *pool) {
         forget_socket(pool->sockets);
     curl_multi_cleanup(pool->multi);
     ki_timer_close(&pool->timer);
+    ki_timer_close(&pool->rest);
     ki_timer_close(&pool->silence);
     ki_free(pool->owner->allocator, pool);
 }
@@ -137,9 +185,11 @@ static ki_curl_pool *new_pool(ki_curl_pools *pools) {
     pool->owner = pools;
     pool->multi = curl_multi_init();
     if (!pool->multi || ki_timer_init(&pool->timer, pools->engine, pool_timer_fired, pool) ||
+        ki_timer_init(&pool->rest, pools->engine, rest_timer_fired, pool) ||
         ki_timer_init(&pool->silence, pools->engine, ki_curl_silence_fired, pool)) {
         curl_multi_cleanup(pool->multi);
         ki_timer_close(&pool->timer);
+        ki_timer_close(&pool->rest);
         ki_free(pools->allocator, pool);
         return NULL;
     }

@@ -14,6 +14,8 @@ enum {
     KI_CURL_POOL_STREAMS = 90,   /* API servers allow 100 streams; the rest is for pings */
     KI_CURL_SILENCE_S = 30,      /* seconds of silence before a ping on an HTTP/2 connection */
     KI_CURL_PING_TIMEOUT_S = 15, /* seconds without a byte after a ping before the connection is dead */
+    KI_CURL_REST_BYTES =
+        64 * 1024,       /* a socket that has brought more than this does not rest: it is a list or a burst */
     KI_CURL_TICK_MS = 10 /* the longest tick of a Linux kernel, which counts the time since the last byte in ticks */
 };
 
@@ -32,7 +34,10 @@ typedef struct ki_curl_pool {
     CURLM *multi;
     ki_timer timer; /* libcurl's own */
     ki_curl_socket *sockets;
+    ki_timer rest;    /* when the sockets that rest are read again */
     size_t exchanges; /* including pings */
+    size_t watches;   /* those of `exchanges` that are endless and have their head */
+    size_t received;  /* bytes of bodies since a socket was ready */
     bool retired;
     bool is_http1;    /* the server or a proxy uses HTTP/1.1: each exchange needs a connection */
     bool wake;        /* a connection was established or failed: exchanges that wait for it must be added again */
@@ -49,9 +54,10 @@ typedef struct ki_curl_pool {
 struct ki_curl_pools {
     ki_engine *engine;
     const ki_allocator *allocator;
-    size_t limit;        /* maximum exchanges of one pool; 0: none */
-    ki_curl_pool *first; /* the newest pool */
-    bool in_curl;        /* libcurl is running a callback and must not be called */
+    int64_t read_interval; /* ns between two reads of a socket that has only watches; 0: none */
+    size_t limit;          /* maximum exchanges of one pool; 0: none */
+    ki_curl_pool *first;   /* the newest pool */
+    bool in_curl;          /* libcurl is running a callback and must not be called */
 };
 
 /* curl.c: adds, removes and ends transfers, after each call into libcurl. May free any pool. */
@@ -64,6 +70,8 @@ void ki_curl_silence_fired(ki_timer *timer, void *user);
 ki_curl_pool *ki_curl_pools_current(ki_curl_pools *pools);
 /* Returns true if `*ret_arrival` was set. Returns false for a connection that libcurl does not watch now. */
 bool ki_curl_pool_arrival(const ki_curl_pool *pool, int local_port, ki_curl_arrival *ret_arrival);
+/* Ends the rest of the pool's sockets. Call it when an exchange begins that is not to wait. */
+void ki_curl_pool_end_rest(ki_curl_pool *pool);
 /* Returns true if libcurl has passed on all that it has read. */
 bool ki_curl_pool_is_idle(const ki_curl_pool *pool);
 void ki_curl_pools_retire_all(ki_curl_pools *pools);

@@ -110,6 +110,7 @@ static void check(ki_status status, const ki_error *err) {
 typedef struct settings {
     const char *kubeconfig, *form;
     unsigned long informers, handlers;
+    int interval_ms;
     bool managed_fields, on_loop;
 } settings;
 
@@ -126,6 +127,8 @@ static bool read_settings(settings *s, int argc, char **argv) {
             s->kubeconfig = argv[++i];
         else if (strcmp(name, "--form") == 0)
             s->form = argv[++i];
+        else if (strcmp(name, "--interval") == 0)
+            s->interval_ms = atoi(argv[++i]);
         else if (strcmp(name, "--informers") == 0)
             s->informers = strtoul(argv[++i], NULL, 10);
         else if (strcmp(name, "--handlers") == 0)
@@ -163,12 +166,14 @@ int main(int argc, char **argv) {
     if (!read_settings(&s, argc, argv))
         return fprintf(stderr,
                        "usage: peer --kubeconfig FILE [--form typed|metadata|view] [--managed-fields] [--loop]\n"
-                       "            [--informers N] [--handlers N]\n"),
+                       "            [--informers N] [--handlers N] [--interval MS]\n"),
                2;
     ki_error err = KI_ERROR_INIT;
     ki_config *config = NULL;
     ki_factory *factory = NULL;
-    check(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = s.kubeconfig), &config, &err), &err);
+    const ki_config_options options =
+        KI_CONFIG_OPTIONS(.kubeconfig = s.kubeconfig, .watch_read_interval_ms = s.interval_ms);
+    check(ki_config_new(&options, &config, &err), &err);
     check(ki_factory_new(config, NULL, &factory, &err), &err);
     for (unsigned long i = 0; i < s.informers; i++)
         add_informer(factory, &s, i);

@@ -244,6 +244,8 @@ CONFIG_OPTIONS_TEST(contradicting_options_are_errors) {
           "number 0 is NULL" },
         { KI_CONFIG_OPTIONS(.as = "x", .as_user_extra = no_value, .as_user_extra_count = 1), KI_ERR_INVALID,
           "has a NULL" },
+        { KI_CONFIG_OPTIONS(.watch_read_interval_ms = -1), KI_ERR_INVALID, "not between 0 and 1000" },
+        { KI_CONFIG_OPTIONS(.watch_read_interval_ms = 1001), KI_ERR_INVALID, "not between 0 and 1000" },
         { KI_CONFIG_OPTIONS(.no_kubeconfig = true, .kubeconfig = pem), KI_ERR_CONFIG,
           "no_kubeconfig conflicts with kubeconfig" },
         { KI_CONFIG_OPTIONS(.no_kubeconfig = true, .context = "main"), KI_ERR_CONFIG,
