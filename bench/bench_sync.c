@@ -90,9 +90,9 @@ static void measure(const char *url, const row *given, size_t expected) {
         fprintf(stderr, "bench_sync: %s: %zu of %zu pods\n", what, count, expected);
         exit(1);
     }
-    printf("%-30s %7.3f s CPU %7.3f s wall %7.1f us/pod %7.0f B/pod held %7.0f B/pod at the peak\n", what, cpu, wall,
-           cpu / (double)count * 1e6, (double)counted.bytes_held / (double)count,
-           (double)counted.bytes_peak / (double)count);
+    printf("%-30s %7.3f s CPU %7.3f s wall %7.1f us/pod %7.0f B/pod held %7.0f B/pod at the peak: %.2f\n", what, cpu,
+           wall, cpu / (double)count * 1e6, (double)counted.bytes_held / (double)count,
+           (double)counted.bytes_peak / (double)count, (double)counted.bytes_peak / (double)counted.bytes_held);
     ki_factory_free(factory);
     ki_config_free(config);
     ki_engine_free(engine);
@@ -109,6 +109,7 @@ int main(int argc, char **argv) {
     const row rows[] = {
         { "streaming list", KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT), false },
         { "pages of 500", KI_INFORMER_OPTIONS(.no_streaming_list = true), false },
+        { "in-order queue", KI_INFORMER_OPTIONS(.in_order = true), false },
         { "never packed", KI_INFORMER_OPTIONS(.pack_from = -1), false },
         { "with managedFields", KI_INFORMER_OPTIONS(.keep_managed_fields = true), false },
         { "metadata", KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA), false },

@@ -200,6 +200,20 @@ ki_status fifo_note(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_e
     return KI_OK;
 }
 
+void fifo_list_numbered(ki_queue *queue, const ki_allocator *allocator, int count) {
+    ki_object **objects = ki_alloc_array(allocator, (size_t)count, sizeof(ki_object *));
+    assert_non_null(objects);
+    for (int i = 0; i < count; i++) {
+        char text[32];
+        noted_change change;
+        snprintf(text, sizeof text, "k%d=1", i);
+        assert_true(notation_read_change(text, &change));
+        objects[i] = notation_object(&change);
+    }
+    const ki_listing list = { .objects = objects, .count = (size_t)count, .resource_version = "9" };
+    assert_int_equal(queue->ops->replace(queue, &list, NULL), KI_OK);
+}
+
 typedef struct noted_process {
     ki_process process;
     void *user;

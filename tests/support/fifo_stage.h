@@ -47,6 +47,9 @@ void fifo_play(fifo_stage *f, const char *script);
 /* Plays a script; a step that fails for lack of memory leaves the queue's length and succeeds the second time. */
 void fifo_play_scarce(fifo_stage *f, const char *script);
 
+/* Queues a list of the objects "k0=1", "k1=1" and so on, in an array of the queue's allocator. */
+void fifo_list_numbered(ki_queue *queue, const ki_allocator *allocator, int count);
+
 /* Adds one item to f->popped: the list "{9: ?c=3i a=1i}", or the batch "[+a=1 ~b=2]", which is one key's changes from a
  * DeltaFIFO. The parts of a list or resync become one. `user` is the stage. */
 ki_status fifo_note(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);

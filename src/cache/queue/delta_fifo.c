@@ -6,7 +6,11 @@
  *
  * A list or resync can have very many objects. The queue stores it as one arrival, and each pop works off a slice of
  * it (queued_list.c). Until all of it is worked off, pop hands out no key, and later changes wait behind it as
- * arrivals. All slices thus see the same keys and known objects. */
+ * arrivals. All slices thus see the same keys and known objects.
+ *
+ * A list that is alone in the queue, when no object is known, needs no entries: as long as nothing else arrives, pop
+ * hands out its objects themselves, one by one. What arrives finds the rest of it queued by key. So a first list takes
+ * little memory beside its objects. */
 #include "src/cache/queue/fifo.h"
 
 #include "src/base/error.h"
@@ -291,15 +295,28 @@ static ki_status do_unit(delta_fifo *fifo, ki_queued_list *from, bool *ret_done)
         fifo->lists++;
         fifo->at = from->is_resync || from->keeps_all ? NULL : fifo->first;
         fifo->until = fifo->last;
+        from->is_first = !fifo->first;
     }
-    if (!fifo->unit.obj && ki_queued_list_next(from, &fifo->unit)) { /* the end */
+    ki_status status = fifo->unit.obj ? KI_OK : ki_queued_list_next(from, &fifo->unit);
+    if (status == KI_ERR_NOT_FOUND) {
         *ret_done = !fifo->at;
         return fifo->at ? delete_next(fifo, from) : KI_OK;
     }
-    ki_status status = fifo->unit.obj ? queue_unit(fifo, from, &fifo->unit) : KI_OK;
+    if (!status && fifo->unit.obj)
+        status = queue_unit(fifo, from, &fifo->unit);
     if (!status)
         fifo->unit.obj = NULL;
     return status;
+}
+
+/* Returns the list that is alone in the queue if pop hands out its next object itself; else NULL. */
+static ki_queued_list *list_alone(const delta_fifo *fifo) {
+    const ki_arrival *first = ki_fifo_first(&fifo->base);
+    ki_queued_list *list = first ? first->list : NULL;
+    if (!list || fifo->first || fifo->base.arrivals.count > 1)
+        return NULL;
+    bool has_object = list->phase == KI_LIST_OBJECTS && list->released < list->count;
+    return has_object && ki_queued_list_is_plain(list) && !list->keys.part_count ? list : NULL;
 }
 
 /* Works off a slice of the arrivals. After KI_ERR_NO_MEMORY the next pop retries the failed unit. */
@@ -308,7 +325,7 @@ static ki_status do_slice(delta_fifo *fifo, ki_error *err) {
     size_t slice = ki_queue_slice(&base->queue);
     ki_status status = KI_OK;
     size_t done = 0;
-    for (ki_arrival *first; !status && done < slice && (first = ki_fifo_first(base)); done++) {
+    for (ki_arrival *first; !status && done < slice && (first = ki_fifo_first(base)) && !list_alone(fifo); done++) {
         bool is_done = !first->list;
         status = first->list ? do_unit(fifo, first->list, &is_done) : queue_change(base, &first->change);
         if (status || !is_done)
@@ -331,29 +348,47 @@ static void drop(delta_fifo *fifo, entry *e) {
     release_entry(fifo, e);
 }
 
+/* Drops the object of a list that was handed out, and the list after its last object. */
+static void drop_unit(delta_fifo *fifo, ki_queued_list *from) {
+    ki_queued_list_take(from);
+    ki_object_unref(fifo->unit.obj);
+    fifo->unit.obj = NULL;
+    if (from->released < from->count)
+        return;
+    fifo->has_begun = false;
+    ki_fifo_drop(&fifo->base);
+}
+
 static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
     delta_fifo *fifo = of(queue);
     queue->work = 0;
-    if (ki_fifo_first(&fifo->base))
-        return do_slice(fifo, err);
-    entry *e = fifo->first;
-    if (!e)
-        return ki_fifo_set_empty(&fifo->base, err);
     if (fifo->is_processing)
         return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
-    const ki_deltas deltas = { .items = e->deltas, .count = e->count };
+    ki_queued_list *alone = list_alone(fifo);
+    if (ki_fifo_first(&fifo->base) && !alone)
+        return do_slice(fifo, err);
+    entry *e = fifo->first;
+    if (!e && !alone)
+        return ki_fifo_set_empty(&fifo->base, err);
+    if (alone && !fifo->unit.obj)
+        (void)ki_queued_list_next(alone, &fifo->unit); /* has one: list_alone */
+    const ki_deltas deltas = { .items = alone ? &fifo->unit : e->deltas, .count = alone ? 1 : e->count };
     bool requeue = false;
     fifo->is_processing = true;
     ki_status status = process(&deltas, user, &requeue, err);
     fifo->is_processing = false;
-    if (!requeue)
+    if (!requeue && alone)
+        drop_unit(fifo, alone);
+    else if (!requeue)
         drop(fifo, e);
     return status;
 }
 
 static size_t fifo_length(const ki_queue *queue) {
     const delta_fifo *fifo = (const delta_fifo *)queue;
-    return fifo->entry_count + fifo->base.arrivals.count - fifo->is_processing;
+    const ki_queued_list *alone = list_alone(fifo);
+    size_t listed = alone ? alone->count - alone->released - 1 : 0; /* but for the one that the list counts as */
+    return fifo->entry_count + fifo->base.arrivals.count + listed - fifo->is_processing;
 }
 
 /* ---- new, free ---- */

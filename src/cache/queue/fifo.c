@@ -97,6 +97,7 @@ static ki_status put_list(ki_fifo *fifo, const ki_listing *listing, ki_error *er
     if (!list)
         return ki_error_no_memory(err, listing ? "queueing a list" : "queueing a resync");
     list->deletes_first = fifo->deletes_first;
+    list->is_first = true; /* when it begins; unless the DeltaFIFO says otherwise */
     list->is_initial = listing && (listing->is_initial || (!listing->namespace_name && !fifo->is_populated));
     fifo->initial += list->is_initial;
     fifo->is_populated = fifo->is_populated || listing;

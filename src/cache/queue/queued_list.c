@@ -78,13 +78,13 @@ void ki_queued_list_free(ki_queued_list *list) {
 static ki_status end_phase(ki_queued_list *list) {
     static const ki_list_phase next[][2] = {
         /* without and with `deletes_first` */
-        [KI_LIST_BEGINS] = { KI_LIST_OBJECTS, KI_LIST_KEYS }, [KI_LIST_KEYS] = { KI_LIST_ENDS, KI_LIST_KNOWN },
+        [KI_LIST_BEGINS] = { KI_LIST_OBJECTS, KI_LIST_KEYS }, [KI_LIST_KEYS] = { KI_LIST_OBJECTS, KI_LIST_KNOWN },
         [KI_LIST_KNOWN] = { KI_LIST_ENDS, KI_LIST_OBJECTS },  [KI_LIST_OBJECTS] = { KI_LIST_KNOWN, KI_LIST_ENDS },
         [KI_LIST_ENDS] = { KI_LIST_ENDS, KI_LIST_ENDS },
     };
     if (list->phase == KI_LIST_KNOWN)
         end_walk(list); /* now: later it can have the last reference to a large snapshot */
-    list->phase = next[list->phase][list->deletes_first];
+    list->phase = next[list->phase][list->deletes_first || (list->phase == KI_LIST_BEGINS && list->is_of_new)];
     list->at = 0;
     return KI_OK;
 }
@@ -93,17 +93,27 @@ static ki_str key_at(const ki_queued_list *list, size_t index) {
     return ki_str_of(ki_object_key(list->objects[index]));
 }
 
+static ki_status begin(ki_queued_list *list) {
+    const ki_known_objects *known = list->known;
+    list->is_of_new = list->is_first && !list->is_resync && !(known->next && known->next(&list->walk, known->user));
+    end_walk(list);
+    return end_phase(list);
+}
+
 static ki_status collect_next(ki_queued_list *list) {
+    void *before = NULL;
     if (list->at == list->count)
         return end_phase(list);
-    ki_status status = ki_map_put(&list->keys, key_at(list, list->at), (void *)(uintptr_t)(list->at + 1), NULL);
+    ki_status status = ki_map_put(&list->keys, key_at(list, list->at), (void *)(uintptr_t)(list->at + 1), &before);
+    list->has_duplicates = list->has_duplicates || before;
     list->at += !status;
     return status;
 }
 
 static ki_status next_known(ki_queued_list *list, ki_change *ret_change) {
     const ki_known_objects *known = list->known;
-    ki_object *obj = known->next && !list->keeps_all ? known->next(&list->walk, known->user) : NULL;
+    bool has_next = known->next && !list->keeps_all && !list->is_of_new;
+    ki_object *obj = has_next ? known->next(&list->walk, known->user) : NULL;
     if (!obj)
         return end_phase(list);
     if (list->is_resync)
@@ -115,12 +125,19 @@ static ki_status next_known(ki_queued_list *list, ki_change *ret_change) {
     return KI_OK;
 }
 
+/* Returns true if object `at` is the last one of its key. */
+static bool is_last_of_key(const ki_queued_list *list, size_t at) {
+    return !list->has_duplicates || (uintptr_t)ki_map_get(&list->keys, key_at(list, at)) == at + 1;
+}
+
 static ki_status next_object(ki_queued_list *list, ki_change *ret_change) {
     size_t at = list->at;
+    if (ki_queued_list_is_plain(list) && list->keys.part_count && ki_map_free_part(&list->keys))
+        return KI_OK;
     if (at == list->count)
         return end_phase(list);
     list->at++;
-    if (list->deletes_first && (uintptr_t)ki_map_get(&list->keys, key_at(list, at)) != at + 1)
+    if (list->deletes_first && !is_last_of_key(list, at))
         return KI_OK;
     *ret_change = (ki_change){
         .type = KI_EVENT_UPDATE, .is_listed = true, .is_in_initial_list = list->is_initial, .obj = list->objects[at]
@@ -132,7 +149,7 @@ ki_status ki_queued_list_next(ki_queued_list *list, ki_change *ret_change) {
     ret_change->obj = NULL;
     switch (list->phase) {
     case KI_LIST_BEGINS:
-        return end_phase(list);
+        return begin(list);
     case KI_LIST_KEYS:
         return collect_next(list);
     case KI_LIST_KNOWN:

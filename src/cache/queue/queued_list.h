@@ -9,7 +9,7 @@
 
 typedef enum ki_list_phase {
     KI_LIST_BEGINS,
-    KI_LIST_KEYS,    /* collects the listed keys; with `deletes_first` */
+    KI_LIST_KEYS,    /* collects the listed keys; with `deletes_first`, and of new objects */
     KI_LIST_KNOWN,   /* deletes known objects; in a resync, syncs them */
     KI_LIST_OBJECTS, /* goes through the listed objects */
     KI_LIST_ENDS
@@ -19,6 +19,7 @@ typedef struct ki_queued_list {
     /* Set by the queue before the first unit. */
     bool is_initial;    /* part of the initial population */
     bool deletes_first; /* the deletions come first, and only the last object of a key counts */
+    bool is_first;      /* no change of an object is queued before it */
     /* Constant. */
     const ki_allocator *allocator;
     const ki_known_objects *known;
@@ -27,10 +28,14 @@ typedef struct ki_queued_list {
     const char *namespace_name;   /* of the list; NULL: all */
     /* The progress. */
     ki_list_phase phase;
+    bool is_of_new;      /* nothing was queued or known when the list began, so it deletes nothing */
+    bool has_duplicates; /* a key is listed twice */
     ki_object **objects; /* references, from `released` on */
     size_t count, released;
-    size_t at;   /* index of the phase's next object */
-    ki_map keys; /* those to keep; from KI_LIST_KEYS on each listed one, with 1 + the index of its last object */
+    size_t at; /* index of the phase's next object */
+    /* Those to keep; from KI_LIST_KEYS on each listed one, with 1 + the index of its last object. A plain list frees
+     * them before its first object. */
+    ki_map keys;
     ki_known_walk walk;
 } ki_queued_list;
 
@@ -39,6 +44,10 @@ ki_queued_list *ki_queued_list_new(const ki_allocator *allocator, uint64_t seed,
                                    const ki_listing *listing);
 void ki_queued_list_free(ki_queued_list *list); /* NULL is accepted */
 
+/* Returns true if the list means its objects, each of another key, and nothing else. Once the keys are collected. */
+static inline bool ki_queued_list_is_plain(const ki_queued_list *list) {
+    return list->is_of_new && !list->has_duplicates;
+}
 /* Returns true if a known object is deleted: the list is of its namespace, and neither has nor keeps its key. Once the
  * keys are collected. */
 bool ki_queued_list_lacks(const ki_queued_list *list, const char *key);

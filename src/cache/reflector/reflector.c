@@ -383,6 +383,18 @@ void ki_reflector_drop_objects(ki_reflector *reflector) {
     ki_buffer_reset(&reflector->continue_token, 0);
 }
 
+/* Releases the unused part of the array, if the allocator can. */
+static void shrink_objects(ki_reflector *reflector) {
+    size_t count = reflector->object_count;
+    ki_object **smaller = count == 0 ? NULL
+                                     : ki_realloc_array(ki_engine_allocator(reflector->options.engine),
+                                                        reflector->objects, count, sizeof(ki_object *));
+    if (!smaller)
+        return;
+    reflector->objects = smaller;
+    reflector->object_capacity = count;
+}
+
 /* Queues the listed objects and the marks of the unreadable ones. */
 static ki_status queue_list(ki_reflector *reflector, const char *version, ki_error *err) {
     ki_queue *queue = reflector->options.queue;
@@ -392,6 +404,7 @@ static ki_status queue_list(ki_reflector *reflector, const char *version, ki_err
     size_t kept_count = 0;
     if (ki_unreadable_reserve(unreadable, marks) || ki_unreadable_marks_keys(marks, &kept, &kept_count))
         return ki_error_no_memory(err, "queueing a list");
+    shrink_objects(reflector);
     const ki_listing list = { .objects = reflector->objects,
                               .count = reflector->object_count,
                               .kept = kept,

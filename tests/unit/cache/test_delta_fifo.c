@@ -289,6 +289,98 @@ TEST(a_list_is_worked_off_a_slice_at_a_time_before_any_key_is_handed_out) {
     fifo_close(&f);
 }
 
+/* --- a list alone ------------------------------------------------------------------------------------------------- */
+
+/* What arrives while a list is handed out finds the rest of it queued by key. */
+TEST(a_first_list_merges_with_what_arrives_meanwhile) {
+    static const struct {
+        const char *list;
+        size_t pops; /* keys that are handed out before the rest arrives */
+        const char *rest;
+        const char *popped;
+    } cases[] = {
+        { "{9: a=1 b=1 c=1}", 0, "~a=2; +d=2", "[a=1i ~a=2] [b=1i] [c=1i] [+d=2]" },
+        { "{9: a=1 b=1 c=1}", 1, "~a=2; ~b=2", "[a=1i] [b=1i ~b=2] [c=1i] [~a=2]" },
+        { "{9: a=1 b=1 c=1}", 2, "-c=2; ~b=2", "[a=1i] [b=1i] [c=1i -c=2] [~b=2]" },
+        { "{9: a=1 b=1 c=1}", 3, "~c=2", "[a=1i] [b=1i] [c=1i] [~c=2]" },
+        { "{9: a=1 b=1 c=1}", 1, "{9: b=2 d=2}", "[a=1i] [b=1i b=2] [c=1i ?c=1] [d=2]" },
+        { "{9: a=1 b=1 c=1}", 1, "{9:}; ~b=3", "[a=1i] [b=1i ?b=1 ~b=3] [c=1i ?c=1]" },
+        { "{9: a=1 b=1 c=1}", 1, "resync", "[a=1i] [b=1i] [c=1i]" },
+        /* A key listed twice is one item. */
+        { "{9: a=1 b=1 a=2 c=1}", 0, "", "[a=1i a=2i] [b=1i] [c=1i]" },
+        { "{9: a=1 b=1 a=2 c=1}", 1, "~b=2", "[a=1i a=2i] [b=1i ~b=2] [c=1i]" },
+        /* An object that could not be read. */
+        { "{9: a=1 b=! c=1}", 1, "+b=2; {9: b=!}", "[a=1i] [c=1i ?c=1] [+b=2]" },
+        /* A change before the list. */
+        { "+z=1; {9: a=1 z=!}", 0, "", "[+z=1] [a=1]" },
+        { "+z=1; {9: a=1}", 0, "", "[+z=1 ?z=1] [a=1]" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fifo_stage f;
+        char popped[NOTATION_TEXT] = "";
+        fifo_open(&f, FIFO_DELTA, "", &ki_allocator_default);
+        f.queue->slice = 1;
+        fifo_play(&f, cases[i].list);
+        for (size_t pops = 0; pops < cases[i].pops; pops++) {
+            pop(&f);
+            strcat(strcat(popped, *popped ? " " : ""), f.popped);
+        }
+        fifo_play(&f, cases[i].rest);
+        fifo_pop_all(&f);
+        strcat(strcat(popped, *popped && *f.popped ? " " : ""), f.popped);
+        if (strcmp(popped, cases[i].popped) != 0)
+            fail_msg("%s, %zu keys, %s\ngives: %s\nnot:   %s", cases[i].list, cases[i].pops, cases[i].rest, popped,
+                     cases[i].popped);
+        assert_true(f.queue->ops->has_synced(f.queue));
+        assert_int_equal(f.queue->ops->length(f.queue), 0);
+        fifo_close(&f);
+    }
+}
+
+TEST(an_object_of_a_first_list_whose_processing_failed_stays_first) {
+    fifo_stage f;
+    fifo_open(&f, FIFO_DELTA, "", &ki_allocator_default);
+    fifo_play(&f, "{9: a=1 b=1}");
+    watcher w = { .f = &f, .response = KI_ERR_NO_MEMORY, .requeue = true, .pops = true };
+    for (int round = 0; round < 2; round++) {
+        f.popped[0] = '\0';
+        assert_int_equal(fifo_pop(&f, look, &w, NULL), KI_ERR_NO_MEMORY);
+        assert_string_equal(f.popped, "[a=1i]");
+        assert_int_equal(f.queue->ops->length(f.queue), 2);
+        w.pops = false;
+    }
+    fifo_play(&f, "~a=2"); /* finds it queued */
+    assert_string_equal(fifo_pop_all(&f), "[a=1i ~a=2] [b=1i]");
+    fifo_close(&f);
+}
+
+TEST(a_first_list_needs_no_memory_for_each_object_while_it_is_handed_out) {
+    enum {
+        OBJECTS = 5000
+    };
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    fifo_stage f;
+    fifo_open(&f, FIFO_DELTA, "", &memory.allocator);
+    fifo_list_numbered(f.queue, &memory.allocator, OBJECTS);
+    assert_int_equal(f.queue->ops->length(f.queue), 1); /* until the list has begun */
+    assert_string_equal(fifo_pop_one(&f), "[k0=1i]");
+    size_t calls = memory.calls;
+    assert_in_range(memory.bytes, OBJECTS * sizeof(ki_object *), OBJECTS * sizeof(ki_object *) + 2000);
+    for (int i = 1; i < OBJECTS; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "[k%d=1i]", i);
+        assert_int_equal(f.queue->ops->length(f.queue), OBJECTS - i);
+        assert_false(f.queue->ops->has_synced(f.queue));
+        assert_string_equal(fifo_pop_one(&f), text);
+    }
+    assert_int_equal(memory.calls, calls);
+    assert_int_equal(f.queue->ops->length(f.queue), 0);
+    assert_true(f.queue->ops->has_synced(f.queue));
+    fifo_close(&f);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
 TEST(a_resync_is_under_way_until_its_last_key_is_processed) {
     fifo_stage f;
     open_slicing(&f);

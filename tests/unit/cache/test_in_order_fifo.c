@@ -172,6 +172,50 @@ TEST(a_list_that_is_requeued_starts_over) {
     assert_in_range(failures, 3, 5); /* five changes, two in a part */
 }
 
+/* The keys of a list of new objects are freed before its first object. */
+TEST(a_list_of_new_objects_that_is_requeued_starts_over) {
+    static const struct {
+        const char *list, *popped;
+    } cases[] = { { "{9: a=2 b=1 c=1 d=1}", "{9: a=2i b=1i c=1i d=1i}" },
+                  { "{9: a=2 b=1 c=1 b=2}", "{9: a=2i c=1i b=2i}" } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (failing once = { .fails_at = 0 }; once.calls >= once.fails_at; once.fails_at++) {
+            fifo_stage f;
+            fifo_open_in_order(&f, 2);
+            fifo_play(&f, cases[i].list);
+            once.f = &f;
+            once.calls = 0;
+            while (!f.queue->ops->has_synced(f.queue))
+                (void)f.queue->ops->pop(f.queue, fail_once, &once, NULL);
+            assert_string_equal(f.popped, cases[i].popped);
+            fifo_close(&f);
+        }
+    }
+}
+
+static ki_status measure_bytes(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    (void)ret_requeue, (void)err;
+    const scarce_memory *memory = user;
+    assert_true(deltas->count == 0 || memory->bytes < 100000);
+    return KI_OK;
+}
+
+TEST(a_list_of_new_objects_keeps_no_keys_while_it_is_passed_on) {
+    enum {
+        OBJECTS = 5000
+    };
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    const ki_fifo_options options = KI_FIFO_OPTIONS(.allocator = &memory.allocator, .batch_size = 100);
+    ki_queue *queue = NULL;
+    assert_int_equal(ki_in_order_fifo_new(&options, &queue, NULL), KI_OK);
+    fifo_list_numbered(queue, &memory.allocator, OBJECTS);
+    while (!queue->ops->has_synced(queue))
+        assert_int_equal(queue->ops->pop(queue, measure_bytes, &memory, NULL), KI_OK);
+    queue->ops->free(queue);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
 TEST(what_is_requeued_stays_in_its_place) {
     fifo_stage f;
     fifo_open(&f, FIFO_IN_ORDER, "", &ki_allocator_default);

@@ -99,6 +99,7 @@ TEST(it_has_synced_once_the_first_list_is_processed) {
         { NULL, "{9: a=1}", { 1, 1 } },
         { NULL, "{9: a=1 b=1}", { 2, 1 } },
         { NULL, "{9: a=1 a=2}", { 1, 1 } },
+        { "", "{9: a=1 b=1 c=1}", { 3, 1 } },
         { NULL, "{9: a=1}; +b=1", { 1, 1 } },
         { NULL, "{9: a=1}; {9:}", { 1, 1 } },
         { NULL, "{9: a=1 b=1}; {9: c=1}", { 2, 1 } },
@@ -372,6 +373,36 @@ TEST(lack_of_memory_leaves_the_queue_as_it_was) {
     }
 }
 
+TEST(lack_of_memory_leaves_a_first_list_as_it_was) {
+    static const char *const popped[][2] = { { "[a=1i] [b=1i] [c=1i ~c=2]", "{9: a=1i b=1i c=1i} [~c=2]" },
+                                             { "[a=1i a=2i] [b=1i] [~c=2]", "{9: b=1i a=2i} [~c=2]" } };
+    static const char *const lists[] = { "{9: a=1 b=1 c=1}", "{9: a=1 b=1 a=2}" };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        scarce_memory memory = SCARCE_MEMORY_FROM(own_allocations[kind]);
+        while (scarce_memory_next(&memory)) {
+            fifo_stage f;
+            fifo_open(&f, kind, "", &memory.allocator);
+            f.queue->slice = 1;
+            fifo_play_scarce(&f, lists[i]);
+            for (int pops = 0; pops < 6; pops++) {
+                ki_status status = f.queue->ops->pop(f.queue, fifo_note, &f, NULL);
+                assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
+            }
+            char begun[NOTATION_TEXT];
+            strcpy(begun, f.popped);
+            fifo_play_scarce(&f, "~c=2");
+            f.popped[0] = '\0';
+            strcpy(f.popped, begun);
+            while (f.queue->ops->length(f.queue)) {
+                ki_status status = f.queue->ops->pop(f.queue, fifo_note, &f, NULL);
+                assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
+            }
+            assert_string_equal(f.popped, popped[i][kind]);
+            fifo_close(&f);
+        }
+    }
+}
+
 TEST(no_queue_is_made_without_memory) {
     for (size_t fail_at = 0; fail_at < own_allocations[kind]; fail_at++) {
         scarce_memory memory;
@@ -390,12 +421,13 @@ TEST(no_queue_is_made_without_memory) {
 }
 
 TEST(what_is_queued_is_freed_with_the_queue) {
-    for (unsigned pops = 0; pops < 20; pops++) {
+    for (unsigned pops = 0; pops < 40; pops++) {
         fifo_stage f;
-        fifo_open(&f, kind, "a=1 b=1 k=1 l=1", &ki_allocator_default);
+        bool is_first = pops % 2; /* a list alone, of new objects */
+        fifo_open(&f, kind, is_first ? "" : "a=1 b=1 k=1 l=1", &ki_allocator_default);
         f.queue->slice = 1;
-        fifo_play(&f, "~a=2; {3: a=3 c=3}; resync; ~a=4");
-        for (unsigned i = 0; i < pops; i++)
+        fifo_play(&f, is_first ? "{3: a=3 c=3 d=3 e=3}" : "~a=2; {3: a=3 c=3}; resync; ~a=4");
+        for (unsigned i = 0; i < pops / 2; i++)
             (void)f.queue->ops->pop(f.queue, fifo_note, &f, NULL);
         fifo_close(&f);
     }
