@@ -211,5 +211,7 @@ void ki_informer_drop_staged(ki_informer *informer);
 /* process_item.c: the process loop's step; `user` is the informer. Notifies of what is stored, or pops and
  * processes. */
 ki_status ki_informer_step(void *user, ki_error *err);
+/* Wakes the listeners after the last of some steps. */
+void ki_informer_pause(void *user);
 
 #endif

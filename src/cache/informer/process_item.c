@@ -235,10 +235,16 @@ static void note_synced(ki_informer *informer) {
                  informer->selection->name, count, count == 1 ? "" : "s");
 }
 
-/* Ends a step: releases the change lock. `is_stored`: the store has the item in process, which is not counted as queued
- * any more. */
+static bool has_more(const ki_informer *informer) {
+    return informer->processor.changes.count || informer->queue->ops->length(informer->queue) > 0;
+}
+
+/* Ends a step: wakes listeners, unless more changes follow at once, and releases the change lock. `is_stored`: the
+ * store has the item in process, which is not counted as queued any more. */
 static void end_step(ki_informer *informer, bool is_stored) {
     size_t waiting = ki_processor_waiting_on_loop(&informer->processor);
+    if (informer->processor.has_news && !has_more(informer))
+        ki_processor_wake(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_informer_note_queue(informer, waiting, is_stored);
 }
@@ -310,6 +316,16 @@ static ki_status notify_rest(ki_informer *informer, ki_error *err) {
     end_step(informer, false);
     (void)ki_engine_work(informer->engine, (int)(units - left));
     return status;
+}
+
+/* The listeners get all changes of the steps before they are woken. */
+void ki_informer_pause(void *user) {
+    ki_informer *informer = user;
+    if (!informer->processor.has_news)
+        return;
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_processor_wake(&informer->processor);
+    ki_fair_mutex_unlock(&informer->change_lock);
 }
 
 /* A step of the engine's loop has a limited number of units of work. This function counts its own: the changes that an

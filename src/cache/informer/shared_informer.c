@@ -388,6 +388,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
     ki_step_loop_options steps = {
         .engine = informer->engine,
         .step = ki_informer_step,
+        .on_pause = ki_informer_pause,
         .on_stuck = on_stuck,
         .user = informer,
     };

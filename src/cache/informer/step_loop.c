@@ -27,6 +27,8 @@ static void run_steps(ki_task *task, void *user) {
     } while (!status && has_time);
     if (status == KI_ERR_CLOSED)
         return;
+    if (options->on_pause)
+        options->on_pause(options->user);
     if (status && status != KI_ERR_NOT_FOUND) {
         wait_and_retry(loop, &err);
         return;

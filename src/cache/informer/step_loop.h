@@ -11,6 +11,8 @@ typedef struct ki_step_loop_options {
     /* Does some work; counts the units beyond the first. KI_ERR_NOT_FOUND: there is nothing to do until
      * ki_step_loop_wake. KI_ERR_CLOSED: there never will be. Any other status is a failure. */
     ki_status (*step)(void *user, ki_error *err);
+    /* Called after the last of some steps, whatever its status but KI_ERR_CLOSED; NULL: nothing. */
+    void (*on_pause)(void *user);
     /* Called when a step failed; the retry is in `retry_ns`. err NULL: the retry succeeded. */
     void (*on_stuck)(const ki_error *err, int64_t retry_ns, void *user);
     void *user;

@@ -236,7 +236,7 @@ static next_step deliver(ki_listener *listener, bool wait) {
     ki_mutex_lock(&listener->mutex);
     next_step step = next_step_of(listener);
     while (step == STEP_NOTHING && wait) {
-        listener->sleeps = true;
+        atomic_store(&listener->sleeps, true);
         ki_mutex_unlock(&listener->mutex);
         ki_semaphore_wait(&listener->wake_up);
         ki_mutex_lock(&listener->mutex);
@@ -351,11 +351,10 @@ static void run_turn(ki_task *task, void *user) {
     }
 }
 
-/* Returns true if the thread sleeps: the caller posts `wake_up`. Caller holds the mutex. */
-static bool end_sleep(ki_listener *listener) {
-    bool sleeps = listener->sleeps;
-    listener->sleeps = false;
-    return sleeps;
+/* Any thread; the listener must not be freed meanwhile. */
+static void wake_thread(ki_listener *listener) {
+    if (atomic_load(&listener->sleeps) && atomic_exchange(&listener->sleeps, false))
+        ki_semaphore_post(&listener->wake_up);
 }
 
 /* --- starting and pushing ----------------------------------------------------------------------------------------- */
@@ -384,23 +383,25 @@ ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err)
     return KI_OK;
 }
 
-/* Ends a change under the mutex, then wakes the thread or posts the task. The listener is in the processor's list, so
- * it outlives its mutex. */
-static void unlock_and_wake(ki_listener *listener) {
-    bool sleeps = end_sleep(listener);
-    ki_mutex_unlock(&listener->mutex);
-    if (sleeps)
-        ki_semaphore_post(&listener->wake_up);
-    else if (!listener->has_thread && listener->started)
-        ki_task_post(&listener->task);
-}
-
 ki_status ki_listener_push(ki_listener *listener, const ki_change *change) {
     ki_mutex_lock(&listener->mutex);
     ki_status status = ki_pending_push(&listener->pending, change);
     atomic_store(&listener->waiting, listener->pending.count);
-    unlock_and_wake(listener);
+    ki_mutex_unlock(&listener->mutex);
+    listener->has_news = true;
     return status;
+}
+
+/* A thread that set `sleeps` before the push did so under the mutex of the push: it is seen here without the mutex. A
+ * thread that sets it later has seen the change. */
+void ki_listener_wake(ki_listener *listener) {
+    if (!listener->has_news)
+        return;
+    listener->has_news = false;
+    if (listener->has_thread)
+        wake_thread(listener);
+    else if (listener->started)
+        ki_task_post(&listener->task);
 }
 
 size_t ki_listener_waiting_bytes(ki_listener *listener) {
@@ -416,7 +417,8 @@ void ki_listener_mark_synced(ki_listener *listener) {
     ki_mutex_lock(&listener->mutex);
     ki_pending_set_mark(&listener->pending);
     listener->is_marked = true;
-    unlock_and_wake(listener);
+    ki_mutex_unlock(&listener->mutex);
+    listener->has_news = true;
 }
 
 /* --- ending ------------------------------------------------------------------------------------------------------- */
@@ -431,8 +433,7 @@ void ki_listener_remove(ki_listener *listener) {
     if (drops)
         take_pending(listener, &dropped);
     atomic_store(&listener->waiting, 0);
-    if (end_sleep(listener))
-        ki_semaphore_post(&listener->wake_up); /* under the mutex: the thread may end, and the listener be freed */
+    wake_thread(listener); /* under the mutex: the thread may end, and the listener be freed */
     if (!listener->has_thread && !listener->is_stopped)
         ki_task_post(&listener->task); /* also for a listener that never started */
     ki_mutex_unlock(&listener->mutex);
@@ -445,8 +446,7 @@ void ki_listener_stop(ki_listener *listener) {
     ki_mutex_lock(&listener->mutex);
     listener->is_stopped = true;
     atomic_store(&listener->waiting, 0);
-    if (end_sleep(listener))
-        ki_semaphore_post(&listener->wake_up);
+    wake_thread(listener);
     ki_mutex_unlock(&listener->mutex);
     ki_task_cancel(&listener->task); /* a stopped listener's task is not posted again */
 }

@@ -53,9 +53,9 @@ struct ki_listener {
     int64_t next_resync;
     bool resync_is_due;
     uint64_t next_change; /* number of the first change of the processor that this listener does not have */
+    bool has_news;        /* got something since the last ki_listener_wake */
     /* Under `mutex`. */
     ki_mutex mutex;
-    bool sleeps; /* the thread waits for `wake_up`, which nobody has posted yet */
     ki_pending pending;
     bool is_marked; /* the initial population is complete; `pending` has the place of on_synced */
     bool is_removed;
@@ -68,6 +68,7 @@ struct ki_listener {
     ki_task task;        /* delivers on the loop, or ends the listener */
     /* Any thread. */
     ki_semaphore wake_up;
+    _Atomic bool sleeps; /* the thread waits for `wake_up`: who sets this to false posts it */
     _Atomic bool synced;
     _Atomic size_t waiting;   /* notifications in `pending` */
     _Atomic size_t to_replay; /* objects of `replay` that are not delivered */
@@ -99,10 +100,13 @@ ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err)
 void ki_informer_delivered(ki_informer *informer);
 /* wait_for_sync.c: called on any thread, under no lock, when a listener is synced or was removed. */
 void ki_informer_wake_waits(ki_informer *informer);
-/* Adds a change. KI_ERR_NO_MEMORY changes nothing. */
+/* Adds a change. Wakes nobody: ki_listener_wake does. KI_ERR_NO_MEMORY changes nothing. */
 ki_status ki_listener_push(ki_listener *listener, const ki_change *change);
-/* Has on_synced called after the notifications pushed so far. */
+/* Has on_synced called after the notifications pushed so far. Wakes nobody. */
 void ki_listener_mark_synced(ki_listener *listener);
+/* Wakes the thread, or posts the task, of a listener that got something since the last call. Caller holds the change
+ * lock, and the listener is in the processor's list. */
+void ki_listener_wake(ki_listener *listener);
 
 /* After remove and stop, no new callback starts except on_removed. Pending notifications are dropped.
  * Remove: any thread, after the listener has left the processor's list. Stop: loop; ends the thread, and

@@ -164,6 +164,7 @@ static ki_status push(const ki_processor *processor, ki_listener *listener, cons
 static ki_status push_to_all(ki_processor *processor, const ki_change *change) {
     ki_object *packed = NULL;
     ki_status status = KI_OK;
+    processor->has_news = true;
     for (ki_listener *listener = processor->first; !status && listener; listener = listener->next) {
         if (listener->next_change > processor->notified)
             continue;
@@ -191,4 +192,11 @@ ki_status ki_processor_notify_next(ki_processor *processor, ki_change *ret_chang
 void ki_processor_mark_synced(ki_processor *processor) {
     for (ki_listener *listener = processor->first; listener; listener = listener->next)
         ki_listener_mark_synced(listener);
+    processor->has_news = true;
+}
+
+void ki_processor_wake(ki_processor *processor) {
+    processor->has_news = false;
+    for (ki_listener *listener = processor->first; listener; listener = listener->next)
+        ki_listener_wake(listener);
 }

@@ -25,6 +25,7 @@ struct ki_processor {
     ki_listener *leaving; /* removed; on_removed not called, or thread not joined yet */
     int64_t resync_ns;    /* the informer's resync period; 0: no resyncs */
     bool started, threaded;
+    bool has_news; /* listeners got something since the last ki_processor_wake. Loop only */
     /* The changes of the item in process, or of a part of a list. Staged while the store's next snapshot is, then
      * published: no listener gets a change before the store has it, and none is lost when memory runs out. */
     ki_changes changes;
@@ -61,11 +62,14 @@ void ki_processor_drop(ki_processor *processor);
 void ki_processor_release_some(ki_processor *processor, size_t *units);
 /* Queues the next published change at each listener that it is for: a change from a resync only at those that were due
  * at the last ki_processor_resync_due, an unchanged object of a list only at those with a resync period. At a listener
- * with a thread, behind others, it waits packed. Pops the change; the caller releases it. KI_ERR_NOT_FOUND: none is
- * left. KI_ERR_NO_MEMORY: the next call continues with the same change. */
+ * with a thread, behind others, it waits packed. Wakes nobody. Pops the change; the caller releases it.
+ * KI_ERR_NOT_FOUND: none is left. KI_ERR_NO_MEMORY: the next call continues with the same change. */
 ki_status ki_processor_notify_next(ki_processor *processor, ki_change *ret_change);
-/* The first list is complete: queues on_synced behind everything distributed so far. */
+/* The first list is complete: queues on_synced behind everything distributed so far. Wakes nobody. */
 void ki_processor_mark_synced(ki_processor *processor);
+/* Wakes the listeners that got something since the last call: once for many changes, since to wake a thread costs more
+ * than a change does. */
+void ki_processor_wake(ki_processor *processor);
 /* Marks the listeners whose period is over. Returns true if there are any. */
 bool ki_processor_resync_due(ki_processor *processor, int64_t now);
 /* Starts the next period of each due listener, after the resync is queued. */
