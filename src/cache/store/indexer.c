@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/cache/store/index_set.h"
 #include "src/object/json_text.h"
 #include "src/object/path.h"
 
@@ -119,7 +120,7 @@ static ki_status read_values(ki_index_values *values, const ki_indexer *indexer,
     return status;
 }
 
-/* ---- sets ---- */
+/* ---- objects ---- */
 
 static ki_str object_key(const void *value) {
     return ki_str_of(ki_object_key(value));
@@ -139,87 +140,8 @@ static void object_unref(void *value) {
     ki_object_unref(value);
 }
 
-static ki_str set_value(const void *value) {
-    const ki_index_set *set = value;
-    return (ki_str){ set->value, set->value_size };
-}
-
-static bool set_has_value(const void *value, ki_str text) {
-    return ki_str_equal(set_value(value), text);
-}
-
-/* Makes a set with the objects of `before` (NULL: none). Returns NULL without memory. */
-static ki_index_set *set_new(const ki_schema *schema, uint64_t version, ki_str value, const ki_index_set *before) {
-    ki_index_set *set = ki_alloc(&schema->allocator, sizeof *set + value.size + 1);
-    if (!set)
-        return NULL;
-    set->part = ki_tree_part_of(version);
-    set->value_size = (uint32_t)value.size;
-    if (value.size)
-        memcpy(set->value, value.data, value.size);
-    set->value[value.size] = '\0';
-    set->objects = before ? before->objects : (ki_tree){ NULL, 0 };
-    return set;
-}
-
-static ki_index_set *get_set(const ki_schema *schema, const ki_tree *index, ki_str value) {
-    return ki_tree_get(&schema->sets, index, value);
-}
-
-const ki_index_set *ki_index_get(const ki_schema *schema, const ki_tree *index, ki_str value) {
-    return get_set(schema, index, value);
-}
-
-/* Returns a set that only this version has: `set`, or a copy in its place; NULL without memory. `set` NULL: a new one
- * without objects. */
-static ki_index_set *own_set(const ki_schema *schema, ki_store_edit *edit, ki_tree *index, ki_str value,
-                             ki_index_set *set) {
-    if (set && set->part.born == edit->others.version)
-        return set;
-    ki_index_set *own = set_new(schema, edit->others.version, value, set);
-    if (!own)
-        return NULL;
-    if (ki_tree_put(&schema->sets, &edit->others, index, own, NULL)) {
-        ki_free(&schema->allocator, own);
-        return NULL;
-    }
-    if (set)
-        ki_tree_bury(&schema->allocator, &edit->others, &set->part);
-    return own;
-}
-
 const ki_tree_kind *ki_index_kind(const ki_schema *schema, size_t at) {
     return schema->indexers[at].index == ki_index_by_namespace ? &schema->unowned : &schema->objects;
-}
-
-static ki_tree_edit *edit_of(const ki_tree_kind *kind, ki_store_edit *edit) {
-    return kind->ref ? &edit->objects : &edit->others;
-}
-
-/* Adds an object or replaces the one with its key. On failure, here and below, `index` may have half of the change: the
- * caller drops it. */
-static ki_status add_to_index(const ki_schema *schema, const ki_tree_kind *kind, ki_store_edit *edit, ki_tree *index,
-                              ki_str value, ki_object *obj) {
-    ki_index_set *set = own_set(schema, edit, index, value, get_set(schema, index, value));
-    return set ? ki_tree_put(kind, edit_of(kind, edit), &set->objects, obj, NULL) : KI_ERR_NO_MEMORY;
-}
-
-static ki_status remove_from_index(const ki_schema *schema, const ki_tree_kind *kind, ki_store_edit *edit,
-                                   ki_tree *index, ki_str value, ki_str key) {
-    ki_index_set *set = get_set(schema, index, value);
-    if (!set || !ki_tree_get(kind, &set->objects, key))
-        return KI_OK;
-    if (set->objects.count > 1) {
-        set = own_set(schema, edit, index, value, set);
-        return set ? ki_tree_remove(kind, edit_of(kind, edit), &set->objects, key, NULL) : KI_ERR_NO_MEMORY;
-    }
-    ki_status status = ki_tree_remove(&schema->sets, &edit->others, index, value, NULL);
-    if (status)
-        return status;
-    ki_tree objects = set->objects; /* the version before may have the set */
-    ki_tree_remove_last(kind, edit_of(kind, edit), &objects);
-    ki_tree_bury(&schema->allocator, &edit->others, &set->part);
-    return KI_OK;
 }
 
 /* ---- one index and one object ---- */
@@ -254,7 +176,6 @@ static ki_status values_of_old(ki_index_update *update, const ki_indexer *indexe
 ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_store_edit *edit,
                               ki_tree *index, const ki_object *old, ki_object *obj, const ki_object *read) {
     const ki_indexer *indexer = &schema->indexers[at];
-    const ki_tree_kind *kind = ki_index_kind(schema, at);
     ki_index_values *values = &update->new_values, *before = &update->old_values;
     ki_status status = KI_OK;
     values->count = before->count = 0;
@@ -265,10 +186,10 @@ ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, 
     for (size_t i = 0; !status && i < before->count; i++) {
         ki_str value = value_at(before, i);
         if (!has_value(values, value))
-            status = remove_from_index(schema, kind, edit, index, value, ki_str_of(ki_object_key(old)));
+            status = ki_index_set_remove(schema, at, edit, index, value, ki_str_of(ki_object_key(old)));
     }
     for (size_t i = 0; !status && i < values->count; i++)
-        status = add_to_index(schema, kind, edit, index, value_at(values, i), obj);
+        status = ki_index_set_add(schema, at, edit, index, value_at(values, i), obj);
     return status;
 }
 
@@ -385,8 +306,9 @@ ki_status ki_schema_new(const ki_allocator *allocator, uint64_t seed, const ki_s
                                       .unref = object_unref };
     schema->unowned =
         (ki_tree_kind){ .allocator = &schema->allocator, .seed = seed, .key = object_key, .has_key = object_has_key };
-    schema->sets =
-        (ki_tree_kind){ .allocator = &schema->allocator, .seed = seed, .key = set_value, .has_key = set_has_value };
+    schema->sets = (ki_tree_kind){
+        .allocator = &schema->allocator, .seed = seed, .key = ki_index_set_value, .has_key = ki_index_set_has_value
+    };
     schema->count = 0;
     char *texts = (char *)(schema->indexers + total);
     for (size_t i = 0; i < total && !status; i++)

@@ -1,6 +1,6 @@
 /* indexer.h: a store's indexes: their functions, the values of an object, and the set of objects for each value.
  *
- * An index is a tree of sets by value. A set is a tree of objects by key. Empty sets are removed. The schema lists the
+ * An index is a tree of sets by value (index_set.h). Empty sets are removed. The schema lists the
  * indexes, with the data that all snapshots share; it is immutable and reference-counted. Guards: one writer at a time;
  * readers see only published snapshots. */
 #ifndef KI_CACHE_INDEXER_H
@@ -62,14 +62,7 @@ void ki_schema_unref(ki_schema *schema);
 /* Returns the position of an index, or `count`. */
 size_t ki_schema_find(const ki_schema *schema, const char *name);
 
-/* ---- sets ---- */
-
-typedef struct ki_index_set {
-    ki_tree_part part;
-    uint32_t value_size;
-    ki_tree objects; /* never empty in a published snapshot */
-    char value[];    /* zero-terminated */
-} ki_index_set;
+/* ---- changes ---- */
 
 /* The change that makes a snapshot. */
 typedef struct ki_store_edit {
@@ -84,8 +77,6 @@ ki_status ki_index_by_namespace(const ki_object *obj, ki_index_values *values, v
  * references. Other functions may return other values later, and so leave an object in their index. */
 const ki_tree_kind *ki_index_kind(const ki_schema *schema, size_t at);
 
-/* Returns the set of a value, borrowed; NULL: no object has the value. */
-const ki_index_set *ki_index_get(const ki_schema *schema, const ki_tree *index, ki_str value);
 /* ---- one index and one object ---- */
 
 /* The values of the old and of the new object. Reused for further updates, to keep their memory. One thread. */

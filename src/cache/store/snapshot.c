@@ -2,6 +2,7 @@
 #include "src/cache/store/snapshot.h"
 
 #include "src/base/memory.h"
+#include "src/cache/store/index_set.h"
 
 ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version) {
     size_t trees = schema->count * sizeof(ki_tree);
@@ -54,7 +55,7 @@ static size_t index_memory(const ki_tree *index) {
     size_t size = ki_tree_memory(index);
     ki_cursor cursor = KI_CURSOR_INIT;
     for (const ki_index_set *set; (set = ki_tree_next(index, &cursor)) != NULL;)
-        size += sizeof *set + set->value_size + 1 + ki_tree_memory(&set->objects);
+        size += ki_index_set_memory(set);
     return size;
 }
 
@@ -172,10 +173,8 @@ static void release_dead(ki_snapshot_drain *drain, size_t *units) {
 
 /* Frees a set, if it is to be freed, object by object. */
 static void drain_set(ki_snapshot_drain *drain, ki_index_set *set) {
-    if (drain->born && set->part.born != drain->born)
-        return;
-    ki_tree_drain_begin(&drain->set, &set->objects, drain->born);
-    ki_free(&drain->snapshot->schema->allocator, set);
+    if (!drain->born || set->part.born == drain->born)
+        ki_index_set_drain(drain->snapshot->schema, set, drain->born, &drain->set);
 }
 
 /* Releases the next object of the set being freed. Returns false if there is none. */
@@ -260,35 +259,33 @@ static const ki_tree *find_index(const ki_snapshot *snapshot, const char *name) 
 
 static const ki_index_set *find_set(const ki_snapshot *snapshot, const char *index, const char *value) {
     const ki_tree *sets = find_index(snapshot, index);
-    return sets ? ki_index_get(snapshot->schema, sets, ki_str_of(value)) : NULL;
+    return sets ? ki_index_set_get(snapshot->schema, sets, ki_str_of(value)) : NULL;
 }
 
 bool ki_snapshot_has_index(const ki_snapshot *snapshot, const char *index) {
     return find_index(snapshot, index) != NULL;
 }
 
-/* Continues a walk. After its first step a walk needs only the cursor, without another lookup of index and value. */
-static void *next_in(const ki_tree *tree, ki_cursor *cursor) {
-    static const ki_tree none = { NULL, 0 };
-    return ki_tree_next(tree ? tree : &none, cursor);
-}
+static const ki_tree no_tree = { NULL, 0 };
 
+/* After its first step a walk needs only the cursor, without another lookup of index and value. */
 const ki_object *ki_snapshot_next_by_index(const ki_snapshot *snapshot, const char *index, const char *value,
                                            ki_cursor *cursor) {
     if (!cursor)
         return NULL;
-    const ki_index_set *set = cursor->depth == 0 ? find_set(snapshot, index, value) : NULL;
-    return next_in(set ? &set->objects : NULL, cursor);
+    return cursor->depth == 0 ? ki_index_set_first(find_set(snapshot, index, value), cursor)
+                              : ki_tree_next(&no_tree, cursor);
 }
 
 size_t ki_snapshot_count_by_index(const ki_snapshot *snapshot, const char *index, const char *value) {
     const ki_index_set *set = find_set(snapshot, index, value);
-    return set ? set->objects.count : 0;
+    return set ? set->count : 0;
 }
 
 const char *ki_snapshot_next_index_value(const ki_snapshot *snapshot, const char *index, ki_cursor *cursor) {
     if (!cursor)
         return NULL;
-    const ki_index_set *set = next_in(cursor->depth == 0 ? find_index(snapshot, index) : NULL, cursor);
+    const ki_tree *sets = cursor->depth == 0 ? find_index(snapshot, index) : NULL;
+    const ki_index_set *set = ki_tree_next(sets ? sets : &no_tree, cursor);
     return set ? set->value : NULL;
 }

@@ -23,6 +23,7 @@ struct ki_tree_node {
 
 typedef ki_tree_node node;
 
+_Static_assert(offsetof(node, slots) == KI_TREE_VALUES_AT, "values are where tree.h says");
 _Static_assert(KI_TREE_LEVELS *BITS >= 64, "all bits of a hash are used before the last level");
 _Static_assert(sizeof(((ki_cursor *)0)->place) / sizeof(void *) >= KI_TREE_MAX_DEPTH, "a cursor holds a whole path");
 

@@ -34,6 +34,10 @@ struct ki_tree_part {
     ki_tree_part *next_dead;
 };
 
+enum {
+    KI_TREE_VALUES_AT = sizeof(ki_tree_part) + 2 * sizeof(uint32_t) /* of a node */
+};
+
 #define KI_TREE_VERSION_MAX ((UINT64_C(1) << 48) - 1) /* a version each microsecond for nine years */
 
 static inline ki_tree_part ki_tree_part_of(uint64_t version) {
@@ -67,7 +71,7 @@ typedef struct ki_tree {
     size_t count;
 } ki_tree;
 
-/* Frees a dead node. */
+/* Frees a dead node, or another part with values where a node has them. */
 void ki_tree_free_node(const ki_tree_kind *kind, ki_tree_part *dead);
 
 /* Returns the bytes of the tree's nodes, also of those that other versions share. */
