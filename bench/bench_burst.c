@@ -3,8 +3,9 @@
  * because resident memory is measured. */
 #include <kinformer/kinformer.h>
 
+#include "bench/burst_server.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,52 +26,6 @@ enum {
 
 #define GOAL 1.2        /* peak over settled memory */
 #define GOAL_THREAD 4.0 /* MB more, with a handler on a thread of its own */
-
-static void need(bool ok, const char *what) {
-    if (ok)
-        return;
-    fprintf(stderr, "bench_burst: %s\n", what);
-    exit(1);
-}
-
-/* --- the server --------------------------------------------------------------------------------------------------- */
-
-typedef struct server {
-    pid_t pid;
-    int until; /* the server ends when this is closed */
-    char url[LINE];
-} server;
-
-/* Starts the server. Returns false without Go. */
-static bool start_server(server *s, bool http2, unsigned part) {
-    int to[2], from[2];
-    char objects[LINE], events[LINE];
-    snprintf(objects, sizeof objects, "-objects=%u", OBJECTS / part);
-    snprintf(events, sizeof events, "-events=%u", EVENTS / part);
-    need(!pipe2(to, O_CLOEXEC) && !pipe2(from, O_CLOEXEC), "pipe");
-    s->pid = fork();
-    need(s->pid >= 0, "fork");
-    if (s->pid == 0) {
-        dup2(to[0], STDIN_FILENO);
-        dup2(from[1], STDOUT_FILENO);
-        execl(KI_BENCH_PEERS "/run", "run", "burst", objects, events, http2 ? "-http2" : "-http2=false", (char *)NULL);
-        _exit(1);
-    }
-    close(to[0]);
-    close(from[1]);
-    s->until = to[1];
-    FILE *output = fdopen(from[0], "r");
-    bool is_there = output && fgets(s->url, sizeof s->url, output);
-    s->url[strcspn(s->url, "\n")] = '\0';
-    if (output)
-        fclose(output);
-    return is_there;
-}
-
-static void stop_server(const server *s) {
-    close(s->until);
-    waitpid(s->pid, NULL, 0);
-}
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
@@ -175,8 +130,8 @@ static void measure(const row *r, const char *url, const char *protocol) {
 }
 
 static void measure_apart(const row *r, bool http2, unsigned part) {
-    server s;
-    if (!start_server(&s, http2, part))
+    burst_server s;
+    if (!burst_server_start(&s, http2, OBJECTS / part, EVENTS / part, 0))
         return;
     fflush(stdout);
     pid_t pid = fork();
@@ -185,7 +140,7 @@ static void measure_apart(const row *r, bool http2, unsigned part) {
         measure(r, s.url, http2 ? "HTTP/2" : "HTTP/1.1");
     int status = 0;
     waitpid(pid, &status, 0);
-    stop_server(&s);
+    burst_server_stop(&s);
     need(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a row has failed");
 }
 

@@ -5,8 +5,9 @@
  * to: as root, with tracefs mounted on /sys/kernel/tracing. */
 #include <kinformer/kinformer.h>
 
+#include "bench/burst_server.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -24,59 +25,10 @@ enum {
     WARM_UP = 200, /* events before the counting begins */
     SHORT_PART = 10,
     PAUSE_US = 2000,
-    LINE = 256,
     TIMEOUT_S = 60,
     GOAL_ON_LOOP = 2, /* system calls */
     GOAL_ON_THREAD = 3
 };
-
-static void need(bool ok, const char *what) {
-    if (ok)
-        return;
-    fprintf(stderr, "bench_single: %s\n", what);
-    exit(1);
-}
-
-/* --- the server --------------------------------------------------------------------------------------------------- */
-
-typedef struct server {
-    pid_t pid;
-    int until; /* the server ends when this is closed */
-    char url[LINE];
-} server;
-
-/* Starts the server. Returns false without Go. */
-static bool start_server(server *s, bool http2, unsigned events) {
-    int to[2], from[2];
-    char objects_flag[LINE], events_flag[LINE], pause_flag[LINE];
-    snprintf(objects_flag, sizeof objects_flag, "-objects=%d", OBJECTS);
-    snprintf(events_flag, sizeof events_flag, "-events=%u", events);
-    snprintf(pause_flag, sizeof pause_flag, "-pause=%dus", PAUSE_US);
-    need(!pipe2(to, O_CLOEXEC) && !pipe2(from, O_CLOEXEC), "pipe");
-    s->pid = fork();
-    need(s->pid >= 0, "fork");
-    if (s->pid == 0) {
-        dup2(to[0], STDIN_FILENO);
-        dup2(from[1], STDOUT_FILENO);
-        execl(KI_BENCH_PEERS "/run", "run", "burst", objects_flag, events_flag, pause_flag,
-              http2 ? "-http2" : "-http2=false", (char *)NULL);
-        _exit(1);
-    }
-    close(to[0]);
-    close(from[1]);
-    s->until = to[1];
-    FILE *output = fdopen(from[0], "r");
-    bool is_there = output && fgets(s->url, sizeof s->url, output);
-    s->url[strcspn(s->url, "\n")] = '\0';
-    if (output)
-        fclose(output);
-    return is_there;
-}
-
-static void stop_server(const server *s) {
-    close(s->until);
-    waitpid(s->pid, NULL, 0);
-}
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
@@ -193,8 +145,8 @@ static void measure(const char *url, bool http2, bool on_loop) {
 }
 
 static void measure_apart(bool http2, bool on_loop, unsigned events) {
-    server s;
-    if (!start_server(&s, http2, events))
+    burst_server s;
+    if (!burst_server_start(&s, http2, OBJECTS, events, PAUSE_US))
         return;
     fflush(stdout);
     pid_t pid = fork();
@@ -203,7 +155,7 @@ static void measure_apart(bool http2, bool on_loop, unsigned events) {
         measure(s.url, http2, on_loop);
     int status = 0;
     waitpid(pid, &status, 0);
-    stop_server(&s);
+    burst_server_stop(&s);
     need(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a row has failed");
 }
 

@@ -56,7 +56,9 @@ static void count_body(ki_body_packer *packer, size_t plain, size_t packed) {
     packer->window_plain += plain;
     packer->window_packed += packed;
     packer->window_count++;
-    if (packer->window_plain >= packer->pack_from && packer->window_count >= WINDOW_BODIES)
+    size_t least = ki_body_codec_memory(packer->codec) / WINDOWS_APART;
+    size_t window = packer->pack_from > least ? packer->pack_from : least;
+    if (packer->window_plain >= window && packer->window_count >= WINDOW_BODIES)
         end_window(packer);
 }
 

@@ -16,7 +16,8 @@ typedef struct ki_body_packer {
     ki_body_codec *codec;       /* owned reference; NULL: none yet */
     size_t next_from;           /* bytes of the cache from which on a codec is made */
     ki_buffer packed;           /* the last body that was packed */
-    /* The bodies of one after the other window of `pack_from` bytes. */
+    /* The bodies of one after the other window: at least `pack_from` bytes, and so many that a codec packs at least its
+     * own size before drift makes the next one. */
     size_t window_plain, window_packed;
     size_t window_count; /* bodies of this window */
     size_t windows;      /* since the codec was made */

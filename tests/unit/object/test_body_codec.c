@@ -175,10 +175,14 @@ static void train(ki_body_packer *packer, const char *kind, size_t cache_bytes) 
     ki_body_packer_train(packer, samples, SAMPLES, cache_bytes);
 }
 
-static void pack_some(ki_body_packer *packer, const char *kind, unsigned count) {
+static void pack_bytes(ki_body_packer *packer, const char *kind, size_t bytes) {
     char text[SIZE];
-    for (unsigned i = 0; i < count; i++)
-        assert_true(ki_body_packer_pack(packer, body_of(text, SIZE, 1000 + i, kind)));
+    size_t packed = 0;
+    for (unsigned i = 0; packed < bytes; i++) {
+        ki_str body = body_of(text, SIZE, 1000 + i, kind);
+        assert_true(ki_body_packer_pack(packer, body));
+        packed += body.size;
+    }
 }
 
 TEST(a_codec_follows_growth_and_drift) {
@@ -194,17 +198,32 @@ TEST(a_codec_follows_growth_and_drift) {
     assert_false(ki_body_packer_is_due(&packer, 39999));
     assert_true(ki_body_packer_is_due(&packer, 40000));
     /* The same kind of bodies for long: no drift. */
-    pack_some(&packer, "One", 500);
+    pack_bytes(&packer, "One", 1000000);
     assert_false(ki_body_packer_is_due(&packer, 10000));
     /* Another kind. */
-    pack_some(&packer, "SomethingElse", 500);
+    pack_bytes(&packer, "SomethingElse", 1000000);
     assert_true(ki_body_packer_is_due(&packer, 10000));
     size_t before = packer.packed.size;
     train(&packer, "SomethingElse", 10000);
     assert_ptr_not_equal(packer.codec, first);
-    pack_some(&packer, "SomethingElse", 500);
+    pack_bytes(&packer, "SomethingElse", 1000000);
     assert_true(packer.packed.size < before);
     assert_false(ki_body_packer_is_due(&packer, 10000));
+    ki_body_packer_free(&packer);
+    ki_body_contexts_unref(contexts);
+}
+
+TEST(a_codec_packs_more_than_its_own_size_before_drift_makes_the_next) {
+    ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
+    ki_body_packer packer;
+    ki_body_packer_init(&packer, &ki_allocator_default, contexts, 1);
+    train(&packer, "One", 1000000);
+    size_t least = ki_body_codec_memory(packer.codec) / 8;
+    pack_bytes(&packer, "One", 2 * least);
+    pack_bytes(&packer, "SomethingElse", 5 * least);
+    assert_false(ki_body_packer_is_due(&packer, 1000000));
+    pack_bytes(&packer, "SomethingElse", 5 * least);
+    assert_true(ki_body_packer_is_due(&packer, 1000000));
     ki_body_packer_free(&packer);
     ki_body_contexts_unref(contexts);
 }
