@@ -23,8 +23,9 @@ static void labels_of(const sim_informer *informer, char labels[LABELS_MAX]) {
         snprintf(ns, sizeof ns, "ns%d", informer->selection.ns);
     snprintf(labels, LABELS_MAX,
              "{group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"%s\",label_selector=\"%s\","
-             "field_selector=\"\",keep=\"%s\"",
-             ns, selector ? selector : "", ki_keep_name(informer->plan->keep));
+             "field_selector=\"\",keep=\"%s%s\"",
+             ns, selector ? selector : "", ki_keep_name(informer->plan->keep),
+             informer->plan->keep_at_limit ? " or view" : "");
 }
 
 /* Returns the sum of the samples of a metric; -1: there is no sample. */
@@ -62,9 +63,14 @@ static void compare(sim_world *world, unsigned index, const char *text) {
     const sim_requester *requester = &world->network.requesters[sim_requester_number(index, SIM_REFLECTOR)];
     const sim_witness *witness = &informer->witness;
     ki_snapshot *snapshot = ki_informer_snapshot(informer->informer);
+    ki_health health;
+    ki_informer_health(informer->informer, &health);
     double watches = (double)(requester->accepted_watches + witness->streaming_lists);
     const expected all[] = {
         { "informer_objects", (double)ki_snapshot_count(snapshot), true },
+        { "informer_objects_without_content", (double)health.without_content, true },
+        { "informer_over_memory_limit", health.is_over_memory_limit, true },
+        { "informer_over_factory_memory_limit", health.is_over_factory_limit, true },
         { "reflector_last_resource_version", strtod(ki_snapshot_resource_version(snapshot), NULL), true },
         { "informer_queue_depth", 0, true },
         { "informer_synced", 1, true },

@@ -103,9 +103,19 @@ typedef struct ki_informer_options {
      * limit. Bodies are packed from half of it on, unless `pack_from` is below 0. Above the limit the informer
      * continues, because a cache that lacks objects would be wrong, and says so: once to the watch error handler
      * (KI_ERR_LIMIT) and in the log, and until a tenth is free again in ki_health.is_over_memory_limit and in the
-     * metric informer_over_memory_limit. The program decides: it can remove the informer, request one that
-     * keeps less, or end. */
+     * metric informer_over_memory_limit. The program decides: `keep_at_limit`, or it can remove the informer, request
+     * one that keeps less, or end. */
     size_t memory_limit;
+    /* KI_KEEP_VIEW: while the objects take more than `memory_limit`, or the factory's, they lose their content, one
+     * after the other in no particular order, until a tenth of the limit is free. Such an object has key, labels and
+     * view; what reads its fields or JSON returns KI_ERR_STATE (object.h), also in handlers. It has its content again
+     * once it changes while there is room. ki_health.without_content and the metric informer_objects_without_content
+     * count these objects. If all have lost it and the limit is exceeded, the watch error handler is called a second
+     * time. Needs a `view`, and `keep` KI_KEEP_OBJECT or KI_KEEP_METADATA. Also below the limit selectors of other
+     * fields than name and namespace, indexes by path and watches by owner are KI_ERR_INVALID; index functions and
+     * filters read labels and view. With `.memory_limit = 1` a test shows what the program reads of the content. An
+     * informer is shared by those who ask for the same. 0: nothing is dropped. */
+    ki_keep keep_at_limit;
 } ki_informer_options;
 
 #define KI_INFORMER_OPTIONS(...) KI_SIZED_(ki_informer_options, __VA_ARGS__)
@@ -325,8 +335,10 @@ typedef struct ki_health {
     size_t unreadable;
     /* The first unreadable object and the reason, such as "default/big: …"; "" if there is none. */
     char unreadable_message[KI_HEALTH_MESSAGE_MAX];
-    size_t object_bytes;       /* memory of the objects in the cache, without what they share (memory.h) */
-    bool is_over_memory_limit; /* they take more than ki_informer_options.memory_limit */
+    size_t object_bytes;        /* memory of the objects in the cache, without what they share (memory.h) */
+    bool is_over_memory_limit;  /* they take more than ki_informer_options.memory_limit */
+    bool is_over_factory_limit; /* those of all informers take more than ki_factory_options.memory_limit */
+    size_t without_content;     /* objects that lost their content at a limit (ki_informer_options.keep_at_limit) */
 } ki_health;
 
 /* Writes the first `size` bytes of the informer's health. Programs call ki_informer_health, which passes the size of

@@ -18,7 +18,8 @@ typedef struct ki_object ki_object;
 
 /* What a cache keeps of each object (ki_informer_options.keep). Handlers, lookups and waits work with each of these.
  *
- * Without its content an object has key, namespace, name, uid, resource version, apiVersion and kind, but no labels.
+ * Without its content an object has key, namespace, name, uid, resource version, apiVersion and kind, but no labels;
+ * with labels if it lost the content at a limit (ki_informer_options.keep_at_limit).
  * A function that reads its fields or its JSON returns KI_ERR_STATE. One that cannot return an error, such as
  * ki_object_label, returns what it does for an object without the field. */
 typedef enum ki_keep {

@@ -19,6 +19,14 @@ static ki_status check_keep(const ki_informer_options *given, ki_error *err) {
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .keep KI_KEEP_VIEW without a .view");
     if (given->keep == KI_KEEP_KEYS && given->view)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .view beside KI_KEEP_KEYS, which keeps none");
+    if (!given->keep_at_limit)
+        return KI_OK;
+    if (given->keep_at_limit != KI_KEEP_VIEW)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .keep_at_limit %d: only KI_KEEP_VIEW",
+                            (int)given->keep_at_limit);
+    if (!given->view || given->keep == KI_KEEP_VIEW || given->keep == KI_KEEP_KEYS)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .keep_at_limit %s",
+                            given->view ? "beside a .keep without content" : "without a .view");
     return KI_OK;
 }
 

@@ -2,16 +2,17 @@
 #include "src/object/body_packer.h"
 
 enum {
-    GROWTH = 4,        /* the factor of growth after which a cache has a new codec */
-    WINDOW_BODIES = 8, /* bodies of a window at least */
-    WINDOWS_APART = 8  /* windows of a codec at least before drift makes a new one */
+    EARLY_FROM = 32 * 1024, /* bytes: a dictionary takes as much */
+    GROWTH = 4,             /* the factor of growth after which a cache has a new codec */
+    WINDOW_BODIES = 8,      /* bodies of a window at least */
+    WINDOWS_APART = 8       /* windows of a codec at least before drift makes a new one */
 };
 
 #define DRIFT 1.25 /* times as many bytes as in the first window */
 
 void ki_body_packer_init(ki_body_packer *packer, const ki_allocator *allocator, ki_body_contexts *contexts,
                          size_t pack_from) {
-    *packer = (ki_body_packer){ .pack_from = pack_from, .next_from = pack_from };
+    *packer = (ki_body_packer){ .pack_from = pack_from, .next_from = pack_from, .early_from = EARLY_FROM };
     packer->contexts = contexts ? ki_body_contexts_ref(contexts) : NULL;
     ki_buffer_init(&packer->packed, allocator, 0);
 }
@@ -22,8 +23,9 @@ void ki_body_packer_free(ki_body_packer *packer) {
     ki_buffer_free(&packer->packed);
 }
 
-bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes) {
-    return packer->contexts && (cache_bytes >= packer->next_from || packer->has_drifted);
+bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes, bool is_scarce) {
+    bool is_early = is_scarce && !packer->codec && cache_bytes >= packer->early_from;
+    return packer->contexts && (cache_bytes >= packer->next_from || packer->has_drifted || is_early);
 }
 
 void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes) {
@@ -33,6 +35,7 @@ void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t 
     packer->window_plain = packer->window_packed = packer->window_count = packer->windows = 0;
     if (!count || ki_body_codec_new(packer->contexts, samples, count, &codec)) {
         packer->next_from = packer->next_from > later ? packer->next_from : later;
+        packer->early_from = later;
         return;
     }
     ki_body_codec_unref(packer->codec);

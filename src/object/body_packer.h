@@ -15,6 +15,7 @@ typedef struct ki_body_packer {
     size_t pack_from;           /* bytes of the cache from which on bodies are packed */
     ki_body_codec *codec;       /* owned reference; NULL: none yet */
     size_t next_from;           /* bytes of the cache from which on a codec is made */
+    size_t early_from;          /* the same for the first codec while memory is scarce */
     ki_buffer packed;           /* the last body that was packed */
     /* The bodies of one after the other window: at least `pack_from` bytes, and so many that a codec packs at least its
      * own size before drift makes the next one. */
@@ -29,8 +30,9 @@ void ki_body_packer_init(ki_body_packer *packer, const ki_allocator *allocator, 
                          size_t pack_from);
 void ki_body_packer_free(ki_body_packer *packer);
 
-/* Returns true if a codec is to be made of a cache with this many bytes. */
-bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes);
+/* Returns true if a codec is to be made of a cache with this many bytes. `is_scarce`: all caches together have half of
+ * their limit, so that also a small one gets its first codec. */
+bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes, bool is_scarce);
 /* Makes a codec from some bodies of the cache. Without memory, or without bodies, the one before stays, and the cache
  * must grow by a quarter until the next attempt. */
 void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes);

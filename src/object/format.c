@@ -105,6 +105,7 @@ ki_status ki_object_format_add_view(ki_object_format *format, const ki_field *fi
     if (!wider)
         return ki_error_no_memory(err, "making an object format");
     wider->keep = format->keep;
+    wider->limits = format->limits;
     ki_object_format_set_pack(wider, format->packer.contexts, format->packer.pack_from);
     wider->is_for_transform = format->is_for_transform;
     wider->narrower = ki_object_format_ref(format);

@@ -59,8 +59,10 @@ ki_status ki_object_view_only(ki_object *obj, ki_object **ret_obj, ki_error *err
 /* Gets the object without its content if its format keeps keys, else another reference to it. For the store. Errors:
  * KI_ERR_NO_MEMORY. */
 ki_status ki_object_key_only(ki_object *obj, ki_object **ret_obj, ki_error *err);
-/* Returns what the object has: KI_KEEP_OBJECT also for a whole one of a cache that keeps less. */
+/* Returns what the object has: KI_KEEP_OBJECT also for a whole one of a cache that keeps less; KI_KEEP_AT_LIMIT
+ * (keep.h) for all objects of a cache that drops contents. */
 ki_keep ki_object_keep(const ki_object *obj);
+bool ki_object_has_content(const ki_object *obj);
 /* Returns KI_ERR_STATE, with the reason, for an object without its content. */
 ki_status ki_object_check_content(const ki_object *obj, ki_error *err);
 

@@ -2,12 +2,16 @@
 #include "src/object/keep.h"
 
 const char *ki_keep_name(ki_keep keep) {
-    static const char *const names[] = { "object", "metadata", "view", "keys" };
-    return keep >= KI_KEEP_OBJECT && keep <= KI_KEEP_KEYS ? names[keep] : NULL;
+    static const char *const names[] = { "object", "metadata", "view", "keys", "view above its limit" };
+    return keep >= KI_KEEP_OBJECT && keep <= KI_KEEP_AT_LIMIT ? names[keep] : NULL;
+}
+
+ki_keep ki_keep_of_all(const ki_informer_options *options) {
+    return options->keep_at_limit ? KI_KEEP_AT_LIMIT : options->keep;
 }
 
 bool ki_keep_has_labels(ki_keep keep) {
-    return keep == KI_KEEP_OBJECT || keep == KI_KEEP_METADATA;
+    return keep == KI_KEEP_OBJECT || keep == KI_KEEP_METADATA || keep == KI_KEEP_AT_LIMIT;
 }
 
 bool ki_keep_has_field(ki_keep keep, ki_str path) {

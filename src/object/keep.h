@@ -5,13 +5,19 @@
 #include "src/base/string_view.h"
 
 #include <kinformer/error.h>
+#include <kinformer/informer.h>
 #include <kinformer/object.h>
 
 #define KI_KIND_OF_METADATA "PartialObjectMetadata" /* of objects of which the server sends metadata alone */
 /* The request header that asks for one, or for a watch of them. A server that cannot sends the object. */
 #define KI_ACCEPT_METADATA "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
-/* Returns "object", "metadata", "view" or "keys"; NULL: no such value. */
+/* What all objects of a cache with `keep_at_limit` have: labels and view. */
+#define KI_KEEP_AT_LIMIT ((ki_keep)(KI_KEEP_KEYS + 1))
+
+/* Returns what all objects of a cache with these options have. */
+ki_keep ki_keep_of_all(const ki_informer_options *options);
+/* Returns "object", "metadata", "view", "keys" or "view above its limit"; NULL: no such value. */
 const char *ki_keep_name(ki_keep keep);
 /* Returns true if the objects have their labels. */
 bool ki_keep_has_labels(ki_keep keep);

@@ -569,12 +569,21 @@ ki_status ki_object_key_only(ki_object *obj, ki_object **ret_obj, ki_error *err)
 }
 
 ki_keep ki_object_keep(const ki_object *obj) {
+    if (ki_format_of(obj)->limits.drops_content)
+        return KI_KEEP_AT_LIMIT;
     return obj->body_size && ki_format_of(obj)->keep != KI_KEEP_METADATA ? KI_KEEP_OBJECT : ki_format_of(obj)->keep;
+}
+
+bool ki_object_has_content(const ki_object *obj) {
+    return obj->body_size != 0;
 }
 
 ki_status ki_object_check_content(const ki_object *obj, ki_error *err) {
     if (obj->body_size)
         return KI_OK;
+    if (ki_format_of(obj)->limits.drops_content)
+        return ki_error_set(err, KI_ERR_STATE, "%s has no content: the cache dropped it at its memory limit",
+                            ki_object_key(obj));
     return ki_error_set(err, KI_ERR_STATE, "%s has no content: the cache keeps only the %s", ki_object_key(obj),
                         ki_keep_name(ki_format_of(obj)->keep));
 }

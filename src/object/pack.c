@@ -12,12 +12,18 @@ void ki_object_format_set_pack(ki_object_format *format, ki_body_contexts *conte
     ki_body_packer_init(&format->packer, &format->allocator, contexts, pack_from);
 }
 
+void ki_object_format_set_limits(ki_object_format *format, const ki_memory_limits *limits) {
+    format->limits = *limits;
+}
+
 ki_object_format *ki_object_format_of(const ki_object *obj) {
     return ki_format_of(obj);
 }
 
 bool ki_object_format_is_due(const ki_object_format *format, size_t cache_bytes) {
-    return ki_body_packer_is_due(&format->packer, cache_bytes);
+    const ki_memory_account *account = format->limits.account;
+    bool is_scarce = account && account->limit && atomic_load(&account->bytes) > account->limit / 2;
+    return ki_body_packer_is_due(&format->packer, cache_bytes, is_scarce);
 }
 
 enum {
@@ -73,4 +79,28 @@ ki_object *ki_object_pack(ki_object *obj) {
 
 bool ki_object_is_packed(const ki_object *obj) {
     return obj->is_packed;
+}
+
+/* --- without the content, above a limit --------------------------------------------------------------------------- */
+
+ki_object *ki_object_drop_content(ki_object *obj) {
+    if (!obj->body_size)
+        return ki_object_ref(obj);
+    uint64_t digest = ki_object_digest(obj);
+    ki_object *made = ki_alloc(&ki_format_of(obj)->allocator, obj->body_at + sizeof digest);
+    if (!made)
+        return ki_object_ref(obj);
+    copy_head(obj, made);
+    made->body_size = 0;
+    made->is_packed = false;
+    memcpy((char *)made + made->body_at, &digest, sizeof digest);
+    return made;
+}
+
+ki_object *ki_object_pack_listed(ki_object *obj, size_t list_bytes) {
+    const ki_memory_limits *limits = &ki_format_of(obj)->limits;
+    const ki_memory_account *account = limits->account;
+    bool is_over = (limits->limit && list_bytes > limits->limit) ||
+                   (account && (atomic_load(&account->is_over) || (account->limit && list_bytes > account->limit)));
+    return limits->drops_content && is_over ? ki_object_drop_content(obj) : ki_object_pack(obj);
 }

@@ -5,9 +5,13 @@
 
 #include "src/object/body_codec.h"
 #include "src/object/format.h"
+#include "src/object/memory_limits.h"
 
 /* Has objects of this format packed once the cache has `pack_from` bytes. Before the first object. */
 void ki_object_format_set_pack(ki_object_format *format, ki_body_contexts *contexts, size_t pack_from);
+
+/* Sets the limits of the cache's memory. Before the first object. */
+void ki_object_format_set_limits(ki_object_format *format, const ki_memory_limits *limits);
 
 /* Returns the format of an object, borrowed. */
 ki_object_format *ki_object_format_of(const ki_object *obj);
@@ -22,5 +26,12 @@ void ki_object_format_train(ki_object_format *format, ki_object *const *objects,
  * yet, if packing saves nothing, or if memory runs out. */
 ki_object *ki_object_pack(ki_object *obj);
 bool ki_object_is_packed(const ki_object *obj);
+
+/* Returns the object with key, labels and view, and the digest of its content; or another reference to `obj`, if it has
+ * no content, or if memory runs out. */
+ki_object *ki_object_drop_content(ki_object *obj);
+/* Returns what a list keeps of an object while the objects before it take `list_bytes`: the packed object, or one
+ * without its content above a limit of a format that drops contents. */
+ki_object *ki_object_pack_listed(ki_object *obj, size_t list_bytes);
 
 #endif

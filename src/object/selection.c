@@ -41,19 +41,13 @@ static void append_texts(ki_buffer *memory, const ki_resource *resource, const c
 }
 
 static void set_texts(ki_selection *selection) {
-    const char *at = (const char *)(selection + 1), *keep; /* only part of the key */
+    const char *at = (const char *)(selection + 1);
     ki_resource *resource = &selection->resource;
-    const char **const texts[] = { &resource->group,
-                                   &resource->version,
-                                   &resource->plural,
-                                   &selection->namespace_name,
-                                   &selection->label_selector,
-                                   &selection->field_selector,
-                                   &keep,
-                                   &resource->kind,
-                                   &selection->api_version,
-                                   &selection->target,
-                                   &selection->name };
+    const char **const texts[] = {
+        &resource->group,           &resource->version,         &resource->plural,     &selection->namespace_name,
+        &selection->label_selector, &selection->field_selector, &selection->keep_name, &resource->kind,
+        &selection->api_version,    &selection->target,         &selection->name
+    };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++, at += strlen(at) + 1)
         *texts[i] = at;
     selection->key = (ki_str){ resource->group, (size_t)(resource->kind - resource->group) };
@@ -97,10 +91,10 @@ static ki_status check_set(const ki_resource *resource, const ki_informer_option
 
 static ki_status new_selection(const ki_allocator *allocator, const ki_resource *resource, bool is_by_name,
                                const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
-    char set_name[CHOICE_MAX + sizeof "(with )"];
+    char set_name[CHOICE_MAX + sizeof "(with )"], keep[32];
     const char *namespace_name = resource->namespaced ? or_empty(options->namespace_name) : "";
     const char *labels = or_empty(options->label_selector), *fields = or_empty(options->field_selector);
-    if (!ki_keep_name(options->keep))
+    if (options->keep < KI_KEEP_OBJECT || options->keep > KI_KEEP_KEYS)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .keep %d: no such value", (int)options->keep);
     if (strlen(labels) + strlen(fields) > SELECTORS_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "selectors of more than %d bytes", (int)SELECTORS_MAX);
@@ -119,7 +113,8 @@ static ki_status new_selection(const ki_allocator *allocator, const ki_resource 
     ki_buffer memory;
     ki_buffer_init(&memory, allocator, 0);
     ki_buffer_append(&memory, &empty, sizeof empty);
-    append_texts(&memory, resource, namespace_name, labels, fields, ki_keep_name(options->keep));
+    snprintf(keep, sizeof keep, "%s%s", ki_keep_name(options->keep), options->keep_at_limit ? " or view" : "");
+    append_texts(&memory, resource, namespace_name, labels, fields, keep);
     ki_selection *selection = (void *)ki_buffer_take(&memory, NULL);
     if (!selection)
         return ki_error_no_memory(err, "making an informer");

@@ -25,17 +25,18 @@ typedef struct ki_selection {
     const char *target; /* of its requests, for messages: "deployments.apps in namespace default" */
     const char *name;   /* for messages: "deployments in default (app=web)" */
     ki_keep keep;
-    bool is_set; /* of a set of namespaces: `namespace_name` is its name in parentheses, or "" */
-    ki_str key;  /* equal for equal selections; names no kind */
+    const char *keep_name; /* "object", "metadata", "view" or "keys"; with `keep_at_limit` "object or view" */
+    bool is_set;           /* of a set of namespaces: `namespace_name` is its name in parentheses, or "" */
+    ki_str key;            /* equal for equal selections; names no kind */
     /* Of a selection by name: `resource` has neither version nor kind, and counts as namespaced. */
     bool is_by_name;
     _Atomic(struct ki_selection *) found; /* the selection of the resource that has the name; NULL: not found yet */
     struct ki_selection *older;           /* what was found before; other threads may still read it */
 } ki_selection;
 
-/* Copies a resource, and of `options` the namespace (ignored for a cluster-scoped resource), the selectors and `keep`.
- * Errors: KI_ERR_INVALID (no resource, or one without a text), KI_ERR_UNSUPPORTED (it cannot be listed and watched),
- * KI_ERR_LIMIT (long selectors), KI_ERR_NO_MEMORY. */
+/* Copies a resource, and of `options` the namespace (ignored for a cluster-scoped resource), the selectors and what is
+ * kept. Errors: KI_ERR_INVALID (no resource, or one without a text), KI_ERR_UNSUPPORTED (it cannot be listed and
+ * watched), KI_ERR_LIMIT (long selectors), KI_ERR_NO_MEMORY. */
 ki_status ki_selection_new(const ki_allocator *allocator, const ki_resource *resource,
                            const ki_informer_options *options, ki_selection **ret_selection, ki_error *err);
 /* Reads the name of a resource that is not built in, "widgets.example.com": a resource without version and kind (""),

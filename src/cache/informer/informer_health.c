@@ -49,6 +49,9 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     health.objects = ki_store_count(informer->store);
     health.object_bytes = ki_store_object_bytes(informer->store);
     health.is_over_memory_limit = atomic_load(&informer->is_over_limit);
+    health.is_over_factory_limit = informer->options.account && atomic_load(&informer->options.account->is_over);
+    if (informer->options.given.keep_at_limit)
+        health.without_content = ki_store_without_content(informer->store);
     int64_t staleness = ki_metrics_staleness(metrics, ki_feeds_queued_at(informer), now);
     health.staleness_ms = staleness < 0 ? -1 : staleness / KI_MILLISECONDS(1);
     health.failures = ki_feeds_failures(informer);

@@ -2,7 +2,7 @@
  * objects' memory (the loop).
  *
  * At a limit the informer continues: a cache that lacks objects would be wrong. What happens then is up to the program,
- * which gets KI_ERR_LIMIT in its watch error handler. */
+ * which gets KI_ERR_LIMIT in its watch error handler. Whether contents are dropped is its choice (packing.c). */
 #include <kinformer/memory.h>
 
 #include "src/base/error.h"
@@ -67,9 +67,16 @@ static bool is_over(size_t bytes, size_t limit, bool was_over) {
     return limit && (bytes > limit || (was_over && bytes > limit - limit / 10));
 }
 
-static void report(ki_informer *informer, size_t bytes, size_t limit, const char *whose, const char *option) {
+/* What takes too much: the objects of the informer, or of its factory. */
+typedef struct excess {
+    const char *whose, *option;
+    size_t bytes, limit;
+} excess;
+
+static void report(ki_informer *informer, const excess *of, const char *effect) {
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_LIMIT, "%s take %zu bytes, more than %s of %zu", whose, bytes, option, limit);
+    ki_error_set(&err, KI_ERR_LIMIT, "%s take %zu bytes, more than the %s of %zu%s", of->whose, of->bytes, of->option,
+                 of->limit, effect);
     ki_log_write(ki_engine_log(informer->engine), KI_LOG_WARNING, "informer", "%s: %s", informer->selection->name,
                  ki_error_message(&err));
     ki_informer_report(informer, &err, "");
@@ -82,25 +89,68 @@ static size_t object_bytes(const ki_informer *informer) {
     return ki_store_object_bytes(informer->store) + shared;
 }
 
+static excess of_informer(size_t bytes, size_t limit) {
+    return (excess){ "the cache's objects", "informer's memory_limit", bytes, limit };
+}
+
+static excess of_factory(size_t bytes, size_t limit) {
+    return (excess){ "the objects of all informers", "factory's memory_limit", bytes, limit };
+}
+
+/* Reports when the limit is exceeded; not again while the cache still has objects that lost their content. */
+static void note(ki_informer *informer, _Atomic bool *is_over_limit, const excess *of) {
+    bool was_over = atomic_load(is_over_limit), is_over_now = is_over(of->bytes, of->limit, was_over);
+    bool drops = informer->options.given.keep_at_limit != KI_KEEP_OBJECT;
+    atomic_store(is_over_limit, is_over_now);
+    if (is_over_now && !was_over && !(drops && ki_store_without_content(informer->store)))
+        report(informer, of, drops ? "; objects lose their content" : "");
+}
+
+/* Adds the change since the last time. Returns the bytes of all informers. */
+static size_t add_to_account(ki_informer *informer, ki_memory_account *account, size_t bytes) {
+    size_t change = bytes - informer->checked_bytes; /* may wrap */
+    informer->checked_bytes = bytes;
+    return account ? atomic_fetch_add(&account->bytes, change) + change : 0;
+}
+
 void ki_informer_check_memory(ki_informer *informer) {
     ki_memory_account *account = informer->options.account;
-    size_t bytes = object_bytes(informer), limit = informer->options.given.memory_limit;
-    if (bytes == informer->checked_bytes)
-        return;
-    size_t all = account ? atomic_fetch_add(&account->bytes, bytes - informer->checked_bytes) : 0;
-    all += account ? bytes - informer->checked_bytes : 0;
-    informer->checked_bytes = bytes;
-    bool was_over = atomic_load(&informer->is_over_limit);
-    bool is_over_now = is_over(bytes, limit, was_over);
-    atomic_store(&informer->is_over_limit, is_over_now);
-    if (is_over_now && !was_over)
-        report(informer, bytes, limit, "the cache's objects", "the informer's memory_limit");
-    if (!account || !account->limit)
-        return;
-    was_over = account->is_over;
-    account->is_over = is_over(all, account->limit, was_over);
-    if (account->is_over && !was_over)
-        report(informer, all, account->limit, "the objects of all informers", "the factory's memory_limit");
+    excess own = of_informer(object_bytes(informer), informer->options.given.memory_limit);
+    size_t all = add_to_account(informer, account, own.bytes);
+    if (own.limit)
+        note(informer, &informer->is_over_limit, &own);
+    bool is_above = atomic_load(&informer->is_over_limit);
+    if (account && account->limit) {
+        excess of_all = of_factory(all, account->limit);
+        note(informer, &account->is_over, &of_all);
+        is_above |= atomic_load(&account->is_over);
+    }
+    if (is_above && !informer->is_above)
+        informer->places_left = KI_TREE_PLACES;
+    informer->is_above = is_above;
+}
+
+static size_t excess_of(size_t bytes, size_t limit) {
+    size_t goal = limit - limit / 10;
+    return bytes > goal ? bytes - goal : 0;
+}
+
+size_t ki_informer_excess(const ki_informer *informer) {
+    const ki_memory_account *account = informer->options.account;
+    size_t own = 0, all = 0;
+    if (atomic_load(&informer->is_over_limit))
+        own = excess_of(informer->checked_bytes, informer->options.given.memory_limit);
+    if (account && atomic_load(&account->is_over))
+        all = excess_of(atomic_load(&account->bytes), account->limit);
+    return own > all ? own : all;
+}
+
+void ki_informer_report_without_content(ki_informer *informer) {
+    const ki_memory_account *account = informer->options.account;
+    excess of = atomic_load(&informer->is_over_limit)
+                    ? of_informer(informer->checked_bytes, informer->options.given.memory_limit)
+                    : of_factory(atomic_load(&account->bytes), account->limit);
+    report(informer, &of, "; no object has content any more");
 }
 
 void ki_informer_leave_account(ki_informer *informer) {

@@ -93,6 +93,8 @@ struct ki_informer {
     bool is_held;           /* a watch is paused: many changes are queued, or wait for a handler on the loop */
     bool is_resync_waiting; /* a resync is due, and the previous one is not finished */
     size_t checked_bytes;   /* the objects' memory at the last ki_informer_check_memory */
+    bool is_above;          /* it was above a limit then, its own or its factory's */
+    unsigned places_left;   /* of the store, which ki_informer_shrink has not seen yet (tree.h) */
     ki_deferred deferred;
     ki_report_limit report_limit;
     ki_timer detector_timer;
@@ -194,13 +196,24 @@ void ki_informer_note_progress(ki_informer *informer);
 /* informer_health.c: logs the state if it differs from the last logged one. `has_cause`: a failure or a missing
  * response set the state. Loop. */
 void ki_informer_log_state(ki_informer *informer, bool has_cause);
-/* packing.c: gets what the store keeps of an object: its key, the packed object, or `obj` itself, as a reference.
- * Errors: KI_ERR_NO_MEMORY. Loop. */
-ki_status ki_informer_keep(ki_object *obj, ki_object **ret_kept);
+/* packing.c: gets what the store keeps of an object: its key, the packed object, the one without its content, or `obj`
+ * itself, as a reference. Errors: KI_ERR_NO_MEMORY. Loop. */
+ki_status ki_informer_keep(const ki_informer *informer, ki_object *obj, ki_object **ret_kept);
+/* packing.c: returns true if objects that are stored now lose their content. Loop. */
+bool ki_informer_drops_content(const ki_informer *informer);
+/* packing.c: while the objects take more than a limit, packs some of those in the store, or drops their content: about
+ * `units` of them. Errors: KI_ERR_NOT_FOUND (nothing is left to do), KI_ERR_NO_MEMORY. Loop; not under
+ * change_lock. */
+ki_status ki_informer_shrink(ki_informer *informer, size_t units, ki_error *err);
 /* packing.c: the `pack` of the processor; `user` is the informer. Loop; caller holds change_lock. */
 ki_object *ki_informer_pack_waiting(const ki_change *change, void *user);
 /* informer_memory.c: reports memory above a limit. Loop; not under change_lock. */
 void ki_informer_check_memory(ki_informer *informer);
+/* informer_memory.c: returns the bytes to be freed until a tenth of each exceeded limit is free. Loop. */
+size_t ki_informer_excess(const ki_informer *informer);
+/* informer_memory.c: reports that the objects take more than a limit without any content. Loop; not under
+ * change_lock. */
+void ki_informer_report_without_content(ki_informer *informer);
 /* informer_memory.c: takes the informer's objects out of its factory's account, before it is freed. */
 void ki_informer_leave_account(ki_informer *informer);
 /* packing.c: has the next objects packed with a dictionary of the cache's objects, if it is time. Loop; not under

@@ -1,27 +1,37 @@
-/* packing.c: what the cache keeps of objects: less than all (ki_keep), or all of it with a packed body (pack.h).
- * Objects of a list are packed as they arrive (reflector.c), those of events when they are stored: handlers on the loop
- * get the plain object. What waits for a slow handler on a thread of its own is packed, too. Loop. */
+/* packing.c: what the cache keeps of objects: less than all (ki_keep), or all of it with a packed body (pack.h); above
+ * a limit less, if the program says so (keep_at_limit). Objects of a list are packed as they arrive (reflector.c),
+ * those of events when they are stored: handlers on the loop get the plain object. What waits for a slow handler on a
+ * thread of its own is packed, too. Loop. */
 #include "src/cache/informer/informer_parts.h"
 
+#include "src/base/error.h"
 #include "src/cache/store/snapshot.h"
 #include "src/object/object.h"
 #include "src/object/pack.h"
 
-ki_status ki_informer_keep(ki_object *obj, ki_object **ret_kept) {
+bool ki_informer_drops_content(const ki_informer *informer) {
+    return informer->is_above && informer->options.given.keep_at_limit != KI_KEEP_OBJECT;
+}
+
+ki_status ki_informer_keep(const ki_informer *informer, ki_object *obj, ki_object **ret_kept) {
     ki_object *kept;
     ki_status status = ki_object_key_only(obj, &kept, NULL);
     if (status)
         return status;
-    *ret_kept = ki_object_pack(kept);
+    *ret_kept = ki_informer_drops_content(informer) ? ki_object_drop_content(kept) : ki_object_pack(kept);
     ki_object_unref(kept);
-    return KI_OK;
+    if (!ki_informer_drops_content(informer) || !ki_object_has_content(*ret_kept))
+        return KI_OK;
+    ki_object_unref(*ret_kept);
+    return KI_ERR_NO_MEMORY;
 }
 
-/* The store has the packed object already, unless it keeps less, or a later state. */
+/* The store has the packed object, or the one without its content, already, unless it keeps less, or a later state. */
 ki_object *ki_informer_pack_waiting(const ki_change *change, void *user) {
     const ki_informer *informer = user;
     ki_object *stored = ki_store_known(informer->store, ki_object_key(change->obj));
-    if (stored && ki_object_is_packed(stored) && ki_object_is_same_state(stored, change->obj))
+    bool is_dropped = informer->options.given.keep_at_limit && stored && !ki_object_has_content(stored);
+    if (stored && (is_dropped || ki_object_is_packed(stored)) && ki_object_is_same_state(stored, change->obj))
         return ki_object_ref(stored);
     return ki_object_pack(change->obj);
 }
@@ -39,4 +49,92 @@ void ki_informer_train(ki_informer *informer) {
         samples[count++] = obj;
     ki_object_format_train(format, samples, count, bytes);
     ki_snapshot_free(snapshot);
+}
+
+/* --- above a limit ------------------------------------------------------------------------------------------------ */
+
+enum {
+    PLACES_MAX = 1024 /* places of the store for one call */
+};
+
+/* What a call may still do. */
+typedef struct budget {
+    size_t units;
+    size_t bytes; /* to be freed */
+} budget;
+
+/* Stages what an object of the store becomes. Caller holds change_lock. */
+static ki_status shrink_object(ki_informer *informer, ki_object *obj, budget *left) {
+    bool drops = ki_informer_drops_content(informer);
+    ki_object *made = drops ? ki_object_drop_content(obj) : ki_object_pack(obj);
+    ki_status status = drops && ki_object_has_content(made) ? KI_ERR_NO_MEMORY : KI_OK;
+    if (made != obj) {
+        size_t before = ki_object_memory(obj), after = ki_object_memory(made),
+               freed = before > after ? before - after : 0;
+        left->units--;
+        left->bytes -= left->bytes < freed ? left->bytes : freed;
+        status = ki_store_begin(informer->store, NULL, NULL);
+        if (!status)
+            status = ki_store_stage_put(informer->store, made, drops ? made : obj);
+    }
+    ki_object_unref(made);
+    return status;
+}
+
+/* Caller holds change_lock. */
+static ki_status shrink_place(ki_informer *informer, const ki_snapshot *snapshot, unsigned place, budget *left) {
+    ki_cursor cursor = KI_CURSOR_INIT;
+    ki_status status = KI_OK;
+    while (!status && left->units && left->bytes) {
+        ki_object *obj = ki_tree_next_at(&snapshot->items, place, &cursor);
+        if (!obj) {
+            informer->places_left--;
+            break;
+        }
+        status = shrink_object(informer, obj, left);
+    }
+    return status;
+}
+
+/* Caller holds change_lock. */
+static ki_status shrink_some(ki_informer *informer, size_t units) {
+    ki_snapshot *snapshot = ki_store_snapshot(informer->store);
+    budget left = { units, ki_informer_excess(informer) };
+    unsigned before = informer->places_left;
+    ki_status status = KI_OK;
+    for (unsigned seen = 0; !status && informer->places_left && left.units && left.bytes && seen < PLACES_MAX; seen++)
+        status = shrink_place(informer, snapshot, informer->places_left - 1, &left);
+    ki_snapshot_free(snapshot);
+    if (status) {
+        informer->places_left = before;
+        ki_snapshot_free(ki_store_abandon(informer->store));
+        return status;
+    }
+    (void)ki_store_publish_staged(informer->store);
+    return KI_OK;
+}
+
+/* Begins again for objects that have moved to a place that was seen, or reports that none is left. */
+static void end_round(ki_informer *informer) {
+    if (ki_store_without_content(informer->store) < ki_store_count(informer->store))
+        informer->places_left = KI_TREE_PLACES;
+    else
+        ki_informer_report_without_content(informer);
+}
+
+ki_status ki_informer_shrink(ki_informer *informer, size_t units, ki_error *err) {
+    if (!informer->is_above || !informer->places_left)
+        return KI_ERR_NOT_FOUND;
+    ki_fair_mutex_lock(&informer->change_lock);
+    /* A list of which a part is staged goes first. */
+    bool can_change = !atomic_load(&informer->is_removed) && !ki_store_is_staged(informer->store);
+    ki_status status = can_change ? shrink_some(informer, units) : KI_ERR_NOT_FOUND;
+    ki_fair_mutex_unlock(&informer->change_lock);
+    if (status)
+        return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "shrinking the cache") : status;
+    (void)ki_engine_work(informer->engine, (int)units);
+    ki_informer_check_memory(informer);
+    if (!informer->places_left && ki_informer_drops_content(informer))
+        end_round(informer);
+    return informer->is_above && informer->places_left ? KI_OK : KI_ERR_NOT_FOUND;
 }

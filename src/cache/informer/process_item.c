@@ -16,6 +16,10 @@
 #include "src/object/object.h"
 #include "src/object/pack.h"
 
+enum {
+    SHRINK_BESIDE = 4 /* objects that lose memory with each item, while the cache is above a limit */
+};
+
 /* --- what a delta does to its object ------------------------------------------------------------------------------ */
 
 static ki_order order_of(const ki_object *obj, const ki_object *known) {
@@ -98,7 +102,7 @@ static const char *version_after(const ki_informer *informer, const ki_deltas *d
 
 static ki_status stage_put(ki_informer *informer, ki_object *obj) {
     ki_object *kept;
-    ki_status status = ki_informer_keep(obj, &kept);
+    ki_status status = ki_informer_keep(informer, obj, &kept);
     if (status)
         return status;
     status = ki_store_stage_put(informer->store, kept, ki_object_is_packed(kept) ? obj : kept);
@@ -340,5 +344,11 @@ ki_status ki_informer_step(void *user, ki_error *err) {
     ki_informer_check_memory(informer);
     if (status == KI_ERR_CLOSED)
         ki_informer_end_removed(informer);
-    return status == KI_ERR_NOT_FOUND ? process_drained(informer, err) : status;
+    if (status == KI_ERR_NOT_FOUND)
+        status = process_drained(informer, err);
+    bool is_idle = status == KI_ERR_NOT_FOUND;
+    if (status && !is_idle)
+        return status;
+    ki_status shrunk = ki_informer_shrink(informer, is_idle ? KI_INFORMER_SLICE : SHRINK_BESIDE, err);
+    return is_idle || shrunk != KI_ERR_NOT_FOUND ? shrunk : KI_OK;
 }

@@ -2,6 +2,7 @@
 #include "src/base/error.h"
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/listener/listener.h"
+#include "src/object/keep.h"
 
 /* Returns a handler's resync period in nanoseconds. `requested_ms` 0 selects the informer's period, below 0 none. */
 static int64_t resync_period(const ki_informer *informer, int64_t requested_ms) {
@@ -100,7 +101,7 @@ ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler,
         .handler = handler,
         .user = user,
         .registration = &given,
-        .keep = informer->options.given.keep,
+        .keep = ki_keep_of_all(&informer->options.given),
         .seed = informer->options.seed,
         .on_end = on_listener_end,
         .end_user = informer,

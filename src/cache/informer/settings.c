@@ -77,7 +77,7 @@ typedef struct builds {
 
 /* Returns an error for an index by a field that the cache does not keep: all would be indexed without a value. */
 static ki_status check_paths(const ki_informer *informer, const ki_indexer *indexers, size_t count, ki_error *err) {
-    ki_keep keep = informer->options.given.keep;
+    ki_keep keep = ki_keep_of_all(&informer->options.given);
     for (size_t i = 0; i < count; i++) {
         if (indexers[i].path && !ki_keep_has_field(keep, ki_str_of(indexers[i].path)))
             return ki_error_set(err, KI_ERR_INVALID, "an index by %.100s, but the cache keeps only the %s",

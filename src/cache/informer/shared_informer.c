@@ -148,10 +148,13 @@ static void report_index_errors(ki_task *task, void *user) {
 static void set_labels(ki_informer *informer) {
     const ki_selection *selection = informer->selection;
     const ki_label labels[KI_INFORMER_LABELS] = {
-        { "group", selection->resource.group },          { "version", selection->resource.version },
-        { "resource", selection->resource.plural },      { "namespace", selection->namespace_name },
-        { "label_selector", selection->label_selector }, { "field_selector", selection->field_selector },
-        { "keep", ki_keep_name(selection->keep) },
+        { "group", selection->resource.group },
+        { "version", selection->resource.version },
+        { "resource", selection->resource.plural },
+        { "namespace", selection->namespace_name },
+        { "label_selector", selection->label_selector },
+        { "field_selector", selection->field_selector },
+        { "keep", selection->keep_name },
     };
     memcpy(informer->metrics.labels, labels, sizeof labels);
 }

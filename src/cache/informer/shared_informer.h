@@ -8,15 +8,9 @@
 #include "src/cache/store/store.h"
 #include "src/engine/engine.h"
 #include "src/object/format.h"
+#include "src/object/memory_limits.h"
 #include "src/object/selection.h"
 #include <kinformer/parts/list_watch.h>
-
-/* The memory of the objects of all informers of a factory. */
-typedef struct ki_memory_account {
-    size_t limit; /* 0: none */
-    _Atomic size_t bytes;
-    bool is_over; /* the loop's */
-} ki_memory_account;
 
 typedef struct ki_shared_informer_options {
     ki_engine *engine;

@@ -333,7 +333,7 @@ ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object 
         !ki_object_gains_view(obj, known))
         return known;
     ki_object_unref(known);
-    return ki_object_pack(obj);
+    return ki_object_pack_listed(obj, reflector->object_bytes);
 }
 
 /* Has the next objects packed with a dictionary of those that have arrived, if it is time. */

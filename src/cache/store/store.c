@@ -151,16 +151,22 @@ ki_status ki_store_begin(ki_store *store, const char *resource_version, ki_error
     return store->staged ? KI_OK : ki_error_no_memory(err, "changing the store");
 }
 
+/* `old` or `obj` can be NULL. */
+static void count_change(ki_snapshot *next, const ki_object *old, const ki_object *obj) {
+    next->object_bytes += obj ? ki_object_memory(obj) : 0;
+    next->object_bytes -= old ? ki_object_memory(old) : 0;
+    next->without_content += obj && !ki_object_has_content(obj);
+    next->without_content -= old && !ki_object_has_content(old);
+}
+
 ki_status ki_store_stage_put(ki_store *store, ki_object *obj, const ki_object *read) {
     ki_snapshot *next = store->staged;
     void *old = NULL;
     ki_status status = ki_tree_put(&next->schema->objects, &next->edit.objects, &next->items, obj, &old);
     if (!status)
         status = update_indexes(store, next, old, obj, read);
-    if (!status) {
-        next->object_bytes += ki_object_memory(obj);
-        next->object_bytes -= old ? ki_object_memory(old) : 0;
-    }
+    if (!status)
+        count_change(next, old, obj);
     ki_object_unref(old);
     return status;
 }
@@ -172,7 +178,7 @@ ki_status ki_store_stage_delete(ki_store *store, const char *key) {
     if (!status && old)
         status = update_indexes(store, next, old, NULL, NULL);
     if (!status)
-        next->object_bytes -= old ? ki_object_memory(old) : 0;
+        count_change(next, old, NULL);
     ki_object_unref(old);
     return status;
 }
@@ -195,6 +201,17 @@ size_t ki_store_object_bytes(const ki_store *store) {
     size_t bytes = ki_store_enter(store, &reading)->object_bytes;
     ki_store_leave(store, reading);
     return bytes;
+}
+
+size_t ki_store_without_content(const ki_store *store) {
+    ki_reading reading;
+    size_t count = ki_store_enter(store, &reading)->without_content;
+    ki_store_leave(store, reading);
+    return count;
+}
+
+bool ki_store_is_staged(const ki_store *store) {
+    return store->staged != NULL;
 }
 
 ki_object *ki_store_known(const ki_store *store, const char *key) {

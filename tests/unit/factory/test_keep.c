@@ -1,5 +1,6 @@
 /* test_keep.c: informers that keep metadata, a view, or keys: handlers get what they are promised, the cache has no
  * more, and what reads what is not kept is an error. On the embedded API server, in the engine's time. */
+#include "src/object/keep.h"
 #include "src/object/pack.h"
 #include "testing/faults/fault.h"
 #include "tests/support/controller_stage.h"
@@ -311,15 +312,23 @@ CONTROLLER_TEST(each_form_is_an_informer_of_its_own_which_those_who_ask_for_it_s
         for (ki_keep before = KI_KEEP_OBJECT; before < keep; before++)
             assert_ptr_not_equal(informers[before], informers[keep]);
     }
+    ki_informer *at_limit = ask(&KI_INFORMER_OPTIONS(.keep_at_limit = KI_KEEP_VIEW, .view = fields));
+    assert_ptr_not_equal(at_limit, informers[KI_KEEP_OBJECT]); /* whose users need the content */
+    assert_ptr_equal(ask(&KI_INFORMER_OPTIONS(.keep_at_limit = KI_KEEP_VIEW, .view = fields)), at_limit);
     put("a", "t1");
     stage_start(&stage);
     assert_string_equal(cached(informers[KI_KEEP_OBJECT], "shop/a", true), "textview t1");
+    assert_string_equal(cached(at_limit, "shop/a", true), "textview t1");
     assert_string_equal(cached(informers[KI_KEEP_METADATA], "shop/a", true), "textview t1");
     assert_string_equal(cached(informers[KI_KEEP_VIEW], "shop/a", true), "view t1");
     assert_string_equal(cached(informers[KI_KEEP_KEYS], "shop/a", false), "");
     assert_int_equal(stage_metric(&stage,
                                   "reflector_lists_total{group=\"\",version=\"v1\",resource=\"pods\",namespace=\"\","
                                   "label_selector=\"\",field_selector=\"\",keep=\"keys\"}"),
+                     1);
+    assert_int_equal(stage_metric(&stage,
+                                  "reflector_lists_total{group=\"\",version=\"v1\",resource=\"pods\",namespace=\"\","
+                                  "label_selector=\"\",field_selector=\"\",keep=\"object or view\"}"),
                      1);
 }
 
@@ -332,6 +341,11 @@ CONTROLLER_TEST(options_that_do_not_fit_a_form_are_errors) {
         { OPTIONS(.keep = KI_KEEP_VIEW), "ki_informer_options: .keep KI_KEEP_VIEW without a .view" },
         { OPTIONS(.keep = KI_KEEP_KEYS, .view = fields),
           "ki_informer_options: .view beside KI_KEEP_KEYS, which keeps none" },
+        { OPTIONS(.keep_at_limit = KI_KEEP_KEYS, .view = fields),
+          "ki_informer_options: .keep_at_limit 3: only KI_KEEP_VIEW" },
+        { OPTIONS(.keep_at_limit = KI_KEEP_VIEW), "ki_informer_options: .keep_at_limit without a .view" },
+        { OPTIONS(.keep_at_limit = KI_KEEP_VIEW, .keep = KI_KEEP_VIEW, .view = fields),
+          "ki_informer_options: .keep_at_limit beside a .keep without content" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_informer *informer = NULL;
@@ -354,18 +368,24 @@ static ki_status index_nothing(const ki_object *obj, ki_index_values *values, vo
 }
 
 CONTROLLER_TEST(what_reads_what_is_not_kept_is_an_error_at_the_call) {
-    static const ki_status allowed[4][5] = {
+    static const ki_status allowed[5][5] = {
         /* labels, spec, filter, index by a label, index by a function */
         [KI_KEEP_OBJECT] = { KI_OK, KI_OK, KI_OK, KI_OK, KI_OK },
         [KI_KEEP_METADATA] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_OK, KI_OK },
         [KI_KEEP_VIEW] = { KI_ERR_INVALID, KI_ERR_INVALID, KI_OK, KI_ERR_INVALID, KI_OK },
         [KI_KEEP_KEYS] = { KI_ERR_INVALID, KI_ERR_INVALID, KI_ERR_INVALID, KI_ERR_INVALID, KI_OK },
+        [KI_KEEP_AT_LIMIT] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_ERR_INVALID, KI_OK },
     };
     const ki_handler plain = { .on_add = NULL }, filtered = { .filter = accept };
     put("a", "t1");
-    for (ki_keep keep = KI_KEEP_OBJECT; keep <= KI_KEEP_KEYS; keep++) {
+    for (ki_keep keep = KI_KEEP_OBJECT; keep <= KI_KEEP_AT_LIMIT; keep++) {
         const ki_status *expected = allowed[keep];
-        ki_informer *pods = ask(&KI_INFORMER_OPTIONS(.keep = keep, .view = keep == KI_KEEP_KEYS ? NULL : fields));
+        ki_informer_options options = KI_INFORMER_OPTIONS(.keep = keep, .view = keep == KI_KEEP_KEYS ? NULL : fields);
+        if (keep == KI_KEEP_AT_LIMIT) { /* the same far below a limit */
+            options.keep = KI_KEEP_OBJECT;
+            options.keep_at_limit = KI_KEEP_VIEW;
+        }
+        ki_informer *pods = ask(&options);
         ki_object_list list;
         ki_controller *controller = NULL;
         stage_start(&stage);
@@ -389,6 +409,10 @@ CONTROLLER_TEST(what_reads_what_is_not_kept_is_an_error_at_the_call) {
         assert_int_equal(ki_lister_list_by_index(pods, "name", "a", &list, NULL), KI_OK);
         assert_int_equal(list.count, 1);
         ki_object_list_free(&list);
+        status = ki_lister_list(pods, NULL, NULL, "spec.a=b", &list, NULL);
+        assert_int_equal(status, expected[1]);
+        if (!status)
+            ki_object_list_free(&list);
         char name[16];
         snprintf(name, sizeof name, "c%d", (int)keep);
         assert_int_equal(
@@ -397,7 +421,7 @@ CONTROLLER_TEST(what_reads_what_is_not_kept_is_an_error_at_the_call) {
                               &controller, NULL),
             KI_OK);
         assert_int_equal(ki_controller_watch(controller, pods, &KI_CONTROLLER_WATCH(.owner = KI_DEPLOYMENTS), NULL),
-                         keep == KI_KEEP_VIEW || keep == KI_KEEP_KEYS ? KI_ERR_INVALID : KI_OK);
+                         keep >= KI_KEEP_VIEW ? KI_ERR_INVALID : KI_OK);
         ki_controller_free(controller);
     }
 }

@@ -2,6 +2,7 @@
  * once, and packing comes before it. On the embedded API server, in the engine's time. */
 #include <kinformer/memory.h>
 
+#include "src/cache/informer/shared_informer.h"
 #include "src/factory/factory.h"
 #include "tests/support/controller_stage.h"
 
@@ -59,13 +60,16 @@ struct entry {
 };
 static const ki_field fields[] = { KI_FIELD(struct entry, text, "metadata.annotations.text"), KI_FIELD_END };
 
+static unsigned put_count; /* of all objects that are put */
+
 static void put(controller_stage *s, unsigned number) {
     char key[64], more[512];
     snprintf(key, sizeof key, "shop/pod-%u", number);
-    snprintf(more, sizeof more,
-             "\"labels\":{\"app\":\"web-%u\"},\"annotations\":{\"text\":\"a text of some length, number %u\","
-             "\"more\":\"the quick brown fox jumps over the lazy dog, the quick brown fox jumps again\"}",
-             number % 7, number * 7919);
+    snprintf(
+        more, sizeof more,
+        "\"labels\":{\"app\":\"web-%u\"},\"annotations\":{\"text\":\"a text of some length, number %u in state %u\","
+        "\"more\":\"the quick brown fox jumps over the lazy dog, the quick brown fox jumps again\"}",
+        number % 7, number * 7919, put_count);
     stage_put(s, KI_PODS, key, more);
 }
 
@@ -234,17 +238,215 @@ CONTROLLER_TEST(a_cache_packs_before_its_limit) {
     assert_true(memory.packed_objects > PODS / 2);
 }
 
+/* --- what is dropped at a limit ----------------------------------------------------------------------------------- */
+
+static ki_health health_of(ki_informer *informer) {
+    ki_health health;
+    ki_informer_health(informer, &health);
+    return health;
+}
+
+static void put_some(controller_stage *s, unsigned from, unsigned to) {
+    put_count++;
+    for (unsigned i = from; i < to; i++)
+        put(s, i);
+    stage_advance(s, 1000);
+}
+
+/* Returns the number of objects with content. Fails if one lacks more. */
+static size_t whole_of(ki_informer *informer) {
+    ki_snapshot *snapshot = ki_informer_snapshot(informer);
+    ki_cursor cursor = KI_CURSOR_INIT;
+    size_t count = 0;
+    for (const ki_object *obj; (obj = ki_snapshot_next(snapshot, &cursor)) != NULL;) {
+        const struct entry *view = ki_object_view(obj);
+        ki_value json = KI_VALUE_INIT;
+        ki_status status = ki_object_json(obj, &json, NULL);
+        assert_true(status == KI_OK || status == KI_ERR_STATE);
+        assert_non_null(strstr(view->text, "a text of some length"));
+        assert_non_null(ki_object_label(obj, "app"));
+        count += !status;
+        ki_value_clear(&json);
+    }
+    ki_snapshot_free(snapshot);
+    return count;
+}
+
+static void expect_within(ki_informer *informer, size_t limit, size_t objects) {
+    ki_memory memory = memory_of(informer);
+    ki_health health = health_of(informer);
+    assert_true(memory.fields + memory.shared + memory.plain_bodies + memory.packed_bodies <= limit);
+    assert_int_equal(memory.objects, objects);
+    assert_int_equal(whole_of(informer), objects - health.without_content);
+}
+
+static void delete_some(controller_stage *s, unsigned from, unsigned to) {
+    for (unsigned i = from; i < to; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "shop/pod-%u", i);
+        stage_delete(s, KI_PODS, key);
+    }
+    stage_advance(s, 1000);
+}
+
+CONTROLLER_TEST(above_its_limit_a_cache_drops_contents_and_gets_them_back) {
+    enum {
+        LIMIT = 20000
+    };
+    ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.memory_limit = LIMIT, .view = fields,
+                                                         .keep_at_limit = KI_KEEP_VIEW, .pack_from = -1));
+    reports[0] = '\0';
+    assert_int_equal(ki_informer_set_watch_error_handler(pods, note_error, NULL, NULL), KI_OK);
+    stage_start(&stage);
+    put_some(&stage, 0, 20);
+    expect_within(pods, LIMIT, 20);
+    assert_int_equal(health_of(pods).without_content, 0);
+    assert_int_equal(stage_metric(&stage, "informer_objects_without_content"), 0);
+    put_some(&stage, 20, 60);
+    expect_within(pods, LIMIT, 60);
+    size_t without = health_of(pods).without_content;
+    assert_true(without > 0 && without < 60);
+    assert_int_equal(stage_metric(&stage, "informer_objects_without_content"), without);
+    assert_string_equal(reports, "5 the cache's objects; "); /* once, not whenever it drops */
+    put_some(&stage, 0, 60);
+    expect_within(pods, LIMIT, 60);
+    assert_string_equal(reports, "5 the cache's objects; ");
+    delete_some(&stage, 10, 60);
+    put_some(&stage, 0, 10); /* they change, and there is room */
+    expect_within(pods, LIMIT, 10);
+    assert_int_equal(health_of(pods).without_content, 0);
+    put_some(&stage, 10, 60);
+    expect_within(pods, LIMIT, 60);
+    assert_string_equal(reports, "5 the cache's objects; 5 the cache's objects; ");
+}
+
+CONTROLLER_TEST(a_list_above_the_limit_loses_content_before_it_is_stored) {
+    enum {
+        LIMIT = 40000
+    };
+    ki_informer *pods =
+        ask(&stage, &KI_INFORMER_OPTIONS(.memory_limit = LIMIT, .view = fields, .keep_at_limit = KI_KEEP_VIEW));
+    for (unsigned i = 0; i < PODS; i++)
+        put(&stage, i);
+    stage_start(&stage);
+    stage_advance(&stage, 1000);
+    expect_within(pods, LIMIT, PODS);
+    assert_true(health_of(pods).without_content > 0);
+    assert_true(memory_of(pods).plain_bodies < LIMIT / 2);
+}
+
+static unsigned events[4];
+static unsigned whole_events;
+
+static void count_event(const ki_event *event, void *user) {
+    ki_value json = KI_VALUE_INIT;
+    (void)user;
+    events[event->type]++;
+    whole_events += ki_object_json(event->obj, &json, NULL) == KI_OK;
+    assert_true(!event->old || strcmp(ki_object_label(event->old, "app"), ki_object_label(event->obj, "app")) == 0);
+    ki_value_clear(&json);
+}
+
+CONTROLLER_TEST(a_limit_that_is_too_small_for_any_content_is_said_too) {
+    const ki_handler handler = { .on_add = count_event, .on_update = count_event, .on_delete = count_event };
+    ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.memory_limit = 1, .view = fields,
+                                                         .keep_at_limit = KI_KEEP_VIEW, .resync_ms = -1));
+    reports[0] = '\0';
+    memset(events, 0, sizeof events);
+    assert_int_equal(ki_informer_set_watch_error_handler(pods, note_error, NULL, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(pods, &handler, NULL, NULL), KI_OK);
+    stage_start(&stage);
+    put_some(&stage, 0, 40);
+    assert_int_equal(whole_of(pods), 0);
+    assert_int_equal(health_of(pods).without_content, 40);
+    assert_true(is_over(pods));
+    assert_string_equal(reports, "5 the cache's objects; 5 the cache's objects; ");
+    put_some(&stage, 0, 40);
+    delete_some(&stage, 0, 20);
+    assert_int_equal(whole_of(pods), 0);
+    assert_int_equal(events[KI_EVENT_ADD], 40);
+    assert_int_equal(events[KI_EVENT_UPDATE], 40);
+    assert_int_equal(events[KI_EVENT_DELETE], 20);
+    assert_string_equal(reports, "5 the cache's objects; 5 the cache's objects; ");
+}
+
+CONTROLLER_TEST(dropping_contents_is_no_change_for_handlers_nor_for_a_relist) {
+    const ki_handler handler = { .on_add = count_event, .on_update = count_event, .on_delete = count_event };
+    ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.memory_limit = 10000, .view = fields,
+                                                         .keep_at_limit = KI_KEEP_VIEW, .resync_ms = -1));
+    memset(events, 0, sizeof events);
+    assert_int_equal(ki_informer_add_handler(pods, &handler, NULL, NULL), KI_OK);
+    stage_start(&stage);
+    put_some(&stage, 0, 60);
+    size_t without = health_of(pods).without_content;
+    assert_true(without > 0);
+    assert_int_equal(events[KI_EVENT_ADD], 60);
+    ki_informer_list_again(pods);
+    stage_advance(&stage, 60000);
+    assert_int_equal(events[KI_EVENT_ADD], 60);
+    assert_int_equal(events[KI_EVENT_UPDATE] + events[KI_EVENT_DELETE], 0);
+    assert_int_equal(health_of(pods).without_content, without);
+}
+
+static ki_factory *limited_factory(controller_stage *s, size_t limit) {
+    ki_factory *factory = NULL;
+    assert_int_equal(ki_factory_new_on(NULL, s->transport,
+                                       &KI_FACTORY_OPTIONS(.engine = s->engine.engine, .memory_limit = limit), &factory,
+                                       NULL),
+                     KI_OK);
+    return factory;
+}
+
+CONTROLLER_TEST(at_half_of_the_factorys_limit_its_informers_pack) {
+    for (int is_limited = 0; is_limited < 2; is_limited++) {
+        ki_informer *pods = NULL;
+        ki_factory *factory = limited_factory(&stage, is_limited ? 100000 : 10000000);
+        assert_int_equal(ki_factory_informer(factory, KI_PODS, NULL, &pods, NULL), KI_OK);
+        assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+        put_all(&stage);
+        put_all(&stage);
+        assert_int_equal(memory_of(pods).packed_objects > PODS / 2, is_limited);
+        ki_factory_free(factory);
+    }
+}
+
+CONTROLLER_TEST(above_the_factorys_limit_the_informers_that_may_drop_contents) {
+    enum {
+        LIMIT = 30000
+    };
+    ki_informer *pods = NULL, *config_maps = NULL;
+    ki_factory *factory = limited_factory(&stage, LIMIT);
+    const ki_informer_options options =
+        KI_INFORMER_OPTIONS(.view = fields, .keep_at_limit = KI_KEEP_VIEW, .pack_from = -1);
+    assert_int_equal(ki_factory_informer(factory, KI_PODS, &options, &pods, NULL), KI_OK);
+    assert_int_equal(
+        ki_factory_informer(factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.pack_from = -1), &config_maps, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    put_some(&stage, 0, 30);
+    assert_int_equal(health_of(pods).without_content, 0);
+    assert_false(health_of(pods).is_over_factory_limit);
+    for (unsigned i = 0; i < 60; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "shop/c-%u", i);
+        stage_put(&stage, KI_CONFIGMAPS, key,
+                  "\"annotations\":{\"text\":\"the quick brown fox jumps over the lazy dog, and again, and again\"}");
+    }
+    stage_advance(&stage, 1000);
+    put_some(&stage, 30, 31);
+    assert_true(health_of(pods).without_content > 0);
+    assert_int_equal(health_of(config_maps).without_content, 0);
+    assert_false(health_of(config_maps).is_over_memory_limit);
+    ki_factory_free(factory);
+}
+
 TEST(a_factory_has_a_limit_for_all_its_informers) {
     controller_stage s;
     assert_true(stage_open(&s, NULL));
-    ki_factory *factory = NULL;
+    const ki_informer_options options = KI_INFORMER_OPTIONS(.pack_from = -1);
     ki_informer *pods = NULL, *config_maps = NULL;
-    assert_int_equal(ki_factory_new_on(NULL, s.transport,
-                                       &KI_FACTORY_OPTIONS(.engine = s.engine.engine, .memory_limit = 4000), &factory,
-                                       NULL),
-                     KI_OK);
-    assert_int_equal(ki_factory_informer(factory, KI_PODS, NULL, &pods, NULL), KI_OK);
-    assert_int_equal(ki_factory_informer(factory, KI_CONFIGMAPS, NULL, &config_maps, NULL), KI_OK);
+    ki_factory *factory = limited_factory(&s, 4000);
+    assert_int_equal(ki_factory_informer(factory, KI_PODS, &options, &pods, NULL), KI_OK);
+    assert_int_equal(ki_factory_informer(factory, KI_CONFIGMAPS, &options, &config_maps, NULL), KI_OK);
     reports[0] = '\0';
     assert_int_equal(ki_informer_set_watch_error_handler(pods, note_error, NULL, NULL), KI_OK);
     assert_int_equal(ki_informer_set_watch_error_handler(config_maps, note_error, NULL, NULL), KI_OK);
@@ -260,6 +462,9 @@ TEST(a_factory_has_a_limit_for_all_its_informers) {
     }
     stage_advance(&s, 1000);
     assert_string_equal(reports, "5 the objects of all informers; ");
+    assert_true(health_of(pods).is_over_factory_limit);
+    assert_true(health_of(config_maps).is_over_factory_limit);
+    assert_false(health_of(config_maps).is_over_memory_limit);
     ki_factory_free(factory);
     stage_close(&s);
 }

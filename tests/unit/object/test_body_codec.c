@@ -190,25 +190,41 @@ TEST(a_codec_follows_growth_and_drift) {
     ki_body_packer packer;
     ki_body_packer_init(&packer, &ki_allocator_default, contexts, 10000);
     assert_false(ki_body_packer_pack(&packer, KI_STR("{}")));
-    assert_false(ki_body_packer_is_due(&packer, 9999));
-    assert_true(ki_body_packer_is_due(&packer, 10000));
+    assert_false(ki_body_packer_is_due(&packer, 9999, false));
+    assert_true(ki_body_packer_is_due(&packer, 10000, false));
     train(&packer, "One", 10000);
     const ki_body_codec *first = packer.codec;
     assert_non_null(first);
-    assert_false(ki_body_packer_is_due(&packer, 39999));
-    assert_true(ki_body_packer_is_due(&packer, 40000));
+    assert_false(ki_body_packer_is_due(&packer, 39999, false));
+    assert_true(ki_body_packer_is_due(&packer, 40000, false));
     /* The same kind of bodies for long: no drift. */
     pack_bytes(&packer, "One", 1000000);
-    assert_false(ki_body_packer_is_due(&packer, 10000));
+    assert_false(ki_body_packer_is_due(&packer, 10000, false));
     /* Another kind. */
     pack_bytes(&packer, "SomethingElse", 1000000);
-    assert_true(ki_body_packer_is_due(&packer, 10000));
+    assert_true(ki_body_packer_is_due(&packer, 10000, false));
     size_t before = packer.packed.size;
     train(&packer, "SomethingElse", 10000);
     assert_ptr_not_equal(packer.codec, first);
     pack_bytes(&packer, "SomethingElse", 1000000);
     assert_true(packer.packed.size < before);
-    assert_false(ki_body_packer_is_due(&packer, 10000));
+    assert_false(ki_body_packer_is_due(&packer, 10000, false));
+    ki_body_packer_free(&packer);
+    ki_body_contexts_unref(contexts);
+}
+
+TEST(while_memory_is_scarce_the_first_codec_comes_early) {
+    ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
+    ki_body_packer packer;
+    ki_body_packer_init(&packer, &ki_allocator_default, contexts, 1000000);
+    assert_false(ki_body_packer_is_due(&packer, 100000, false));
+    assert_false(ki_body_packer_is_due(&packer, 32767, true)); /* a dictionary would be larger */
+    assert_true(ki_body_packer_is_due(&packer, 32768, true));
+    ki_body_packer_train(&packer, NULL, 0, 32768);
+    assert_false(ki_body_packer_is_due(&packer, 32768, true)); /* not again at once */
+    train(&packer, "One", 50000);
+    assert_false(ki_body_packer_is_due(&packer, 199999, true));
+    assert_true(ki_body_packer_is_due(&packer, 200000, true));
     ki_body_packer_free(&packer);
     ki_body_contexts_unref(contexts);
 }
@@ -221,9 +237,9 @@ TEST(a_codec_packs_more_than_its_own_size_before_drift_makes_the_next) {
     size_t least = ki_body_codec_memory(packer.codec) / 8;
     pack_bytes(&packer, "One", 2 * least);
     pack_bytes(&packer, "SomethingElse", 5 * least);
-    assert_false(ki_body_packer_is_due(&packer, 1000000));
+    assert_false(ki_body_packer_is_due(&packer, 1000000, false));
     pack_bytes(&packer, "SomethingElse", 5 * least);
-    assert_true(ki_body_packer_is_due(&packer, 1000000));
+    assert_true(ki_body_packer_is_due(&packer, 1000000, false));
     ki_body_packer_free(&packer);
     ki_body_contexts_unref(contexts);
 }
@@ -231,14 +247,14 @@ TEST(a_codec_packs_more_than_its_own_size_before_drift_makes_the_next) {
 TEST(without_contexts_or_bodies_there_is_no_codec) {
     ki_body_packer packer;
     ki_body_packer_init(&packer, &ki_allocator_default, NULL, 1);
-    assert_false(ki_body_packer_is_due(&packer, SIZE_MAX));
+    assert_false(ki_body_packer_is_due(&packer, SIZE_MAX, false));
     ki_body_packer_free(&packer);
     ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
     ki_body_packer_init(&packer, &ki_allocator_default, contexts, 1);
     ki_body_packer_train(&packer, NULL, 0, 100);
     assert_null(packer.codec);
-    assert_false(ki_body_packer_is_due(&packer, 125));
-    assert_true(ki_body_packer_is_due(&packer, 126));
+    assert_false(ki_body_packer_is_due(&packer, 125, false));
+    assert_true(ki_body_packer_is_due(&packer, 126, false));
     ki_body_packer_free(&packer);
     ki_body_contexts_unref(contexts);
 }
