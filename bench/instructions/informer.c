@@ -127,6 +127,24 @@ static void read_json(void) {
     need(count == PODS, "a pod is missing");
 }
 
+/* Five fields by path of each object of the cache, where it is packed. */
+static void read_fields(void) {
+    static const char *const paths[] = { "spec.nodeName", "status.phase", "status.podIP", "status.startTime",
+                                         "spec.containers[0].image" };
+    unsigned count = 0;
+    ki_snapshot *snapshot = ki_informer_snapshot(informer);
+    ki_cursor cursor = KI_CURSOR_INIT;
+    for (const ki_object *obj; (obj = ki_snapshot_next(snapshot, &cursor)); count++) {
+        for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+            ki_value value = KI_VALUE_INIT;
+            need(!ki_object_field(obj, paths[i], &value, NULL), "field");
+            ki_value_clear(&value);
+        }
+    }
+    ki_snapshot_free(snapshot);
+    need(count == PODS, "a pod is missing");
+}
+
 /* The cache has been through enough changes for packing. */
 static void begin_json(void) {
     begin_changes();
@@ -137,6 +155,7 @@ static void begin_json(void) {
 }
 
 const path path_json = { "json-of-cached", PODS, 10, begin_json, NULL, read_json, end };
+const path path_fields = { "fields-of-cached", PODS, 10, begin_json, NULL, read_fields, end };
 const path path_modified = { "modified", PODS, 10, begin_changes, new_changes, deliver_changes, end };
 
 /* --- reads -------------------------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "src/client/response.h"
 
 #include "src/base/error.h"
+#include "src/base/json_scan.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
 
@@ -134,10 +135,33 @@ const char *ki_response_body(const ki_response *response, size_t *ret_size) {
     return response->body.data ? response->body.data : "";
 }
 
+/* Checks that the body is JSON. `*ret_copy`: without white space, if the body has some; else NULL. */
+static ki_status compact_body(const ki_response *response, ki_buffer *ret_copy, ki_error *err) {
+    yyjson_doc *doc;
+    ki_str body = body_of(response);
+    ki_status status = ki_json_parse(&response->allocator, body, &doc, err);
+    if (status)
+        return status;
+    yyjson_doc_free(doc);
+    if (ki_json_is_compact(body))
+        return KI_OK;
+    if (ki_buffer_reserve(ret_copy, body.size))
+        return ki_error_no_memory(err, "reading a field");
+    ret_copy->size = ki_json_compact(ret_copy->data, body);
+    return KI_OK;
+}
+
 ki_status ki_response_field(const ki_response *response, const char *path, ki_value *ret_value, ki_error *err) {
     if (!response || !path || !ret_value)
         return ki_error_missing(err, "ki_response_field");
-    return ki_json_field(response->format, body_of(response), "the response", path, ret_value, err);
+    ki_buffer copy;
+    ki_buffer_init(&copy, &response->allocator, 0);
+    ki_status status = compact_body(response, &copy, err);
+    ki_str text = copy.size ? (ki_str){ copy.data, copy.size } : body_of(response);
+    if (!status)
+        status = ki_json_field(response->format, text, "the response", path, ret_value, err);
+    ki_buffer_free(&copy);
+    return status;
 }
 
 const ki_error_response *ki_response_error(const ki_response *response) {

@@ -19,21 +19,13 @@ static ki_status fail(const ki_object *obj, ki_status status, ki_error *err) {
                         ki_object_key(obj));
 }
 
-/* Unpacks into new memory with a closing zero. */
-static ki_status unpack(const ki_object *obj, char **ret_text) {
+static ki_status open_packed(const ki_object *obj, ki_body *ret_body) {
     const ki_packed_body *packed = ki_object_packed_body(obj);
-    const ki_allocator *allocator = &ki_format_of(obj)->allocator;
-    char *text = ki_alloc(allocator, (size_t)obj->body_size + 1);
-    if (!text)
-        return KI_ERR_NO_MEMORY;
-    ki_status status = ki_body_codec_unpack(packed->codec, packed_bytes(packed), text, obj->body_size);
-    if (status) {
-        ki_free(allocator, text);
-        return status;
-    }
-    text[obj->body_size] = '\0';
-    *ret_text = text;
-    return KI_OK;
+    *ret_body = (ki_body){ .unpacked = NULL };
+    ki_status status = ki_body_codec_open(packed->codec, packed_bytes(packed), obj->body_size, &ret_body->unpacked);
+    if (!status)
+        ret_body->text = (ki_str){ ret_body->unpacked->text, obj->body_size };
+    return status;
 }
 
 static ki_body plain_body(const ki_object *obj) {
@@ -45,48 +37,49 @@ ki_status ki_body_open(const ki_object *obj, ki_body *ret_body, ki_error *err) {
         *ret_body = plain_body(obj);
         return KI_OK;
     }
-    char *text;
-    ki_status status = unpack(obj, &text);
-    if (status)
-        return fail(obj, status, err);
-    *ret_body = (ki_body){ .text = { text, obj->body_size }, .unpacked = text };
-    return KI_OK;
+    ki_status status = open_packed(obj, ret_body);
+    return status ? fail(obj, status, err) : KI_OK;
 }
 
 ki_body ki_body_open_surely(const ki_object *obj) {
-    ki_body body = { .unpacked = NULL };
     if (!obj->is_packed)
         return plain_body(obj);
-    ki_status status = unpack(obj, &body.unpacked);
-    const char *text = body.unpacked;
-    if (status == KI_ERR_NO_MEMORY) {
-        const ki_packed_body *packed = ki_object_packed_body(obj);
-        text = ki_body_codec_unpack_reserve(packed->codec, packed_bytes(packed), obj->body_size);
-        body.is_reserve = text != NULL;
-    }
+    ki_body body;
+    if (open_packed(obj, &body) != KI_ERR_NO_MEMORY)
+        return body;
+    const ki_packed_body *packed = ki_object_packed_body(obj);
+    const char *text = ki_body_codec_unpack_reserve(packed->codec, packed_bytes(packed), obj->body_size);
+    body.is_reserve = text != NULL;
     if (text)
         body.text = (ki_str){ text, obj->body_size };
     return body;
 }
 
 void ki_body_close(const ki_object *obj, const ki_body *body) {
-    ki_free(&ki_format_of(obj)->allocator, body->unpacked);
     if (body->is_reserve)
         ki_body_codec_unpack_end(ki_object_packed_body(obj)->codec);
+    else if (body->unpacked)
+        ki_body_codec_close(ki_object_packed_body(obj)->codec, body->unpacked);
 }
 
 ki_status ki_body_copy(const ki_object *obj, char **ret_text, ki_error *err) {
-    char *text = NULL;
+    const ki_allocator *allocator = &ki_format_of(obj)->allocator;
+    const size_t size = obj->body_size;
+    char *text = ki_alloc(allocator, size + 1);
+    if (!text)
+        return fail(obj, KI_ERR_NO_MEMORY, err);
     ki_status status = KI_OK;
     if (obj->is_packed) {
-        status = unpack(obj, &text);
-    } else {
-        ki_str body = plain_body(obj).text;
-        text = ki_strndup(&ki_format_of(obj)->allocator, body.data, body.size);
-        status = text ? KI_OK : KI_ERR_NO_MEMORY;
+        const ki_packed_body *packed = ki_object_packed_body(obj);
+        status = ki_body_codec_unpack(packed->codec, packed_bytes(packed), text, size);
+    } else if (size) {
+        memcpy(text, ki_object_plain_body(obj).data, size);
     }
-    if (status)
+    if (status) {
+        ki_free(allocator, text);
         return fail(obj, status, err);
+    }
+    text[size] = '\0';
     *ret_text = text;
     return KI_OK;
 }

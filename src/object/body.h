@@ -17,7 +17,7 @@ typedef struct ki_packed_body {
  * content. Has a closing zero. */
 typedef struct ki_body {
     ki_str text;
-    char *unpacked; /* owned by the caller */
+    ki_unpacked *unpacked;
     bool is_reserve;
 } ki_body;
 

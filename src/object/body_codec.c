@@ -26,7 +26,10 @@ enum {
     SAMPLE_MAX = 16 * 1024,    /* bytes of a sample; the rest of a longer body is not looked at */
     SAMPLES_SIZE = 256 * 1024, /* bytes of all samples */
     ENTROPY_MAX = 1024,        /* bytes of a dictionary beside its content */
-    IDLE_CONTEXTS = 4          /* for unpacking, kept for the next reader */
+    IDLE_CONTEXTS = 4,         /* for unpacking, kept for the next reader */
+    KEPT = 8,                  /* unpacked bodies */
+    KEPT_OF_THREAD = 2,        /* those of them that one thread uses */
+    KEPT_SIZE_MAX = 64 * 1024  /* bytes of one of them */
 };
 
 struct ki_body_contexts {
@@ -35,6 +38,8 @@ struct ki_body_contexts {
     ZSTD_CCtx *packing; /* the loop's; NULL: none yet */
     /* Any thread takes one out and puts it back. */
     _Atomic(ZSTD_DCtx *) idle[IDLE_CONTEXTS];
+    _Atomic(ki_unpacked *) kept[KEPT];
+    atomic_uint_fast64_t last_number; /* of a codec */
     /* The reserve, of the thread that has set the flag: a context, and room for the largest packed body. */
     atomic_flag is_reserve_taken;
     ZSTD_DCtx *reserve_context;
@@ -46,7 +51,8 @@ struct ki_body_contexts {
 struct ki_body_codec {
     ki_body_contexts *contexts; /* owned reference */
     ki_refcount refs;
-    size_t size; /* of the block */
+    uint64_t number; /* of no other codec of these contexts, also after it was freed */
+    size_t size;     /* of the block */
     const ZSTD_CDict *packing;
     const ZSTD_DDict *unpacking;
 };
@@ -73,6 +79,9 @@ ki_body_contexts *ki_body_contexts_new(const ki_allocator *allocator) {
     ki_refcount_init(&contexts->refs);
     for (size_t i = 0; i < IDLE_CONTEXTS; i++)
         atomic_init(&contexts->idle[i], NULL);
+    for (size_t i = 0; i < KEPT; i++)
+        atomic_init(&contexts->kept[i], NULL);
+    atomic_init(&contexts->last_number, 0);
     atomic_flag_clear(&contexts->is_reserve_taken);
     return contexts;
 }
@@ -89,6 +98,8 @@ void ki_body_contexts_unref(ki_body_contexts *contexts) {
     ZSTD_freeCCtx(contexts->packing);
     for (size_t i = 0; i < IDLE_CONTEXTS; i++)
         ZSTD_freeDCtx(atomic_load(&contexts->idle[i]));
+    for (size_t i = 0; i < KEPT; i++)
+        ki_free(&allocator, atomic_load(&contexts->kept[i]));
     ZSTD_freeDCtx(contexts->reserve_context);
     ki_free(&allocator, contexts->reserve);
     ki_free(&allocator, contexts);
@@ -248,7 +259,9 @@ static ki_status make_codec(ki_body_contexts *contexts, ki_str dictionary, size_
         return KI_ERR_NO_MEMORY;
     char *block = (char *)codec, *copy = block + dictionary_at;
     memcpy(copy, dictionary.data, dictionary.size);
-    *codec = (ki_body_codec){ .contexts = ki_body_contexts_ref(contexts), .size = dictionary_at + dictionary.size };
+    *codec = (ki_body_codec){ .contexts = ki_body_contexts_ref(contexts),
+                              .number = atomic_fetch_add(&contexts->last_number, 1) + 1,
+                              .size = dictionary_at + dictionary.size };
     ki_refcount_init(&codec->refs);
     codec->packing = ZSTD_initStaticCDict(block + packing_at, packing_size, copy, dictionary.size, ZSTD_dlm_byRef,
                                           ZSTD_dct_auto, params);
@@ -336,6 +349,76 @@ ki_status ki_body_codec_unpack(const ki_body_codec *codec, ki_str packed, char *
     put_context(codec->contexts, context);
     return status;
 }
+
+/* --- bodies that are kept ----------------------------------------------------------------------------------------- */
+
+/* Threads begin at different places, so that they seldom meet. */
+static size_t first_place(void) {
+    static _Thread_local char of_thread;
+    return (size_t)((uint64_t)(uintptr_t)&of_thread * UINT64_C(0x9e3779b97f4a7c15) >> 32) % KEPT;
+}
+
+static bool is_text_of(const ki_unpacked *unpacked, const ki_body_codec *codec, ki_str packed, size_t size) {
+    return unpacked->codec == codec->number && unpacked->size == size && unpacked->packed_size == packed.size &&
+           memcmp(unpacked->text + size + 1, packed.data, packed.size) == 0;
+}
+
+/* Puts it into its place, if that is still empty, or frees it. */
+static void put_back(ki_body_contexts *contexts, size_t place, ki_unpacked *unpacked) {
+    ki_unpacked *none = NULL;
+    if (!atomic_compare_exchange_strong_explicit(&contexts->kept[place], &none, unpacked, memory_order_release,
+                                                 memory_order_relaxed))
+        ki_free(&contexts->allocator, unpacked);
+}
+
+/* Takes the body out, if it is kept. */
+static ki_unpacked *take_kept(const ki_body_codec *codec, ki_str packed, size_t size) {
+    ki_body_contexts *contexts = codec->contexts;
+    size_t first = first_place();
+    for (size_t i = 0; i < KEPT_OF_THREAD; i++) {
+        size_t place = (first + i) % KEPT;
+        if (!atomic_load_explicit(&contexts->kept[place], memory_order_relaxed))
+            continue;
+        ki_unpacked *taken = atomic_exchange_explicit(&contexts->kept[place], NULL, memory_order_acquire);
+        if (taken && is_text_of(taken, codec, packed, size))
+            return taken;
+        put_back(contexts, place, taken);
+    }
+    return NULL;
+}
+
+ki_status ki_body_codec_open(const ki_body_codec *codec, ki_str packed, size_t size, ki_unpacked **ret_unpacked) {
+    const ki_allocator *allocator = &codec->contexts->allocator;
+    ki_unpacked *unpacked = take_kept(codec, packed, size);
+    if (unpacked) {
+        *ret_unpacked = unpacked;
+        return KI_OK;
+    }
+    unpacked = ki_alloc(allocator, sizeof *unpacked + size + 1 + packed.size);
+    if (!unpacked)
+        return KI_ERR_NO_MEMORY;
+    ki_status status = ki_body_codec_unpack(codec, packed, unpacked->text, size);
+    if (status) {
+        ki_free(allocator, unpacked);
+        return status;
+    }
+    *unpacked = (ki_unpacked){ .codec = codec->number, .packed_size = packed.size, .size = size };
+    unpacked->text[size] = '\0';
+    memcpy(unpacked->text + size + 1, packed.data, packed.size);
+    *ret_unpacked = unpacked;
+    return KI_OK;
+}
+
+void ki_body_codec_close(const ki_body_codec *codec, ki_unpacked *unpacked) {
+    ki_body_contexts *contexts = codec->contexts;
+    size_t first = first_place();
+    bool is_kept = unpacked && unpacked->size <= KEPT_SIZE_MAX;
+    for (size_t i = 0; is_kept && unpacked && i < KEPT_OF_THREAD; i++)
+        unpacked = atomic_exchange_explicit(&contexts->kept[(first + i) % KEPT], unpacked, memory_order_acq_rel);
+    ki_free(&contexts->allocator, unpacked);
+}
+
+/* --- the reserve's reader ----------------------------------------------------------------------------------------- */
 
 const char *ki_body_codec_unpack_reserve(const ki_body_codec *codec, ki_str packed, size_t size) {
     ki_body_contexts *contexts = codec->contexts;

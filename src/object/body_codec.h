@@ -44,6 +44,19 @@ ki_status ki_body_codec_pack(const ki_body_codec *codec, ki_str body, char *out,
  * overwritten; noticed always in debug builds, where they have a checksum). */
 ki_status ki_body_codec_unpack(const ki_body_codec *codec, ki_str packed, char *out, size_t size);
 
+/* An unpacked body, of one reader at a time. */
+typedef struct ki_unpacked {
+    uint64_t codec;     /* its number */
+    size_t packed_size; /* of the packed bytes, which follow the text */
+    size_t size;        /* of the text, without its closing zero */
+    char text[];
+} ki_unpacked;
+
+/* Unpacks to a text of `size` bytes with a closing zero. A reader often opens a body again to read the next field: the
+ * last ones that were closed are kept. The caller closes it. Errors: as ki_body_codec_unpack. */
+ki_status ki_body_codec_open(const ki_body_codec *codec, ki_str packed, size_t size, ki_unpacked **ret_unpacked);
+void ki_body_codec_close(const ki_body_codec *codec, ki_unpacked *unpacked);
+
 /* Unpacks without allocating, for readers that cannot fail: into the reserve, which no other thread gets until
  * ki_body_codec_unpack_end. Other threads spin meanwhile, so the caller must not call the program. Returns NULL as
  * KI_ERR_INVALID above; nothing is to be ended then. */

@@ -77,12 +77,6 @@ const void *ki_object_view_of(const ki_object *obj, const ki_field *fields) {
 
 /* --- fields by path ----------------------------------------------------------------------------------------------- */
 
-static ki_status parse_body(const ki_object *obj, yyjson_doc **ret_doc, ki_error *err) {
-    if (ki_object_check_content(obj, err))
-        return KI_ERR_STATE;
-    return ki_body_parse(obj, &ki_format_of(obj)->allocator, ret_doc, err);
-}
-
 ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
     if (!obj || !path || !ret_value)
         return ki_error_missing(err, "ki_object_field");
@@ -97,8 +91,9 @@ ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_
     return status;
 }
 
-static yyjson_val *metadata_of(yyjson_doc *doc, const char *member) {
-    return yyjson_obj_get(yyjson_obj_get(yyjson_doc_get_root(doc), "metadata"), member);
+/* Returns a member of the metadata; empty without one. */
+static ki_str metadata_member(const ki_body *body, ki_str name) {
+    return ki_json_text_member(ki_json_text_member(body->text, KI_STR("metadata")), name);
 }
 
 int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_value) {
@@ -113,16 +108,18 @@ int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_va
 ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value *ret_value, ki_error *err) {
     if (!obj || !name || !ret_value)
         return ki_error_missing(err, "ki_object_annotation");
-    yyjson_doc *doc;
-    ki_status status = parse_body(obj, &doc, err);
+    if (ki_object_check_content(obj, err))
+        return KI_ERR_STATE;
+    ki_body body;
+    ki_status status = ki_body_open(obj, &body, err);
     if (status)
         return status;
-    yyjson_val *found = yyjson_obj_get(metadata_of(doc, "annotations"), name);
-    if (found)
+    ki_str found = ki_json_text_member(metadata_member(&body, KI_STR("annotations")), ki_str_of(name));
+    if (found.size)
         status = ki_value_make(ki_format_of(obj), found, ret_value, err);
     else
         status = ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no annotation %s", ki_object_key(obj), name);
-    yyjson_doc_free(doc);
+    ki_body_close(obj, &body);
     return status;
 }
 
@@ -284,11 +281,18 @@ ki_status ki_object_owner_references(const ki_object *obj, ki_owner_reference **
                                      ki_error *err) {
     if (!obj || !ret_references || !ret_count)
         return ki_error_missing(err, "ki_object_owner_references");
-    yyjson_doc *doc;
-    ki_status status = parse_body(obj, &doc, err);
+    if (ki_object_check_content(obj, err))
+        return KI_ERR_STATE;
+    ki_body body;
+    ki_status status = ki_body_open(obj, &body, err);
     if (status)
         return status;
-    yyjson_val *array = metadata_of(doc, "ownerReferences");
+    ki_str text = metadata_member(&body, KI_STR("ownerReferences"));
+    yyjson_doc *doc = NULL;
+    if (text.size)
+        status = ki_json_parse(&ki_format_of(obj)->allocator, text, &doc, err);
+    ki_body_close(obj, &body);
+    yyjson_val *array = yyjson_doc_get_root(doc);
     size_t count = yyjson_arr_size(array);
     ki_owner_reference *references = NULL;
     if (count)

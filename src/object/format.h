@@ -66,7 +66,8 @@ bool ki_object_has_content(const ki_object *obj);
 /* Returns KI_ERR_STATE, with the reason, for an object without its content. */
 ki_status ki_object_check_content(const ki_object *obj, ki_error *err);
 
-/* Reads a field of any JSON text, as ki_object_field; `whose` names the text in the message for a missing field. */
+/* Reads a field of JSON text, as ki_object_field; the text is valid, as json_text.h has it. `whose` names the text in
+ * the message for a missing field. */
 ki_status ki_json_field(ki_object_format *format, ki_str json, const char *whose, const char *path, ki_value *ret_value,
                         ki_error *err);
 

@@ -204,17 +204,6 @@ yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root) {
     return found;
 }
 
-bool ki_path_is_past_end(const ki_path *path, yyjson_val *root) {
-    yyjson_val *at = root, *parent = NULL;
-    const ki_path_step *step = path->steps;
-    for (size_t i = 0; i < path->count && at; i++) {
-        step = &path->steps[i];
-        parent = at;
-        at = step->name ? yyjson_obj_getn(at, step->name, step->name_size) : element(at, step->index);
-    }
-    return !at && !step->name && yyjson_is_arr(parent);
-}
-
 /* --- walking text ------------------------------------------------------------------------------------------------- */
 
 typedef struct text_walk {
@@ -251,9 +240,25 @@ static bool walk_text_steps(const text_walk *w, const ki_path_step *steps, size_
     return !value.size || w->visit(value, w->user);
 }
 
+void ki_path_walk_text(const ki_path *path, ki_str json, bool (*visit)(ki_str value, void *user), void *user) {
+    walk_text_steps(&(text_walk){ visit, user }, path->steps, path->count, json);
+}
+
+bool ki_path_is_past_end(const ki_path *path, ki_str json) {
+    ki_str at = json, parent = { NULL, 0 };
+    const ki_path_step *step = path->steps;
+    for (size_t i = 0; i < path->count && at.size; i++) {
+        step = &path->steps[i];
+        parent = at;
+        at = step->name ? ki_json_text_member(at, (ki_str){ step->name, step->name_size })
+                        : text_element(at, step->index);
+    }
+    return !at.size && !step->name && parent.size && *parent.data == '[';
+}
+
 void ki_path_walk_object(const ki_path *path, const ki_object *obj, bool (*visit)(ki_str value, void *user),
                          void *user) {
     ki_body body = ki_body_open_surely(obj);
-    walk_text_steps(&(text_walk){ visit, user }, path->steps, path->count, body.text);
+    ki_path_walk_text(path, body.text, visit, user);
     ki_body_close(obj, &body);
 }

@@ -32,13 +32,15 @@ void ki_path_free(const ki_allocator *allocator, ki_path *path);
 bool ki_path_has_all(const ki_path *path);
 /* Returns the first value at the path below `root`, or NULL. */
 yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root);
-/* Returns true if there is no value at the path because an index is past the end of its array. A path without
- * "[*]". */
-bool ki_path_is_past_end(const ki_path *path, yyjson_val *root);
 /* Calls `visit` with each value at the path below `root`, in order, until it returns false. */
 void ki_path_walk(const ki_path *path, yyjson_val *root, bool (*visit)(yyjson_val *value, void *user), void *user);
-/* The same for the text of an object's body (json_text.h), without parsing all of it. `visit` must not call the program
- * (ki_body_open_surely); of a packed object, the value is valid in the call only. */
+/* The same for JSON text (json_text.h), without parsing all of it. */
+void ki_path_walk_text(const ki_path *path, ki_str json, bool (*visit)(ki_str value, void *user), void *user);
+/* Returns true if there is no value at the path because an index is past the end of its array. A path without
+ * "[*]". */
+bool ki_path_is_past_end(const ki_path *path, ki_str json);
+/* Walks an object's body. `visit` must not call the program (ki_body_open_surely); of a packed object, the value is
+ * valid in the call only. */
 void ki_path_walk_object(const ki_path *path, const ki_object *obj, bool (*visit)(ki_str value, void *user),
                          void *user);
 /* The steps of the path, at least one. Borrowed from `path`. */

@@ -50,95 +50,85 @@ void ki_value_own(ki_object_format *format, ki_value *value, char *text, size_t 
     value->owner = ki_object_format_ref(format);
 }
 
-ki_status ki_value_make(ki_object_format *format, yyjson_val *from, ki_value *ret_value, ki_error *err) {
-    const ki_allocator *allocator = &format->allocator;
+/* Sets null, a boolean or a number. The text goes on after it. */
+static void set_plain(ki_value *value, const char *text) {
+    yyjson_val number;
+    if (*text == 't' || *text == 'f') {
+        value->type = KI_VALUE_BOOL;
+        value->boolean = *text == 't';
+    } else if (*text != 'n' && yyjson_read_number(text, &number, YYJSON_READ_NOFLAG, NULL, NULL)) {
+        ki_value_set_scalar(&number, value);
+    }
+}
+
+static bool is_text(ki_str json) {
+    return json.data[0] == '"' || json.data[0] == '[' || json.data[0] == '{';
+}
+
+ki_status ki_value_make(ki_object_format *format, ki_str json, ki_value *ret_value, ki_error *err) {
     ki_value value = KI_VALUE_INIT;
-    ki_value_set_scalar(from, &value);
-    char *text = NULL;
-    size_t size = 0;
-    if (yyjson_is_str(from)) {
-        size = yyjson_get_len(from);
-        text = ki_strndup(allocator, yyjson_get_str(from), size);
-    } else if (yyjson_is_ctn(from)) {
-        yyjson_alc alc = ki_json_allocator(allocator);
-        text = yyjson_val_write_opts(from, YYJSON_WRITE_NOFLAG, &alc, &size, NULL);
-    } else {
+    if (!is_text(json)) {
+        set_plain(&value, json.data);
         *ret_value = value;
         return KI_OK;
     }
+    char *text = ki_strndup(&format->allocator, json.data, json.size);
     if (!text)
         return ki_error_no_memory(err, "reading a field");
-    ki_value_own(format, &value, text, size);
+    value.type = *text == '"' ? KI_VALUE_STRING : *text == '[' ? KI_VALUE_ARRAY : KI_VALUE_OBJECT;
+    ki_value_own(format, &value, text, *text == '"' ? ki_json_text_decode(text, json.size) : json.size);
     *ret_value = value;
     return KI_OK;
 }
 
 /* --- fields of JSON text ------------------------------------------------------------------------------------------ */
 
-typedef struct gathering {
-    const ki_allocator *allocator;
-    ki_buffer text;
-} gathering;
-
-static bool gather(yyjson_val *value, void *user) {
-    gathering *g = user;
-    yyjson_alc alc = ki_json_allocator(g->allocator);
-    size_t size;
-    char *text = yyjson_val_write_opts(value, YYJSON_WRITE_NOFLAG, &alc, &size, NULL);
-    if (g->text.size > 1)
-        ki_buffer_append_char(&g->text, ',');
-    if (text)
-        ki_buffer_append(&g->text, text, size);
-    else
-        g->text.failed = KI_ERR_NO_MEMORY;
-    ki_free(g->allocator, text);
-    return !g->text.failed;
+static bool gather(ki_str value, void *user) {
+    ki_buffer *text = user;
+    if (text->size > 1)
+        ki_buffer_append_char(text, ',');
+    ki_buffer_append(text, value.data, value.size);
+    return !text->failed;
 }
 
 /* Makes an array of all values at a path with "[*]". */
-static ki_status make_array(ki_object_format *format, const ki_path *path, yyjson_val *root, ki_value *ret_value,
+static ki_status make_array(ki_object_format *format, const ki_path *path, ki_str json, ki_value *ret_value,
                             ki_error *err) {
-    gathering g = { .allocator = &format->allocator };
-    ki_buffer_init(&g.text, g.allocator, 0);
-    ki_buffer_append_char(&g.text, '[');
-    ki_path_walk(path, root, gather, &g);
-    ki_buffer_append_char(&g.text, ']');
-    char *text = g.text.failed ? NULL : ki_strndup(g.allocator, g.text.data, g.text.size);
-    if (text) {
-        *ret_value = (ki_value)KI_VALUE_INIT;
-        ret_value->type = KI_VALUE_ARRAY;
-        ki_value_own(format, ret_value, text, g.text.size);
-    }
-    ki_buffer_free(&g.text);
-    return text ? KI_OK : ki_error_no_memory(err, "reading a field");
+    ki_buffer text;
+    ki_buffer_init(&text, &format->allocator, 0);
+    ki_buffer_append_char(&text, '[');
+    ki_path_walk_text(path, json, gather, &text);
+    ki_buffer_append_char(&text, ']');
+    ki_status status = text.failed ? ki_error_no_memory(err, "reading a field")
+                                   : ki_value_make(format, (ki_str){ text.data, text.size }, ret_value, err);
+    ki_buffer_free(&text);
+    return status;
 }
 
-static ki_status read_path(ki_object_format *format, const ki_path *path, yyjson_val *root, const char *whose,
-                           const char *text, ki_value *ret_value, ki_error *err) {
-    if (ki_path_has_all(path))
-        return make_array(format, path, root, ret_value, err);
-    yyjson_val *found = ki_path_find(path, root);
-    if (found)
-        return ki_value_make(format, found, ret_value, err);
-    if (ki_path_is_past_end(path, root))
-        return ki_error_set(err, KI_ERR_END, "%s has no field %s: past the end of an array", whose, text);
-    return ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no field %s", whose, text);
+static bool take_first(ki_str value, void *user) {
+    *(ki_str *)user = value;
+    return false;
 }
 
 ki_status ki_json_field(ki_object_format *format, ki_str json, const char *whose, const char *path, ki_value *ret_value,
                         ki_error *err) {
-    const ki_allocator *allocator = &format->allocator;
     ki_path *parsed;
-    ki_status status = ki_path_parse(allocator, path, &parsed, err);
+    ki_status status = ki_path_parse(&format->allocator, path, &parsed, err);
     if (status)
         return status;
-    yyjson_doc *doc;
-    status = ki_json_parse(allocator, json, &doc, err);
-    if (!status) {
-        status = read_path(format, parsed, yyjson_doc_get_root(doc), whose, path, ret_value, err);
-        yyjson_doc_free(doc);
-    }
-    ki_path_free(allocator, parsed);
+    ki_str found = { NULL, 0 };
+    bool has_all = ki_path_has_all(parsed);
+    if (!has_all)
+        ki_path_walk_text(parsed, json, take_first, &found);
+    if (has_all)
+        status = make_array(format, parsed, json, ret_value, err);
+    else if (found.size)
+        status = ki_value_make(format, found, ret_value, err);
+    else if (ki_path_is_past_end(parsed, json))
+        status = ki_error_set(err, KI_ERR_END, "%s has no field %s: past the end of an array", whose, path);
+    else
+        status = ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no field %s", whose, path);
+    ki_path_free(&format->allocator, parsed);
     return status;
 }
 
@@ -156,13 +146,8 @@ static void set_member(ki_value *value, char *text, size_t size) {
         value->type = is_string ? KI_VALUE_STRING : *text == '[' ? KI_VALUE_ARRAY : KI_VALUE_OBJECT;
         value->text = text;
         value->text_size = size;
-    } else if (*text == 't' || *text == 'f') {
-        value->type = KI_VALUE_BOOL;
-        value->boolean = *text == 't';
-    } else if (*text != 'n') {
-        yyjson_val number;
-        if (yyjson_read_number(text, &number, YYJSON_READ_NOFLAG, NULL, NULL))
-            ki_value_set_scalar(&number, value);
+    } else {
+        set_plain(value, text);
     }
 }
 

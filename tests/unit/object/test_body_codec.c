@@ -88,6 +88,98 @@ TEST(a_body_unpacks_without_memory_in_the_reserve) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
+static ki_unpacked *open_body(const ki_body_codec *codec, const stage *s, ki_str packed) {
+    ki_unpacked *unpacked = NULL;
+    assert_int_equal(ki_body_codec_open(codec, packed, s->body.size, &unpacked), KI_OK);
+    assert_int_equal(unpacked->size, s->body.size);
+    assert_string_equal(unpacked->text, s->text); /* with the closing zero */
+    return unpacked;
+}
+
+TEST(a_body_that_is_opened_again_is_not_unpacked_again) {
+    stage s;
+    begin(&s, SAMPLES);
+    const ki_str packed = { s.packed, s.size };
+    ki_unpacked *first = open_body(s.codec, &s, packed), *second = open_body(s.codec, &s, packed);
+    assert_ptr_not_equal(first, second); /* each has one reader */
+    ki_body_codec_close(s.codec, second);
+    ki_body_codec_close(s.codec, first);
+    char copy[SIZE]; /* another object with the same content */
+    memcpy(copy, s.packed, s.size);
+    assert_ptr_equal(open_body(s.codec, &s, (ki_str){ copy, s.size }), first);
+    assert_ptr_equal(open_body(s.codec, &s, packed), second);
+    ki_body_codec_close(s.codec, first);
+    ki_body_codec_close(s.codec, second);
+    end(&s);
+}
+
+TEST(another_body_is_not_taken_for_the_one_that_is_kept) {
+    stage s;
+    begin(&s, SAMPLES);
+    ki_body_codec *other;
+    char texts[4][SIZE], packed[SIZE];
+    ki_str bodies[4];
+    for (unsigned i = 0; i < 4; i++)
+        bodies[i] = body_of(texts[i], SIZE, 500 + i, "Otherwise");
+    assert_int_equal(ki_body_codec_new(s.contexts, bodies, 4, &other), KI_OK);
+    ki_body_codec_close(s.codec, open_body(s.codec, &s, (ki_str){ s.packed, s.size }));
+    ki_unpacked *unpacked;
+    ki_status status = ki_body_codec_open(other, (ki_str){ s.packed, s.size }, s.body.size, &unpacked);
+    assert_true(status == KI_ERR_INVALID || memcmp(unpacked->text, s.text, s.body.size) != 0);
+    if (!status)
+        ki_body_codec_close(other, unpacked);
+    for (size_t i = 0; i < s.size; i++) {
+        memcpy(packed, s.packed, s.size);
+        packed[i] = (char)(packed[i] ^ 1);
+        ki_body_codec_close(s.codec, open_body(s.codec, &s, (ki_str){ s.packed, s.size }));
+        status = ki_body_codec_open(s.codec, (ki_str){ packed, s.size }, s.body.size, &unpacked);
+#ifdef KI_BODY_CHECKSUM
+        assert_true(status == KI_ERR_INVALID || memcmp(unpacked->text, s.text, s.body.size) == 0);
+#endif
+        if (!status)
+            ki_body_codec_close(s.codec, unpacked);
+    }
+    ki_body_codec_unref(other);
+    end(&s);
+}
+
+static void open_and_close(const ki_body_codec *codec, ki_str body, char *packed) {
+    size_t size;
+    ki_unpacked *unpacked;
+    assert_int_equal(ki_body_codec_pack(codec, body, packed, &size), KI_OK);
+    assert_int_equal(ki_body_codec_open(codec, (ki_str){ packed, size }, body.size, &unpacked), KI_OK);
+    assert_memory_equal(unpacked->text, body.data, body.size);
+    ki_body_codec_close(codec, unpacked);
+}
+
+TEST(few_bodies_are_kept_and_no_large_one) {
+    enum {
+        KEPT_SIZE_MAX = 64 * 1024,
+        LARGE = KEPT_SIZE_MAX + 1
+    };
+    static char text[LARGE], packed[LARGE];
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    ki_body_contexts *contexts = ki_body_contexts_new(&memory.allocator);
+    ki_body_codec *codec;
+    assert_int_equal(make_codec(contexts, SAMPLES, &codec), KI_OK);
+    for (unsigned i = 0; i < 10; i++)
+        open_and_close(codec, body_of(text, SIZE, i, "Sample"), packed);
+    size_t blocks = scarce_memory_in_use(&memory);
+    for (unsigned i = 10; i < 50; i++)
+        open_and_close(codec, body_of(text, SIZE, i, "Sample"), packed);
+    assert_int_equal(scarce_memory_in_use(&memory), blocks);
+    memset(text, 'a', LARGE);
+    open_and_close(codec, (ki_str){ text, LARGE }, packed); /* the reserve grows with it */
+    size_t bytes = atomic_load(&memory.bytes);
+    text[0] = 'b';
+    open_and_close(codec, (ki_str){ text, LARGE }, packed);
+    assert_int_equal(atomic_load(&memory.bytes), bytes);
+    ki_body_codec_unref(codec);
+    ki_body_contexts_unref(contexts);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
 TEST(overwritten_bytes_are_noticed) {
     stage s;
     begin(&s, SAMPLES);
@@ -157,6 +249,11 @@ TEST(each_allocation_may_fail) {
             status = ki_body_codec_pack(codec, body, packed, &size);
         if (!status)
             status = ki_body_codec_unpack(codec, (ki_str){ packed, size }, unpacked, body.size);
+        ki_unpacked *open = NULL;
+        if (!status)
+            status = ki_body_codec_open(codec, (ki_str){ packed, size }, body.size, &open);
+        if (!status)
+            ki_body_codec_close(codec, open);
         if (!status)
             assert_memory_equal(unpacked, text, body.size);
         assert_true(status == KI_OK || (status == KI_ERR_NO_MEMORY && scarce_memory_failed(&memory)));
