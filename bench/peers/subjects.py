@@ -37,6 +37,7 @@ class Programs:
             built = subprocess.run([f"{HERE}/run", "--build", name], stdout=subprocess.PIPE, check=True, text=True)
             if built.stdout.strip():
                 self.paths[name] = built.stdout.strip()
+        os.sync()  # pages of a program that was built just now count as dirty until they are written
 
     def has(self, subject):
         return SUBJECTS[subject][0] in self.paths

@@ -115,90 +115,99 @@ const ki_resource ki_resource_prioritylevelconfigurations = { "flowcontrol.apise
 #define STATUS OWN("status", GPU)
 #define SCALE \
     { "scale", "Scale", "autoscaling", "v1", GPU }
-#define NONE \
+#define END \
     { NULL, NULL, NULL, NULL, 0 }
+#define SUBRESOURCES(...) \
+    (const ki_subresource_info[]) { \
+        __VA_ARGS__, END \
+    }
 
+static const ki_subresource_info none[] = { END }, status[] = { STATUS, END },
+                                 scale_and_status[] = { SCALE, STATUS, END };
+
+/* Rows are small: the loader writes the pointers in them, so each process has its own copy of these pages. */
 static const ki_resource_info table[] = {
     /* v1 */
-    { &ki_resource_bindings, "binding", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
-    { &ki_resource_componentstatuses, "componentstatus", { "cs" }, NULL, KI_VERB_GET | KI_VERB_LIST, { NONE } },
-    { &ki_resource_configmaps, "configmap", { "cm" }, NULL, ALL, { NONE } },
-    { &ki_resource_endpoints, "endpoints", { "ep" }, NULL, ALL, { NONE } },
-    { &ki_resource_events, "event", { "ev" }, NULL, ALL, { NONE } },
-    { &ki_resource_limitranges, "limitrange", { "limits" }, NULL, ALL, { NONE } },
+    { &ki_resource_bindings, "binding", { NULL }, NULL, KI_VERB_CREATE, none },
+    { &ki_resource_componentstatuses, "componentstatus", { "cs" }, NULL, KI_VERB_GET | KI_VERB_LIST, none },
+    { &ki_resource_configmaps, "configmap", { "cm" }, NULL, ALL, none },
+    { &ki_resource_endpoints, "endpoints", { "ep" }, NULL, ALL, none },
+    { &ki_resource_events, "event", { "ev" }, NULL, ALL, none },
+    { &ki_resource_limitranges, "limitrange", { "limits" }, NULL, ALL, none },
     { &ki_resource_namespaces,
       "namespace",
       { "ns" },
       NULL,
       ALL & ~(unsigned)KI_VERB_DELETECOLLECTION,
-      { OWN("finalize", KI_VERB_UPDATE), STATUS } },
-    { &ki_resource_nodes, "node", { "no" }, NULL, ALL, { { "proxy", "NodeProxyOptions", NULL, NULL, PROXY }, STATUS } },
-    { &ki_resource_persistentvolumeclaims, "persistentvolumeclaim", { "pvc" }, NULL, ALL, { STATUS } },
-    { &ki_resource_persistentvolumes, "persistentvolume", { "pv" }, NULL, ALL, { STATUS } },
+      SUBRESOURCES(OWN("finalize", KI_VERB_UPDATE), STATUS) },
+    { &ki_resource_nodes,
+      "node",
+      { "no" },
+      NULL,
+      ALL,
+      SUBRESOURCES({ "proxy", "NodeProxyOptions", NULL, NULL, PROXY }, STATUS) },
+    { &ki_resource_persistentvolumeclaims, "persistentvolumeclaim", { "pvc" }, NULL, ALL, status },
+    { &ki_resource_persistentvolumes, "persistentvolume", { "pv" }, NULL, ALL, status },
     { &ki_resource_pods,
       "pod",
       { "po" },
       "all",
       ALL,
-      { { "attach", "PodAttachOptions", NULL, NULL, KI_VERB_CREATE | KI_VERB_GET },
-        { "binding", "Binding", NULL, NULL, KI_VERB_CREATE },
-        OWN("ephemeralcontainers", GPU),
-        { "eviction", "Eviction", "policy", "v1", KI_VERB_CREATE },
-        { "exec", "PodExecOptions", NULL, NULL, KI_VERB_CREATE | KI_VERB_GET },
-        OWN("log", KI_VERB_GET),
-        { "portforward", "PodPortForwardOptions", NULL, NULL, KI_VERB_CREATE | KI_VERB_GET },
-        { "proxy", "PodProxyOptions", NULL, NULL, PROXY },
-        OWN("resize", GPU),
-        STATUS } },
-    { &ki_resource_podtemplates, "podtemplate", { NULL }, NULL, ALL, { NONE } },
-    { &ki_resource_replicationcontrollers, "replicationcontroller", { "rc" }, "all", ALL, { SCALE, STATUS } },
-    { &ki_resource_resourcequotas, "resourcequota", { "quota" }, NULL, ALL, { STATUS } },
-    { &ki_resource_secrets, "secret", { NULL }, NULL, ALL, { NONE } },
+      SUBRESOURCES({ "attach", "PodAttachOptions", NULL, NULL, KI_VERB_CREATE | KI_VERB_GET },
+                   { "binding", "Binding", NULL, NULL, KI_VERB_CREATE }, OWN("ephemeralcontainers", GPU),
+                   { "eviction", "Eviction", "policy", "v1", KI_VERB_CREATE },
+                   { "exec", "PodExecOptions", NULL, NULL, KI_VERB_CREATE | KI_VERB_GET }, OWN("log", KI_VERB_GET),
+                   { "portforward", "PodPortForwardOptions", NULL, NULL, KI_VERB_CREATE | KI_VERB_GET },
+                   { "proxy", "PodProxyOptions", NULL, NULL, PROXY }, OWN("resize", GPU), STATUS) },
+    { &ki_resource_podtemplates, "podtemplate", { NULL }, NULL, ALL, none },
+    { &ki_resource_replicationcontrollers, "replicationcontroller", { "rc" }, "all", ALL, scale_and_status },
+    { &ki_resource_resourcequotas, "resourcequota", { "quota" }, NULL, ALL, status },
+    { &ki_resource_secrets, "secret", { NULL }, NULL, ALL, none },
     { &ki_resource_serviceaccounts,
       "serviceaccount",
       { "sa" },
       NULL,
       ALL,
-      { { "token", "TokenRequest", "authentication.k8s.io", "v1", KI_VERB_CREATE } } },
+      SUBRESOURCES({ "token", "TokenRequest", "authentication.k8s.io", "v1", KI_VERB_CREATE }) },
     { &ki_resource_services,
       "service",
       { "svc" },
       "all",
       ALL,
-      { { "proxy", "ServiceProxyOptions", NULL, NULL, PROXY }, STATUS } },
+      SUBRESOURCES({ "proxy", "ServiceProxyOptions", NULL, NULL, PROXY }, STATUS) },
 
     /* apiregistration.k8s.io/v1 */
-    { &ki_resource_apiservices, "apiservice", { NULL }, "api-extensions", ALL, { STATUS } },
+    { &ki_resource_apiservices, "apiservice", { NULL }, "api-extensions", ALL, status },
 
     /* apps/v1 */
-    { &ki_resource_controllerrevisions, "controllerrevision", { NULL }, NULL, ALL, { NONE } },
-    { &ki_resource_daemonsets, "daemonset", { "ds" }, "all", ALL, { STATUS } },
-    { &ki_resource_deployments, "deployment", { "deploy" }, "all", ALL, { SCALE, STATUS } },
-    { &ki_resource_replicasets, "replicaset", { "rs" }, "all", ALL, { SCALE, STATUS } },
-    { &ki_resource_statefulsets, "statefulset", { "sts" }, "all", ALL, { SCALE, STATUS } },
+    { &ki_resource_controllerrevisions, "controllerrevision", { NULL }, NULL, ALL, none },
+    { &ki_resource_daemonsets, "daemonset", { "ds" }, "all", ALL, status },
+    { &ki_resource_deployments, "deployment", { "deploy" }, "all", ALL, scale_and_status },
+    { &ki_resource_replicasets, "replicaset", { "rs" }, "all", ALL, scale_and_status },
+    { &ki_resource_statefulsets, "statefulset", { "sts" }, "all", ALL, scale_and_status },
 
     /* events.k8s.io/v1 */
-    { &ki_resource_events_k8s_io_events, "event", { "ev" }, NULL, ALL, { NONE } },
+    { &ki_resource_events_k8s_io_events, "event", { "ev" }, NULL, ALL, none },
 
     /* authentication.k8s.io/v1 */
-    { &ki_resource_selfsubjectreviews, "selfsubjectreview", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
-    { &ki_resource_tokenreviews, "tokenreview", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
+    { &ki_resource_selfsubjectreviews, "selfsubjectreview", { NULL }, NULL, KI_VERB_CREATE, none },
+    { &ki_resource_tokenreviews, "tokenreview", { NULL }, NULL, KI_VERB_CREATE, none },
 
     /* authorization.k8s.io/v1 */
-    { &ki_resource_localsubjectaccessreviews, "localsubjectaccessreview", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
-    { &ki_resource_selfsubjectaccessreviews, "selfsubjectaccessreview", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
-    { &ki_resource_selfsubjectrulesreviews, "selfsubjectrulesreview", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
-    { &ki_resource_subjectaccessreviews, "subjectaccessreview", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
+    { &ki_resource_localsubjectaccessreviews, "localsubjectaccessreview", { NULL }, NULL, KI_VERB_CREATE, none },
+    { &ki_resource_selfsubjectaccessreviews, "selfsubjectaccessreview", { NULL }, NULL, KI_VERB_CREATE, none },
+    { &ki_resource_selfsubjectrulesreviews, "selfsubjectrulesreview", { NULL }, NULL, KI_VERB_CREATE, none },
+    { &ki_resource_subjectaccessreviews, "subjectaccessreview", { NULL }, NULL, KI_VERB_CREATE, none },
 
     /* autoscaling/v2 */
-    { &ki_resource_horizontalpodautoscalers, "horizontalpodautoscaler", { "hpa" }, "all", ALL, { STATUS } },
+    { &ki_resource_horizontalpodautoscalers, "horizontalpodautoscaler", { "hpa" }, "all", ALL, status },
 
     /* autoscaling/v1 */
-    { &ki_resource_horizontalpodautoscalers_v1, "horizontalpodautoscaler", { "hpa" }, "all", ALL, { STATUS } },
+    { &ki_resource_horizontalpodautoscalers_v1, "horizontalpodautoscaler", { "hpa" }, "all", ALL, status },
 
     /* batch/v1 */
-    { &ki_resource_cronjobs, "cronjob", { "cj" }, "all", ALL, { STATUS } },
-    { &ki_resource_jobs, "job", { NULL }, "all", ALL, { STATUS } },
+    { &ki_resource_cronjobs, "cronjob", { "cj" }, "all", ALL, status },
+    { &ki_resource_jobs, "job", { NULL }, "all", ALL, status },
 
     /* certificates.k8s.io/v1 */
     { &ki_resource_certificatesigningrequests,
@@ -206,64 +215,59 @@ static const ki_resource_info table[] = {
       { "csr" },
       NULL,
       ALL,
-      { OWN("approval", GPU), STATUS } },
+      SUBRESOURCES(OWN("approval", GPU), STATUS) },
 
     /* networking.k8s.io/v1 */
-    { &ki_resource_ingressclasses, "ingressclass", { NULL }, NULL, ALL, { NONE } },
-    { &ki_resource_ingresses, "ingress", { "ing" }, NULL, ALL, { STATUS } },
-    { &ki_resource_ipaddresses, "ipaddress", { "ip" }, NULL, ALL, { NONE } },
-    { &ki_resource_networkpolicies, "networkpolicy", { "netpol" }, NULL, ALL, { NONE } },
-    { &ki_resource_servicecidrs, "servicecidr", { NULL }, NULL, ALL, { STATUS } },
+    { &ki_resource_ingressclasses, "ingressclass", { NULL }, NULL, ALL, none },
+    { &ki_resource_ingresses, "ingress", { "ing" }, NULL, ALL, status },
+    { &ki_resource_ipaddresses, "ipaddress", { "ip" }, NULL, ALL, none },
+    { &ki_resource_networkpolicies, "networkpolicy", { "netpol" }, NULL, ALL, none },
+    { &ki_resource_servicecidrs, "servicecidr", { NULL }, NULL, ALL, status },
 
     /* policy/v1 */
-    { &ki_resource_poddisruptionbudgets, "poddisruptionbudget", { "pdb" }, NULL, ALL, { STATUS } },
+    { &ki_resource_poddisruptionbudgets, "poddisruptionbudget", { "pdb" }, NULL, ALL, status },
 
     /* rbac.authorization.k8s.io/v1 */
-    { &ki_resource_clusterrolebindings, "clusterrolebinding", { NULL }, NULL, ALL, { NONE } },
-    { &ki_resource_clusterroles, "clusterrole", { NULL }, NULL, ALL, { NONE } },
-    { &ki_resource_rolebindings, "rolebinding", { NULL }, NULL, ALL, { NONE } },
-    { &ki_resource_roles, "role", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_clusterrolebindings, "clusterrolebinding", { NULL }, NULL, ALL, none },
+    { &ki_resource_clusterroles, "clusterrole", { NULL }, NULL, ALL, none },
+    { &ki_resource_rolebindings, "rolebinding", { NULL }, NULL, ALL, none },
+    { &ki_resource_roles, "role", { NULL }, NULL, ALL, none },
 
     /* storage.k8s.io/v1 */
-    { &ki_resource_csidrivers, "csidriver", { NULL }, NULL, ALL, { NONE } },
-    { &ki_resource_csinodes, "csinode", { NULL }, NULL, ALL, { NONE } },
-    { &ki_resource_csistoragecapacities, "csistoragecapacity", { NULL }, NULL, ALL, { NONE } },
-    { &ki_resource_storageclasses, "storageclass", { "sc" }, NULL, ALL, { NONE } },
-    { &ki_resource_volumeattachments, "volumeattachment", { NULL }, NULL, ALL, { STATUS } },
-    { &ki_resource_volumeattributesclasses, "volumeattributesclass", { "vac" }, NULL, ALL, { NONE } },
+    { &ki_resource_csidrivers, "csidriver", { NULL }, NULL, ALL, none },
+    { &ki_resource_csinodes, "csinode", { NULL }, NULL, ALL, none },
+    { &ki_resource_csistoragecapacities, "csistoragecapacity", { NULL }, NULL, ALL, none },
+    { &ki_resource_storageclasses, "storageclass", { "sc" }, NULL, ALL, none },
+    { &ki_resource_volumeattachments, "volumeattachment", { NULL }, NULL, ALL, status },
+    { &ki_resource_volumeattributesclasses, "volumeattributesclass", { "vac" }, NULL, ALL, none },
 
     /* admissionregistration.k8s.io/v1 */
-    { &ki_resource_mutatingadmissionpolicies, "mutatingadmissionpolicy", { NULL }, "api-extensions", ALL, { NONE } },
+    { &ki_resource_mutatingadmissionpolicies, "mutatingadmissionpolicy", { NULL }, "api-extensions", ALL, none },
     { &ki_resource_mutatingadmissionpolicybindings,
       "mutatingadmissionpolicybinding",
       { NULL },
       "api-extensions",
       ALL,
-      { NONE } },
+      none },
     { &ki_resource_mutatingwebhookconfigurations,
       "mutatingwebhookconfiguration",
       { NULL },
       "api-extensions",
       ALL,
-      { NONE } },
-    { &ki_resource_validatingadmissionpolicies,
-      "validatingadmissionpolicy",
-      { NULL },
-      "api-extensions",
-      ALL,
-      { STATUS } },
+      none },
+    { &ki_resource_validatingadmissionpolicies, "validatingadmissionpolicy", { NULL }, "api-extensions", ALL, status },
     { &ki_resource_validatingadmissionpolicybindings,
       "validatingadmissionpolicybinding",
       { NULL },
       "api-extensions",
       ALL,
-      { NONE } },
+      none },
     { &ki_resource_validatingwebhookconfigurations,
       "validatingwebhookconfiguration",
       { NULL },
       "api-extensions",
       ALL,
-      { NONE } },
+      none },
 
     /* apiextensions.k8s.io/v1 */
     { &ki_resource_customresourcedefinitions,
@@ -271,29 +275,29 @@ static const ki_resource_info table[] = {
       { "crd", "crds" },
       "api-extensions",
       ALL,
-      { STATUS } },
+      status },
 
     /* scheduling.k8s.io/v1 */
-    { &ki_resource_priorityclasses, "priorityclass", { "pc" }, NULL, ALL, { NONE } },
+    { &ki_resource_priorityclasses, "priorityclass", { "pc" }, NULL, ALL, none },
 
     /* coordination.k8s.io/v1 */
-    { &ki_resource_leases, "lease", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_leases, "lease", { NULL }, NULL, ALL, none },
 
     /* node.k8s.io/v1 */
-    { &ki_resource_runtimeclasses, "runtimeclass", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_runtimeclasses, "runtimeclass", { NULL }, NULL, ALL, none },
 
     /* discovery.k8s.io/v1 */
-    { &ki_resource_endpointslices, "endpointslice", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_endpointslices, "endpointslice", { NULL }, NULL, ALL, none },
 
     /* resource.k8s.io/v1 */
-    { &ki_resource_deviceclasses, "deviceclass", { NULL }, NULL, ALL, { NONE } },
-    { &ki_resource_resourceclaims, "resourceclaim", { NULL }, NULL, ALL, { STATUS } },
-    { &ki_resource_resourceclaimtemplates, "resourceclaimtemplate", { NULL }, NULL, ALL, { NONE } },
-    { &ki_resource_resourceslices, "resourceslice", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_deviceclasses, "deviceclass", { NULL }, NULL, ALL, none },
+    { &ki_resource_resourceclaims, "resourceclaim", { NULL }, NULL, ALL, status },
+    { &ki_resource_resourceclaimtemplates, "resourceclaimtemplate", { NULL }, NULL, ALL, none },
+    { &ki_resource_resourceslices, "resourceslice", { NULL }, NULL, ALL, none },
 
     /* flowcontrol.apiserver.k8s.io/v1 */
-    { &ki_resource_flowschemas, "flowschema", { NULL }, NULL, ALL, { STATUS } },
-    { &ki_resource_prioritylevelconfigurations, "prioritylevelconfiguration", { NULL }, NULL, ALL, { STATUS } },
+    { &ki_resource_flowschemas, "flowschema", { NULL }, NULL, ALL, status },
+    { &ki_resource_prioritylevelconfigurations, "prioritylevelconfiguration", { NULL }, NULL, ALL, status },
 };
 
 const ki_resource_info *ki_resource_info_at(unsigned index) {

@@ -26,8 +26,7 @@ enum {
 };
 
 enum {
-    KI_RESOURCE_MAX_SHORT_NAMES = 2,
-    KI_RESOURCE_MAX_SUBRESOURCES = 10
+    KI_RESOURCE_MAX_SHORT_NAMES = 2
 };
 
 typedef struct ki_subresource_info {
@@ -44,7 +43,7 @@ typedef struct ki_resource_info {
     const char *short_names[KI_RESOURCE_MAX_SHORT_NAMES + 1]; /* ended by NULL */
     const char *category;                                     /* "all", "api-extensions" or NULL */
     unsigned verbs;                                           /* of ki_verb */
-    ki_subresource_info subresources[KI_RESOURCE_MAX_SUBRESOURCES + 1];
+    const ki_subresource_info *subresources;                  /* an array that ends as ki_subresource_info says */
 } ki_resource_info;
 
 /* Returns a resource by its index from 0, NULL at the end. Groups and resources have the order of a real server's

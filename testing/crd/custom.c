@@ -31,7 +31,8 @@ static void take_fields(kt_custom *custom, yyjson_val *version) {
 static void take_subresources(kt_custom *custom, yyjson_val *version) {
     yyjson_val *given = yyjson_obj_get(version, "subresources");
     const unsigned verbs = KI_VERB_GET | KI_VERB_PATCH | KI_VERB_UPDATE;
-    ki_subresource_info *next = custom->info.subresources;
+    ki_subresource_info *next = custom->subresources;
+    custom->info.subresources = custom->subresources;
     if (yyjson_is_obj(yyjson_obj_get(given, "status")))
         *next++ = (ki_subresource_info){ .name = "status", .verbs = verbs };
     custom->scale = yyjson_obj_get(given, "scale");

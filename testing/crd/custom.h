@@ -28,6 +28,7 @@ struct kt_causes;
 typedef struct kt_custom {
     ki_resource_info info; /* first member, so that kt_custom_of can convert a pointer to it */
     ki_resource resource;
+    ki_subresource_info subresources[3]; /* those of `info` */
     const ki_allocator *allocator;
     yyjson_doc *doc; /* the definition; all other pointers point into it */
     yyjson_val *names;
