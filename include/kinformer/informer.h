@@ -195,7 +195,7 @@ typedef struct ki_handler {
 
 typedef enum ki_delivery {
     /* Every change is delivered. The queue of a handler with a thread of its own is unbounded, as in client-go. A
-     * handler on the loop slows the watch down: with about 1,000 changes queued the informer stops reading. */
+     * handler on the loop slows the watch down: with about 200 changes queued the informer stops reading. */
     KI_DELIVER_ALL = 0,
     /* At most one change of each key is queued: `old` is the state that the handler saw last, `obj` the newest state.
      * The delete of an object that the handler has seen is always delivered. */

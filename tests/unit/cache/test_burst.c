@@ -11,7 +11,7 @@
 enum {
     EVENTS = 6000,
     EVENT_SIZE = 256,
-    AT_MOST = 1300 /* changes: where the watch is held, and what a step had begun */
+    AT_MOST = 500 /* changes: where the watch is held, and what a step had begun */
 };
 
 static void count_add(const ki_event *event, void *user) {
