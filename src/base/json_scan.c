@@ -30,12 +30,18 @@ static size_t find_end(ki_json_walk *walk, ki_str text) {
     return 0;
 }
 
-static bool is_compact(ki_str text) {
+static bool is_compact(ki_str text, size_t *opened) {
     ki_json_walk walk = KI_JSON_WALK_INIT;
+    size_t count = 0;
     for (size_t i = 0; i < text.size; i++) {
-        if (pass(&walk, text.data[i]) && (unsigned char)text.data[i] <= ' ')
+        char c = text.data[i];
+        if (!pass(&walk, c))
+            continue;
+        if ((unsigned char)c <= ' ')
             return false;
+        count += c == '{' || c == '[';
     }
+    *opened += count;
     return true;
 }
 
@@ -77,8 +83,8 @@ size_t ki_json_container_size(ki_str text) {
     return size ? size : text.size;
 }
 
-bool ki_json_is_compact(ki_str text) {
-    return chosen()->is_compact(text);
+bool ki_json_is_compact(ki_str text, size_t *opened) {
+    return chosen()->is_compact(text, opened);
 }
 
 /* --- compact JSON ------------------------------------------------------------------------------------------------- */

@@ -25,8 +25,9 @@ typedef struct ki_json_walk {
 size_t ki_json_find_end(ki_json_walk *walk, ki_str text);
 /* Returns the size of the array or object at the beginning of `text`; text.size if it is incomplete. */
 size_t ki_json_container_size(ki_str text);
-/* Returns true if `text`, which begins outside strings, has no white space and no control character outside strings. */
-bool ki_json_is_compact(ki_str text);
+/* Returns true if `text`, which begins outside strings, has no white space and no control character outside strings.
+ * Then adds the number of the brackets that it opens to `*opened`. */
+bool ki_json_is_compact(ki_str text, size_t *opened);
 /* Copies `text`, valid JSON, without the white space outside strings. `out` has room for text.size bytes. Returns the
  * number of bytes written. */
 size_t ki_json_compact(char *out, ki_str text);
@@ -36,7 +37,7 @@ typedef struct ki_json_scanner {
     const char *name;
     bool (*is_supported)(void); /* by this processor */
     size_t (*find_end)(ki_json_walk *walk, ki_str text);
-    bool (*is_compact)(ki_str text);
+    bool (*is_compact)(ki_str text, size_t *opened);
 } ki_json_scanner;
 
 /* Returns a scanner of this build, the fastest first and the one that each processor supports last; NULL behind it. */

@@ -108,15 +108,19 @@ INLINE size_t pass_brackets(ki_json_walk *walk, uint64_t open, uint64_t close) {
     }
 
 #define IS_COMPACT(target, classify, run_xor, is_compact_name) \
-    target static bool is_compact_name(ki_str text) { \
+    target static bool is_compact_name(ki_str text, size_t *opened) { \
         char padded[BLOCK]; \
         ki_json_walk walk = KI_JSON_WALK_INIT; \
+        size_t count = 0; \
         for (size_t at = 0, size; at < text.size; at += BLOCK) { \
             classes found = classify(block_at(text, at, padded, &size)); \
             uint64_t quotes = found.quote & ~find_escaped(&walk, found.backslash, size); \
-            if (found.space & find_outside(&walk, run_xor(quotes), size)) \
+            uint64_t outside = find_outside(&walk, run_xor(quotes), size); \
+            if (found.space & outside) \
                 return false; \
+            count += count_bits(found.open & outside); \
         } \
+        *opened += count; \
         return true; \
     }
 

@@ -143,7 +143,8 @@ static ki_status compact_body(const ki_response *response, ki_buffer *ret_copy, 
     if (status)
         return status;
     yyjson_doc_free(doc);
-    if (ki_json_is_compact(body))
+    size_t opened = 0;
+    if (ki_json_is_compact(body, &opened))
         return KI_OK;
     if (ki_buffer_reserve(ret_copy, body.size))
         return ki_error_no_memory(err, "reading a field");

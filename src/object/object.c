@@ -404,15 +404,18 @@ static span find_skip(ki_str json) {
     return (span){ 0, 0 };
 }
 
-static bool is_compact(ki_str json, span skip) {
+/* `*ret_opened`: the number of brackets. */
+static bool is_compact(ki_str json, span skip, size_t *ret_opened) {
     size_t rest = skip.at + skip.size;
-    return ki_json_is_compact((ki_str){ json.data, skip.at }) &&
-           ki_json_is_compact((ki_str){ json.data + rest, json.size - rest });
+    *ret_opened = 0;
+    return ki_json_is_compact((ki_str){ json.data, skip.at }, ret_opened) &&
+           ki_json_is_compact((ki_str){ json.data + rest, json.size - rest }, ret_opened);
 }
 
-/* Parses a copy of the text in place, and makes the object. */
-static ki_status from_copy(ki_object_format *format, ki_str json, span skip, const given *g, ki_object **ret_obj,
-                           ki_error *err) {
+/* Parses a copy of the text in place, and makes the object. `opened`: brackets of the text, which cannot nest deeper
+ * than that. */
+static ki_status from_copy(ki_object_format *format, ki_str json, span skip, size_t opened, const given *g,
+                           ki_object **ret_obj, ki_error *err) {
     const ki_allocator *allocator = &format->allocator;
     size_t size = json.size - skip.size;
     ki_buffer own, *memory = g->scratch ? g->scratch : &own;
@@ -425,7 +428,8 @@ static ki_status from_copy(ki_object_format *format, ki_str json, span skip, con
     append(append(room.text, json.data, skip.at), json.data + skip.at + skip.size, size - skip.at);
     yyjson_doc *doc = NULL;
     ki_status status = ki_json_room_parse(&room, size, &doc, err);
-    if (!status && g->is_from_server && ki_json_is_deep(doc, KI_JSON_DEPTH_MAX))
+    bool may_be_deep = g->is_from_server && opened > KI_JSON_DEPTH_MAX;
+    if (!status && may_be_deep && ki_json_is_deep(doc, KI_JSON_DEPTH_MAX))
         status = ki_error_set(err, KI_ERR_LIMIT, "the object is nested deeper than %d", KI_JSON_DEPTH_MAX);
     if (!status) {
         parts p = { .json = json, .skip = skip };
@@ -453,7 +457,7 @@ static ki_status from_spaced(ki_object_format *format, ki_str json, const given 
     if (!copy)
         return ki_error_no_memory(err, "parsing an object");
     size_t size = ki_json_compact(copy, json);
-    status = from_copy(format, (ki_str){ copy, size }, (span){ 0, 0 }, g, ret_obj, err);
+    status = from_copy(format, (ki_str){ copy, size }, (span){ 0, 0 }, SIZE_MAX, g, ret_obj, err);
     ki_free(allocator, copy);
     return status;
 }
@@ -463,15 +467,17 @@ static ki_status from_json(ki_object_format *format, ki_str json, const given *g
     if (json.size > KI_OBJECT_TEXT_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "the object's JSON has more than 1 GiB");
     const span none = { 0, 0 };
+    size_t opened;
     if (g->is_from_server && !format->reads_managed_fields) {
         /* An error can be that of a wrong span. */
         span skip = find_skip(json);
-        if (skip.size && is_compact(json, skip) && from_copy(format, json, skip, g, ret_obj, NULL) == KI_OK)
+        if (skip.size && is_compact(json, skip, &opened) &&
+            from_copy(format, json, skip, opened, g, ret_obj, NULL) == KI_OK)
             return KI_OK;
     }
-    if (!is_compact(json, none))
+    if (!is_compact(json, none, &opened))
         return from_spaced(format, json, g, ret_obj, err);
-    return from_copy(format, json, none, g, ret_obj, err);
+    return from_copy(format, json, none, opened, g, ret_obj, err);
 }
 
 static given given_of(const ki_object_format *format, const char *api_version, const char *kind) {

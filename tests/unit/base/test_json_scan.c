@@ -34,19 +34,20 @@ TEST(ends_and_white_space_are_found_by_each_scanner) {
         ki_str text;
         size_t end; /* 0: incomplete */
         bool is_compact;
+        size_t opened; /* brackets of a compact text */
     } cases[] = {
-        { KI_STR("{}"), 2, true },
-        { KI_STR("[{}]x"), 4, true },
-        { KI_STR("{ }"), 3, false },
-        { KI_STR("{\" \"}"), 5, true },
-        { KI_STR("{\"\n\"}"), 5, true },
-        { KI_STR("{\"\\\" }\"}"), 8, true },
-        { KI_STR("{\"\\\\\"} "), 6, false },
-        { KI_STR("{\"\\\\\\\"}\"}"), 9, true },
-        { KI_STR("{\"}"), 0, true },
-        { KI_STR("{\0}"), 3, false },
-        { KI_STR("["), 0, true },
-        { KI_STR("[{\"a\":[1,2]}]]"), 13, true },
+        { KI_STR("{}"), 2, true, 1 },
+        { KI_STR("[{}]x"), 4, true, 2 },
+        { KI_STR("{ }"), 3, false, 0 },
+        { KI_STR("{\" \"}"), 5, true, 1 },
+        { KI_STR("{\"\n\"}"), 5, true, 1 },
+        { KI_STR("{\"\\\" }\"}"), 8, true, 1 },
+        { KI_STR("{\"\\\\\"} "), 6, false, 0 },
+        { KI_STR("{\"\\\\\\\"}\"}"), 9, true, 1 },
+        { KI_STR("{\"}"), 0, true, 1 },
+        { KI_STR("{\0}"), 3, false, 0 },
+        { KI_STR("["), 0, true, 1 },
+        { KI_STR("[{\"a\":[1,2]}]]"), 13, true, 3 },
     };
     for (size_t n = 0; ki_json_scanner_at(n); n++) {
         const ki_json_scanner *scanner = ki_json_scanner_at(n);
@@ -55,7 +56,9 @@ TEST(ends_and_white_space_are_found_by_each_scanner) {
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             ki_json_walk walk = KI_JSON_WALK_INIT;
             size_t end = scanner->find_end(&walk, cases[i].text);
-            if (end != cases[i].end || scanner->is_compact(cases[i].text) != cases[i].is_compact)
+            size_t opened = 0;
+            bool is_compact = scanner->is_compact(cases[i].text, &opened);
+            if (end != cases[i].end || is_compact != cases[i].is_compact || opened != cases[i].opened)
                 fail_msg("%s: case %zu ends at %zu", scanner->name, i, end);
         }
         /* Across blocks: the string is closed in another one than it begins. */
@@ -112,6 +115,7 @@ typedef struct found {
     size_t end; /* 0: none */
     ki_json_walk walk;
     bool is_compact;
+    size_t opened;
 } found;
 
 /* Scans the text in two pieces. */
@@ -122,12 +126,13 @@ static found scan(const ki_json_scanner *scanner, ki_str text, size_t split, siz
         size_t more = scanner->find_end(&result.walk, (ki_str){ text.data + split, text.size - split });
         result.end = more ? split + more : 0;
     }
-    result.is_compact = scanner->is_compact(text);
+    result.is_compact = scanner->is_compact(text, &result.opened);
     return result;
 }
 
 static bool is_same(const found *a, const found *b) {
-    if (a->end != b->end || a->is_compact != b->is_compact || a->walk.too_deep != b->walk.too_deep)
+    if (a->end != b->end || a->is_compact != b->is_compact || a->walk.too_deep != b->walk.too_deep ||
+        a->opened != b->opened)
         return false;
     return a->end || (a->walk.depth == b->walk.depth && a->walk.in_string == b->walk.in_string &&
                       a->walk.escaped == b->walk.escaped);
