@@ -90,7 +90,7 @@ static void release_entry(delta_fifo *fifo, entry *e) {
     fifo->free_count++;
 }
 
-/* Adds an entry to the map, not to the queue. Returns NULL without memory. */
+/* Makes an entry that is neither in the map nor in the queue. Returns NULL without memory. */
 static entry *new_entry(delta_fifo *fifo, ki_object *key_owner) {
     entry *e = fifo->free;
     if (e) {
@@ -104,10 +104,18 @@ static entry *new_entry(delta_fifo *fifo, ki_object *key_owner) {
         *e = (entry){ .deltas = e->few, .capacity = INLINE_DELTAS };
     }
     e->key_owner = ki_object_ref(key_owner);
-    if (ki_map_put(&fifo->entries, key_of(e), e, NULL)) {
-        release_entry(fifo, e);
-        return NULL;
-    }
+    return e;
+}
+
+/* Returns the entry of an object's key, which is made and added to the map if there is none; NULL without memory. */
+static entry *entry_of(delta_fifo *fifo, ki_object *obj) {
+    ki_map_slot *slot = ki_map_slot_of(&fifo->entries, ki_str_of(ki_object_key(obj)));
+    if (!slot || slot->value)
+        return slot ? slot->value : NULL;
+    entry *e = new_entry(fifo, obj);
+    slot->value = e;
+    if (!e)
+        (void)ki_map_remove(&fifo->entries, ki_str_of(ki_object_key(obj)));
     return e;
 }
 
@@ -191,13 +199,8 @@ static void append(delta_fifo *fifo, entry *e, const ki_change *delta) {
 
 /* Adds a delta to its key's entry and takes over the reference. KI_ERR_NO_MEMORY leaves the queue unchanged. */
 static ki_status queue_delta(delta_fifo *fifo, const ki_change *delta, entry **ret_entry) {
-    entry *e = find(fifo, ki_object_key(delta->obj));
-    bool is_new = !e;
-    if (is_new)
-        e = new_entry(fifo, delta->obj);
-    if (!e)
-        return KI_ERR_NO_MEMORY;
-    if (!make_room(fifo, e)) /* never fails for a new entry */
+    entry *e = entry_of(fifo, delta->obj);
+    if (!e || !make_room(fifo, e)) /* never fails for a new entry */
         return KI_ERR_NO_MEMORY;
     append(fifo, e, delta);
     if (ret_entry)

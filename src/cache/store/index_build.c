@@ -43,9 +43,12 @@ static void begin_walk(ki_index_build *build, ki_snapshot *target) {
 
 static ki_status update(ki_index_build *build, const ki_object *old, ki_object *obj) {
     ki_snapshot *made = build->made;
+    const ki_tree_kind *kind = &made->schema->objects;
+    uint64_t hash = obj ? ki_tree_hash(kind, kind->key(obj)) : 0;
     ki_status status = KI_OK;
     for (size_t i = build->base->count; !status && i < made->schema->count; i++)
-        status = ki_index_update_one(&build->update, made->schema, i, &made->edit, &made->indexes[i], old, obj, obj);
+        status =
+            ki_index_update_one(&build->update, made->schema, i, &made->edit, &made->indexes[i], old, obj, obj, hash);
     return status;
 }
 

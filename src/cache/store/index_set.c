@@ -63,21 +63,26 @@ static void bury_set(const ki_schema *schema, const ki_tree_kind *kind, ki_store
     ki_tree_bury(&schema->allocator, has_reference ? &edit->objects : &edit->others, &set->part);
 }
 
-/* Returns a set that only this version has: `set`, or a copy in its place; NULL without memory. `set` NULL: a new one
- * without objects. */
+/* Returns the set of a value that only this version has: a new one if there is none, without objects; NULL without
+ * memory. */
 static ki_index_set *own_set(const ki_schema *schema, const ki_tree_kind *kind, ki_store_edit *edit, ki_tree *index,
-                             ki_str value, ki_index_set *set) {
+                             ki_str value) {
+    void **place;
+    if (ki_tree_own(&schema->sets, &edit->others, index, value, &place))
+        return NULL;
+    ki_index_set *set = place ? *place : NULL;
     if (set && set->part.born == edit->others.version)
         return set;
     ki_index_set *own = set_new(schema, kind, edit->others.version, value, set);
     if (!own)
         return NULL;
-    if (ki_tree_put(&schema->sets, &edit->others, index, own, NULL)) {
+    if (set) {
+        *place = own;
+        bury_set(schema, kind, edit, set);
+    } else if (ki_tree_put(&schema->sets, &edit->others, index, own, NULL)) {
         bury_set(schema, kind, edit, own);
         return NULL;
     }
-    if (set)
-        bury_set(schema, kind, edit, set);
     return own;
 }
 
@@ -102,13 +107,13 @@ static ki_status add_second(const ki_tree_kind *kind, ki_tree_edit *edit, ki_ind
 }
 
 ki_status ki_index_set_add(const ki_schema *schema, size_t at, ki_store_edit *edit, ki_tree *index, ki_str value,
-                           ki_object *obj) {
+                           ki_object *obj, uint64_t hash) {
     const ki_tree_kind *kind = ki_index_kind(schema, at);
-    ki_index_set *set = own_set(schema, kind, edit, index, value, ki_index_set_get(schema, index, value));
+    ki_index_set *set = own_set(schema, kind, edit, index, value);
     if (!set)
         return KI_ERR_NO_MEMORY;
     if (set->count > 1)
-        return ki_tree_put(kind, edit_of(kind, edit), &set->objects, obj, NULL);
+        return ki_tree_put_hashed(kind, edit_of(kind, edit), &set->objects, obj, hash, NULL);
     if (set->count == 1 && !kind->has_key(set->only, kind->key(obj)))
         return add_second(kind, edit_of(kind, edit), set, obj);
     set_only(kind, set, obj);
@@ -136,7 +141,7 @@ ki_status ki_index_set_remove(const ki_schema *schema, size_t at, ki_store_edit 
     if (set->count > 1) {
         if (!ki_tree_get(kind, &set->objects, key))
             return KI_OK;
-        set = own_set(schema, kind, edit, index, value, set);
+        set = own_set(schema, kind, edit, index, value);
         return set ? remove_from_tree(kind, edit_of(kind, edit), set, key) : KI_ERR_NO_MEMORY;
     }
     if (!kind->has_key(set->only, key))

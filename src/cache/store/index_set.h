@@ -27,11 +27,11 @@ bool ki_index_set_has_value(const void *set, ki_str value);
 
 /* Returns the set of a value, borrowed; NULL: no object has the value. */
 ki_index_set *ki_index_set_get(const ki_schema *schema, const ki_tree *index, ki_str value);
-/* Adds an object to the set of a value in index number `at` of the schema, or replaces the one with its key. After a
- * failure, here and below, `index` may have half of the change: the caller drops it. Errors: KI_ERR_NO_MEMORY,
- * KI_ERR_LIMIT. */
+/* Adds an object to the set of a value in index number `at` of the schema, or replaces the one with its key. `hash`: of
+ * the key (ki_tree_hash). After a failure, here and below, `index` may have half of the change: the caller drops it.
+ * Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT. */
 ki_status ki_index_set_add(const ki_schema *schema, size_t at, ki_store_edit *edit, ki_tree *index, ki_str value,
-                           ki_object *obj);
+                           ki_object *obj, uint64_t hash);
 /* Removes the object with a key from the set of a value. A missing one is not an error. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_index_set_remove(const ki_schema *schema, size_t at, ki_store_edit *edit, ki_tree *index, ki_str value,
                               ki_str key);

@@ -174,14 +174,16 @@ static ki_status values_of_old(ki_index_update *update, const ki_indexer *indexe
 }
 
 ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_store_edit *edit,
-                              ki_tree *index, const ki_object *old, ki_object *obj, const ki_object *read) {
+                              ki_tree *index, const ki_object *old, ki_object *obj, const ki_object *read,
+                              uint64_t hash) {
     const ki_indexer *indexer = &schema->indexers[at];
     ki_index_values *values = &update->new_values, *before = &update->old_values;
     ki_status status = KI_OK;
     values->count = before->count = 0;
     if (obj)
         status = values_of_new(update, indexer, read);
-    if (old && !status)
+    bool is_of_key = obj && indexer->index == ki_index_by_namespace; /* both have the same value */
+    if (old && !status && !is_of_key)
         status = values_of_old(update, indexer, old);
     for (size_t i = 0; !status && i < before->count; i++) {
         ki_str value = value_at(before, i);
@@ -189,7 +191,7 @@ ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, 
             status = ki_index_set_remove(schema, at, edit, index, value, ki_str_of(ki_object_key(old)));
     }
     for (size_t i = 0; !status && i < values->count; i++)
-        status = ki_index_set_add(schema, at, edit, index, value_at(values, i), obj);
+        status = ki_index_set_add(schema, at, edit, index, value_at(values, i), obj, hash);
     return status;
 }
 

@@ -89,9 +89,10 @@ typedef struct ki_index_update {
 void ki_index_update_init(ki_index_update *update, const ki_allocator *allocator);
 void ki_index_update_free(ki_index_update *update);
 /* Replaces `old` by `obj` in `index`, number `at` of the schema. Either may be NULL. `read`, equal to `obj`, is what
- * the index function gets. On failure `index` may have half of the change: the caller drops it. Errors:
- * KI_ERR_NO_MEMORY. */
+ * the index function gets. `hash`: of the key (ki_tree_hash). On failure `index` may have half of the change: the
+ * caller drops it. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_store_edit *edit,
-                              ki_tree *index, const ki_object *old, ki_object *obj, const ki_object *read);
+                              ki_tree *index, const ki_object *old, ki_object *obj, const ki_object *read,
+                              uint64_t hash);
 
 #endif

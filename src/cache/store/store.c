@@ -132,10 +132,11 @@ void ki_store_publish(ki_store *store, ki_snapshot *next) {
 }
 
 static ki_status update_indexes(ki_store *store, ki_snapshot *next, ki_object *old, ki_object *obj,
-                                const ki_object *read) {
+                                const ki_object *read, uint64_t hash) {
     ki_status status = KI_OK;
     for (size_t i = 0; !status && i < next->schema->count; i++)
-        status = ki_index_update_one(&store->update, next->schema, i, &next->edit, &next->indexes[i], old, obj, read);
+        status =
+            ki_index_update_one(&store->update, next->schema, i, &next->edit, &next->indexes[i], old, obj, read, hash);
     return status;
 }
 
@@ -162,9 +163,11 @@ static void count_change(ki_snapshot *next, const ki_object *old, const ki_objec
 ki_status ki_store_stage_put(ki_store *store, ki_object *obj, const ki_object *read) {
     ki_snapshot *next = store->staged;
     void *old = NULL;
-    ki_status status = ki_tree_put(&next->schema->objects, &next->edit.objects, &next->items, obj, &old);
+    const ki_tree_kind *kind = &next->schema->objects;
+    uint64_t hash = ki_tree_hash(kind, kind->key(obj));
+    ki_status status = ki_tree_put_hashed(kind, &next->edit.objects, &next->items, obj, hash, &old);
     if (!status)
-        status = update_indexes(store, next, old, obj, read);
+        status = update_indexes(store, next, old, obj, read, hash);
     if (!status)
         count_change(next, old, obj);
     ki_object_unref(old);
@@ -176,7 +179,7 @@ ki_status ki_store_stage_delete(ki_store *store, const char *key) {
     void *old = NULL;
     ki_status status = ki_tree_remove(&next->schema->objects, &next->edit.objects, &next->items, ki_str_of(key), &old);
     if (!status && old)
-        status = update_indexes(store, next, old, NULL, NULL);
+        status = update_indexes(store, next, old, NULL, NULL, 0);
     if (!status)
         count_change(next, old, NULL);
     ki_object_unref(old);

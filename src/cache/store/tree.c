@@ -56,7 +56,7 @@ static unsigned node_index(const node *n, uint32_t bit) {
     return n->part.leaf_count + below(n->nodes, bit);
 }
 
-static uint64_t hash_of(const ki_tree_kind *kind, ki_str key) {
+uint64_t ki_tree_hash(const ki_tree_kind *kind, ki_str key) {
     return kind->hash ? kind->hash(key, kind->seed) : ki_hash(key.data, key.size, kind->seed);
 }
 
@@ -154,7 +154,7 @@ static int leaf_at(const ki_tree_kind *kind, const node *n, unsigned level, uint
  * in the processor's caches. */
 static inline __attribute__((always_inline)) void *find(const ki_tree_kind *kind, const node *n, ki_str key,
                                                         bool has_popcnt) {
-    uint64_t hash = hash_of(kind, key);
+    uint64_t hash = ki_tree_hash(kind, key);
     for (unsigned level = 0; n && level < KI_TREE_LEVELS; level++, hash >>= BITS) {
         uint32_t bit = bit_of(hash, 0), in_leaves = n->leaves & (bit - 1), in_nodes = n->nodes & (bit - 1);
         if (n->leaves & bit) {
@@ -243,7 +243,7 @@ static node *split(const ki_tree_kind *kind, uint64_t version, void *a, uint64_t
 static ki_status push_down(const ki_tree_kind *kind, uint64_t version, node *n, unsigned at, unsigned level,
                            uint32_t bit, void *value, uint64_t hash) {
     void *there = n->slots[at].value;
-    node *child = split(kind, version, there, hash_of(kind, kind->key(there)), value, hash, level + 1);
+    node *child = split(kind, version, there, ki_tree_hash(kind, kind->key(there)), value, hash, level + 1);
     if (!child)
         return KI_ERR_NO_MEMORY;
     ref_value(kind, value);
@@ -270,9 +270,9 @@ static ki_status insert(const ki_tree_kind *kind, ki_tree_edit *edit, node **slo
     return KI_OK;
 }
 
-ki_status ki_tree_put(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, void *value, void **ret_old) {
+ki_status ki_tree_put_hashed(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, void *value, uint64_t hash,
+                             void **ret_old) {
     ki_str key = kind->key(value);
-    uint64_t hash = hash_of(kind, key);
     void *old = NULL;
     ki_status status = KI_OK;
     node **slot = &tree->root;
@@ -310,6 +310,31 @@ ki_status ki_tree_put(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tre
     return KI_OK;
 }
 
+ki_status ki_tree_put(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, void *value, void **ret_old) {
+    return ki_tree_put_hashed(kind, edit, tree, value, ki_tree_hash(kind, kind->key(value)), ret_old);
+}
+
+ki_status ki_tree_own(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, ki_str key, void ***ret_place) {
+    uint64_t hash = ki_tree_hash(kind, key);
+    node **slot = &tree->root;
+    *ret_place = NULL;
+    for (unsigned level = 0; *slot; level++) {
+        uint32_t bit = level < KI_TREE_LEVELS ? bit_of(hash, level) : 0;
+        int at = leaf_at(kind, *slot, level, bit, key);
+        if (at < 0 && !((*slot)->nodes & bit))
+            break;
+        node *n = make_exclusive(kind, edit, slot, 0, 0);
+        if (!n)
+            return KI_ERR_NO_MEMORY;
+        if (at >= 0) {
+            *ret_place = &n->slots[at].value;
+            break;
+        }
+        slot = &n->slots[node_index(n, bit)].node;
+    }
+    return KI_OK;
+}
+
 /* ---- remove ---- */
 
 /* Releases an unused slot, if the allocator can. */
@@ -340,7 +365,7 @@ ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *
             *ret_old = NULL;
         return KI_OK;
     }
-    uint64_t hash = hash_of(kind, key);
+    uint64_t hash = ki_tree_hash(kind, key);
     node **path[KI_TREE_MAX_DEPTH];
     unsigned level = 0;
     int at;

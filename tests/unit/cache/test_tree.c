@@ -321,6 +321,73 @@ TEST(values_without_references_stay_their_owners) {
         item_unref(items[i]);
 }
 
+/* The place of each value is replaced; allocation number `fail_at` fails. True where it did. */
+static bool own_without_memory(const ki_tree_kind *like, size_t fail_at) {
+    enum {
+        ITEMS = 40
+    };
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    ki_tree_kind kind = *like;
+    kind.allocator = &memory.allocator;
+    kind.ref = kind.unref = NULL;
+    lineage last = { .edit.version = 1 };
+    item *items[2][ITEMS];
+    unsigned before_model[ITEMS + 1] = { 0 }, model[ITEMS + 1] = { 0 };
+    for (unsigned i = 0; i < ITEMS; i++) {
+        items[0][i] = item_new(i, 1);
+        items[1][i] = item_new(i, 2);
+        assert_int_equal(ki_tree_put(&kind, &last.edit, &last.tree, items[0][i], NULL), KI_OK);
+        before_model[i] = model[i] = 1;
+    }
+    const ki_tree before = next_version(&last);
+    memory.fail_at = memory.calls + fail_at;
+    void **place = NULL;
+    for (unsigned i = 0; i < ITEMS; i++) {
+        ki_status status = ki_tree_own(&kind, &last.edit, &last.tree, item_key(items[0][i]), &place);
+        assert_true(status == KI_OK || (status == KI_ERR_NO_MEMORY && scarce_memory_failed(&memory)));
+        if (status)
+            continue;
+        assert_ptr_equal(*place, items[0][i]);
+        *place = items[1][i];
+        model[i] = 2;
+    }
+    bool failed = scarce_memory_failed(&memory);
+    if (ki_tree_own(&kind, &last.edit, &last.tree, KI_STR("missing"), &place) == KI_OK)
+        assert_null(place);
+    assert_like(&kind, &before, before_model, ITEMS + 1);
+    assert_like(&kind, &last.tree, model, ITEMS + 1);
+    size_t calls = memory.calls;
+    for (unsigned i = 0; i < ITEMS; i++) /* all nodes are of this version now */
+        if (model[i] == 2)
+            assert_int_equal(ki_tree_own(&kind, &last.edit, &last.tree, item_key(items[0][i]), &place), KI_OK);
+    assert_int_equal(memory.calls, calls);
+    ki_tree_drain drain;
+    ki_tree_drain_begin(&drain, &last.tree, 0);
+    while (ki_tree_drain_next(&kind, &drain))
+        continue;
+    last.tree = (ki_tree){ NULL, 0 };
+    end(&kind, &last);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+    for (unsigned i = 0; i < ITEMS; i++) {
+        item_unref(items[0][i]);
+        item_unref(items[1][i]);
+    }
+    assert_int_equal(items_alive, 0);
+    return failed;
+}
+
+TEST(an_own_place_is_of_the_last_version_alone) {
+    lineage none = { .edit.version = 1 };
+    void **place;
+    assert_int_equal(ki_tree_own(&kinds[0], &none.edit, &none.tree, KI_STR("missing"), &place), KI_OK);
+    assert_null(place);
+    assert_null(none.tree.root);
+    for (int k = 0; k < KINDS; k++)
+        for (size_t fail_at = 0; own_without_memory(&kinds[k], fail_at);)
+            fail_at++;
+}
+
 /* A tree of `size`, a version of which is held, is changed at `number`; allocation number `fail_at` of that fails. True
  * where it did. */
 static bool change_without_memory(const ki_tree_kind *like, unsigned size, unsigned number, bool removal,
