@@ -68,11 +68,12 @@ static void on_change(const ki_event *event, void *user) {
     calls++;
 }
 
+static const ki_indexer indexers[] = { { .name = "ip", .path = "status.podIP" },
+                                       { .name = "node", .path = "spec.nodeName" } };
+
 static void start(const ki_informer_options *options, unsigned pods) {
     static const kt_memory_server server = { .serve = serve, .abandoned = abandoned };
     static const ki_handler handler = { .on_add = on_change, .on_update = on_change, .on_delete = on_change };
-    static const ki_indexer indexers[] = { { .name = "ip", .path = "status.podIP" },
-                                           { .name = "node", .path = "spec.nodeName" } };
     engine = new_engine();
     make_list(pods);
     need(!kt_memory_transport_new(engine, &server, &transport, NULL) &&
@@ -97,6 +98,11 @@ static void end(void) {
 static void begin_changes(void) {
     events = load_pods();
     start(&KI_INFORMER_OPTIONS(.view = pod_fields, .no_streaming_list = true), 0);
+}
+
+static void begin_indexed(void) {
+    begin_changes();
+    need(!ki_informer_add_indexers(informer, indexers, 2, NULL), "indexes");
 }
 
 static void new_changes(void) {
@@ -157,6 +163,7 @@ static void begin_json(void) {
 const path path_json = { "json-of-cached", PODS, 10, begin_json, NULL, read_json, end };
 const path path_fields = { "fields-of-cached", PODS, 10, begin_json, NULL, read_fields, end };
 const path path_modified = { "modified", PODS, 10, begin_changes, new_changes, deliver_changes, end };
+const path path_modified_indexed = { "modified-indexed", PODS, 10, begin_indexed, new_changes, deliver_changes, end };
 
 /* --- reads -------------------------------------------------------------------------------------------------------- */
 

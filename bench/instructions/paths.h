@@ -19,7 +19,7 @@ typedef struct path {
 } path;
 
 extern const path path_framing, path_watch_events, path_decode, path_decode_view; /* wire.c */
-extern const path path_modified, path_json, path_fields, path_lookup_key, path_lookup_index,
+extern const path path_modified, path_modified_indexed, path_json, path_fields, path_lookup_key, path_lookup_index,
     path_list_index;                                                   /* informer.c */
 extern const path path_store_put;                                      /* store.c */
 extern const path path_delta_fifo, path_in_order_fifo, path_workqueue; /* queues.c */

@@ -20,6 +20,14 @@ ki_index_set *ki_index_set_get(const ki_schema *schema, const ki_tree *index, ki
     return ki_tree_get(&schema->sets, index, value);
 }
 
+bool ki_index_set_has(const ki_schema *schema, size_t at, const ki_tree *index, ki_str value, ki_str key) {
+    const ki_tree_kind *kind = ki_index_kind(schema, at);
+    const ki_index_set *set = ki_index_set_get(schema, index, value);
+    if (!set)
+        return false;
+    return set->count == 1 ? kind->has_key(set->only, key) : ki_tree_get(kind, &set->objects, key) != NULL;
+}
+
 /* ---- one version's sets ---- */
 
 /* Makes the set one of `obj` alone, instead of nothing or another object. */

@@ -27,6 +27,8 @@ bool ki_index_set_has_value(const void *set, ki_str value);
 
 /* Returns the set of a value, borrowed; NULL: no object has the value. */
 ki_index_set *ki_index_set_get(const ki_schema *schema, const ki_tree *index, ki_str value);
+/* Returns true if the set of a value has the object with a key. */
+bool ki_index_set_has(const ki_schema *schema, size_t at, const ki_tree *index, ki_str value, ki_str key);
 /* Adds an object to the set of a value in index number `at` of the schema, or replaces the one with its key. `hash`: of
  * the key (ki_tree_hash). After a failure, here and below, `index` may have half of the change: the caller drops it.
  * Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT. */

@@ -173,6 +173,18 @@ static ki_status values_of_old(ki_index_update *update, const ki_indexer *indexe
     return status == KI_ERR_NO_MEMORY ? status : KI_OK;
 }
 
+/* Returns true if the old object has the new one's values and no others: the namespace, or the value of a path, which
+ * has one at most, if the index shows it. Mostly that value stays, and an old object that is packed is not unpacked
+ * then. */
+static bool keeps_values(const ki_index_update *update, const ki_schema *schema, size_t at, const ki_tree *index,
+                         const ki_object *old) {
+    const ki_indexer *indexer = &schema->indexers[at];
+    if (indexer->index == ki_index_by_namespace)
+        return true;
+    return indexer->path && update->new_values.count == 1 && !ki_path_has_all(indexer->user) &&
+           ki_index_set_has(schema, at, index, value_at(&update->new_values, 0), ki_str_of(ki_object_key(old)));
+}
+
 ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_store_edit *edit,
                               ki_tree *index, const ki_object *old, ki_object *obj, const ki_object *read,
                               uint64_t hash) {
@@ -182,8 +194,7 @@ ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, 
     values->count = before->count = 0;
     if (obj)
         status = values_of_new(update, indexer, read);
-    bool is_of_key = obj && indexer->index == ki_index_by_namespace; /* both have the same value */
-    if (old && !status && !is_of_key)
+    if (old && !status && !(obj && keeps_values(update, schema, at, index, old)))
         status = values_of_old(update, indexer, old);
     for (size_t i = 0; !status && i < before->count; i++) {
         ki_str value = value_at(before, i);
