@@ -73,13 +73,17 @@ typedef struct excess {
     size_t bytes, limit;
 } excess;
 
-static void report(ki_informer *informer, const excess *of, const char *effect) {
-    ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_LIMIT, "%s take %zu bytes, more than the %s of %zu%s", of->whose, of->bytes, of->option,
-                 of->limit, effect);
+static void tell(ki_informer *informer, const ki_error *err) {
     ki_log_write(ki_engine_log(informer->engine), KI_LOG_WARNING, "informer", "%s: %s", informer->selection->name,
-                 ki_error_message(&err));
-    ki_informer_report(informer, &err, "");
+                 ki_error_message(err));
+    ki_informer_report(informer, err, "");
+}
+
+static void report(ki_informer *informer, const excess *of) {
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, KI_ERR_LIMIT, "%s take %zu bytes, more than the %s of %zu", of->whose, of->bytes, of->option,
+                 of->limit);
+    tell(informer, &err);
 }
 
 /* Returns the bytes of the cache's objects, with what they share. */
@@ -97,13 +101,34 @@ static excess of_factory(size_t bytes, size_t limit) {
     return (excess){ "the objects of all informers", "factory's memory_limit", bytes, limit };
 }
 
-/* Reports when the limit is exceeded; not again while the cache still has objects that lost their content. */
+static bool may_drop(const ki_informer *informer) {
+    return informer->options.given.keep_at_limit != KI_KEEP_OBJECT;
+}
+
+/* Notes whether the limit is exceeded, and reports it if nothing is dropped then. */
 static void note(ki_informer *informer, _Atomic bool *is_over_limit, const excess *of) {
     bool was_over = atomic_load(is_over_limit), is_over_now = is_over(of->bytes, of->limit, was_over);
-    bool drops = informer->options.given.keep_at_limit != KI_KEEP_OBJECT;
     atomic_store(is_over_limit, is_over_now);
-    if (is_over_now && !was_over && !(drops && ki_store_without_content(informer->store)))
-        report(informer, of, drops ? "; objects lose their content" : "");
+    if (is_over_now && !was_over && !may_drop(informer))
+        report(informer, of);
+}
+
+static void report_drop(ki_informer *informer, const char *effect) {
+    const ki_memory_account *account = informer->options.account;
+    bool is_of_all = !informer->options.given.memory_limit || (account && atomic_load(&account->is_over));
+    const excess of = is_of_all ? of_factory(0, account->limit) : of_informer(0, informer->options.given.memory_limit);
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, KI_ERR_LIMIT, "%s reached the %s of %zu bytes: %s", of.whose, of.option, of.limit, effect);
+    tell(informer, &err);
+}
+
+/* Reports the first object that lost its content; again once all had theirs. Those of a list lose it as they arrive,
+ * before the store is above the limit. */
+static void note_drop(ki_informer *informer) {
+    bool has_dropped = ki_store_without_content(informer->store) > 0;
+    if (has_dropped && !informer->has_reported_drop)
+        report_drop(informer, "objects lose their content");
+    informer->has_reported_drop = has_dropped;
 }
 
 /* Adds the change since the last time. Returns the bytes of all informers. */
@@ -128,6 +153,8 @@ void ki_informer_check_memory(ki_informer *informer) {
     if (is_above && !informer->is_above)
         informer->places_left = KI_TREE_PLACES;
     informer->is_above = is_above;
+    if (may_drop(informer))
+        note_drop(informer);
 }
 
 static size_t excess_of(size_t bytes, size_t limit) {
@@ -146,11 +173,7 @@ size_t ki_informer_excess(const ki_informer *informer) {
 }
 
 void ki_informer_report_without_content(ki_informer *informer) {
-    const ki_memory_account *account = informer->options.account;
-    excess of = atomic_load(&informer->is_over_limit)
-                    ? of_informer(informer->checked_bytes, informer->options.given.memory_limit)
-                    : of_factory(atomic_load(&account->bytes), account->limit);
-    report(informer, &of, "; no object has content any more");
+    report_drop(informer, "no object has content any more");
 }
 
 void ki_informer_leave_account(ki_informer *informer) {

@@ -95,6 +95,7 @@ struct ki_informer {
     size_t checked_bytes;   /* the objects' memory at the last ki_informer_check_memory */
     bool is_above;          /* it was above a limit then, its own or its factory's */
     unsigned places_left;   /* of the store, which ki_informer_shrink has not seen yet (tree.h) */
+    bool has_reported_drop; /* objects lost their content, and the program knows */
     ki_deferred deferred;
     ki_report_limit report_limit;
     ki_timer detector_timer;
