@@ -80,8 +80,9 @@ void ki_deferred_add_snapshot(ki_deferred *deferred, ki_snapshot *snapshot) {
     if (!snapshot || !ki_refcount_dec(&snapshot->refs))
         return;
     ki_refcount_init(&snapshot->refs); /* the last reference: no other thread reads the snapshot */
-    snapshot->next_deferred = deferred->snapshots;
-    deferred->snapshots = snapshot;
+    snapshot->next_deferred = NULL;
+    *(deferred->snapshots ? &deferred->last_snapshot->next_deferred : &deferred->snapshots) = snapshot;
+    deferred->last_snapshot = snapshot;
     ki_task_post(&deferred->task);
 }
 

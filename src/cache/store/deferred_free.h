@@ -12,7 +12,8 @@ typedef struct ki_deferred {
     ki_engine *engine;
     ki_task task;
     ki_deferred_block *blocks;
-    ki_snapshot *snapshots; /* linked by `next_deferred` */
+    /* Linked by `next_deferred`, the oldest first: a newer one would first pass what it has to those before it. */
+    ki_snapshot *snapshots, *last_snapshot;
     ki_snapshot_drain drain;
 } ki_deferred;
 

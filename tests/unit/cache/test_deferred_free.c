@@ -135,6 +135,39 @@ TEST(the_end_of_a_snapshot_is_not_the_start_of_all_others) {
     }
 }
 
+/* Releases the versions of a store, each of which replaced an object, and returns the steps that it took. */
+static unsigned release_versions(unsigned count) {
+    stage s;
+    open_stage(&s);
+    ki_store_options options = {
+        .size = sizeof(ki_store_options), .allocator = &s.memory.allocator, .seed = 5, .namespaced = true
+    };
+    ki_store *store = NULL;
+    ki_snapshot *snapshots[4 * MANY];
+    assert_int_equal(ki_store_new(&options, &store, NULL), KI_OK);
+    for (unsigned i = 0; i < 2 * count; i++) {
+        ki_object *obj = new_object(&s, i % count);
+        assert_int_equal(ki_store_put(store, obj, "1", NULL), KI_OK);
+        ki_object_unref(obj);
+        if (i >= count)
+            snapshots[i - count] = ki_store_snapshot(store);
+    }
+    for (unsigned i = 0; i < count; i++)
+        ki_deferred_add_snapshot(&s.deferred, snapshots[i]);
+    unsigned steps = 0;
+    for (; ki_engine_timeout(s.engine.engine) == 0; steps++)
+        assert_int_equal(ki_engine_step(s.engine.engine, AT_ONCE, NULL), KI_OK);
+    ki_store_free(store);
+    close_stage(&s);
+    return steps;
+}
+
+TEST(twice_as_many_versions_take_twice_as_long) {
+    unsigned some = release_versions(2 * MANY), twice = release_versions(4 * MANY);
+    if (twice > 3 * some)
+        fail_msg("%u and %u steps", some, twice);
+}
+
 TEST(a_snapshot_that_somebody_has_stays) {
     stage s;
     open_stage(&s);
