@@ -60,9 +60,11 @@ typedef struct ki_config_options {
     size_t as_user_extra_count;
     int requests_per_second; /* client-side rate limit; 0 or less: none */
     int request_burst;       /* requests at once before the rate limit applies; 0: 10 */
-    /* Least milliseconds between two reads of a connection that has only watches: the changes of that time arrive
-     * together, up to that much later, and cost less CPU time. Requests, lists and bursts do not wait. 0: changes
-     * arrive at once; at most KI_WATCH_READ_INTERVAL_MAX_MS. */
+    /* Least milliseconds between two reads of a connection that has only watches. The changes of that time arrive
+     * together, at most that much later, and cost less CPU time. Waits for a resource version take as much longer.
+     * While a request is under way, and after a read of more than 64 KB, the connection is read at once: a program that
+     * always has a request under way saves nothing. A streaming list can take some intervals longer. 0: changes arrive
+     * at once; at most KI_WATCH_READ_INTERVAL_MAX_MS. */
     int watch_read_interval_ms;
 
     /* For a host program, whose own configuration says everything (docs/connecting.md). */
@@ -82,8 +84,8 @@ typedef struct ki_config_options {
 /* Makes a configuration from the options and the kubeconfig that they name. `options` may be NULL.
  * Ownership: the caller frees the configuration with ki_config_free. Factories and clients copy it. Blocks: reads
  * files; a named pipe until its writer closes it.
- * Errors: KI_ERR_CONFIG (the message names file, field and remedy), KI_ERR_NOT_FOUND (a file or context that the
- * options name), KI_ERR_PARSE, KI_ERR_NO_MEMORY, KI_ERR_LIMIT. */
+ * Errors: KI_ERR_CONFIG (the message names file, field and remedy), KI_ERR_INVALID (an option), KI_ERR_NOT_FOUND (a
+ * file or context that the options name), KI_ERR_PARSE, KI_ERR_NO_MEMORY, KI_ERR_LIMIT. */
 KI_API KI_MUST_CHECK ki_status ki_config_new(const ki_config_options *options, ki_config **ret_config, ki_error *err);
 
 /* Makes the configuration of a pod: the service account's token, ca.crt and namespace, and the server of

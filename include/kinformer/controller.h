@@ -191,7 +191,8 @@ KI_API KI_MUST_CHECK ki_status ki_controller_watch(ki_controller *controller, ki
 
 /* ---- predicates; to combine two, write a function: return a(event, user) || b(event, user); ---- */
 
-/* Returns true for adds, deletes and updates that changed metadata.generation: the spec, not status or metadata. */
+/* Returns true for adds, deletes and updates that changed metadata.generation: the spec, not status or metadata. Here
+ * and below, also for updates of an object whose old state has no content (ki_keep), and so cannot be compared. */
 KI_API bool ki_predicate_generation_changed(const ki_event *event, void *user);
 /* Returns true for adds, deletes and updates that changed the labels. */
 KI_API bool ki_predicate_labels_changed(const ki_event *event, void *user);

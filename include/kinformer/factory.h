@@ -45,10 +45,10 @@ typedef struct ki_factory_options {
     int64_t backoff_first_ms;
     int64_t backoff_longest_ms;
     /* Bytes that the objects of all informers should take at most; 0: no limit. From half of it on, informers with
-     * 32 KiB of objects pack. Above it, the informer whose change exceeds it reports KI_ERR_LIMIT, once until a tenth
-     * is free again; until then ki_health.is_over_factory_limit of all informers is true, as is the metric
-     * informer_over_factory_memory_limit. Informers with `keep_at_limit` drop contents, each with its next change or
-     * bookmark. */
+     * 32 KiB of objects pack. The informer whose change exceeds the limit reports KI_ERR_LIMIT once. Until a tenth is
+     * free again, ki_health.is_over_factory_limit of all informers is true, and the metric
+     * informer_over_factory_memory_limit is 1. Informers with `keep_at_limit` drop contents, each with its next change
+     * or bookmark. */
     size_t memory_limit;
 } ki_factory_options;
 
@@ -70,16 +70,16 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *
 /* Returns the informer of a resource, and makes it at the first call. Repeated calls return the same informer if they
  * have the same resource, namespace (or set, or selector of namespaces), selectors (as texts), `keep` and
  * `keep_at_limit`. Apart from views, the other options of the first call apply, and those of later calls are ignored
- * without an error: resync, pages, `in_order`, `keep_deleted_ms`, `keep_managed_fields`, `object_limit`,
- * `allowed_namespaces`, checks, retries and backoff. A repeated call names no view, the first view (same paths in the
- * same words, members and struct size, in the same order), or with `shares_view` one of its own: the informer gets it
- * beside the others, up to 16 within the limits of one view. Another view without `shares_view` is KI_ERR_EXISTS; one
- * that the informer has started without is KI_ERR_STATE without `relists_for_view`. `options` may be NULL.
- * ki_factory_start starts informers that were made after a start. The informer of a source that is no API server:
- * ki_factory_informer_for (parts/list_watch.h).
+ * without an error: `resync_ms`, `page_size`, `in_order`, `keep_deleted_ms`, `keep_managed_fields`, `object_limit`,
+ * `pack_from`, `memory_limit`, `allowed_namespaces`, checks, retries and backoff. A repeated call names no view, the
+ * first view (same paths in the same words, members and struct size, in the same order), or with `shares_view` one of
+ * its own: the informer gets it beside the others, up to 16 within the limits of one view. Another view without
+ * `shares_view` is KI_ERR_EXISTS; one that the informer has started without is KI_ERR_STATE without `relists_for_view`.
+ * `options` may be NULL. ki_factory_start starts informers that were made after a start. The informer of a source that
+ * is no API server: ki_factory_informer_for (parts/list_watch.h).
  * Ownership: borrowed from the factory; `resource` is copied with its strings. Threads: any. Blocks: no.
  * Errors: KI_ERR_EXISTS, KI_ERR_STATE (also: the factory or its engine is stopped), KI_ERR_PARSE (a selector, or a path
- * of the view), KI_ERR_INVALID (the namespace, or a name of the resource), KI_ERR_LIMIT, KI_ERR_NO_MEMORY,
+ * of the view), KI_ERR_INVALID (the namespace, a name of the resource, or an option), KI_ERR_LIMIT, KI_ERR_NO_MEMORY,
  * KI_ERR_UNSUPPORTED (a built-in resource without list and watch, such as KI_TOKENREVIEWS). */
 KI_API KI_MUST_CHECK ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource,
                                                    const ki_informer_options *options, ki_informer **ret_informer,

@@ -99,22 +99,26 @@ typedef struct ki_informer_options {
      * or the JSON of a packed object takes some microseconds more; key, labels, view and the like take as long as
      * before. An informer that is shared has the value of the first request. */
     int64_t pack_from;
-    /* Bytes of memory that the cache's objects should take at most, without dictionaries and indexes (memory.h); 0: no
-     * limit. Bodies are packed from half of it on, unless `pack_from` is below 0. Above the limit the informer
-     * continues, because a cache that lacks objects would be wrong, and says so: once to the watch error handler
-     * (KI_ERR_LIMIT) and in the log, and until a tenth is free again in ki_health.is_over_memory_limit and in the
-     * metric informer_over_memory_limit. The program decides: `keep_at_limit`, or it can remove the informer, request
-     * one that keeps less, or end. */
+    /* Bytes of memory that the cache's objects should take at most, with what they share, without dictionaries and
+     * indexes (memory.h); 0: no limit. Bodies are packed from half of it on, unless `pack_from` is below 0. Above the
+     * limit the informer continues, because a cache that lacks objects would be wrong. It reports KI_ERR_LIMIT once to
+     * the watch error handler and in the log. Until a tenth is free again, ki_health.is_over_memory_limit and the
+     * metric informer_over_memory_limit show it. The program decides: `keep_at_limit`, or it removes the informer,
+     * requests one that keeps less, or ends. */
     size_t memory_limit;
     /* KI_KEEP_VIEW: while the objects take more than `memory_limit`, or the factory's, they lose their content, one
-     * after the other in no particular order, until a tenth of the limit is free. Such an object has key, labels and
-     * view; what reads its fields or JSON returns KI_ERR_STATE (object.h), also in handlers. It has its content again
-     * once it changes while there is room. ki_health.without_content and the metric informer_objects_without_content
-     * count these objects. If all have lost it and the limit is exceeded, the watch error handler is called a second
-     * time. Needs a `view`, and `keep` KI_KEEP_OBJECT or KI_KEEP_METADATA. Also below the limit selectors of other
-     * fields than name and namespace, indexes by path and watches by owner are KI_ERR_INVALID; index functions and
-     * filters read labels and view. With `.memory_limit = 1` a test shows what the program reads of the content. An
-     * informer is shared by those who ask for the same. 0: nothing is dropped. */
+     * after the other in no particular order, until a tenth of the limit is free. Objects of a list can lose it as they
+     * arrive. Such an object has key, labels and view. A function that reads its fields or JSON returns KI_ERR_STATE
+     * (object.h): of an object from the cache, of `old`, of an add of the first list, and, on a handler's own thread,
+     * of any event. An object that changes while there is room has its content again.
+     * The watch error handler and the log get KI_ERR_LIMIT when the first object loses its content, and again if none
+     * has content any more. ki_health.without_content and the metric informer_objects_without_content count the
+     * objects; ki_health.is_over_memory_limit is false once enough was dropped.
+     * Needs a `view`, and `keep` KI_KEEP_OBJECT or KI_KEEP_METADATA. Also below the limit, selectors of other fields
+     * than name and namespace, indexes by path and watches by owner are KI_ERR_INVALID; index functions and filters
+     * read labels and view. A controller that has finalizers, claims children or compares old states needs the content:
+     * not for its informers. A test with `.memory_limit = 1` shows what the program reads of objects in the cache.
+     * Calls with another value get another informer. 0: nothing is dropped. */
     ki_keep keep_at_limit;
 } ki_informer_options;
 
@@ -268,9 +272,9 @@ KI_API KI_MUST_CHECK ki_status ki_informer_set_transform(ki_informer *informer, 
                                                          ki_error *err);
 
 /* Called for each failed list, watch and consistency check, each change that waits for memory, each skipped object,
- * each failure of an index function, each object that was modified in the cache (`detect_mutations`), and each
- * difference that a consistency check finds. `key` is "" if no object is concerned or its key is unknown. Above 100
- * skipped objects a second, one call reports the rest.
+ * each failure of an index function, each object that was modified in the cache (`detect_mutations`), each difference
+ * that a consistency check finds, and at a memory limit (KI_ERR_LIMIT; `memory_limit` says when). `key` is "" if no
+ * object is concerned or its key is unknown. Above 100 skipped objects a second, one call reports the rest.
  * Threads: called on the loop; must not block. */
 typedef void (*ki_watch_error_handler)(ki_informer *informer, const ki_error *cause, const char *key,
                                        void *user) KI_NOEXCEPT;
@@ -336,7 +340,7 @@ typedef struct ki_health {
     /* The first unreadable object and the reason, such as "default/big: …"; "" if there is none. */
     char unreadable_message[KI_HEALTH_MESSAGE_MAX];
     size_t object_bytes;        /* memory of the objects in the cache, without what they share (memory.h) */
-    bool is_over_memory_limit;  /* they take more than ki_informer_options.memory_limit */
+    bool is_over_memory_limit;  /* they and what they share take more than ki_informer_options.memory_limit */
     bool is_over_factory_limit; /* those of all informers take more than ki_factory_options.memory_limit */
     size_t without_content;     /* objects that lost their content at a limit (ki_informer_options.keep_at_limit) */
 } ki_health;

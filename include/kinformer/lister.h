@@ -61,7 +61,8 @@ typedef struct ki_cursor {
 
 /* Returns the next object; NULL at the end. */
 KI_API const ki_object *ki_snapshot_next(const ki_snapshot *snapshot, ki_cursor *cursor);
-/* Returns the next object of a namespace (NULL or "": all) that matches a selector (NULL: all); NULL at the end. */
+/* Returns the next object of a namespace (NULL or "": all) that matches a selector (NULL: all); NULL at the end. An
+ * object without its content (ki_keep) matches no selector of fields but of name and namespace. */
 KI_API const ki_object *ki_snapshot_next_match(const ki_snapshot *snapshot, const char *namespace_name,
                                                const ki_selector *selector, ki_cursor *cursor);
 /* Returns the next object with `value` in `index`; NULL at the end, and for an index that does not exist
@@ -87,8 +88,8 @@ typedef struct ki_object_list {
  * b),!canary" and a field selector such as "spec.nodeName=n1" (selector.h; NULL or "": all).
  * Ownership: the caller frees the list with ki_object_list_free; the objects are borrowed from the list. Threads: any.
  * Blocks: no.
- * Errors: KI_ERR_PARSE (a selector), KI_ERR_LIMIT, KI_ERR_STATE (the informer was removed from its factory),
- * KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_PARSE (a selector), KI_ERR_INVALID (fields that the cache does not keep, or can drop: `keep`,
+ * `keep_at_limit`), KI_ERR_LIMIT, KI_ERR_STATE (the informer was removed from its factory), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_lister_list(const ki_informer *informer, const char *namespace_name,
                                               const char *label_selector, const char *field_selector,
                                               ki_object_list *ret_list, ki_error *err);
@@ -163,8 +164,8 @@ typedef struct ki_indexer {
  * Threads: any. Blocks: until all objects are indexed; on the loop's thread the loop stops for that time. Add indexers
  * to a large cache before the start, or on another thread.
  * Errors: KI_ERR_EXISTS (the name), KI_ERR_LIMIT (more than 64 indexes), KI_ERR_INVALID (no name, neither a function
- * nor a path, or both; a path that the cache does not keep, which is any path with KI_KEEP_VIEW and KI_KEEP_KEYS),
- * KI_ERR_PARSE (the path), KI_ERR_NO_MEMORY, KI_ERR_STATE (the informer is stopped). */
+ * nor a path, or both; a path that the cache does not keep: any path with KI_KEEP_VIEW, KI_KEEP_KEYS and
+ * `keep_at_limit`), KI_ERR_PARSE (the path), KI_ERR_NO_MEMORY, KI_ERR_STATE (the informer is stopped). */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count,
                                                         ki_error *err);
 

@@ -14,13 +14,13 @@ KI_BEGIN_DECLS
 
 /* The memory of an informer's cache, in bytes as they were requested from the allocator, without its own overhead. Not
  * in it: some 15 KB of each informer, the connection, and what a factory packs bodies in: 200 KB, 2 MB after a body of
- * 1 MB. */
+ * 1 MB, and up to eight bodies of at most 16 KB that were unpacked last. */
 typedef struct ki_memory {
-    size_t total; /* the sum of the bytes below */
+    size_t total; /* the sum of the bytes up to `deleted` */
     /* Of the objects in the cache. */
     size_t fields;        /* what is read directly of each: key, uid, version, view */
     size_t shared;        /* what objects have in common: kind, namespace, labels */
-    size_t plain_bodies;  /* JSON */
+    size_t plain_bodies;  /* JSON; of an object without its content a digest of 8 bytes */
     size_t packed_bodies; /* packed JSON */
     size_t dictionaries;  /* that these bodies were packed with */
     size_t indexes;       /* how objects are found: by key, and by each index */
@@ -30,7 +30,7 @@ typedef struct ki_memory {
     /* Numbers. */
     size_t objects;        /* objects in the cache */
     size_t packed_objects; /* those with packed bodies */
-    size_t packed_json;    /* bytes of JSON in the packed bodies */
+    size_t packed_json;    /* bytes of JSON that the packed bodies have */
 } ki_memory;
 
 /* Writes the first `size` bytes of the informer's memory. Programs call ki_informer_memory, which passes the size of

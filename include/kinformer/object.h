@@ -3,7 +3,7 @@
  *
  * Objects from getters, listers and events are borrowed. ki_object_ref keeps an object for as long as the program
  * wants, on any thread, also after the informer is freed. Key, name, labels and the like are stored decoded. All other
- * fields are read by path, which parses the whole body each time. For fields that a program reads often, use a view
+ * fields are read by path, which looks for each of them in the JSON. For fields that a program reads often, use a view
  * (view.h). */
 #ifndef KINFORMER_OBJECT_H
 #define KINFORMER_OBJECT_H
@@ -18,10 +18,10 @@ typedef struct ki_object ki_object;
 
 /* What a cache keeps of each object (ki_informer_options.keep). Handlers, lookups and waits work with each of these.
  *
- * Without its content an object has key, namespace, name, uid, resource version, apiVersion and kind, but no labels;
- * with labels if it lost the content at a limit (ki_informer_options.keep_at_limit).
- * A function that reads its fields or its JSON returns KI_ERR_STATE. One that cannot return an error, such as
- * ki_object_label, returns what it does for an object without the field. */
+ * Without its content an object has key, namespace, name, uid, resource version, apiVersion and kind. One that lost its
+ * content at a limit (ki_informer_options.keep_at_limit) has labels, too. A function that reads what an object has not
+ * returns KI_ERR_STATE. One that cannot return an error, such as ki_object_int, returns what it does for an object
+ * without the field. */
 typedef enum ki_keep {
     KI_KEEP_OBJECT = 0, /* all of it */
     /* apiVersion, kind and metadata. The server is asked for no more (PartialObjectMetadata). kind and apiVersion are
@@ -80,19 +80,20 @@ KI_API const void *ki_object_view_of(const ki_object *obj, const ki_field *field
 /* ---- fields by path; NULL for an object, a path or a name is KI_ERR_INVALID ---- */
 
 /* Gets a field by its path: "spec.nodeName", "spec.containers[0].image", "spec.containers[-1].name",
- * "metadata.labels['app.kubernetes.io/name']". A leading dot is accepted. "[*]" stands for all elements of an array:
- * the value of "spec.containers[*].image" is an array of what the elements have, empty if none has it. Several "[*]"
- * give one flat array. Quotes are single or double; a backslash escapes the next character: ["it's"] and ['it\'s'] are
- * the same name.
+ * "metadata.labels['app.kubernetes.io/name']". A leading dot is accepted. The text of an array or object is the
+ * server's, with its escapes and numbers. "[*]" stands for all elements of an array: the value of
+ * "spec.containers[*].image" is an array of what the elements have. It is empty if no element has it, and if there is
+ * no such array. Several "[*]" give one flat array. Quotes are single or double; a backslash escapes the next
+ * character: ["it's"] and ['it\'s'] are the same name.
  * Ownership: the caller empties `*ret_value` with ki_value_clear while the allocator of the object's engine still
- * exists. Threads: any. Blocks: no; parses the body.
+ * exists. Threads: any. Blocks: no; scans the JSON.
  * Errors: KI_ERR_PARSE (the path), KI_ERR_NOT_FOUND (the object has no such field), KI_ERR_END (an index past the end
- * of its array: no higher one has a value), KI_ERR_NO_MEMORY. */
+ * of its array: no higher one has a value), KI_ERR_STATE (the object has no content: ki_keep), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value,
                                                ki_error *err);
 
-/* Returns the integer under `path`, or `default_value` if there is none, if memory runs out, and if `obj` or `path` is
- * NULL. Threads, Blocks: as ki_object_field. */
+/* Returns the integer under `path`, or `default_value` if there is none, if the object has no content (ki_keep), if
+ * memory runs out, and if `obj` or `path` is NULL. Threads, Blocks: as ki_object_field. */
 KI_API int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_value);
 
 /* Gets an annotation. To walk all of them, get "metadata.annotations" and call ki_value_next. Ownership, Threads,
@@ -103,7 +104,8 @@ KI_API KI_MUST_CHECK ki_status ki_object_annotation(const ki_object *obj, const 
 /* Gets an entry of a ConfigMap or Secret. The bytes of a Secret's data and of a ConfigMap's binaryData are decoded from
  * base64: `text` has `text_size` bytes, which may be zero characters. The type is KI_VALUE_STRING.
  * Ownership, Threads, Blocks: as ki_object_field.
- * Errors: KI_ERR_NOT_FOUND (the object has no such entry), KI_ERR_PARSE (not base64), KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_NOT_FOUND (the object has no such entry), KI_ERR_PARSE (not base64), KI_ERR_STATE (the object has no
+ * content: ki_keep), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_object_data(const ki_object *obj, const char *name, ki_value *ret_value,
                                               ki_error *err);
 
@@ -133,7 +135,7 @@ typedef struct ki_owner_reference {
 
 /* Gets all owner references in the object's order. Without any, `*ret_count` is 0 and `*ret_references` is NULL.
  * Ownership: the caller frees the array with ki_owner_references_free. Threads: any. Blocks: no.
- * Errors: KI_ERR_NO_MEMORY, KI_ERR_PARSE. */
+ * Errors: KI_ERR_STATE (the object has no content: ki_keep), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_object_owner_references(const ki_object *obj, ki_owner_reference **ret_references,
                                                           size_t *ret_count, ki_error *err);
 /* Frees the array with its strings. NULL is accepted. */

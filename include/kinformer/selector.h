@@ -22,7 +22,8 @@ KI_API KI_MUST_CHECK ki_status ki_selector_new(const char *label_selector, const
 KI_API void ki_selector_free(ki_selector *selector);
 
 /* Returns true if the object has the labels and fields. A NULL selector selects all objects. Does not allocate; a
- * selector of fields scans the object's JSON. Threads: any. Blocks: no. */
+ * selector of fields scans the object's JSON. An object without its content (ki_keep) has no fields but name and
+ * namespace. Threads: any. Blocks: no. */
 KI_API bool ki_object_matches(const ki_object *obj, const ki_selector *selector);
 
 KI_END_DECLS

@@ -29,7 +29,7 @@ enum {
     IDLE_CONTEXTS = 4,         /* for unpacking, kept for the next reader */
     KEPT = 8,                  /* unpacked bodies */
     KEPT_OF_THREAD = 2,        /* those of them that one thread uses */
-    KEPT_SIZE_MAX = 64 * 1024  /* bytes of one of them */
+    KEPT_SIZE_MAX = 16 * 1024  /* bytes of one of them */
 };
 
 struct ki_body_contexts {

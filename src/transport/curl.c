@@ -98,8 +98,10 @@ static void idle_timer_fired(ki_timer *timer, void *user) {
         ki_timer_set(timer, deadline);
         return;
     }
-    if (!exchange->suspected) { /* bytes may wait in the socket if the host has not run the engine */
+    if (!exchange->suspected) { /* bytes may wait in the socket if the host has not run the engine, or if it rests */
         exchange->suspected = true;
+        if (exchange->pool)
+            ki_curl_pool_end_rest(exchange->pool);
         ki_timer_set(timer, now + KI_MILLISECONDS(1));
         return;
     }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define INTERVAL_MS 100
+#define IDLE KI_SECONDS(2)
 #define HEAD "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
 
 typedef struct answer {
@@ -90,7 +91,9 @@ static void wait_and_step(world *self) {
 
 /* Sends a request, and returns the server's end of its connection once the request is there. */
 static int begin(world *self, bool is_watch, answer *one) {
-    const ki_request request = { .method = "GET", .target = "/api/v1/pods", .endless = is_watch };
+    const ki_request request = {
+        .method = "GET", .target = "/api/v1/pods", .endless = is_watch, .idle_timeout_ns = is_watch ? IDLE : 0
+    };
     const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = one };
     assert_int_equal(ki_transport_send(self->transport, &request, &sink, &one->exchange, NULL), KI_OK);
     struct pollfd arrival = { .fd = self->listener, .events = POLLIN };
@@ -234,6 +237,32 @@ TEST(a_broken_connection_is_noticed_during_the_rest_and_a_closed_one_after_it) {
             wait_and_step(&self);
         close_world(&self);
     }
+}
+
+static void say_text(int fd, const char *text) {
+    say(fd, text, strlen(text));
+}
+
+/* A chunk's head is read without a byte for the watch, and lets the socket rest. */
+TEST(bytes_that_wait_in_a_resting_socket_are_no_silence) {
+    world self;
+    answer watch = { .size = 0 };
+    open_world(&self, KI_WATCH_READ_INTERVAL_MAX_MS);
+    int fd = begin(&self, true, &watch);
+    say_text(fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nchange\r\n");
+    while (watch.size < strlen("change"))
+        wait_and_step(&self);
+    self.now += IDLE - KI_MILLISECONDS(KI_WATCH_READ_INTERVAL_MAX_MS / 2);
+    read_all(&self);
+    say_text(fd, "6\r\n");
+    read_all(&self);
+    say_text(fd, "change\r\n");
+    self.now += KI_MILLISECONDS(KI_WATCH_READ_INTERVAL_MAX_MS / 2); /* the idle timeout, in the middle of the rest */
+    read_all(&self);
+    assert_false(watch.has_ended);
+    assert_int_equal(watch.size, 2 * strlen("change"));
+    close(fd);
+    close_world(&self);
 }
 
 TEST(a_watch_can_be_cancelled_and_the_transport_freed_during_the_rest) {

@@ -105,11 +105,11 @@ static bool may_drop(const ki_informer *informer) {
     return informer->options.given.keep_at_limit != KI_KEEP_OBJECT;
 }
 
-/* Notes whether the limit is exceeded, and reports it if nothing is dropped then. */
-static void note(ki_informer *informer, _Atomic bool *is_over_limit, const excess *of) {
+/* Notes whether the limit is exceeded. `drops`: contents are dropped then, and that is reported in its place. */
+static void note(ki_informer *informer, _Atomic bool *is_over_limit, const excess *of, bool drops) {
     bool was_over = atomic_load(is_over_limit), is_over_now = is_over(of->bytes, of->limit, was_over);
     atomic_store(is_over_limit, is_over_now);
-    if (is_over_now && !was_over && !may_drop(informer))
+    if (is_over_now && !was_over && !drops)
         report(informer, of);
 }
 
@@ -143,11 +143,12 @@ void ki_informer_check_memory(ki_informer *informer) {
     excess own = of_informer(object_bytes(informer), informer->options.given.memory_limit);
     size_t all = add_to_account(informer, account, own.bytes);
     if (own.limit)
-        note(informer, &informer->is_over_limit, &own);
+        note(informer, &informer->is_over_limit, &own, may_drop(informer));
     bool is_above = atomic_load(&informer->is_over_limit);
     if (account && account->limit) {
         excess of_all = of_factory(all, account->limit);
-        note(informer, &account->is_over, &of_all);
+        bool has_content = ki_store_without_content(informer->store) < ki_store_count(informer->store);
+        note(informer, &account->is_over, &of_all, may_drop(informer) && has_content);
         is_above |= atomic_load(&account->is_over);
     }
     if (is_above && !informer->is_above)

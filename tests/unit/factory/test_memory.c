@@ -447,6 +447,23 @@ CONTROLLER_TEST(above_the_factorys_limit_the_informers_that_may_drop_contents) {
     ki_factory_free(factory);
 }
 
+CONTROLLER_TEST(the_factorys_limit_is_reported_by_an_informer_that_has_nothing_left_to_drop) {
+    ki_informer *pods = NULL;
+    ki_factory *factory = limited_factory(&stage, 10000);
+    const ki_informer_options options =
+        KI_INFORMER_OPTIONS(.view = fields, .memory_limit = 1, .keep_at_limit = KI_KEEP_VIEW);
+    reports[0] = '\0';
+    assert_int_equal(ki_factory_informer(factory, KI_PODS, &options, &pods, NULL), KI_OK);
+    assert_int_equal(ki_informer_set_watch_error_handler(pods, note_error, NULL, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    put_some(&stage, 0, 10);
+    assert_string_equal(reports, DROPS NOTHING_LEFT);
+    put_some(&stage, 10, 100);
+    assert_true(health_of(pods).is_over_factory_limit);
+    assert_string_equal(reports, DROPS NOTHING_LEFT "5 the objects of all informers; ");
+    ki_factory_free(factory);
+}
+
 TEST(a_factory_has_a_limit_for_all_its_informers) {
     controller_stage s;
     assert_true(stage_open(&s, NULL));
