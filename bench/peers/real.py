@@ -175,8 +175,8 @@ def tables_of(programs, options, folder):
     text = [
         f"kube-apiserver {measure.version(subjects.HERE + '/../../tests/e2e/go.mod', 'k8s.io/kubernetes')} with etcd, TLS, HTTP/2:"
         f" {PODS:,} pods of {size / 1000:.1f} KB JSON, up to {PER_SECOND} changes a second; {tables.rounds_of(rounds)}."
-        " client-go asks for protobuf, its default, where the column does not say JSON. The writer and the server run on the same CPUs.'
-        " \"Every 50 ms\": watch_read_interval_ms, with the handler on the loop.",
+        " client-go asks for protobuf, its default, where the column does not say JSON. The writer and the server run on the same CPUs."
+        " kinformer, every 50 ms: watch_read_interval_ms, with the handler on the loop.",
         tables.table(
             COLUMNS,
             ROWS,
