@@ -200,8 +200,6 @@ void ki_informer_log_state(ki_informer *informer, bool has_cause);
 /* packing.c: gets what the store keeps of an object: its key, the packed object, the one without its content, or `obj`
  * itself, as a reference. Errors: KI_ERR_NO_MEMORY. Loop. */
 ki_status ki_informer_keep(const ki_informer *informer, ki_object *obj, ki_object **ret_kept);
-/* packing.c: returns true if objects that are stored now lose their content. Loop. */
-bool ki_informer_drops_content(const ki_informer *informer);
 /* packing.c: while the objects take more than a limit, packs some of those in the store, or drops their content: about
  * `units` of them. Errors: KI_ERR_NOT_FOUND (nothing is left to do), KI_ERR_NO_MEMORY. Loop; not under
  * change_lock. */

@@ -9,7 +9,8 @@
 #include "src/object/object.h"
 #include "src/object/pack.h"
 
-bool ki_informer_drops_content(const ki_informer *informer) {
+/* Returns true if objects that are stored now lose their content. */
+static bool drops_content(const ki_informer *informer) {
     return informer->is_above && informer->options.given.keep_at_limit != KI_KEEP_OBJECT;
 }
 
@@ -18,9 +19,9 @@ ki_status ki_informer_keep(const ki_informer *informer, ki_object *obj, ki_objec
     ki_status status = ki_object_key_only(obj, &kept, NULL);
     if (status)
         return status;
-    *ret_kept = ki_informer_drops_content(informer) ? ki_object_drop_content(kept) : ki_object_pack(kept);
+    *ret_kept = drops_content(informer) ? ki_object_drop_content(kept) : ki_object_pack(kept);
     ki_object_unref(kept);
-    if (!ki_informer_drops_content(informer) || !ki_object_has_content(*ret_kept))
+    if (!drops_content(informer) || !ki_object_has_content(*ret_kept))
         return KI_OK;
     ki_object_unref(*ret_kept);
     return KI_ERR_NO_MEMORY;
@@ -65,7 +66,7 @@ typedef struct budget {
 
 /* Stages what an object of the store becomes. Caller holds change_lock. */
 static ki_status shrink_object(ki_informer *informer, ki_object *obj, budget *left) {
-    bool drops = ki_informer_drops_content(informer);
+    bool drops = drops_content(informer);
     ki_object *made = drops ? ki_object_drop_content(obj) : ki_object_pack(obj);
     ki_status status = drops && ki_object_has_content(made) ? KI_ERR_NO_MEMORY : KI_OK;
     if (made != obj) {
@@ -134,7 +135,7 @@ ki_status ki_informer_shrink(ki_informer *informer, size_t units, ki_error *err)
         return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "shrinking the cache") : status;
     (void)ki_engine_work(informer->engine, (int)units);
     ki_informer_check_memory(informer);
-    if (!informer->places_left && ki_informer_drops_content(informer))
+    if (!informer->places_left && drops_content(informer))
         end_round(informer);
     return informer->is_above && informer->places_left ? KI_OK : KI_ERR_NOT_FOUND;
 }
