@@ -109,10 +109,11 @@ static void print_row(progress *p, bool http2, bool on_loop) {
     if (p->counter >= 0)
         snprintf(calls_text, sizeof calls_text, "%.2f", calls);
     qsort(p->took + WARM_UP, events, sizeof *p->took, compare);
+    const size_t middle = WARM_UP + events / 2, last_hundredth = WARM_UP + events / 100 * 99;
     printf("  %-9s %-14s %12s %14.2f %10.1f us %10.1f us %10.1f us%s\n", http2 ? "HTTP/2" : "HTTP/1.1",
            on_loop ? "on the loop" : "its own thread", calls_text,
            (double)(p->last.switches - p->first.switches) / events, (p->last.cpu_us - p->first.cpu_us) / events,
-           (double)p->took[WARM_UP + events / 2] / 1e3, (double)p->took[WARM_UP + events / 100 * 99] / 1e3,
+           (double)p->took[middle] / 1e3, (double)p->took[last_hundredth] / 1e3,
            p->counter < 0  ? ""
            : calls <= goal ? "   met"
                            : "   MISSED");

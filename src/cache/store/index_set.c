@@ -54,7 +54,7 @@ static ki_index_set *set_new(const ki_schema *schema, const ki_tree_kind *kind, 
         memcpy(set->value, value.data, value.size);
     set->value[value.size] = '\0';
     set->objects = before ? before->objects : (ki_tree){ NULL, 0 };
-    if (set->count == 1)
+    if (before && before->count == 1)
         set_only(kind, set, before->only);
     return set;
 }

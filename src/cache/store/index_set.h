@@ -22,8 +22,8 @@ typedef struct ki_index_set {
 } ki_index_set;
 
 /* For the kind of a tree of sets. */
-ki_str ki_index_set_value(const void *set);
-bool ki_index_set_has_value(const void *set, ki_str value);
+ki_str ki_index_set_value(const void *value);
+bool ki_index_set_has_value(const void *value, ki_str text);
 
 /* Returns the set of a value, borrowed; NULL: no object has the value. */
 ki_index_set *ki_index_set_get(const ki_schema *schema, const ki_tree *index, ki_str value);
