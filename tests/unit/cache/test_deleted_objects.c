@@ -224,8 +224,8 @@ TEST(above_the_memory_the_oldest_go_first) {
     int size = sprintf(json, "{\"metadata\":{\"name\":\"?\",\"namespace\":\"ns\"},\"text\":\"");
     memset(json + size, 'x', KI_DELETED_MAX_BYTES / 3 - (size_t)size);
     memcpy(json + KI_DELETED_MAX_BYTES / 3 - 3, "\"}", 3);
-    for (char name = 'a'; name <= 'd'; name++) {
-        *strpbrk(json + 20, "?abc") = name;
+    for (int name = 'a'; name <= 'd'; name++) {
+        *strpbrk(json + 20, "?abc") = (char)name;
         ki_object *obj = make_object_from_json(json);
         assert_int_equal(stage_and_publish(&deleted, obj, 0), KI_OK);
         ki_object_unref(obj);
