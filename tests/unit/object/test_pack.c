@@ -77,6 +77,7 @@ static ki_status make_format(const ki_allocator *allocator, ki_object_format **r
 }
 
 static void begin(stage *s, const ki_allocator *allocator, const char *json) {
+    s->format = NULL;
     s->plain = NULL;
     assert_int_equal(make_format(allocator, &s->format), KI_OK);
     assert_int_equal(ki_object_format_read(s->format, json, strlen(json), &s->plain, NULL), KI_OK);
