@@ -3,6 +3,7 @@
 #include "src/transport/curl.h"
 #include "src/transport/curl_internal.h"
 #include "src/transport/transport.h"
+#include "tests/support/config_files.h"
 #include "tests/support/fixture.h"
 #include "tests/support/raw_server.h"
 #include "tests/support/scarce_memory.h"
@@ -789,12 +790,4 @@ TEST(a_started_engine_serves_the_transport_on_its_own_thread) {
     raw_server_stop(&server);
 }
 
-static int no_surroundings(void **state) {
-    (void)state;
-    setenv("HOME", "/nonexistent", 1);
-    unsetenv("KUBECONFIG");
-    setenv("no_proxy", "*", 1); /* the machine's own proxies are not for 127.0.0.1 */
-    return 0;
-}
-
-TEST_GROUP(curl_transport, no_surroundings, NULL);
+TEST_GROUP(curl_transport, config_files_set_none, NULL);

@@ -1,6 +1,7 @@
 /* test_watch_reads.c: .watch_read_interval_ms. The test is the server, and its clock moves only when it says so. */
 #include "src/transport/curl.h"
 #include "src/transport/curl_pool.h"
+#include "tests/support/config_files.h"
 #include "tests/support/test.h"
 
 #include <arpa/inet.h>
@@ -287,12 +288,4 @@ TEST(a_watch_can_be_cancelled_and_the_transport_freed_during_the_rest) {
     }
 }
 
-static int no_surroundings(void **state) {
-    (void)state;
-    setenv("HOME", "/nonexistent", 1);
-    unsetenv("KUBECONFIG");
-    setenv("no_proxy", "*", 1); /* the machine's own proxies are not for 127.0.0.1 */
-    return 0;
-}
-
-TEST_GROUP(watch_reads, no_surroundings, NULL);
+TEST_GROUP(watch_reads, config_files_set_none, NULL);

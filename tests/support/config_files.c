@@ -21,6 +21,14 @@ int config_files_open(void **state) {
     return 0;
 }
 
+int config_files_set_none(void **state) {
+    (void)state;
+    setenv("HOME", "/nonexistent", 1);
+    unsetenv("KUBECONFIG");
+    setenv("no_proxy", "*", 1); /* the machine's own proxies are not for 127.0.0.1 */
+    return 0;
+}
+
 const char *config_files_write(const char *cluster, const char *user) {
     char text[4096];
     snprintf(text, sizeof text,

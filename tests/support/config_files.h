@@ -11,6 +11,8 @@
 /* cmocka's setup; folder_close is the teardown. Writes pki/ca.pem, pki/cert.pem, pki/key.pem and token ("
  * file-token\n"), makes the folder HOME, and removes the variables that name a kubeconfig or a cluster. */
 int config_files_open(void **state);
+/* cmocka's setup of a group: no file, variable or proxy of the machine is a part of a configuration. */
+int config_files_set_none(void **state);
 /* Writes a whole kubeconfig around one cluster and one user, as the file "config". Returns its path, as folder_file
  * does. */
 const char *config_files_write(const char *cluster, const char *user);
