@@ -135,7 +135,7 @@ const char *ki_response_body(const ki_response *response, size_t *ret_size) {
     return response->body.data ? response->body.data : "";
 }
 
-/* Checks that the body is JSON. `*ret_copy`: without white space, if the body has some; else NULL. */
+/* Checks that the body is JSON. `*ret_copy` stays empty if the body has no white space; else it is the body without. */
 static ki_status compact_body(const ki_response *response, ki_buffer *ret_copy, ki_error *err) {
     yyjson_doc *doc;
     ki_str body = body_of(response);

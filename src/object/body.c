@@ -4,6 +4,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
+#include "src/object/json_text.h"
 #include "src/object/object_memory.h"
 
 #include <string.h>
@@ -60,6 +61,10 @@ void ki_body_close(const ki_object *obj, const ki_body *body) {
         ki_body_codec_unpack_end(ki_object_packed_body(obj)->codec);
     else if (body->unpacked)
         ki_body_codec_close(ki_object_packed_body(obj)->codec, body->unpacked);
+}
+
+ki_str ki_body_metadata(const ki_body *body, ki_str name) {
+    return ki_json_text_member(ki_json_text_member(body->text, KI_STR("metadata")), name);
 }
 
 ki_status ki_body_copy(const ki_object *obj, char **ret_text, ki_error *err) {

@@ -31,6 +31,8 @@ ki_status ki_body_open(const ki_object *obj, ki_body *ret_body, ki_error *err);
  * call and ki_body_close they must not call the program. */
 ki_body ki_body_open_surely(const ki_object *obj);
 void ki_body_close(const ki_object *obj, const ki_body *body);
+/* Returns a member of the metadata of an open body; empty without one. */
+ki_str ki_body_metadata(const ki_body *body, ki_str name);
 /* Opens the body and gives the text, with its closing zero, to the caller, who frees it with the allocator of the
  * object's format. Errors: as ki_body_open. */
 ki_status ki_body_copy(const ki_object *obj, char **ret_text, ki_error *err);

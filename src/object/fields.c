@@ -77,23 +77,22 @@ const void *ki_object_view_of(const ki_object *obj, const ki_field *fields) {
 
 /* --- fields by path ----------------------------------------------------------------------------------------------- */
 
+/* Opens the body of an object that has its content. */
+static ki_status open_content(const ki_object *obj, ki_body *ret_body, ki_error *err) {
+    ki_status status = ki_object_check_content(obj, err);
+    return status ? status : ki_body_open(obj, ret_body, err);
+}
+
 ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
     if (!obj || !path || !ret_value)
         return ki_error_missing(err, "ki_object_field");
-    if (ki_object_check_content(obj, err))
-        return KI_ERR_STATE;
     ki_body body;
-    ki_status status = ki_body_open(obj, &body, err);
+    ki_status status = open_content(obj, &body, err);
     if (status)
         return status;
     status = ki_json_field(ki_format_of(obj), body.text, ki_object_key(obj), path, ret_value, err);
     ki_body_close(obj, &body);
     return status;
-}
-
-/* Returns a member of the metadata; empty without one. */
-static ki_str metadata_member(const ki_body *body, ki_str name) {
-    return ki_json_text_member(ki_json_text_member(body->text, KI_STR("metadata")), name);
 }
 
 int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_value) {
@@ -108,13 +107,11 @@ int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_va
 ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value *ret_value, ki_error *err) {
     if (!obj || !name || !ret_value)
         return ki_error_missing(err, "ki_object_annotation");
-    if (ki_object_check_content(obj, err))
-        return KI_ERR_STATE;
     ki_body body;
-    ki_status status = ki_body_open(obj, &body, err);
+    ki_status status = open_content(obj, &body, err);
     if (status)
         return status;
-    ki_str found = ki_json_text_member(metadata_member(&body, KI_STR("annotations")), ki_str_of(name));
+    ki_str found = ki_json_text_member(ki_body_metadata(&body, KI_STR("annotations")), ki_str_of(name));
     if (found.size)
         status = ki_value_make(ki_format_of(obj), found, ret_value, err);
     else
@@ -171,11 +168,9 @@ static ki_status copy_data(const ki_object *obj, ki_str text, bool is_base64, co
 ki_status ki_object_data(const ki_object *obj, const char *name, ki_value *ret_value, ki_error *err) {
     if (!obj || !name || !ret_value)
         return ki_error_missing(err, "ki_object_data");
-    if (ki_object_check_content(obj, err))
-        return KI_ERR_STATE;
     ki_body body;
     bool is_base64;
-    ki_status status = ki_body_open(obj, &body, err);
+    ki_status status = open_content(obj, &body, err);
     if (status)
         return status;
     ki_str text = find_data(obj, body.text, ki_str_of(name), &is_base64);
@@ -281,13 +276,11 @@ ki_status ki_object_owner_references(const ki_object *obj, ki_owner_reference **
                                      ki_error *err) {
     if (!obj || !ret_references || !ret_count)
         return ki_error_missing(err, "ki_object_owner_references");
-    if (ki_object_check_content(obj, err))
-        return KI_ERR_STATE;
     ki_body body;
-    ki_status status = ki_body_open(obj, &body, err);
+    ki_status status = open_content(obj, &body, err);
     if (status)
         return status;
-    ki_str text = metadata_member(&body, KI_STR("ownerReferences"));
+    ki_str text = ki_body_metadata(&body, KI_STR("ownerReferences"));
     yyjson_doc *doc = NULL;
     if (text.size)
         status = ki_json_parse(&ki_format_of(obj)->allocator, text, &doc, err);

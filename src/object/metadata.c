@@ -5,11 +5,6 @@
 #include "src/object/body.h"
 #include "src/object/json_text.h"
 
-/* Reads a member of metadata from an open body. */
-static ki_str metadata_member(const ki_body *body, ki_str name) {
-    return ki_json_text_member(ki_json_text_member(body->text, KI_STR("metadata")), name);
-}
-
 static bool is_controlled_by(ki_str references, const char *uid) {
     for (ki_str rest = ki_json_text_inside(references, '['); rest.size;) {
         ki_str reference = ki_json_text_take(&rest);
@@ -23,7 +18,7 @@ bool ki_object_is_controlled_by(const ki_object *obj, const ki_object *owner) {
     if (!obj || !owner || !*ki_object_uid(owner))
         return false;
     ki_body body = ki_body_open_surely(obj);
-    bool is_controlled = is_controlled_by(metadata_member(&body, KI_STR("ownerReferences")), ki_object_uid(owner));
+    bool is_controlled = is_controlled_by(ki_body_metadata(&body, KI_STR("ownerReferences")), ki_object_uid(owner));
     ki_body_close(obj, &body);
     return is_controlled;
 }
@@ -32,7 +27,7 @@ bool ki_object_is_being_deleted(const ki_object *obj) {
     if (!obj)
         return false;
     ki_body body = ki_body_open_surely(obj);
-    ki_str value = metadata_member(&body, KI_STR("deletionTimestamp"));
+    ki_str value = ki_body_metadata(&body, KI_STR("deletionTimestamp"));
     bool is_set = value.size > 0 && !ki_str_equals(value, "null");
     ki_body_close(obj, &body);
     return is_set;
@@ -50,7 +45,7 @@ bool ki_object_has_finalizer(const ki_object *obj, const char *finalizer) {
     if (!obj || !finalizer)
         return false;
     ki_body body = ki_body_open_surely(obj);
-    bool has_finalizer = has_text(metadata_member(&body, KI_STR("finalizers")), finalizer);
+    bool has_finalizer = has_text(ki_body_metadata(&body, KI_STR("finalizers")), finalizer);
     ki_body_close(obj, &body);
     return has_finalizer;
 }
