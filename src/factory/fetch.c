@@ -29,6 +29,7 @@ enum {
 typedef struct wait {
     struct wait *next;
     struct item *item; /* NULL once it is decided */
+    bool has_joined;   /* a request that was sent before: its response can be older than what the cache has seen */
     ki_cond *changed;  /* of a thread that waits; NULL: `handler` is called */
     ki_fetch_handler handler;
     void *user;
@@ -275,6 +276,32 @@ static void heed_retry_after(ki_fetcher *fetcher, const ki_error *err) {
         fetcher->not_before = end;
 }
 
+/* Returns true if a cache that lacks the object is at its version or a newer one: it was deleted. A list after a gap
+ * shows no deletion of what the cache never had. */
+static bool is_deleted(const ki_fetcher *fetcher, const char *key, const ki_object *obj) {
+    ki_snapshot *now = obj ? ki_informer_snapshot(fetcher->informer) : NULL;
+    const char *version = now ? ki_snapshot_resource_version(now) : "";
+    bool is_there = now && ki_snapshot_get(now, key);
+    ki_order order =
+        version[0] ? ki_resource_version_compare(version, ki_object_resource_version(obj)) : KI_ORDER_OLDER;
+    ki_snapshot_free(now);
+    return !is_there && (order == KI_ORDER_SAME || order == KI_ORDER_NEWER);
+}
+
+/* Decides the waits that began before the request. */
+static void decide_older(ki_fetcher *fetcher, item *it, ki_object *obj, const ki_error *err) {
+    for (wait *next, *w = it->waits; w; w = next) {
+        next = w->next;
+        if (!w->has_joined)
+            decide(fetcher, w, obj, err);
+    }
+}
+
+static void want_again(ki_fetcher *fetcher, item *it) {
+    it->state = ITEM_WANTED;
+    ki_task_post(&fetcher->task);
+}
+
 /* Caller holds the mutex. Takes the reference to `obj` over. */
 static void end_request(ki_fetcher *fetcher, item *it, ki_object *obj, bool may_retry, const ki_error *err) {
     bool is_overtaken = it->is_overtaken;
@@ -288,12 +315,19 @@ static void end_request(ki_fetcher *fetcher, item *it, ki_object *obj, bool may_
     } else if (may_retry) {
         retry_later(fetcher, it, err);
     } else if (is_overtaken) { /* the response can be older than the deletion */
-        it->state = ITEM_WANTED;
-        ki_task_post(&fetcher->task);
+        want_again(fetcher, it);
         ki_object_unref(obj);
     } else {
-        decide_all(fetcher, it, obj, err);
-        remember(fetcher, it, obj, err);
+        if (is_deleted(fetcher, it->key, obj))
+            decide_older(fetcher, it, obj, err);
+        else
+            decide_all(fetcher, it, obj, err);
+        if (it->waits) {
+            want_again(fetcher, it);
+            ki_object_unref(obj);
+        } else {
+            remember(fetcher, it, obj, err);
+        }
     }
 }
 
@@ -357,6 +391,8 @@ static void send_all(ki_fetcher *fetcher) {
         ki_error err = KI_ERROR_INIT;
         it->state = ITEM_FLYING;
         it->is_overtaken = false;
+        for (wait *w = it->waits; w; w = w->next)
+            w->has_joined = false;
         if (send_get(fetcher, it, &err)) /* no callback: it may be called under the mutex */
             end_request(fetcher, it, NULL, is_retriable(&err), &err);
     }
@@ -477,23 +513,11 @@ static ki_status check(const ki_informer *informer, const char *key, ki_error *e
     return check_key(informer, key, err);
 }
 
-/* Returns true if a cache that lacks the remembered object is at its version or a newer one: it was deleted. A list
- * after a gap shows no deletion of what the cache never had. */
-static bool is_deleted(const ki_fetcher *fetcher, const item *it) {
-    ki_snapshot *now = it->obj ? ki_informer_snapshot(fetcher->informer) : NULL;
-    const char *version = now ? ki_snapshot_resource_version(now) : "";
-    bool is_there = now && ki_snapshot_get(now, it->key);
-    ki_order order =
-        version[0] ? ki_resource_version_compare(version, ki_object_resource_version(it->obj)) : KI_ORDER_OLDER;
-    ki_snapshot_free(now);
-    return !is_there && (order == KI_ORDER_SAME || order == KI_ORDER_NEWER);
-}
-
 /* Returns the item of a key, which is made if necessary; NULL without memory. Caller holds the mutex. */
 static item *item_of(ki_fetcher *fetcher, const char *key) {
     item *it = ki_map_get(&fetcher->by_key, ki_str_of(key));
     bool is_known = it && it->state == ITEM_KNOWN;
-    if (is_known && (it->at <= ki_engine_clock(fetcher->engine) || is_deleted(fetcher, it))) { /* ask again */
+    if (is_known && (it->at <= ki_engine_clock(fetcher->engine) || is_deleted(fetcher, key, it->obj))) { /* ask again */
         ki_object_unref(it->obj);
         it->obj = NULL;
         it->err = (ki_error)KI_ERROR_INIT;
@@ -515,6 +539,7 @@ static ki_status add_wait(ki_fetcher *fetcher, const char *key, wait *w, ki_erro
         return KI_OK;
     }
     w->item = it;
+    w->has_joined = it->state == ITEM_FLYING;
     w->next = it->waits;
     it->waits = w;
     ki_task_post(&fetcher->task);
