@@ -92,6 +92,7 @@ typedef struct sim_network {
     int64_t type_gone_until, slow_until, small_chunks_until, laggard_until, no_descriptors_until, few_streams_until;
     sim_connection connections[SIM_CONNECTIONS_MAX];
     uint64_t bytes_read; /* by the client, in all */
+    bool has_ended;      /* a reflector's request, since the last check of the health */
 } sim_network;
 
 /* A chunk in the client's socket. */

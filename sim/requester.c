@@ -189,6 +189,7 @@ void sim_requester_note_end(sim_exchange *exchange, bool is_cancelled) {
         sim_fetches_note_end(exchange);
         return;
     }
+    exchange->world->network.has_ended = true;
     check_streaming_list(exchange);
     if (!is_cancelled)
         note_short_watch(exchange);

@@ -117,7 +117,9 @@ static bool run_until(sim_world *world, int64_t until, bool (*is_done)(sim_world
         settle(world);
         if (world->failed)
             return false;
-        if (world->settle_count++ % HEALTH_EVERY == 0 || world->now < world->network.small_chunks_until) {
+        bool is_time = world->settle_count++ % HEALTH_EVERY == 0 || world->now < world->network.small_chunks_until;
+        if (is_time || world->network.has_ended) { /* each backoff is checked: it depends on those before */
+            world->network.has_ended = false;
             sim_health_check(world);
             sim_waiter_check(world);
             sim_fetches_check(world);
