@@ -10,19 +10,15 @@ static ki_status count_up(ki_client *client, const char *namespace_name, int *re
     ki_status status;
     do {
         ki_object *map = NULL;
-        ki_value n = KI_VALUE_INIT;
         char text[16];
         status = ki_client_get(client, KI_CONFIGMAPS, namespace_name, "counter", NULL, &map, err);
-        if (!status)
-            status = ki_object_field(map, "data.n", &n, err);
         if (!status) {
             ki_unstructured *next = ki_unstructured_from_object(map); /* with its resource version */
-            *ret_count = atoi(n.text ? n.text : "") + 1;
+            *ret_count = atoi(ki_object_string(map, "data.n", "0", text, sizeof text)) + 1;
             snprintf(text, sizeof text, "%d", *ret_count);
             ki_unstructured_set_string(next, "data.n", text);
             status = ki_client_update(client, KI_CONFIGMAPS, next, NULL, NULL, err);
         }
-        ki_value_clear(&n);
         ki_object_unref(map);
     } while (status && ki_error_is_conflict(err));
     return status;

@@ -36,14 +36,8 @@ static void on_synced(ki_informer *pods, void *user) {
 /* Handles one line of input. */
 static void look_up(ki_informer *pods, const char *key) {
     ki_object *pod = ki_informer_get(pods, key);
-    ki_value phase = KI_VALUE_INIT;
-    if (!pod)
-        printf("%s: not found\n", key);
-    else if (ki_object_field(pod, "status.phase", &phase, NULL) == KI_OK && phase.type == KI_VALUE_STRING)
-        printf("%s: %s\n", key, phase.text);
-    else
-        printf("%s: no phase\n", key);
-    ki_value_clear(&phase);
+    char phase[32];
+    printf("%s: %s\n", key, pod ? ki_object_string(pod, "status.phase", "no phase", phase, sizeof phase) : "not found");
     ki_object_unref(pod);
 }
 

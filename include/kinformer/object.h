@@ -92,14 +92,25 @@ KI_API const void *ki_object_view_of(const ki_object *obj, const ki_field *field
 KI_API KI_MUST_CHECK ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value,
                                                ki_error *err);
 
-/* Returns the integer under `path`, or `default_value` if there is none, if the object has no content (ki_keep), if
- * memory runs out, and if `obj` or `path` is NULL. Threads, Blocks: as ki_object_field. */
-KI_API int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_value);
+/* The functions below read one field in one line. A Deployment's strategy, replicas, paused and an annotation:
+ *     char strategy[32], owner[256];
+ *     … ki_object_string(obj, "spec.strategy.type", "RollingUpdate", strategy, sizeof strategy)
+ *     … ki_object_int(obj, "spec.replicas", 1)
+ *     … ki_object_bool(obj, "spec.paused", false)
+ *     … ki_object_string(obj, "metadata.annotations['example.com/owner']", NULL, owner, sizeof owner)
+ * They return `default_value` if the object has no such field, if the field is null or of another type, if the object
+ * has no content (ki_keep), if memory runs out, and if `obj` or `path` is NULL or `path` cannot be parsed.
+ * ki_object_field says which of these it is. Threads, Blocks: as ki_object_field. */
 
-/* Gets an annotation. To walk all of them, get "metadata.annotations" and call ki_value_next. Ownership, Threads,
- * Blocks, Errors: as ki_object_field. */
-KI_API KI_MUST_CHECK ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value *ret_value,
-                                                    ki_error *err);
+/* Copies the string under `path`, with a closing zero, into `ret_text` of `size` bytes, and returns `ret_text`. A
+ * string that does not fit is not cut: the function returns `default_value`, which can be NULL, and leaves `ret_text`
+ * as it was. KI_OBJECT_KEY_MAX is enough for any name. A string with a zero character (\u0000) ends there. */
+KI_API KI_MUST_CHECK const char *ki_object_string(const ki_object *obj, const char *path, const char *default_value,
+                                                  char *ret_text, size_t size);
+/* Returns the integer under `path`. Numbers with a fraction and those that do not fit int64_t are of another type. */
+KI_API int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_value);
+/* Returns the boolean under `path`. */
+KI_API bool ki_object_bool(const ki_object *obj, const char *path, bool default_value);
 
 /* Gets an entry of a ConfigMap or Secret. The bytes of a Secret's data and of a ConfigMap's binaryData are decoded from
  * base64: `text` has `text_size` bytes, which may be zero characters. The type is KI_VALUE_STRING.

@@ -95,29 +95,35 @@ ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_
     return status;
 }
 
-int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_value) {
-    ki_value value = KI_VALUE_INIT;
-    if (ki_object_field(obj, path, &value, NULL))
-        return default_value;
-    int64_t number = value.type == KI_VALUE_INT ? value.integer : default_value;
-    ki_value_clear(&value);
-    return number;
+/* Gets the field of an object if it is of this type. */
+static bool find_typed(const ki_object *obj, const char *path, ki_value_type type, ki_value *ret_value) {
+    if (ki_object_field(obj, path, ret_value, NULL))
+        return false;
+    if (ret_value->type != type)
+        ki_value_clear(ret_value);
+    return ret_value->type == type;
 }
 
-ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value *ret_value, ki_error *err) {
-    if (!obj || !name || !ret_value)
-        return ki_error_missing(err, "ki_object_annotation");
-    ki_body body;
-    ki_status status = open_content(obj, &body, err);
-    if (status)
-        return status;
-    ki_str found = ki_json_text_member(ki_body_metadata(&body, KI_STR("annotations")), ki_str_of(name));
-    if (found.size)
-        status = ki_value_make(ki_format_of(obj), found, ret_value, err);
-    else
-        status = ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no annotation %s", ki_object_key(obj), name);
-    ki_body_close(obj, &body);
-    return status;
+const char *ki_object_string(const ki_object *obj, const char *path, const char *default_value, char *ret_text,
+                             size_t size) {
+    ki_value value = KI_VALUE_INIT;
+    if (!ret_text || !find_typed(obj, path, KI_VALUE_STRING, &value))
+        return default_value;
+    size_t needed = strlen(value.text) + 1;
+    if (needed <= size)
+        memcpy(ret_text, value.text, needed);
+    ki_value_clear(&value);
+    return needed <= size ? ret_text : default_value;
+}
+
+int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_value) {
+    ki_value value;
+    return find_typed(obj, path, KI_VALUE_INT, &value) ? value.integer : default_value;
+}
+
+bool ki_object_bool(const ki_object *obj, const char *path, bool default_value) {
+    ki_value value;
+    return find_typed(obj, path, KI_VALUE_BOOL, &value) ? value.boolean : default_value;
 }
 
 static ki_status decode_base64(ki_object_format *format, ki_str text, ki_value *ret_value) {

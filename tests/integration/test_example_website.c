@@ -216,10 +216,8 @@ static bool has_no_holder(ki_informer *informer, const ki_event *event, void *us
     (void)user;
     if (!event || event->type == KI_EVENT_DELETE)
         return false;
-    ki_value holder = KI_VALUE_INIT;
-    bool is_held = !ki_object_field(event->obj, "spec.holderIdentity", &holder, NULL) && holder.text_size > 0;
-    ki_value_clear(&holder);
-    return !is_held;
+    char holder[256];
+    return !*ki_object_string(event->obj, "spec.holderIdentity", "", holder, sizeof holder);
 }
 
 EXAMPLE_WEBSITE_TEST(a_second_controller_takes_over_when_the_first_one_ends) {

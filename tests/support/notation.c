@@ -121,11 +121,10 @@ const char *notation_key(const char *key) {
 
 noted_word notation_version(const ki_object *obj) {
     noted_word version;
-    ki_value seen = KI_VALUE_INIT;
-    bool is_marked = ki_object_field(obj, "data.seen", &seen, NULL) == KI_OK;
-    snprintf(version.text, sizeof version.text, "%s%s%s%s", ki_object_resource_version(obj), is_marked ? "(" : "",
-             is_marked ? seen.text : "", is_marked ? ")" : "");
-    ki_value_clear(&seen);
+    char text[64];
+    const char *seen = ki_object_string(obj, "data.seen", NULL, text, sizeof text);
+    snprintf(version.text, sizeof version.text, "%s%s%s%s", ki_object_resource_version(obj), seen ? "(" : "",
+             seen ? seen : "", seen ? ")" : "");
     return version;
 }
 

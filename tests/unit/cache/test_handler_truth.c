@@ -18,12 +18,9 @@
 static ki_status mark(ki_object *obj, ki_object **ret_obj, void *user) {
     int *transforms = user;
     char json[TEXT];
-    ki_value seen = KI_VALUE_INIT;
     ++*transforms;
-    if (ki_object_field(obj, "data.seen", &seen, NULL) == KI_OK) {
-        ki_value_clear(&seen);
+    if (ki_object_string(obj, "data.seen", NULL, json, sizeof json))
         return KI_ERR_INVALID;
-    }
     snprintf(json, sizeof json, "{\"data\":{\"seen\":\"%s\"}}", ki_object_resource_version(obj));
     return ki_object_with_json(obj, json, strlen(json), ret_obj, NULL);
 }

@@ -137,10 +137,7 @@ CONTROLLER_WRITES_TEST(a_status_is_applied_to_the_very_object) {
     ki_status status = ki_client_apply_status(client, KI_SERVICES, obj, ready(), BY_ME, &written, &err);
     if (status)
         fail_msg("%s", ki_error_message(&err));
-    ki_value value = KI_VALUE_INIT;
-    assert_int_equal(ki_object_field(written, "status.conditions[0].type", &value, NULL), KI_OK);
-    assert_string_equal(value.text, "Ready");
-    ki_value_clear(&value);
+    expect_field(written, "status.conditions[0].type", "Ready");
     assert_string_equal(ki_object_label(written, "x"), "y");
     assert_int_equal(ki_client_apply_status(client, KI_SERVICES, obj, ready(), BY_ME, &again, NULL), KI_OK);
     assert_string_equal(ki_object_resource_version(again), ki_object_resource_version(written)); /* nothing changed */

@@ -268,18 +268,69 @@ TEST(any_field_is_read_by_its_path) {
     assert_int_equal(ki_object_field(obj, "spec.list[2]", &value, &err), KI_ERR_END);
     assert_string_equal(err.message, "a has no field spec.list[2]: past the end of an array");
     assert_int_equal(ki_object_field(obj, "spec[", &value, &err), KI_ERR_PARSE);
-    assert_int_equal(ki_object_annotation(obj, "a.b/c", &value, &err), KI_OK);
-    assert_string_equal(value.text, "note");
-    ki_value_clear(&value);
-    assert_int_equal(ki_object_annotation(obj, "x", &value, &err), KI_ERR_NOT_FOUND);
-    assert_int_equal(ki_object_annotation(obj, NULL, &value, &err), KI_ERR_INVALID);
-    assert_int_equal(ki_object_int(obj, "metadata.name", 7), 7);
-    assert_int_equal(ki_object_int(obj, "metadata.nothing", 7), 7);
-    assert_int_equal(ki_object_int(obj, "][", 7), 7);
-    assert_int_equal(ki_object_int(obj, NULL, 7), 7);
-    assert_int_equal(ki_object_int(NULL, "metadata.name", 7), 7);
     ki_value_clear(&value);
     ki_value_clear(NULL);
+    ki_object_unref(obj);
+}
+
+TEST(a_field_of_the_wanted_type_is_read_in_one_line) {
+    static const struct {
+        const char *path;
+        const char *text;
+        int64_t integer;
+        bool boolean;
+    } cases[] = {
+        { "spec.text", "t", 7, true },
+        { "metadata.annotations['a.b/c']", "note", 7, true },
+        { "spec.int", "none", -5, true },
+        { "spec.big", "none", INT64_MAX, true },
+        { "spec.list[0]", "none", 1, true },
+        { "spec.list[-1].a", "none", 2, true },
+        { "spec.no", "none", 7, false },
+        { "spec.yes", "none", 7, true },
+        { "spec.nil", "none", 7, true },         /* null */
+        { "spec.huge", "none", 7, true },        /* more than an int64_t has */
+        { "spec.real", "none", 7, true },        /* a fraction */
+        { "spec.list", "none", 7, true },        /* an array */
+        { "spec.list[*]", "none", 7, true },     /* an array of what all elements have */
+        { "spec.object", "none", 7, true },      /* an object */
+        { "spec.nothing", "none", 7, true },     /* absent */
+        { "spec.list[2]", "none", 7, true },     /* past the end */
+        { "spec.text[0]", "none", 7, true },     /* through a string */
+        { "spec.nil.nothing", "none", 7, true }, /* through null */
+        { "][", "none", 7, true },               /* no path */
+        { NULL, "none", 7, true },
+    };
+    ki_object *obj = make(fields_json, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *path = cases[i].path;
+        char text[8] = "before";
+        assert_string_equal(ki_object_string(obj, path, "none", text, sizeof text), cases[i].text);
+        assert_string_equal(text, strcmp(cases[i].text, "none") == 0 ? "before" : cases[i].text);
+        assert_int_equal(ki_object_int(obj, path, 7), cases[i].integer);
+        assert_int_equal(ki_object_bool(obj, path, true), cases[i].boolean);
+    }
+    assert_false(ki_object_bool(obj, "spec.nothing", false));
+    char text[8];
+    assert_null(ki_object_string(obj, "spec.nothing", NULL, text, sizeof text));
+    assert_string_equal(ki_object_string(NULL, "spec.text", "none", text, sizeof text), "none");
+    assert_string_equal(ki_object_string(obj, "spec.text", "none", NULL, sizeof text), "none");
+    assert_int_equal(ki_object_int(NULL, "spec.int", 7), 7);
+    assert_true(ki_object_bool(NULL, "spec.no", true));
+    ki_object_unref(obj);
+}
+
+TEST(a_string_that_does_not_fit_is_not_cut) {
+    ki_object *obj =
+        make("{\"metadata\":{\"name\":\"a\"},\"v\":\"\\u00e9t\\n\",\"zero\":\"ab\\u0000cd\",\"e\":\"\"}", NULL);
+    char text[5] = "old";
+    assert_string_equal(ki_object_string(obj, "v", "none", text, 4), "none");
+    assert_string_equal(text, "old");
+    assert_ptr_equal(ki_object_string(obj, "v", "none", text, 5), text);
+    assert_string_equal(text, "\xc3\xa9t\n");
+    assert_string_equal(ki_object_string(obj, "zero", "none", text, 3), "ab");
+    assert_string_equal(ki_object_string(obj, "e", "none", text, 1), "");
+    assert_string_equal(ki_object_string(obj, "e", "none", text, 0), "none");
     ki_object_unref(obj);
 }
 
@@ -453,7 +504,8 @@ static ki_status use_everything(const ki_allocator *allocator, const char *json)
     ki_object_format_options options = { .view = view };
     ki_object_format *format = NULL;
     ki_object *obj = NULL, *other = NULL;
-    ki_value field = KI_VALUE_INIT, list = KI_VALUE_INIT, whole = KI_VALUE_INIT, note = KI_VALUE_INIT;
+    ki_value field = KI_VALUE_INIT, list = KI_VALUE_INIT, whole = KI_VALUE_INIT;
+    char note[8];
     ki_owner_reference *references = NULL;
     size_t count = 0;
     ki_status status = ki_object_format_new(allocator, &options, &format, NULL);
@@ -465,8 +517,8 @@ static ki_status use_everything(const ki_allocator *allocator, const char *json)
         status = ki_object_field(obj, "spec.list", &list, NULL);
     if (!status)
         status = ki_object_json(obj, &whole, NULL);
-    if (!status)
-        status = ki_object_annotation(obj, "note", &note, NULL);
+    if (!status && !ki_object_string(obj, "metadata.annotations.note", NULL, note, sizeof note))
+        status = KI_ERR_NO_MEMORY;
     if (!status)
         status = ki_object_owner_references(obj, &references, &count, NULL);
     if (!status)
@@ -478,7 +530,6 @@ static ki_status use_everything(const ki_allocator *allocator, const char *json)
     ki_value_clear(&field);
     ki_value_clear(&list);
     ki_value_clear(&whole);
-    ki_value_clear(&note);
     ki_object_unref(obj);
     ki_object_format_unref(format);
     return status;

@@ -78,11 +78,13 @@ static void assert_no_content(const ki_object *obj, const char *why) {
     assert_int_equal(ki_object_json(obj, &value, &err), KI_ERR_STATE);
     assert_string_equal(ki_error_message(&err), why);
     assert_int_equal(ki_object_field(obj, "metadata.name", &value, NULL), KI_ERR_STATE);
-    assert_int_equal(ki_object_annotation(obj, "x", &value, NULL), KI_ERR_STATE);
     assert_int_equal(ki_object_data(obj, "x", &value, NULL), KI_ERR_STATE);
     assert_int_equal(ki_object_owner_references(obj, &references, &count, NULL), KI_ERR_STATE);
     assert_int_equal(ki_object_diff(obj, obj, fail_visit, NULL, NULL), KI_ERR_STATE);
+    char text[8];
+    assert_string_equal(ki_object_string(obj, "metadata.name", "none", text, sizeof text), "none");
     assert_int_equal(ki_object_int(obj, "spec.replicas", 5), 5);
+    assert_true(ki_object_bool(obj, "spec.paused", true));
     assert_null(ki_object_label(obj, "app"));
     assert_int_equal(ki_object_label_count(obj), 0);
     assert_false(ki_object_is_being_deleted(obj));

@@ -131,10 +131,9 @@ TEST(a_packed_object_gives_what_the_plain_one_gives) {
     assert_true(ki_object_has_finalizer(s.packed, "example.com/f"));
     assert_false(ki_object_has_finalizer(s.packed, "example.com/g"));
     assert_true(ki_object_is_being_deleted(s.packed));
+    char text[16];
+    assert_string_equal(ki_object_string(s.packed, "metadata.annotations.note", "", text, sizeof text), "\xc3\xa9");
     ki_value value = KI_VALUE_INIT;
-    assert_int_equal(ki_object_annotation(s.packed, "note", &value, NULL), KI_OK);
-    assert_string_equal(value.text, "\xc3\xa9");
-    ki_value_clear(&value);
     assert_int_equal(ki_object_data(s.packed, "k", &value, NULL), KI_OK);
     assert_string_equal(value.text, "v");
     ki_value_clear(&value);
@@ -312,6 +311,7 @@ TEST(what_cannot_fail_works_without_memory) {
     ki_value value = KI_VALUE_INIT;
     assert_int_equal(ki_object_json(s.packed, &value, NULL), KI_ERR_NO_MEMORY);
     assert_int_equal(ki_object_field(s.packed, "spec.count", &value, NULL), KI_ERR_NO_MEMORY);
+    assert_int_equal(ki_object_int(s.packed, "spec.count", -1), -1);
     assert_true(ki_object_has_finalizer(s.packed, "example.com/f"));
     assert_true(ki_object_is_being_deleted(s.packed));
     assert_true(ki_object_matches(s.packed, selector));
