@@ -53,11 +53,16 @@ TEST(the_hash_of_a_text_never_changes) {
     assert_int_equal(ki_hash("", 0, 0), UINT64_C(0xc96f21ebf6290549));
     assert_int_equal(ki_hash("pod", 3, 0), UINT64_C(0xeb77bbb7e8eca7a8));
     assert_int_equal(ki_hash("kube-system/coredns-668d6bf9bc-x7k2p", 36, 42), UINT64_C(0xa7e84f1b9dc63cba));
+    char text[1000];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)(i * 31 + 7);
+    assert_int_equal(ki_hash(text, 512, 42), UINT64_C(0x916f0d69d7227071));
+    assert_int_equal(ki_hash(text, sizeof text, 42), UINT64_C(0xa3e5b4eb70261857));
 }
 
 TEST(each_bit_of_the_input_changes_about_half_of_the_hash) {
-    char text[48];
-    for (size_t size = 1; size <= sizeof text; size++) {
+    char text[600];
+    for (size_t size = 1; size <= sizeof text; size += size == 48 ? 463 : 1) { /* from 512 it is made in four lanes */
         for (size_t i = 0; i < size; i++)
             text[i] = (char)(i * 31 + 7);
         uint64_t base = ki_hash(text, size, 1);
