@@ -34,6 +34,16 @@ static const ki_field pod_fields[] = { KI_FIELD(struct pod, node, "spec.nodeName
                                        KI_FIELD(struct pod, phase, "status.phase"),
                                        KI_FIELD(struct pod, ip, "status.podIP"), KI_FIELD_END };
 
+/* The same with the labels. */
+struct labelled_pod {
+    const char *node, *phase;
+    ki_string_map labels;
+};
+static const ki_field labelled_pod_fields[] = { KI_FIELD(struct labelled_pod, node, "spec.nodeName"),
+                                                KI_FIELD(struct labelled_pod, phase, "status.phase"),
+                                                KI_FIELD(struct labelled_pod, labels, "metadata.labels"),
+                                                KI_FIELD_END };
+
 /* What a log agent adds to each line of a pod: ready text, made once. */
 struct record {
     const char *text;
@@ -123,6 +133,8 @@ int main(int argc, char **argv) {
         { "the same, 1 byte at most",
           KI_INFORMER_OPTIONS(.view = pod_fields, .memory_limit = 1, .keep_at_limit = KI_KEEP_VIEW), false },
         { "view of 3 fields", KI_INFORMER_OPTIONS(.view = pod_fields, .keep = KI_KEEP_VIEW), false },
+        { "view of labels, node, phase", KI_INFORMER_OPTIONS(.view = labelled_pod_fields, .keep = KI_KEEP_VIEW),
+          false },
         { "whole, text by a transform", KI_INFORMER_OPTIONS(.view = record_fields), true },
         { "view, text by a transform", KI_INFORMER_OPTIONS(.view = record_fields, .keep = KI_KEEP_VIEW), true },
         { "keys", KI_INFORMER_OPTIONS(.keep = KI_KEEP_KEYS), false },

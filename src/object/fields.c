@@ -45,8 +45,8 @@ const char *ki_object_kind(const ki_object *obj) {
 const char *ki_object_label(const ki_object *obj, const char *name) {
     const ki_object_group *group = obj->group;
     for (size_t i = 0; name && i < group->label_count; i++) {
-        if (strcmp(ki_object_group_text(group, group->labels[i].name_at), name) == 0)
-            return ki_object_group_text(group, group->labels[i].value_at);
+        if (strcmp(group->labels[i].name, name) == 0)
+            return group->labels[i].value;
     }
     return NULL;
 }
@@ -56,9 +56,9 @@ bool ki_object_label_at(const ki_object *obj, size_t index, const char **ret_nam
     if (index >= group->label_count)
         return false;
     if (ret_name)
-        *ret_name = ki_object_group_text(group, group->labels[index].name_at);
+        *ret_name = group->labels[index].name;
     if (ret_value)
-        *ret_value = ki_object_group_text(group, group->labels[index].value_at);
+        *ret_value = group->labels[index].value;
     return true;
 }
 

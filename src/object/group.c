@@ -68,26 +68,30 @@ static bool has_content(const ki_object_group *group, const ki_group_content *co
     return is_it;
 }
 
-static uint32_t put(const ki_object_group *group, char **to, ki_str text) {
-    uint32_t place = (uint32_t)(*to - (const char *)group);
+static const char *put(char **to, ki_str text) {
+    char *place = *to;
     if (text.size)
-        memcpy(*to, text.data, text.size);
-    (*to)[text.size] = '\0';
+        memcpy(place, text.data, text.size);
+    place[text.size] = '\0';
     *to += text.size + 1;
     return place;
 }
 
+static uint32_t place_of(const ki_object_group *group, const char *text) {
+    return (uint32_t)(text - (const char *)group);
+}
+
 static void fill(ki_object_group *group, const ki_group_content *content) {
     char *to = (char *)(group->labels + group->label_count);
-    ki_label_places *places = group->labels;
+    ki_string_pair *pair = group->labels;
     yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
-    put(group, &to, content->api_version);
-    group->kind_at = put(group, &to, content->kind);
-    group->namespace_at = put(group, &to, content->namespace);
+    (void)put(&to, content->api_version);
+    group->kind_at = place_of(group, put(&to, content->kind));
+    group->namespace_at = place_of(group, put(&to, content->namespace));
     group->namespace_size = (uint32_t)content->namespace.size;
-    for (yyjson_val *name; (name = next_label(&labels)) != NULL; places++) {
-        places->name_at = put(group, &to, cut(name));
-        places->value_at = put(group, &to, cut(yyjson_obj_iter_get_val(name)));
+    for (yyjson_val *name; (name = next_label(&labels)) != NULL; pair++) {
+        pair->name = put(&to, cut(name));
+        pair->value = put(&to, cut(yyjson_obj_iter_get_val(name)));
     }
 }
 
@@ -196,7 +200,7 @@ static void take_out(ki_object_format *format, const ki_object_group *group) {
 ki_object_group *ki_object_group_get(ki_object_format *format, const ki_group_content *content) {
     size_t count, strings;
     uint64_t hash = measure(content, &count, &strings);
-    size_t size = offsetof(ki_object_group, labels) + count * sizeof(ki_label_places) + strings;
+    size_t size = offsetof(ki_object_group, labels) + count * sizeof(ki_string_pair) + strings;
     if (size < sizeof(ki_object_group))
         size = sizeof(ki_object_group); /* which has padding at its end */
     if (size > UINT32_MAX)

@@ -9,6 +9,7 @@
 #include "src/base/string_view.h"
 
 #include <kinformer/parts/object_format.h>
+#include <kinformer/view.h>
 
 #include <yyjson.h>
 
@@ -17,14 +18,9 @@ enum {
     KI_GROUPS_MAX = 4096   /* that a format finds again; the objects of further ones share none */
 };
 
-typedef struct ki_label_places {
-    uint32_t name_at;
-    uint32_t value_at;
-} ki_label_places;
-
 typedef struct ki_object_group ki_object_group;
 
-/* One block: this struct, the labels' places, and the strings, whose places count from the block's beginning. */
+/* One block: this struct, the labels, and the strings, whose places count from the block's beginning. */
 struct ki_object_group {
     ki_refcount refs;
     uint32_t size;            /* of the block */
@@ -36,7 +32,7 @@ struct ki_object_group {
     uint32_t namespace_at;
     uint32_t namespace_size;
     uint32_t label_count;
-    ki_label_places labels[]; /* then the strings, of which apiVersion is the first */
+    ki_string_pair labels[]; /* views have it, too (view.h); then the strings, of which apiVersion is the first */
 };
 
 /* The groups of a format. */

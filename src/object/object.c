@@ -146,7 +146,7 @@ static ki_status make_front(yyjson_val *root, const given *g, parts *p) {
     return p->front.failed;
 }
 
-/* Gives the view what the body has and the text does not. */
+/* Gives the view what the body has and the text does not, and where the text has what the header has. */
 static void give_to_view(yyjson_val *root, const given *g, parts *p) {
     ki_str api_version = ki_str_of(yyjson_obj_get(root, "apiVersion") ? NULL : g->api_version);
     ki_str kind = ki_str_of(yyjson_obj_get(root, "kind") ? NULL : g->kind);
@@ -158,6 +158,13 @@ static void give_to_view(yyjson_val *root, const given *g, parts *p) {
         yyjson_set_strn(&p->view.given.api_version, api_version.data, api_version.size);
     if (kind.size)
         yyjson_set_strn(&p->view.given.kind, kind.data, kind.size);
+    const char **texts = p->view.given.texts;
+    texts[KI_VIEW_NAME] = p->name.data;
+    texts[KI_VIEW_NAMESPACE] = p->namespace.data;
+    texts[KI_VIEW_UID] = p->uid.data;
+    texts[KI_VIEW_RESOURCE_VERSION] = p->resource_version.data;
+    texts[KI_VIEW_API_VERSION] = p->api_version.data;
+    texts[KI_VIEW_KIND] = p->kind.data;
 }
 
 /* Makes a body of apiVersion, kind and metadata. */
@@ -262,7 +269,17 @@ static size_t measure(const ki_object_format *format, const parts *p, size_t *re
 }
 
 static void write_view(ki_object_format *format, ki_object *obj, const parts *p, size_t strings_at, uint32_t *next) {
-    ki_view_room room = { (char *)obj + strings_at - p->view.arrays, (char *)obj + *next, 0 };
+    ki_view_room room = {
+        .arrays = (char *)obj + strings_at - p->view.arrays,
+        .strings = (char *)obj + *next,
+        .texts = { [KI_VIEW_NAME] = ki_object_name(obj),
+                   [KI_VIEW_NAMESPACE] = ki_object_namespace(obj),
+                   [KI_VIEW_UID] = ki_object_uid(obj),
+                   [KI_VIEW_RESOURCE_VERSION] = ki_object_resource_version(obj),
+                   [KI_VIEW_API_VERSION] = ki_object_api_version(obj),
+                   [KI_VIEW_KIND] = ki_object_kind(obj) },
+        .labels = { obj->group->labels, obj->group->label_count },
+    };
     ki_view_fill(format->view, p->root, &p->view, (char *)obj + KI_OBJECT_VIEW_AT, &room);
     *next = (uint32_t)(room.strings - (char *)obj);
     if (room.mismatches)
@@ -352,7 +369,8 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
     if (status)
         return status;
     p->has_content = g->keep != KI_KEEP_VIEW;
-    if (p->has_content)
+    p->view.given.has_labels = p->has_content || (format->view && ki_view_has_labels(format->view));
+    if (p->view.given.has_labels)
         p->labels = yyjson_obj_get(metadata, "labels");
     p->root = root;
     if (format->view)

@@ -10,10 +10,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* What the header has of a member. */
+typedef enum shared {
+    SHARED_NONE,
+    SHARED_LABELS, /* all of it: the labels */
+    SHARED_LABEL   /* the value of a label; the path's third step is the name */
+} shared;
+
 typedef struct member {
     ki_path *path;
     size_t offset;
     ki_field_type type;
+    shared shared;
     ki_view *elements; /* of a list; owned; else NULL */
 } member;
 
@@ -54,6 +62,27 @@ static size_t size_of_type(ki_field_type type) {
     return 0;
 }
 
+static bool is_step(const ki_path *path, size_t number, const char *name) {
+    if (number >= ki_path_step_count(path))
+        return false;
+    const ki_path_step *step = ki_path_step_at(path, number);
+    return step->name && ki_str_equals((ki_str){ step->name, step->name_size }, name);
+}
+
+static bool is_text(ki_field_type type) {
+    return type == KI_FIELD_TYPE_STRING || type == KI_FIELD_TYPE_TEXT;
+}
+
+/* `depth`: 1 for the object's own members. */
+static shared shared_of(const member *m, int depth) {
+    size_t steps = ki_path_step_count(m->path);
+    if (depth > 1 || !is_step(m->path, 0, "metadata") || !is_step(m->path, 1, "labels"))
+        return SHARED_NONE;
+    if (m->type == KI_FIELD_TYPE_STRING_MAP)
+        return steps == 2 ? SHARED_LABELS : SHARED_NONE;
+    return is_text(m->type) && steps == 3 && ki_path_step_at(m->path, 2)->name ? SHARED_LABEL : SHARED_NONE;
+}
+
 static ki_status new_view(const ki_allocator *allocator, const ki_field *fields, int depth, ki_view **ret_view,
                           ki_error *err);
 
@@ -89,6 +118,7 @@ static ki_status add_member(const ki_allocator *allocator, ki_view *view, const 
     status = ki_path_parse(allocator, field->path, &added->path, err);
     if (status)
         return status;
+    added->shared = shared_of(added, depth);
     view->count++;
     view->size = field->struct_size;
     if (!field->elements)
@@ -134,16 +164,16 @@ void ki_view_free(const ki_allocator *allocator, ki_view *view) {
     ki_free(allocator, view);
 }
 
-static bool is_step(const ki_path *path, size_t number, const char *name) {
-    if (number >= ki_path_step_count(path))
-        return false;
-    const ki_path_step *step = ki_path_step_at(path, number);
-    return step->name && ki_str_equals((ki_str){ step->name, step->name_size }, name);
-}
-
 bool ki_view_reads(const ki_view *view, const char *outer, const char *name) {
     for (size_t i = 0; i < view->count; i++)
         if (is_step(view->members[i].path, 0, outer) && is_step(view->members[i].path, 1, name))
+            return true;
+    return false;
+}
+
+bool ki_view_has_labels(const ki_view *view) {
+    for (size_t i = 0; i < view->count; i++)
+        if (view->members[i].shared == SHARED_LABELS)
             return true;
     return false;
 }
@@ -172,6 +202,38 @@ static yyjson_val *find_given(const ki_path *path, const ki_view_given *given) {
 static yyjson_val *find_value(const member *m, yyjson_val *root, const ki_view_given *given) {
     yyjson_val *found = given ? find_given(m->path, given) : NULL;
     return found ? found : ki_path_find(m->path, root);
+}
+
+/* --- strings of the header ---------------------------------------------------------------------------------------- */
+
+/* Returns the string of the header that `value` is; KI_VIEW_TEXT_COUNT: none. */
+static size_t find_text(const ki_view_given *given, yyjson_val *value) {
+    size_t i = 0;
+    while (i < KI_VIEW_TEXT_COUNT && given->texts[i] != yyjson_get_str(value))
+        i++;
+    return i;
+}
+
+/* Returns true if the header has the string of a member. `given` is NULL in the structs of a list. */
+static bool is_shared(const member *m, yyjson_val *value, const ki_view_given *given) {
+    return given && is_text(m->type) && yyjson_is_str(value) &&
+           (m->shared == SHARED_LABEL ? given->has_labels : find_text(given, value) < KI_VIEW_TEXT_COUNT);
+}
+
+/* Returns the string of the header. */
+static const char *shared_text(const member *m, yyjson_val *value, const ki_view_given *given,
+                               const ki_view_room *room) {
+    if (m->shared != SHARED_LABEL)
+        return room->texts[find_text(given, value)];
+    const ki_path_step *name = ki_path_step_at(m->path, 2);
+    for (size_t i = 0; i < room->labels.count; i++) {
+        const ki_string_pair *label = &room->labels.items[i];
+        /* A name can be there twice: without what follows its zero character. */
+        if (ki_str_equals((ki_str){ name->name, name->name_size }, label->name) &&
+            strcmp(label->value, yyjson_get_str(value)) == 0)
+            return label->value;
+    }
+    return NULL; /* does not happen: the header has all labels */
 }
 
 /* --- walking lists ------------------------------------------------------------------------------------------------ */
@@ -243,7 +305,7 @@ static size_t write_integer(yyjson_val *value, char text[DIGITS_MAX]) {
 /* Returns the bytes of a string member with its zero; 0 if the value is no text. */
 static size_t text_size(ki_field_type type, yyjson_val *value) {
     char digits[DIGITS_MAX];
-    if (type != KI_FIELD_TYPE_STRING && type != KI_FIELD_TYPE_TEXT)
+    if (!is_text(type))
         return 0;
     if (yyjson_is_str(value))
         return cut_size(value) + 1;
@@ -295,14 +357,20 @@ static void measure_list(const member *of, yyjson_val *root, ki_view_needs *need
 static void measure_members(const ki_view *view, yyjson_val *root, ki_view_needs *needs, yyjson_val **found) {
     for (size_t i = 0; i < view->count; i++) {
         const member *m = &view->members[i];
+        if (m->shared == SHARED_LABELS) {
+            needs->items += yyjson_obj_size(ki_path_find(m->path, root));
+            continue;
+        }
         if (is_many(m->type)) {
             measure_list(m, root, needs);
             continue;
         }
-        yyjson_val *value = find_value(m, root, found ? &needs->given : NULL);
+        const ki_view_given *given = found ? &needs->given : NULL;
+        yyjson_val *value = find_value(m, root, given);
         if (found && i < KI_VIEW_FOUND_MAX)
             found[i] = value;
-        needs->strings += text_size(m->type, value);
+        if (!is_shared(m, value, given))
+            needs->strings += text_size(m->type, value);
     }
 }
 
@@ -485,19 +553,37 @@ static void fill_list(const member *of, yyjson_val *root, char *to, ki_view_room
     room->mismatches += walk_items(of, root, fill_item, &f);
 }
 
+static void fill_labels(const member *of, yyjson_val *root, char *to, ki_view_room *room) {
+    yyjson_val *labels = ki_path_find(of->path, root);
+    if (yyjson_is_obj(labels))
+        room->mismatches += yyjson_obj_size(labels) - room->labels.count;
+    else
+        room->mismatches += labels && !yyjson_is_null(labels);
+    if (room->labels.count)
+        memcpy(to, &room->labels, sizeof room->labels);
+}
+
 /* `needs` is NULL in the structs of a list. */
 static void fill_members(const ki_view *view, yyjson_val *root, const ki_view_needs *needs, char *to,
                          ki_view_room *room) {
     for (size_t i = 0; i < view->count; i++) {
         const member *m = &view->members[i];
+        if (m->shared == SHARED_LABELS) {
+            fill_labels(m, root, to + m->offset, room);
+            continue;
+        }
         if (is_many(m->type)) {
             fill_list(m, root, to + m->offset, room);
             continue;
         }
-        yyjson_val *value =
-            needs && i < KI_VIEW_FOUND_MAX ? needs->found[i] : find_value(m, root, needs ? &needs->given : NULL);
-        if (value && !yyjson_is_null(value))
+        const ki_view_given *given = needs ? &needs->given : NULL;
+        yyjson_val *value = needs && i < KI_VIEW_FOUND_MAX ? needs->found[i] : find_value(m, root, given);
+        if (is_shared(m, value, given)) {
+            const char *text = shared_text(m, value, given, room);
+            memcpy(to + m->offset, &text, sizeof text);
+        } else if (value && !yyjson_is_null(value)) {
             room->mismatches += !fill_value(m->type, value, to + m->offset, room);
+        }
     }
 }
 
@@ -544,9 +630,11 @@ static void move_list(const moving *m, const member *of, char *to) {
 static void move_members(const moving *m, const ki_view *view, char *to) {
     for (size_t i = 0; i < view->count; i++) {
         const member *of = &view->members[i];
+        if (of->shared == SHARED_LABELS)
+            continue; /* they are not in the block */
         if (is_many(of->type))
             move_list(m, of, to + of->offset);
-        else if (of->type == KI_FIELD_TYPE_STRING || of->type == KI_FIELD_TYPE_TEXT)
+        else if (is_text(of->type))
             (void)move_pointer(m, to + of->offset);
     }
 }

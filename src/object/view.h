@@ -15,9 +15,22 @@ enum {
     KI_VIEW_FOUND_MAX = 64 /* values that are kept between measuring and filling; further ones are found twice */
 };
 
-/* Values that the object has and its JSON does not. Zero: none. */
+/* The strings of the header that a view can point to, in place of a copy. */
+typedef enum ki_view_text {
+    KI_VIEW_NAME,
+    KI_VIEW_NAMESPACE,
+    KI_VIEW_UID,
+    KI_VIEW_RESOURCE_VERSION,
+    KI_VIEW_API_VERSION,
+    KI_VIEW_KIND,
+    KI_VIEW_TEXT_COUNT
+} ki_view_text;
+
+/* What the header has. Zero: nothing. */
 typedef struct ki_view_given {
-    yyjson_val api_version, kind;
+    yyjson_val api_version, kind;          /* values that the object has and its JSON does not */
+    const char *texts[KI_VIEW_TEXT_COUNT]; /* where the tree has the strings of the header; NULL: elsewhere */
+    bool has_labels;                       /* always if ki_view_has_labels */
 } ki_view_given;
 
 /* What one object needs beside the struct itself. */
@@ -29,11 +42,14 @@ typedef struct ki_view_needs {
     size_t items;
 } ki_view_needs;
 
-/* Where the arrays and strings of a view go; each pointer moves past what is written. */
+/* Where the arrays and strings of a view go; each pointer moves past what is written. What the header has is not
+ * written again: the view points there, also into the group. */
 typedef struct ki_view_room {
     char *arrays;
     char *strings;
-    size_t mismatches; /* fields of another type, or out of range */
+    const char *texts[KI_VIEW_TEXT_COUNT]; /* of the header */
+    ki_string_map labels;                  /* of the header: those of the object, or none */
+    size_t mismatches;                     /* fields of another type, or out of range */
 } ki_view_room;
 
 /* Errors: KI_ERR_PARSE (a path), KI_ERR_LIMIT, KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
@@ -41,6 +57,8 @@ ki_status ki_view_new(const ki_allocator *allocator, const ki_field *fields, ki_
 void ki_view_free(const ki_allocator *allocator, ki_view *view);
 /* Returns true if a member is the member `name` of the object's member `outer`, or inside it. */
 bool ki_view_reads(const ki_view *view, const char *outer, const char *name);
+/* Returns true if a member is the map of all labels. The header then needs them. */
+bool ki_view_has_labels(const ki_view *view);
 /* Returns the bytes of the struct. */
 size_t ki_view_size(const ki_view *view);
 

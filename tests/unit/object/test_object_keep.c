@@ -134,6 +134,31 @@ TEST(of_a_view_the_content_is_not_kept) {
     ki_object_format_unref(format);
 }
 
+TEST(a_view_of_all_labels_keeps_them_and_one_of_a_label_keeps_that) {
+    struct labelled {
+        const char *app;
+        ki_string_map labels;
+    };
+    static const ki_field one[] = { KI_FIELD(struct labelled, app, "metadata.labels.app"), KI_FIELD_END };
+    static const ki_field all[] = { KI_FIELD(struct labelled, app, "metadata.labels.app"),
+                                    KI_FIELD(struct labelled, labels, "metadata.labels"), KI_FIELD_END };
+    const ki_field *const views[] = { one, all };
+    for (size_t i = 0; i < 2; i++) {
+        ki_object_format *format = NULL;
+        assert_int_equal(ki_object_format_new(NULL, &(ki_object_format_options){ .view = views[i] }, &format, NULL),
+                         KI_OK);
+        ki_object_format_set_keep(format, KI_KEEP_VIEW);
+        ki_object *obj = make(format, listed);
+        const struct labelled *view = ki_object_view(obj);
+        assert_false(ki_object_has_content(obj));
+        assert_string_equal(view->app, "web");
+        assert_int_equal(view->labels.count, i);
+        assert_int_equal(ki_object_label_count(obj), i);
+        ki_object_unref(obj);
+        ki_object_format_unref(format);
+    }
+}
+
 TEST(a_transform_of_a_view_reads_all_of_the_object) {
     static const char shorter[] = "{\"spec\":{\"nodeName\":\"n9\"}}";
     ki_object_format *format = make_format(KI_KEEP_VIEW);

@@ -1,6 +1,7 @@
 /* A view's members are what the JSON says, or zero; a view that cannot be is refused. */
 #include "src/base/memory.h"
 #include "src/object/format.h"
+#include "src/object/pack.h"
 #include "src/object/view.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
@@ -244,6 +245,130 @@ TEST(the_view_has_the_type_that_the_object_has) {
         assert_string_equal(type->kind, rows[i].kind);
         assert_string_equal(type->name, "n");
         assert_string_equal(ki_object_kind(obj), rows[i].kind);
+        ki_object_unref(obj);
+        ki_object_format_unref(format);
+    }
+}
+
+/* The labels of objects that share them, and what the header has beside. */
+struct headed {
+    const char *name, *namespace, *uid, *version, *api_version, *kind, *app, *number, *none;
+    ki_string_map labels;
+    ki_string_map annotations;
+};
+static const ki_field headed_fields[] = {
+    KI_FIELD(struct headed, name, "metadata.name"),
+    KI_FIELD(struct headed, namespace, "metadata['namespace']"),
+    KI_FIELD(struct headed, uid, "metadata.uid"),
+    KI_FIELD(struct headed, version, "metadata.resourceVersion"),
+    KI_FIELD(struct headed, api_version, "apiVersion"),
+    KI_FIELD(struct headed, kind, "kind"),
+    KI_FIELD(struct headed, app, "metadata.labels['example.com/app']"),
+    KI_FIELD_TEXT(struct headed, number, "metadata.labels.number"),
+    KI_FIELD(struct headed, none, "metadata.labels.none"),
+    KI_FIELD(struct headed, labels, "metadata.labels"),
+    KI_FIELD(struct headed, annotations, "metadata.annotations"),
+    KI_FIELD_END,
+};
+#define HEADED(labels) \
+    "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"7\",\"annotations\":" \
+    "{\"example.com/app\":\"web\"},\"labels\":" labels "}}"
+
+static ki_object *make_headed(ki_object_format *format, const char *json) {
+    ki_object *obj = NULL;
+    assert_int_equal(ki_object_from_json(format, ki_str_of(json), "v1", "Pod", &obj, NULL), KI_OK);
+    return obj;
+}
+
+TEST(a_view_has_no_copy_of_what_the_header_has) {
+    static const char json[] = HEADED("{\"x\":1,\"example.com/app\":\"web\",\"number\":7,\"b\":\"\"}");
+    static const ki_keep keeps[] = { KI_KEEP_OBJECT, KI_KEEP_METADATA, KI_KEEP_VIEW };
+    for (size_t i = 0; i < sizeof keeps / sizeof *keeps; i++) {
+        ki_object_format *format = NULL;
+        assert_int_equal(
+            ki_object_format_new(NULL, &(ki_object_format_options){ .view = headed_fields }, &format, NULL), KI_OK);
+        ki_object_format_set_keep(format, keeps[i]);
+        ki_object *obj = make_headed(format, json), *other = make_headed(format, json);
+        ki_object *dropped = ki_object_drop_content(obj);
+        ki_object_unref(obj);
+        const struct headed *view = ki_object_view(dropped), *others = ki_object_view(other);
+        assert_ptr_equal(view->name, ki_object_name(dropped));
+        assert_ptr_equal(view->namespace, ki_object_namespace(dropped));
+        assert_ptr_equal(view->uid, ki_object_uid(dropped));
+        assert_ptr_equal(view->version, ki_object_resource_version(dropped));
+        assert_ptr_equal(view->api_version, ki_object_api_version(dropped));
+        assert_ptr_equal(view->kind, ki_object_kind(dropped));
+        assert_ptr_equal(view->app, ki_object_label(dropped, "example.com/app"));
+        assert_string_equal(view->app, "web");
+        assert_string_equal(view->number, "7");
+        assert_null(view->none);
+        assert_ptr_equal(view->labels.items, others->labels.items);
+        assert_int_equal(view->labels.count, 2);
+        assert_string_equal(view->labels.items[0].name, "example.com/app");
+        assert_string_equal(ki_string_map_get(&view->labels, "b"), "");
+        assert_int_equal(view->annotations.count, 1);
+        assert_string_equal(ki_string_map_get(&view->annotations, "example.com/app"), "web");
+        assert_int_equal(ki_object_format_mismatches(format), 4); /* x and number of two objects */
+        ki_object_unref(other);
+        assert_string_equal(ki_string_map_get(&view->labels, "example.com/app"), "web");
+        ki_object_unref(dropped);
+        ki_object_format_unref(format);
+    }
+}
+
+/* A transform's JSON can have an identity of its own, which the object does not take. */
+TEST(a_view_has_the_texts_of_its_own_json) {
+    ki_object_format *format = NULL;
+    ki_object *made = NULL;
+    assert_int_equal(ki_object_format_new(NULL, &(ki_object_format_options){ .view = headed_fields }, &format, NULL),
+                     KI_OK);
+    ki_object *obj = make_headed(format, HEADED("{\"example.com/app\":\"web\"}"));
+    static const char json[] = "{\"kind\":\"X\",\"metadata\":{\"name\":\"b\",\"uid\":\"u\",\"labels\":{\"example.com/"
+                               "app\":\"db\",\"none\":\"\"}}}";
+    assert_int_equal(ki_object_with_json(obj, json, sizeof json - 1, &made, NULL), KI_OK);
+    const struct headed *view = ki_object_view(made);
+    assert_string_equal(ki_object_name(made), "a");
+    assert_string_equal(view->name, "b");
+    assert_string_equal(view->uid, "u");
+    assert_null(view->namespace);
+    assert_string_equal(view->api_version, "v1");
+    assert_string_equal(view->kind, "X");
+    assert_string_equal(view->app, "db");
+    assert_string_equal(view->none, "");
+    assert_int_equal(view->labels.count, 2);
+    ki_object_unref(made);
+    ki_object_unref(obj);
+    ki_object_format_unref(format);
+}
+
+TEST(labels_of_a_view_can_be_anything) {
+    static const struct {
+        const char *json;
+        size_t count, mismatches;
+        const char *app;
+    } rows[] = {
+        { HEADED("{}"), 0, 0, NULL },
+        { HEADED("null"), 0, 0, NULL },
+        { HEADED("[]"), 0, 1, NULL },
+        { HEADED("\"example.com/app\""), 0, 1, NULL },
+        { HEADED("{\"example.com/app\":{}}"), 0, 2, NULL },
+        { HEADED("{\"example.com/app\":\"a\",\"example.com/app\":\"b\"}"), 2, 0, "a" },
+        { HEADED("{\"example.com/app\\u0000\":\"x\",\"example.com/app\":\"a\\u0000b\"}"), 2, 0, "a" },
+        { "{\"metadata\":{\"name\":\"a\"}}", 0, 0, NULL },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ki_object_format *format = NULL;
+        assert_int_equal(
+            ki_object_format_new(NULL, &(ki_object_format_options){ .view = headed_fields }, &format, NULL), KI_OK);
+        ki_object *obj = make_headed(format, rows[i].json);
+        const struct headed *view = ki_object_view(obj);
+        assert_int_equal(view->labels.count, rows[i].count);
+        assert_int_equal(view->labels.items != NULL, rows[i].count > 0);
+        if (rows[i].app)
+            assert_string_equal(view->app, rows[i].app);
+        else
+            assert_null(view->app);
+        assert_int_equal(ki_object_format_mismatches(format), rows[i].mismatches);
         ki_object_unref(obj);
         ki_object_format_unref(format);
     }
