@@ -65,7 +65,9 @@ static bool is_text(ki_str json) {
     return json.data[0] == '"' || json.data[0] == '[' || json.data[0] == '{';
 }
 
-ki_status ki_value_make(ki_object_format *format, ki_str json, ki_value *ret_value, ki_error *err) {
+/* Makes a copy of a value, valid JSON as json_text.h has it. Another character or a zero follows. Errors:
+ * KI_ERR_NO_MEMORY. */
+static ki_status make(ki_object_format *format, ki_str json, ki_value *ret_value, ki_error *err) {
     ki_value value = KI_VALUE_INIT;
     if (!is_text(json)) {
         set_plain(&value, json.data);
@@ -100,7 +102,7 @@ static ki_status make_array(ki_object_format *format, const ki_path *path, ki_st
     ki_path_walk_text(path, json, gather, &text);
     ki_buffer_append_char(&text, ']');
     ki_status status = text.failed ? ki_error_no_memory(err, "reading a field")
-                                   : ki_value_make(format, (ki_str){ text.data, text.size }, ret_value, err);
+                                   : make(format, (ki_str){ text.data, text.size }, ret_value, err);
     ki_buffer_free(&text);
     return status;
 }
@@ -123,7 +125,7 @@ ki_status ki_json_field(ki_object_format *format, ki_str json, const char *whose
     if (has_all)
         status = make_array(format, parsed, json, ret_value, err);
     else if (found.size)
-        status = ki_value_make(format, found, ret_value, err);
+        status = make(format, found, ret_value, err);
     else if (ki_path_is_past_end(parsed, json))
         status = ki_error_set(err, KI_ERR_END, "%s has no field %s: past the end of an array", whose, path);
     else

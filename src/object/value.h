@@ -8,9 +8,6 @@
 
 /* Sets all members but the text of strings, arrays and objects. NULL is JSON null. */
 void ki_value_set_scalar(yyjson_val *from, ki_value *value);
-/* Makes a copy of a value, valid JSON as json_text.h has it. Another character or a zero follows. Errors:
- * KI_ERR_NO_MEMORY. */
-ki_status ki_value_make(ki_object_format *format, ki_str json, ki_value *ret_value, ki_error *err);
 /* Gives the value its text, which is of the format's allocator. The value holds a reference to the format. */
 void ki_value_own(ki_object_format *format, ki_value *value, char *text, size_t size);
 
