@@ -25,6 +25,7 @@ COLUMNS = [
     "kinformer, every 50 ms",
     "kinformer metadata",
     "kinformer view",
+    "curl",
 ]
 ROWS = [
     ("CPU", "CPU time of a change", "us"),
@@ -157,6 +158,31 @@ def measure_one(programs, subject, server, writer, folder):
     return rows
 
 
+def measure_curl(writer, folder):
+    """curl, which only reads the watch: the least that a client with libcurl can take."""
+    files = f"{folder}/apiserver"
+    names = {"--cacert": "ca.crt", "--cert": "admin.crt", "--key": "admin.key"}
+    given = [word for option, name in names.items() for word in (option, f"{files}/{name}")]
+    url = f"https://{writer.address}/api/v1/pods?watch=1"
+    with measure.Process("curl", "--silent", "--no-buffer", "--http2", *given, "--output", "/dev/null", url) as process:
+        changes = PER_SECOND * SECONDS
+        writer.change(COUNTED_SECONDS)  # the first answer has all pods
+        settled_at = idle(process)
+        rows = {"rate": writer.change(SECONDS)}
+        rows["CPU"] = (idle(process) - settled_at) / changes
+        process.popen.terminate()
+    return rows
+
+
+def idle(process):
+    """Returns the CPU time of a process once it uses no more."""
+    before = -1
+    while process.cpu() != before:
+        before = process.cpu()
+        time.sleep(0.5)
+    return before
+
+
 def tables_of(programs, options, folder):
     program = apiserver()
     pods = pods_of_the_load(programs)
@@ -168,7 +194,7 @@ def tables_of(programs, options, folder):
             writer.create(pods)
             size = len(writer.request("GET", writer.pods[0], None))
             rounds = in_rounds(
-                programs, chosen, options.rounds, lambda subject: measure_one(programs, subject, server, writer, folder)
+                programs, chosen, options.rounds, lambda subject: measure_curl(writer, folder) if subject == "curl" else measure_one(programs, subject, server, writer, folder)
             )
         finally:
             server.popen.terminate()
@@ -176,7 +202,8 @@ def tables_of(programs, options, folder):
         f"kube-apiserver {measure.version(subjects.HERE + '/../../tests/e2e/go.mod', 'k8s.io/kubernetes')} with etcd, TLS, HTTP/2:"
         f" {PODS:,} pods of {size / 1000:.1f} KB JSON, up to {PER_SECOND} changes a second; {tables.rounds_of(rounds)}."
         " client-go asks for protobuf, its default, where the column does not say JSON. The writer and the server run on the same CPUs."
-        " kinformer, every 50 ms: watch_read_interval_ms, with the handler on the loop.",
+        " kinformer, every 50 ms: watch_read_interval_ms, with the handler on the loop."
+        " curl only reads the bytes of the watch.",
         tables.table(
             COLUMNS,
             ROWS,

@@ -1,6 +1,7 @@
 """The programs that compare runs, and what each of them does in a round."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ SUBJECTS = {
     "kinformer, every 50 ms": ("kinformer", ["--form", "typed", "--loop", "--interval", "50"]),
     "kinformer metadata": ("kinformer", ["--form", "metadata"]),
     "kinformer view": ("kinformer", ["--form", "view"]),
+    "curl": ("curl", []),
 }
 
 
@@ -33,6 +35,8 @@ class Programs:
 
     def __init__(self, folder):
         self.paths = {name: os.path.join(folder, f"peer_{name}") for name in ("server", "kinformer")}
+        if shutil.which("curl"):
+            self.paths["curl"] = shutil.which("curl")
         for name in ("client-go", "kube-rs"):
             built = subprocess.run([f"{HERE}/run", "--build", name], stdout=subprocess.PIPE, check=True, text=True)
             if built.stdout.strip():
