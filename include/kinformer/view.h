@@ -97,8 +97,9 @@ KI_API const char *ki_string_map_get(const ki_string_map *map, const char *name)
 
 KI_END_DECLS
 
-/* One member of the program's struct and the path of its field. Made by KI_FIELD. Ownership: the array and its paths
- * must outlive the informer and its objects; usually both are static. */
+/* One member of the program's struct and the path of its field. Made by KI_FIELD. The struct is aligned to at most 8
+ * bytes, or does not compile. Ownership: the array and its paths must outlive the informer and its objects; usually
+ * both are static. */
 typedef struct ki_field {
     const char *path;   /* as for ki_object_field */
     size_t offset;      /* of the member in the struct */
@@ -127,6 +128,10 @@ typedef struct ki_field {
 #ifdef __cplusplus
 extern "C++" {
 namespace kinformer_detail {
+template <class T> struct field_struct { /* what a member is in */
+    static_assert(alignof(T) <= 8, "the struct of a view is aligned to at most 8 bytes");
+    static constexpr size_t size = sizeof(T);
+};
 template <class T> struct field_type; /* not defined for types that a view cannot have */
 template <> struct field_type<const char *> { static constexpr ki_field_type value = KI_FIELD_TYPE_STRING; };
 template <> struct field_type<bool> { static constexpr ki_field_type value = KI_FIELD_TYPE_BOOL; };
@@ -155,19 +160,20 @@ template <class Member, ki_field_type type> struct field_as<Member, Member, type
 }
 #define KI_FIELD(type, member, path) \
     { \
-        path, offsetof(type, member), sizeof(type), \
+        path, offsetof(type, member), kinformer_detail::field_struct<type>::size, \
             kinformer_detail::field_type<decltype(static_cast<type *>(nullptr)->member)>::value, \
             kinformer_detail::field_elements<decltype(static_cast<type *>(nullptr)->member)>::get() \
     }
 #define KI_FIELD_AS_(type, member, expected, kind, path, elements) \
     { \
-        path, offsetof(type, member), sizeof(type), \
+        path, offsetof(type, member), kinformer_detail::field_struct<type>::size, \
             kinformer_detail::field_as<decltype(static_cast<type *>(nullptr)->member), expected, \
                                        KI_FIELD_TYPE_##kind>::value, \
             elements \
     }
 #else
 #define KI_FIELD_IS_(type, member, other) __builtin_types_compatible_p(__typeof__(((type *)0)->member), other)
+#define KI_FIELD_IS_ALIGNED_(type) (__alignof__(type) <= 8)
 /* A member of an unsupported type gives an array of size -1. */
 #define KI_FIELD_TYPE_(type, member) \
     (KI_FIELD_IS_(type, member, const char *)    ? KI_FIELD_TYPE_STRING \
@@ -186,12 +192,16 @@ template <class Member, ki_field_type type> struct field_as<Member, Member, type
 #define KI_FIELD(type, member, path) \
     { \
         path, offsetof(type, member), sizeof(type), \
-            KI_FIELD_CHECKED_(KI_FIELD_TYPE_(type, member), KI_FIELD_TYPE_(type, member) != KI_FIELD_TYPE_END), NULL \
+            KI_FIELD_CHECKED_(KI_FIELD_TYPE_(type, member), \
+                              KI_FIELD_IS_ALIGNED_(type) && KI_FIELD_TYPE_(type, member) != KI_FIELD_TYPE_END), \
+            NULL \
     }
 #define KI_FIELD_AS_(type, member, expected, kind, path, elements) \
     { \
         path, offsetof(type, member), sizeof(type), \
-            KI_FIELD_CHECKED_(KI_FIELD_TYPE_##kind, KI_FIELD_IS_(type, member, expected)), elements \
+            KI_FIELD_CHECKED_(KI_FIELD_TYPE_##kind, \
+                              KI_FIELD_IS_ALIGNED_(type) && KI_FIELD_IS_(type, member, expected)), \
+            elements \
     }
 #endif
 

@@ -13,6 +13,11 @@ static const char *at(const ki_object *obj, uint32_t place) {
     return (const char *)obj + place;
 }
 
+/* Returns the string behind another one. */
+static const char *behind(const char *text) {
+    return text + strlen(text) + 1;
+}
+
 const char *ki_object_key(const ki_object *obj) {
     return at(obj, obj->key_at);
 }
@@ -27,11 +32,11 @@ const char *ki_object_name(const ki_object *obj) {
 }
 
 const char *ki_object_uid(const ki_object *obj) {
-    return at(obj, obj->uid_at);
+    return behind(ki_object_key(obj));
 }
 
 const char *ki_object_resource_version(const ki_object *obj) {
-    return at(obj, obj->resource_version_at);
+    return behind(ki_object_uid(obj));
 }
 
 const char *ki_object_api_version(const ki_object *obj) {

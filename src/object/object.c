@@ -246,13 +246,11 @@ static void write_body(char *out, const parts *p) {
 
 /* --- putting it together ------------------------------------------------------------------------------------------ */
 
-static uint32_t put(ki_object *obj, uint32_t *at, const char *text, size_t size) {
-    uint32_t place = *at;
-    char *to = (char *)obj + place;
-    memcpy(to, text, size);
-    to[size] = '\0';
-    *at += (uint32_t)size + 1;
-    return place;
+static void put(ki_object *obj, uint32_t *at, ki_str text) {
+    char *to = (char *)obj + *at;
+    memcpy(to, text.data, text.size);
+    to[text.size] = '\0';
+    *at += (uint32_t)text.size + 1;
 }
 
 static const char *at(const ki_object *obj, uint32_t place) {
@@ -304,12 +302,12 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
     obj->group = group;
     obj->key_at = next;
     if (p->namespace.size) {
-        put(obj, &next, p->namespace.data, p->namespace.size);
+        put(obj, &next, p->namespace);
         ((char *)obj)[next - 1] = '/';
     }
-    put(obj, &next, p->name.data, p->name.size);
-    obj->uid_at = put(obj, &next, p->uid.data, p->uid.size);
-    obj->resource_version_at = put(obj, &next, p->resource_version.data, p->resource_version.size);
+    put(obj, &next, p->name);
+    put(obj, &next, p->uid);
+    put(obj, &next, p->resource_version);
     if (format->view && p->root)
         write_view(format, obj, p, strings_at, &next);
     obj->body_at = next;

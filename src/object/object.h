@@ -24,14 +24,12 @@ struct ki_object {
     uint32_t body_size : 31; /* bytes of JSON, also if it is packed; 0: a digest of 8 bytes stands for the content */
     uint32_t is_packed : 1;  /* body.h */
     ki_object_group *group;  /* owned reference; it has the format */
-    uint32_t key_at;         /* the name is its end, behind the group's namespace */
-    uint32_t uid_at;
-    uint32_t resource_version_at;
+    uint32_t key_at;         /* the name is its end, behind the group's namespace; uid and resource version follow */
     uint32_t body_at;
 };
 
 enum {
-    KI_OBJECT_VIEW_AT = (sizeof(ki_object) + 15) / 16 * 16
+    KI_OBJECT_VIEW_AT = (sizeof(ki_object) + 7) / 8 * 8 /* KI_FIELD checks that this alignment is enough */
 };
 
 enum {
