@@ -51,20 +51,25 @@ static uint64_t measure(const ki_group_content *content, size_t *ret_count, size
     return hash;
 }
 
+static bool is_text(const char *known, ki_str text) {
+    return strcmp(known, text.data ? text.data : "") == 0;
+}
+
 /* Compares a text of the group with `text`, and moves past it. */
 static bool takes(const char **at, ki_str text) {
-    bool is_it = memcmp(*at, text.data ? text.data : "", text.size) == 0 && (*at)[text.size] == '\0';
+    bool is_it = is_text(*at, text);
     *at += text.size + 1;
     return is_it;
 }
 
-/* The strings have as many bytes together and as many labels, so no comparison reads past the group's. */
+/* `group` has as many labels. */
 static bool has_content(const ki_object_group *group, const ki_group_content *content) {
     const char *at = ki_object_group_api_version(group);
+    const ki_string_pair *label = group->labels;
     bool is_it = takes(&at, content->api_version) && takes(&at, content->kind) && takes(&at, content->namespace);
     yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
-    for (yyjson_val *name; is_it && (name = next_label(&labels)) != NULL;)
-        is_it = takes(&at, cut(name)) && takes(&at, cut(yyjson_obj_iter_get_val(name)));
+    for (yyjson_val *name; is_it && (name = next_label(&labels)) != NULL; label++)
+        is_it = is_text(label->name, cut(name)) && is_text(label->value, cut(yyjson_obj_iter_get_val(name)));
     return is_it;
 }
 
@@ -83,24 +88,31 @@ static uint32_t place_of(const ki_object_group *group, const char *text) {
 
 static void fill(ki_object_group *group, const ki_group_content *content) {
     char *to = (char *)(group->labels + group->label_count);
-    ki_string_pair *pair = group->labels;
+    ki_string_pair *label = group->labels;
+    const ki_string_pair *known = group->base ? group->base->labels : NULL;
     yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
     (void)put(&to, content->api_version);
     group->kind_at = place_of(group, put(&to, content->kind));
     group->namespace_at = place_of(group, put(&to, content->namespace));
     group->namespace_size = (uint32_t)content->namespace.size;
-    for (yyjson_val *name; (name = next_label(&labels)) != NULL; pair++) {
-        pair->name = put(&to, cut(name));
-        pair->value = put(&to, cut(yyjson_obj_iter_get_val(name)));
+    for (yyjson_val *name; (name = next_label(&labels)) != NULL; label++) {
+        ki_str value = cut(yyjson_obj_iter_get_val(name));
+        label->name = known ? known->name : put(&to, cut(name));
+        label->value = known && is_text(known->value, value) ? known->value : put(&to, value);
+        known += known != NULL;
     }
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 enum {
-    BUCKETS_GROWN = 512,
-    GROWN_SIZE = BUCKETS_GROWN * sizeof(ki_object_group *)
+    BUCKETS_GROW = 32, /* times, twice at most */
+    BUCKETS_MAX = KI_GROUP_BUCKETS * BUCKETS_GROW * BUCKETS_GROW
 };
+
+static size_t size_of_buckets(size_t count) {
+    return count * sizeof(ki_object_group *);
+}
 
 void ki_group_table_init(ki_group_table *table) {
     table->buckets = table->first;
@@ -111,33 +123,47 @@ static ki_object_group **bucket_of(const ki_group_table *table, const ki_object_
     return &table->buckets[group->hash % table->bucket_count];
 }
 
-/* Moves all groups to an array of more buckets. Caller holds the lock. */
-static void move_groups(ki_group_table *table, ki_object_group **buckets) {
+static bool is_full(const ki_group_table *table) {
+    return table->count >= 2 * table->bucket_count && table->bucket_count < BUCKETS_MAX;
+}
+
+/* Moves all groups to an array of more buckets. Returns the array before, which may be `first`. Caller holds the
+ * lock. */
+static ki_object_group **move_groups(ki_group_table *table, ki_object_group **buckets, size_t bucket_count) {
+    ki_object_group **before = table->buckets;
+    size_t count = table->bucket_count;
     table->buckets = buckets;
-    table->bucket_count = BUCKETS_GROWN;
-    for (size_t i = 0; i < KI_GROUP_BUCKETS; i++) {
-        while (table->first[i]) {
-            ki_object_group *group = table->first[i], **bucket = bucket_of(table, group);
-            table->first[i] = group->next;
+    table->bucket_count = bucket_count;
+    for (size_t i = 0; i < count; i++) {
+        while (before[i]) {
+            ki_object_group *group = before[i], **bucket = bucket_of(table, group);
+            before[i] = group->next;
             group->next = *bucket;
             *bucket = group;
         }
     }
+    return before;
 }
 
-/* Without memory the buckets stay as they are. */
-static void grow(ki_object_format *format) {
-    ki_object_group **buckets = ki_alloc_zero(&format->allocator, GROWN_SIZE);
+static void free_buckets(ki_object_format *format, ki_object_group **buckets, size_t count) {
+    if (buckets == format->groups.first)
+        return;
+    atomic_fetch_sub_explicit(&format->groups.bytes, size_of_buckets(count), memory_order_relaxed);
+    ki_free(&format->allocator, buckets);
+}
+
+/* `count`: of buckets that were too few. Without memory the buckets stay as they are. */
+static void grow(ki_object_format *format, size_t count) {
+    size_t more = count * BUCKETS_GROW;
+    ki_object_group **buckets = ki_alloc_zero(&format->allocator, size_of_buckets(more));
     if (!buckets)
         return;
+    atomic_fetch_add_explicit(&format->groups.bytes, size_of_buckets(more), memory_order_relaxed);
     ki_group_table *table = lock_table(format);
-    if (table->bucket_count == KI_GROUP_BUCKETS) { /* no other thread was faster */
-        move_groups(table, buckets);
-        buckets = NULL;
-        atomic_fetch_add_explicit(&table->bytes, GROWN_SIZE, memory_order_relaxed);
-    }
+    bool is_first = table->bucket_count == count; /* no other thread was faster */
+    ki_object_group **unused = is_first ? move_groups(table, buckets, more) : buckets;
     unlock_table(table);
-    ki_free(&format->allocator, buckets);
+    free_buckets(format, unused, is_first ? count : more);
 }
 
 /* Takes a reference unless the last one was released: that group is on its way out of the table. */
@@ -150,24 +176,64 @@ static bool revive(ki_object_group *group) {
     return false;
 }
 
-/* `wanted` has hash, size and number of labels. */
+/* `wanted` has hash and number of labels. */
 static ki_object_group *find(ki_object_format *format, const ki_group_content *content, const ki_object_group *wanted) {
     ki_group_table *table = lock_table(format);
     ki_object_group *group = *bucket_of(table, wanted);
-    while (group && !(group->hash == wanted->hash && group->size == wanted->size &&
-                      group->label_count == wanted->label_count && has_content(group, content) && revive(group)))
+    while (group && !(group->hash == wanted->hash && group->label_count == wanted->label_count &&
+                      has_content(group, content) && revive(group)))
         group = group->next;
     unlock_table(table);
     return group;
 }
 
-/* Two threads can add equal groups at once; that costs some bytes. */
-static void add(ki_object_format *format, ki_object_group *group) {
+/* Returns the hash of the names of the labels; `*ret_size`: bytes of the names with their zeros. */
+static uint64_t hash_names(const ki_group_content *content, size_t *ret_size) {
+    uint64_t hash = 0;
+    yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
+    *ret_size = 0;
+    for (yyjson_val *name; (name = next_label(&labels)) != NULL;) {
+        ki_str label = cut(name);
+        hash = hash_text(label, hash);
+        *ret_size += label.size + 1;
+    }
+    return hash;
+}
+
+/* Returns true if the group has the same names of labels, of which both have as many. `*ret_size`: bytes of the values
+ * that are equal. */
+static bool has_names(const ki_object_group *group, const ki_group_content *content, size_t *ret_size) {
+    const ki_string_pair *label = group->labels;
+    yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
+    *ret_size = 0;
+    for (yyjson_val *name; (name = next_label(&labels)) != NULL; label++) {
+        ki_str value = cut(yyjson_obj_iter_get_val(name));
+        if (!is_text(label->name, cut(name)))
+            return false;
+        *ret_size += is_text(label->value, value) ? value.size + 1 : 0;
+    }
+    return true;
+}
+
+/* Returns a reference to the group whose strings a new one can have; NULL: none. `*ret_size`: bytes of these
+ * strings. */
+static ki_object_group *find_base(ki_object_format *format, const ki_group_content *content, size_t count,
+                                  uint64_t names, size_t *ret_size) {
     ki_group_table *table = lock_table(format);
-    bool is_full = table->bucket_count == KI_GROUP_BUCKETS && table->count >= 2 * KI_GROUP_BUCKETS;
+    ki_object_group *base = table->bases[names % KI_GROUP_BASES];
+    if (base && !(base->label_count == count && has_names(base, content, ret_size) && revive(base)))
+        base = NULL;
     unlock_table(table);
-    if (is_full)
-        grow(format);
+    return base;
+}
+
+/* Two threads can add equal groups at once; that costs some bytes. */
+static void add(ki_object_format *format, ki_object_group *group, uint64_t names) {
+    ki_group_table *table = lock_table(format);
+    size_t buckets = is_full(table) ? table->bucket_count : 0;
+    unlock_table(table);
+    if (buckets)
+        grow(format, buckets);
     (void)lock_table(format);
     ki_object_group **bucket = bucket_of(table, group);
     group->is_listed = table->count < KI_GROUPS_MAX;
@@ -175,6 +241,9 @@ static void add(ki_object_format *format, ki_object_group *group) {
         group->next = *bucket;
         *bucket = group;
         table->count++;
+        group->base_at = (uint8_t)(names % KI_GROUP_BASES);
+        if (group->label_count && !group->base)
+            table->bases[group->base_at] = group;
     }
     unlock_table(table);
 }
@@ -184,43 +253,57 @@ static void take_out(ki_object_format *format, const ki_object_group *group) {
     if (!group->is_listed)
         return;
     ki_group_table *table = lock_table(format);
-    ki_object_group **at = bucket_of(table, group), **unused = NULL;
+    ki_object_group **at = bucket_of(table, group), **unused = table->first;
+    size_t count = table->bucket_count;
     while (*at != group)
         at = &(*at)->next;
     *at = group->next;
-    if (--table->count == 0 && table->buckets != table->first) {
+    if (table->bases[group->base_at] == group)
+        table->bases[group->base_at] = NULL;
+    if (--table->count == 0) {
         unused = table->buckets; /* without a group, as is `first` */
         ki_group_table_init(table);
-        atomic_fetch_sub_explicit(&table->bytes, GROWN_SIZE, memory_order_relaxed);
     }
     unlock_table(table);
-    ki_free(&format->allocator, unused);
+    free_buckets(format, unused, count);
+}
+
+/* Returns the bytes of a group with `strings` bytes of its own. */
+static size_t size_of_group(size_t label_count, size_t strings) {
+    size_t size = offsetof(ki_object_group, labels) + label_count * sizeof(ki_string_pair) + strings;
+    return size < sizeof(ki_object_group) ? sizeof(ki_object_group) : size; /* which has padding at its end */
+}
+
+/* `wanted` has hash and number of labels; `strings`: bytes of all strings. */
+static ki_object_group *make(ki_object_format *format, const ki_group_content *content, const ki_object_group *wanted,
+                             size_t strings) {
+    size_t names_size, values_size;
+    uint64_t names = hash_names(content, &names_size);
+    ki_object_group *base = find_base(format, content, wanted->label_count, names, &values_size);
+    size_t size = size_of_group(wanted->label_count, base ? strings - names_size - values_size : strings);
+    ki_object_group *group = size <= UINT32_MAX ? ki_alloc_zero(&format->allocator, size) : NULL;
+    if (!group) {
+        if (base)
+            ki_object_group_unref(base);
+        return NULL;
+    }
+    *group = *wanted;
+    group->size = (uint32_t)size;
+    group->format = ki_object_format_ref(format);
+    group->base = base;
+    ki_refcount_init(&group->refs);
+    fill(group, content);
+    atomic_fetch_add_explicit(&format->groups.bytes, size, memory_order_relaxed);
+    add(format, group, names);
+    return group;
 }
 
 ki_object_group *ki_object_group_get(ki_object_format *format, const ki_group_content *content) {
     size_t count, strings;
     uint64_t hash = measure(content, &count, &strings);
-    size_t size = offsetof(ki_object_group, labels) + count * sizeof(ki_string_pair) + strings;
-    if (size < sizeof(ki_object_group))
-        size = sizeof(ki_object_group); /* which has padding at its end */
-    if (size > UINT32_MAX)
-        return NULL;
-    const ki_object_group wanted = {
-        .size = (uint32_t)size, .format = format, .hash = hash, .label_count = (uint32_t)count
-    };
+    const ki_object_group wanted = { .hash = hash, .label_count = (uint32_t)count };
     ki_object_group *group = find(format, content, &wanted);
-    if (group)
-        return group;
-    group = ki_alloc_zero(&format->allocator, size);
-    if (!group)
-        return NULL;
-    *group = wanted;
-    ki_refcount_init(&group->refs);
-    (void)ki_object_format_ref(format);
-    fill(group, content);
-    atomic_fetch_add_explicit(&format->groups.bytes, size, memory_order_relaxed);
-    add(format, group);
-    return group;
+    return group ? group : make(format, content, &wanted, strings);
 }
 
 ki_object_group *ki_object_group_ref(ki_object_group *group) {
@@ -234,6 +317,8 @@ void ki_object_group_unref(ki_object_group *group) {
     ki_object_format *format = group->format;
     take_out(format, group);
     atomic_fetch_sub_explicit(&format->groups.bytes, group->size, memory_order_relaxed);
+    if (group->base)
+        ki_object_group_unref(group->base);
     ki_free(&format->allocator, group);
     ki_object_format_unref(format);
 }

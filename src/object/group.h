@@ -1,5 +1,6 @@
 /* group.h: what many objects of one format have in common: apiVersion, kind, namespace and labels. The pods of a
- * Deployment share one group. A format finds the groups that exist by their content.
+ * Deployment share one group. A format finds the groups that exist by their content. Groups with the same names of
+ * labels share these, and the values that are equal: the pods of a StatefulSet differ in one value or two.
  *
  * Guards: a group is immutable but for its count and its place in the format's table. Any thread. */
 #ifndef KI_OBJECT_GROUP_H
@@ -15,7 +16,8 @@
 
 enum {
     KI_GROUP_BUCKETS = 16, /* at first: most formats of a program have few groups */
-    KI_GROUPS_MAX = 4096   /* that a format finds again; the objects of further ones share none */
+    KI_GROUP_BASES = 64,   /* that a format finds by the names of their labels */
+    KI_GROUPS_MAX = 65536  /* that a format finds again; the objects of further ones share none */
 };
 
 typedef struct ki_object_group ki_object_group;
@@ -26,8 +28,10 @@ struct ki_object_group {
     uint32_t size;            /* of the block */
     ki_object_format *format; /* owned reference */
     ki_object_group *next;    /* in its bucket; under the table's lock */
+    ki_object_group *base;    /* owned reference; the labels have its strings, too; NULL: all strings are here */
     uint64_t hash;
-    bool is_listed; /* in the table */
+    bool is_listed;  /* in the table */
+    uint8_t base_at; /* where the table has it, if it is a base */
     uint32_t kind_at;
     uint32_t namespace_at;
     uint32_t namespace_size;
@@ -37,18 +41,20 @@ struct ki_object_group {
 
 /* The groups of a format. */
 typedef struct ki_group_table {
-    atomic_flag lock; /* held for a look into one bucket; other threads spin meanwhile */
+    atomic_flag lock; /* held for a look into one bucket, or while buckets grow; other threads spin meanwhile */
     size_t count;
     _Atomic size_t bytes; /* of all groups, with those that are not in the table, and of `buckets` if it is allocated */
     size_t bucket_count;
     ki_object_group **buckets; /* `first`, or an array that the table has grown to */
     ki_object_group *first[KI_GROUP_BUCKETS];
+    ki_object_group *bases[KI_GROUP_BASES]; /* groups without a base, by their names; NULL: none */
 } ki_group_table;
 
 /* A table without groups has no memory of its own. */
 void ki_group_table_init(ki_group_table *table);
 
-/* What a group is made of. Texts without zero characters; of labels, what precedes the first one. */
+/* What a group is made of. Texts without zero characters, but for one behind them; of labels, what precedes the first
+ * one. */
 typedef struct ki_group_content {
     ki_str api_version, kind, namespace;
     yyjson_val *labels; /* a map, of which strings count; else no labels */

@@ -550,7 +550,10 @@ size_t ki_object_memory(const ki_object *obj) {
 
 uint64_t ki_object_fingerprint(const ki_object *obj, size_t size) {
     size_t from = sizeof obj->refs, group_from = offsetof(ki_object_group, kind_at);
-    uint64_t hash = ki_hash((const char *)obj->group + group_from, obj->group->size - group_from, 0);
+    const ki_object_group *group = obj->group, *base = group->base;
+    uint64_t hash = ki_hash((const char *)group + group_from, group->size - group_from, 0);
+    if (base)
+        hash = ki_hash((const char *)base + group_from, base->size - group_from, hash);
     return ki_hash((const char *)obj + from, size - from, hash);
 }
 

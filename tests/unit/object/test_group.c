@@ -73,6 +73,73 @@ TEST(objects_that_differ_share_nothing) {
     ki_object_format_unref(format);
 }
 
+static bool is_inside(const ki_object_group *group, const char *text) {
+    return (uintptr_t)text - (uintptr_t)group < group->size;
+}
+
+/* The pods of a StatefulSet. */
+TEST(groups_with_the_same_names_of_labels_share_texts) {
+    ki_object_format *format = new_format(&ki_allocator_default);
+    ki_object *objects[10];
+    for (int i = 0; i < 10; i++) {
+        char more[128];
+        snprintf(more, sizeof more, ",\"labels\":{\"app\":\"web\",\"statefulset.kubernetes.io/pod-name\":\"web-%d\"}",
+                 i);
+        objects[i] = make(format, "a", more);
+    }
+    ki_object *shop = make(format, "a", ",\"namespace\":\"shop\",\"labels\":{\"app\":\"db\"}"); /* another base */
+    size_t first = objects[0]->group->size, later = objects[1]->group->size;
+    assert_true(later + sizeof "app" + sizeof "web" + sizeof "statefulset.kubernetes.io/pod-name" == first);
+    assert_int_equal(ki_object_format_group_bytes(format), first + 9 * later + shop->group->size);
+    assert_null(shop->group->base);
+    ki_object_unref(shop);
+    for (int i = 9; i >= 0; i--) { /* the others keep the texts of the first */
+        const char *name = NULL, *value = NULL;
+        char wanted[8];
+        int number = (i + 1) % 10;
+        ki_object *obj = objects[number];
+        snprintf(wanted, sizeof wanted, "web-%d", number);
+        assert_string_equal(ki_object_label(obj, "app"), "web");
+        assert_true(ki_object_label_at(obj, 1, &name, &value));
+        assert_string_equal(name, "statefulset.kubernetes.io/pod-name");
+        assert_string_equal(value, wanted);
+        assert_true(is_inside(obj->group, value));
+        assert_int_equal(is_inside(obj->group, name), number == 0);
+        if (i == 9) { /* the first goes before all others */
+            ki_object_unref(objects[0]);
+            objects[0] = make(format, "b",
+                              ",\"labels\":{\"app\":\"web\",\"statefulset.kubernetes.io/pod-name\":"
+                              "\"web-0\"}");
+            assert_string_equal(ki_object_label(objects[0], "app"), "web");
+        }
+        if (number != 0)
+            ki_object_unref(obj);
+    }
+    ki_object_unref(objects[0]);
+    assert_int_equal(ki_object_format_group_bytes(format), 0);
+    for (size_t i = 0; i < KI_GROUP_BASES; i++)
+        assert_null(format->groups.bases[i]);
+    ki_object_format_unref(format);
+}
+
+TEST(labels_with_other_names_share_nothing) {
+    static const char *const others[] = {
+        ",\"labels\":{\"app\":\"web\"}",
+        ",\"labels\":{\"tier\":\"front\",\"app\":\"web\"}",
+        ",\"labels\":{\"app\":\"web\",\"tie\":\"front\"}",
+    };
+    ki_object_format *format = new_format(&ki_allocator_default);
+    ki_object *first = make(format, "a", ",\"labels\":{\"app\":\"web\",\"tier\":\"front\"}");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        ki_object *other = make(format, "b", others[i]);
+        assert_null(other->group->base);
+        assert_string_equal(ki_object_label(other, "app"), "web");
+        ki_object_unref(other);
+    }
+    ki_object_unref(first);
+    ki_object_format_unref(format);
+}
+
 TEST(more_groups_than_the_table_has_are_as_good) {
     enum {
         MANY = KI_GROUPS_MAX + 100
@@ -106,11 +173,15 @@ TEST(each_allocation_may_fail) {
     scarce_memory memory = SCARCE_MEMORY_FROM(1);
     while (scarce_memory_next(&memory)) {
         static const char json[] = "{\"metadata\":{\"name\":\"a\"" LABELS "}}";
+        static const char like[] = "{\"metadata\":{\"name\":\"a\",\"labels\":{\"app\":\"db\",\"tier\":\"front\"}}}";
         ki_object_format *format = new_format(&memory.allocator);
-        ki_object *obj = NULL;
+        ki_object *obj = NULL, *other = NULL;
         ki_status status = ki_object_format_read(format, json, sizeof json - 1, &obj, NULL);
+        if (!status)
+            status = ki_object_format_read(format, like, sizeof like - 1, &other, NULL);
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
         ki_object_unref(obj);
+        ki_object_unref(other);
         ki_object_format_unref(format);
     }
 }
