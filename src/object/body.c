@@ -64,7 +64,7 @@ void ki_body_close(const ki_object *obj, const ki_body *body) {
 }
 
 ki_str ki_body_metadata(const ki_body *body, ki_str name) {
-    return ki_json_text_member(ki_json_text_member(body->text, KI_STR("metadata")), name);
+    return ki_json_text_member(ki_json_text_find(body->text, KI_STR("metadata")), name);
 }
 
 ki_status ki_body_copy(const ki_object *obj, char **ret_text, ki_error *err) {

@@ -149,12 +149,12 @@ static ki_status decode_base64(ki_object_format *format, ki_str text, ki_value *
 
 /* Finds the text of an entry. */
 static ki_str find_data(const ki_object *obj, ki_str body, ki_str name, bool *ret_is_base64) {
-    ki_str text = ki_json_text_member(ki_json_text_member(body, KI_STR("data")), name);
+    ki_str text = ki_json_text_member(ki_json_text_find(body, KI_STR("data")), name);
     *ret_is_base64 = strcmp(ki_object_kind(obj), "Secret") == 0;
     if (text.size)
         return text;
     *ret_is_base64 = true;
-    return ki_json_text_member(ki_json_text_member(body, KI_STR("binaryData")), name);
+    return ki_json_text_member(ki_json_text_find(body, KI_STR("binaryData")), name);
 }
 
 static ki_status copy_data(const ki_object *obj, ki_str text, bool is_base64, const char *name, ki_value *ret_value,

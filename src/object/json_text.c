@@ -11,6 +11,10 @@ static size_t string_size(ki_str text) {
     return at < text.size ? at + 1 : text.size;
 }
 
+static bool is_closing(char c) {
+    return c == ']' || c == '}';
+}
+
 ki_str ki_json_text_take(ki_str *rest) {
     size_t size = 0;
     if (rest->size && *rest->data == '"')
@@ -21,15 +25,16 @@ ki_str ki_json_text_take(ki_str *rest) {
         while (size < rest->size && !memchr(",]}", rest->data[size], 3))
             size++;
     ki_str value = { rest->data, size };
+    bool is_last = size == rest->size || is_closing(rest->data[size]);
     size_t taken = size < rest->size ? size + 1 : size;
-    *rest = (ki_str){ rest->data + taken, rest->size - taken };
+    *rest = (ki_str){ rest->data + taken, is_last ? 0 : rest->size - taken };
     return value;
 }
 
-ki_str ki_json_text_inside(ki_str value, char open) {
-    if (value.size < 2 || *value.data != open)
+ki_str ki_json_text_inside(ki_str text, char open) {
+    if (text.size < 2 || *text.data != open || is_closing(text.data[1]))
         return (ki_str){ NULL, 0 };
-    return (ki_str){ value.data + 1, value.size - 2 };
+    return (ki_str){ text.data + 1, text.size - 1 };
 }
 
 static uint32_t hex_of(const char *text) {
@@ -97,14 +102,17 @@ bool ki_json_text_is(ki_str value, ki_str text) {
     return text.size == 0;
 }
 
-ki_str ki_json_text_member(ki_str map, ki_str name) {
-    for (ki_str rest = ki_json_text_inside(map, '{'); rest.size;) {
-        ki_str key = ki_json_text_take(&rest); /* with the colon */
-        ki_str value = ki_json_text_take(&rest);
-        if (ki_json_text_is(key, name))
-            return value;
+ki_str ki_json_text_find(ki_str text, ki_str name) {
+    for (ki_str rest = ki_json_text_inside(text, '{'); rest.size; (void)ki_json_text_take(&rest)) {
+        if (ki_json_text_is(ki_json_text_take(&rest), name)) /* takes the colon, too */
+            return rest;
     }
     return (ki_str){ NULL, 0 };
+}
+
+ki_str ki_json_text_member(ki_str text, ki_str name) {
+    ki_str found = ki_json_text_find(text, name);
+    return found.size ? ki_json_text_take(&found) : found;
 }
 
 size_t ki_json_text_decode(char *text, size_t size) {

@@ -5,12 +5,20 @@
 
 #include "src/base/string_view.h"
 
-/* Consumes the value at the beginning of `*rest` and the separator after it. */
+/* A walk does not need the end of its array or map: other text can follow it. So each byte is passed once on the way to
+ * a value.
+ *     for (ki_str rest = ki_json_text_inside(text, '['); rest.size;) … ki_json_text_take(&rest) … */
+
+/* Returns the text from the first part of the array or map on that `text` begins with; an empty view if it has none, or
+ * begins with something else than `open`. */
+ki_str ki_json_text_inside(ki_str text, char open);
+/* Consumes the value at the beginning of `*rest` and the separator after it. Behind the last part of an array or map
+ * `*rest` is empty. */
 ki_str ki_json_text_take(ki_str *rest);
-/* Returns the text between the brackets of a container that begins with `open`; else an empty view. */
-ki_str ki_json_text_inside(ki_str value, char open);
-/* Returns the member `name` of a map, or an empty view. */
-ki_str ki_json_text_member(ki_str map, ki_str name);
+/* Returns the text from the member `name` on of the map that `text` begins with; an empty view if there is none. */
+ki_str ki_json_text_find(ki_str text, ki_str name);
+/* The same, without the text behind the member. */
+ki_str ki_json_text_member(ki_str text, ki_str name);
 /* Returns true if `value` is the JSON string of `text`. */
 bool ki_json_text_is(ki_str value, ki_str text);
 /* Converts the JSON string at `text`, `size` bytes with its quotes, to its characters with a closing zero, in place.

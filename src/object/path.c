@@ -211,33 +211,36 @@ typedef struct text_walk {
     void *user;
 } text_walk;
 
-static ki_str text_element(ki_str array, int64_t index) {
-    ki_str element = { NULL, 0 };
+/* Returns the text from an element on of the array that `text` begins with; an empty view if there is none. */
+static ki_str text_element(ki_str text, int64_t index) {
     if (index < 0) {
-        for (ki_str rest = ki_json_text_inside(array, '['); rest.size; index++)
-            ki_json_text_take(&rest);
-        if (index < 0)
-            return element;
+        for (ki_str rest = ki_json_text_inside(text, '['); rest.size; index++)
+            (void)ki_json_text_take(&rest);
     }
-    ki_str rest = ki_json_text_inside(array, '[');
-    for (; rest.size && index >= 0; index--)
-        element = ki_json_text_take(&rest);
-    return index < 0 ? element : (ki_str){ NULL, 0 };
+    ki_str rest = ki_json_text_inside(text, '[');
+    for (; rest.size && index > 0; index--)
+        (void)ki_json_text_take(&rest);
+    return index == 0 ? rest : (ki_str){ NULL, 0 };
 }
 
-static bool walk_text_steps(const text_walk *w, const ki_path_step *steps, size_t count, ki_str value) {
-    for (; count && value.size; steps++, count--) {
+/* Returns the text from what a step leads to on. */
+static ki_str follow_in_text(const ki_path_step *step, ki_str text) {
+    return step->name ? ki_json_text_find(text, (ki_str){ step->name, step->name_size })
+                      : text_element(text, step->index);
+}
+
+static bool walk_text_steps(const text_walk *w, const ki_path_step *steps, size_t count, ki_str text) {
+    for (; count && text.size; steps++, count--) {
         if (!steps->name && steps->index == KI_PATH_ALL) {
-            for (ki_str rest = ki_json_text_inside(value, '['); rest.size;) {
+            for (ki_str rest = ki_json_text_inside(text, '['); rest.size;) {
                 if (!walk_text_steps(w, steps + 1, count - 1, ki_json_text_take(&rest)))
                     return false;
             }
             return true;
         }
-        value = steps->name ? ki_json_text_member(value, (ki_str){ steps->name, steps->name_size })
-                            : text_element(value, steps->index);
+        text = follow_in_text(steps, text);
     }
-    return !value.size || w->visit(value, w->user);
+    return !text.size || w->visit(ki_json_text_take(&text), w->user);
 }
 
 void ki_path_walk_text(const ki_path *path, ki_str json, bool (*visit)(ki_str value, void *user), void *user) {
@@ -250,8 +253,7 @@ bool ki_path_is_past_end(const ki_path *path, ki_str json) {
     for (size_t i = 0; i < path->count && at.size; i++) {
         step = &path->steps[i];
         parent = at;
-        at = step->name ? ki_json_text_member(at, (ki_str){ step->name, step->name_size })
-                        : text_element(at, step->index);
+        at = follow_in_text(step, at);
     }
     return !at.size && !step->name && parent.size && *parent.data == '[';
 }

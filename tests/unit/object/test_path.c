@@ -11,10 +11,15 @@
 
 static const char document[] =
     "{\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"image\":\"a\"},{\"image\":\"b\"},{\"image\":\"c\"}],\"grid\":[["
-    "1,2],[3,4]]},"
+    "1,2],[3,4]],\"empty\":{\"map\":{},\"list\":[]},\"last\":true},"
     "\"metadata\":{\"labels\":{\"app.kubernetes.io/name\":\"web\",\"it's\":\"quoted\",\"\":\"empty\"}},\"0\":\"zero\"}";
 
-TEST(a_path_leads_to_its_value) {
+static bool take_first(ki_str value, void *user) {
+    *(ki_str *)user = value;
+    return false;
+}
+
+TEST(a_path_leads_to_its_value_in_parsed_json_and_in_text) {
     static const struct {
         const char *path;
         const char *json; /* NULL: nothing is there */
@@ -48,6 +53,21 @@ TEST(a_path_leads_to_its_value) {
         { "spec.containers.image", NULL },
         { "spec.nodeName.more", NULL },
         { "nothing", NULL },
+        /* What follows an array or map is none of its parts. */
+        { "spec.empty.map", "{}" },
+        { "spec.empty.list", "[]" },
+        { "spec.empty.map.list", NULL },
+        { "spec.empty.map.last", NULL },
+        { "spec.empty.list[0]", NULL },
+        { "spec.empty.list[-1]", NULL },
+        { "spec.empty.last", NULL },
+        { "spec.grid[0][2]", NULL },
+        { "spec.grid[-2][-1]", "2" },
+        { "spec.containers[2].grid", NULL },
+        { "spec.containers[0].empty", NULL },
+        { "spec.last", "true" },
+        { "spec.metadata", NULL },
+        { "spec.0", NULL },
     };
     yyjson_doc *doc;
     assert_int_equal(ki_json_parse(&ki_allocator_default, KI_STR(document), &doc, NULL), KI_OK);
@@ -55,11 +75,15 @@ TEST(a_path_leads_to_its_value) {
         ki_path *path = NULL;
         assert_int_equal(ki_path_parse(&ki_allocator_default, cases[i].path, &path, NULL), KI_OK);
         yyjson_val *found = ki_path_find(path, yyjson_doc_get_root(doc));
+        ki_str text = { NULL, 0 };
+        ki_path_walk_text(path, KI_STR(document), take_first, &text);
         ki_path_free(&ki_allocator_default, path);
         if (!cases[i].json) {
             assert_null(found);
+            assert_int_equal(text.size, 0);
             continue;
         }
+        assert_true(ki_str_equals(text, cases[i].json));
         assert_non_null(found);
         char *json = yyjson_val_write(found, 0, NULL);
         assert_string_equal(json, cases[i].json);
