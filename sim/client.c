@@ -234,7 +234,9 @@ static ki_informer_options options_of(const sim_world *world, const sim_informer
                                .consistency_check_ms = world->plan.consistency_check_ms, .in_order = plan->in_order,
                                .internal_error_retry_ms = plan->internal_error_retry_ms,
                                .keep_deleted_ms = plan->keep_deleted_ms, .pack_from = plan->pack_from,
-                               .memory_limit = plan->memory_limit, .keep_at_limit = plan->keep_at_limit);
+                               .memory_limit = plan->memory_limit,
+                               .keep_at_limit = world->plan.memory_limit ? KI_KEEP_OBJECT : plan->keep_at_limit,
+                               .needs_content = !plan->keep_at_limit);
 }
 
 bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan) {
@@ -294,7 +296,9 @@ void sim_client_start(sim_world *world) {
     client->informer_count = 0;
     client->asks = 0;
     client->restores = world->truth.restores;
-    ki_factory_options options = KI_FACTORY_OPTIONS(.engine = world->engine, .memory_limit = world->plan.memory_limit);
+    ki_factory_options options =
+        KI_FACTORY_OPTIONS(.engine = world->engine, .memory_limit = world->plan.memory_limit,
+                           .keep_at_limit = world->plan.memory_limit ? KI_KEEP_VIEW : KI_KEEP_OBJECT);
     bool is_made = succeeded(world, ki_factory_new_on(NULL, client->transport, &options, &client->factory, &err),
                              "making a factory", &err);
     for (unsigned i = 0; is_made && i < world->plan.informer_count; i++)

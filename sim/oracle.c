@@ -180,9 +180,10 @@ static uint32_t first_difference(sim_world *world, const sim_informer *informer,
     return SIM_KEYS;
 }
 
-/* Returns true if the informer is above its own limit with content that it should have dropped. */
+/* Returns true if the informer is above its own limit, or its factory's, with content that it should have dropped. */
 static bool has_too_much(const sim_informer *informer, const ki_health *health) {
-    return informer->plan->keep_at_limit && health->is_over_memory_limit && health->without_content < health->objects;
+    bool is_over = health->is_over_memory_limit || health->is_over_factory_limit;
+    return informer->plan->keep_at_limit && is_over && health->without_content < health->objects;
 }
 
 bool sim_oracle_agrees(sim_world *world) {

@@ -47,9 +47,13 @@ typedef struct ki_factory_options {
     /* Bytes that the objects of all informers should take at most; 0: no limit. From half of it on, informers with
      * 32 KiB of objects pack. The informer whose change exceeds the limit reports KI_ERR_LIMIT once. Until a tenth is
      * free again, ki_health.is_over_factory_limit of all informers is true, and the metric
-     * informer_over_factory_memory_limit is 1. Informers with `keep_at_limit` drop contents, each with its next change
-     * or bookmark. */
+     * informer_over_factory_memory_limit is 1. Informers with `keep_at_limit` drop contents, also those without a
+     * change of their own. A list counts while it arrives. */
     size_t memory_limit;
+    /* KI_KEEP_VIEW: of informers that name none (informer.h), unless they have no `view`, no content or
+     * `needs_content`; as they are after `tweak`. An informer with a limit of its own drops contents above that one,
+     * too. 0: none drops contents. */
+    ki_keep keep_at_limit;
 } ki_factory_options;
 
 #define KI_FACTORY_OPTIONS(...) KI_SIZED_(ki_factory_options, __VA_ARGS__)

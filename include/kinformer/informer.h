@@ -107,10 +107,11 @@ typedef struct ki_informer_options {
      * requests one that keeps less, or ends. */
     size_t memory_limit;
     /* KI_KEEP_VIEW: while the objects take more than `memory_limit`, or the factory's, they lose their content, one
-     * after the other in no particular order, until a tenth of the limit is free. Objects of a list can lose it as they
-     * arrive. Such an object has key, labels and view. A function that reads its fields or JSON returns KI_ERR_STATE
-     * (object.h): of an object from the cache, of `old`, of an add of the first list, and, on a handler's own thread,
-     * of any event. An object that changes while there is room has its content again.
+     * after the other in no particular order, until a tenth of the limit is free. Those of a list lose it while the
+     * list arrives, which then takes no more than the limit. Such an object has key, labels and view. A function that
+     * reads its fields or JSON returns KI_ERR_STATE (object.h): of an object from the cache, of `old`, of an add of the
+     * first list, and, on a handler's own thread, of any event. An object that changes while there is room has its
+     * content again.
      * The watch error handler and the log get KI_ERR_LIMIT when the first object loses its content, and again if none
      * has content any more. ki_health.without_content and the metric informer_objects_without_content count the
      * objects; ki_health.is_over_memory_limit is false once enough was dropped.
@@ -118,8 +119,12 @@ typedef struct ki_informer_options {
      * than name and namespace, indexes by path and watches by owner are KI_ERR_INVALID; index functions and filters
      * read labels and view. A controller that has finalizers, claims children or compares old states needs the content:
      * not for its informers. A test with `.memory_limit = 1` shows what the program reads of objects in the cache.
-     * Calls with another value get another informer. 0: nothing is dropped. */
+     * Calls with another value get another informer. 0: the factory's, if the informer has a `view` and its `keep` has
+     * content; else nothing is dropped. */
     ki_keep keep_at_limit;
+    /* The program reads the content of any object: nothing is dropped, whatever the factory's keep_at_limit. Not with
+     * `keep_at_limit`. */
+    bool needs_content;
 } ki_informer_options;
 
 #define KI_INFORMER_OPTIONS(...) KI_SIZED_(ki_informer_options, __VA_ARGS__)

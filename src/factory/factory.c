@@ -139,6 +139,9 @@ static ki_status take_options(const ki_factory_options *options, ki_factory_opti
     if (ret_given->engine && (ret_given->log || ret_given->allocator))
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_options: .%s beside .engine; set it in KI_ENGINE_OPTIONS",
                             ret_given->log ? "log" : "allocator");
+    ki_status status = ki_keep_at_limit_check(ret_given->keep_at_limit, "ki_factory_options", err);
+    if (status)
+        return status;
     return ki_backoff_check(ret_given->backoff_first_ms, ret_given->backoff_longest_ms, "ki_factory_options", err);
 }
 
@@ -224,6 +227,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         factory->owns_transport = true;
     }
     factory->defaults = (ki_informer_defaults){ .resync_ms = given->resync_ms,
+                                                .keep_at_limit = given->keep_at_limit,
                                                 .backoff_first_ms = given->backoff_first_ms,
                                                 .backoff_longest_ms = given->backoff_longest_ms,
                                                 .tweak = given->tweak,

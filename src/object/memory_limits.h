@@ -1,5 +1,5 @@
-/* memory_limits.h: what bounds the memory of objects: the limit of an informer, and the one of all informers of a
- * factory. The cache counts (informer_memory.c); sources read (pack.h). */
+/* memory_limits.h: what bounds the memory of objects: the account of all informers of a factory. The cache counts
+ * (informer_memory.c, list_memory.c); formats read (pack.h). */
 #ifndef KI_OBJECT_MEMORY_LIMITS_H
 #define KI_OBJECT_MEMORY_LIMITS_H
 
@@ -7,15 +7,35 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The memory of the objects of all informers of a factory. Any thread reads; the loop writes. */
+/* Who is called when the account goes above its limit, or below. */
+typedef struct ki_memory_member {
+    void (*on_change)(void *user);
+    void *user;
+    struct ki_memory_member *next;
+} ki_memory_member;
+
+/* The memory of the objects of all informers of a factory. */
 typedef struct ki_memory_account {
     size_t limit; /* constant; 0: none */
+    /* Any thread reads; the loop writes. */
     _Atomic size_t bytes;
     _Atomic bool is_over; /* above the limit, and until a tenth is free */
+    /* Loop. */
+    size_t expected; /* bytes more once all lists that arrive are applied, about */
+    ki_memory_member *first;
 } ki_memory_account;
 
+/* Returns the bytes that all informers take, or will take. Loop. */
+static inline size_t ki_memory_account_bytes(const ki_memory_account *account) {
+    return atomic_load(&account->bytes) + account->expected;
+}
+
+/* Returns the bytes at which a limit that was exceeded is no more: a tenth is free. */
+static inline size_t ki_memory_goal(size_t limit) {
+    return limit - limit / 10;
+}
+
 typedef struct ki_memory_limits {
-    size_t limit;                     /* of the informer, in bytes; 0: none */
     const ki_memory_account *account; /* outlives the informer, not its objects; NULL: none */
     bool drops_content;               /* above a limit objects lose their content */
 } ki_memory_limits;

@@ -96,11 +96,3 @@ ki_object *ki_object_drop_content(ki_object *obj) {
     memcpy((char *)made + made->body_at, &digest, sizeof digest);
     return made;
 }
-
-ki_object *ki_object_pack_listed(ki_object *obj, size_t list_bytes) {
-    const ki_memory_limits *limits = &ki_format_of(obj)->limits;
-    const ki_memory_account *account = limits->account;
-    bool is_over = (limits->limit && list_bytes > limits->limit) ||
-                   (account && (atomic_load(&account->is_over) || (account->limit && list_bytes > account->limit)));
-    return limits->drops_content && is_over ? ki_object_drop_content(obj) : ki_object_pack(obj);
-}

@@ -30,8 +30,5 @@ bool ki_object_is_packed(const ki_object *obj);
 /* Returns the object with key, labels and view, and the digest of its content; or another reference to `obj`, if it has
  * no content, or if memory runs out. */
 ki_object *ki_object_drop_content(ki_object *obj);
-/* Returns what a list keeps of an object while the objects before it take `list_bytes`: the packed object, or one
- * without its content above a limit of a format that drops contents. */
-ki_object *ki_object_pack_listed(ki_object *obj, size_t list_bytes);
 
 #endif

@@ -29,6 +29,7 @@ typedef struct ki_feed {
     bool asks_for_namespace; /* the next watch asks whether the namespace exists */
     bool has_new_version;    /* `stored_version` has changed since the waits were last checked */
     size_t listed;           /* objects of its current list */
+    size_t arriving;         /* bytes that the store will have more of it (list_memory.c) */
     ki_state state;
     ki_error cause;   /* code KI_OK: none */
     int64_t retry_at; /* -1: none planned */

@@ -64,7 +64,7 @@ void ki_informer_memory_sized(ki_informer *informer, ki_memory *ret_memory, size
 
 /* Returns true above the limit, and once above, until a tenth below: a cache at its limit is reported once. */
 static bool is_over(size_t bytes, size_t limit, bool was_over) {
-    return limit && (bytes > limit || (was_over && bytes > limit - limit / 10));
+    return limit && (bytes > limit || (was_over && bytes > ki_memory_goal(limit)));
 }
 
 /* What takes too much: the objects of the informer, or of its factory. */
@@ -86,8 +86,7 @@ static void report(ki_informer *informer, const excess *of) {
     tell(informer, &err);
 }
 
-/* Returns the bytes of the cache's objects, with what they share. */
-static size_t object_bytes(const ki_informer *informer) {
+size_t ki_informer_object_bytes(const ki_informer *informer) {
     ki_object_format *format = informer->options.format;
     size_t shared = format ? ki_object_format_group_bytes(ki_object_format_newest(format)) : 0;
     return ki_store_object_bytes(informer->store) + shared;
@@ -101,16 +100,14 @@ static excess of_factory(size_t bytes, size_t limit) {
     return (excess){ "the objects of all informers", "factory's memory_limit", bytes, limit };
 }
 
-static bool may_drop(const ki_informer *informer) {
-    return informer->options.given.keep_at_limit != KI_KEEP_OBJECT;
-}
-
-/* Notes whether the limit is exceeded. `drops`: contents are dropped then, and that is reported in its place. */
-static void note(ki_informer *informer, _Atomic bool *is_over_limit, const excess *of, bool drops) {
+/* Notes whether the limit is exceeded. `drops`: contents are dropped then, and that is reported in its place. Returns
+ * true if it has changed. */
+static bool note(ki_informer *informer, _Atomic bool *is_over_limit, const excess *of, bool drops) {
     bool was_over = atomic_load(is_over_limit), is_over_now = is_over(of->bytes, of->limit, was_over);
     atomic_store(is_over_limit, is_over_now);
     if (is_over_now && !was_over && !drops)
         report(informer, of);
+    return is_over_now != was_over;
 }
 
 static void report_drop(ki_informer *informer, const char *effect) {
@@ -131,35 +128,45 @@ static void note_drop(ki_informer *informer) {
     informer->has_reported_drop = has_dropped;
 }
 
-/* Adds the change since the last time. Returns the bytes of all informers. */
-static size_t add_to_account(ki_informer *informer, ki_memory_account *account, size_t bytes) {
+/* Adds the change since the last time. */
+static void add_to_account(ki_informer *informer, ki_memory_account *account, size_t bytes) {
     size_t change = bytes - informer->checked_bytes; /* may wrap */
     informer->checked_bytes = bytes;
-    return account ? atomic_fetch_add(&account->bytes, change) + change : 0;
+    if (account)
+        atomic_fetch_add(&account->bytes, change);
+}
+
+/* The other informers may have contents to drop, or need drop no more. */
+static void wake_others(const ki_informer *informer, const ki_memory_account *account) {
+    for (const ki_memory_member *member = account->first; member; member = member->next)
+        if (member != &informer->member)
+            member->on_change(member->user);
 }
 
 void ki_informer_check_memory(ki_informer *informer) {
     ki_memory_account *account = informer->options.account;
-    excess own = of_informer(object_bytes(informer), informer->options.given.memory_limit);
-    size_t all = add_to_account(informer, account, own.bytes);
+    excess own = of_informer(ki_informer_object_bytes(informer), informer->options.given.memory_limit);
+    add_to_account(informer, account, own.bytes);
     if (own.limit)
-        note(informer, &informer->is_over_limit, &own, may_drop(informer));
+        (void)note(informer, &informer->is_over_limit, &own, ki_informer_may_drop(informer));
     bool is_above = atomic_load(&informer->is_over_limit);
     if (account && account->limit) {
-        excess of_all = of_factory(all, account->limit);
-        bool has_content = ki_store_without_content(informer->store) < ki_store_count(informer->store);
-        note(informer, &account->is_over, &of_all, may_drop(informer) && has_content);
+        excess of_all = of_factory(ki_memory_account_bytes(account), account->limit);
+        bool has_content =
+            informer->arriving || ki_store_without_content(informer->store) < ki_store_count(informer->store);
+        if (note(informer, &account->is_over, &of_all, ki_informer_may_drop(informer) && has_content))
+            wake_others(informer, account);
         is_above |= atomic_load(&account->is_over);
     }
     if (is_above && !informer->is_above)
         informer->places_left = KI_TREE_PLACES;
     informer->is_above = is_above;
-    if (may_drop(informer))
+    if (ki_informer_may_drop(informer))
         note_drop(informer);
 }
 
 static size_t excess_of(size_t bytes, size_t limit) {
-    size_t goal = limit - limit / 10;
+    size_t goal = ki_memory_goal(limit);
     return bytes > goal ? bytes - goal : 0;
 }
 
@@ -169,7 +176,7 @@ size_t ki_informer_excess(const ki_informer *informer) {
     if (atomic_load(&informer->is_over_limit))
         own = excess_of(informer->checked_bytes, informer->options.given.memory_limit);
     if (account && atomic_load(&account->is_over))
-        all = excess_of(atomic_load(&account->bytes), account->limit);
+        all = excess_of(ki_memory_account_bytes(account), account->limit);
     return own > all ? own : all;
 }
 
@@ -177,7 +184,32 @@ void ki_informer_report_without_content(ki_informer *informer) {
     report_drop(informer, "no object has content any more");
 }
 
+/* --- the account of all informers --------------------------------------------------------------------------------- */
+
+static void on_account_change(void *user) {
+    ki_informer *informer = user;
+    ki_step_loop_wake(&informer->step_loop);
+}
+
+void ki_informer_join_account(ki_informer *informer) {
+    ki_memory_account *account = informer->options.account;
+    if (!account)
+        return;
+    informer->member = (ki_memory_member){ on_account_change, informer, account->first };
+    account->first = &informer->member;
+}
+
 void ki_informer_leave_account(ki_informer *informer) {
+    ki_memory_account *account = informer->options.account;
+    ki_memory_member **at = account ? &account->first : NULL;
+    while (at && *at && *at != &informer->member)
+        at = &(*at)->next;
+    if (at && *at)
+        *at = informer->member.next;
+}
+
+void ki_informer_clear_account(ki_informer *informer) {
+    ki_informer_leave_account(informer);
     if (informer->options.account)
         atomic_fetch_sub(&informer->options.account->bytes, informer->checked_bytes);
     informer->checked_bytes = 0;

@@ -1,7 +1,7 @@
 /* informer_parts.h: the struct of an informer, for the files that implement it: shared_informer.c (creation, start,
  * stop), feed.c (its sources), process_item.c (processes one item), registration.c (handlers), settings.c,
- * informer_health.c, namespace_check.c, namespace_set.c, informer_read.c, informer_deleted.c, removal.c,
- * wait_for_sync.c and wait_for.c. */
+ * informer_health.c, informer_memory.c, list_memory.c, packing.c, namespace_check.c, namespace_set.c, informer_read.c,
+ * informer_deleted.c, removal.c, wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
@@ -89,13 +89,17 @@ struct ki_informer {
     size_t listed; /* objects of the current lists */
     ki_consistency_check consistency_check;
     ki_timer resync_timer;
-    size_t waiting;         /* as given to the last ki_informer_note_queue */
-    bool is_held;           /* a watch is paused: many changes are queued, or wait for a handler on the loop */
-    bool is_resync_waiting; /* a resync is due, and the previous one is not finished */
-    size_t checked_bytes;   /* the objects' memory at the last ki_informer_check_memory */
-    bool is_above;          /* it was above a limit then, its own or its factory's */
-    unsigned places_left;   /* of the store, which ki_informer_shrink has not seen yet (tree.h) */
-    bool has_reported_drop; /* objects lost their content, and the program knows */
+    size_t waiting;          /* as given to the last ki_informer_note_queue */
+    bool is_held;            /* a watch is paused: many changes are queued, or wait for a handler on the loop */
+    bool is_resync_waiting;  /* a resync is due, and the previous one is not finished */
+    size_t checked_bytes;    /* the objects' memory at the last ki_informer_check_memory */
+    size_t arriving;         /* bytes more once the lists that arrive are applied; of all feeds */
+    size_t stored_later;     /* bytes of the store once the queued lists are applied, about; 0: none is queued */
+    size_t expected;         /* bytes more after both; the account has it, too */
+    ki_memory_member member; /* of the account, while the informer runs */
+    bool is_above;           /* it was above a limit then, its own or its factory's */
+    unsigned places_left;    /* of the store, which ki_informer_shrink has not seen yet (tree.h) */
+    bool has_reported_drop;  /* objects lost their content, and the program knows */
     ki_deferred deferred;
     ki_report_limit report_limit;
     ki_timer detector_timer;
@@ -199,22 +203,39 @@ void ki_informer_note_progress(ki_informer *informer);
 void ki_informer_log_state(ki_informer *informer, bool has_cause);
 /* packing.c: gets what the store keeps of an object: its key, the packed object, the one without its content, or `obj`
  * itself, as a reference. Errors: KI_ERR_NO_MEMORY. Loop. */
-ki_status ki_informer_keep(const ki_informer *informer, ki_object *obj, ki_object **ret_kept);
+ki_status ki_informer_keep(ki_informer *informer, ki_object *obj, ki_object **ret_kept);
 /* packing.c: while the objects take more than a limit, packs some of those in the store, or drops their content: about
  * `units` of them. Errors: KI_ERR_NOT_FOUND (nothing is left to do), KI_ERR_NO_MEMORY. Loop; not under
  * change_lock. */
 ki_status ki_informer_shrink(ki_informer *informer, size_t units, ki_error *err);
 /* packing.c: the `pack` of the processor; `user` is the informer. Loop; caller holds change_lock. */
 ki_object *ki_informer_pack_waiting(const ki_change *change, void *user);
-/* informer_memory.c: reports memory above a limit. Loop; not under change_lock. */
+/* informer_memory.c: counts the objects' memory, and reports it above a limit. If the factory's limit is crossed, the
+ * other informers take a step. Loop; not under change_lock. */
 void ki_informer_check_memory(ki_informer *informer);
 /* informer_memory.c: returns the bytes to be freed until a tenth of each exceeded limit is free. Loop. */
 size_t ki_informer_excess(const ki_informer *informer);
 /* informer_memory.c: reports that the objects take more than a limit without any content. Loop; not under
  * change_lock. */
 void ki_informer_report_without_content(ki_informer *informer);
-/* informer_memory.c: takes the informer's objects out of its factory's account, before it is freed. */
+/* informer_memory.c: returns the bytes of the cache's objects, with what they share. Any thread. */
+size_t ki_informer_object_bytes(const ki_informer *informer);
+/* informer_memory.c: from now on, until ki_informer_leave_account, the informer takes a step when all informers of its
+ * factory together go above their limit, or below. Loop. */
+void ki_informer_join_account(ki_informer *informer);
+/* The same in reverse; also of one that has not joined, or has left. Loop. */
 void ki_informer_leave_account(ki_informer *informer);
+/* informer_memory.c: leaves the account, and takes the informer's objects out of it, before it is freed. */
+void ki_informer_clear_account(ki_informer *informer);
+/* list_memory.c: `excess` and `on_queued` of the feed's reflector. Loop. */
+size_t ki_feed_list_excess(ki_feed *feed, size_t bytes);
+void ki_feed_list_queued(ki_feed *feed);
+/* list_memory.c: the store has `stored` bytes; `is_all`: nothing is queued. Loop. */
+void ki_informer_note_stored(ki_informer *informer, size_t stored, bool is_all);
+/* Returns true if objects may lose their content above a limit. */
+static inline bool ki_informer_may_drop(const ki_informer *informer) {
+    return informer->options.given.keep_at_limit != KI_KEEP_OBJECT;
+}
 /* packing.c: has the next objects packed with a dictionary of the cache's objects, if it is time. Loop; not under
  * change_lock. */
 void ki_informer_train(ki_informer *informer);

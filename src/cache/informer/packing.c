@@ -11,15 +11,23 @@
 
 /* Returns true if objects that are stored now lose their content. */
 static bool drops_content(const ki_informer *informer) {
-    return informer->is_above && informer->options.given.keep_at_limit != KI_KEEP_OBJECT;
+    return informer->is_above && ki_informer_may_drop(informer);
 }
 
-ki_status ki_informer_keep(const ki_informer *informer, ki_object *obj, ki_object **ret_kept) {
+/* Returns the bytes that `made` takes less than `obj`. What is queued may be of it, and will take less, too. */
+static size_t note_freed(ki_informer *informer, const ki_object *obj, const ki_object *made) {
+    size_t before = ki_object_memory(obj), after = ki_object_memory(made), freed = before > after ? before - after : 0;
+    informer->stored_later -= informer->stored_later < freed ? informer->stored_later : freed;
+    return freed;
+}
+
+ki_status ki_informer_keep(ki_informer *informer, ki_object *obj, ki_object **ret_kept) {
     ki_object *kept;
     ki_status status = ki_object_key_only(obj, &kept, NULL);
     if (status)
         return status;
     *ret_kept = drops_content(informer) ? ki_object_drop_content(kept) : ki_object_pack(kept);
+    (void)note_freed(informer, kept, *ret_kept);
     ki_object_unref(kept);
     if (!drops_content(informer) || !ki_object_has_content(*ret_kept))
         return KI_OK;
@@ -70,8 +78,7 @@ static ki_status shrink_object(ki_informer *informer, ki_object *obj, budget *le
     ki_object *made = drops ? ki_object_drop_content(obj) : ki_object_pack(obj);
     ki_status status = drops && ki_object_has_content(made) ? KI_ERR_NO_MEMORY : KI_OK;
     if (made != obj) {
-        size_t before = ki_object_memory(obj), after = ki_object_memory(made),
-               freed = before > after ? before - after : 0;
+        size_t freed = note_freed(informer, obj, made);
         left->units--;
         left->bytes -= left->bytes < freed ? left->bytes : freed;
         status = ki_store_begin(informer->store, NULL, NULL);

@@ -442,6 +442,7 @@ static ki_status start_locked(ki_informer *informer, ki_error *err) {
         return status;
     }
     informer->is_started = true;
+    ki_informer_join_account(informer);
     int64_t period = informer->processor.resync_ns;
     if (period > 0)
         ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine) + period);
@@ -472,6 +473,7 @@ ki_status ki_informer_start(ki_informer *informer, ki_error *err) {
 
 void ki_informer_end_work(ki_informer *informer, bool stops_handlers) {
     close_input(informer);
+    ki_informer_leave_account(informer);
     ki_informer_unfollow_namespaces(informer);
     if (informer->queue)
         informer->queue->ops->close(informer->queue);
@@ -557,7 +559,7 @@ void ki_informer_free(ki_informer *informer) {
     ki_informer_free_namespaces(informer);
     ki_snapshot_free(informer->cleared);
     ki_processor_free(&informer->processor);
-    ki_informer_leave_account(informer);
+    ki_informer_clear_account(informer);
     ki_deferred_free(&informer->deferred);
     ki_deleted_objects_free(&informer->deleted);
     ki_store_free(informer->store);

@@ -1,6 +1,6 @@
 /* reflector.c: the outer loop of the reflector: the next step, the wait before it, the state between steps.
  * The steps are in reflector_list.c (lists), reflector_watch.c (watches and streaming lists), reflector_check.c (checks
- * after silent watches) and reflector_unreadable.c (unreadable objects). */
+ * after silent watches) and reflector_unreadable.c (unreadable objects); a list's objects in listed_objects.c. */
 #include "src/cache/reflector/reflector.h"
 
 #include "src/base/error.h"
@@ -8,10 +8,8 @@
 #include "src/base/memory.h"
 #include "src/cache/reflector/reflector_steps.h"
 #include "src/object/object.h"
-#include "src/object/pack.h"
 
 enum {
-    FIRST_CAPACITY = 64,          /* objects */
     CONTINUE_TOKEN_MAX = 1 << 16, /* bytes */
     HTTP_NOT_FOUND = 404,
     REASON_MAX = 160,
@@ -298,7 +296,7 @@ void ki_reflector_set_state(ki_reflector *reflector, ki_state state) {
     reflector->options.on_state(state, NULL, -1, reflector->options.user);
 }
 
-/* --- resource versions and objects -------------------------------------------------------------------------------- */
+/* --- resource versions and the end of a list ---------------------------------------------------------------------- */
 
 ki_status ki_reflector_copy_version(char *to, const char *version, ki_error *err) {
     size_t size = strlen(version);
@@ -320,67 +318,6 @@ bool ki_reflector_advance(ki_reflector *reflector, const char *version) {
     ki_unreadable_advance(reflector->shared.unreadable, version);
     reflector->options.on_progress(reflector->options.user);
     return true;
-}
-
-ki_object *ki_reflector_known(const ki_reflector *reflector, const char *key) {
-    const ki_known_objects *known = &reflector->options.known;
-    return known->get ? known->get(key, known->user) : NULL;
-}
-
-ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object *obj) {
-    ki_object *known = ki_reflector_known(reflector, ki_object_key(obj));
-    if (known && reflector->has_initial_version && ki_object_is_same_state(obj, known) &&
-        !ki_object_gains_view(obj, known))
-        return known;
-    ki_object_unref(known);
-    return ki_object_pack_listed(obj, reflector->object_bytes);
-}
-
-/* Has the next objects packed with a dictionary of those that have arrived, if it is time. */
-static void train(const ki_reflector *reflector, ki_object_format *format) {
-    ki_object *samples[KI_BODY_SAMPLES_MAX] = { NULL };
-    size_t count = 0, apart = reflector->object_count / KI_BODY_SAMPLES_MAX + 1;
-    for (size_t i = 0; i < reflector->object_count; i += apart)
-        if (reflector->objects[i])
-            samples[count++] = reflector->objects[i];
-    ki_object_format_train(format, samples, count, reflector->object_bytes);
-}
-
-ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
-    if (reflector->object_count == reflector->object_capacity) {
-        size_t capacity = reflector->object_capacity ? reflector->object_capacity * 2 : FIRST_CAPACITY;
-        ki_object **objects = ki_realloc_array(ki_engine_allocator(reflector->options.engine), reflector->objects,
-                                               capacity, sizeof(ki_object *));
-        if (!objects)
-            return KI_ERR_NO_MEMORY;
-        reflector->objects = objects;
-        reflector->object_capacity = capacity;
-    }
-    ki_object *kept = ki_reflector_known_instance(reflector, obj);
-    reflector->objects[reflector->object_count++] = kept;
-    reflector->object_bytes += ki_object_memory(kept);
-    ki_object_format *format = ki_object_format_of(kept);
-    if (ki_object_format_is_due(format, reflector->object_bytes))
-        train(reflector, format);
-    return KI_OK;
-}
-
-static void release_objects(const ki_reflector *reflector) {
-    for (size_t i = 0; i < reflector->object_count; i++)
-        ki_object_unref(reflector->objects[i]);
-    ki_free(ki_engine_allocator(reflector->options.engine), reflector->objects);
-}
-
-void ki_reflector_drop_objects(ki_reflector *reflector) {
-    if (reflector->objects && reflector->shared.on_dropped)
-        reflector->shared.on_dropped(reflector->objects, reflector->object_count, reflector->options.user);
-    else if (reflector->objects)
-        release_objects(reflector);
-    reflector->objects = NULL;
-    reflector->object_count = reflector->object_capacity = reflector->object_bytes = 0;
-    ki_map_free(&reflector->collected);
-    ki_unreadable_marks_clear(&reflector->listed_unreadable);
-    ki_buffer_reset(&reflector->continue_token, 0);
 }
 
 /* Releases the unused part of the array, if the allocator can. */
@@ -435,6 +372,8 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_freshness_set_queued_at(reflector->shared.freshness,
                                reflector->list.began_at); /* a list shows the state at its request or later */
     ki_freshness_succeeded(reflector->shared.freshness);
+    if (reflector->shared.on_queued)
+        reflector->shared.on_queued(reflector->options.user);
     reflector->is_unavailable = false;
     ki_reflector_note_version_known(reflector);
     forget_missing(reflector);

@@ -35,6 +35,11 @@ typedef struct ki_reflector_shared {
     ki_unreadable *unreadable;  /* borrowed; the unreadable objects */
     /* Takes ownership of a cancelled list's objects and of the array. NULL: the reflector releases them at once. */
     void (*on_dropped)(ki_object **objects, size_t count, void *user);
+    /* Returns how many bytes of content a list's objects should lose, of the `bytes` that they take now; 0 `bytes`: no
+     * list is in progress. NULL: none. */
+    size_t (*excess)(size_t bytes, void *user);
+    /* The queue has the list; NULL: nothing is done. */
+    void (*on_queued)(void *user);
 } ki_reflector_shared;
 
 typedef enum ki_reflector_step {
@@ -122,6 +127,7 @@ struct ki_reflector {
     ki_object **objects; /* NULL items in a streaming list: deleted objects */
     size_t object_count, object_capacity;
     size_t object_bytes; /* their memory */
+    size_t dropped_to;   /* those before this place have lost their content, above a limit */
     ki_map collected;    /* of a streaming list: each key's place in `objects`, counted from 1 */
     ki_unreadable_marks listed_unreadable;
 

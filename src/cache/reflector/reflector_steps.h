@@ -29,6 +29,7 @@ void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err);
 bool ki_reflector_advance(ki_reflector *reflector, const char *version);
 /* Hands all objects to the queue, then advances to `version`. */
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
+/* listed_objects.c */
 /* Adds a reference to `objects`: the known object if it has the same state (an unchanged object is in memory once),
  * else `obj`, packed if it can be. In a first list it is `obj`: what is known is of an earlier reflector, and is being
  * deleted. */
@@ -37,6 +38,9 @@ ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj);
 ki_object *ki_reflector_known(const ki_reflector *reflector, const char *key);
 /* Returns a reference to the object that ki_reflector_append would add. */
 ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object *obj);
+/* Puts an object in the place of a listed one, with its reference; NULL: none. A key that is in `collected` stays
+ * there, as that of the new object: the map borrows it. */
+void ki_reflector_put_listed(ki_reflector *reflector, size_t place, ki_object *obj);
 /* Drops the objects of the current list or streaming list. */
 void ki_reflector_drop_objects(ki_reflector *reflector);
 

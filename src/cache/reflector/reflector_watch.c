@@ -85,18 +85,17 @@ static void on_open(void *user) {
     ki_reflector_set_state(reflector, lists ? KI_STATE_LISTING : KI_STATE_WATCHING);
 }
 
-static ki_object **collected_place(const ki_reflector *reflector, const char *key) {
-    size_t place = (uintptr_t)ki_map_get(&reflector->collected, ki_str_of(key));
-    return place ? &reflector->objects[place - 1] : NULL;
+/* Returns the place of a collected object, counted from 1; 0: there is none. */
+static size_t collected_place(const ki_reflector *reflector, const char *key) {
+    return (uintptr_t)ki_map_get(&reflector->collected, ki_str_of(key));
 }
 
 void ki_reflector_drop_collected(ki_reflector *reflector, const char *key) {
-    ki_object **place = collected_place(reflector, key);
+    size_t place = collected_place(reflector, key);
     if (!place)
         return;
     ki_map_remove(&reflector->collected, ki_str_of(key));
-    ki_object_unref(*place);
-    *place = NULL;
+    ki_reflector_put_listed(reflector, place - 1, NULL);
 }
 
 static ki_status stage_first(ki_reflector *reflector, ki_object *obj) {
@@ -108,30 +107,23 @@ static ki_status stage_first(ki_reflector *reflector, ki_object *obj) {
                       (void *)(uintptr_t)place, NULL);
 }
 
-/* Replaces a collected object. The map borrows the key of the old object: the entry is put again before that object is
- * released. */
-static ki_status stage_newer(ki_reflector *reflector, ki_object **place, ki_object *obj) {
-    ki_object *before = *place;
-    *place = ki_reflector_known_instance(reflector, obj);
-    ki_status status = ki_map_put(&reflector->collected, ki_str_of(ki_object_key(*place)),
-                                  (void *)(uintptr_t)(place - reflector->objects + 1), NULL);
-    ki_object_unref(before);
-    return status;
-}
-
 /* Adds an event to the collected objects. Initial events arrive in any order, mixed with changes. */
 static ki_status stage(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
     const char *key = ki_object_key(obj);
     const char *version = type == KI_EVENT_DELETE ? "" : ki_object_resource_version(obj);
     ki_unreadable_marks_remove(&reflector->listed_unreadable, key, version);
-    ki_object **place = collected_place(reflector, key);
-    if (place && ki_reflector_is_older(ki_object_resource_version(obj), ki_object_resource_version(*place)))
+    size_t place = collected_place(reflector, key);
+    const ki_object *before = place ? reflector->objects[place - 1] : NULL;
+    if (before && ki_reflector_is_older(ki_object_resource_version(obj), ki_object_resource_version(before)))
         return KI_OK;
     if (type == KI_EVENT_DELETE) {
         ki_reflector_drop_collected(reflector, key);
         return KI_OK;
     }
-    return place ? stage_newer(reflector, place, obj) : stage_first(reflector, obj);
+    if (!before)
+        return stage_first(reflector, obj);
+    ki_reflector_put_listed(reflector, place - 1, ki_reflector_known_instance(reflector, obj));
+    return KI_OK;
 }
 
 /* Updates the unreadable marks after an event went into the queue. */

@@ -226,9 +226,8 @@ TEST(another_state_is_not_the_same_state) {
 
 /* --- without the content ------------------------------------------------------------------------------------------ */
 
-static void limit(ki_object_format *format, size_t bytes, const ki_memory_account *account) {
-    ki_object_format_set_limits(format,
-                                &(ki_memory_limits){ .limit = bytes, .account = account, .drops_content = true });
+static void drop_at_limit(ki_object_format *format) {
+    ki_object_format_set_limits(format, &(ki_memory_limits){ .drops_content = true });
 }
 
 TEST(an_object_that_loses_its_content_has_key_labels_view_and_state) {
@@ -237,7 +236,7 @@ TEST(an_object_that_loses_its_content_has_key_labels_view_and_state) {
         ki_error err = KI_ERROR_INIT;
         ki_value value = KI_VALUE_INIT;
         begin(&s, &ki_allocator_default, pod);
-        limit(s.format, 1, NULL);
+        drop_at_limit(s.format);
         ki_object *obj = ki_object_drop_content(is_packed ? s.packed : s.plain);
         assert_true(ki_object_memory(obj) < ki_object_memory(s.packed));
         assert_true(ki_object_is_same_state(obj, s.plain));
@@ -261,35 +260,12 @@ TEST(an_object_that_loses_its_content_has_key_labels_view_and_state) {
     }
 }
 
-TEST(a_list_above_a_limit_keeps_no_content) {
-    static const struct {
-        size_t limit, all_limit, all, list;
-        bool is_over, expected;
-    } cases[] = {
-        { 100, 0, 0, 100, false, true },  { 100, 0, 0, 101, false, false },  { 0, 0, 0, SIZE_MAX, false, true },
-        { 0, 100, 50, 100, false, true }, { 0, 100, 50, 101, false, false }, { 0, 100, 95, 10, true, false },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        stage s;
-        ki_memory_account account = { .limit = cases[i].all_limit };
-        atomic_store(&account.bytes, cases[i].all);
-        atomic_store(&account.is_over, cases[i].is_over);
-        begin(&s, &ki_allocator_default, pod);
-        limit(s.format, cases[i].limit, &account);
-        ki_object *kept = ki_object_pack_listed(s.plain, cases[i].list);
-        assert_int_equal(ki_object_has_content(kept), cases[i].expected);
-        assert_int_equal(ki_object_is_packed(kept), cases[i].expected);
-        ki_object_unref(kept);
-        end(&s);
-    }
-}
-
 TEST(without_memory_an_object_keeps_its_content) {
     scarce_memory memory;
     stage s;
     scarce_memory_init(&memory, SIZE_MAX);
     begin(&s, &memory.allocator, pod);
-    limit(s.format, 1, NULL);
+    drop_at_limit(s.format);
     memory.fail_at = atomic_load(&memory.calls);
     ki_object *stays = ki_object_drop_content(s.packed);
     assert_ptr_equal(stays, s.packed);

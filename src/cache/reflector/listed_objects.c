@@ -1,0 +1,110 @@
+/* listed_objects.c: the objects of the list or streaming list in progress. Each is kept as the store will keep it: the
+ * known object if its state is the same, else packed. Above a memory limit objects lose their content: the next ones as
+ * they arrive, and a few of those before with each, until the list is within the limit. */
+#include "src/base/memory.h"
+#include "src/cache/reflector/reflector_steps.h"
+#include "src/object/object.h"
+#include "src/object/pack.h"
+
+enum {
+    FIRST_CAPACITY = 64, /* objects */
+    DROPS_BESIDE = 4     /* objects that may lose their content with each that arrives */
+};
+
+static size_t excess_of(const ki_reflector *reflector) {
+    const ki_reflector_shared *shared = &reflector->shared;
+    return shared->excess ? shared->excess(reflector->object_bytes, reflector->options.user) : 0;
+}
+
+ki_object *ki_reflector_known(const ki_reflector *reflector, const char *key) {
+    const ki_known_objects *known = &reflector->options.known;
+    return known->get ? known->get(key, known->user) : NULL;
+}
+
+ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object *obj) {
+    ki_object *known = ki_reflector_known(reflector, ki_object_key(obj));
+    if (known && reflector->has_initial_version && ki_object_is_same_state(obj, known) &&
+        !ki_object_gains_view(obj, known))
+        return known;
+    ki_object_unref(known);
+    return excess_of(reflector) ? ki_object_drop_content(obj) : ki_object_pack(obj);
+}
+
+void ki_reflector_put_listed(ki_reflector *reflector, size_t place, ki_object *obj) {
+    ki_object *before = reflector->objects[place];
+    const ki_str key = before ? ki_str_of(ki_object_key(before)) : KI_STR("");
+    if (obj && ki_map_has(&reflector->collected, key))
+        (void)ki_map_put(&reflector->collected, ki_str_of(ki_object_key(obj)), (void *)(uintptr_t)(place + 1), NULL);
+    reflector->objects[place] = obj;
+    reflector->object_bytes += obj ? ki_object_memory(obj) : 0;
+    reflector->object_bytes -= before ? ki_object_memory(before) : 0;
+    ki_object_unref(before);
+}
+
+/* Drops contents while there are more than `excess` bytes too many. Without memory the next object tries again. */
+static void drop_some(ki_reflector *reflector, size_t excess) {
+    size_t within = reflector->object_bytes > excess ? reflector->object_bytes - excess : 0;
+    for (unsigned i = 0; i < DROPS_BESIDE && reflector->object_bytes > within; i++) {
+        size_t place = reflector->dropped_to;
+        if (place == reflector->object_count)
+            return;
+        ki_object *obj = reflector->objects[place], *made = obj ? ki_object_drop_content(obj) : NULL;
+        if (obj && ki_object_has_content(made)) {
+            ki_object_unref(made);
+            return;
+        }
+        ki_reflector_put_listed(reflector, place, made);
+        reflector->dropped_to++;
+    }
+}
+
+/* Has the next objects packed with a dictionary of those that have arrived, if it is time. */
+static void train(const ki_reflector *reflector, ki_object_format *format) {
+    ki_object *samples[KI_BODY_SAMPLES_MAX] = { NULL };
+    size_t count = 0, apart = reflector->object_count / KI_BODY_SAMPLES_MAX + 1;
+    for (size_t i = 0; i < reflector->object_count; i += apart)
+        if (reflector->objects[i])
+            samples[count++] = reflector->objects[i];
+    ki_object_format_train(format, samples, count, reflector->object_bytes);
+}
+
+ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
+    if (reflector->object_count == reflector->object_capacity) {
+        size_t capacity = reflector->object_capacity ? reflector->object_capacity * 2 : FIRST_CAPACITY;
+        ki_object **objects = ki_realloc_array(ki_engine_allocator(reflector->options.engine), reflector->objects,
+                                               capacity, sizeof(ki_object *));
+        if (!objects)
+            return KI_ERR_NO_MEMORY;
+        reflector->objects = objects;
+        reflector->object_capacity = capacity;
+    }
+    ki_object *kept = ki_reflector_known_instance(reflector, obj);
+    reflector->objects[reflector->object_count++] = kept;
+    reflector->object_bytes += ki_object_memory(kept);
+    ki_object_format *format = ki_object_format_of(kept);
+    if (ki_object_format_is_due(format, reflector->object_bytes))
+        train(reflector, format);
+    size_t excess = excess_of(reflector);
+    if (excess)
+        drop_some(reflector, excess);
+    return KI_OK;
+}
+
+static void release_objects(const ki_reflector *reflector) {
+    for (size_t i = 0; i < reflector->object_count; i++)
+        ki_object_unref(reflector->objects[i]);
+    ki_free(ki_engine_allocator(reflector->options.engine), reflector->objects);
+}
+
+void ki_reflector_drop_objects(ki_reflector *reflector) {
+    if (reflector->objects && reflector->shared.on_dropped)
+        reflector->shared.on_dropped(reflector->objects, reflector->object_count, reflector->options.user);
+    else if (reflector->objects)
+        release_objects(reflector);
+    reflector->objects = NULL;
+    reflector->object_count = reflector->object_capacity = reflector->object_bytes = reflector->dropped_to = 0;
+    (void)excess_of(reflector);
+    ki_map_free(&reflector->collected);
+    ki_unreadable_marks_clear(&reflector->listed_unreadable);
+    ki_buffer_reset(&reflector->continue_token, 0);
+}

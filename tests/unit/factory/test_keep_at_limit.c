@@ -1,0 +1,350 @@
+/* test_keep_at_limit.c: contents that are dropped above a limit: of a list as it arrives, of an informer that nothing
+ * else happens to, by the factory's default, and when memory runs out. On the embedded API server, in the engine's
+ * time. */
+#include "src/cache/informer/informer_parts.h"
+#include "src/factory/factory.h"
+#include "tests/support/controller_stage.h"
+#include "tests/support/scarce_memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct entry {
+    const char *text;
+};
+static const ki_field fields[] = { KI_FIELD(struct entry, text, "metadata.annotations.text"), KI_FIELD_END };
+
+#define DROPPING .view = fields, .keep_at_limit = KI_KEEP_VIEW
+
+static ki_factory *limited_factory(controller_stage *s, ki_factory_options options) {
+    ki_factory *factory = NULL;
+    options.engine = s->engine.engine;
+    assert_int_equal(ki_factory_new_on(NULL, s->transport, &options, &factory, NULL), KI_OK);
+    return factory;
+}
+
+static ki_informer *ask(ki_factory *factory, const ki_resource *resource, const ki_informer_options *options) {
+    ki_informer *informer = NULL;
+    assert_int_equal(ki_factory_informer(factory, resource, options, &informer, NULL), KI_OK);
+    return informer;
+}
+
+static unsigned put_count; /* of all objects that are put: each has another content */
+
+/* Objects of some 600 bytes, of which 450 are content. */
+static void put_from_to(controller_stage *s, const ki_resource *resource, unsigned from, unsigned to) {
+    for (unsigned i = from; i < to; i++) {
+        char key[64], more[640];
+        snprintf(key, sizeof key, "shop/o-%u", i);
+        snprintf(more, sizeof more, "\"annotations\":{\"text\":\"a text, number %u\",\"more\":\"%0400u\"}", i * 7919,
+                 put_count++);
+        stage_put(s, resource, key, more);
+    }
+}
+
+static void delete_from_to(controller_stage *s, const ki_resource *resource, unsigned from, unsigned to) {
+    for (unsigned i = from; i < to; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "shop/o-%u", i);
+        stage_delete(s, resource, key);
+    }
+}
+
+static ki_health health_of(ki_informer *informer) {
+    ki_health health;
+    ki_informer_health(informer, &health);
+    return health;
+}
+
+/* Fails unless each object has its view, and exactly those that the health counts lack the rest. */
+static void expect_consistent(ki_informer *informer, size_t objects) {
+    ki_snapshot *snapshot = ki_informer_snapshot(informer);
+    ki_cursor cursor = KI_CURSOR_INIT;
+    size_t without = 0;
+    for (const ki_object *obj; (obj = ki_snapshot_next(snapshot, &cursor)) != NULL;) {
+        const struct entry *view = ki_object_view(obj);
+        assert_non_null(strstr(view->text, "a text, number"));
+        without += !ki_object_has_content(obj);
+    }
+    assert_int_equal(ki_snapshot_count(snapshot), objects);
+    ki_snapshot_free(snapshot);
+    assert_int_equal(health_of(informer).without_content, without);
+}
+
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+enum {
+    LISTED = 1500,
+    LIST_LIMIT = 400000
+};
+
+typedef struct list_memory {
+    size_t peak;    /* of the objects while the lists arrive, with all else that exists only then */
+    size_t objects; /* at the end */
+} list_memory;
+
+static list_memory list_all(const ki_factory_options *of_factory, ki_informer_options options, unsigned kinds) {
+    static const ki_resource *const resources[] = { KI_PODS, KI_SERVICES, KI_ENDPOINTS };
+    scarce_memory memory = { .round = 0 };
+    controller_stage s;
+    ki_informer *informers[3];
+    list_memory found = { .objects = 0 };
+    scarce_memory_init(&memory, SIZE_MAX);
+    assert_true(stage_open(&s, &memory.allocator));
+    for (unsigned i = 0; i < kinds; i++)
+        put_from_to(&s, resources[i], 0, LISTED);
+    ki_factory *factory = limited_factory(&s, *of_factory);
+    options.pack_from = -1;
+    for (unsigned i = 0; i < kinds; i++)
+        informers[i] = ask(factory, resources[i], &options);
+    scarce_memory_begin_peak(&memory);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    stage_advance(&s, 1000);
+    size_t end = atomic_load(&memory.bytes) - memory.before;
+    for (unsigned i = 0; i < kinds; i++) {
+        expect_consistent(informers[i], LISTED);
+        found.objects += ki_informer_object_bytes(informers[i]);
+    }
+    found.peak = scarce_memory_peak(&memory) - (end - found.objects);
+    ki_factory_free(factory);
+    stage_close(&s);
+    return found;
+}
+
+/* `least`: with a limit of 1 byte, so that each object loses its content before the next one arrives. */
+static void expect_near(size_t limit, list_memory least, list_memory found) {
+    size_t beside = least.peak - least.objects;
+    if (found.peak > limit + limit / 10 + beside || found.objects > limit || found.objects < limit / 10 * 8)
+        fail_msg("limit %zu: %zu bytes at the peak, %zu at the end, %zu of anything else", limit, found.peak,
+                 found.objects, beside);
+}
+
+TEST(a_first_list_above_the_limit_is_never_a_tenth_above_it) {
+    const ki_factory_options without_limit = KI_FACTORY_OPTIONS(.engine = NULL);
+    for (int is_plain = 0; is_plain < 2; is_plain++) {
+        ki_informer_options options = KI_INFORMER_OPTIONS(DROPPING, .no_streaming_list = is_plain, .memory_limit = 1);
+        list_memory least = list_all(&without_limit, options, 1);
+        options.memory_limit = LIST_LIMIT;
+        expect_near(LIST_LIMIT, least, list_all(&without_limit, options, 1));
+    }
+}
+
+TEST(first_lists_that_arrive_together_share_the_factorys_limit) {
+    for (int is_plain = 0; is_plain < 2; is_plain++) {
+        ki_informer_options options = KI_INFORMER_OPTIONS(DROPPING, .no_streaming_list = is_plain);
+        list_memory least = list_all(&KI_FACTORY_OPTIONS(.memory_limit = 1), options, 3);
+        expect_near(3 * LIST_LIMIT, least, list_all(&KI_FACTORY_OPTIONS(.memory_limit = 3 * LIST_LIMIT), options, 3));
+    }
+}
+
+CONTROLLER_TEST(a_list_that_is_counted_is_not_counted_any_more_once_it_is_stored_or_failed) {
+    ki_factory *factory = limited_factory(&stage, KI_FACTORY_OPTIONS(.memory_limit = 10000000));
+    ki_informer *pods = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING));
+    const ki_memory_account *account = pods->options.account;
+    put_from_to(&stage, KI_PODS, 0, 20);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    stage_advance(&stage, 1000);
+    assert_int_equal(health_of(pods).objects, 20);
+    assert_int_equal(account->expected, 0);
+    assert_true(atomic_load(&account->bytes) > 20 * 400);
+    ki_informer_list_again(pods);
+    stage_advance(&stage, 1000);
+    assert_int_equal(account->expected, 0);
+    assert_int_equal(ki_factory_remove_informer(factory, pods, NULL), KI_OK);
+    stage_advance(&stage, 1000);
+    assert_int_equal(account->expected, 0);
+    assert_null(account->first);
+    ki_factory_free(factory);
+}
+
+/* --- idle informers ----------------------------------------------------------------------------------------------- */
+
+typedef struct pair {
+    ki_factory *factory;
+    ki_informer *pods, *config_maps; /* pods may lose their content; nothing happens to them */
+} pair;
+
+static pair open_pair(controller_stage *s, size_t limit) {
+    pair made = { .factory = limited_factory(s, KI_FACTORY_OPTIONS(.memory_limit = limit)) };
+    made.pods = ask(made.factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING, .pack_from = -1));
+    made.config_maps = ask(made.factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.pack_from = -1));
+    put_from_to(s, KI_PODS, 0, 20);
+    assert_int_equal(ki_factory_start(made.factory, NULL), KI_OK);
+    stage_settle(s);
+    assert_int_equal(health_of(made.pods).without_content, 0);
+    return made;
+}
+
+CONTROLLER_TEST(an_idle_informer_drops_contents_when_another_one_grows) {
+    pair p = open_pair(&stage, 20000);
+    put_from_to(&stage, KI_CONFIGMAPS, 0, 14);
+    stage_settle(&stage); /* no time passes: no bookmark */
+    size_t without = health_of(p.pods).without_content;
+    assert_true(without > 0 && without < 20);
+    assert_false(health_of(p.pods).is_over_factory_limit);
+    expect_consistent(p.pods, 20);
+    put_from_to(&stage, KI_CONFIGMAPS, 14, 60);
+    stage_settle(&stage); /* it has nothing left, and rests */
+    assert_int_equal(health_of(p.pods).without_content, 20);
+    assert_true(health_of(p.pods).is_over_factory_limit);
+    put_from_to(&stage, KI_CONFIGMAPS, 0, 60);
+    stage_settle(&stage);
+    ki_factory_free(p.factory);
+}
+
+CONTROLLER_TEST(an_idle_informers_object_that_changes_once_there_is_room_has_its_content) {
+    pair p = open_pair(&stage, 20000);
+    put_from_to(&stage, KI_CONFIGMAPS, 0, 60);
+    stage_settle(&stage);
+    assert_int_equal(health_of(p.pods).without_content, 20);
+    delete_from_to(&stage, KI_CONFIGMAPS, 0, 60);
+    stage_settle(&stage);
+    put_from_to(&stage, KI_PODS, 0, 1);
+    stage_settle(&stage);
+    assert_int_equal(health_of(p.pods).without_content, 19);
+    ki_factory_free(p.factory);
+}
+
+CONTROLLER_TEST(an_informer_that_was_removed_is_not_called_any_more) {
+    pair p = open_pair(&stage, 20000);
+    assert_int_equal(ki_factory_remove_informer(p.factory, p.pods, NULL), KI_OK);
+    put_from_to(&stage, KI_CONFIGMAPS, 0, 60);
+    stage_settle(&stage);
+    assert_true(health_of(p.config_maps).is_over_factory_limit);
+    ki_factory_free(p.factory);
+}
+
+/* --- the factory's default ---------------------------------------------------------------------------------------- */
+
+static void without_services(const ki_resource *resource, ki_informer_options *options, void *user) {
+    (void)user;
+    if (strcmp(resource->plural, "services") == 0)
+        options->needs_content = true;
+}
+
+CONTROLLER_TEST(the_factorys_default_is_for_informers_that_have_a_view_and_content) {
+    static const struct {
+        const ki_resource *resource;
+        ki_informer_options options;
+        ki_keep expected;
+    } cases[] = {
+#define OPTIONS(...) { .size = sizeof(ki_informer_options), __VA_ARGS__ }
+        { KI_PODS, OPTIONS(.view = fields), KI_KEEP_VIEW },
+        { KI_PODS, OPTIONS(.view = fields, .keep = KI_KEEP_METADATA), KI_KEEP_VIEW },
+        { KI_PODS, OPTIONS(.view = fields, .keep_at_limit = KI_KEEP_VIEW), KI_KEEP_VIEW },
+        { KI_PODS, OPTIONS(.view = fields, .needs_content = true), KI_KEEP_OBJECT },
+        { KI_PODS, OPTIONS(.view = fields, .keep = KI_KEEP_VIEW), KI_KEEP_OBJECT },
+        { KI_PODS, OPTIONS(.keep = KI_KEEP_KEYS), KI_KEEP_OBJECT },
+        { KI_CONFIGMAPS, OPTIONS(.keep = KI_KEEP_OBJECT), KI_KEEP_OBJECT },
+        { KI_SERVICES, OPTIONS(.view = fields), KI_KEEP_OBJECT }, /* by `tweak` */
+    };
+    ki_factory *factory = limited_factory(
+        &stage, KI_FACTORY_OPTIONS(.memory_limit = 1, .keep_at_limit = KI_KEEP_VIEW, .tweak = without_services));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const ki_informer *informer = ask(factory, cases[i].resource, &cases[i].options);
+        assert_int_equal(informer->options.given.keep_at_limit, cases[i].expected);
+    }
+    ki_informer *dropping = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = fields));
+    ki_informer *whole = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = fields, .needs_content = true));
+    put_from_to(&stage, KI_PODS, 0, 3);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    stage_advance(&stage, 1000);
+    assert_int_equal(health_of(dropping).without_content, 3);
+    assert_int_equal(health_of(whole).without_content, 0);
+    ki_factory_free(factory);
+}
+
+CONTROLLER_TEST(another_default_than_the_view_is_an_error) {
+    ki_factory *factory = NULL;
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(
+        ki_factory_new_on(NULL, stage.transport,
+                          &KI_FACTORY_OPTIONS(.engine = stage.engine.engine, .keep_at_limit = KI_KEEP_KEYS), &factory,
+                          &err),
+        KI_ERR_INVALID);
+    assert_string_equal(ki_error_message(&err), "ki_factory_options: .keep_at_limit 3: only KI_KEEP_VIEW");
+}
+
+/* --- without memory ----------------------------------------------------------------------------------------------- */
+
+enum {
+    SOME = 12
+};
+
+TEST(an_idle_informer_without_memory_drops_contents_later) {
+    scarce_memory memory = SCARCE_MEMORY_LATER;
+    while (scarce_memory_next(&memory)) {
+        controller_stage s;
+        assert_true(stage_open(&s, &memory.allocator));
+        pair p = open_pair(&s, 20000);
+        put_from_to(&s, KI_CONFIGMAPS, 0, 14);
+        scarce_memory_begin(&memory);
+        stage_advance(&s, 120000);
+        assert_int_equal(health_of(p.config_maps).objects, 14);
+        assert_true(health_of(p.pods).without_content > 0);
+        assert_false(health_of(p.pods).is_over_factory_limit);
+        expect_consistent(p.pods, 20);
+        ki_factory_free(p.factory);
+        stage_close(&s);
+    }
+}
+
+TEST(the_walk_alone_without_memory_leaves_the_cache_as_it_was_and_tries_later) {
+    for (int drops = 0; drops < 2; drops++) {
+        scarce_memory memory = SCARCE_MEMORY_LATER;
+        while (scarce_memory_next(&memory)) {
+            controller_stage s;
+            assert_true(stage_open(&s, &memory.allocator));
+            ki_factory *factory = limited_factory(&s, KI_FACTORY_OPTIONS(.memory_limit = 1000000));
+            ki_informer_options options = KI_INFORMER_OPTIONS(.view = fields, .pack_from = 1);
+            options.keep_at_limit = drops ? KI_KEEP_VIEW : KI_KEEP_OBJECT;
+            ki_informer *pods = ask(factory, KI_PODS, &options);
+            ki_memory_account *account = pods->options.account;
+            put_from_to(&s, KI_PODS, 0, SOME);
+            assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+            stage_settle(&s);
+            size_t before = atomic_load(&account->bytes);
+            account->limit = 1; /* as if another informer had all the room */
+            scarce_memory_begin(&memory);
+            ki_informer_note_progress(pods);
+            stage_settle(&s);
+            expect_consistent(pods, SOME);
+            stage_advance(&s, 120000);
+            expect_consistent(pods, SOME);
+            assert_int_equal(health_of(pods).without_content, drops ? SOME : 0);
+            assert_true(atomic_load(&account->bytes) <= before);
+            put_from_to(&s, KI_PODS, SOME, SOME + 1);
+            stage_advance(&s, 60000);
+            expect_consistent(pods, SOME + 1);
+            ki_factory_free(factory);
+            stage_close(&s);
+        }
+    }
+}
+
+TEST(a_list_without_memory_drops_contents_all_the_same) {
+    for (int is_plain = 0; is_plain < 2; is_plain++) {
+        scarce_memory memory = SCARCE_MEMORY_LATER;
+        while (scarce_memory_next(&memory)) {
+            controller_stage s;
+            enum {
+                LIMIT = 4000
+            };
+            assert_true(stage_open(&s, &memory.allocator));
+            put_from_to(&s, KI_PODS, 0, SOME);
+            ki_factory *factory = limited_factory(&s, KI_FACTORY_OPTIONS(.memory_limit = LIMIT));
+            ki_informer *pods =
+                ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING, .no_streaming_list = is_plain, .pack_from = -1));
+            scarce_memory_begin(&memory);
+            ki_status status = ki_factory_start(factory, NULL);
+            if (status)
+                assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+            stage_advance(&s, 120000);
+            expect_consistent(pods, SOME);
+            assert_true(health_of(pods).without_content > 0);
+            assert_true(atomic_load(&pods->options.account->bytes) <= LIMIT);
+            ki_factory_free(factory);
+            stage_close(&s);
+        }
+    }
+}
