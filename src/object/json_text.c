@@ -5,10 +5,16 @@
 
 /* Returns the size of the string that `text` begins with, quotes included. */
 static size_t string_size(ki_str text) {
-    size_t at = 1;
-    while (at < text.size && text.data[at] != '"')
-        at += text.data[at] == '\\' ? 2 : 1;
-    return at < text.size ? at + 1 : text.size;
+    const char *quote;
+    for (size_t at = 1; at < text.size && (quote = memchr(text.data + at, '"', text.size - at));) {
+        size_t end = (size_t)(quote - text.data), escapes = end; /* first of the backslashes before the quote */
+        while (escapes > at && text.data[escapes - 1] == '\\')
+            escapes--;
+        at = end + 1;
+        if ((end - escapes) % 2 == 0)
+            return at;
+    }
+    return text.size;
 }
 
 static bool is_closing(char c) {

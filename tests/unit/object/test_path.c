@@ -12,7 +12,8 @@
 static const char document[] =
     "{\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"image\":\"a\"},{\"image\":\"b\"},{\"image\":\"c\"}],\"grid\":[["
     "1,2],[3,4]],\"empty\":{\"map\":{},\"list\":[]},\"last\":true},"
-    "\"metadata\":{\"labels\":{\"app.kubernetes.io/name\":\"web\",\"it's\":\"quoted\",\"\":\"empty\"}},\"0\":\"zero\"}";
+    "\"metadata\":{\"labels\":{\"app.kubernetes.io/name\":\"web\",\"it's\":\"quoted\",\"\":\"empty\"}},\"0\":\"zero\","
+    "\"escapes\":{\"\\\"\":\"\\\\\",\"\\\\\":\"\\\\\\\"\",\"\\\\\\\"}\":\"\",\"end\":1}}";
 
 static bool take_first(ki_str value, void *user) {
     *(ki_str *)user = value;
@@ -68,6 +69,10 @@ TEST(a_path_leads_to_its_value_in_parsed_json_and_in_text) {
         { "spec.last", "true" },
         { "spec.metadata", NULL },
         { "spec.0", NULL },
+        { "escapes['\"']", "\"\\\\\"" },
+        { "escapes['\\\\']", "\"\\\\\\\"\"" },
+        { "escapes['\\\\\"}']", "\"\"" },
+        { "escapes.end", "1" },
     };
     yyjson_doc *doc;
     assert_int_equal(ki_json_parse(&ki_allocator_default, KI_STR(document), &doc, NULL), KI_OK);
