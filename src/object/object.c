@@ -550,10 +550,13 @@ size_t ki_object_memory(const ki_object *obj) {
 
 uint64_t ki_object_fingerprint(const ki_object *obj, size_t size) {
     size_t from = sizeof obj->refs, group_from = offsetof(ki_object_group, kind_at);
-    const ki_object_group *group = obj->group, *base = group->base;
+    const ki_object_group *group = obj->group;
     uint64_t hash = ki_hash((const char *)group + group_from, group->size - group_from, 0);
-    if (base)
-        hash = ki_hash((const char *)base + group_from, base->size - group_from, hash);
+    for (size_t i = 0; group->base && i < group->label_count; i++) { /* not what the base alone has */
+        const ki_string_pair *label = &group->labels[i];
+        hash = ki_hash(label->name, strlen(label->name), hash);
+        hash = ki_hash(label->value, strlen(label->value), hash);
+    }
     return ki_hash((const char *)obj + from, size - from, hash);
 }
 
