@@ -12,6 +12,7 @@ ki_status ki_deleted_objects_init(ki_deleted_objects *deleted, const ki_store_op
                                   ki_error *err) {
     *deleted = (ki_deleted_objects){ .keep_ns = keep_ns };
     ki_ring_init(&deleted->queue, options->allocator, sizeof(entry));
+    ki_map_init(&deleted->last, options->allocator, options->seed);
     ki_store_options own = *options;
     own.on_index_error = NULL; /* it was reported while the object was there */
     return keep_ns > 0 ? ki_store_new(&own, &deleted->store, err) : KI_OK;
@@ -21,6 +22,7 @@ static void pop(ki_deleted_objects *deleted) {
     entry oldest;
     if (!ki_ring_pop(&deleted->queue, &oldest))
         return;
+    deleted->popped++;
     deleted->bytes -= ki_object_memory(oldest.obj);
     if (deleted->staged > deleted->queue.count)
         deleted->staged = deleted->queue.count;
@@ -31,17 +33,35 @@ void ki_deleted_objects_free(ki_deleted_objects *deleted) {
     while (deleted->queue.count)
         pop(deleted);
     ki_ring_free(&deleted->queue);
+    ki_map_free(&deleted->last);
     ki_store_free(deleted->store);
 }
 
+/* Returns the position of the key's last entry; 0: there is none. */
+static size_t last_of(const ki_deleted_objects *deleted, const char *key) {
+    return (size_t)(uintptr_t)ki_map_get(&deleted->last, ki_str_of(key));
+}
+
 ki_status ki_deleted_objects_stage(ki_deleted_objects *deleted, ki_object *obj) {
-    if (!deleted->store || ki_store_known(deleted->store, ki_object_key(obj)) == obj)
+    const char *key = ki_object_key(obj);
+    if (!deleted->store)
+        return KI_OK;
+    size_t last = last_of(deleted, key), published = deleted->popped + deleted->queue.count - deleted->staged;
+    bool is_stored = ki_store_known(deleted->store, key) == obj;
+    if (is_stored && last > published)
         return KI_OK;
     if (ki_ring_reserve(&deleted->queue, 1))
         return KI_ERR_NO_MEMORY;
-    ki_status status = ki_store_put(deleted->store, obj, NULL, NULL);
+    ki_map_slot *slot = ki_map_slot_of(&deleted->last, ki_str_of(key));
+    if (!slot)
+        return KI_ERR_NO_MEMORY;
+    ki_status status = is_stored ? KI_OK : ki_store_put(deleted->store, obj, NULL, NULL);
+    if (status && !last)
+        (void)ki_map_remove(&deleted->last, ki_str_of(key));
     if (status)
         return status;
+    slot->key = key;
+    slot->value = (void *)(uintptr_t)(deleted->popped + deleted->queue.count + 1);
     (void)ki_ring_push(&deleted->queue, &(entry){ ki_object_ref(obj), INT64_MAX }); /* room is reserved */
     deleted->bytes += ki_object_memory(obj);
     deleted->staged++;
@@ -66,11 +86,15 @@ int64_t ki_deleted_objects_next_trim(const ki_deleted_objects *deleted, int64_t 
     return deleted->is_ended || is_above_limits(deleted) ? now : oldest->until;
 }
 
-/* Removes the oldest object from the store, unless a later deletion under its key has replaced it. */
+/* Removes the oldest object from the store, unless there is a later deletion under its key. */
 static ki_status remove_oldest(ki_deleted_objects *deleted) {
-    const ki_object *obj = ((const entry *)ki_ring_at(&deleted->queue, 0))->obj;
-    const char *key = ki_object_key(obj);
-    return ki_store_known(deleted->store, key) == obj ? ki_store_delete(deleted->store, key, NULL, NULL) : KI_OK;
+    const char *key = ki_object_key(((const entry *)ki_ring_at(&deleted->queue, 0))->obj);
+    if (last_of(deleted, key) != deleted->popped + 1)
+        return KI_OK;
+    ki_status status = ki_store_delete(deleted->store, key, NULL, NULL);
+    if (!status)
+        (void)ki_map_remove(&deleted->last, ki_str_of(key));
+    return status;
 }
 
 ki_status ki_deleted_objects_trim(ki_deleted_objects *deleted, int64_t now, size_t *units) {

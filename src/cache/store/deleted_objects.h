@@ -1,11 +1,12 @@
 /* deleted_objects.h: the objects that were deleted a short time ago, by key and by index: a store of their own, and a
  * queue in the order of deletion. An object leaves after its time, or earlier above the limits: the oldest first. A
- * second deletion under a key replaces the first.
+ * second deletion under a key replaces the first. Both can be of one object, if it came back unchanged.
  *
  * Guards: one thread changes, under the informer's change lock. Any thread reads `store`. */
 #ifndef KI_CACHE_DELETED_OBJECTS_H
 #define KI_CACHE_DELETED_OBJECTS_H
 
+#include "src/base/map.h"
 #include "src/base/ring.h"
 #include "src/cache/store/store.h"
 
@@ -13,6 +14,8 @@ typedef struct ki_deleted_objects {
     ki_store *store; /* NULL: deleted objects are not kept */
     int64_t keep_ns;
     ki_ring queue; /* with references to the objects; also to replaced ones, until their time */
+    ki_map last;   /* by key: the position of its last entry in the queue, counted from 1 and with all that left it */
+    size_t popped; /* entries that left the queue */
     size_t bytes;  /* memory of the objects in the queue */
     bool is_ended; /* none is kept any longer */
     size_t staged; /* objects at the queue's end whose time has not begun: their deletion is not published */

@@ -217,6 +217,31 @@ TEST(the_time_begins_with_the_publication) {
     ki_deleted_objects_free(&deleted);
 }
 
+TEST(each_deletion_of_a_key_has_its_time_also_of_the_same_object) {
+    ki_deleted_objects deleted;
+    open_objects(&deleted, &ki_allocator_default);
+    ki_object *obj = make_object("ns/a", "1", NULL), *other = make_object("ns/a", "2", NULL);
+    size_t units = 10;
+    assert_int_equal(stage_and_publish(&deleted, obj, 0), KI_OK);
+    assert_int_equal(stage_and_publish(&deleted, obj, 600), KI_OK);
+    assert_int_equal(ki_deleted_objects_trim(&deleted, 1599, &units), KI_OK);
+    assert_true(has(&deleted, "ns/a"));
+    assert_int_equal(ki_deleted_objects_trim(&deleted, 1600, &units), KI_OK);
+    assert_false(has(&deleted, "ns/a"));
+    assert_int_equal(deleted.queue.count, 0);
+
+    assert_int_equal(stage_and_publish(&deleted, obj, 2000), KI_OK);
+    assert_int_equal(stage_and_publish(&deleted, other, 2100), KI_OK);
+    assert_int_equal(stage_and_publish(&deleted, obj, 2200), KI_OK);
+    assert_int_equal(ki_deleted_objects_trim(&deleted, 3199, &units), KI_OK);
+    assert_ptr_equal(ki_store_known(deleted.store, "ns/a"), obj);
+    assert_int_equal(ki_deleted_objects_trim(&deleted, 3200, &units), KI_OK);
+    assert_false(has(&deleted, "ns/a"));
+    ki_deleted_objects_free(&deleted);
+    ki_object_unref(obj);
+    ki_object_unref(other);
+}
+
 TEST(above_the_memory_the_oldest_go_first) {
     ki_deleted_objects deleted;
     open_objects(&deleted, &ki_allocator_default);
@@ -252,6 +277,8 @@ static ki_status keep_two_and_drop_one(const ki_allocator *allocator) {
     has_a = !status;
     if (!status)
         status = stage_and_publish(&deleted, b, 1);
+    if (!status)
+        status = stage_and_publish(&deleted, b, 2);
     size_t units = 10;
     if (!status)
         status = ki_deleted_objects_trim(&deleted, 1000, &units);
