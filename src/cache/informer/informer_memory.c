@@ -88,8 +88,9 @@ static void report(ki_informer *informer, const excess *of) {
 
 size_t ki_informer_object_bytes(const ki_informer *informer) {
     ki_object_format *format = informer->options.format;
-    size_t shared = format ? ki_object_format_group_bytes(ki_object_format_newest(format)) : 0;
-    return ki_store_object_bytes(informer->store) + shared;
+    if (!format || atomic_load(&informer->is_removed)) /* what shared it is freed later, and nothing counts again */
+        return ki_store_object_bytes(informer->store);
+    return ki_store_object_bytes(informer->store) + ki_object_format_group_bytes(ki_object_format_newest(format));
 }
 
 static excess of_informer(size_t bytes, size_t limit) {

@@ -214,6 +214,27 @@ CONTROLLER_TEST(an_informer_that_was_removed_is_not_called_any_more) {
     ki_factory_free(p.factory);
 }
 
+CONTROLLER_TEST(an_informer_that_was_removed_counts_no_more_whatever_its_objects_shared) {
+    ki_factory *factory = limited_factory(&stage, KI_FACTORY_OPTIONS(.memory_limit = 10000000));
+    ki_informer *pods = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING));
+    const ki_memory_account *account = pods->options.account;
+    for (unsigned i = 0; i < 500; i++) {
+        char key[64], more[640];
+        snprintf(key, sizeof key, "shop/o-%u", i);
+        snprintf(more, sizeof more,
+                 "\"labels\":{\"number\":\"%0200u\"},\"annotations\":{\"text\":\"a text, number 1\"}", i);
+        stage_put(&stage, KI_PODS, key, more);
+    }
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    stage_advance(&stage, 1000);
+    assert_true(atomic_load(&account->bytes) > 500 * 200);
+    assert_int_equal(ki_factory_remove_informer(factory, pods, NULL), KI_OK);
+    stage_advance(&stage, 1000);
+    assert_int_equal(atomic_load(&account->bytes), 0);
+    assert_int_equal(account->expected, 0);
+    ki_factory_free(factory);
+}
+
 /* --- the factory's default ---------------------------------------------------------------------------------------- */
 
 static void without_services(const ki_resource *resource, ki_informer_options *options, void *user) {
