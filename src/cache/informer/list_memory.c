@@ -35,10 +35,19 @@ static size_t excess_of_all(ki_informer *informer) {
     return excess;
 }
 
+/* No list arrives any more: all informers can be within their limit again, which the next step notes. */
+static void note_end(ki_informer *informer) {
+    const ki_memory_account *account = informer->options.account;
+    if (account && atomic_load(&account->is_over) && informer->step_loop.is_open)
+        ki_step_loop_wake(&informer->step_loop);
+}
+
 size_t ki_feed_list_excess(ki_feed *feed, size_t bytes) {
     ki_informer *informer = feed->informer;
     size_t limit = informer->options.given.memory_limit, stored = ki_informer_object_bytes(informer);
     note_arriving(feed, bytes, stored);
+    if (!bytes)
+        note_end(informer);
     size_t own = limit ? above(stored + informer->expected, limit) : 0, all = bytes ? excess_of_all(informer) : 0;
     return !ki_informer_may_drop(informer) ? 0 : own > all ? own : all;
 }
