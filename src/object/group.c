@@ -277,9 +277,11 @@ static size_t size_of_group(size_t label_count, size_t strings) {
 /* `wanted` has hash and number of labels; `strings`: bytes of all strings. */
 static ki_object_group *make(ki_object_format *format, const ki_group_content *content, const ki_object_group *wanted,
                              size_t strings) {
-    size_t names_size, values_size;
-    uint64_t names = hash_names(content, &names_size);
-    ki_object_group *base = find_base(format, content, wanted->label_count, names, &values_size);
+    size_t names_size = 0, values_size = 0;
+    uint64_t names = wanted->label_count ? hash_names(content, &names_size) : 0;
+    ki_object_group *base = NULL;
+    if (wanted->label_count)
+        base = find_base(format, content, wanted->label_count, names, &values_size);
     size_t size = size_of_group(wanted->label_count, base ? strings - names_size - values_size : strings);
     ki_object_group *group = size <= UINT32_MAX ? ki_alloc_zero(&format->allocator, size) : NULL;
     if (!group) {
@@ -304,6 +306,49 @@ ki_object_group *ki_object_group_get(ki_object_format *format, const ki_group_co
     const ki_object_group wanted = { .hash = hash, .label_count = (uint32_t)count };
     ki_object_group *group = find(format, content, &wanted);
     return group ? group : make(format, content, &wanted, strings);
+}
+
+/* --- texts -------------------------------------------------------------------------------------------------------- */
+
+/* Returns true if the last objects with this text, as many as a text needs, were different ones. */
+static bool is_seen(ki_group_table *table, uint64_t text, uint64_t object) {
+    enum {
+        OBJECT_BITS = 12,
+        COUNT_BITS = 2
+    };
+    _Atomic uint32_t *seen = &table->seen[text % KI_TEXT_SEEN];
+    uint32_t before = atomic_load_explicit(seen, memory_order_relaxed);
+    uint32_t now = (uint32_t)(text >> 32) >> (OBJECT_BITS + COUNT_BITS), count = before & ((1u << COUNT_BITS) - 1);
+    now = now << OBJECT_BITS | (uint32_t)(object & ((1u << OBJECT_BITS) - 1));
+    if (before >> COUNT_BITS == now)
+        return false;
+    count = before >> (COUNT_BITS + OBJECT_BITS) == now >> OBJECT_BITS ? count + 1 : 1;
+    bool is_it = count >= KI_TEXT_OBJECTS;
+    atomic_store_explicit(seen, is_it ? 0 : now << COUNT_BITS | count, memory_order_relaxed);
+    return is_it;
+}
+
+const char *ki_text_get(ki_object_format *format, ki_str text, ki_str name) {
+    if (text.size < KI_TEXT_MIN || text.size > KI_TEXT_MAX)
+        return NULL;
+    const ki_group_content content = { .api_version = text };
+    const ki_object_group wanted = { .hash = hash_text(text, 0) };
+    ki_object_group *group = find(format, &content, &wanted);
+    if (!group && is_seen(&format->groups, wanted.hash, hash_text(name, 0)))
+        group = make(format, &content, &wanted, text.size + 3);
+    return group ? ki_object_group_api_version(group) : NULL;
+}
+
+static ki_object_group *group_of_text(const char *text) {
+    return (ki_object_group *)(uintptr_t)(text - offsetof(ki_object_group, labels));
+}
+
+void ki_text_ref(const char *text) {
+    (void)ki_object_group_ref(group_of_text(text));
+}
+
+void ki_text_unref(const char *text) {
+    ki_object_group_unref(group_of_text(text));
 }
 
 ki_object_group *ki_object_group_ref(ki_object_group *group) {

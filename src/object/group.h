@@ -17,7 +17,11 @@
 enum {
     KI_GROUP_BUCKETS = 16, /* at first: most formats of a program have few groups */
     KI_GROUP_BASES = 64,   /* that a format finds by the names of their labels */
-    KI_GROUPS_MAX = 65536  /* that a format finds again; the objects of further ones share none */
+    KI_GROUPS_MAX = 65536, /* that a format finds again; the objects of further ones share none */
+    KI_TEXT_SEEN = 256,    /* texts that a format has seen lately */
+    KI_TEXT_OBJECTS = 3,   /* in a row, with a text that is then kept once */
+    KI_TEXT_MIN = 4,       /* bytes of a text that is */
+    KI_TEXT_MAX = 255
 };
 
 typedef struct ki_object_group ki_object_group;
@@ -48,6 +52,7 @@ typedef struct ki_group_table {
     ki_object_group **buckets; /* `first`, or an array that the table has grown to */
     ki_object_group *first[KI_GROUP_BUCKETS];
     ki_object_group *bases[KI_GROUP_BASES]; /* groups without a base, by their names; NULL: none */
+    _Atomic uint32_t seen[KI_TEXT_SEEN];    /* text and object: parts of their hashes; and a count of objects */
 } ki_group_table;
 
 /* A table without groups has no memory of its own. */
@@ -64,6 +69,13 @@ typedef struct ki_group_content {
 ki_object_group *ki_object_group_get(ki_object_format *format, const ki_group_content *content);
 ki_object_group *ki_object_group_ref(ki_object_group *group);
 void ki_object_group_unref(ki_object_group *group);
+
+/* Texts of views that many objects have are kept once, too: a node, a phase, an image. A text is a group that has
+ * nothing else. Returns a reference to the text; NULL: the object has a copy of its own, since no text is known, and
+ * not enough objects with different names had it lately. */
+const char *ki_text_get(ki_object_format *format, ki_str text, ki_str name);
+void ki_text_ref(const char *text);
+void ki_text_unref(const char *text);
 
 static inline const char *ki_object_group_text(const ki_object_group *group, uint32_t at) {
     return (const char *)group + at;

@@ -383,7 +383,14 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
         status = make_metadata_body(root, parsed, p, err);
     else if (make_front(root, g, p))
         status = ki_error_no_memory(err, "storing an object");
-    return status ? status : build(format, p, ret_obj, err);
+    if (status)
+        return status;
+    if (format->view)
+        ki_view_share(format->view, &p->view, format, p->name);
+    status = build(format, p, ret_obj, err);
+    if (status)
+        ki_view_unshare(&p->view);
+    return status;
 }
 
 static ki_str trim(ki_str text) {
@@ -548,6 +555,31 @@ size_t ki_object_memory(const ki_object *obj) {
     return (size_t)obj->body_at + (obj->body_size ? (size_t)obj->body_size + 1 : sizeof(uint64_t));
 }
 
+static bool is_in(const char *text, const void *block, size_t size) {
+    return (uintptr_t)text - (uintptr_t)block < size;
+}
+
+/* Returns true if the text is that of the object or of its group. */
+static bool is_own(const ki_object *obj, const char *text) {
+    const ki_object_group *group = obj->group, *base = group->base;
+    return is_in(text, obj, obj->body_at) || is_in(text, group, group->size) || (base && is_in(text, base, base->size));
+}
+
+void ki_object_each_text(const ki_object *obj, void (*visit)(const char *text, void *user), void *user) {
+    const ki_view *view = ki_format_of(obj)->view;
+    size_t count = view ? ki_view_member_count(view) : 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *text = ki_view_string(view, i, at(obj, KI_OBJECT_VIEW_AT));
+        if (text && !is_own(obj, text))
+            visit(text, user);
+    }
+}
+
+static void add_text(const char *text, void *user) {
+    uint64_t *hash = user;
+    *hash = ki_hash(text, strlen(text), *hash);
+}
+
 uint64_t ki_object_fingerprint(const ki_object *obj, size_t size) {
     size_t from = sizeof obj->refs, group_from = offsetof(ki_object_group, kind_at);
     const ki_object_group *group = obj->group;
@@ -557,6 +589,7 @@ uint64_t ki_object_fingerprint(const ki_object *obj, size_t size) {
         hash = ki_hash(label->name, strlen(label->name), hash);
         hash = ki_hash(label->value, strlen(label->value), hash);
     }
+    ki_object_each_text(obj, add_text, &hash);
     return ki_hash((const char *)obj + from, size - from, hash);
 }
 
@@ -642,15 +675,22 @@ ki_object *ki_object_ref(const ki_object *obj) {
     return owned;
 }
 
-void ki_object_unref(const ki_object *obj) {
-    if (!obj)
-        return;
-    ki_object *owned = writable(obj);
-    if (!ki_refcount_dec(&owned->refs))
-        return;
+static void release_text(const char *text, void *user) {
+    (void)user;
+    ki_text_unref(text);
+}
+
+/* Apart from ki_object_unref, which is called often and rarely frees. */
+static void __attribute__((noinline)) free_object(ki_object *owned) {
     ki_object_group *group = owned->group;
     ki_body_codec *codec = owned->is_packed ? ki_object_packed_body(owned)->codec : NULL;
+    ki_object_each_text(owned, release_text, NULL);
     ki_free(&group->format->allocator, owned);
     ki_body_codec_unref(codec);
     ki_object_group_unref(group);
+}
+
+void ki_object_unref(const ki_object *obj) {
+    if (obj && ki_refcount_dec(&writable(obj)->refs))
+        free_object(writable(obj));
 }

@@ -76,6 +76,10 @@ static inline ki_str ki_object_plain_body(const ki_object *obj) {
 /* Returns the digest of the content, without kind and apiVersion at its beginning. Equal contents have the same one. */
 uint64_t ki_object_digest(const ki_object *obj);
 
+/* Calls `visit` with each string of the view that is kept for several objects (ki_text_get). The object has a reference
+ * to it. */
+void ki_object_each_text(const ki_object *obj, void (*visit)(const char *text, void *user), void *user);
+
 /* Returns true if both are states of one object: equal uids, or a missing uid. Different uids: the object was deleted
  * and recreated. */
 bool ki_object_is_same(const ki_object *a, const ki_object *b);

@@ -48,6 +48,11 @@ void ki_object_format_train(ki_object_format *format, ki_object *const *objects,
         ki_body_close(sampled[i], &bodies[i]);
 }
 
+static void keep_text(const char *text, void *user) {
+    (void)user;
+    ki_text_ref(text);
+}
+
 /* Copies everything before the body. */
 static void copy_head(const ki_object *obj, ki_object *to) {
     memcpy((char *)to + sizeof to->refs, (const char *)obj + sizeof obj->refs, obj->body_at - sizeof obj->refs);
@@ -56,6 +61,7 @@ static void copy_head(const ki_object *obj, ki_object *to) {
     const ki_view *view = ki_format_of(to)->view;
     if (view)
         ki_view_move(view, (char *)to + KI_OBJECT_VIEW_AT, (const char *)obj, (const char *)to, obj->body_at);
+    ki_object_each_text(to, keep_text, NULL);
 }
 
 ki_object *ki_object_pack(ki_object *obj) {

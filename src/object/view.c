@@ -5,6 +5,7 @@
 #include "src/base/memory.h"
 #include "src/base/quantity.h"
 #include "src/base/rfc3339.h"
+#include "src/object/group.h"
 #include "src/object/path.h"
 
 #include <inttypes.h>
@@ -22,6 +23,7 @@ typedef struct member {
     size_t offset;
     ki_field_type type;
     shared shared;
+    bool is_alone;     /* a string whose place is no other member's */
     ki_view *elements; /* of a list; owned; else NULL */
 } member;
 
@@ -150,8 +152,24 @@ static ki_status new_view(const ki_allocator *allocator, const ki_field *fields,
     return KI_OK;
 }
 
+static bool overlap(const member *a, const member *b) {
+    return a->offset < b->offset + size_of_type(b->type) && b->offset < a->offset + size_of_type(a->type);
+}
+
+static void find_alone(ki_view *view) {
+    for (size_t i = 0; i < view->count; i++) {
+        member *m = &view->members[i];
+        m->is_alone = is_text(m->type);
+        for (size_t other = 0; other < view->count; other++)
+            m->is_alone &= other == i || !overlap(m, &view->members[other]);
+    }
+}
+
 ki_status ki_view_new(const ki_allocator *allocator, const ki_field *fields, ki_view **ret_view, ki_error *err) {
-    return new_view(allocator, fields, 1, ret_view, err);
+    ki_status status = new_view(allocator, fields, 1, ret_view, err);
+    if (!status)
+        find_alone(*ret_view);
+    return status;
 }
 
 void ki_view_free(const ki_allocator *allocator, ki_view *view) {
@@ -383,6 +401,37 @@ ki_status ki_view_measure(const ki_view *view, yyjson_val *root, ki_view_needs *
     return KI_OK;
 }
 
+/* --- strings of several objects ----------------------------------------------------------------------------------- */
+
+void ki_view_share(const ki_view *view, ki_view_needs *needs, ki_object_format *format, ki_str name) {
+    for (size_t i = 0; i < view->count && i < KI_VIEW_FOUND_MAX; i++) {
+        const member *m = &view->members[i];
+        yyjson_val *value = needs->found[i];
+        if (!m->is_alone || !yyjson_is_str(value) || is_shared(m, value, &needs->given))
+            continue;
+        ki_str text = { yyjson_get_str(value), cut_size(value) };
+        needs->texts[i] = ki_text_get(format, text, name);
+        needs->strings -= needs->texts[i] ? text.size + 1 : 0;
+    }
+}
+
+void ki_view_unshare(ki_view_needs *needs) {
+    for (size_t i = 0; i < KI_VIEW_FOUND_MAX; i++)
+        if (needs->texts[i])
+            ki_text_unref(needs->texts[i]);
+}
+
+size_t ki_view_member_count(const ki_view *view) {
+    return view->count;
+}
+
+const char *ki_view_string(const ki_view *view, size_t number, const void *from) {
+    const char *text = NULL;
+    if (view->members[number].is_alone)
+        memcpy(&text, (const char *)from + view->members[number].offset, sizeof text);
+    return text;
+}
+
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static const char *put_bytes(ki_view_room *room, const char *text, size_t size) {
@@ -578,8 +627,10 @@ static void fill_members(const ki_view *view, yyjson_val *root, const ki_view_ne
         }
         const ki_view_given *given = needs ? &needs->given : NULL;
         yyjson_val *value = needs && i < KI_VIEW_FOUND_MAX ? needs->found[i] : find_value(m, root, given);
-        if (is_shared(m, value, given)) {
-            const char *text = shared_text(m, value, given, room);
+        const char *text = needs && i < KI_VIEW_FOUND_MAX ? needs->texts[i] : NULL;
+        if (!text && is_shared(m, value, given))
+            text = shared_text(m, value, given, room);
+        if (text) {
             memcpy(to + m->offset, &text, sizeof text);
         } else if (value && !yyjson_is_null(value)) {
             room->mismatches += !fill_value(m->type, value, to + m->offset, room);

@@ -5,7 +5,10 @@
 
 #include <kinformer/allocator.h>
 #include <kinformer/error.h>
+#include <kinformer/parts/object_format.h>
 #include <kinformer/view.h>
+
+#include "src/base/string_view.h"
 
 #include <yyjson.h>
 
@@ -37,6 +40,7 @@ typedef struct ki_view_given {
 typedef struct ki_view_needs {
     ki_view_given given;                  /* set by the caller */
     yyjson_val *found[KI_VIEW_FOUND_MAX]; /* the values of the outer struct's first members; not of lists */
+    const char *texts[KI_VIEW_FOUND_MAX]; /* owned references (group.h): these strings are kept elsewhere */
     size_t arrays;                        /* bytes, a multiple of 8 */
     size_t strings;                       /* bytes with their zeros */
     size_t items;
@@ -65,6 +69,14 @@ size_t ki_view_size(const ki_view *view);
 /* Finds the values below `root` and counts what they need. `needs->given` takes the place of these members. Errors:
  * KI_ERR_LIMIT (KI_VIEW_MAX_ITEMS). */
 ki_status ki_view_measure(const ki_view *view, yyjson_val *root, ki_view_needs *needs, ki_error *err);
+/* Looks for strings that other objects have too, and takes them out of what is needed. The references go to the struct
+ * that is filled, or are released with ki_view_unshare. `name`: of the object. */
+void ki_view_share(const ki_view *view, ki_view_needs *needs, ki_object_format *format, ki_str name);
+void ki_view_unshare(ki_view_needs *needs);
+/* Returns the number of members of the struct. */
+size_t ki_view_member_count(const ki_view *view);
+/* Returns the string of a member of the struct at `from`, if several objects can share it; NULL: they cannot. */
+const char *ki_view_string(const ki_view *view, size_t number, const void *from);
 /* Fills the struct at `to`, which is zero. `needs` and `root` are those of ki_view_measure. */
 void ki_view_fill(const ki_view *view, yyjson_val *root, const ki_view_needs *needs, void *to, ki_view_room *room);
 /* Has the pointers of the struct at `to`, which was copied with the `size` bytes at `from` to `base`, point into the

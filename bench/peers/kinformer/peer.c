@@ -18,18 +18,18 @@ enum {
 
 /* What a program reads of a pod that is kept as a whole. */
 struct stamp {
-    const char *changed_at;
+    int64_t changed_at; /* nanoseconds since 1970 */
 };
-static const ki_field stamp_fields[] = { KI_FIELD(struct stamp, changed_at, "metadata.annotations['" STAMP_NAME "']"),
-                                         KI_FIELD_END };
+#define STAMP_PATH "metadata.annotations['" STAMP_NAME "']"
+static const ki_field stamp_fields[] = { KI_FIELD_QUANTITY(struct stamp, changed_at, STAMP_PATH), KI_FIELD_END };
 
 /* What it keeps with `--form view`. The first member is that of struct stamp. */
 struct pod {
-    const char *changed_at;
+    int64_t changed_at;
     const char *node, *phase;
     ki_string_map labels;
 };
-static const ki_field pod_fields[] = { KI_FIELD(struct pod, changed_at, "metadata.annotations['" STAMP_NAME "']"),
+static const ki_field pod_fields[] = { KI_FIELD_QUANTITY(struct pod, changed_at, STAMP_PATH),
                                        KI_FIELD(struct pod, node, "spec.nodeName"),
                                        KI_FIELD(struct pod, phase, "status.phase"),
                                        KI_FIELD(struct pod, labels, "metadata.labels"), KI_FIELD_END };
@@ -65,7 +65,7 @@ static void on_update(const ki_event *event, void *user) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     int64_t delay = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    delay -= stamp && stamp->changed_at ? atoll(stamp->changed_at) : 0;
+    delay -= stamp ? stamp->changed_at : 0;
     size_t number = atomic_fetch_add(&received, 1), count = atomic_load(&expected);
     int64_t *times = atomic_load(&delays);
     if (times && number < count)

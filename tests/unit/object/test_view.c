@@ -1,6 +1,6 @@
 /* A view's members are what the JSON says, or zero; a view that cannot be is refused. */
 #include "src/base/memory.h"
-#include "src/object/format.h"
+#include "src/object/object.h"
 #include "src/object/pack.h"
 #include "src/object/view.h"
 #include "tests/support/scarce_memory.h"
@@ -370,6 +370,125 @@ TEST(labels_of_a_view_can_be_anything) {
             assert_null(view->app);
         assert_int_equal(ki_object_format_mismatches(format), rows[i].mismatches);
         ki_object_unref(obj);
+        ki_object_format_unref(format);
+    }
+}
+
+struct placed {
+    const char *node, *phase;
+};
+static const ki_field placed_fields[] = { KI_FIELD(struct placed, node, "node"),
+                                          KI_FIELD_TEXT(struct placed, phase, "phase"), KI_FIELD_END };
+
+static ki_object *make_placed(ki_object_format *format, const char *name, const char *node, const char *phase) {
+    char json[512];
+    ki_object *obj = NULL;
+    snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%s\"},\"node\":\"%s\",\"phase\":%s}", name, node, phase);
+    if (ki_object_from_json(format, ki_str_of(json), "v1", "Pod", &obj, NULL))
+        return NULL;
+    const struct placed *view = ki_object_view(obj);
+    assert_string_equal(view->node, node);
+    return obj;
+}
+
+static const char *node_of(const ki_object *obj) {
+    return ((const struct placed *)ki_object_view(obj))->node;
+}
+
+/* The first objects have a copy each: most texts are those of one object. */
+TEST(a_text_of_several_objects_is_kept_once) {
+    enum {
+        COUNT = 6
+    };
+    ki_object_format *format = NULL;
+    ki_object *objects[COUNT];
+    assert_int_equal(ki_object_format_new(NULL, &(ki_object_format_options){ .view = placed_fields }, &format, NULL),
+                     KI_OK);
+    for (int i = 0; i < COUNT; i++)
+        objects[i] = make_placed(format, (char[]){ (char)('a' + i), '\0' }, "node-1", "80");
+    assert_ptr_not_equal(node_of(objects[0]), node_of(objects[1]));
+    for (int i = KI_TEXT_OBJECTS; i < COUNT; i++)
+        assert_ptr_equal(node_of(objects[i]), node_of(objects[KI_TEXT_OBJECTS - 1]));
+    size_t bytes = ki_object_format_group_bytes(format);
+    assert_int_equal(bytes, objects[0]->group->size + objects[0]->group->size - sizeof "v1Pod" + sizeof "node-1");
+    /* Another state of an object, without its content. */
+    ki_object *next = make_placed(format, "f", "node-1", "\"http\""), *dropped = ki_object_drop_content(next);
+    ki_object_unref(next);
+    assert_ptr_equal(node_of(dropped), node_of(objects[COUNT - 1]));
+    for (int i = 0; i < COUNT; i++)
+        ki_object_unref(objects[i]);
+    assert_string_equal(node_of(dropped), "node-1");
+    assert_int_equal(ki_object_format_group_bytes(format), bytes);
+    ki_object_unref(dropped);
+    assert_int_equal(ki_object_format_group_bytes(format), 0);
+    ki_object_format_unref(format);
+}
+
+TEST(a_text_of_one_object_is_a_part_of_it) {
+    static const struct {
+        const char *names, *node;
+    } rows[] = {
+        { "aaaaaaaa", "node-1" }, /* states of one object */
+        { "abcdefgh", "n-1" },    /* too short */
+        { "abcdefgh", "" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ki_object_format *format = NULL;
+        ki_object *objects[8];
+        assert_int_equal(
+            ki_object_format_new(NULL, &(ki_object_format_options){ .view = placed_fields }, &format, NULL), KI_OK);
+        for (size_t at = 0; at < 8; at++)
+            objects[at] = make_placed(format, (char[]){ rows[i].names[at], '\0' }, rows[i].node, "null");
+        assert_int_equal(ki_object_format_group_bytes(format), objects[0]->group->size);
+        for (size_t at = 0; at < 8; at++)
+            ki_object_unref(objects[at]);
+        ki_object_format_unref(format);
+    }
+}
+
+/* Two fields of one member: the last one that the object has. */
+TEST(a_text_at_the_place_of_another_is_a_part_of_its_object) {
+    union place {
+        const char *node;
+        int64_t number;
+    };
+    static const ki_field fields[] = { KI_FIELD(union place, node, "node"), KI_FIELD_TEXT(union place, node, "phase"),
+                                       KI_FIELD(union place, number, "number"), KI_FIELD_END };
+    ki_object_format *format = NULL;
+    ki_object *objects[8];
+    assert_int_equal(ki_object_format_new(NULL, &(ki_object_format_options){ .view = fields }, &format, NULL), KI_OK);
+    for (int i = 0; i < 8; i++) {
+        char json[128];
+        snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%c\"},\"node\":\"node-1\"%s%s}", 'a' + i,
+                 i % 2 ? ",\"phase\":\"Running\"" : "", i % 4 == 2 ? ",\"number\":-2" : "");
+        assert_int_equal(ki_object_from_json(format, ki_str_of(json), "v1", "Pod", &objects[i], NULL), KI_OK);
+        const union place *place = ki_object_view(objects[i]);
+        if (i % 4 == 2)
+            assert_int_equal(place->number, -2);
+        else
+            assert_string_equal(place->node, i % 2 ? "Running" : "node-1");
+    }
+    assert_int_equal(ki_object_format_group_bytes(format), objects[0]->group->size);
+    for (int i = 0; i < 8; i++)
+        ki_object_unref(objects[i]);
+    ki_object_format_unref(format);
+}
+
+TEST(texts_of_several_objects_survive_lack_of_memory) {
+    scarce_memory memory = SCARCE_MEMORY_FROM(3); /* format, view, path */
+    while (scarce_memory_next(&memory)) {
+        ki_object_format *format = NULL;
+        ki_object *objects[5] = { NULL };
+        ki_status status = ki_object_format_new(&memory.allocator, &(ki_object_format_options){ .view = placed_fields },
+                                                &format, NULL);
+        for (int i = 0; !status && i < 5; i++) {
+            objects[i] = make_placed(format, (char[]){ (char)('a' + i), '\0' }, "node-1", "\"Running\"");
+            status = objects[i] ? KI_OK : KI_ERR_NO_MEMORY;
+        }
+        if (status)
+            assert_true(scarce_memory_failed(&memory)); /* but for a text: then the object has a copy */
+        for (int i = 0; i < 5; i++)
+            ki_object_unref(objects[i]);
         ki_object_format_unref(format);
     }
 }
