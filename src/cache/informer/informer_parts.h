@@ -89,6 +89,7 @@ struct ki_informer {
     size_t listed; /* objects of the current lists */
     ki_consistency_check consistency_check;
     ki_timer resync_timer;
+    uint64_t yielded_at;     /* changes that the listeners had when the loop last looked whether it outruns a thread */
     size_t waiting;          /* as given to the last ki_informer_note_queue */
     bool is_held;            /* a watch is paused: many changes are queued, or wait for a handler on the loop */
     bool is_resync_waiting;  /* a resync is due, and the previous one is not finished */

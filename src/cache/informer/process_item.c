@@ -17,7 +17,8 @@
 #include "src/object/pack.h"
 
 enum {
-    SHRINK_BESIDE = 4 /* objects that lose memory with each item, while the cache is above a limit */
+    SHRINK_BESIDE = 4, /* objects that lose memory with each item, while the cache is above a limit */
+    YIELD_AFTER = 16   /* changes after which the loop looks whether it outruns the thread of a listener */
 };
 
 /* --- what a delta does to its object ------------------------------------------------------------------------------ */
@@ -322,14 +323,23 @@ static ki_status notify_rest(ki_informer *informer, ki_error *err) {
     return status;
 }
 
-/* The listeners get all changes of the steps before they are woken. */
+/* The listeners get all changes of the steps before they are woken. If much waits for a thread, the loop lets it run
+ * first where it shares a processor: on a busy machine the scheduler may prefer the loop, and ever more would wait. */
 void ki_informer_pause(void *user) {
     ki_informer *informer = user;
-    if (!informer->processor.has_news)
+    ki_processor *processor = &informer->processor;
+    bool looks = processor->notified - informer->yielded_at >= YIELD_AFTER;
+    if (!processor->has_news && !looks)
         return;
     ki_fair_mutex_lock(&informer->change_lock);
-    ki_processor_wake(&informer->processor);
+    if (processor->has_news)
+        ki_processor_wake(processor);
+    bool outruns = looks && ki_processor_outruns(processor);
     ki_fair_mutex_unlock(&informer->change_lock);
+    if (looks)
+        informer->yielded_at = processor->notified;
+    if (outruns)
+        ki_thread_yield();
 }
 
 /* A step of the engine's loop has a limited number of units of work. This function counts its own: the changes that an

@@ -227,6 +227,7 @@ static next_step next_step_of(const ki_listener *listener) {
 /* Caller holds the mutex. */
 static void pop(ki_listener *listener, ki_change *ret_change) {
     (void)ki_pending_pop(&listener->pending, ret_change);
+    atomic_fetch_add_explicit(&listener->taken, 1, memory_order_relaxed);
     atomic_store(&listener->waiting, listener->pending.count);
 }
 

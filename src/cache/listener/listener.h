@@ -54,6 +54,8 @@ struct ki_listener {
     bool resync_is_due;
     uint64_t next_change; /* number of the first change of the processor that this listener does not have */
     bool has_news;        /* got something since the last ki_listener_wake */
+    size_t seen_taken;    /* `taken` at the last ki_processor_outruns */
+    unsigned still;       /* calls of it since `taken` changed */
     /* Under `mutex`. */
     ki_mutex mutex;
     ki_pending pending;
@@ -71,6 +73,7 @@ struct ki_listener {
     _Atomic bool sleeps; /* the thread waits for `wake_up`: who sets this to false posts it */
     _Atomic bool synced;
     _Atomic size_t waiting;   /* notifications in `pending` */
+    _Atomic size_t taken;     /* notifications that have left `pending` for the handler */
     _Atomic size_t to_replay; /* objects of `replay` that are not delivered */
 };
 

@@ -4,6 +4,11 @@
 #include "src/cache/listener/listener.h"
 #include "src/object/object.h"
 
+enum {
+    MUCH = 1000, /* notifications that wait for a thread: half a megabyte of packed pods */
+    STILL = 32   /* looks at a thread that takes nothing, after which it waits for something else than the processor */
+};
+
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns) {
     *processor = (ki_processor){ .allocator = allocator, .resync_ns = resync_ns };
     ki_changes_init(&processor->changes, allocator);
@@ -98,6 +103,17 @@ size_t ki_processor_waiting_on_loop(const ki_processor *processor) {
         most = waiting > most ? waiting : most;
     }
     return most;
+}
+
+bool ki_processor_outruns(ki_processor *processor) {
+    bool outruns = false;
+    for (ki_listener *listener = processor->first; listener; listener = listener->next) {
+        size_t taken = atomic_load_explicit(&listener->taken, memory_order_relaxed);
+        listener->still = taken == listener->seen_taken ? listener->still + 1 : 0;
+        listener->seen_taken = taken;
+        outruns |= listener->has_thread && listener->still < STILL && atomic_load(&listener->waiting) >= MUCH;
+    }
+    return outruns;
 }
 
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err) {
