@@ -23,32 +23,24 @@ static void note_arriving(ki_feed *feed, size_t bytes, size_t stored) {
     update(feed->informer, stored);
 }
 
-/* Returns what all informers take too much. The others drop contents, too: the informer's next step has them begin. */
+/* Returns what all informers take too much. The informer's next step notes whether that is new, or over: the others
+ * then drop contents, too, or need not. */
 static size_t excess_of_all(ki_informer *informer) {
     const ki_memory_account *account = informer->options.account;
     if (!account || !account->limit)
         return 0;
     bool is_over = atomic_load(&account->is_over);
     size_t excess = above(ki_memory_account_bytes(account), is_over ? ki_memory_goal(account->limit) : account->limit);
-    if (excess && !is_over)
+    if (is_over != (excess > 0) && informer->step_loop.is_open)
         ki_step_loop_wake(&informer->step_loop);
     return excess;
-}
-
-/* No list arrives any more: all informers can be within their limit again, which the next step notes. */
-static void note_end(ki_informer *informer) {
-    const ki_memory_account *account = informer->options.account;
-    if (account && atomic_load(&account->is_over) && informer->step_loop.is_open)
-        ki_step_loop_wake(&informer->step_loop);
 }
 
 size_t ki_feed_list_excess(ki_feed *feed, size_t bytes) {
     ki_informer *informer = feed->informer;
     size_t limit = informer->options.given.memory_limit, stored = ki_informer_object_bytes(informer);
     note_arriving(feed, bytes, stored);
-    if (!bytes)
-        note_end(informer);
-    size_t own = limit ? above(stored + informer->expected, limit) : 0, all = bytes ? excess_of_all(informer) : 0;
+    size_t own = limit ? above(stored + informer->expected, limit) : 0, all = excess_of_all(informer);
     return !ki_informer_may_drop(informer) ? 0 : own > all ? own : all;
 }
 
