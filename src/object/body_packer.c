@@ -65,16 +65,16 @@ static void count_body(ki_body_packer *packer, size_t plain, size_t packed) {
         end_window(packer);
 }
 
-bool ki_body_packer_pack(ki_body_packer *packer, ki_str body) {
+ki_status ki_body_packer_pack(ki_body_packer *packer, ki_str body) {
     size_t size;
     if (!packer->codec || !body.size || body.size > KI_BODY_PACKED_MAX)
-        return false;
+        return KI_ERR_NOT_FOUND;
     ki_buffer_reset(&packer->packed, KI_BODY_PACKED_MAX / 16);
     if (ki_buffer_reserve(&packer->packed, body.size))
-        return false;
+        return KI_ERR_NO_MEMORY;
     ki_status status = ki_body_codec_pack(packer->codec, body, packer->packed.data, &size);
     packer->packed.size = status ? 0 : size;
     if (status != KI_ERR_NO_MEMORY)
         count_body(packer, body.size, status ? body.size : size);
-    return !status;
+    return status && status != KI_ERR_NO_MEMORY ? KI_ERR_NOT_FOUND : status;
 }

@@ -36,7 +36,8 @@ bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes, boo
 /* Makes a codec from some bodies of the cache. Without memory, or without bodies, the one before stays, and the cache
  * must grow by a quarter until the next attempt. */
 void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes);
-/* Packs a body into `packer->packed`. Returns false if it stays plain. */
-bool ki_body_packer_pack(ki_body_packer *packer, ki_str body);
+/* Packs a body into `packer->packed`. Errors: KI_ERR_NOT_FOUND (it stays plain: there is no codec, or nothing is
+ * saved), KI_ERR_NO_MEMORY. */
+ki_status ki_body_packer_pack(ki_body_packer *packer, ki_str body);
 
 #endif

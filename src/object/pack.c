@@ -64,15 +64,18 @@ static void copy_head(const ki_object *obj, ki_object *to) {
     ki_object_each_text(to, keep_text, NULL);
 }
 
-ki_object *ki_object_pack(ki_object *obj) {
+ki_status ki_object_try_pack(ki_object *obj, ki_object **ret_obj) {
     ki_object_format *format = ki_format_of(obj);
     ki_body_packer *packer = &format->packer;
-    if (obj->is_packed || !ki_body_packer_pack(packer, ki_object_plain_body(obj)))
-        return ki_object_ref(obj);
+    ki_status status = obj->is_packed ? KI_ERR_NOT_FOUND : ki_body_packer_pack(packer, ki_object_plain_body(obj));
+    if (status == KI_ERR_NOT_FOUND)
+        *ret_obj = ki_object_ref(obj);
+    if (status)
+        return status == KI_ERR_NOT_FOUND ? KI_OK : status;
     size_t body_at = (obj->body_at + 7) / 8 * 8;
     ki_object *made = ki_alloc(&format->allocator, body_at + offsetof(ki_packed_body, bytes) + packer->packed.size);
     if (!made)
-        return ki_object_ref(obj);
+        return KI_ERR_NO_MEMORY;
     copy_head(obj, made);
     memset((char *)made + obj->body_at, 0, body_at - obj->body_at); /* a part of the fingerprint */
     made->body_at = (uint32_t)body_at;
@@ -80,7 +83,13 @@ ki_object *ki_object_pack(ki_object *obj) {
     ki_packed_body *body = (ki_packed_body *)(void *)((char *)made + body_at);
     *body = (ki_packed_body){ ki_body_codec_ref(packer->codec), ki_object_digest(obj), (uint32_t)packer->packed.size };
     memcpy(body->bytes, packer->packed.data, packer->packed.size);
-    return made;
+    *ret_obj = made;
+    return KI_OK;
+}
+
+ki_object *ki_object_pack(ki_object *obj) {
+    ki_object *packed;
+    return ki_object_try_pack(obj, &packed) ? ki_object_ref(obj) : packed;
 }
 
 bool ki_object_is_packed(const ki_object *obj) {

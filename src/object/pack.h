@@ -25,6 +25,8 @@ void ki_object_format_train(ki_object_format *format, ki_object *const *objects,
 /* Returns the packed object, or another reference to `obj`: if it is packed or has no content, if there is no codec
  * yet, if packing saves nothing, or if memory runs out. */
 ki_object *ki_object_pack(ki_object *obj);
+/* The same, but fails if memory runs out. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_object_try_pack(ki_object *obj, ki_object **ret_obj);
 bool ki_object_is_packed(const ki_object *obj);
 
 /* Returns the object with key, labels and view, and the digest of its content; or another reference to `obj`, if it has

@@ -21,18 +21,30 @@ static size_t note_freed(ki_informer *informer, const ki_object *obj, const ki_o
     return freed;
 }
 
+/* Gets the object without its content. */
+static ki_status drop(ki_object *obj, ki_object **ret_obj) {
+    ki_object *made = ki_object_drop_content(obj);
+    if (!ki_object_has_content(made)) {
+        *ret_obj = made;
+        return KI_OK;
+    }
+    ki_object_unref(made);
+    return KI_ERR_NO_MEMORY;
+}
+
 ki_status ki_informer_keep(ki_informer *informer, ki_object *obj, ki_object **ret_kept) {
     ki_object *kept;
     ki_status status = ki_object_key_only(obj, &kept, NULL);
     if (status)
         return status;
-    *ret_kept = drops_content(informer) ? ki_object_drop_content(kept) : ki_object_pack(kept);
-    (void)note_freed(informer, kept, *ret_kept);
+    if (drops_content(informer))
+        status = drop(kept, ret_kept);
+    else
+        *ret_kept = ki_object_pack(kept);
+    if (!status)
+        (void)note_freed(informer, kept, *ret_kept);
     ki_object_unref(kept);
-    if (!drops_content(informer) || !ki_object_has_content(*ret_kept))
-        return KI_OK;
-    ki_object_unref(*ret_kept);
-    return KI_ERR_NO_MEMORY;
+    return status;
 }
 
 /* The store has the packed object, or the one without its content, already, unless it keeps less, or a later state. */
@@ -75,8 +87,10 @@ typedef struct budget {
 /* Stages what an object of the store becomes. Caller holds change_lock. */
 static ki_status shrink_object(ki_informer *informer, ki_object *obj, budget *left) {
     bool drops = drops_content(informer);
-    ki_object *made = drops ? ki_object_drop_content(obj) : ki_object_pack(obj);
-    ki_status status = drops && ki_object_has_content(made) ? KI_ERR_NO_MEMORY : KI_OK;
+    ki_object *made;
+    ki_status status = drops ? drop(obj, &made) : ki_object_try_pack(obj, &made);
+    if (status)
+        return status;
     if (made != obj) {
         size_t freed = note_freed(informer, obj, made);
         left->units--;

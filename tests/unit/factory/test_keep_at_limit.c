@@ -310,6 +310,12 @@ TEST(an_idle_informer_without_memory_drops_contents_later) {
     }
 }
 
+static size_t packed_of(ki_informer *informer) {
+    ki_memory memory;
+    ki_informer_memory(informer, &memory);
+    return memory.packed_objects;
+}
+
 TEST(the_walk_alone_without_memory_leaves_the_cache_as_it_was_and_tries_later) {
     for (int drops = 0; drops < 2; drops++) {
         scarce_memory memory = SCARCE_MEMORY_LATER;
@@ -317,15 +323,17 @@ TEST(the_walk_alone_without_memory_leaves_the_cache_as_it_was_and_tries_later) {
             controller_stage s;
             assert_true(stage_open(&s, &memory.allocator));
             ki_factory *factory = limited_factory(&s, KI_FACTORY_OPTIONS(.memory_limit = 1000000));
-            ki_informer_options options = KI_INFORMER_OPTIONS(.view = fields, .pack_from = 1);
+            ki_informer_options options = KI_INFORMER_OPTIONS(.view = fields, .pack_from = 3000);
             options.keep_at_limit = drops ? KI_KEEP_VIEW : KI_KEEP_OBJECT;
             ki_informer *pods = ask(factory, KI_PODS, &options);
             ki_memory_account *account = pods->options.account;
-            put_from_to(&s, KI_PODS, 0, SOME);
             assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
             stage_settle(&s);
+            put_from_to(&s, KI_PODS, 0, SOME);
+            stage_settle(&s);
             size_t before = atomic_load(&account->bytes);
-            account->limit = 1; /* as if another informer had all the room */
+            assert_true(packed_of(pods) > 0 && packed_of(pods) < SOME); /* the first ones came before the dictionary */
+            account->limit = 1;                                         /* as if another informer had all the room */
             scarce_memory_begin(&memory);
             ki_informer_note_progress(pods);
             stage_settle(&s);
@@ -333,6 +341,7 @@ TEST(the_walk_alone_without_memory_leaves_the_cache_as_it_was_and_tries_later) {
             stage_advance(&s, 120000);
             expect_consistent(pods, SOME);
             assert_int_equal(health_of(pods).without_content, drops ? SOME : 0);
+            assert_int_equal(packed_of(pods), drops ? 0 : SOME);
             assert_true(atomic_load(&account->bytes) <= before);
             put_from_to(&s, KI_PODS, SOME, SOME + 1);
             stage_advance(&s, 60000);
