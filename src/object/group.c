@@ -328,13 +328,21 @@ static bool is_seen(ki_group_table *table, uint64_t text, uint64_t object) {
     return is_it;
 }
 
+/* Returns true if the table takes one more group. A text that is not found again is of no use. */
+static bool has_room(ki_object_format *format) {
+    ki_group_table *table = lock_table(format);
+    bool is_there = table->count < KI_GROUPS_MAX;
+    unlock_table(table);
+    return is_there;
+}
+
 const char *ki_text_get(ki_object_format *format, ki_str text, ki_str name) {
     if (text.size < KI_TEXT_MIN || text.size > KI_TEXT_MAX)
         return NULL;
     const ki_group_content content = { .api_version = text };
     const ki_object_group wanted = { .hash = hash_text(text, 0) };
     ki_object_group *group = find(format, &content, &wanted);
-    if (!group && is_seen(&format->groups, wanted.hash, hash_text(name, 0)))
+    if (!group && is_seen(&format->groups, wanted.hash, hash_text(name, 0)) && has_room(format))
         group = make(format, &content, &wanted, text.size + 3);
     return group ? ki_object_group_api_version(group) : NULL;
 }

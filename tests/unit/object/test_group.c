@@ -140,6 +140,17 @@ TEST(labels_with_other_names_share_nothing) {
     ki_object_format_unref(format);
 }
 
+/* Returns the text once as many objects had it as it needs; NULL: each has its own. */
+static const char *text_of_many(ki_object_format *format) {
+    const char *text = NULL;
+    for (unsigned i = 0; i < 2 * KI_TEXT_OBJECTS && !text; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "pod-%u", i);
+        text = ki_text_get(format, KI_STR("node-1"), ki_str_of(name));
+    }
+    return text;
+}
+
 TEST(more_groups_than_the_table_has_are_as_good) {
     enum {
         MANY = KI_GROUPS_MAX + 100
@@ -161,10 +172,14 @@ TEST(more_groups_than_the_table_has_are_as_good) {
         shared += objects[i]->group == objects[i + MANY]->group;
     }
     assert_int_equal(shared, KI_GROUPS_MAX);
+    assert_null(text_of_many(format)); /* it would not be found again */
     for (unsigned i = 0; i < 2 * MANY; i++)
         ki_object_unref(objects[i]);
     assert_int_equal(ki_object_format_group_bytes(format), 0);
     assert_int_equal(format->groups.count, 0);
+    const char *text = text_of_many(format);
+    assert_string_equal(text, "node-1");
+    ki_text_unref(text);
     free(objects);
     ki_object_format_unref(format);
 }
