@@ -259,6 +259,7 @@ static ki_status make_codec(ki_body_contexts *contexts, ki_str dictionary, size_
         return KI_ERR_NO_MEMORY;
     char *block = (char *)codec, *copy = block + dictionary_at;
     memcpy(copy, dictionary.data, dictionary.size);
+    memset(block + packing_at, 0, packing_size); /* zstd 1.5 reads a level from it that it does not write */
     *codec = (ki_body_codec){ .contexts = ki_body_contexts_ref(contexts),
                               .number = atomic_fetch_add(&contexts->last_number, 1) + 1,
                               .size = dictionary_at + dictionary.size };

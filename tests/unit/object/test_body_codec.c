@@ -236,6 +236,35 @@ TEST(a_huge_body_is_packed_up_to_the_limit) {
     end(&s);
 }
 
+static void *alloc_negative(size_t size, void *user) {
+    char *block = ki_allocator_default.alloc(size, user);
+    if (block)
+        memset(block, 0x80, size);
+    return block;
+}
+
+/* For large bodies zstd takes the level from the dictionary. */
+TEST(what_memory_had_before_changes_no_packed_body) {
+    ki_allocator negative = ki_allocator_default;
+    negative.alloc = alloc_negative;
+    const ki_allocator *allocators[] = { &ki_allocator_default, &negative };
+    size_t sizes[2], huge = KI_BODY_PACKED_MAX;
+    char *body = malloc(huge), *packed = malloc(huge);
+    for (size_t i = 0; i < huge; i++)
+        body[i] = "huge body, "[i % 11];
+    for (size_t i = 0; i < 2; i++) {
+        ki_body_codec *codec = NULL;
+        ki_body_contexts *contexts = ki_body_contexts_new(allocators[i]);
+        assert_int_equal(make_codec(contexts, 1, &codec), KI_OK);
+        assert_int_equal(ki_body_codec_pack(codec, (ki_str){ body, huge }, packed, &sizes[i]), KI_OK);
+        ki_body_codec_unref(codec);
+        ki_body_contexts_unref(contexts);
+    }
+    assert_int_equal(sizes[0], sizes[1]);
+    free(body);
+    free(packed);
+}
+
 TEST(each_allocation_may_fail) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
