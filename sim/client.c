@@ -224,6 +224,7 @@ static void note_start(sim_world *world, sim_informer *informer) {
 
 static ki_informer_options options_of(const sim_world *world, const sim_informer_plan *plan) {
     static const char *const namespaces[SIM_NAMESPACES] = { "ns0", "ns1", "ns2" };
+    bool has_content = plan->keep == KI_KEEP_OBJECT || plan->keep == KI_KEEP_METADATA;
     return KI_INFORMER_OPTIONS(.keep = plan->keep,
                                .namespace_name = plan->selection.ns < 0 ? NULL : namespaces[plan->selection.ns],
                                .namespace_set = plan->is_set ? "some" : NULL,
@@ -236,7 +237,7 @@ static ki_informer_options options_of(const sim_world *world, const sim_informer
                                .keep_deleted_ms = plan->keep_deleted_ms, .pack_from = plan->pack_from,
                                .memory_limit = plan->memory_limit,
                                .keep_at_limit = world->plan.memory_limit ? KI_KEEP_OBJECT : plan->keep_at_limit,
-                               .needs_content = !plan->keep_at_limit);
+                               .needs_content = has_content && !plan->keep_at_limit);
 }
 
 bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan) {

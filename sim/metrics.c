@@ -69,6 +69,8 @@ static void compare(sim_world *world, unsigned index, const char *text) {
     const expected all[] = {
         { "informer_objects", (double)ki_snapshot_count(snapshot), true },
         { "informer_objects_without_content", (double)health.without_content, true },
+        { "informer_object_bytes", (double)health.object_bytes, true },
+        { "informer_factory_object_bytes", world->plan.memory_limit ? (double)health.factory_object_bytes : 0, true },
         { "informer_over_memory_limit", health.is_over_memory_limit, true },
         { "informer_over_factory_memory_limit", health.is_over_factory_limit, true },
         { "reflector_last_resource_version", strtod(ki_snapshot_resource_version(snapshot), NULL), true },

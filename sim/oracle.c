@@ -88,7 +88,8 @@ static void check_memory(sim_world *world, ki_informer *informer, size_t count) 
     ki_health health;
     ki_informer_memory(informer, &memory);
     ki_informer_health(informer, &health);
-    if (memory.objects != count || health.object_bytes != memory.fields + memory.plain_bodies + memory.packed_bodies)
+    size_t bytes = memory.fields + memory.shared + memory.plain_bodies + memory.packed_bodies;
+    if (memory.objects != count || health.object_bytes != bytes)
         sim_fail(world, "the memory of %zu objects is counted as that of %zu, %zu bytes", count, memory.objects,
                  health.object_bytes);
 }

@@ -44,15 +44,17 @@ typedef struct ki_factory_options {
      * other. */
     int64_t backoff_first_ms;
     int64_t backoff_longest_ms;
-    /* Bytes that the objects of all informers should take at most; 0: no limit. From half of it on, informers with
-     * 32 KiB of objects pack. The informer whose change exceeds the limit reports KI_ERR_LIMIT once. Until a tenth is
-     * free again, ki_health.is_over_factory_limit of all informers is true, and the metric
-     * informer_over_factory_memory_limit is 1. Informers with `keep_at_limit` drop contents, also those without a
-     * change of their own. A list counts while it arrives. */
+    /* Bytes that the objects of all informers should take at most, also those of lists that arrive; 0: no limit.
+     * ki_health.factory_object_bytes and the metric informer_factory_object_bytes are the figure that it is compared
+     * with. From half of it on, informers with 32 KiB of objects pack all they have, also those without a change of
+     * their own. Above the limit, and once all have packed, informers with `keep_at_limit` drop contents. If none can
+     * drop any, one informer reports KI_ERR_LIMIT once. Until a tenth is free again, ki_health.is_over_factory_limit of
+     * all informers is true, and the metric informer_over_factory_memory_limit is 1. */
     size_t memory_limit;
     /* KI_KEEP_VIEW: of informers that name none (informer.h), unless they have no `view`, no content or
      * `needs_content`; as they are after `tweak`. An informer with a limit of its own drops contents above that one,
-     * too. 0: none drops contents. */
+     * too. A request without a `view` is thus another informer than one of the same resource with a view: name the view
+     * in both to share it. 0: none drops contents. */
     ki_keep keep_at_limit;
 } ki_factory_options;
 

@@ -97,33 +97,40 @@ typedef struct ki_informer_options {
     /* Bytes of memory of the cache's objects from which on their JSON is packed, with zstd and a dictionary of their
      * own: a pod of 5 KB takes 0.5 KB. 0: 256 KiB; below 0: never. What readers get does not change. A field by path
      * or the JSON of a packed object takes some microseconds more; key, labels, view and the like take as long as
-     * before. An informer that is shared has the value of the first request. */
+     * before. An informer that is shared has the value of the first request. With a limit, the informer's or its
+     * factory's, half of the limit replaces a larger value. An informer that never packs does not pack for a limit
+     * either: it loses content instead, or exceeds the limit. */
     int64_t pack_from;
     /* Bytes of memory that the cache's objects should take at most, with what they share, without dictionaries and
-     * indexes (memory.h); 0: no limit. Bodies are packed from half of it on, unless `pack_from` is below 0. Above the
-     * limit the informer continues, because a cache that lacks objects would be wrong. It reports KI_ERR_LIMIT once to
-     * the watch error handler and in the log. Until a tenth is free again, ki_health.is_over_memory_limit and the
-     * metric informer_over_memory_limit show it. The program decides: `keep_at_limit`, or it removes the informer,
-     * requests one that keeps less, or ends. */
+     * indexes (memory.h); 0: no limit. ki_health.object_bytes is the figure that the limit is compared with. An object
+     * that the program holds, alone or in a snapshot, does not count once the cache has another one, or none. From half
+     * of the limit on, all objects are packed (`pack_from`). Above the limit the informer continues, because a cache
+     * that lacks objects would be wrong. It reports KI_ERR_LIMIT once to the watch error handler and in the log. Until
+     * a tenth is free again, ki_health.is_over_memory_limit and the metric informer_over_memory_limit show it. The
+     * program decides: `keep_at_limit`, or it removes the informer, requests one that keeps less, or ends. */
     size_t memory_limit;
-    /* KI_KEEP_VIEW: while the objects take more than `memory_limit`, or the factory's, they lose their content, one
-     * after the other in no particular order, until a tenth of the limit is free. Those of a list lose it while the
-     * list arrives, which then takes no more than the limit. Such an object has key, labels and view. A function that
-     * reads its fields or JSON returns KI_ERR_STATE (object.h): of an object from the cache, of `old`, of an add of the
-     * first list, and, on a handler's own thread, of any event. An object that changes while there is room has its
-     * content again.
-     * The watch error handler and the log get KI_ERR_LIMIT when the first object loses its content, and again if none
-     * has content any more. ki_health.without_content and the metric informer_objects_without_content count the
-     * objects; ki_health.is_over_memory_limit is false once enough was dropped.
+    /* KI_KEEP_VIEW: while the objects take more than `memory_limit`, or the factory's, though all are packed, they lose
+     * their content, one after the other in no particular order, until a tenth of the limit is free. Those of a list
+     * lose it while the list arrives, until the list and the cache take no more than the limit. Objects that take 98 %
+     * of it, packed, lose nothing. An object without its content has key, labels and view. A function that reads its
+     * fields or JSON returns KI_ERR_STATE (object.h): of an object from the cache, of `old`, of whatever a list brings
+     * (the first one, or a relist), and, on a handler's own thread, of any event. An object that the program holds,
+     * alone or in a snapshot, keeps its content. Only a change of an object while there is room brings its content
+     * back.
+     * The watch error handler and the log get KI_ERR_LIMIT when the first object loses its content ("objects lose their
+     * content"), and once more if none has content any more ("no object of this informer has content any more"); the
+     * next time only after all objects had content with no limit exceeded. The signal to alert on is
+     * ki_health.without_content above 0, or the metric informer_objects_without_content.
+     * ki_health.is_over_memory_limit is false once enough was dropped.
      * Needs a `view`, and `keep` KI_KEEP_OBJECT or KI_KEEP_METADATA. Also below the limit, selectors of other fields
      * than name and namespace, indexes by path and watches by owner are KI_ERR_INVALID; index functions and filters
      * read labels and view. A controller that has finalizers, claims children or compares old states needs the content:
      * not for its informers. A test with `.memory_limit = 1` shows what the program reads of objects in the cache.
-     * Calls with another value get another informer. 0: the factory's, if the informer has a `view` and its `keep` has
-     * content; else nothing is dropped. */
+     * Without any limit nothing is dropped, and the same is KI_ERR_INVALID. Calls with another value get another
+     * informer. 0: the factory's, if the informer has a `view` and its `keep` has content; else nothing is dropped. */
     ki_keep keep_at_limit;
     /* The program reads the content of any object: nothing is dropped, whatever the factory's keep_at_limit. Not with
-     * `keep_at_limit`. */
+     * `keep_at_limit`, KI_KEEP_VIEW or KI_KEEP_KEYS. */
     bool needs_content;
 } ki_informer_options;
 
@@ -344,10 +351,11 @@ typedef struct ki_health {
     size_t unreadable;
     /* The first unreadable object and the reason, such as "default/big: …"; "" if there is none. */
     char unreadable_message[KI_HEALTH_MESSAGE_MAX];
-    size_t object_bytes;        /* memory of the objects in the cache, without what they share (memory.h) */
-    bool is_over_memory_limit;  /* they and what they share take more than ki_informer_options.memory_limit */
-    bool is_over_factory_limit; /* those of all informers take more than ki_factory_options.memory_limit */
-    size_t without_content;     /* objects that lost their content at a limit (ki_informer_options.keep_at_limit) */
+    size_t object_bytes;         /* memory of the objects in the cache, with what they share: memory_limit counts it */
+    bool is_over_memory_limit;   /* they take more than ki_informer_options.memory_limit, or did: a tenth is not free */
+    bool is_over_factory_limit;  /* the same of `factory_object_bytes` and ki_factory_options.memory_limit */
+    size_t without_content;      /* objects that lost their content at a limit (ki_informer_options.keep_at_limit) */
+    size_t factory_object_bytes; /* memory of the objects of all informers of the factory, and of lists that arrive */
 } ki_health;
 
 /* Writes the first `size` bytes of the informer's health. Programs call ki_informer_health, which passes the size of

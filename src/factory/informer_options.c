@@ -30,6 +30,8 @@ static ki_status check_keep(const ki_informer_options *given, ki_error *err) {
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .keep KI_KEEP_VIEW without a .view");
     if (given->keep == KI_KEEP_KEYS && given->view)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .view beside KI_KEEP_KEYS, which keeps none");
+    if (given->needs_content && !has_content(given))
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .needs_content beside a .keep without content");
     if (!given->keep_at_limit)
         return KI_OK;
     ki_status status = ki_keep_at_limit_check(given->keep_at_limit, "ki_informer_options", err);

@@ -2,7 +2,7 @@
 #include "src/object/keep.h"
 
 const char *ki_keep_name(ki_keep keep) {
-    static const char *const names[] = { "object", "metadata", "view", "keys", "view above its limit" };
+    static const char *const names[] = { "object", "metadata", "view", "keys", "view at a memory limit" };
     return keep >= KI_KEEP_OBJECT && keep <= KI_KEEP_AT_LIMIT ? names[keep] : NULL;
 }
 

@@ -7,11 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Who is called when the account goes above its limit, or below. */
+/* Who is called when the account goes above its limit, or half of it, or below, and when all have packed. Loop. */
 typedef struct ki_memory_member {
     void (*on_change)(void *user);
     void *user;
     struct ki_memory_member *next;
+    bool packs;    /* objects of the store are being packed: nobody drops contents before */
+    bool can_drop; /* it has contents that it may drop */
 } ki_memory_member;
 
 /* The memory of the objects of all informers of a factory. */
@@ -19,20 +21,27 @@ typedef struct ki_memory_account {
     size_t limit; /* constant; 0: none */
     /* Any thread reads; the loop writes. */
     _Atomic size_t bytes;
-    _Atomic bool is_over; /* above the limit, and until a tenth is free */
+    _Atomic size_t expected; /* bytes more once all lists that arrive are applied, about */
+    _Atomic bool is_over;    /* above the limit, and until a tenth is free */
     /* Loop. */
-    size_t expected; /* bytes more once all lists that arrive are applied, about */
+    bool is_scarce;   /* the same of half of the limit */
+    bool is_reported; /* above the limit, and nobody can drop contents: a program knows */
     ki_memory_member *first;
 } ki_memory_account;
 
-/* Returns the bytes that all informers take, or will take. Loop. */
+/* Returns the bytes that all informers take, or will take. Any thread. */
 static inline size_t ki_memory_account_bytes(const ki_memory_account *account) {
-    return atomic_load(&account->bytes) + account->expected;
+    return atomic_load(&account->bytes) + atomic_load(&account->expected);
 }
 
 /* Returns the bytes at which a limit that was exceeded is no more: a tenth is free. */
 static inline size_t ki_memory_goal(size_t limit) {
     return limit - limit / 10;
+}
+
+/* Returns true above half of the limit: objects are packed. */
+static inline bool ki_memory_account_is_scarce(const ki_memory_account *account) {
+    return account->limit && ki_memory_account_bytes(account) > account->limit / 2;
 }
 
 typedef struct ki_memory_limits {

@@ -22,8 +22,11 @@ ki_object_format *ki_object_format_of(const ki_object *obj) {
 
 bool ki_object_format_is_due(const ki_object_format *format, size_t cache_bytes) {
     const ki_memory_account *account = format->limits.account;
-    bool is_scarce = account && account->limit && atomic_load(&account->bytes) > account->limit / 2;
-    return ki_body_packer_is_due(&format->packer, cache_bytes, is_scarce);
+    return ki_body_packer_is_due(&format->packer, cache_bytes, account && ki_memory_account_is_scarce(account));
+}
+
+bool ki_object_format_packs(const ki_object_format *format) {
+    return format->packer.codec != NULL;
 }
 
 enum {

@@ -18,6 +18,8 @@ ki_object_format *ki_object_format_of(const ki_object *obj);
 
 /* Returns true if objects of a cache with this many bytes should be given to ki_object_format_train. */
 bool ki_object_format_is_due(const ki_object_format *format, size_t cache_bytes);
+/* Returns true once objects have been given: ki_object_pack packs. */
+bool ki_object_format_packs(const ki_object_format *format);
 /* Makes the codec for the next objects from some of the cache, at most KI_BODY_SAMPLES_MAX. Without memory nothing
  * changes. */
 void ki_object_format_train(ki_object_format *format, ki_object *const *objects, size_t count, size_t cache_bytes);

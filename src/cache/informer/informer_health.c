@@ -47,9 +47,11 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     if (health.state == KI_STATE_STOPPED)
         (void)ki_engine_failure(informer->engine, &health.cause);
     health.objects = ki_store_count(informer->store);
-    health.object_bytes = ki_store_object_bytes(informer->store);
+    health.object_bytes = ki_informer_object_bytes(informer);
     health.is_over_memory_limit = atomic_load(&informer->is_over_limit);
-    health.is_over_factory_limit = informer->options.account && atomic_load(&informer->options.account->is_over);
+    const ki_memory_account *account = informer->options.account;
+    health.is_over_factory_limit = account && atomic_load(&account->is_over);
+    health.factory_object_bytes = account ? ki_memory_account_bytes(account) : health.object_bytes;
     if (informer->options.given.keep_at_limit)
         health.without_content = ki_store_without_content(informer->store);
     int64_t staleness = ki_metrics_staleness(metrics, ki_feeds_queued_at(informer), now);

@@ -1,8 +1,9 @@
 /* informer_memory.c: where an informer's memory is, counted when it is asked for (any thread), and the limits of the
  * objects' memory (the loop).
  *
- * At a limit the informer continues: a cache that lacks objects would be wrong. What happens then is up to the program,
- * which gets KI_ERR_LIMIT in its watch error handler. Whether contents are dropped is its choice (packing.c). */
+ * From half of a limit on, objects are packed. At a limit the informer continues: a cache that lacks objects would be
+ * wrong. What happens then is up to the program, which gets KI_ERR_LIMIT in its watch error handler. Whether contents
+ * are dropped is its choice (packing.c). */
 #include <kinformer/memory.h>
 
 #include "src/base/error.h"
@@ -11,6 +12,7 @@
 #include "src/cache/listener/listener.h"
 #include "src/cache/store/snapshot.h"
 #include "src/object/object_memory.h"
+#include "src/object/pack.h"
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
@@ -73,17 +75,15 @@ typedef struct excess {
     size_t bytes, limit;
 } excess;
 
-static void tell(ki_informer *informer, const ki_error *err) {
-    ki_log_write(ki_engine_log(informer->engine), KI_LOG_WARNING, "informer", "%s: %s", informer->selection->name,
-                 ki_error_message(err));
-    ki_informer_report(informer, err, "");
-}
-
-static void report(ki_informer *informer, const excess *of) {
+/* `effect` NULL: nothing is dropped. Contents of a list are dropped before the objects take more than the limit. */
+static void report(ki_informer *informer, const excess *of, const char *effect) {
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_LIMIT, "%s take %zu bytes, more than the %s of %zu", of->whose, of->bytes, of->option,
-                 of->limit);
-    tell(informer, &err);
+    ki_error_set(&err, KI_ERR_LIMIT, "%s take %zu bytes, %s the %s of %zu%s%s", of->whose, of->bytes,
+                 of->bytes > of->limit ? "more than" : "at", of->option, of->limit, effect ? ": " : "",
+                 effect ? effect : "");
+    ki_log_write(ki_engine_log(informer->engine), KI_LOG_WARNING, "informer", "%s: %s", informer->selection->name,
+                 ki_error_message(&err));
+    ki_informer_report(informer, &err, "");
 }
 
 size_t ki_informer_object_bytes(const ki_informer *informer) {
@@ -101,32 +101,8 @@ static excess of_factory(size_t bytes, size_t limit) {
     return (excess){ "the objects of all informers", "factory's memory_limit", bytes, limit };
 }
 
-/* Notes whether the limit is exceeded. `drops`: contents are dropped then, and that is reported in its place. Returns
- * true if it has changed. */
-static bool note(ki_informer *informer, _Atomic bool *is_over_limit, const excess *of, bool drops) {
-    bool was_over = atomic_load(is_over_limit), is_over_now = is_over(of->bytes, of->limit, was_over);
-    atomic_store(is_over_limit, is_over_now);
-    if (is_over_now && !was_over && !drops)
-        report(informer, of);
-    return is_over_now != was_over;
-}
-
-static void report_drop(ki_informer *informer, const char *effect) {
-    const ki_memory_account *account = informer->options.account;
-    bool is_of_all = !informer->options.given.memory_limit || (account && atomic_load(&account->is_over));
-    const excess of = is_of_all ? of_factory(0, account->limit) : of_informer(0, informer->options.given.memory_limit);
-    ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_LIMIT, "%s reached the %s of %zu bytes: %s", of.whose, of.option, of.limit, effect);
-    tell(informer, &err);
-}
-
-/* Reports the first object that lost its content; again once all had theirs. Those of a list lose it as they arrive,
- * before the store is above the limit. */
-static void note_drop(ki_informer *informer) {
-    bool has_dropped = ki_store_without_content(informer->store) > 0;
-    if (has_dropped && !informer->has_reported_drop)
-        report_drop(informer, "objects lose their content");
-    informer->has_reported_drop = has_dropped;
+static size_t content_count(const ki_informer *informer) {
+    return ki_store_count(informer->store) - ki_store_without_content(informer->store);
 }
 
 /* Adds the change since the last time. */
@@ -137,33 +113,131 @@ static void add_to_account(ki_informer *informer, ki_memory_account *account, si
         atomic_fetch_add(&account->bytes, change);
 }
 
-/* The other informers may have contents to drop, or need drop no more. */
+/* The other informers may have objects to pack, or contents to drop, or need drop no more. */
 static void wake_others(const ki_informer *informer, const ki_memory_account *account) {
     for (const ki_memory_member *member = account->first; member; member = member->next)
         if (member != &informer->member)
             member->on_change(member->user);
 }
 
+/* Notes whether the limits are exceeded, and the halves of them. */
+static void note_limits(ki_informer *informer, const excess *own, ki_memory_account *account) {
+    bool was_over = atomic_load(&informer->is_over_limit), is_over_now = is_over(own->bytes, own->limit, was_over);
+    atomic_store(&informer->is_over_limit, is_over_now);
+    informer->is_scarce = is_over(own->bytes, own->limit - own->limit / 2, informer->is_scarce);
+    if (is_over_now && !was_over && !ki_informer_may_drop(informer))
+        report(informer, own, NULL);
+    if (!account || !account->limit)
+        return;
+    size_t bytes = ki_memory_account_bytes(account);
+    bool was_all_over = atomic_load(&account->is_over), is_all_over = is_over(bytes, account->limit, was_all_over);
+    bool was_scarce = account->is_scarce;
+    atomic_store(&account->is_over, is_all_over);
+    account->is_scarce = is_over(bytes, account->limit - account->limit / 2, was_scarce);
+    account->is_reported = account->is_reported && is_all_over;
+    if (is_all_over != was_all_over || account->is_scarce != was_scarce)
+        wake_others(informer, account);
+}
+
+/* Has the objects packed that came before there was a dictionary, or before memory was scarce. */
+static void note_packing(ki_informer *informer, const ki_memory_account *account) {
+    ki_object_format *format = informer->options.format;
+    bool is_scarce = informer->is_scarce || (account && account->is_scarce);
+    if (!format || atomic_load(&informer->is_removed)) {
+        informer->places_to_pack = 0;
+        informer->packs = informer->member.packs = false;
+        return;
+    }
+    if (is_scarce)
+        ki_informer_train(informer);
+    bool packs = is_scarce && ki_object_format_packs(ki_object_format_newest(format));
+    if (packs && !informer->packs)
+        informer->places_to_pack = KI_TREE_PLACES;
+    informer->packs = packs;
+    informer->member.packs = informer->places_to_pack > 0;
+}
+
+void ki_informer_note_packed(ki_informer *informer) {
+    const ki_memory_account *account = informer->options.account;
+    informer->member.packs = false;
+    if (account)
+        wake_others(informer, account);
+}
+
+bool ki_informer_waits_for_packing(const ki_informer *informer) {
+    const ki_memory_account *account = informer->options.account;
+    bool waits = informer->member.packs;
+    for (const ki_memory_member *member = account ? account->first : NULL; member && !waits; member = member->next)
+        waits = member->packs;
+    return waits;
+}
+
+/* --- reports ------------------------------------------------------------------------------------------------------ */
+
+/* Returns true if any informer of the factory can do something about its limit. */
+static bool can_shrink(const ki_memory_account *account) {
+    bool can = false;
+    for (const ki_memory_member *member = account->first; member && !can; member = member->next)
+        can = member->packs || member->can_drop;
+    return can;
+}
+
+/* Returns the limit that contents are dropped for: the one of which more is taken. */
+static excess dropped_for(const ki_informer *informer) {
+    const ki_memory_account *account = informer->options.account;
+    const excess own = of_informer(informer->checked_bytes + informer->expected, informer->options.given.memory_limit);
+    if (!account || !account->limit)
+        return own;
+    const excess all = of_factory(ki_memory_account_bytes(account), account->limit);
+    double of_own = own.limit ? (double)own.bytes / (double)own.limit : 0;
+    return of_own > (double)all.bytes / (double)all.limit ? own : all;
+}
+
+/* Reports the first object that lost its content, and if none has its content any more; again once all had theirs, and
+ * there was room. Objects of a list lose it as they arrive, before the store is above the limit. */
+static void report_drops(ki_informer *informer, ki_memory_account *account) {
+    size_t without = ki_store_without_content(informer->store);
+    bool has_none = without && informer->is_above && !content_count(informer) && !informer->expected;
+    const excess of = dropped_for(informer);
+    if (without && !informer->has_reported_drop) {
+        informer->has_reported_drop = true;
+        report(informer, &of, "objects lose their content");
+    }
+    if (has_none && !informer->has_reported_none) {
+        informer->has_reported_none = true;
+        if (account && of.limit == account->limit && !can_shrink(account))
+            account->is_reported = true;
+        report(informer, &of, "no object of this informer has content any more");
+    }
+    if (!without && !informer->is_above)
+        informer->has_reported_drop = informer->has_reported_none = false;
+}
+
+/* Reports that the objects of all informers take more than their limit, and nothing is left to be done about it. */
+static void report_all(ki_informer *informer, ki_memory_account *account) {
+    if (!atomic_load(&account->is_over) || account->is_reported || can_shrink(account))
+        return;
+    const excess of = of_factory(ki_memory_account_bytes(account), account->limit);
+    account->is_reported = true;
+    report(informer, &of, NULL);
+}
+
 void ki_informer_check_memory(ki_informer *informer) {
     ki_memory_account *account = informer->options.account;
-    excess own = of_informer(ki_informer_object_bytes(informer), informer->options.given.memory_limit);
+    const excess own = of_informer(ki_informer_object_bytes(informer), informer->options.given.memory_limit);
     add_to_account(informer, account, own.bytes);
-    if (own.limit)
-        (void)note(informer, &informer->is_over_limit, &own, ki_informer_may_drop(informer));
-    bool is_above = atomic_load(&informer->is_over_limit);
-    if (account && account->limit) {
-        excess of_all = of_factory(ki_memory_account_bytes(account), account->limit);
-        bool has_content =
-            informer->arriving || ki_store_without_content(informer->store) < ki_store_count(informer->store);
-        if (note(informer, &account->is_over, &of_all, ki_informer_may_drop(informer) && has_content))
-            wake_others(informer, account);
-        is_above |= atomic_load(&account->is_over);
-    }
+    note_limits(informer, &own, account);
+    note_packing(informer, account);
+    bool is_above = atomic_load(&informer->is_over_limit) || (account && atomic_load(&account->is_over));
     if (is_above && !informer->is_above)
         informer->places_left = KI_TREE_PLACES;
     informer->is_above = is_above;
-    if (ki_informer_may_drop(informer))
-        note_drop(informer);
+    bool may_drop = ki_informer_may_drop(informer);
+    informer->member.can_drop = may_drop && (content_count(informer) || informer->expected);
+    if (may_drop)
+        report_drops(informer, account);
+    if (account)
+        report_all(informer, account);
 }
 
 static size_t excess_of(size_t bytes, size_t limit) {
@@ -181,10 +255,6 @@ size_t ki_informer_excess(const ki_informer *informer) {
     return own > all ? own : all;
 }
 
-void ki_informer_report_without_content(ki_informer *informer) {
-    report_drop(informer, "no object has content any more");
-}
-
 /* --- the account of all informers --------------------------------------------------------------------------------- */
 
 static void on_account_change(void *user) {
@@ -196,7 +266,9 @@ void ki_informer_join_account(ki_informer *informer) {
     ki_memory_account *account = informer->options.account;
     if (!account)
         return;
-    informer->member = (ki_memory_member){ on_account_change, informer, account->first };
+    informer->member.on_change = on_account_change;
+    informer->member.user = informer;
+    informer->member.next = account->first;
     account->first = &informer->member;
 }
 
@@ -205,8 +277,11 @@ void ki_informer_leave_account(ki_informer *informer) {
     ki_memory_member **at = account ? &account->first : NULL;
     while (at && *at && *at != &informer->member)
         at = &(*at)->next;
-    if (at && *at)
-        *at = informer->member.next;
+    if (!at || !*at)
+        return;
+    *at = informer->member.next;
+    if (informer->member.packs) /* others wait for it */
+        wake_others(informer, account);
 }
 
 void ki_informer_clear_account(ki_informer *informer) {

@@ -99,8 +99,12 @@ struct ki_informer {
     size_t expected;         /* bytes more after both; the account has it, too */
     ki_memory_member member; /* of the account, while the informer runs */
     bool is_above;           /* it was above a limit then, its own or its factory's */
-    unsigned places_left;    /* of the store, which ki_informer_shrink has not seen yet (tree.h) */
+    bool is_scarce;          /* above half of its own limit */
+    bool packs;              /* above half of a limit, with a dictionary */
+    unsigned places_to_pack; /* of the store, whose objects ki_informer_shrink has not packed yet (tree.h) */
+    unsigned places_left;    /* those whose objects have not lost their content yet */
     bool has_reported_drop;  /* objects lost their content, and the program knows */
+    bool has_reported_none;  /* none has its content, and the program knows */
     ki_deferred deferred;
     ki_report_limit report_limit;
     ki_timer detector_timer;
@@ -205,24 +209,25 @@ void ki_informer_log_state(ki_informer *informer, bool has_cause);
 /* packing.c: gets what the store keeps of an object: its key, the packed object, the one without its content, or `obj`
  * itself, as a reference. Errors: KI_ERR_NO_MEMORY. Loop. */
 ki_status ki_informer_keep(ki_informer *informer, ki_object *obj, ki_object **ret_kept);
-/* packing.c: while the objects take more than a limit, packs some of those in the store, or drops their content: about
- * `units` of them. Errors: KI_ERR_NOT_FOUND (nothing is left to do), KI_ERR_NO_MEMORY. Loop; not under
- * change_lock. */
+/* packing.c: packs some objects in the store while they take more than half of a limit. Once all informers have packed,
+ * drops their content while they take more than a limit: of about `units` of them. Errors: KI_ERR_NOT_FOUND (nothing is
+ * left to do), KI_ERR_NO_MEMORY. Loop; not under change_lock. */
 ki_status ki_informer_shrink(ki_informer *informer, size_t units, ki_error *err);
 /* packing.c: the `pack` of the processor; `user` is the informer. Loop; caller holds change_lock. */
 ki_object *ki_informer_pack_waiting(const ki_change *change, void *user);
-/* informer_memory.c: counts the objects' memory, and reports it above a limit. If the factory's limit is crossed, the
- * other informers take a step. Loop; not under change_lock. */
+/* informer_memory.c: counts the objects' memory, and reports it above a limit. If the factory's limit is crossed, or
+ * half of it, the other informers take a step. Loop; not under change_lock. */
 void ki_informer_check_memory(ki_informer *informer);
 /* informer_memory.c: returns the bytes to be freed until a tenth of each exceeded limit is free. Loop. */
 size_t ki_informer_excess(const ki_informer *informer);
-/* informer_memory.c: reports that the objects take more than a limit without any content. Loop; not under
- * change_lock. */
-void ki_informer_report_without_content(ki_informer *informer);
+/* informer_memory.c: notes that the objects of the store are packed: contents may be dropped. Loop. */
+void ki_informer_note_packed(ki_informer *informer);
+/* informer_memory.c: returns true while objects of an informer of the factory are being packed. Loop. */
+bool ki_informer_waits_for_packing(const ki_informer *informer);
 /* informer_memory.c: returns the bytes of the cache's objects, with what they share. Any thread. */
 size_t ki_informer_object_bytes(const ki_informer *informer);
 /* informer_memory.c: from now on, until ki_informer_leave_account, the informer takes a step when all informers of its
- * factory together go above their limit, or below. Loop. */
+ * factory together go above their limit, or half of it, or below. Loop. */
 void ki_informer_join_account(ki_informer *informer);
 /* The same in reverse; also of one that has not joined, or has left. Loop. */
 void ki_informer_leave_account(ki_informer *informer);

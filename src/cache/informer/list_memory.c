@@ -31,7 +31,8 @@ static size_t excess_of_all(ki_informer *informer) {
         return 0;
     bool is_over = atomic_load(&account->is_over);
     size_t excess = above(ki_memory_account_bytes(account), is_over ? ki_memory_goal(account->limit) : account->limit);
-    if (is_over != (excess > 0) && informer->step_loop.is_open)
+    bool is_news = is_over != (excess > 0) || (!account->is_scarce && ki_memory_account_is_scarce(account));
+    if (is_news && informer->step_loop.is_open)
         ki_step_loop_wake(&informer->step_loop);
     return excess;
 }

@@ -57,7 +57,8 @@ static const ki_metric table[KI_METRIC_COUNT] = {
                                           .type = KI_METRIC_GAUGE },
     [KI_METRIC_OBJECTS] = { .name = "informer_objects", .help = "Objects in the cache", .type = KI_METRIC_GAUGE },
     [KI_METRIC_OBJECT_BYTES] = { .name = "informer_object_bytes",
-                                 .help = "Memory of the objects in the cache, without the indexes",
+                                 .help = "Memory of the objects in the cache, with what they share, without the "
+                                         "indexes: as the informer's memory limit counts it",
                                  .type = KI_METRIC_GAUGE,
                                  .unit = "bytes" },
     [KI_METRIC_QUEUE_DEPTH] = { .name = "informer_queue_depth",
@@ -77,6 +78,11 @@ static const ki_metric table[KI_METRIC_COUNT] = {
                                        .help = "1 while the objects of all informers take more than the factory's "
                                                "memory limit",
                                        .type = KI_METRIC_GAUGE },
+    [KI_METRIC_FACTORY_OBJECT_BYTES] = { .name = "informer_factory_object_bytes",
+                                         .help = "Memory of the objects of all informers, also of lists that arrive: "
+                                                 "as the factory's memory limit counts it",
+                                         .type = KI_METRIC_GAUGE,
+                                         .unit = "bytes" },
     [KI_METRIC_WITHOUT_CONTENT] = { .name = "informer_objects_without_content",
                                     .help = "Objects in the cache that lost their content at a memory limit",
                                     .type = KI_METRIC_GAUGE },
@@ -178,7 +184,7 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
     if (number_of(ki_snapshot_resource_version(snapshot), &version))
         pass(informer, to, KI_METRIC_LAST_RESOURCE_VERSION, NULL, version);
     pass(informer, to, KI_METRIC_OBJECTS, NULL, (double)ki_snapshot_count(snapshot));
-    pass(informer, to, KI_METRIC_OBJECT_BYTES, NULL, (double)snapshot->object_bytes);
+    pass(informer, to, KI_METRIC_OBJECT_BYTES, NULL, (double)ki_informer_object_bytes(informer));
     pass(informer, to, KI_METRIC_QUEUE_DEPTH, NULL, (double)read_relaxed(&record->queue_depth));
     pass(informer, to, KI_METRIC_SYNCED, NULL, atomic_load(&informer->synced) ? 1 : 0);
     if (staleness != KI_NEVER)
@@ -186,8 +192,10 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
     if (informer->options.given.memory_limit)
         pass(informer, to, KI_METRIC_OVER_LIMIT, NULL, atomic_load(&informer->is_over_limit) ? 1 : 0);
     const ki_memory_account *account = informer->options.account;
-    if (account && account->limit)
+    if (account && account->limit) {
         pass(informer, to, KI_METRIC_OVER_FACTORY_LIMIT, NULL, atomic_load(&account->is_over) ? 1 : 0);
+        pass(informer, to, KI_METRIC_FACTORY_OBJECT_BYTES, NULL, (double)ki_memory_account_bytes(account));
+    }
     if (informer->options.given.keep_at_limit)
         pass(informer, to, KI_METRIC_WITHOUT_CONTENT, NULL, (double)snapshot->without_content);
     ki_snapshot_free(snapshot);

@@ -9,9 +9,9 @@
 #include "src/object/object.h"
 #include "src/object/pack.h"
 
-/* Returns true if objects that are stored now lose their content. */
+/* Returns true if objects that are stored now lose their content. Packing comes first. */
 static bool drops_content(const ki_informer *informer) {
-    return informer->is_above && ki_informer_may_drop(informer);
+    return informer->is_above && ki_informer_may_drop(informer) && !ki_informer_waits_for_packing(informer);
 }
 
 /* Returns the bytes that `made` takes less than `obj`. What is queued may be of it, and will take less, too. */
@@ -72,7 +72,7 @@ void ki_informer_train(ki_informer *informer) {
     ki_snapshot_free(snapshot);
 }
 
-/* --- above a limit ------------------------------------------------------------------------------------------------ */
+/* --- at a limit --------------------------------------------------------------------------------------------------- */
 
 enum {
     PLACES_MAX = 1024 /* places of the store for one call */
@@ -80,15 +80,16 @@ enum {
 
 /* What a call may still do. */
 typedef struct budget {
+    bool packs;       /* else contents are dropped */
+    unsigned *places; /* of the store, not seen yet */
     size_t units;
     size_t bytes; /* to be freed */
 } budget;
 
 /* Stages what an object of the store becomes. Caller holds change_lock. */
 static ki_status shrink_object(ki_informer *informer, ki_object *obj, budget *left) {
-    bool drops = drops_content(informer);
     ki_object *made;
-    ki_status status = drops ? drop(obj, &made) : ki_object_try_pack(obj, &made);
+    ki_status status = left->packs ? ki_object_try_pack(obj, &made) : drop(obj, &made);
     if (status)
         return status;
     if (made != obj) {
@@ -97,20 +98,21 @@ static ki_status shrink_object(ki_informer *informer, ki_object *obj, budget *le
         left->bytes -= left->bytes < freed ? left->bytes : freed;
         status = ki_store_begin(informer->store, NULL, NULL);
         if (!status)
-            status = ki_store_stage_put(informer->store, made, drops ? made : obj);
+            status = ki_store_stage_put(informer->store, made, left->packs ? obj : made);
     }
     ki_object_unref(made);
     return status;
 }
 
 /* Caller holds change_lock. */
-static ki_status shrink_place(ki_informer *informer, const ki_snapshot *snapshot, unsigned place, budget *left) {
+static ki_status shrink_place(ki_informer *informer, const ki_snapshot *snapshot, budget *left) {
     ki_cursor cursor = KI_CURSOR_INIT;
+    unsigned place = *left->places - 1;
     ki_status status = KI_OK;
     while (!status && left->units && left->bytes) {
         ki_object *obj = ki_tree_next_at(&snapshot->items, place, &cursor);
         if (!obj) {
-            informer->places_left--;
+            --*left->places;
             break;
         }
         status = shrink_object(informer, obj, left);
@@ -119,16 +121,15 @@ static ki_status shrink_place(ki_informer *informer, const ki_snapshot *snapshot
 }
 
 /* Caller holds change_lock. */
-static ki_status shrink_some(ki_informer *informer, size_t units) {
+static ki_status shrink_some(ki_informer *informer, budget *left) {
     ki_snapshot *snapshot = ki_store_snapshot(informer->store);
-    budget left = { units, ki_informer_excess(informer) };
-    unsigned before = informer->places_left;
+    unsigned before = *left->places;
     ki_status status = KI_OK;
-    for (unsigned seen = 0; !status && informer->places_left && left.units && left.bytes && seen < PLACES_MAX; seen++)
-        status = shrink_place(informer, snapshot, informer->places_left - 1, &left);
+    for (unsigned seen = 0; !status && *left->places && left->units && left->bytes && seen < PLACES_MAX; seen++)
+        status = shrink_place(informer, snapshot, left);
     ki_snapshot_free(snapshot);
     if (status) {
-        informer->places_left = before;
+        *left->places = before;
         ki_snapshot_free(ki_store_abandon(informer->store));
         return status;
     }
@@ -136,27 +137,42 @@ static ki_status shrink_some(ki_informer *informer, size_t units) {
     return KI_OK;
 }
 
-/* Begins again for objects that have moved to a place that was seen, or reports that none is left. */
-static void end_round(ki_informer *informer) {
-    if (ki_store_without_content(informer->store) < ki_store_count(informer->store))
+/* Gets what is to be done now. Returns false if that is nothing. */
+static bool next_walk(ki_informer *informer, budget *ret_left) {
+    if (informer->places_to_pack) {
+        *ret_left = (budget){ .packs = true, .places = &informer->places_to_pack, .bytes = SIZE_MAX };
+        return true;
+    }
+    if (!informer->places_left || !drops_content(informer))
+        return false;
+    *ret_left = (budget){ .places = &informer->places_left, .bytes = ki_informer_excess(informer) };
+    return true;
+}
+
+/* After the last place: contents are dropped now, or the walk begins again for objects that have moved to a place that
+ * was seen. */
+static void end_walk(ki_informer *informer, const budget *walk) {
+    if (walk->packs)
+        ki_informer_note_packed(informer);
+    else if (ki_store_without_content(informer->store) < ki_store_count(informer->store))
         informer->places_left = KI_TREE_PLACES;
-    else
-        ki_informer_report_without_content(informer);
 }
 
 ki_status ki_informer_shrink(ki_informer *informer, size_t units, ki_error *err) {
-    if (!informer->is_above || !informer->places_left)
+    budget walk;
+    if (!next_walk(informer, &walk))
         return KI_ERR_NOT_FOUND;
+    walk.units = units;
     ki_fair_mutex_lock(&informer->change_lock);
     /* A list of which a part is staged goes first. */
     bool can_change = !atomic_load(&informer->is_removed) && !ki_store_is_staged(informer->store);
-    ki_status status = can_change ? shrink_some(informer, units) : KI_ERR_NOT_FOUND;
+    ki_status status = can_change ? shrink_some(informer, &walk) : KI_ERR_NOT_FOUND;
     ki_fair_mutex_unlock(&informer->change_lock);
     if (status)
         return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "shrinking the cache") : status;
     (void)ki_engine_work(informer->engine, (int)units);
+    if (!*walk.places)
+        end_walk(informer, &walk);
     ki_informer_check_memory(informer);
-    if (!informer->places_left && drops_content(informer))
-        end_round(informer);
-    return informer->is_above && informer->places_left ? KI_OK : KI_ERR_NOT_FOUND;
+    return next_walk(informer, &walk) ? KI_OK : KI_ERR_NOT_FOUND;
 }

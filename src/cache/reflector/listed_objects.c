@@ -1,6 +1,7 @@
 /* listed_objects.c: the objects of the list or streaming list in progress. Each is kept as the store will keep it: the
- * known object if its state is the same, else packed. Above a memory limit objects lose their content: the next ones as
- * they arrive, and a few of those before with each, until the list is within the limit. */
+ * known object if its state is the same, else packed; those that arrived before their dictionary, a few with each that
+ * arrives later. Above a memory limit objects then lose their content: the next ones as they arrive, and a few of those
+ * before with each, until the list is within the limit. */
 #include "src/base/memory.h"
 #include "src/cache/reflector/reflector_steps.h"
 #include "src/object/object.h"
@@ -8,12 +9,18 @@
 
 enum {
     FIRST_CAPACITY = 64, /* objects */
+    PACKS_BESIDE = 4,    /* objects that are packed late with each that arrives */
     DROPS_BESIDE = 4     /* objects that may lose their content with each that arrives */
 };
 
 static size_t excess_of(const ki_reflector *reflector) {
     const ki_reflector_shared *shared = &reflector->shared;
     return shared->excess ? shared->excess(reflector->object_bytes, reflector->options.user) : 0;
+}
+
+/* Returns true if no object is plain that could be packed. */
+static bool has_packed(const ki_reflector *reflector) {
+    return reflector->packed_to == reflector->plain_to;
 }
 
 ki_object *ki_reflector_known(const ki_reflector *reflector, const char *key) {
@@ -27,7 +34,8 @@ ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object 
         !ki_object_gains_view(obj, known))
         return known;
     ki_object_unref(known);
-    return excess_of(reflector) ? ki_object_drop_content(obj) : ki_object_pack(obj);
+    bool drops = excess_of(reflector) && has_packed(reflector);
+    return drops ? ki_object_drop_content(obj) : ki_object_pack(obj);
 }
 
 void ki_reflector_put_listed(ki_reflector *reflector, size_t place, ki_object *obj) {
@@ -39,6 +47,19 @@ void ki_reflector_put_listed(ki_reflector *reflector, size_t place, ki_object *o
     reflector->object_bytes += obj ? ki_object_memory(obj) : 0;
     reflector->object_bytes -= before ? ki_object_memory(before) : 0;
     ki_object_unref(before);
+}
+
+/* Packs some objects that arrived before their dictionary. Without memory an object stays plain here; the store tries
+ * again. */
+static void pack_some(ki_reflector *reflector) {
+    for (unsigned i = 0; i < PACKS_BESIDE && !has_packed(reflector); i++) {
+        size_t place = reflector->packed_to++;
+        ki_object *obj = reflector->objects[place], *made = obj ? ki_object_pack(obj) : NULL;
+        if (made != obj)
+            ki_reflector_put_listed(reflector, place, made);
+        else
+            ki_object_unref(made);
+    }
 }
 
 /* Drops contents while there are more than `excess` bytes too many. Without memory the next object tries again. */
@@ -59,13 +80,16 @@ static void drop_some(ki_reflector *reflector, size_t excess) {
 }
 
 /* Has the next objects packed with a dictionary of those that have arrived, if it is time. */
-static void train(const ki_reflector *reflector, ki_object_format *format) {
+static void train(ki_reflector *reflector, ki_object_format *format) {
     ki_object *samples[KI_BODY_SAMPLES_MAX] = { NULL };
     size_t count = 0, apart = reflector->object_count / KI_BODY_SAMPLES_MAX + 1;
+    bool is_first = !ki_object_format_packs(format);
     for (size_t i = 0; i < reflector->object_count; i += apart)
         if (reflector->objects[i])
             samples[count++] = reflector->objects[i];
     ki_object_format_train(format, samples, count, reflector->object_bytes);
+    if (is_first && ki_object_format_packs(format))
+        reflector->plain_to = reflector->object_count;
 }
 
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
@@ -84,8 +108,9 @@ ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
     ki_object_format *format = ki_object_format_of(kept);
     if (ki_object_format_is_due(format, reflector->object_bytes))
         train(reflector, format);
+    pack_some(reflector);
     size_t excess = excess_of(reflector);
-    if (excess)
+    if (excess && has_packed(reflector))
         drop_some(reflector, excess);
     return KI_OK;
 }
@@ -102,7 +127,8 @@ void ki_reflector_drop_objects(ki_reflector *reflector) {
     else if (reflector->objects)
         release_objects(reflector);
     reflector->objects = NULL;
-    reflector->object_count = reflector->object_capacity = reflector->object_bytes = reflector->dropped_to = 0;
+    reflector->object_count = reflector->object_capacity = reflector->object_bytes = 0;
+    reflector->plain_to = reflector->packed_to = reflector->dropped_to = 0;
     (void)excess_of(reflector);
     ki_map_free(&reflector->collected);
     ki_unreadable_marks_clear(&reflector->listed_unreadable);

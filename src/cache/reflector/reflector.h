@@ -127,6 +127,8 @@ struct ki_reflector {
     ki_object **objects; /* NULL items in a streaming list: deleted objects */
     size_t object_count, object_capacity;
     size_t object_bytes; /* their memory */
+    size_t plain_to;     /* those before this place arrived before their dictionary */
+    size_t packed_to;    /* those before this place are packed since, up to `plain_to` */
     size_t dropped_to;   /* those before this place have lost their content, above a limit */
     ki_map collected;    /* of a streaming list: each key's place in `objects`, counted from 1 */
     ki_unreadable_marks listed_unreadable;

@@ -1,4 +1,5 @@
-/* test_list_memory.c: a list counts in the account of all informers while it arrives, and no longer. */
+/* test_list_memory.c: a list counts in the account of all informers while it arrives, and no longer; who ends wakes
+ * those who waited for its packing. */
 #include "src/cache/informer/informer_parts.h"
 #include "tests/support/informer_stage.h"
 
@@ -37,4 +38,27 @@ TEST(a_list_that_becomes_smaller_as_it_arrives_is_no_more_above_the_limit) {
     assert_true(account.expected > 0);
     assert_false(atomic_load(&account.is_over));
     close_stage(&s);
+}
+
+static void count_call(void *user) {
+    ++*(unsigned *)user;
+}
+
+TEST(an_informer_that_ends_while_it_packs_wakes_those_who_wait_for_it) {
+    for (unsigned packs = 0; packs < 2; packs++) {
+        stage s;
+        unsigned calls = 0;
+        ki_memory_account account = { .limit = SIZE_MAX };
+        ki_memory_member other = { .on_change = count_call, .user = &calls };
+        assert_int_equal(open_stage_with(&s, (ki_shared_informer_options){ .account = &account }, NULL), KI_OK);
+        start_stage(&s);
+        other.next = account.first;
+        account.first = &other;
+        s.informer->member.packs = packs;
+        ki_informer_leave_account(s.informer);
+        assert_int_equal(calls, packs);
+        assert_ptr_equal(account.first, &other);
+        assert_null(other.next);
+        close_stage(&s);
+    }
 }

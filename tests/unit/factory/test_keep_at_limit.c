@@ -1,6 +1,6 @@
 /* test_keep_at_limit.c: contents that are dropped above a limit: of a list as it arrives, of an informer that nothing
- * else happens to, by the factory's default, and when memory runs out. On the embedded API server, in the engine's
- * time. */
+ * else happens to, after all have packed, by the factory's default, and when memory runs out. On the embedded API
+ * server, in the engine's time. */
 #include "src/cache/informer/informer_parts.h"
 #include "src/factory/factory.h"
 #include "tests/support/controller_stage.h"
@@ -137,6 +137,56 @@ TEST(first_lists_that_arrive_together_share_the_factorys_limit) {
     }
 }
 
+/* As put_from_to, with 3 KB, of which 200 bytes do not pack. */
+static void put_large(controller_stage *s, const ki_resource *resource, unsigned from, unsigned to) {
+    static const char words[] = "the quick brown fox jumps over the lazy dog; ";
+    char more[4096];
+    for (unsigned i = from; i < to; i++) {
+        char key[64];
+        int used = snprintf(more, sizeof more, "\"annotations\":{\"text\":\"a text, number %u\",\"more\":\"", i);
+        for (unsigned k = 0; k < 64; k++)
+            used += snprintf(more + used, sizeof more - (size_t)used, "%s", words);
+        uint32_t noise = i + 1;
+        for (unsigned k = 0; k < 200; k++) {
+            noise = noise * 1664525 + 1013904223;
+            more[used++] = (char)('a' + (noise >> 24) % 26);
+        }
+        snprintf(more + used, sizeof more - (size_t)used, "\"}");
+        snprintf(key, sizeof key, "shop/o-%u", i);
+        stage_put(s, resource, key, more);
+    }
+}
+
+static size_t bytes_at_rest(const ki_factory_options *options, bool is_plain, size_t *ret_without) {
+    controller_stage s;
+    assert_true(stage_open(&s, NULL));
+    put_large(&s, KI_PODS, 0, LISTED);
+    ki_factory *factory = limited_factory(&s, *options);
+    ki_informer *pods = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING, .no_streaming_list = is_plain));
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    stage_advance(&s, 1000);
+    expect_consistent(pods, LISTED);
+    size_t bytes = ki_informer_object_bytes(pods);
+    *ret_without = health_of(pods).without_content;
+    ki_factory_free(factory);
+    stage_close(&s);
+    return bytes;
+}
+
+/* The first objects of the list arrive before there is a dictionary: they take 256 KB more for a while. */
+TEST(a_list_that_is_below_the_limit_once_it_is_packed_loses_nothing) {
+    for (int is_plain = 0; is_plain < 2; is_plain++) {
+        size_t without, rest = bytes_at_rest(&KI_FACTORY_OPTIONS(.memory_limit = 100000000), is_plain, &without);
+        assert_int_equal(without, 0);
+        size_t limit = rest + rest / 50;
+        assert_true(bytes_at_rest(&KI_FACTORY_OPTIONS(.memory_limit = limit), is_plain, &without) <= limit);
+        assert_int_equal(without, 0);
+        limit = rest / 2;
+        assert_true(bytes_at_rest(&KI_FACTORY_OPTIONS(.memory_limit = limit), is_plain, &without) <= limit);
+        assert_true(without > LISTED / 4 && without < LISTED);
+    }
+}
+
 CONTROLLER_TEST(a_list_that_is_counted_is_not_counted_any_more_once_it_is_stored_or_failed) {
     ki_factory *factory = limited_factory(&stage, KI_FACTORY_OPTIONS(.memory_limit = 10000000));
     ki_informer *pods = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING));
@@ -235,6 +285,154 @@ CONTROLLER_TEST(an_informer_that_was_removed_counts_no_more_whatever_its_objects
     ki_factory_free(factory);
 }
 
+static size_t packed_of(ki_informer *informer) {
+    ki_memory memory;
+    ki_informer_memory(informer, &memory);
+    return memory.packed_objects;
+}
+
+CONTROLLER_TEST(at_half_of_the_factorys_limit_idle_informers_pack_before_anybody_drops_contents) {
+    ki_factory *factory = limited_factory(&stage, KI_FACTORY_OPTIONS(.memory_limit = 400000));
+    ki_informer *pods = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING));
+    ki_informer *services = ask(factory, KI_SERVICES, &KI_INFORMER_OPTIONS(.needs_content = true));
+    ki_informer *config_maps = ask(factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(DROPPING, .pack_from = -1));
+    ki_informer *endpoints = ask(factory, KI_ENDPOINTS, &KI_INFORMER_OPTIONS(DROPPING));
+    put_large(&stage, KI_PODS, 0, 20);
+    put_large(&stage, KI_SERVICES, 0, 20);
+    put_large(&stage, KI_ENDPOINTS, 0, 2);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    stage_settle(&stage);
+    assert_int_equal(packed_of(pods) + packed_of(services), 0);
+    put_large(&stage, KI_CONFIGMAPS, 0, 40);
+    stage_settle(&stage); /* no time passes: no bookmark */
+    assert_int_equal(packed_of(pods), 20);
+    assert_int_equal(packed_of(services), 20);
+    assert_int_equal(packed_of(endpoints), 0); /* below 32 KiB */
+    put_large(&stage, KI_CONFIGMAPS, 40, 100);
+    stage_settle(&stage);
+    assert_int_equal(health_of(pods).without_content + health_of(config_maps).without_content, 0);
+    assert_true(health_of(pods).factory_object_bytes > 300000);
+    put_large(&stage, KI_CONFIGMAPS, 100, 160);
+    stage_settle(&stage);
+    assert_true(health_of(config_maps).without_content > 0);
+    assert_int_equal(health_of(services).without_content, 0);
+    ki_factory_free(factory);
+}
+
+/* --- reports ------------------------------------------------------------------------------------------------------ */
+
+typedef struct reports {
+    unsigned drops, none, totals;
+    bool is_false; /* a report said what was not so */
+} reports;
+
+static void note_report(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
+    reports *of = user;
+    ki_health health = health_of(informer);
+    const char *text = ki_error_message(cause);
+    size_t used = 0, limit = 0;
+    (void)key;
+    assert_int_equal(cause->code, KI_ERR_LIMIT);
+    assert_non_null(strstr(text, "the objects of all informers take "));
+    assert_int_equal(sscanf(strstr(text, " take ") + 6, "%zu", &used), 1);
+    assert_int_equal(sscanf(strstr(text, "memory_limit of ") + 16, "%zu", &limit), 1);
+    of->is_false |= used != health.factory_object_bytes || (used > limit) != (strstr(text, "more than the") != NULL);
+    if (strstr(text, "objects lose their content")) {
+        of->drops++;
+        of->is_false |= health.without_content == 0;
+    } else if (strstr(text, "no object of this informer has content any more")) {
+        of->none++;
+        of->is_false |= health.objects == 0 || health.without_content < health.objects;
+    } else {
+        of->totals++;
+    }
+}
+
+CONTROLLER_TEST(each_informer_reports_at_most_twice_until_it_has_recovered) {
+    static const ki_resource *const resources[] = { KI_PODS, KI_SERVICES, KI_ENDPOINTS, KI_CONFIGMAPS };
+    enum {
+        KINDS = 4,
+        COUNT = 30
+    };
+    ki_factory *factory = limited_factory(&stage, KI_FACTORY_OPTIONS(.memory_limit = 60000));
+    ki_informer *informers[KINDS];
+    reports found[KINDS] = { { .drops = 0 } };
+    unsigned totals = 0;
+    for (unsigned i = 0; i < KINDS; i++) {
+        informers[i] = ask(factory, resources[i], &KI_INFORMER_OPTIONS(DROPPING, .pack_from = -1));
+        assert_int_equal(ki_informer_set_watch_error_handler(informers[i], note_report, &found[i], NULL), KI_OK);
+        put_from_to(&stage, resources[i], 0, i == KINDS - 1 ? 0 : COUNT);
+    }
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    for (unsigned round = 1; round <= 2; round++) {
+        stage_advance(&stage, 1000);
+        for (unsigned i = 0; i < KINDS - 1; i++) {
+            if (round == 2)
+                put_from_to(&stage, resources[i], 0, COUNT);
+            stage_settle(&stage);
+        }
+        put_from_to(&stage, KI_CONFIGMAPS, 0, 400); /* views alone take more than the limit */
+        stage_settle(&stage);
+        put_from_to(&stage, KI_CONFIGMAPS, 0, 400);
+        put_from_to(&stage, KI_PODS, 0, COUNT);
+        stage_settle(&stage);
+        delete_from_to(&stage, KI_CONFIGMAPS, 390, 400);
+        put_from_to(&stage, KI_CONFIGMAPS, 390, 400);
+        stage_settle(&stage);
+        for (unsigned i = 0; i < KINDS; i++) {
+            assert_int_equal(health_of(informers[i]).without_content, health_of(informers[i]).objects);
+            assert_int_equal(found[i].drops, round);
+            assert_int_equal(found[i].none, round);
+            assert_false(found[i].is_false);
+            totals += found[i].totals;
+        }
+        assert_int_equal(totals, 0); /* that none has content says so */
+        for (unsigned i = 0; i < KINDS; i++)
+            delete_from_to(&stage, resources[i], 0, i == KINDS - 1 ? 400 : COUNT);
+        stage_settle(&stage);
+    }
+    ki_factory_free(factory);
+}
+
+CONTROLLER_TEST(of_a_list_it_is_reported_in_order_what_is_so) {
+    ki_factory *factory = limited_factory(&stage, KI_FACTORY_OPTIONS(.memory_limit = 100000));
+    ki_informer *pods = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING, .pack_from = -1));
+    reports found = { .drops = 0 };
+    assert_int_equal(ki_informer_set_watch_error_handler(pods, note_report, &found, NULL), KI_OK);
+    put_from_to(&stage, KI_PODS, 0, 500);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    stage_advance(&stage, 1000);
+    expect_consistent(pods, 500);
+    assert_true(health_of(pods).without_content > 0 && health_of(pods).without_content < 500);
+    assert_int_equal(found.drops, 1);
+    assert_int_equal(found.none + found.totals, 0);
+    assert_false(found.is_false);
+    ki_factory_free(factory);
+}
+
+CONTROLLER_TEST(the_total_is_reported_only_if_nobody_can_drop_contents) {
+    ki_factory *factory = limited_factory(&stage, KI_FACTORY_OPTIONS(.memory_limit = 20000));
+    ki_informer *pods = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING, .pack_from = -1));
+    ki_informer *config_maps = ask(factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.pack_from = -1));
+    reports found[2] = { { .drops = 0 } };
+    assert_int_equal(ki_informer_set_watch_error_handler(pods, note_report, &found[0], NULL), KI_OK);
+    assert_int_equal(ki_informer_set_watch_error_handler(config_maps, note_report, &found[1], NULL), KI_OK);
+    put_from_to(&stage, KI_PODS, 0, 20);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    stage_settle(&stage);
+    put_from_to(&stage, KI_CONFIGMAPS, 0, 14);
+    stage_settle(&stage);
+    assert_int_equal(found[0].drops, 1);
+    assert_int_equal(found[0].none + found[0].totals + found[1].totals, 0);
+    put_from_to(&stage, KI_CONFIGMAPS, 14, 60);
+    stage_settle(&stage);
+    assert_int_equal(found[0].drops, 1);
+    assert_int_equal(found[0].none, 1);
+    assert_int_equal(found[0].totals + found[1].totals, 0); /* the last one that could drop has said it */
+    assert_false(found[0].is_false);
+    ki_factory_free(factory);
+}
+
 /* --- the factory's default ---------------------------------------------------------------------------------------- */
 
 static void without_services(const ki_resource *resource, ki_informer_options *options, void *user) {
@@ -286,6 +484,19 @@ CONTROLLER_TEST(another_default_than_the_view_is_an_error) {
     assert_string_equal(ki_error_message(&err), "ki_factory_options: .keep_at_limit 3: only KI_KEEP_VIEW");
 }
 
+CONTROLLER_TEST(an_informer_that_keeps_no_content_cannot_need_it) {
+    static const ki_keep keeps[] = { KI_KEEP_VIEW, KI_KEEP_KEYS };
+    for (size_t i = 0; i < 2; i++) {
+        ki_informer *informer = NULL;
+        ki_error err = KI_ERROR_INIT;
+        ki_informer_options options = KI_INFORMER_OPTIONS(.keep = keeps[i], .needs_content = true);
+        options.view = keeps[i] == KI_KEEP_VIEW ? fields : NULL;
+        assert_int_equal(ki_factory_informer(stage.factory, KI_PODS, &options, &informer, &err), KI_ERR_INVALID);
+        assert_string_equal(ki_error_message(&err),
+                            "ki_informer_options: .needs_content beside a .keep without content");
+    }
+}
+
 /* --- without memory ----------------------------------------------------------------------------------------------- */
 
 enum {
@@ -308,12 +519,6 @@ TEST(an_idle_informer_without_memory_drops_contents_later) {
         ki_factory_free(p.factory);
         stage_close(&s);
     }
-}
-
-static size_t packed_of(ki_informer *informer) {
-    ki_memory memory;
-    ki_informer_memory(informer, &memory);
-    return memory.packed_objects;
 }
 
 TEST(the_walk_alone_without_memory_leaves_the_cache_as_it_was_and_tries_later) {

@@ -169,10 +169,9 @@ static void note_error(ki_informer *informer, const ki_error *cause, const char 
     (void)key;
     (void)user;
     size_t used = strlen(reports);
-    const char *text = ki_error_message(cause), *end = strstr(text, " take "), *drop = strstr(text, " reached ");
-    int size = end ? (int)(end - text) : drop ? (int)(drop - text) : 0;
-    snprintf(reports + used, sizeof reports - used, "%d %.*s%s; ", (int)cause->code, size, text,
-             drop ? strstr(drop, ": ") : "");
+    const char *text = ki_error_message(cause), *end = strstr(text, " take "), *effect = strstr(text, ": ");
+    snprintf(reports + used, sizeof reports - used, "%d %.*s%s; ", (int)cause->code, end ? (int)(end - text) : 0, text,
+             effect ? effect : "");
 }
 
 static bool is_over(ki_informer *informer) {
@@ -210,6 +209,37 @@ CONTROLLER_TEST(a_limit_is_reported_once_until_a_tenth_is_free) {
     assert_true(stage_metric(&stage, "informer_over_memory_limit") < 0.5);
     put_all(&stage);
     assert_string_equal(reports, "5 the cache's objects; 5 the cache's objects; ");
+}
+
+CONTROLLER_TEST(what_is_compared_with_the_limits_can_be_read) {
+    ki_factory *factory = NULL;
+    ki_informer *pods = NULL, *config_maps = NULL;
+    assert_int_equal(ki_factory_new_on(NULL, stage.transport,
+                                       &KI_FACTORY_OPTIONS(.engine = stage.engine.engine, .memory_limit = 10000000),
+                                       &factory, NULL),
+                     KI_OK);
+    assert_int_equal(ki_factory_informer(factory, KI_PODS, NULL, &pods, NULL), KI_OK);
+    assert_int_equal(ki_factory_informer(factory, KI_CONFIGMAPS, NULL, &config_maps, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    put_all(&stage);
+    stage_put(&stage, KI_CONFIGMAPS, "shop/c", "\"labels\":{\"app\":\"web\"}");
+    stage_advance(&stage, 1000);
+    ki_memory of_pods = memory_of(pods), of_config_maps = memory_of(config_maps);
+    size_t bytes = of_pods.fields + of_pods.shared + of_pods.plain_bodies + of_pods.packed_bodies;
+    size_t others = of_config_maps.fields + of_config_maps.shared + of_config_maps.plain_bodies;
+    ki_health health;
+    ki_informer_health(pods, &health);
+    assert_true(of_pods.shared > 0 && of_config_maps.shared > 0);
+    assert_int_equal(health.object_bytes, bytes);
+    assert_int_equal(health.factory_object_bytes, bytes + others);
+    char *text = NULL, line[64];
+    assert_int_equal(ki_factory_metrics_text(factory, &text, NULL), KI_OK);
+    snprintf(line, sizeof line, "keep=\"object\"} %zu\n", bytes + others);
+    assert_non_null(strstr(strstr(text, "\ninformer_factory_object_bytes{"), line));
+    snprintf(line, sizeof line, "keep=\"object\"} %zu\n", bytes);
+    assert_non_null(strstr(strstr(text, "\ninformer_object_bytes{"), line));
+    ki_metrics_text_free(text);
+    ki_factory_free(factory);
 }
 
 CONTROLLER_TEST(labels_count_for_the_limit) {
@@ -353,7 +383,7 @@ static void count_event(const ki_event *event, void *user) {
     ki_value_clear(&json);
 }
 
-#define NOTHING_LEFT "5 the cache's objects: no object has content any more; "
+#define NOTHING_LEFT "5 the cache's objects: no object of this informer has content any more; "
 
 CONTROLLER_TEST(a_limit_that_is_too_small_for_any_content_is_said_too) {
     const ki_handler handler = { .on_add = count_event, .on_update = count_event, .on_delete = count_event };
