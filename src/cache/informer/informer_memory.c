@@ -73,6 +73,7 @@ static bool is_over(size_t bytes, size_t limit, bool was_over) {
 typedef struct excess {
     const char *whose, *option;
     size_t bytes, limit;
+    bool is_of_all;
 } excess;
 
 /* `effect` NULL: nothing is dropped. Contents of a list are dropped before the objects take more than the limit. */
@@ -94,11 +95,11 @@ size_t ki_informer_object_bytes(const ki_informer *informer) {
 }
 
 static excess of_informer(size_t bytes, size_t limit) {
-    return (excess){ "the cache's objects", "informer's memory_limit", bytes, limit };
+    return (excess){ "the cache's objects", "informer's memory_limit", bytes, limit, false };
 }
 
 static excess of_factory(size_t bytes, size_t limit) {
-    return (excess){ "the objects of all informers", "factory's memory_limit", bytes, limit };
+    return (excess){ "the objects of all informers", "factory's memory_limit", bytes, limit, true };
 }
 
 static size_t content_count(const ki_informer *informer) {
@@ -205,20 +206,23 @@ static void report_drops(ki_informer *informer, ki_memory_account *account) {
     }
     if (has_none && !informer->has_reported_none) {
         informer->has_reported_none = true;
-        if (account && of.limit == account->limit && !can_shrink(account))
+        informer->knows_total = of.is_of_all;
+        if (of.is_of_all && !can_shrink(account))
             account->is_reported = true;
         report(informer, &of, "no object of this informer has content any more");
     }
     if (!without && !informer->is_above)
-        informer->has_reported_drop = informer->has_reported_none = false;
+        informer->has_reported_drop = informer->has_reported_none = informer->knows_total = false;
 }
 
-/* Reports that the objects of all informers take more than their limit, and nothing is left to be done about it. */
+/* Reports that the objects of all informers take more than their limit, and nothing is left to be done about it. An
+ * informer without content whose program knows leaves that to others. */
 static void report_all(ki_informer *informer, ki_memory_account *account) {
-    if (!atomic_load(&account->is_over) || account->is_reported || can_shrink(account))
+    if (!atomic_load(&account->is_over) || account->is_reported || informer->knows_total || can_shrink(account))
         return;
     const excess of = of_factory(ki_memory_account_bytes(account), account->limit);
     account->is_reported = true;
+    informer->knows_total = ki_informer_may_drop(informer);
     report(informer, &of, NULL);
 }
 

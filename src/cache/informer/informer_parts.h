@@ -105,6 +105,7 @@ struct ki_informer {
     unsigned places_left;    /* those whose objects have not lost their content yet */
     bool has_reported_drop;  /* objects lost their content, and the program knows */
     bool has_reported_none;  /* none has its content, and the program knows */
+    bool knows_total;        /* the same of the objects of all informers, which take more than the factory's limit */
     ki_deferred deferred;
     ki_report_limit report_limit;
     ki_timer detector_timer;

@@ -429,6 +429,16 @@ CONTROLLER_TEST(the_total_is_reported_only_if_nobody_can_drop_contents) {
     assert_int_equal(found[0].drops, 1);
     assert_int_equal(found[0].none, 1);
     assert_int_equal(found[0].totals + found[1].totals, 0); /* the last one that could drop has said it */
+    for (unsigned round = 1; round <= 3; round++) {
+        delete_from_to(&stage, KI_CONFIGMAPS, 0, 60);
+        stage_settle(&stage);
+        assert_false(health_of(pods).is_over_factory_limit);
+        put_from_to(&stage, KI_CONFIGMAPS, 0, 60);
+        stage_settle(&stage);
+        assert_int_equal(found[0].drops + found[0].none, 2); /* pods have not recovered */
+        assert_int_equal(found[0].totals, 0);
+        assert_int_equal(found[1].totals, round);
+    }
     assert_false(found[0].is_false);
     ki_factory_free(factory);
 }
