@@ -85,8 +85,10 @@ typedef struct ki_informer_options {
      * with what `namespace_set` excludes. Errors: KI_ERR_PARSE, KI_ERR_LIMIT (more than 253 bytes). */
     const char *namespace_selector;
     /* What the cache keeps of each object (object.h). An informer is shared by those who ask for the same.
-     * KI_KEEP_VIEW needs `view`; KI_KEEP_KEYS excludes it. With these two, registrations have no label_selector, and
-     * with KI_KEEP_KEYS handlers have no filter; indexes are computed by functions, from what is kept. */
+     * KI_KEEP_VIEW needs `view`; KI_KEEP_KEYS excludes it. A selector of what is not kept is KI_ERR_INVALID for
+     * registrations and listers, and so is an index by its path; index functions read what is kept. Labels are kept
+     * with KI_KEEP_VIEW if the view that the informer was made with has metadata.labels as a ki_string_map. With
+     * KI_KEEP_KEYS handlers have no filter. */
     ki_keep keep;
     /* The wait after the first failure of a list or watch; it doubles with each further one up to the longest. Each
      * wait is multiplied by a random number from 1 to 2. After a failure to connect the first three waits are an

@@ -61,8 +61,8 @@ typedef struct ki_cursor {
 
 /* Returns the next object; NULL at the end. */
 KI_API const ki_object *ki_snapshot_next(const ki_snapshot *snapshot, ki_cursor *cursor);
-/* Returns the next object of a namespace (NULL or "": all) that matches a selector (NULL: all); NULL at the end. An
- * object without its content (ki_keep) matches no selector of fields but of name and namespace. */
+/* Returns the next object of a namespace (NULL or "": all) that matches a selector (NULL: all; ki_object_matches); NULL
+ * at the end. */
 KI_API const ki_object *ki_snapshot_next_match(const ki_snapshot *snapshot, const char *namespace_name,
                                                const ki_selector *selector, ki_cursor *cursor);
 /* Returns the next object with `value` in `index`; NULL at the end, and for an index that does not exist
@@ -88,8 +88,9 @@ typedef struct ki_object_list {
  * b),!canary" and a field selector such as "spec.nodeName=n1" (selector.h; NULL or "": all).
  * Ownership: the caller frees the list with ki_object_list_free; the objects are borrowed from the list. Threads: any.
  * Blocks: no.
- * Errors: KI_ERR_PARSE (a selector), KI_ERR_INVALID (fields that the cache does not keep, or can drop: `keep`,
- * `keep_at_limit`), KI_ERR_LIMIT, KI_ERR_STATE (the informer was removed from its factory), KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_PARSE (a selector), KI_ERR_INVALID (labels or fields that the cache does not keep, or can drop:
+ * `keep`, `keep_at_limit`; also before the start), KI_ERR_LIMIT, KI_ERR_STATE (the informer was removed from its
+ * factory), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_lister_list(const ki_informer *informer, const char *namespace_name,
                                               const char *label_selector, const char *field_selector,
                                               ki_object_list *ret_list, ki_error *err);
@@ -155,7 +156,9 @@ typedef struct ki_indexer {
     ki_status (*index)(const ki_object *obj, ki_index_values *values, void *user) KI_NOEXCEPT;
     void *user;
     /* In place of a function: the values are the strings, numbers and booleans at this path (ki_object_field); copied.
-     * With "[*]", also several, each element adds its own. The limits are those of ki_index_values_add. */
+     * With "[*]", also several, each element adds its own. The limits are those of ki_index_values_add. With
+     * KI_KEEP_VIEW the path is that of a label, "metadata.labels.app", and labels are kept (ki_informer_options.keep).
+     * */
     const char *path;
 } ki_indexer;
 

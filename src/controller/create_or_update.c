@@ -120,7 +120,7 @@ static ki_status check(const job *self, ki_error *err) {
     const ki_informer *informer = self->informer;
     if (!ki_resource_is_complete(self->resource))
         return ki_error_set(err, KI_ERR_STATE, "the informer's resource is not found yet");
-    if (ki_keep_of_all(&informer->options.given) != KI_KEEP_OBJECT || informer->transform)
+    if (ki_keep_of_all(&informer->options.given, informer->options.format) != KI_KEEP_OBJECT || informer->transform)
         return ki_error_set(
             err, KI_ERR_UNSUPPORTED,
             "%s: the informer's cache does not have the objects as the server does: it keeps less or has "

@@ -258,7 +258,7 @@ static ki_status check(const ki_controller *controller, const ki_informer *infor
         return ki_error_set(err, KI_ERR_INVALID, "a watch has either an owner or a map function");
     if (options->any_owner && !options->owner)
         return ki_error_set(err, KI_ERR_INVALID, "a watch of any owner names the owner's resource");
-    ki_keep keep = ki_keep_of_all(&informer->options.given);
+    ki_keep keep = ki_keep_of_all(&informer->options.given, informer->options.format);
     if (options->owner && !ki_keep_has_field(keep, KI_STR("metadata.ownerReferences")))
         return ki_error_set(err, KI_ERR_INVALID, "a watch by owner of %s, but the cache keeps only the %s",
                             informer->selection->name, ki_keep_name(keep));

@@ -15,6 +15,7 @@
 #include "src/client/client.h"
 #include "src/engine/callback.h"
 #include "src/object/keep.h"
+#include "src/object/selector.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -204,7 +205,7 @@ static ki_status check_selectors(const ki_fetcher *fetcher, const char *body, si
     if (!status)
         status = ki_object_from_json_whole(ki_object_format_newest(informer->options.format), (ki_str){ body, size },
                                            NULL, NULL, &obj, err);
-    if (!status && !ki_object_matches(obj, selector))
+    if (!status && !ki_selector_matches_whole(selector, obj))
         status = set_absent(fetcher, ki_object_key(obj), "the informer's selectors exclude it", err);
     ki_object_unref(obj);
     ki_selector_free(selector);

@@ -149,6 +149,10 @@ bool ki_object_format_has_view(const ki_object_format *format) {
     return format->view != NULL;
 }
 
+bool ki_object_format_has_labels(const ki_object_format *format) {
+    return format->view && ki_view_has_labels(format->view);
+}
+
 static bool are_same_fields(const ki_field *a, const ki_field *b) {
     if (a == b)
         return true;

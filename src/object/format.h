@@ -30,6 +30,8 @@ void ki_object_format_set_keep(ki_object_format *format, ki_keep keep);
 /* A transform will be applied to objects: a source makes them with all their content. Before the first object. */
 void ki_object_format_set_transform(ki_object_format *format);
 bool ki_object_format_has_view(const ki_object_format *format);
+/* Returns true if a view has the map of all labels: an object without its content has them, too. */
+bool ki_object_format_has_labels(const ki_object_format *format);
 /* Returns how many fields of views had another type than their member, or were out of range; with those of the formats
  * that this one was made of. */
 uint64_t ki_object_format_mismatches(const ki_object_format *format);
@@ -63,6 +65,9 @@ ki_status ki_object_key_only(ki_object *obj, ki_object **ret_obj, ki_error *err)
  * (keep.h) for all objects of a cache that drops contents. */
 ki_keep ki_object_keep(const ki_object *obj);
 bool ki_object_has_content(const ki_object *obj);
+/* Returns true if the object has the labels that the server sent: also without its content, if its cache drops contents
+ * at a limit or its view has the map of all labels. */
+bool ki_object_has_labels(const ki_object *obj);
 /* Returns KI_ERR_STATE, with the reason, for an object without its content. */
 ki_status ki_object_check_content(const ki_object *obj, ki_error *err);
 

@@ -7,6 +7,7 @@
 #include <kinformer/error.h>
 #include <kinformer/informer.h>
 #include <kinformer/object.h>
+#include <kinformer/parts/object_format.h>
 
 #define KI_KIND_OF_METADATA "PartialObjectMetadata" /* of objects of which the server sends metadata alone */
 /* The request header that asks for one, or for a watch of them. A server that cannot sends the object. */
@@ -15,9 +16,13 @@
 /* What all objects of a cache with `keep_at_limit` have: labels and view. */
 #define KI_KEEP_AT_LIMIT ((ki_keep)(KI_KEEP_KEYS + 1))
 
-/* Returns what all objects of a cache with these options have. */
-ki_keep ki_keep_of_all(const ki_informer_options *options);
-/* Returns "object", "metadata", "view", "keys" or "view above its limit"; NULL: no such value. */
+/* What all objects of a cache with KI_KEEP_VIEW have if the view has the map of all labels. */
+#define KI_KEEP_VIEW_AND_LABELS ((ki_keep)(KI_KEEP_KEYS + 2))
+
+/* Returns what all objects of a cache with these options have. `format`: the first one that makes its objects; NULL:
+ * the cache's source is the program's own. */
+ki_keep ki_keep_of_all(const ki_informer_options *options, const ki_object_format *format);
+/* Returns "object", "metadata", "view", "keys", "view at a memory limit" or "view" (with labels); NULL: no such value. */
 const char *ki_keep_name(ki_keep keep);
 /* Returns true if the objects have their labels. */
 bool ki_keep_has_labels(ki_keep keep);

@@ -367,7 +367,7 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
     if (status)
         return status;
     p->has_content = g->keep != KI_KEEP_VIEW;
-    p->view.given.has_labels = p->has_content || (format->view && ki_view_has_labels(format->view));
+    p->view.given.has_labels = p->has_content || ki_object_format_has_labels(format);
     if (p->view.given.has_labels)
         p->labels = yyjson_obj_get(metadata, "labels");
     p->root = root;
@@ -637,6 +637,11 @@ ki_keep ki_object_keep(const ki_object *obj) {
 
 bool ki_object_has_content(const ki_object *obj) {
     return obj->body_size != 0;
+}
+
+bool ki_object_has_labels(const ki_object *obj) {
+    const ki_object_format *format = ki_format_of(obj);
+    return obj->body_size || format->limits.drops_content || ki_object_format_has_labels(format);
 }
 
 ki_status ki_object_check_content(const ki_object *obj, ki_error *err) {

@@ -166,6 +166,16 @@ bool ki_path_has_all(const ki_path *path) {
     return false;
 }
 
+static bool is_name(const ki_path_step *step, const char *name) {
+    return step->name && ki_str_equals((ki_str){ step->name, step->name_size }, name);
+}
+
+ki_str ki_path_label(const ki_path *path) {
+    const ki_path_step *steps = path->steps;
+    bool is_label = path->count == 3 && is_name(&steps[0], "metadata") && is_name(&steps[1], "labels") && steps[2].name;
+    return is_label ? (ki_str){ steps[2].name, steps[2].name_size } : (ki_str){ NULL, 0 };
+}
+
 typedef struct walk {
     bool (*visit)(yyjson_val *value, void *user);
     void *user;

@@ -43,6 +43,9 @@ bool ki_path_is_past_end(const ki_path *path, ki_str json);
  * valid in the call only. */
 void ki_path_walk_object(const ki_path *path, const ki_object *obj, bool (*visit)(ki_str value, void *user),
                          void *user);
+/* Returns the label that the path reads, "metadata.labels.NAME"; empty: it reads something else. Borrowed from `path`;
+ * not zero-terminated. */
+ki_str ki_path_label(const ki_path *path);
 /* The steps of the path, at least one. Borrowed from `path`. */
 size_t ki_path_step_count(const ki_path *path);
 const ki_path_step *ki_path_step_at(const ki_path *path, size_t number);

@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/object/format.h"
 #include "src/object/json_text.h"
 #include "src/object/keep.h"
 #include "src/object/path.h"
@@ -149,14 +150,33 @@ static size_t find_difference(const ki_selector *selector, const ki_object *obj,
     return i;
 }
 
-bool ki_object_matches(const ki_object *obj, const ki_selector *selector) {
-    if (!obj || !selector)
-        return obj != NULL;
+/* Returns true if the object has all that the selector reads. What is not there is unknown, and not empty. */
+static bool can_read(const ki_selector *selector, const ki_object *obj) {
+    if (ki_requirements_key(selector->labels, 0).data && !ki_object_has_labels(obj))
+        return false;
+    ki_keep keep = ki_object_has_content(obj) ? ki_object_keep(obj) : KI_KEEP_KEYS;
+    if (keep == KI_KEEP_AT_LIMIT)
+        keep = KI_KEEP_OBJECT;
+    ki_str key;
+    for (size_t i = 0; (key = ki_requirements_key(selector->fields, i)).data; i++) {
+        if (!is_in_header(key) && !ki_keep_has_field(keep, key))
+            return false;
+    }
+    return true;
+}
+
+bool ki_selector_matches_whole(const ki_selector *selector, const ki_object *obj) {
     ki_str key;
     if (!ki_requirements_match(selector->labels, obj))
         return false;
     (void)find_difference(selector, obj, &key);
     return !key.data;
+}
+
+bool ki_object_matches(const ki_object *obj, const ki_selector *selector) {
+    if (!obj || !selector)
+        return obj != NULL;
+    return can_read(selector, obj) && ki_selector_matches_whole(selector, obj);
 }
 
 static bool take_value(ki_str value, void *user) {

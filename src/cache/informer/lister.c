@@ -2,7 +2,9 @@
 #include "src/base/error.h"
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/store/published.h"
+#include "src/object/keep.h"
 #include "src/object/object.h"
+#include "src/object/selector.h"
 
 /* Errors: KI_ERR_STATE (a forked process, a removed informer). */
 static ki_status check_readable(const ki_informer *informer, ki_error *err) {
@@ -21,14 +23,27 @@ static ki_status open_snapshot(const ki_informer *informer, ki_snapshot **ret_sn
     return status;
 }
 
+/* Parses the selectors of a list. Errors: KI_ERR_INVALID also while the cache is empty (what it does not keep). */
+static ki_status make_selector(const ki_informer *informer, const char *label_selector, const char *field_selector,
+                               ki_selector **ret_selector, ki_error *err) {
+    ki_keep keep = ki_keep_of_all(&informer->options.given, informer->options.format);
+    ki_status status =
+        ki_selector_new_of(ki_engine_allocator(informer->engine), label_selector, field_selector, ret_selector, err);
+    return status ? status : ki_selector_check_keep(*ret_selector, keep, err);
+}
+
 ki_status ki_lister_list(const ki_informer *informer, const char *namespace_name, const char *label_selector,
                          const char *field_selector, ki_object_list *ret_list, ki_error *err) {
     if (!informer || !ret_list)
         return ki_error_missing(err, "ki_lister_list");
     ki_snapshot *snapshot = NULL;
+    ki_selector *selector = NULL;
     ki_status status = open_snapshot(informer, &snapshot, err);
     if (!status)
-        status = ki_snapshot_list(snapshot, namespace_name, label_selector, field_selector, ret_list, err);
+        status = make_selector(informer, label_selector, field_selector, &selector, err);
+    if (!status)
+        status = ki_snapshot_list(snapshot, namespace_name, selector, ret_list, err);
+    ki_selector_free(selector);
     ki_snapshot_free(snapshot);
     return status;
 }

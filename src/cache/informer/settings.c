@@ -4,6 +4,7 @@
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/store/index_build.h"
 #include "src/object/keep.h"
+#include "src/object/path.h"
 
 ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err) {
     if (atomic_load(&informer->is_removed))
@@ -75,15 +76,36 @@ typedef struct builds {
     size_t count;
 } builds;
 
-/* Returns an error for an index by a field that the cache does not keep: all would be indexed without a value. */
-static ki_status check_paths(const ki_informer *informer, const ki_indexer *indexers, size_t count, ki_error *err) {
-    ki_keep keep = ki_keep_of_all(&informer->options.given);
-    for (size_t i = 0; i < count; i++) {
-        if (indexers[i].path && !ki_keep_has_field(keep, ki_str_of(indexers[i].path)))
-            return ki_error_set(err, KI_ERR_INVALID, "an index by %.100s, but the cache keeps only the %s",
-                                indexers[i].path, ki_keep_name(keep));
-    }
+/* Returns true for the path of one label. */
+static ki_status reads_label(const ki_informer *informer, const char *text, bool *ret_is_label, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    ki_path *path = NULL;
+    ki_status status = ki_path_parse(allocator, text, &path, err);
+    if (status)
+        return status;
+    *ret_is_label = ki_path_label(path).size != 0;
+    ki_path_free(allocator, path);
     return KI_OK;
+}
+
+/* Returns an error for an index by a field that the cache does not keep: all would be indexed without a value. */
+static ki_status check_path(const ki_informer *informer, const char *path, ki_error *err) {
+    ki_keep keep = ki_keep_of_all(&informer->options.given, informer->options.format);
+    bool is_kept = ki_keep_has_field(keep, ki_str_of(path));
+    ki_status status = KI_OK;
+    if (!is_kept && keep == KI_KEEP_VIEW_AND_LABELS)
+        status = reads_label(informer, path, &is_kept, err);
+    if (status || is_kept)
+        return status;
+    return ki_error_set(err, KI_ERR_INVALID, "an index by %.100s, but the cache keeps only the %s", path,
+                        ki_keep_name(keep));
+}
+
+static ki_status check_paths(const ki_informer *informer, const ki_indexer *indexers, size_t count, ki_error *err) {
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < count; i++)
+        status = indexers[i].path ? check_path(informer, indexers[i].path, err) : KI_OK;
+    return status;
 }
 
 static ki_status begin_builds(ki_informer *informer, const ki_indexer *indexers, size_t count, builds *made,

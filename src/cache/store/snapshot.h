@@ -56,9 +56,9 @@ void ki_snapshot_drain_begin(ki_snapshot_drain *drain, ki_snapshot *snapshot);
  * left. */
 bool ki_snapshot_drain_some(ki_snapshot_drain *drain, size_t *units);
 
-/* The listers of lister.h for one snapshot. */
-ki_status ki_snapshot_list(ki_snapshot *snapshot, const char *namespace_name, const char *label_selector,
-                           const char *field_selector, ki_object_list *ret_list, ki_error *err);
+/* The listers of lister.h for one snapshot. `selector` NULL: all objects. */
+ki_status ki_snapshot_list(ki_snapshot *snapshot, const char *namespace_name, const ki_selector *selector,
+                           ki_object_list *ret_list, ki_error *err);
 ki_status ki_snapshot_list_by_index(ki_snapshot *snapshot, const char *index, const char *value,
                                     ki_object_list *ret_list, ki_error *err);
 ki_status ki_snapshot_lookup(const ki_snapshot *snapshot, const char *namespace_name, const char *name,

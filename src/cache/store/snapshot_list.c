@@ -4,8 +4,6 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/store/snapshot.h"
-#include "src/object/format.h"
-#include "src/object/selector.h"
 
 /* Returns true if the namespace index leads to the objects of a namespace. Else a walk goes over all objects. */
 static bool is_indexed(const ki_snapshot *snapshot, const char *namespace_name) {
@@ -60,23 +58,13 @@ static ki_status make_list(const walk *w, size_t most, ki_object_list *ret_list,
     return KI_OK;
 }
 
-ki_status ki_snapshot_list(ki_snapshot *snapshot, const char *namespace_name, const char *label_selector,
-                           const char *field_selector, ki_object_list *ret_list, ki_error *err) {
-    walk w = { .snapshot = snapshot, .scope = namespace_name };
-    ki_selector *selector = NULL;
-    ki_status status = ki_selector_new_of(&snapshot->schema->allocator, label_selector, field_selector, &selector, err);
-    if (status)
-        return status;
+ki_status ki_snapshot_list(ki_snapshot *snapshot, const char *namespace_name, const ki_selector *selector,
+                           ki_object_list *ret_list, ki_error *err) {
     size_t most = is_indexed(snapshot, namespace_name)
                       ? ki_snapshot_count_by_index(snapshot, KI_NAMESPACE_INDEX, namespace_name)
                       : ki_snapshot_count(snapshot);
-    w.selector = selector;
-    const ki_object *first = ki_snapshot_next(snapshot, &(ki_cursor)KI_CURSOR_INIT);
-    status = first ? ki_selector_check_keep(selector, ki_object_keep(first), err) : KI_OK;
-    if (!status)
-        status = make_list(&w, most, ret_list, err);
-    ki_selector_free(selector);
-    return status;
+    return make_list(&(walk){ .snapshot = snapshot, .scope = namespace_name, .selector = selector }, most, ret_list,
+                     err);
 }
 
 ki_status ki_snapshot_check_index(const ki_snapshot *snapshot, const char *index, ki_error *err) {

@@ -18,6 +18,11 @@ struct entry {
 };
 static const ki_field fields[] = { KI_FIELD(struct entry, text, "metadata.annotations.text"), KI_FIELD_END };
 
+struct labelled {
+    ki_string_map labels;
+};
+static const ki_field label_fields[] = { KI_FIELD(struct labelled, labels, "metadata.labels"), KI_FIELD_END };
+
 #define OPTIONS(...) \
     { .size = sizeof(ki_informer_options), __VA_ARGS__ } /* of a table */
 
@@ -363,27 +368,44 @@ static ki_status index_nothing(const ki_object *obj, ki_index_values *values, vo
     return ki_index_values_add(values, ki_object_name(obj));
 }
 
+/* Lists by a label and by a field of the spec. */
+static void check_lists(ki_informer *pods, const ki_status *expected) {
+    for (size_t i = 0; i < 2; i++) {
+        ki_object_list list;
+        ki_status status = ki_lister_list(pods, NULL, i == 0 ? "app" : NULL, i == 1 ? "spec.a=b" : NULL, &list, NULL);
+        assert_int_equal(status, expected[i]);
+        if (!status)
+            ki_object_list_free(&list);
+    }
+}
+
 CONTROLLER_TEST(what_reads_what_is_not_kept_is_an_error_at_the_call) {
-    static const ki_status allowed[5][5] = {
+    static const ki_status allowed[6][5] = {
         /* labels, spec, filter, index by a label, index by a function */
         [KI_KEEP_OBJECT] = { KI_OK, KI_OK, KI_OK, KI_OK, KI_OK },
         [KI_KEEP_METADATA] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_OK, KI_OK },
         [KI_KEEP_VIEW] = { KI_ERR_INVALID, KI_ERR_INVALID, KI_OK, KI_ERR_INVALID, KI_OK },
         [KI_KEEP_KEYS] = { KI_ERR_INVALID, KI_ERR_INVALID, KI_ERR_INVALID, KI_ERR_INVALID, KI_OK },
         [KI_KEEP_AT_LIMIT] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_ERR_INVALID, KI_OK },
+        [KI_KEEP_VIEW_AND_LABELS] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_OK, KI_OK },
     };
     const ki_handler plain = { .on_add = NULL }, filtered = { .filter = accept };
     put("a", "t1");
-    for (ki_keep keep = KI_KEEP_OBJECT; keep <= KI_KEEP_AT_LIMIT; keep++) {
+    for (ki_keep keep = KI_KEEP_OBJECT; keep <= KI_KEEP_VIEW_AND_LABELS; keep++) {
         const ki_status *expected = allowed[keep];
         ki_informer_options options = KI_INFORMER_OPTIONS(.keep = keep, .view = keep == KI_KEEP_KEYS ? NULL : fields);
         if (keep == KI_KEEP_AT_LIMIT) { /* the same far below a limit */
             options.keep = KI_KEEP_OBJECT;
             options.keep_at_limit = KI_KEEP_VIEW;
+        } else if (keep == KI_KEEP_VIEW_AND_LABELS) {
+            options.keep = KI_KEEP_VIEW;
+            options.view = label_fields;
+            options.namespace_name = "shop"; /* an informer of its own */
         }
         ki_informer *pods = ask(&options);
         ki_object_list list;
         ki_controller *controller = NULL;
+        check_lists(pods, expected); /* also before the start */
         stage_start(&stage);
         assert_int_equal(
             ki_informer_register(pods, &plain, NULL, &KI_REGISTRATION_OPTIONS(.label_selector = "app"), NULL, NULL),
@@ -398,17 +420,10 @@ CONTROLLER_TEST(what_reads_what_is_not_kept_is_an_error_at_the_call) {
         assert_int_equal(
             ki_informer_add_indexers(pods, &(ki_indexer){ .name = "name", .index = index_nothing }, 1, NULL),
             expected[4]);
-        ki_status status = ki_lister_list(pods, NULL, "app", NULL, &list, NULL);
-        assert_int_equal(status, expected[0]);
-        if (!status)
-            ki_object_list_free(&list);
+        check_lists(pods, expected);
         assert_int_equal(ki_lister_list_by_index(pods, "name", "a", &list, NULL), KI_OK);
         assert_int_equal(list.count, 1);
         ki_object_list_free(&list);
-        status = ki_lister_list(pods, NULL, NULL, "spec.a=b", &list, NULL);
-        assert_int_equal(status, expected[1]);
-        if (!status)
-            ki_object_list_free(&list);
         char name[16];
         snprintf(name, sizeof name, "c%d", (int)keep);
         assert_int_equal(
@@ -420,4 +435,40 @@ CONTROLLER_TEST(what_reads_what_is_not_kept_is_an_error_at_the_call) {
                          keep >= KI_KEEP_VIEW ? KI_ERR_INVALID : KI_OK);
         ki_controller_free(controller);
     }
+}
+
+CONTROLLER_TEST(a_view_of_all_labels_is_selected_and_indexed_by_labels) {
+    ki_informer *pods = ask(&KI_INFORMER_OPTIONS(.keep = KI_KEEP_VIEW, .view = label_fields));
+    static const ki_indexer by_label[] = { { .name = "app", .path = "metadata.labels['app']" },
+                                           { .name = "none", .path = ".metadata.labels.none" } };
+    const ki_handler handler = { .on_add = on_event, .on_update = on_event, .on_delete = on_event };
+    assert_int_equal(ki_informer_add_indexers(pods, by_label, 2, NULL), KI_OK);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(
+            ki_informer_register(pods, &handler, (void *)(uintptr_t)&without_view,
+                                 &KI_REGISTRATION_OPTIONS(.on_loop = true, .label_selector = i ? "app=db" : "app=web"),
+                                 NULL, NULL),
+            KI_OK);
+    noted[0] = '\0';
+    put("a", "t1");
+    stage_start(&stage);
+    stage_put(&stage, KI_PODS, "shop/b", "\"labels\":{\"app\":\"none\"}");
+    stage_advance(&stage, 1000);
+    expect(" +a:");
+    stage_put(&stage, KI_PODS, "shop/a",
+              "\"labels\":{\"app\":\"db\"}"); /* leaves one handler's selection for the other's */
+    stage_advance(&stage, 1000);
+    expect(" -a: +a:");
+    ki_object_list list;
+    assert_int_equal(ki_lister_list(pods, "shop", "app in (db,web)", NULL, &list, NULL), KI_OK);
+    assert_int_equal(list.count, 1);
+    assert_string_equal(ki_object_name(list.objects[0]), "a");
+    ki_object_list_free(&list);
+    ki_object *obj = NULL;
+    assert_int_equal(ki_informer_get_by_index(pods, "app", "web", &obj, NULL), KI_ERR_NOT_FOUND);
+    assert_int_equal(ki_informer_get_by_index(pods, "app", "db", &obj, NULL), KI_OK);
+    assert_string_equal(ki_object_name(obj), "a");
+    ki_object_unref(obj);
+    const ki_indexer bad = { .name = "bad", .path = "metadata.labels[*]" };
+    assert_int_equal(ki_informer_add_indexers(pods, &bad, 1, NULL), KI_ERR_INVALID);
 }

@@ -154,6 +154,7 @@ TEST(a_view_of_all_labels_keeps_them_and_one_of_a_label_keeps_that) {
         assert_string_equal(view->app, "web");
         assert_int_equal(view->labels.count, i);
         assert_int_equal(ki_object_label_count(obj), i);
+        assert_int_equal(ki_object_has_labels(obj), i);
         ki_object_unref(obj);
         ki_object_format_unref(format);
     }
@@ -250,6 +251,43 @@ TEST(a_selector_of_what_is_not_kept_is_an_error) {
         ki_selector_free(selector);
     }
     assert_int_equal(ki_selector_check_keep(NULL, KI_KEEP_KEYS, NULL), KI_OK);
+}
+
+TEST(what_an_object_lacks_matches_no_selector) {
+    static const struct {
+        const char *labels, *fields;
+        bool expected[4]; /* with each ki_keep */
+    } cases[] = {
+        { NULL, "metadata.name=a", { true, true, true, true } },
+        { "app=web", NULL, { true, true, false, false } },
+        { "!other", NULL, { true, true, false, false } }, /* unknown, and not absent */
+        { NULL, "metadata.annotations.none=", { true, true, false, false } },
+        { NULL, "metadata.annotations.none!=x", { true, true, false, false } },
+        { NULL, "spec.nodeName=", { true, false, false, false } },
+        { NULL, "spec.nodeName!=x", { true, false, false, false } },
+        { NULL, "metadata.name=a,spec.nodeName!=x", { true, false, false, false } },
+    };
+    static const char json[] = "{\"metadata\":{\"name\":\"a\",\"labels\":{\"app\":\"web\"}}}";
+    for (ki_keep keep = KI_KEEP_OBJECT; keep <= KI_KEEP_KEYS; keep++) {
+        ki_object_format *format = NULL;
+        ki_object *stored = NULL;
+        assert_int_equal(
+            ki_object_format_new(NULL, &(ki_object_format_options){ .view = keep == KI_KEEP_KEYS ? NULL : fields },
+                                 &format, NULL),
+            KI_OK);
+        ki_object_format_set_keep(format, keep);
+        ki_object *obj = make(format, json);
+        assert_int_equal(ki_object_key_only(obj, &stored, NULL), KI_OK);
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            ki_selector *selector = NULL;
+            assert_int_equal(ki_selector_new(cases[i].labels, cases[i].fields, &selector, NULL), KI_OK);
+            assert_int_equal(ki_object_matches(stored, selector), cases[i].expected[keep]);
+            ki_selector_free(selector);
+        }
+        ki_object_unref(stored);
+        ki_object_unref(obj);
+        ki_object_format_unref(format);
+    }
 }
 
 static ki_status make_all(const ki_allocator *allocator, ki_keep keep, const char *json) {
