@@ -157,8 +157,7 @@ typedef struct ki_indexer {
     void *user;
     /* In place of a function: the values are the strings, numbers and booleans at this path (ki_object_field); copied.
      * With "[*]", also several, each element adds its own. The limits are those of ki_index_values_add. With
-     * KI_KEEP_VIEW the path is that of a label, "metadata.labels.app", and labels are kept (ki_informer_options.keep).
-     * */
+     * KI_KEEP_VIEW the path is that of a label, "metadata.labels.app", if labels are kept (ki_informer_options.keep) */
     const char *path;
 } ki_indexer;
 

@@ -232,9 +232,23 @@ static ki_status make_object(const ki_fetcher *fetcher, const ki_response *respo
     return status;
 }
 
+/* Returns true if an object has no content because its cache dropped it at a limit. */
+static bool has_lost_content(const ki_object *obj) {
+    return !ki_object_has_content(obj) && ki_object_keep(obj) == KI_KEEP_AT_LIMIT;
+}
+
+/* Returns the cached object if it is all that its informer promises, as a reference; NULL: it is to be fetched. */
+static ki_object *get_cached(const ki_informer *informer, const char *key) {
+    ki_object *obj = ki_informer_get(informer, key);
+    if (!obj || !has_lost_content(obj))
+        return obj;
+    ki_object_unref(obj);
+    return NULL;
+}
+
 /* Returns the newer one of a fetched object and the cache's, as a reference; releases the other one. */
 static ki_object *newest(const ki_fetcher *fetcher, const char *key, ki_object *fetched) {
-    ki_object *cached = ki_informer_get(fetcher->informer, key);
+    ki_object *cached = get_cached(fetcher->informer, key);
     if (!cached)
         return fetched;
     bool is_older = fetched && ki_resource_version_compare(ki_object_resource_version(cached),
@@ -289,6 +303,24 @@ static bool is_deleted(const ki_fetcher *fetcher, const char *key, const ki_obje
     return !is_there && (order == KI_ORDER_SAME || order == KI_ORDER_NEWER);
 }
 
+/* Returns true if the cache has a newer state, whose content it dropped. */
+static bool is_outdated(const ki_fetcher *fetcher, const char *key, const ki_object *obj, const ki_error *err) {
+    ki_object *cached = ki_informer_get(fetcher->informer, key);
+    bool is_newer = cached && has_lost_content(cached) && (obj || err->code == KI_ERR_NOT_FOUND);
+    if (is_newer && obj) {
+        ki_order order =
+            ki_resource_version_compare(ki_object_resource_version(cached), ki_object_resource_version(obj));
+        is_newer = order == KI_ORDER_NEWER || order == KI_ORDER_UNKNOWN;
+    }
+    ki_object_unref(cached);
+    return is_newer;
+}
+
+/* Returns true if the cache can have seen a later state than that of a result. */
+static bool is_behind_cache(const ki_fetcher *fetcher, const char *key, const ki_object *obj, const ki_error *err) {
+    return is_deleted(fetcher, key, obj) || is_outdated(fetcher, key, obj, err);
+}
+
 /* Decides the waits that began before the request. */
 static void decide_older(ki_fetcher *fetcher, item *it, ki_object *obj, const ki_error *err) {
     for (wait *next, *w = it->waits; w; w = next) {
@@ -319,7 +351,7 @@ static void end_request(ki_fetcher *fetcher, item *it, ki_object *obj, bool may_
         want_again(fetcher, it);
         ki_object_unref(obj);
     } else {
-        if (is_deleted(fetcher, it->key, obj))
+        if (is_behind_cache(fetcher, it->key, obj, err))
             decide_older(fetcher, it, obj, err);
         else
             decide_all(fetcher, it, obj, err);
@@ -518,7 +550,9 @@ static ki_status check(const ki_informer *informer, const char *key, ki_error *e
 static item *item_of(ki_fetcher *fetcher, const char *key) {
     item *it = ki_map_get(&fetcher->by_key, ki_str_of(key));
     bool is_known = it && it->state == ITEM_KNOWN;
-    if (is_known && (it->at <= ki_engine_clock(fetcher->engine) || is_deleted(fetcher, key, it->obj))) { /* ask again */
+    bool asks_again =
+        is_known && (it->at <= ki_engine_clock(fetcher->engine) || is_behind_cache(fetcher, key, it->obj, &it->err));
+    if (asks_again) {
         ki_object_unref(it->obj);
         it->obj = NULL;
         it->err = (ki_error)KI_ERROR_INIT;
@@ -569,7 +603,7 @@ ki_status ki_informer_get_or_fetch(ki_informer *informer, const char *key, int64
     if (status)
         return status;
     ki_fetcher *fetcher = informer->fetcher;
-    ki_object *obj = ki_informer_get(informer, key);
+    ki_object *obj = get_cached(informer, key);
     if (obj) {
         *ret_obj = obj;
         return KI_OK;
@@ -623,7 +657,7 @@ ki_status ki_informer_get_or_fetch_async(ki_informer *informer, const char *key,
     wait *w = new_wait(fetcher, key, timeout_ms, handler, user);
     if (!w)
         return ki_error_no_memory(err, "fetching an object");
-    ki_object *obj = ki_informer_get(informer, key);
+    ki_object *obj = get_cached(informer, key);
     ki_mutex_lock(&fetcher->mutex);
     if (obj && !fetcher->is_closed)
         decide(fetcher, w, obj, &none);
