@@ -46,7 +46,8 @@ typedef struct ki_label {
 } ki_label;
 
 /* The current value of one series. Labels of informers' metrics: group, version, resource, namespace, label_selector,
- * field_selector and keep ("" without a value); then `cause` of informer_relists, and `handler` of
+ * field_selector and keep ("" without a value); keep is "object", "metadata", "view" or "keys" (ki_keep), and "object
+ * or view" or "metadata or view" with keep_at_limit; then `cause` of informer_relists, and `handler` of
  * informer_pending_notifications. Labels of controllers' metrics: controller; then `result` of
  * controller_runtime_reconcile. Labels of work queues' metrics: name; then `controller` of a controller's queue; then,
  * of the depth of a queue by priority, `priority`. Label of electors' metrics: name. */

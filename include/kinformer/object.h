@@ -60,7 +60,8 @@ KI_API const char *ki_object_api_version(const ki_object *obj);
 KI_API const char *ki_object_kind(const ki_object *obj);
 
 /* Returns the value of a label; NULL if the object has no such label. Values that are not strings are skipped; a value
- * with a zero character (\u0000) ends there.
+ * with a zero character (\u0000) ends there. If JSON repeats a name, this function, ki_string_map_get and a path have
+ * the first value; ki_object_label_at, ki_object_label_count and a view's map have each.
  * Ownership: borrowed from `obj`. Threads: any. Blocks: no. */
 KI_API const char *ki_object_label(const ki_object *obj, const char *name);
 /* Gets the label number `index`, counted from 0. Returns false past the last. Ownership, Threads, Blocks: as
@@ -85,11 +86,14 @@ KI_API const void *ki_object_view_of(const ki_object *obj, const ki_field *field
  * server's, with its escapes and numbers. "[*]" stands for all elements of an array: the value of
  * "spec.containers[*].image" is an array of what the elements have. It is empty if no element has it, and if there is
  * no such array. Several "[*]" give one flat array. Quotes are single or double; a backslash escapes the next
- * character: ["it's"] and ['it\'s'] are the same name.
+ * character, with and without quotes: ["it's"] and ['it\'s'] are the same name, and so are ['a.b'] and .a\.b. A path is
+ * no JSONPath: "{.spec.nodeName}", "$.spec.nodeName" and "spec.containers[].image" are KI_ERR_PARSE; in
+ * "spec.containers.0.image" the 0 is the name of a member, which an array does not have.
  * Ownership: the caller empties `*ret_value` with ki_value_clear while the allocator of the object's engine still
  * exists. Threads: any. Blocks: no; scans the JSON.
- * Errors: KI_ERR_PARSE (the path), KI_ERR_NOT_FOUND (the object has no such field), KI_ERR_END (an index past the end
- * of its array: no higher one has a value), KI_ERR_STATE (the object has no content: ki_keep), KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_PARSE (the path, for any object), KI_ERR_NOT_FOUND (the object has no such field), KI_ERR_END (an
+ * index past the end of its array: no higher one has a value), KI_ERR_STATE (the object has no content: ki_keep),
+ * KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value,
                                                ki_error *err);
 
@@ -101,14 +105,19 @@ KI_API KI_MUST_CHECK ki_status ki_object_field(const ki_object *obj, const char 
  *     … ki_object_string(obj, "metadata.annotations['example.com/owner']", NULL, owner, sizeof owner)
  * They return `default_value` if the object has no such field, if the field is null or of another type, if the object
  * has no content (ki_keep), if memory runs out, and if `obj` or `path` is NULL or `path` cannot be parsed.
- * ki_object_field says which of these it is. Threads, Blocks: as ki_object_field. */
+ * ki_object_field says which of these it is. A path that cannot be parsed gives the default for every object: a test of
+ * the program calls ki_object_field once with each of its paths, on any object, and expects no KI_ERR_PARSE. With "[*]"
+ * the value is an array, so these functions return the default; a view's string has the first match.
+ * Threads, Blocks: as ki_object_field. */
 
 /* Copies the string under `path`, with a closing zero, into `ret_text` of `size` bytes, and returns `ret_text`. A
  * string that does not fit is not cut: the function returns `default_value`, which can be NULL, and leaves `ret_text`
- * as it was. KI_OBJECT_KEY_MAX is enough for any name. A string with a zero character (\u0000) ends there. */
+ * as it was; ki_object_field then returns KI_OK. KI_OBJECT_KEY_MAX is enough for any name. A string with a zero
+ * character (\u0000) ends there. */
 KI_API KI_MUST_CHECK const char *ki_object_string(const ki_object *obj, const char *path, const char *default_value,
                                                   char *ret_text, size_t size);
-/* Returns the integer under `path`. Numbers with a fraction and those that do not fit int64_t are of another type. */
+/* Returns the integer under `path`. Numbers with a point or an exponent, also 1.0 and 1e2, and those that do not fit
+ * int64_t are of another type. */
 KI_API int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_value);
 /* Returns the boolean under `path`. */
 KI_API bool ki_object_bool(const ki_object *obj, const char *path, bool default_value);

@@ -11,7 +11,7 @@ KI_BEGIN_DECLS
 typedef enum ki_value_type {
     KI_VALUE_NULL = 0,
     KI_VALUE_BOOL = 1,
-    KI_VALUE_INT = 2,    /* a number without a fraction that fits int64_t */
+    KI_VALUE_INT = 2,    /* a number without point and exponent that fits int64_t */
     KI_VALUE_DOUBLE = 3, /* any other number */
     KI_VALUE_STRING = 4,
     KI_VALUE_ARRAY = 5,

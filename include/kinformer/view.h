@@ -30,8 +30,9 @@
  *     for (size_t i = 0; i < pod->containers.count; i++) … containers[i].id …
  *
  * A member is NULL, 0, false or empty if its field is absent, null, of another JSON type or out of range; the last two
- * are counted (the metric informer_view_mismatches). A string with a zero character (\u0000) ends there. In a path
- * "[*]" stands for all elements of an array: a list has all that match, any other member the first. */
+ * are counted (the metric informer_view_mismatches). For an integer a number with a point or an exponent, also 1.0 and
+ * 1e2, is of another type. A string with a zero character (\u0000) ends there. In a path "[*]" stands for all elements
+ * of an array: a list has all that match, any other member the first. */
 #ifndef KINFORMER_VIEW_H
 #define KINFORMER_VIEW_H
 

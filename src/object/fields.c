@@ -7,6 +7,7 @@
 #include "src/object/body.h"
 #include "src/object/json.h"
 #include "src/object/json_text.h"
+#include "src/object/path.h"
 #include "src/object/value.h"
 
 static const char *at(const ki_object *obj, uint32_t place) {
@@ -88,11 +89,20 @@ static ki_status open_content(const ki_object *obj, ki_body *ret_body, ki_error 
     return status ? status : ki_body_open(obj, ret_body, err);
 }
 
+/* Returns the error of a path that cannot be parsed, and else that the object has no content. */
+static ki_status check_path_first(const ki_object *obj, const char *path, ki_error *err) {
+    const ki_allocator *allocator = &ki_format_of(obj)->allocator;
+    ki_path *parsed = NULL;
+    ki_status status = ki_path_parse(allocator, path, &parsed, err);
+    ki_path_free(allocator, parsed);
+    return status ? status : ki_object_check_content(obj, err);
+}
+
 ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
     if (!obj || !path || !ret_value)
         return ki_error_missing(err, "ki_object_field");
     ki_body body;
-    ki_status status = open_content(obj, &body, err);
+    ki_status status = ki_object_has_content(obj) ? ki_body_open(obj, &body, err) : check_path_first(obj, path, err);
     if (status)
         return status;
     status = ki_json_field(ki_format_of(obj), body.text, ki_object_key(obj), path, ret_value, err);

@@ -94,6 +94,8 @@ static ki_status parse_brackets(parser *p) {
 }
 
 static ki_status parse_steps(parser *p) {
+    if (*p->at == '{' || (*p->at == '$' && strchr(".[", p->at[1]))) /* '$' alone, too */
+        return bad(p, "a path is no JSONPath: write it without '{', '}' and '$'");
     if (*p->at == '.')
         p->at++;
     bool expects_name = *p->at != '[';

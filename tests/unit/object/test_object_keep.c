@@ -78,6 +78,7 @@ static void assert_no_content(const ki_object *obj, const char *why) {
     assert_int_equal(ki_object_json(obj, &value, &err), KI_ERR_STATE);
     assert_string_equal(ki_error_message(&err), why);
     assert_int_equal(ki_object_field(obj, "metadata.name", &value, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_object_field(obj, "bad[", &value, NULL), KI_ERR_PARSE);
     assert_int_equal(ki_object_data(obj, "x", &value, NULL), KI_ERR_STATE);
     assert_int_equal(ki_object_owner_references(obj, &references, &count, NULL), KI_ERR_STATE);
     assert_int_equal(ki_object_diff(obj, obj, fail_visit, NULL, NULL), KI_ERR_STATE);

@@ -12,7 +12,9 @@
 static const char document[] =
     "{\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"image\":\"a\"},{\"image\":\"b\"},{\"image\":\"c\"}],\"grid\":[["
     "1,2],[3,4]],\"empty\":{\"map\":{},\"list\":[]},\"last\":true},"
-    "\"metadata\":{\"labels\":{\"app.kubernetes.io/name\":\"web\",\"it's\":\"quoted\",\"\":\"empty\"}},\"0\":\"zero\","
+    "\"metadata\":{\"labels\":{\"app.kubernetes.io/"
+    "name\":\"web\",\"it's\":\"quoted\",\"\":\"empty\"}},\"0\":\"zero\",\"$ref\":\"reference\","
+    "\"{.a}\":\"braces\","
     "\"escapes\":{\"\\\"\":\"\\\\\",\"\\\\\":\"\\\\\\\"\",\"\\\\\\\"}\":\"\",\"end\":1}}";
 
 static bool take_first(ki_str value, void *user) {
@@ -46,6 +48,8 @@ TEST(a_path_leads_to_its_value_in_parsed_json_and_in_text) {
         { "metadata.labels['']", "\"empty\"" },
         { "metadata.labels", "{\"app.kubernetes.io/name\":\"web\",\"it's\":\"quoted\",\"\":\"empty\"}" },
         { "0", "\"zero\"" },
+        { "$ref", "\"reference\"" },
+        { "['{.a}']", "\"braces\"" },
         { "spec.containers[*].image", "\"a\"" },
         { "spec.grid[*][1]", "2" },
         { "spec.containers[*].name", NULL },
@@ -99,9 +103,9 @@ TEST(a_path_leads_to_its_value_in_parsed_json_and_in_text) {
 
 TEST(a_malformed_path_is_rejected) {
     static const char *const paths[] = {
-        "",      ".",     "..",    "a.",    "a..b", "a[",      "a[]",   "a[1", "a[x]",  "a[1.5]",         "a[--1]",
-        "a['b]", "a['b'", "a[b']", "a]",    "a b",  "a['b'x]", "a[1]b", "a\\", "a['\\", "a[99999999999]", "a[-]",
-        "a'b'",  "a[*",   "a[**]", "a[-*]",
+        "",      ".",     "..",    "a.",    "a..b", "a[",      "a[]",   "a[1", "a[x]",   "a[1.5]",         "a[--1]",
+        "a['b]", "a['b'", "a[b']", "a]",    "a b",  "a['b'x]", "a[1]b", "a\\", "a['\\",  "a[99999999999]", "a[-]",
+        "a'b'",  "a[*",   "a[**]", "a[-*]", "{.a}", "{a}",     "$",     "$.a", "$['a']",
     };
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         ki_path *path = NULL;
