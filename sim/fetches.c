@@ -143,6 +143,11 @@ static bool may_have_had(const sim_fetch *fetch, uint64_t n) {
     return sim_truth_had(truth, &informer_of(fetch)->selection, fetch->key, n, from, world->now);
 }
 
+/* Returns true if the cluster was restored after a write: its states are then older than the cache's. */
+static bool was_restored_since(const sim_world *world, uint64_t n) {
+    return world->truth.writes[n].restores != world->truth.restores;
+}
+
 /* Returns true if the state was gone at the version that the cache had at the question. */
 static bool was_seen_deleted(const sim_fetch *fetch, uint64_t n) {
     const sim_world *world = fetch->world;
@@ -185,7 +190,7 @@ static void check_found(const sim_fetch *fetch, const ki_object *obj) {
     }
     if (n == whole_state(fetch) || n == fetch->cached_later)
         return; /* a namespace that came back to a set can have been listed at an earlier time */
-    if (n < fetch->dropped && fetch->restores == fetch->world->truth.restores)
+    if (n < fetch->dropped && !was_restored_since(fetch->world, fetch->dropped))
         FAIL(fetch, "%s found write %llu, but the cache had write %llu without its content", sim_key_text(key),
              (unsigned long long)n, (unsigned long long)fetch->dropped);
     if (was_seen_deleted(fetch, n))

@@ -22,7 +22,7 @@
 /* Returns what all objects of a cache with these options have. `format`: the first one that makes its objects; NULL:
  * the cache's source is the program's own. */
 ki_keep ki_keep_of_all(const ki_informer_options *options, const ki_object_format *format);
-/* Returns "object", "metadata", "view", "keys", "view at a memory limit" or, with labels, "view"; NULL: no such value. */
+/* Returns "object", "metadata", "view", "keys", "view at a memory limit" or, with labels, "view"; NULL: no value. */
 const char *ki_keep_name(ki_keep keep);
 /* Returns true if the objects have their labels. */
 bool ki_keep_has_labels(ki_keep keep);
