@@ -101,8 +101,10 @@ static ki_status check_path_first(const ki_object *obj, const char *path, ki_err
 ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
     if (!obj || !path || !ret_value)
         return ki_error_missing(err, "ki_object_field");
+    if (!ki_object_has_content(obj))
+        return check_path_first(obj, path, err);
     ki_body body;
-    ki_status status = ki_object_has_content(obj) ? ki_body_open(obj, &body, err) : check_path_first(obj, path, err);
+    ki_status status = ki_body_open(obj, &body, err);
     if (status)
         return status;
     status = ki_json_field(ki_format_of(obj), body.text, ki_object_key(obj), path, ret_value, err);

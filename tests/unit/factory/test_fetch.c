@@ -18,8 +18,11 @@ static void on_fetched(ki_informer *informer, const char *key, const ki_object *
     size_t used = strlen(answers);
     assert_non_null(informer);
     assert_true((obj == NULL) == (err != NULL));
+    const char *version = obj ? ki_object_label(obj, "v") : NULL;
     snprintf(answers + used, sizeof answers - used, "%s%s %s;", (const char *)user, key,
-             obj ? ki_object_label(obj, "v") ? ki_object_label(obj, "v") : "-" : ki_status_name(err->code));
+             version ? version
+             : err   ? ki_status_name(err->code)
+                     : "-");
 }
 
 static void expect_answers(const char *wanted) {
