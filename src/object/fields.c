@@ -114,6 +114,7 @@ ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_
 
 /* Gets the field of an object if it is of this type. */
 static bool find_typed(const ki_object *obj, const char *path, ki_value_type type, ki_value *ret_value) {
+    *ret_value = (ki_value)KI_VALUE_INIT;
     if (ki_object_field(obj, path, ret_value, NULL))
         return false;
     if (ret_value->type != type)
@@ -123,7 +124,7 @@ static bool find_typed(const ki_object *obj, const char *path, ki_value_type typ
 
 const char *ki_object_string(const ki_object *obj, const char *path, const char *default_value, char *ret_text,
                              size_t size) {
-    ki_value value = KI_VALUE_INIT;
+    ki_value value;
     if (!ret_text || !find_typed(obj, path, KI_VALUE_STRING, &value))
         return default_value;
     size_t needed = strlen(value.text) + 1;
