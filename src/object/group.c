@@ -328,7 +328,7 @@ static bool is_seen(ki_group_table *table, uint64_t text, uint64_t object) {
     return is_it;
 }
 
-/* Returns true if the table takes one more group. A text that is not found again is of no use. */
+/* Returns true if the table takes one more group. Without it a text is not found again: a copy takes less. */
 static bool has_room(ki_object_format *format) {
     ki_group_table *table = lock_table(format);
     bool is_there = table->count < KI_GROUPS_MAX;
