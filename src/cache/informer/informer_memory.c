@@ -102,10 +102,6 @@ static excess of_factory(size_t bytes, size_t limit) {
     return (excess){ "the objects of all informers", "factory's memory_limit", bytes, limit, true };
 }
 
-static size_t content_count(const ki_informer *informer) {
-    return ki_store_count(informer->store) - ki_store_without_content(informer->store);
-}
-
 /* Adds the change since the last time. */
 static void add_to_account(ki_informer *informer, ki_memory_account *account, size_t bytes) {
     size_t change = bytes - informer->checked_bytes; /* may wrap */
@@ -198,7 +194,7 @@ static excess dropped_for(const ki_informer *informer) {
  * there was room. Objects of a list lose it as they arrive, before the store is above the limit. */
 static void report_drops(ki_informer *informer, ki_memory_account *account) {
     size_t without = ki_store_without_content(informer->store);
-    bool has_none = without && informer->is_above && !content_count(informer) && !informer->expected;
+    bool has_none = without && informer->is_above && !ki_informer_content_count(informer) && !informer->expected;
     const excess of = dropped_for(informer);
     if (without && !informer->has_reported_drop) {
         informer->has_reported_drop = true;
@@ -232,12 +228,9 @@ void ki_informer_check_memory(ki_informer *informer) {
     add_to_account(informer, account, own.bytes);
     note_limits(informer, &own, account);
     note_packing(informer, account);
-    bool is_above = atomic_load(&informer->is_over_limit) || (account && atomic_load(&account->is_over));
-    if (is_above && !informer->is_above)
-        informer->places_left = KI_TREE_PLACES;
-    informer->is_above = is_above;
+    informer->is_above = atomic_load(&informer->is_over_limit) || (account && atomic_load(&account->is_over));
     bool may_drop = ki_informer_may_drop(informer);
-    informer->member.can_drop = may_drop && (content_count(informer) || informer->expected);
+    informer->member.can_drop = may_drop && (ki_informer_content_count(informer) || informer->expected);
     if (may_drop)
         report_drops(informer, account);
     if (account)

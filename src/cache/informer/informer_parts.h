@@ -239,6 +239,10 @@ size_t ki_feed_list_excess(ki_feed *feed, size_t bytes);
 void ki_feed_list_queued(ki_feed *feed);
 /* list_memory.c: the store has `stored` bytes; `is_all`: nothing is queued. Loop. */
 void ki_informer_note_stored(ki_informer *informer, size_t stored, bool is_all);
+/* Returns how many objects have all of their content. Loop. */
+static inline size_t ki_informer_content_count(const ki_informer *informer) {
+    return ki_store_count(informer->store) - ki_store_without_content(informer->store);
+}
 /* Returns true if objects may lose their content above a limit. */
 static inline bool ki_informer_may_drop(const ki_informer *informer) {
     return informer->options.given.keep_at_limit != KI_KEEP_OBJECT;

@@ -143,19 +143,12 @@ static bool next_walk(ki_informer *informer, budget *ret_left) {
         *ret_left = (budget){ .packs = true, .places = &informer->places_to_pack, .bytes = SIZE_MAX };
         return true;
     }
-    if (!informer->places_left || !drops_content(informer))
+    if (!drops_content(informer) || !ki_informer_content_count(informer))
         return false;
+    if (!informer->places_left) /* objects came to places that the last walk had seen */
+        informer->places_left = KI_TREE_PLACES;
     *ret_left = (budget){ .places = &informer->places_left, .bytes = ki_informer_excess(informer) };
     return true;
-}
-
-/* After the last place: contents are dropped now, or the walk begins again for objects that have moved to a place that
- * was seen. */
-static void end_walk(ki_informer *informer, const budget *walk) {
-    if (walk->packs)
-        ki_informer_note_packed(informer);
-    else if (ki_store_without_content(informer->store) < ki_store_count(informer->store))
-        informer->places_left = KI_TREE_PLACES;
 }
 
 ki_status ki_informer_shrink(ki_informer *informer, size_t units, ki_error *err) {
@@ -171,8 +164,8 @@ ki_status ki_informer_shrink(ki_informer *informer, size_t units, ki_error *err)
     if (status)
         return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "shrinking the cache") : status;
     (void)ki_engine_work(informer->engine, (int)units);
-    if (!*walk.places)
-        end_walk(informer, &walk);
+    if (walk.packs && !*walk.places)
+        ki_informer_note_packed(informer);
     ki_informer_check_memory(informer);
     return next_walk(informer, &walk) ? KI_OK : KI_ERR_NOT_FOUND;
 }

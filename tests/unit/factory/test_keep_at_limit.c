@@ -319,6 +319,25 @@ CONTROLLER_TEST(at_half_of_the_factorys_limit_idle_informers_pack_before_anybody
     ki_factory_free(factory);
 }
 
+CONTROLLER_TEST(what_arrives_without_content_left_while_another_informer_packs_loses_its_content_afterwards) {
+    ki_factory *factory = limited_factory(&stage, KI_FACTORY_OPTIONS(.memory_limit = 1));
+    ki_informer *pods = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING, .pack_from = -1));
+    ki_informer *services = ask(factory, KI_SERVICES, &KI_INFORMER_OPTIONS(.pack_from = -1));
+    put_from_to(&stage, KI_PODS, 0, 20);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    stage_settle(&stage);
+    assert_int_equal(health_of(pods).without_content, 20);
+    services->member.packs = true;
+    put_from_to(&stage, KI_PODS, 10, 30);
+    stage_settle(&stage);
+    assert_int_equal(health_of(pods).without_content, 10);
+    ki_informer_note_packed(services);
+    stage_settle(&stage);
+    assert_int_equal(health_of(pods).without_content, 30);
+    expect_consistent(pods, 30);
+    ki_factory_free(factory);
+}
+
 /* --- reports ------------------------------------------------------------------------------------------------------ */
 
 typedef struct reports {
