@@ -191,7 +191,8 @@ static void check_items(items *all, ki_value *value, bool has_all) {
     if (value->type == (is_map ? KI_VALUE_OBJECT : KI_VALUE_ARRAY)) {
         while (ki_value_next(value, &name, &each))
             check_item(all, name, &each);
-    } else if (has_all && value->type == (all->type == KI_FIELD_TYPE_LIST ? KI_VALUE_OBJECT : KI_VALUE_STRING)) {
+    } else if (has_all && !is_map &&
+               value->type == (all->type == KI_FIELD_TYPE_LIST ? KI_VALUE_OBJECT : KI_VALUE_STRING)) {
         check_item(all, NULL, value);
     }
 }

@@ -11,6 +11,7 @@ enum {
     COLUMNS_MAX = 120,
     COMMENT_MIN = 24,    /* shorter comments are left out */
     PIECE_MAX = 96,      /* bytes of a piece of a string */
+    INDENT_MAX = 40,     /* deeper structs are not indented further: the longest member still fits */
     NAME_TWICE_MAX = 17, /* bytes of a struct's name that a line has twice */
     TITLE_PART_MAX = 60  /* bytes of the resource's plural, version and group in the first comment */
 };
@@ -206,6 +207,7 @@ static const char *about(const gen_node *node, char text[GEN_STRUCT_NAME_MAX + 1
 static void write_absent(FILE *out, const gen_node *node, size_t indent) {
     char text[GEN_NAME_MAX + 96];
     snprintf(text, sizeof text, "%s: left out: %s", node->name, node->why);
+    cut(text, strlen(text), COLUMNS_MAX - indent - sizeof "/*  */" + 1);
     fprintf(out, "%*s/* %s */\n", (int)indent, "", text);
 }
 
@@ -216,7 +218,7 @@ static void write_members(FILE *out, const gen_node *node, size_t indent) {
             write_absent(out, child, indent);
         } else if (child->form == GEN_NESTED && gen_node_has_members(child)) {
             fprintf(out, "%*sstruct {\n", (int)indent, "");
-            write_members(out, child, indent + 4);
+            write_members(out, child, indent < INDENT_MAX ? indent + 4 : indent);
             fprintf(out, "%*s} %s;\n", (int)indent, "", child->name);
         } else if (child->form == GEN_NESTED) {
             write_members(out, child, indent); /* comments only */
