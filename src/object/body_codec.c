@@ -332,14 +332,26 @@ ki_status ki_body_codec_pack(const ki_body_codec *codec, ki_str body, char *out,
     return status;
 }
 
+/* Decodes one frame in its parts. ZSTD_decompressDCtx looks for a next frame in what follows, which only damaged bytes
+ * have, and until zstd 1.5.5 reads up to 3 bytes behind their end. */
+static size_t unpack_frame(ZSTD_DCtx *context, ki_str packed, char *out, size_t size) {
+    size_t used = 0, part;
+    while ((part = ZSTD_nextSrcSizeToDecompress(context)) > 0 && part <= packed.size) {
+        size_t made = ZSTD_decompressContinue(context, out + used, size - used, packed.data, part);
+        if (is_bad(made))
+            return made;
+        used += made;
+        packed = (ki_str){ packed.data + part, packed.size - part };
+    }
+    return part || packed.size ? (size_t)-ZSTD_error_corruption_detected : used;
+}
+
 static ki_status unpack(const ki_body_codec *codec, ZSTD_DCtx *context, ki_str packed, char *out, size_t size) {
-    size_t result = ZSTD_DCtx_refDDict(context, codec->unpacking);
+    size_t result = ZSTD_decompressBegin_usingDDict(context, codec->unpacking);
     if (!is_bad(result))
-        result = ZSTD_decompressDCtx(context, out, size, packed.data, packed.size);
-    bool is_whole = result == size;
-    (void)ZSTD_DCtx_reset(context, ZSTD_reset_session_only);
-    (void)ZSTD_DCtx_refDDict(context, NULL);
-    return is_whole ? KI_OK : status_of(result) == KI_ERR_NO_MEMORY ? KI_ERR_NO_MEMORY : KI_ERR_INVALID;
+        result = unpack_frame(context, packed, out, size);
+    /* The codec can be freed before the context, which reads nothing of it until it begins again. */
+    return result == size ? KI_OK : status_of(result) == KI_ERR_NO_MEMORY ? KI_ERR_NO_MEMORY : KI_ERR_INVALID;
 }
 
 ki_status ki_body_codec_unpack(const ki_body_codec *codec, ki_str packed, char *out, size_t size) {

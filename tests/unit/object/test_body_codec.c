@@ -5,9 +5,12 @@
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum {
     SAMPLES = 32,
@@ -203,6 +206,29 @@ TEST(overwritten_bytes_are_noticed) {
     assert_int_equal(ki_body_codec_unpack(s.codec, (ki_str){ s.packed, s.size }, s.unpacked, s.body.size + 1),
                      KI_ERR_INVALID);
     end(&s);
+}
+
+TEST(nothing_behind_damaged_bytes_is_read) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    int zero = open("/dev/zero", O_RDWR);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE, zero, 0);
+    stage s;
+    begin(&s, SAMPLES);
+    assert_ptr_not_equal(pages, MAP_FAILED);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    for (size_t more = 0; more <= 4; more++) {
+        for (size_t size = 0; size <= s.size; size++) {
+            char *packed = pages + page - size - more;
+            memcpy(packed, s.packed, size);
+            memset(packed + size, 0, more);
+            bool is_whole = size == s.size && !more;
+            assert_int_equal(ki_body_codec_unpack(s.codec, (ki_str){ packed, size + more }, s.unpacked, s.body.size),
+                             is_whole ? KI_OK : KI_ERR_INVALID);
+        }
+    }
+    end(&s);
+    assert_int_equal(munmap(pages, 2 * page), 0);
+    close(zero);
 }
 
 TEST(a_body_that_does_not_become_smaller_stays_plain) {
