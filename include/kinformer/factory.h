@@ -49,8 +49,8 @@ typedef struct ki_factory_options {
      * with. From half of it on, informers with 32 KiB of objects pack all they have, also those without a change of
      * their own. Above the limit, and once all have packed, informers with `keep_at_limit` drop contents. If none can
      * drop any, one informer reports KI_ERR_LIMIT once, unless it has reported that none of its objects has content.
-     * Until a tenth is free again, ki_health.is_over_factory_limit of all informers is true, and the metric
-     * informer_over_factory_memory_limit is 1. */
+     * ki_health.is_over_factory_limit of all informers is true then, and the metric informer_over_factory_memory_limit
+     * is 1: until a tenth is free again; if only lists that arrive exceed the limit, until they do not. */
     size_t memory_limit;
     /* KI_KEEP_VIEW: of informers that name none (informer.h), unless they have no `view`, no content or
      * `needs_content`; as they are after `tweak`. An informer with a limit of its own drops contents above that one,

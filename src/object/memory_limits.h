@@ -16,15 +16,22 @@ typedef struct ki_memory_member {
     bool can_drop; /* it has contents that it may drop */
 } ki_memory_member;
 
+/* What is to be done about a limit; each includes what is before it. */
+typedef enum ki_memory_pressure {
+    KI_MEMORY_AMPLE,
+    KI_MEMORY_SCARCE, /* above half of the limit, and until a tenth of that half is free: objects are packed */
+    KI_MEMORY_SHORT,  /* with the lists that arrive above the limit */
+    KI_MEMORY_OVER    /* without them above the limit, and until a tenth is free */
+} ki_memory_pressure;
+
 /* The memory of the objects of all informers of a factory. */
 typedef struct ki_memory_account {
     size_t limit; /* constant; 0: none */
     /* Any thread reads; the loop writes. */
     _Atomic size_t bytes;
     _Atomic size_t expected; /* bytes more once all lists that arrive are applied, about */
-    _Atomic bool is_over;    /* above the limit, and until a tenth is free */
+    _Atomic ki_memory_pressure pressure;
     /* Loop. */
-    bool is_scarce;   /* the same of half of the limit */
     bool is_reported; /* above the limit, and nobody can drop contents: a program knows */
     ki_memory_member *first;
 } ki_memory_account;
@@ -34,9 +41,33 @@ static inline size_t ki_memory_account_bytes(const ki_memory_account *account) {
     return atomic_load(&account->bytes) + atomic_load(&account->expected);
 }
 
+/* Returns true above the limit. Any thread. */
+static inline bool ki_memory_account_is_over(const ki_memory_account *account) {
+    return atomic_load(&account->pressure) >= KI_MEMORY_SHORT;
+}
+
 /* Returns the bytes at which a limit that was exceeded is no more: a tenth is free. */
 static inline size_t ki_memory_goal(size_t limit) {
     return limit - limit / 10;
+}
+
+/* `before`: as long as memory was that scarce. */
+static inline ki_memory_pressure ki_memory_pressure_of(size_t bytes, size_t expected, size_t limit,
+                                                       ki_memory_pressure before) {
+    size_t half = limit - limit / 2;
+    if (!limit)
+        return KI_MEMORY_AMPLE;
+    if (bytes > (before == KI_MEMORY_OVER ? ki_memory_goal(limit) : limit))
+        return KI_MEMORY_OVER;
+    if (bytes + expected > limit)
+        return KI_MEMORY_SHORT;
+    return bytes + expected > (before ? ki_memory_goal(half) : half) ? KI_MEMORY_SCARCE : KI_MEMORY_AMPLE;
+}
+
+/* Returns what `pressure` should be now. Loop. */
+static inline ki_memory_pressure ki_memory_account_pressure(const ki_memory_account *account) {
+    return ki_memory_pressure_of(atomic_load(&account->bytes), atomic_load(&account->expected), account->limit,
+                                 atomic_load(&account->pressure));
 }
 
 /* Returns true above half of the limit: objects are packed. */

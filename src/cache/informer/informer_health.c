@@ -50,7 +50,7 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     health.object_bytes = ki_informer_object_bytes(informer);
     health.is_over_memory_limit = atomic_load(&informer->is_over_limit);
     const ki_memory_account *account = informer->options.account;
-    health.is_over_factory_limit = account && atomic_load(&account->is_over);
+    health.is_over_factory_limit = account && ki_memory_account_is_over(account);
     health.factory_object_bytes = account ? ki_memory_account_bytes(account) : health.object_bytes;
     if (informer->options.given.keep_at_limit)
         health.without_content = ki_store_without_content(informer->store);

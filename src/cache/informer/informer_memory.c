@@ -124,22 +124,20 @@ static void note_limits(ki_informer *informer, const excess *own, ki_memory_acco
     informer->is_scarce = is_over(own->bytes, own->limit - own->limit / 2, informer->is_scarce);
     if (is_over_now && !was_over && !ki_informer_may_drop(informer))
         report(informer, own, NULL);
-    if (!account || !account->limit)
+    if (!account)
         return;
-    size_t bytes = ki_memory_account_bytes(account);
-    bool was_all_over = atomic_load(&account->is_over), is_all_over = is_over(bytes, account->limit, was_all_over);
-    bool was_scarce = account->is_scarce;
-    atomic_store(&account->is_over, is_all_over);
-    account->is_scarce = is_over(bytes, account->limit - account->limit / 2, was_scarce);
-    account->is_reported = account->is_reported && is_all_over;
-    if (is_all_over != was_all_over || account->is_scarce != was_scarce)
-        wake_others(informer, account);
+    ki_memory_pressure before = atomic_load(&account->pressure), pressure = ki_memory_account_pressure(account);
+    if (pressure == before)
+        return;
+    atomic_store(&account->pressure, pressure);
+    account->is_reported = account->is_reported && ki_memory_account_is_over(account);
+    wake_others(informer, account);
 }
 
 /* Has the objects packed that came before there was a dictionary, or before memory was scarce. */
 static void note_packing(ki_informer *informer, const ki_memory_account *account) {
     ki_object_format *format = informer->options.format;
-    bool is_scarce = informer->is_scarce || (account && account->is_scarce);
+    bool is_scarce = informer->is_scarce || (account && atomic_load(&account->pressure));
     if (!format || atomic_load(&informer->is_removed)) {
         informer->places_to_pack = 0;
         informer->packs = informer->member.packs = false;
@@ -214,7 +212,7 @@ static void report_drops(ki_informer *informer, ki_memory_account *account) {
 /* Reports that the objects of all informers take more than their limit, and nothing is left to be done about it. An
  * informer without content whose program knows leaves that to others. */
 static void report_all(ki_informer *informer, ki_memory_account *account) {
-    if (!atomic_load(&account->is_over) || account->is_reported || informer->knows_total || can_shrink(account))
+    if (!ki_memory_account_is_over(account) || account->is_reported || informer->knows_total || can_shrink(account))
         return;
     const excess of = of_factory(ki_memory_account_bytes(account), account->limit);
     account->is_reported = true;
@@ -228,7 +226,7 @@ void ki_informer_check_memory(ki_informer *informer) {
     add_to_account(informer, account, own.bytes);
     note_limits(informer, &own, account);
     note_packing(informer, account);
-    informer->is_above = atomic_load(&informer->is_over_limit) || (account && atomic_load(&account->is_over));
+    informer->is_above = atomic_load(&informer->is_over_limit) || (account && ki_memory_account_is_over(account));
     bool may_drop = ki_informer_may_drop(informer);
     informer->member.can_drop = may_drop && (ki_informer_content_count(informer) || informer->expected);
     if (may_drop)
@@ -237,19 +235,21 @@ void ki_informer_check_memory(ki_informer *informer) {
         report_all(informer, account);
 }
 
-static size_t excess_of(size_t bytes, size_t limit) {
-    size_t goal = ki_memory_goal(limit);
-    return bytes > goal ? bytes - goal : 0;
+/* Returns the bytes above `bound`, if there are more than `before`. */
+static size_t excess_of(size_t bytes, size_t bound, size_t before) {
+    return bytes > bound && bytes - bound > before ? bytes - bound : before;
 }
 
 size_t ki_informer_excess(const ki_informer *informer) {
     const ki_memory_account *account = informer->options.account;
-    size_t own = 0, all = 0;
+    size_t most = 0;
     if (atomic_load(&informer->is_over_limit))
-        own = excess_of(informer->checked_bytes, informer->options.given.memory_limit);
-    if (account && atomic_load(&account->is_over))
-        all = excess_of(ki_memory_account_bytes(account), account->limit);
-    return own > all ? own : all;
+        most = excess_of(informer->checked_bytes, ki_memory_goal(informer->options.given.memory_limit), most);
+    if (account && atomic_load(&account->pressure) == KI_MEMORY_OVER)
+        most = excess_of(atomic_load(&account->bytes), ki_memory_goal(account->limit), most);
+    if (account && account->limit)
+        most = excess_of(ki_memory_account_bytes(account), account->limit, most);
+    return most;
 }
 
 /* --- the account of all informers --------------------------------------------------------------------------------- */

@@ -29,12 +29,9 @@ static size_t excess_of_all(ki_informer *informer) {
     const ki_memory_account *account = informer->options.account;
     if (!account || !account->limit)
         return 0;
-    bool is_over = atomic_load(&account->is_over);
-    size_t excess = above(ki_memory_account_bytes(account), is_over ? ki_memory_goal(account->limit) : account->limit);
-    bool is_news = is_over != (excess > 0) || (!account->is_scarce && ki_memory_account_is_scarce(account));
-    if (is_news && informer->step_loop.is_open)
+    if (ki_memory_account_pressure(account) != atomic_load(&account->pressure) && informer->step_loop.is_open)
         ki_step_loop_wake(&informer->step_loop);
-    return excess;
+    return above(ki_memory_account_bytes(account), account->limit);
 }
 
 size_t ki_feed_list_excess(ki_feed *feed, size_t bytes) {

@@ -193,7 +193,7 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
         pass(informer, to, KI_METRIC_OVER_LIMIT, NULL, atomic_load(&informer->is_over_limit) ? 1 : 0);
     const ki_memory_account *account = informer->options.account;
     if (account && account->limit) {
-        pass(informer, to, KI_METRIC_OVER_FACTORY_LIMIT, NULL, atomic_load(&account->is_over) ? 1 : 0);
+        pass(informer, to, KI_METRIC_OVER_FACTORY_LIMIT, NULL, ki_memory_account_is_over(account) ? 1 : 0);
         pass(informer, to, KI_METRIC_FACTORY_OBJECT_BYTES, NULL, (double)ki_memory_account_bytes(account));
     }
     if (informer->options.given.keep_at_limit)

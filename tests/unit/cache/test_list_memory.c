@@ -11,10 +11,10 @@ static void open_list(stage *s, ki_memory_account *account, bool is_plain) {
     start_stage(s);
     play_each(s, is_plain ? "a=5" : "open; +a=5");
     account->limit = account->expected * 3 / 2;
-    assert_false(atomic_load(&account->is_over));
+    assert_false(ki_memory_account_is_over(account));
     play_each(s, is_plain ? "b=6" : "+b=6");
     assert_true(account->expected > account->limit);
-    assert_true(atomic_load(&account->is_over));
+    assert_true(ki_memory_account_is_over(account));
 }
 
 TEST(a_list_that_fails_is_no_more_above_the_limit) {
@@ -24,7 +24,7 @@ TEST(a_list_that_fails_is_no_more_above_the_limit) {
         open_list(&s, &account, is_plain);
         play_each(&s, "fail cut");
         assert_int_equal(account.expected, 0);
-        assert_false(atomic_load(&account.is_over));
+        assert_false(ki_memory_account_is_over(&account));
         close_stage(&s);
         assert_int_equal(atomic_load(&account.bytes), 0);
     }
@@ -36,7 +36,7 @@ TEST(a_list_that_becomes_smaller_as_it_arrives_is_no_more_above_the_limit) {
     open_list(&s, &account, false);
     play_each(&s, "-b=7; ~a=8");
     assert_true(account.expected > 0);
-    assert_false(atomic_load(&account.is_over));
+    assert_false(ki_memory_account_is_over(&account));
     close_stage(&s);
 }
 

@@ -114,7 +114,7 @@ static list_memory list_all(const ki_factory_options *of_factory, ki_informer_op
 /* `least`: with a limit of 1 byte, so that each object loses its content before the next one arrives. */
 static void expect_near(size_t limit, list_memory least, list_memory found) {
     size_t beside = least.peak - least.objects;
-    if (found.peak > limit + limit / 10 + beside || found.objects > limit || found.objects < limit / 10 * 8)
+    if (found.peak > limit + limit / 10 + beside || found.objects > limit || found.objects < limit / 100 * 98)
         fail_msg("limit %zu: %zu bytes at the peak, %zu at the end, %zu of anything else", limit, found.peak,
                  found.objects, beside);
 }
