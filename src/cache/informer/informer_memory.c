@@ -180,7 +180,8 @@ static bool can_shrink(const ki_memory_account *account) {
 /* Returns the limit that contents are dropped for: the one of which more is taken. */
 static excess dropped_for(const ki_informer *informer) {
     const ki_memory_account *account = informer->options.account;
-    const excess own = of_informer(informer->checked_bytes + informer->expected, informer->options.given.memory_limit);
+    const excess own = of_informer(informer->checked_bytes + ki_informer_expected_bytes(informer),
+                                   informer->options.given.memory_limit);
     if (!account || !account->limit)
         return own;
     const excess all = of_factory(ki_memory_account_bytes(account), account->limit);
@@ -192,7 +193,8 @@ static excess dropped_for(const ki_informer *informer) {
  * there was room. Objects of a list lose it as they arrive, before the store is above the limit. */
 static void report_drops(ki_informer *informer, ki_memory_account *account) {
     size_t without = ki_store_without_content(informer->store);
-    bool has_none = without && informer->is_above && !ki_informer_content_count(informer) && !informer->expected;
+    bool has_none =
+        without && informer->is_above && !ki_informer_content_count(informer) && !ki_informer_expected_bytes(informer);
     const excess of = dropped_for(informer);
     if (without && !informer->has_reported_drop) {
         informer->has_reported_drop = true;
@@ -223,12 +225,14 @@ static void report_all(ki_informer *informer, ki_memory_account *account) {
 void ki_informer_check_memory(ki_informer *informer) {
     ki_memory_account *account = informer->options.account;
     const excess own = of_informer(ki_informer_object_bytes(informer), informer->options.given.memory_limit);
+    ki_informer_note_stored(informer, own.bytes);
     add_to_account(informer, account, own.bytes);
     note_limits(informer, &own, account);
     note_packing(informer, account);
     informer->is_above = atomic_load(&informer->is_over_limit) || (account && ki_memory_account_is_over(account));
     bool may_drop = ki_informer_may_drop(informer);
-    informer->member.can_drop = may_drop && (ki_informer_content_count(informer) || informer->expected);
+    informer->member.can_drop =
+        may_drop && (ki_informer_content_count(informer) || ki_informer_expected_bytes(informer));
     if (may_drop)
         report_drops(informer, account);
     if (account)

@@ -95,8 +95,7 @@ struct ki_informer {
     bool is_resync_waiting;  /* a resync is due, and the previous one is not finished */
     size_t checked_bytes;    /* the objects' memory at the last ki_informer_check_memory */
     size_t arriving;         /* bytes more once the lists that arrive are applied; of all feeds */
-    size_t stored_later;     /* bytes of the store once the queued lists are applied, about; 0: none is queued */
-    size_t expected;         /* bytes more after both; the account has it, too */
+    size_t queued;           /* the same of the queued lists */
     ki_memory_member member; /* of the account, while the informer runs */
     bool is_above;           /* it was above a limit then, its own or its factory's */
     bool is_scarce;          /* above half of its own limit */
@@ -237,8 +236,12 @@ void ki_informer_clear_account(ki_informer *informer);
 /* list_memory.c: `excess` and `on_queued` of the feed's reflector. Loop. */
 size_t ki_feed_list_excess(ki_feed *feed, size_t bytes);
 void ki_feed_list_queued(ki_feed *feed);
-/* list_memory.c: the store has `stored` bytes; `is_all`: nothing is queued. Loop. */
-void ki_informer_note_stored(ki_informer *informer, size_t stored, bool is_all);
+/* list_memory.c: the store has `stored` bytes, after `checked_bytes`. Loop. */
+void ki_informer_note_stored(ki_informer *informer, size_t stored);
+/* Returns the bytes more once all lists are applied, about. Loop. */
+static inline size_t ki_informer_expected_bytes(const ki_informer *informer) {
+    return informer->arriving + informer->queued;
+}
 /* Returns how many objects have all of their content. Loop. */
 static inline size_t ki_informer_content_count(const ki_informer *informer) {
     return ki_store_count(informer->store) - ki_store_without_content(informer->store);

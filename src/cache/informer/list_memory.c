@@ -7,20 +7,20 @@ static size_t above(size_t bytes, size_t limit) {
 }
 
 /* Counts what is expected, at the informer and its account. */
-static void update(ki_informer *informer, size_t stored) {
+static void expect(ki_informer *informer, size_t arriving, size_t queued) {
     ki_memory_account *account = informer->options.account;
-    size_t expected = informer->arriving + above(informer->stored_later, stored);
-    if (account)
-        account->expected += expected - informer->expected; /* may wrap */
-    informer->expected = expected;
+    if (account) /* may wrap */
+        account->expected += arriving + queued - ki_informer_expected_bytes(informer);
+    informer->arriving = arriving;
+    informer->queued = queued;
 }
 
 /* An object of a later list takes the place of one in the store. */
 static void note_arriving(ki_feed *feed, size_t bytes, size_t stored) {
-    size_t more = feed->reflector.has_initial_version ? above(bytes, stored) : bytes;
-    feed->informer->arriving += more - feed->arriving; /* may wrap */
+    ki_informer *informer = feed->informer;
+    size_t more = feed->reflector.has_initial_version ? above(bytes, stored) : bytes, before = feed->arriving;
     feed->arriving = more;
-    update(feed->informer, stored);
+    expect(informer, informer->arriving - before + more, informer->queued);
 }
 
 /* Returns what all informers take too much. The informer's next step notes whether that is new, or over: the others
@@ -38,21 +38,21 @@ size_t ki_feed_list_excess(ki_feed *feed, size_t bytes) {
     ki_informer *informer = feed->informer;
     size_t limit = informer->options.given.memory_limit, stored = ki_informer_object_bytes(informer);
     note_arriving(feed, bytes, stored);
-    size_t own = limit ? above(stored + informer->expected, limit) : 0, all = excess_of_all(informer);
+    size_t own = limit ? above(stored + ki_informer_expected_bytes(informer), limit) : 0;
+    size_t all = excess_of_all(informer);
     return !ki_informer_may_drop(informer) ? 0 : own > all ? own : all;
 }
 
 void ki_feed_list_queued(ki_feed *feed) {
     ki_informer *informer = feed->informer;
-    size_t stored = ki_informer_object_bytes(informer);
-    if (informer->stored_later < stored)
-        informer->stored_later = stored;
-    informer->stored_later += feed->arriving;
-    note_arriving(feed, 0, stored);
+    size_t more = feed->arriving;
+    feed->arriving = 0;
+    expect(informer, informer->arriving - more, informer->queued + more);
 }
 
-void ki_informer_note_stored(ki_informer *informer, size_t stored, bool is_all) {
-    if (is_all || stored >= informer->stored_later)
-        informer->stored_later = 0;
-    update(informer, stored);
+/* What the store grows by was queued. No more is expected than the objects that the queue still has take. */
+void ki_informer_note_stored(ki_informer *informer, size_t stored) {
+    size_t left = informer->queue ? informer->queue->ops->listed_bytes(informer->queue) : 0;
+    size_t queued = above(informer->queued, above(stored, informer->checked_bytes));
+    expect(informer, informer->arriving, queued < left ? queued : left);
 }

@@ -14,13 +14,6 @@ static bool drops_content(const ki_informer *informer) {
     return informer->is_above && ki_informer_may_drop(informer) && !ki_informer_waits_for_packing(informer);
 }
 
-/* Returns the bytes that `made` takes less than `obj`. What is queued may be of it, and will take less, too. */
-static size_t note_freed(ki_informer *informer, const ki_object *obj, const ki_object *made) {
-    size_t before = ki_object_memory(obj), after = ki_object_memory(made), freed = before > after ? before - after : 0;
-    informer->stored_later -= informer->stored_later < freed ? informer->stored_later : freed;
-    return freed;
-}
-
 /* Gets the object without its content. */
 static ki_status drop(ki_object *obj, ki_object **ret_obj) {
     ki_object *made = ki_object_drop_content(obj);
@@ -41,8 +34,6 @@ ki_status ki_informer_keep(ki_informer *informer, ki_object *obj, ki_object **re
         status = drop(kept, ret_kept);
     else
         *ret_kept = ki_object_pack(kept);
-    if (!status)
-        (void)note_freed(informer, kept, *ret_kept);
     ki_object_unref(kept);
     return status;
 }
@@ -93,9 +84,9 @@ static ki_status shrink_object(ki_informer *informer, ki_object *obj, budget *le
     if (status)
         return status;
     if (made != obj) {
-        size_t freed = note_freed(informer, obj, made);
+        size_t before = ki_object_memory(obj), after = ki_object_memory(made);
         left->units--;
-        left->bytes -= left->bytes < freed ? left->bytes : freed;
+        left->bytes = left->bytes + after > before ? left->bytes + after - before : 0;
         status = ki_store_begin(informer->store, NULL, NULL);
         if (!status)
             status = ki_store_stage_put(informer->store, made, left->packs ? obj : made);

@@ -351,8 +351,6 @@ ki_status ki_informer_step(void *user, ki_error *err) {
     if (status || processor->changes_state != KI_CHANGES_STAGED)
         return status;
     status = ki_queue_pop_bounded(informer->queue, informer->engine, process_deltas, informer, err);
-    bool is_empty = status == KI_ERR_NOT_FOUND || status == KI_ERR_CLOSED;
-    ki_informer_note_stored(informer, ki_informer_object_bytes(informer), is_empty);
     ki_informer_check_memory(informer);
     if (status == KI_ERR_CLOSED)
         ki_informer_end_removed(informer);

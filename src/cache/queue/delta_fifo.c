@@ -344,6 +344,9 @@ static ki_status do_slice(delta_fifo *fifo, ki_error *err) {
 /* ---- popping ---- */
 
 static void drop(delta_fifo *fifo, entry *e) {
+    for (uint32_t i = 0; i < e->count; i++)
+        if (e->deltas[i].is_listed)
+            ki_fifo_note_processed(&fifo->base, ki_object_memory(e->deltas[i].obj));
     dequeue(fifo, e);
     ki_map_remove(&fifo->entries, key_of(e));
     fifo->base.initial -= e->initial;
@@ -354,6 +357,7 @@ static void drop(delta_fifo *fifo, entry *e) {
 /* Drops the object of a list that was handed out, and the list after its last object. */
 static void drop_unit(delta_fifo *fifo, ki_queued_list *from) {
     ki_queued_list_take(from);
+    ki_fifo_note_processed(&fifo->base, ki_object_memory(fifo->unit.obj));
     ki_object_unref(fifo->unit.obj);
     fifo->unit.obj = NULL;
     if (from->released < from->count)
@@ -421,6 +425,7 @@ static const ki_queue_ops delta_fifo_ops = {
     .close = ki_fifo_close,
     .has_synced = ki_fifo_has_synced,
     .length = fifo_length,
+    .listed_bytes = ki_fifo_listed_bytes,
     .free = fifo_free,
 };
 

@@ -25,6 +25,7 @@ struct ki_fifo {
     ki_ring arrivals;  /* not worked off */
     size_t initial;    /* the initial list and entries of it that are not processed */
     size_t resyncs;    /* resyncs and entries of them that are not processed */
+    size_t listed;     /* bytes of the lists' objects that are not processed */
     bool is_populated; /* the queue has received a change or a list */
     bool is_closed;
 };
@@ -45,6 +46,7 @@ ki_status ki_fifo_resync(ki_queue *queue, ki_error *err);
 bool ki_fifo_is_resyncing(const ki_queue *queue);
 bool ki_fifo_has_synced(const ki_queue *queue);
 void ki_fifo_close(ki_queue *queue);
+size_t ki_fifo_listed_bytes(const ki_queue *queue);
 
 /* Sets the error of a pop from an empty queue: it is empty, or closed. */
 ki_status ki_fifo_set_empty(const ki_fifo *fifo, ki_error *err);
@@ -52,5 +54,9 @@ ki_status ki_fifo_set_empty(const ki_fifo *fifo, ki_error *err);
 ki_arrival *ki_fifo_first(const ki_fifo *fifo);
 /* Drops the first arrival: it is worked off. */
 void ki_fifo_drop(ki_fifo *fifo);
+/* Objects of a list, which was counted or not, are processed. */
+static inline void ki_fifo_note_processed(ki_fifo *fifo, size_t bytes) {
+    fifo->listed -= fifo->listed < bytes ? fifo->listed : bytes;
+}
 
 #endif

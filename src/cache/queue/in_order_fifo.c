@@ -117,6 +117,7 @@ static ki_status pop_list(in_order_fifo *fifo, ki_process process, void *user, k
     if (requeue) {
         ki_queued_list_rewind(list);
     } else if (!deltas.is_part) {
+        ki_fifo_note_processed(&fifo->base, list->bytes);
         release_some(fifo, list);
     }
     return status;
@@ -155,6 +156,7 @@ static const ki_queue_ops in_order_fifo_ops = {
     .close = ki_fifo_close,
     .has_synced = ki_fifo_has_synced,
     .length = fifo_length,
+    .listed_bytes = ki_fifo_listed_bytes,
     .free = fifo_free,
 };
 

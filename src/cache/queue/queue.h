@@ -35,6 +35,8 @@ typedef struct ki_queue_ops {
     /* Returns true once the first list is popped and processed. */
     bool (*has_synced)(const ki_queue *queue);
     size_t (*length)(const ki_queue *queue); /* queued keys or events, without the one being processed */
+    /* Returns the memory of the lists' objects (ki_listing.bytes) that are not processed. */
+    size_t (*listed_bytes)(const ki_queue *queue);
     void (*free)(ki_queue *queue);
 } ki_queue_ops;
 

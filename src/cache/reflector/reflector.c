@@ -344,6 +344,7 @@ static ki_status queue_list(ki_reflector *reflector, const char *version, ki_err
     shrink_objects(reflector);
     const ki_listing list = { .objects = reflector->objects,
                               .count = reflector->object_count,
+                              .bytes = reflector->object_bytes,
                               .kept = kept,
                               .kept_count = kept_count,
                               .keeps_all = ki_unreadable_marks_has(marks, ""),

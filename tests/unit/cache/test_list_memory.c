@@ -3,6 +3,8 @@
 #include "src/cache/informer/informer_parts.h"
 #include "tests/support/informer_stage.h"
 
+#include <stdio.h>
+
 /* Opens a first list of two objects, of which the second one exceeds the limit. */
 static void open_list(stage *s, ki_memory_account *account, bool is_plain) {
     const ki_shared_informer_options options = { .given = { .no_streaming_list = is_plain }, .account = account };
@@ -38,6 +40,54 @@ TEST(a_list_that_becomes_smaller_as_it_arrives_is_no_more_above_the_limit) {
     assert_true(account.expected > 0);
     assert_false(ki_memory_account_is_over(&account));
     close_stage(&s);
+}
+
+/* Fails unless all that is counted of the informer is in its store. */
+static void expect_stored(const stage *s, const ki_memory_account *account) {
+    assert_int_equal(account->expected, 0);
+    assert_int_equal(atomic_load(&account->bytes), ki_informer_object_bytes(s->informer));
+}
+
+static void queue_events(stage *s, const char *text) {
+    noted_change noted[NOTATION_LIST];
+    size_t count = notation_read_changes(text, noted);
+    for (size_t i = 0; i < count; i++) {
+        const ki_change change = { .type = noted[i].sign == '-' ? KI_EVENT_DELETE : KI_EVENT_UPDATE,
+                                   .obj = notation_object(&noted[i]) };
+        assert_int_equal(ki_queue_put(s->informer->queue, &change, NULL), KI_OK);
+        ki_object_unref(change.obj);
+    }
+}
+
+/* Five objects are new, and are deleted while the list waits; all others are deleted by the list. */
+TEST(a_later_list_is_counted_until_it_is_stored_though_the_queue_is_never_empty) {
+    static const char *const first_lists[] = { "{10: a=1 b=1 c=1 d=1 e=1 f=1 g=1 h=1 i=1 j=1}; open",
+                                               "{10: a=1}; open" };
+    for (unsigned round = 0; round < 4; round++) {
+        stage s;
+        ki_memory_account account = { .limit = SIZE_MAX };
+        const ki_shared_informer_options options = { .given = { .no_streaming_list = true }, .account = &account };
+        in_order = round % 2;
+        assert_int_equal(open_stage_with(&s, options, NULL), KI_OK);
+        start_stage(&s);
+        play_each(&s, first_lists[round / 2]);
+        expect_stored(&s, &account);
+        size_t before = atomic_load(&account.bytes), object = before / (round < 2 ? 10 : 1);
+        play_each(&s, "error 410; wait 60000");
+        play(&s, "{20: k=15 l=15 m=15 n=15 o=15}");
+        queue_events(&s, "-k=21 -l=22 -m=23 -n=24 -o=25 +y=26 +z=27");
+        for (unsigned i = 0; i < 60; i++) {
+            char event[32];
+            snprintf(event, sizeof event, "~%c=%u", i % 2 ? 'y' : 'z', 30 + i);
+            queue_events(&s, event);
+            assert_int_equal(ki_informer_step(s.informer, NULL), KI_OK);
+            assert_true(ki_memory_account_bytes(&account) < before + 8 * object);
+        }
+        assert_int_equal(health_of(&s).objects, 2);
+        expect_stored(&s, &account);
+        close_stage(&s);
+    }
+    in_order = false;
 }
 
 static void count_call(void *user) {
