@@ -8,7 +8,7 @@ enum {
     WINDOWS_APART = 8       /* windows of a codec at least before drift makes a new one */
 };
 
-#define DRIFT 1.25 /* times as many bytes as in the first window */
+#define DRIFT 1.25 /* times as many bytes as in the second window */
 
 void ki_body_packer_init(ki_body_packer *packer, const ki_allocator *allocator, ki_body_contexts *contexts,
                          size_t pack_from) {
@@ -45,12 +45,12 @@ void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t 
         packer->next_from = later;
 }
 
-/* Compares the window with the first one of the codec. */
+/* Compares the window with the second one of the codec. The first may have the samples, which pack far better. */
 static void end_window(ki_body_packer *packer) {
     double ratio = (double)packer->window_packed / (double)packer->window_plain;
-    if (packer->windows++ == 0)
-        packer->first_ratio = ratio;
-    else if (packer->windows >= WINDOWS_APART && ratio > packer->first_ratio * DRIFT)
+    if (packer->windows++ < 2)
+        packer->usual_ratio = ratio;
+    else if (packer->windows >= WINDOWS_APART && ratio > packer->usual_ratio * DRIFT)
         packer->has_drifted = true;
     packer->window_plain = packer->window_packed = packer->window_count = 0;
 }

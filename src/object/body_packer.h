@@ -22,8 +22,8 @@ typedef struct ki_body_packer {
     size_t window_plain, window_packed;
     size_t window_count; /* bodies of this window */
     size_t windows;      /* since the codec was made */
-    double first_ratio;  /* packed to plain bytes of the codec's first window */
-    bool has_drifted;    /* bodies pack worse than in the first window */
+    double usual_ratio;  /* packed to plain bytes of the codec's second window */
+    bool has_drifted;    /* bodies pack worse than usual */
 } ki_body_packer;
 
 void ki_body_packer_init(ki_body_packer *packer, const ki_allocator *allocator, ki_body_contexts *contexts,

@@ -365,6 +365,22 @@ TEST(a_codec_follows_growth_and_drift) {
     ki_body_contexts_unref(contexts);
 }
 
+TEST(bodies_that_pack_worse_than_the_samples_are_no_drift) {
+    ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
+    ki_body_packer packer;
+    ki_body_packer_init(&packer, &ki_allocator_default, contexts, 10000);
+    train(&packer, "One", 10000);
+    static char texts[SAMPLES][SIZE];
+    for (unsigned i = 0; packer.windows == 0; i = (i + 1) % SAMPLES)
+        assert_int_equal(ki_body_packer_pack(&packer, body_of(texts[i], SIZE, i, "One")), KI_OK);
+    size_t of_sample = packer.packed.size;
+    pack_bytes(&packer, "One", 1000000);
+    assert_true(packer.packed.size * 2 > of_sample * 3);
+    assert_false(ki_body_packer_is_due(&packer, 10000, false));
+    ki_body_packer_free(&packer);
+    ki_body_contexts_unref(contexts);
+}
+
 TEST(while_memory_is_scarce_the_first_codec_comes_early) {
     ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
     ki_body_packer packer;
