@@ -13,8 +13,8 @@
 KI_BEGIN_DECLS
 
 /* The memory of an informer's cache, in bytes as they were requested from the allocator, without its own overhead. Not
- * in it: some 15 KB of each informer, the connection, and what a factory packs bodies in: 200 KB, 2 MB after a body of
- * 1 MB, and up to eight bodies of at most 16 KB that were unpacked last. */
+ * in it: some 12 KB of each informer and what libcurl has of its watch, the connection, and what a factory packs bodies
+ * in: 200 KB, 2 MB after a body of 1 MB, and up to eight bodies of at most 16 KB that were unpacked last. */
 typedef struct ki_memory {
     size_t total; /* the sum of the bytes up to `deleted` */
     /* Of the objects in the cache. */

@@ -9,6 +9,7 @@
 #include "src/client/type_lookup.h"
 
 #include "src/base/error.h"
+#include "src/base/kept_error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
 #include "src/object/keep.h"
@@ -22,7 +23,7 @@
 #include <strings.h>
 
 enum {
-    WHAT_MAX = 256,
+    TARGET_MAX = 250, /* bytes of the selection in a message */
     HTTP_OK = 200,
     WATCH_GRACE_S = 60,  /* a watch is cut this long after its timeoutSeconds */
     LIST_SILENCE_S = 300 /* a list is cut this long after its last object, even if other bytes arrive */
@@ -67,13 +68,13 @@ struct http_call {
     bool is_held;        /* the receiver accepts no more objects for now */
     int64_t read_until;  /* everything that had arrived by then is delivered; `rest` may lack decoding; -1: reported */
     bool has_ended;      /* the response has ended; end_call runs after `rest` is decoded */
-    ki_error end_error;  /* code 0: the body is complete */
+    ki_error *end_error; /* kept (kept_error.h); NULL: the body is complete */
     int status;          /* HTTP status; 0 before the response's head */
     int64_t retry_after_ms;
     ki_buffer error_body;
-    ki_error failure; /* error of a decoder's callback; code 0: none */
+    ki_error *failure; /* while bytes are decoded: where a decoder's callback puts its error */
     bool in_stream;
-    char what[WHAT_MAX]; /* "watch pods in all namespaces"; begins every message */
+    const char *verb; /* "list" or "watch" */
 };
 
 /* --- new, closed, freed ------------------------------------------------------------------------------------------- */
@@ -87,6 +88,7 @@ static void leave(http_call *call) {
     ki_watch_decoder_free(call->watch);
     ki_buffer_free(&call->error_body);
     ki_buffer_free(&call->rest);
+    ki_error_keep(call->allocator, &call->end_error, NULL);
     ki_free(call->allocator, call);
 }
 
@@ -104,9 +106,14 @@ static void close_call(http_call *call) {
         ki_transport_cancel(owner->transport, exchange);
 }
 
+/* Begins a message: "watch pods in all namespaces: …". */
+static void add_prefix(const http_call *call, ki_error *err) {
+    ki_error_prefix(err, "%s %.*s", call->verb, TARGET_MAX, call->owner->selection->target);
+}
+
 static void fail_call(http_call *call, const ki_error *why) {
     ki_error err = *why;
-    ki_error_prefix(&err, "%s", call->what);
+    add_prefix(call, &err);
     bool opened = call->status == HTTP_OK;
     close_call(call);
     if (call->list)
@@ -168,7 +175,7 @@ static void bad_object(http_call *call, const ki_error *why, ki_str text, bad_ki
     if (how != BAD_BOOKMARK && (!is_foreign || call->list))
         complete_key(call->owner, &guess);
     ki_error err = *why;
-    ki_error_prefix(&err, "%s", call->what);
+    add_prefix(call, &err);
     const ki_bad_object bad = { .err = &err,
                                 .key = guess.key,
                                 .resource_version = guess.resource_version,
@@ -211,7 +218,7 @@ static ki_status make_object(http_call *call, ki_str text, bool is_deleted, bool
     ki_status status = ki_object_from_server(ki_object_format_newest(call->owner->format), text, selection->api_version,
                                              kind, ki_engine_scratch(call->owner->engine), ret_obj, &err);
     if (status == KI_ERR_NO_MEMORY)
-        call->failure = err;
+        *call->failure = err;
     if (status == KI_ERR_NO_MEMORY || (status && is_assumed))
         return status;
     if (status) {
@@ -264,7 +271,7 @@ static ki_status take_bookmark(http_call *call, ki_str object) {
     ki_error err = KI_ERROR_INIT;
     ki_status status = ki_watch_meta_parse(call->allocator, object, &meta, &err);
     if (status == KI_ERR_NO_MEMORY) {
-        call->failure = err;
+        *call->failure = err;
         return status;
     }
     if (!status && meta.kind[0] && !is_of_kind(call->owner, ki_str_of(meta.kind)))
@@ -282,8 +289,8 @@ static ki_status take_bookmark(http_call *call, ki_str object) {
 
 static ki_status take_error(http_call *call, ki_str object) {
     call->in_stream = true;
-    ki_status status = ki_status_to_error(call->allocator, 0, object, -1, &call->failure);
-    ki_transport_hide(call->owner->transport, call->failure.message, strlen(call->failure.message));
+    ki_status status = ki_status_to_error(call->allocator, 0, object, -1, call->failure);
+    ki_transport_hide(call->owner->transport, call->failure->message, strlen(call->failure->message));
     return status;
 }
 
@@ -378,17 +385,17 @@ static ki_status decode_watch(http_call *call, ki_str *chunk, ki_error *err) {
 /* Decodes, and removes from the front of `chunk` what it decoded. */
 static void decode(http_call *call, ki_str *chunk) {
     ki_error err = KI_ERROR_INIT;
+    call->failure = &err; /* which the decoder leaves as it is, if its callback has failed */
     ki_status status = call->list ? ki_list_decoder_feed(call->list, chunk, &err) : decode_watch(call, chunk, &err);
+    call->failure = NULL;
     if (status && !call->is_closed)
-        fail_call(call, call->failure.code ? &call->failure : &err);
+        fail_call(call, &err);
 }
 
 /* Keeps `chunk` for the next step and pauses the transport until then. */
 static void keep_rest(http_call *call, ki_str chunk) {
     if (ki_buffer_append(&call->rest, chunk.data, chunk.size)) {
-        ki_error err = KI_ERROR_INIT;
-        ki_error_no_memory(&err, "keeping received bytes");
-        fail_call(call, &err);
+        fail_with(call, KI_ERR_NO_MEMORY, "out of memory while keeping received bytes");
         return;
     }
     if (call->exchange)
@@ -428,15 +435,11 @@ static void decode_rest(ki_task *task, void *user) {
         if (!call->is_held)
             ki_task_post(task);
     } else if (!call->is_closed) {
-        ki_buffer_reset(&call->rest, KI_WIRE_BUFFER_KEEP);
+        ki_buffer_free(&call->rest); /* most watches have none for the rest of their time */
         call->rest_at = 0;
         report_read(call);
-        if (call->is_closed) {
-            leave(call);
-            return;
-        }
-        if (call->has_ended)
-            end_call(call, call->end_error.code ? &call->end_error : NULL);
+        if (call->has_ended && !call->is_closed)
+            end_call(call, call->end_error);
         else if (call->exchange)
             ki_transport_pause(call->owner->transport, call->exchange, false);
     }
@@ -453,12 +456,8 @@ static void on_data(const char *data, size_t size, void *user) {
     }
     if (call->watch && call->watch_handler.on_bytes)
         call->watch_handler.on_bytes(call->watch_handler.user);
-    if (call->is_closed) {
-        leave(call);
-        return;
-    }
     ki_str chunk = { data, size };
-    if (call->rest.size == 0)
+    if (call->rest.size == 0 && !call->is_closed)
         decode(call, &chunk);
     if (chunk.size && !call->is_closed)
         keep_rest(call, chunk);
@@ -534,8 +533,7 @@ static void on_end(const ki_error *err, void *user) {
         end_call(call, err);
     } else {
         call->has_ended = true;
-        if (err)
-            call->end_error = *err;
+        ki_error_keep(call->allocator, &call->end_error, err);
     }
     leave(call);
 }
@@ -569,7 +567,7 @@ static http_call *new_call(http_list_watch *owner, const char *verb) {
     ki_buffer_init(&call->error_body, owner->allocator, KI_STATUS_BODY_MAX);
     ki_buffer_init(&call->rest, owner->allocator, 0);
     ki_task_init(&call->decode_task, owner->engine, decode_rest, call);
-    snprintf(call->what, sizeof call->what, "%s %s", verb, owner->selection->target);
+    call->verb = verb;
     return call;
 }
 
@@ -632,7 +630,7 @@ static ki_status send_call(http_call *call, int64_t idle_timeout_ns, int64_t tot
         owner->call = call;
         return KI_OK;
     }
-    ki_error_prefix(err, "%s", call->what);
+    add_prefix(call, err);
     call->is_closed = true;
     call->inside++;
     leave(call);
@@ -640,7 +638,9 @@ static ki_status send_call(http_call *call, int64_t idle_timeout_ns, int64_t tot
 }
 
 static ki_status check_free(const http_list_watch *self, ki_error *err) {
-    return self->call ? ki_error_set(err, KI_ERR_STATE, "%s is still in progress", self->call->what) : KI_OK;
+    return self->call ? ki_error_set(err, KI_ERR_STATE, "%s %.*s is still in progress", self->call->verb, TARGET_MAX,
+                                     self->selection->target)
+                      : KI_OK;
 }
 
 static ki_status http_list(ki_list_watch *base, const ki_list_options *options, const ki_list_handler *handler,

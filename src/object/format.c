@@ -51,10 +51,15 @@ static void add_part(ki_object_format *format, const ki_field *fields) {
     part->offset = (before->offset + before->size + 7) / 8 * 8;
 }
 
-static ki_object_format *new_format(const ki_allocator *allocator, bool keep_managed_fields) {
-    ki_object_format *format = ki_alloc_zero(allocator, sizeof *format);
+/* The format has room for `part_count` parts, and none yet. */
+static ki_object_format *new_format(const ki_allocator *allocator, bool keep_managed_fields, size_t part_count) {
+    size_t size = sizeof(ki_object_format) + part_count * sizeof(ki_view_part);
+    size_t seen_size = part_count ? KI_TEXT_SEEN * sizeof(_Atomic uint32_t) : 0;
+    ki_object_format *format = ki_alloc_zero(allocator, size + seen_size);
     if (!format)
         return NULL;
+    if (part_count)
+        format->groups.seen = (_Atomic uint32_t *)(format->parts + part_count);
     format->allocator = *allocator;
     format->keep_managed_fields = format->reads_managed_fields = keep_managed_fields;
     ki_refcount_init(&format->refs);
@@ -73,10 +78,11 @@ ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_fo
         return ki_error_missing(err, "ki_object_format_new");
     if (!allocator)
         allocator = &ki_allocator_default;
-    ki_object_format *format = new_format(allocator, options && options->keep_managed_fields);
+    bool has_view = options && options->view && options->view->path;
+    ki_object_format *format = new_format(allocator, options && options->keep_managed_fields, has_view);
     if (!format)
         return ki_error_no_memory(err, "making an object format");
-    if (options && options->view && options->view->path) {
+    if (has_view) {
         ki_status status = ki_view_new(allocator, options->view, &format->view, err);
         if (status) {
             ki_object_format_unref(format);
@@ -101,7 +107,7 @@ ki_status ki_object_format_add_view(ki_object_format *format, const ki_field *fi
     format = ki_object_format_newest(format);
     if (format->part_count == KI_OBJECT_FORMAT_MAX_VIEWS)
         return ki_error_set(err, KI_ERR_LIMIT, "at most %d views of one informer", KI_OBJECT_FORMAT_MAX_VIEWS);
-    ki_object_format *wider = new_format(&format->allocator, format->keep_managed_fields);
+    ki_object_format *wider = new_format(&format->allocator, format->keep_managed_fields, format->part_count + 1);
     if (!wider)
         return ki_error_no_memory(err, "making an object format");
     wider->keep = format->keep;
@@ -109,7 +115,8 @@ ki_status ki_object_format_add_view(ki_object_format *format, const ki_field *fi
     ki_object_format_set_pack(wider, format->packer.contexts, format->packer.pack_from);
     wider->is_for_transform = format->is_for_transform;
     wider->narrower = ki_object_format_ref(format);
-    memcpy(wider->parts, format->parts, sizeof wider->parts);
+    if (format->part_count)
+        memcpy(wider->parts, format->parts, format->part_count * sizeof *format->parts);
     wider->part_count = format->part_count;
     add_part(wider, fields);
     ki_status status = make_view(wider, err);

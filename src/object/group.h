@@ -52,7 +52,8 @@ typedef struct ki_group_table {
     ki_object_group **buckets; /* `first`, or an array that the table has grown to */
     ki_object_group *first[KI_GROUP_BUCKETS];
     ki_object_group *bases[KI_GROUP_BASES]; /* groups without a base, by their names; NULL: none */
-    _Atomic uint32_t seen[KI_TEXT_SEEN];    /* text and object: parts of their hashes; and a count of objects */
+    /* KI_TEXT_SEEN texts, each with its last object: parts of both hashes, and a count of objects. NULL: no view */
+    _Atomic uint32_t *seen;
 } ki_group_table;
 
 /* A table without groups has no memory of its own. */

@@ -52,7 +52,6 @@ struct ki_object_format {
     bool is_for_transform; /* set before the first object: sources make whole ones */
     ki_memory_limits limits;
     ki_view *view; /* of all parts, one behind the other; NULL: no view */
-    ki_view_part parts[KI_OBJECT_FORMAT_MAX_VIEWS];
     size_t part_count;
     ki_object_format *narrower; /* a reference to the format that this one adds a view to: objects and sources use it */
     /* Any thread (atomic). */
@@ -62,6 +61,8 @@ struct ki_object_format {
     ki_group_table groups;
     /* The loop's. */
     ki_body_packer packer;
+    /* Constant once made. */
+    ki_view_part parts[]; /* then `seen` of the groups, if there is a part */
 };
 
 static inline ki_object_format *ki_format_of(const ki_object *obj) {

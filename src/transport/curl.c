@@ -12,6 +12,7 @@
 #include "src/transport/curl_internal.h"
 
 #include "src/base/error.h"
+#include "src/base/kept_error.h"
 #include "src/base/memory.h"
 
 #include <errno.h>
@@ -64,6 +65,7 @@ static void destroy(ki_exchange *exchange) {
     curl_easy_cleanup(exchange->easy);
     ki_curl_free_headers(exchange->headers);
     ki_credential_set_unref(exchange->set);
+    ki_error_keep(exchange->transport->allocator, &exchange->own_failure, NULL);
     ki_free(exchange->transport->allocator, exchange);
 }
 
@@ -209,7 +211,8 @@ static int before_request(void *user, char *there, char *here, int port_there, i
         exchange->pool->wake = true;
     if (exchange->attempts++ == 0 || (exchange->is_safe && exchange->attempts <= ATTEMPTS_MAX))
         return CURL_PREREQFUNC_OK;
-    ki_error_set(&exchange->own_failure, KI_ERR_UNEXPECTED_EOF,
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, KI_ERR_UNEXPECTED_EOF,
                  exchange->is_safe ? "%s refused the request, or closed the connection before a response, twice"
                  : exchange->is_refused
                      ? "%s refused the request"
@@ -217,7 +220,8 @@ static int before_request(void *user, char *there, char *here, int port_there, i
                        "not sent twice",
                  exchange->transport->identity.server);
     if (exchange->is_refused)
-        exchange->own_failure.retry_after_ms = 0;
+        err.retry_after_ms = 0;
+    ki_error_keep(exchange->transport->allocator, &exchange->own_failure, &err);
     return CURL_PREREQFUNC_ABORT;
 }
 
@@ -245,8 +249,10 @@ static size_t on_header_line(char *line, size_t one, size_t size, void *user) {
     touch(exchange);
     exchange->head_bytes += size;
     if (exchange->head_bytes > KI_CURL_HEAD_LIMIT) {
-        ki_error_set(&exchange->own_failure, KI_ERR_PROTOCOL, "%s sent more than %d bytes of headers",
+        ki_error err = KI_ERROR_INIT;
+        ki_error_set(&err, KI_ERR_PROTOCOL, "%s sent more than %d bytes of headers",
                      exchange->transport->identity.server, KI_CURL_HEAD_LIMIT);
+        ki_error_keep(exchange->transport->allocator, &exchange->own_failure, &err);
         return 0;
     }
     if (!exchange->head_delivered)
@@ -378,8 +384,8 @@ static bool end_one_finished(ki_curl_pool *pool) {
         ki_error err = KI_ERROR_INIT;
         /* the peer closed the connection or the stream; after a reset bytes can be lost */
         exchange->is_read = code == CURLE_OK || code == CURLE_PARTIAL_FILE || code == CURLE_HTTP2_STREAM;
-        if (code && exchange->own_failure.code)
-            err = exchange->own_failure;
+        if (code && exchange->own_failure)
+            err = *exchange->own_failure;
         else if (code == CURLE_COULDNT_CONNECT && exchange->no_socket)
             ki_curl_no_socket(exchange->no_socket, server, &err);
         else if (code)

@@ -57,15 +57,19 @@ static void on_watch_end(const ki_error *err, bool opened, bool in_stream, void 
     on_list_end(NULL, err, user);
 }
 
-void http_source_open(http_source_stage *s, const ki_resource *resource) {
+void http_source_open_in(http_source_stage *s, const ki_resource *resource, const ki_allocator *allocator) {
     const selected of = { .resource = *resource };
     const kt_memory_server server = { serve, abandoned, s };
     *s = (http_source_stage){ .ends = 0 };
-    assert_true(test_engine_open(&s->engine, NULL, 1));
+    assert_true(test_engine_open(&s->engine, allocator, 1));
     ki_engine *engine = s->engine.engine;
     assert_int_equal(kt_memory_transport_new(engine, &server, &s->transport, NULL), KI_OK);
     assert_int_equal(ki_object_format_new(ki_engine_allocator(engine), NULL, &s->format, NULL), KI_OK);
     assert_int_equal(source_of(&of, engine, s->transport, s->format, NULL, &s->source), KI_OK);
+}
+
+void http_source_open(http_source_stage *s, const ki_resource *resource) {
+    http_source_open_in(s, resource, NULL);
 }
 
 void http_source_close(http_source_stage *s) {

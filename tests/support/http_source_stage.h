@@ -21,6 +21,8 @@ typedef struct http_source_stage {
 extern const ki_resource things; /* a custom resource */
 
 void http_source_open(http_source_stage *s, const ki_resource *resource);
+/* Does the same with memory from `allocator`; NULL: malloc. */
+void http_source_open_in(http_source_stage *s, const ki_resource *resource, const ki_allocator *allocator);
 void http_source_close(http_source_stage *s);
 /* Starts a list or a watch. The server has sent the head of the response. */
 void http_source_list(http_source_stage *s);

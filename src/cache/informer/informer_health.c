@@ -4,8 +4,10 @@
 
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/base/string_view.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The health in a process that was forked after the start: nothing of the informer may be read there. */
 static void describe_forked(ki_health *health) {
@@ -68,18 +70,23 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
 }
 
+static uint64_t hash_of_message(const ki_health *health) {
+    return ki_hash(health->message, strlen(health->message), 0);
+}
+
 /* Returns true if the state differs from the last logged one. Attempts of a failing informer are no change, except for
  * another failure. */
 static bool is_new(const ki_informer *informer, const ki_health *health, bool has_cause) {
     const ki_state logged = informer->logged_state;
+    bool is_new_message = hash_of_message(health) != informer->logged_message;
     switch (health->state) {
     case KI_STATE_BACKING_OFF:
     case KI_STATE_BLOCKED:
-        return logged != health->state || strcmp(informer->logged_message, health->message) != 0;
+        return logged != health->state || is_new_message;
     case KI_STATE_CONNECTING: /* with a cause: no response for a while */
         return has_cause && (logged == KI_STATE_NOT_STARTED || logged == KI_STATE_WATCHING);
     case KI_STATE_WATCHING: /* with a message: the namespace does not exist */
-        return logged != KI_STATE_WATCHING || strcmp(informer->logged_message, health->message) != 0;
+        return logged != KI_STATE_WATCHING || is_new_message;
     case KI_STATE_LISTING: /* with a cause: no data for a while */
         return has_cause && logged != KI_STATE_LISTING;
     case KI_STATE_NOT_STARTED:
@@ -95,7 +102,7 @@ void ki_informer_log_state(ki_informer *informer, bool has_cause) {
     if (!is_new(informer, &health, has_cause))
         return;
     informer->logged_state = health.state;
-    memcpy(informer->logged_message, health.message, sizeof informer->logged_message);
+    informer->logged_message = hash_of_message(&health);
     ki_log_write(ki_engine_log(informer->engine), health.message[0] ? KI_LOG_WARNING : KI_LOG_INFO, "reflector",
                  "%s: %s%s%s", informer->selection->name, ki_state_name(health.state), health.message[0] ? ": " : "",
                  health.message);

@@ -19,7 +19,7 @@
 #include "src/cache/store/mutation_detector.h"
 
 enum {
-    KI_INFORMER_KEY_MAX = 320, /* bytes of a key in an error report: a namespace and a name */
+    KI_INFORMER_KEY_MAX = 320, /* bytes of a key: a namespace and a name */
     KI_INFORMER_SLICE = 64     /* maximum units of work (about an object each) while the change lock is held */
 };
 
@@ -60,9 +60,9 @@ struct ki_informer {
 
     /* Under `index_error_lock`. No other lock is taken inside. */
     ki_mutex index_error_lock;
-    ki_error index_error; /* the first error since the last report */
-    char index_error_key[KI_INFORMER_KEY_MAX + 1];
-    size_t index_errors; /* errors since the last report */
+    ki_error *index_error; /* the first error since the last report, kept (kept_error.h); NULL: none */
+    char *index_error_key; /* NULL: none */
+    size_t index_errors;   /* errors since the last report */
 
     /* Under `registry_lock`. Held only to find a registration's listener. */
     ki_mutex registry_lock;
@@ -112,8 +112,8 @@ struct ki_informer {
     ki_mutation_detector detector;                   /* used only with `detect_mutations` */
     ki_task report_task;                             /* reports index errors; posted by any thread */
     char store_version[KI_RESOURCE_VERSION_MAX + 1]; /* the store's resource version */
-    ki_state logged_state;                           /* the last state that was logged, with its message */
-    char logged_message[KI_HEALTH_MESSAGE_MAX];
+    ki_state logged_state;                           /* the last state that was logged */
+    uint64_t logged_message;                         /* hash of its message */
 
     /* Any thread. */
     ki_metrics_record metrics;

@@ -3,6 +3,7 @@
 #include "src/cache/informer/shared_informer.h"
 
 #include "src/base/error.h"
+#include "src/base/kept_error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/cache/informer/informer_parts.h"
@@ -109,8 +110,8 @@ static void on_index_error(const ki_error *err, const char *key, void *user) {
     ki_mutex_lock(&informer->index_error_lock);
     bool is_first = informer->index_errors++ == 0;
     if (is_first) {
-        informer->index_error = *err;
-        snprintf(informer->index_error_key, sizeof informer->index_error_key, "%s", key);
+        ki_error_keep(ki_engine_allocator(informer->engine), &informer->index_error, err);
+        informer->index_error_key = ki_strdup(ki_engine_allocator(informer->engine), key);
     }
     ki_mutex_unlock(&informer->index_error_lock);
     if (is_first)
@@ -127,13 +128,21 @@ void ki_informer_list_again(ki_informer *informer) {
     ki_task_post(&informer->relist_task);
 }
 
+/* Drops the first error. Returns its key, to be freed; NULL: none, or it was lost for lack of memory. Caller holds
+ * index_error_lock. */
+static char *take_index_error(ki_informer *informer) {
+    char *key = informer->index_error_key;
+    ki_error_keep(ki_engine_allocator(informer->engine), &informer->index_error, NULL);
+    informer->index_error_key = NULL;
+    return key;
+}
+
 static void report_index_errors(ki_task *task, void *user) {
     (void)task;
     ki_informer *informer = user;
     ki_mutex_lock(&informer->index_error_lock);
-    ki_error err = informer->index_error;
-    char key[KI_INFORMER_KEY_MAX + 1];
-    memcpy(key, informer->index_error_key, sizeof key);
+    ki_error err = ki_error_kept(informer->index_error);
+    char *key = take_index_error(informer);
     size_t count = informer->index_errors;
     informer->index_errors = 0;
     ki_mutex_unlock(&informer->index_error_lock);
@@ -141,7 +150,8 @@ static void report_index_errors(ki_task *task, void *user) {
     if (count > 1)
         ki_error_prefix(&err, "the first of %zu", count);
     if (count > 0)
-        ki_informer_report(informer, &err, key);
+        ki_informer_report(informer, &err, key ? key : "");
+    ki_free(ki_engine_allocator(informer->engine), key);
 }
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
@@ -177,7 +187,8 @@ static ki_status init_shared(ki_informer *informer, ki_error *err) {
     status = ki_cond_init(&informer->changed, err);
     if (status)
         goto no_cond;
-    status = ki_health_init(&informer->health, ki_engine_now(informer->engine), err);
+    status =
+        ki_health_init(&informer->health, ki_engine_allocator(informer->engine), ki_engine_now(informer->engine), err);
     if (status)
         goto no_health;
     status = ki_mutex_init(&informer->feed_lock, err);
@@ -198,6 +209,7 @@ no_registry_lock:
 }
 
 static void destroy_shared(ki_informer *informer) {
+    ki_free(ki_engine_allocator(informer->engine), take_index_error(informer));
     ki_mutex_destroy(&informer->feed_lock);
     ki_health_destroy(&informer->health);
     ki_cond_destroy(&informer->changed);

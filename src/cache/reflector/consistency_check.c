@@ -16,10 +16,11 @@ enum {
 
 /* --- ending ------------------------------------------------------------------------------------------------------- */
 
-static void drop_differences(ki_differences *differences) {
+static void drop_differences(const ki_consistency_check *check, ki_differences *differences) {
     for (size_t i = 0; i < differences->count; i++)
         ki_object_unref(differences->items[i].obj);
-    differences->count = 0;
+    ki_free(ki_engine_allocator(check->options.engine), differences->items);
+    *differences = (ki_differences){ 0 };
 }
 
 static void drop_list(ki_consistency_check *check) {
@@ -38,8 +39,8 @@ static void go(ki_consistency_check *check, ki_consistency_check_step next, int6
 /* Ends the check and schedules the next one: after the interval, and after a Retry-After. */
 static void end_check(ki_consistency_check *check) {
     drop_list(check);
-    drop_differences(&check->differences);
-    drop_differences(&check->confirmed);
+    drop_differences(check, &check->differences);
+    drop_differences(check, &check->confirmed);
     check->passes = 0;
     go(check, KI_CONSISTENCY_BEGIN, check->options.interval_ns);
 }
@@ -83,10 +84,16 @@ static ki_status note_listed(ki_consistency_check *check, const ki_object *known
     return known ? ki_map_put(&check->listed_keys, ki_str_of(ki_object_key(known)), NULL, NULL) : KI_OK;
 }
 
-static void add_difference(ki_consistency_check *check, const ki_object *obj, bool is_unlisted) {
+static ki_status add_difference(ki_consistency_check *check, const ki_object *obj, bool is_unlisted) {
     ki_differences *differences = &check->differences;
+    if (!differences->items)
+        differences->items = ki_alloc_array(ki_engine_allocator(check->options.engine), KI_CONSISTENCY_DIFFERENCES_MAX,
+                                            sizeof *differences->items);
+    if (!differences->items)
+        return KI_ERR_NO_MEMORY;
     if (differences->count < KI_CONSISTENCY_DIFFERENCES_MAX)
         differences->items[differences->count++] = (ki_difference){ ki_object_ref(obj), is_unlisted };
+    return KI_OK;
 }
 
 /* --- comparing ---------------------------------------------------------------------------------------------------- */
@@ -184,7 +191,7 @@ static void compare_again(ki_consistency_check *check) {
         return;
     }
     check->confirmed = check->differences;
-    check->differences.count = 0;
+    check->differences = (ki_differences){ 0 };
     go(check, KI_CONSISTENCY_BEGIN, 0);
 }
 
@@ -194,8 +201,10 @@ static void walk(ki_consistency_check *check) {
     int at_once = left > 1 ? left : 1;
     while (!check->has_nameless && walked < at_once && (obj = ki_snapshot_next(check->before, &check->cursor))) {
         walked++;
-        if (!ki_map_has(&check->listed_keys, ki_str_of(ki_object_key(obj))))
-            add_difference(check, obj, true);
+        if (!ki_map_has(&check->listed_keys, ki_str_of(ki_object_key(obj))) && add_difference(check, obj, true)) {
+            give_up(check);
+            return;
+        }
     }
     (void)ki_engine_work(check->options.engine, walked + 1);
     if (obj) {
@@ -213,12 +222,8 @@ static void on_object(ki_object *obj, void *user) {
     ki_consistency_check *check = user;
     check->listed++;
     const ki_object *known = ki_snapshot_get(check->before, ki_object_key(obj));
-    if (note_listed(check, known)) {
+    if (note_listed(check, known) || (!is_as_new(known, obj) && add_difference(check, obj, false)))
         give_up(check);
-        return;
-    }
-    if (!is_as_new(known, obj))
-        add_difference(check, obj, false);
 }
 
 static void on_bad_object(const ki_bad_object *bad, void *user) {

@@ -42,7 +42,7 @@ typedef struct ki_difference {
 } ki_difference;
 
 typedef struct ki_differences {
-    ki_difference items[KI_CONSISTENCY_DIFFERENCES_MAX];
+    ki_difference *items; /* room for KI_CONSISTENCY_DIFFERENCES_MAX; NULL: none */
     size_t count;
 } ki_differences;
 

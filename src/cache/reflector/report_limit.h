@@ -11,9 +11,10 @@ enum {
 };
 
 typedef struct ki_report_limit {
+    const ki_allocator *allocator;
     ki_timer timer; /* the end of the current second, which begins with its first error */
     size_t count;   /* errors in the current second */
-    ki_error last;  /* the last error without a report of its own */
+    ki_error *last; /* the last error without a report of its own, kept (kept_error.h); NULL: none */
     void (*report)(const ki_error *err, const char *key, void *user);
     void *user;
 } ki_report_limit;

@@ -2,6 +2,7 @@
  * has work for; what is left waits, and so does the end that came behind it. */
 
 #include "tests/support/http_source_stage.h"
+#include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 
 #include <stdlib.h>
@@ -92,6 +93,42 @@ TEST(what_arrives_behind_what_waits_is_decoded_after_it) {
     assert_true(test_engine_settle(&self.engine));
     assert_int_equal(self.bad, 2 * ITEMS);
     close_call(&self);
+}
+
+TEST(nothing_stays_of_what_waited) {
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    http_source_stage self;
+    http_source_open_in(&self, &things, &memory.allocator);
+    open_call(&self, true);
+    size_t before = memory.bytes;
+    send_items(&self, true);
+    assert_true(memory.bytes >= before + ITEMS / 2 * strlen("{\"type\":\"X\"}"));
+    assert_true(test_engine_settle(&self.engine));
+    assert_int_equal(self.bad, ITEMS);
+    assert_true(memory.bytes < before + 2 * sizeof(ki_error)); /* of the last bad event */
+    close_call(&self);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
+TEST(each_allocation_for_what_waits_may_fail) {
+    scarce_memory memory = SCARCE_MEMORY_LATER;
+    while (scarce_memory_next(&memory)) {
+        http_source_stage self;
+        ki_error cut = KI_ERROR_INIT;
+        cut.code = KI_ERR_UNEXPECTED_EOF;
+        http_source_open_in(&self, &things, &memory.allocator);
+        open_call(&self, true);
+        scarce_memory_begin(&memory);
+        send_items(&self, true);
+        if (!self.ends)
+            kt_memory_call_end(self.call, &cut);
+        assert_true(test_engine_settle(&self.engine));
+        assert_int_equal(self.ends, 1);
+        assert_true(self.end.code == KI_ERR_UNEXPECTED_EOF ||
+                    (scarce_memory_failed(&memory) && self.end.code == KI_ERR_NO_MEMORY));
+        close_call(&self);
+    }
 }
 
 TEST(a_cancel_in_the_middle_ends_it_at_once) {

@@ -140,6 +140,27 @@ TEST(each_byte_of_packed_objects_is_counted) {
     compare_with_allocator(1);
 }
 
+static size_t bytes_of_informers(size_t count) {
+    const ki_resource *const resources[] = { KI_PODS, KI_SERVICES, KI_NODES };
+    counting_memory counted = { 0 };
+    const ki_allocator allocator = { count_alloc, count_realloc, count_free, &counted };
+    controller_stage s;
+    assert_true(stage_open(&s, &allocator));
+    for (size_t i = 0; i < count; i++) {
+        ki_informer *informer;
+        assert_int_equal(ki_factory_informer(s.factory, resources[i], NULL, &informer, NULL), KI_OK);
+    }
+    stage_start(&s);
+    stage_advance(&s, 1000);
+    size_t bytes = atomic_load(&counted.bytes);
+    stage_close(&s);
+    return bytes;
+}
+
+TEST(an_informer_without_objects_takes_at_most_14_kb) {
+    assert_in_range(bytes_of_informers(3) - bytes_of_informers(2), 5000, 14000);
+}
+
 CONTROLLER_TEST(deleted_and_waiting_objects_are_counted) {
     ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.keep_deleted_ms = 1000000));
     stage_start(&stage);

@@ -14,6 +14,18 @@ static ki_object_format *new_format(const ki_allocator *allocator) {
     return format;
 }
 
+struct node_view {
+    const char *node;
+};
+static const ki_field node_fields[] = { KI_FIELD(struct node_view, node, "spec.nodeName"), KI_FIELD_END };
+
+static ki_object_format *new_format_with_view(const ki_allocator *allocator) {
+    ki_object_format *format = NULL;
+    const ki_object_format_options options = { .view = node_fields };
+    assert_int_equal(ki_object_format_new(allocator, &options, &format, NULL), KI_OK);
+    return format;
+}
+
 static ki_object *make(ki_object_format *format, const char *name, const char *more) {
     char json[1024];
     ki_object *obj = NULL;
@@ -155,7 +167,7 @@ TEST(more_groups_than_the_table_has_are_as_good) {
     enum {
         MANY = KI_GROUPS_MAX + 100
     };
-    ki_object_format *format = new_format(&ki_allocator_default);
+    ki_object_format *format = new_format_with_view(&ki_allocator_default);
     ki_object **objects = malloc(2 * MANY * sizeof *objects);
     assert_non_null(objects);
     for (unsigned i = 0; i < 2 * MANY; i++) {
@@ -199,4 +211,18 @@ TEST(each_allocation_may_fail) {
         ki_object_unref(other);
         ki_object_format_unref(format);
     }
+}
+
+TEST(a_format_without_a_view_has_no_memory_for_the_texts_of_views) {
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    ki_object_format *format = new_format(&memory.allocator);
+    size_t without = memory.bytes;
+    assert_null(format->groups.seen);
+    assert_true(without < 1000);
+    ki_object_format_unref(format);
+    format = new_format_with_view(&memory.allocator);
+    assert_true(memory.bytes >= without + KI_TEXT_SEEN * sizeof *format->groups.seen);
+    ki_object_format_unref(format);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
