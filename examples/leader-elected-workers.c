@@ -19,7 +19,7 @@ struct program {
 
 /* Marks the job as done, unless it has changed since it was read, or a later leader has written it. */
 static ki_status finish_job(struct program *p, const ki_object *job, ki_error *err) {
-    char leader[KI_IDENTITY_MAX];
+    char leader[KI_IDENTITY_MAX + 1];
     long long token = (long long)ki_elector_fencing_token(p->elector);
     ki_elector_leader(p->elector, leader, sizeof leader);
     ki_unstructured *copy = ki_unstructured_from_object(job); /* has the resource version */
