@@ -157,9 +157,11 @@ typedef struct ki_sync_results {
  * pods in namespace default)". Handlers may not have been called for all objects yet: see ki_registration_has_synced.
  * `ret_results` (may be NULL) is always written: the result of each informer for KI_OK, KI_ERR_TIMEOUT and
  * KI_ERR_CANCELLED, none (`count` 0) for other errors. It can be read and freed whatever is returned. A program that
- * can work without some of its resources reads there which.
+ * can work without some of its resources reads there which. An informer that was made after ki_factory_start is not
+ * waited for until another ki_factory_start.
  * Ownership: the caller frees the results with ki_sync_results_free. Threads, Blocks: as ki_informer_wait_for_sync.
- * Errors: as ki_informer_wait_for_sync; KI_ERR_NO_MEMORY (for the results). */
+ * Errors: as ki_informer_wait_for_sync; KI_ERR_STATE (the factory has informers, and none is started),
+ * KI_ERR_NO_MEMORY (for the results). */
 KI_API KI_MUST_CHECK ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms,
                                                         ki_sync_results *ret_results, ki_error *err);
 /* Frees the contents of results and empties them. */

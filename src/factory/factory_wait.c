@@ -45,14 +45,18 @@ static ki_status timed_out(ki_factory *factory, ki_error *err) {
 
 static ki_status wait_for_all(ki_factory *factory, int64_t deadline, ki_error *err) {
     ki_informer_entry *entry;
-    bool is_requested;
+    bool is_requested, has_informer = false, has_started = false;
     for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, &is_requested));) {
+        has_informer = true;
+        has_started |= is_requested;
         ki_status status = is_requested ? ki_informer_wait_until_synced(entry->informer, deadline, err) : KI_OK;
         if (status == KI_ERR_TIMEOUT)
             return timed_out(factory, err);
         if (status && !ki_informer_is_removed(entry->informer))
             return status;
     }
+    if (has_informer && !has_started)
+        return ki_error_set(err, KI_ERR_STATE, "waiting for informers, but none is started: call ki_factory_start");
     ki_error_clear(err);
     return KI_OK;
 }

@@ -87,6 +87,20 @@ CONTROLLER_TEST(a_wait_that_cannot_begin_has_no_results) {
     ki_sync_results_free(NULL);
 }
 
+TEST(a_wait_before_any_informer_is_started_is_an_error) {
+    ki_sync_results all = { .count = 7 };
+    ki_error err = KI_ERROR_INIT;
+    stage_open_threaded(&stage, NULL);
+    assert_int_equal(ki_factory_wait_for_sync(stage.factory, -1, &all, &err), KI_ERR_STATE);
+    assert_string_equal(err.message, "waiting for informers, but none is started: call ki_factory_start");
+    assert_int_equal(all.count, 0);
+    ki_sync_results_free(&all);
+    assert_int_equal(ki_factory_remove_informer(stage.factory, stage.configmaps, NULL), KI_OK);
+    assert_int_equal(ki_factory_remove_informer(stage.factory, stage.secrets, NULL), KI_OK);
+    assert_int_equal(ki_factory_wait_for_sync(stage.factory, -1, NULL, NULL), KI_OK); /* nothing to wait for */
+    stage_close(&stage);
+}
+
 /* An allocator that has no memory for this thread while `is_scarce`: the loop's thread has its own. */
 static _Thread_local bool is_scarce;
 
