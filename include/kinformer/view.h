@@ -175,7 +175,6 @@ template <class Member, ki_field_type type> struct field_as<Member, Member, type
 #else
 #define KI_FIELD_IS_(type, member, other) __builtin_types_compatible_p(__typeof__(((type *)0)->member), other)
 #define KI_FIELD_IS_ALIGNED_(type) (__alignof__(type) <= 8)
-/* A member of an unsupported type gives an array of size -1. */
 #define KI_FIELD_TYPE_(type, member) \
     (KI_FIELD_IS_(type, member, const char *)    ? KI_FIELD_TYPE_STRING \
      : KI_FIELD_IS_(type, member, bool)          ? KI_FIELD_TYPE_BOOL \
@@ -189,7 +188,10 @@ template <class Member, ki_field_type type> struct field_as<Member, Member, type
      : KI_FIELD_IS_(type, member, ki_string_list)     ? KI_FIELD_TYPE_STRING_LIST \
      : KI_FIELD_IS_(type, member, ki_string_map)      ? KI_FIELD_TYPE_STRING_MAP \
                                                       : KI_FIELD_TYPE_END)
-#define KI_FIELD_CHECKED_(value, is_right) ((ki_field_type)((int)(value) * (int)sizeof(char[(is_right) ? 1 : -1])))
+/* A member of an unsupported type makes a bit-field of a negative width, whose name the compiler's error has. */
+#define KI_FIELD_CHECKED_(value, is_right) \
+    ((ki_field_type)((int)(value) * \
+                     (sizeof(struct { int this_member_cannot_be_in_a_view : (is_right) ? 2 : -1; }) > 0 ? 1 : 0)))
 #define KI_FIELD(type, member, path) \
     { \
         path, offsetof(type, member), sizeof(type), \
