@@ -13,9 +13,9 @@
 #include "src/base/json_scan.h"
 
 enum {
-    KI_WIRE_SAMPLE_MAX = 64 * 1024,   /* bytes kept of a value over the limit, as a sample */
-    KI_WIRE_BUFFER_KEEP = 256 * 1024, /* bytes; a larger buffer is freed after its value */
-    KI_WIRE_SHOW_MAX = 96             /* bytes of unexpected input in a message, with the closing zero */
+    KI_WIRE_SAMPLE_MAX = 64 * 1024,  /* bytes kept of a value over the limit, as a sample */
+    KI_WIRE_BUFFER_KEEP = 32 * 1024, /* bytes; a larger buffer is freed after its value */
+    KI_WIRE_SHOW_MAX = 96            /* bytes of unexpected input in a message, with the closing zero */
 };
 #define KI_WIRE_OBJECT_LIMIT ((size_t)32 * 1024 * 1024) /* default limit of one object, in bytes */
 

@@ -147,6 +147,34 @@ TEST(a_huge_value_takes_no_more_memory_than_the_limit) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
+/* Feeds a string of `size` bytes in two chunks. Returns the bytes that the framer has afterwards. */
+static size_t kept_after(ki_framer *framer, const scarce_memory *memory, size_t size) {
+    char *text = malloc(size + 1);
+    assert_non_null(text);
+    memset(text, 'x', size);
+    text[0] = text[size - 1] = '"';
+    text[size] = '\n';
+    ki_str first = { text, size / 2 }, rest = { text + size / 2, size + 1 - size / 2 }, value;
+    assert_int_equal(ki_framer_next(framer, &first, &value), KI_FRAME_NEED_MORE);
+    assert_int_equal(ki_framer_next(framer, &rest, &value), KI_FRAME_VALUE);
+    assert_int_equal(value.size, size);
+    assert_int_equal(ki_framer_next(framer, &rest, &value), KI_FRAME_NEED_MORE);
+    free(text);
+    return memory->bytes;
+}
+
+TEST(only_a_small_buffer_is_kept_for_the_next_value) {
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    ki_framer framer;
+    ki_framer_init(&framer, &memory.allocator, 1 << 20);
+    assert_in_range(kept_after(&framer, &memory, 8 * 1024), 8 * 1024, KI_WIRE_BUFFER_KEEP + 1);
+    assert_int_equal(kept_after(&framer, &memory, KI_WIRE_BUFFER_KEEP + 2), 0);
+    assert_true(kept_after(&framer, &memory, 8 * 1024) > 0);
+    ki_framer_free(&framer);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
 TEST(a_value_that_nests_too_deep_is_skipped) {
     for (size_t depth = KI_JSON_DEPTH_MAX; depth <= KI_JSON_DEPTH_MAX + 1; depth++) {
         char text[2 * (KI_JSON_DEPTH_MAX + 1) + 2];
