@@ -86,8 +86,8 @@ struct ki_informer {
     ki_timer namespaces_timer; /* tries again for lack of memory */
     ki_queue *queue;           /* NULL once a removed informer has ended, as are its sources */
     ki_step_loop step_loop;
-    size_t listed; /* objects of the current lists */
-    ki_consistency_check consistency_check;
+    size_t listed;                           /* objects of the current lists */
+    ki_consistency_check *consistency_check; /* NULL: none */
     ki_timer resync_timer;
     uint64_t yielded_at;     /* changes that the listeners had when the loop last looked whether it outruns a thread */
     size_t waiting;          /* as given to the last ki_informer_note_queue */

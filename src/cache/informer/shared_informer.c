@@ -382,7 +382,7 @@ static void on_check_error(const ki_error *err, const char *key, bool relist, vo
         ki_reflector_relist(&informer->feeds[0]->reflector);
 }
 
-static ki_status open_consistency_check(ki_informer *informer, ki_error *err) {
+static ki_status make_consistency_check(ki_informer *informer, ki_error *err) {
     const ki_consistency_check_options options = {
         .engine = informer->engine,
         .list_watch = informer->options.check_source,
@@ -395,7 +395,7 @@ static ki_status open_consistency_check(ki_informer *informer, ki_error *err) {
         .user = informer,
         .deferred = &informer->deferred,
     };
-    return informer->options.check_source ? ki_consistency_check_open(&informer->consistency_check, &options, err)
+    return informer->options.check_source ? ki_consistency_check_new(&options, &informer->consistency_check, err)
                                           : KI_OK;
 }
 
@@ -412,7 +412,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
     if (!status && !informer->selection->is_set)
         status = ki_feed_open(informer->feeds[0], informer->options.list_watch, err);
     if (!status)
-        status = open_consistency_check(informer, err);
+        status = make_consistency_check(informer, err);
     if (!status && (ki_report_limit_open(&informer->report_limit, informer->engine, report_bad_object, informer) ||
                     ki_timer_init(&informer->resync_timer, informer->engine, resync, informer) ||
                     ki_timer_init(&informer->detector_timer, informer->engine, check_for_mutations, informer) ||
@@ -423,7 +423,8 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
 
 /* Ends all that adds to the queue. */
 static void close_input(ki_informer *informer) {
-    ki_consistency_check_close(&informer->consistency_check);
+    ki_consistency_check_free(informer->consistency_check);
+    informer->consistency_check = NULL;
     ki_informer_close_namespaces(informer);
     ki_feeds_close(informer);
     ki_report_limit_close(&informer->report_limit);
@@ -465,7 +466,7 @@ static ki_status start_locked(ki_informer *informer, ki_error *err) {
     else
         ki_reflector_start(&informer->feeds[0]->reflector);
     if (informer->options.check_source)
-        ki_consistency_check_start(&informer->consistency_check);
+        ki_consistency_check_start(informer->consistency_check);
     return KI_OK;
 }
 

@@ -308,16 +308,20 @@ static void take_step(ki_timer *timer, void *user) {
     }
 }
 
-/* --- open, check, close ------------------------------------------------------------------------------------------- */
+/* --- new, start, free --------------------------------------------------------------------------------------------- */
 
-ki_status ki_consistency_check_open(ki_consistency_check *check, const ki_consistency_check_options *options,
-                                    ki_error *err) {
-    *check = (ki_consistency_check){ .options = *options };
-    if (ki_timer_init(&check->timer, options->engine, take_step, check))
+ki_status ki_consistency_check_new(const ki_consistency_check_options *options, ki_consistency_check **ret_check,
+                                   ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(options->engine);
+    ki_consistency_check *check = ki_alloc_zero(allocator, sizeof *check);
+    if (!check || ki_timer_init(&check->timer, options->engine, take_step, check)) {
+        ki_free(allocator, check);
         return ki_error_no_memory(err, "starting an informer");
-    ki_map_init(&check->listed_keys, ki_engine_allocator(options->engine), options->seed);
-    ki_buffer_init(&check->continue_token, ki_engine_allocator(options->engine), CONTINUE_TOKEN_MAX);
-    check->is_open = true;
+    }
+    check->options = *options;
+    ki_map_init(&check->listed_keys, allocator, options->seed);
+    ki_buffer_init(&check->continue_token, allocator, CONTINUE_TOKEN_MAX);
+    *ret_check = check;
     return KI_OK;
 }
 
@@ -325,12 +329,12 @@ void ki_consistency_check_start(ki_consistency_check *check) {
     end_check(check);
 }
 
-void ki_consistency_check_close(ki_consistency_check *check) {
-    if (!check->is_open)
+void ki_consistency_check_free(ki_consistency_check *check) {
+    if (!check)
         return;
     check->options.list_watch->ops->cancel(check->options.list_watch);
     end_check(check);
-    check->is_open = false;
     ki_timer_close(&check->timer);
     ki_buffer_free(&check->continue_token);
+    ki_free(ki_engine_allocator(check->options.engine), check);
 }

@@ -55,7 +55,6 @@ typedef enum ki_consistency_check_step {
 
 typedef struct ki_consistency_check {
     ki_consistency_check_options options;
-    bool is_open;
     ki_timer timer;
     ki_consistency_check_step next;
     int passes;         /* lists of this check that differed from the store */
@@ -75,12 +74,12 @@ typedef struct ki_consistency_check {
     uint64_t relisted;                     /* digest of the differences at the last relist; 0: none */
 } ki_consistency_check;
 
-/* Initializes an embedded check. The caller closes it. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_consistency_check_open(ki_consistency_check *check, const ki_consistency_check_options *options,
-                                    ki_error *err);
+/* Makes a check. The caller frees it. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_consistency_check_new(const ki_consistency_check_options *options, ki_consistency_check **ret_check,
+                                   ki_error *err);
 /* Schedules the first check. */
 void ki_consistency_check_start(ki_consistency_check *check);
-/* Cancels the list and frees everything. Also accepts a zeroed or closed check. */
-void ki_consistency_check_close(ki_consistency_check *check);
+/* Cancels the list and frees everything. No effect for NULL. */
+void ki_consistency_check_free(ki_consistency_check *check);
 
 #endif
