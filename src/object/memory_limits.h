@@ -7,15 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Who is called when the account goes above its limit, or half of it, or below, and when all have packed. Loop. */
-typedef struct ki_memory_member {
-    void (*on_change)(void *user);
-    void *user;
-    struct ki_memory_member *next;
-    bool packs;    /* objects of the store are being packed: nobody drops contents before */
-    bool can_drop; /* it has contents that it may drop */
-} ki_memory_member;
-
 /* What is to be done about a limit; each includes what is before it. */
 typedef enum ki_memory_pressure {
     KI_MEMORY_AMPLE,
@@ -32,8 +23,8 @@ typedef struct ki_memory_account {
     _Atomic size_t expected; /* bytes more once all lists that arrive are applied, about */
     _Atomic ki_memory_pressure pressure;
     /* Loop. */
-    bool is_reported; /* above the limit, and nobody can drop contents: a program knows */
-    ki_memory_member *first;
+    bool is_reported;          /* above the limit, and nobody can drop contents: a program knows */
+    struct ki_informer *first; /* linked by `next_in_account`; each takes a step when the pressure changes */
 } ki_memory_account;
 
 /* Returns the bytes that all informers take, or will take. Any thread. */
@@ -44,6 +35,10 @@ static inline size_t ki_memory_account_bytes(const ki_memory_account *account) {
 /* Returns true above the limit. Any thread. */
 static inline bool ki_memory_account_is_over(const ki_memory_account *account) {
     return atomic_load(&account->pressure) >= KI_MEMORY_SHORT;
+}
+
+static inline size_t ki_memory_above(size_t bytes, size_t limit) {
+    return bytes > limit ? bytes - limit : 0;
 }
 
 /* Returns the bytes at which a limit that was exceeded is no more: a tenth is free. */

@@ -1,7 +1,7 @@
 /* informer_parts.h: the struct of an informer, for the files that implement it: shared_informer.c (creation, start,
  * stop), feed.c (its sources), process_item.c (processes one item), registration.c (handlers), settings.c,
- * informer_health.c, informer_memory.c, list_memory.c, packing.c, namespace_check.c, namespace_set.c, informer_read.c,
- * informer_deleted.c, removal.c, wait_for_sync.c and wait_for.c. */
+ * informer_health.c, informer_memory.c, list_memory.c, packing.c, limit_reports.c, namespace_check.c, namespace_set.c,
+ * informer_read.c, informer_deleted.c, removal.c, wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
@@ -28,6 +28,21 @@ typedef struct ki_namespaces {
     size_t count;
     const char *names[];
 } ki_namespaces;
+
+/* Above half of a limit, with a dictionary, all objects are packed. */
+typedef enum ki_packing {
+    KI_PACKS_NOTHING,
+    KI_PACKS_STORE, /* those of the store are being packed: nobody in the account drops contents before */
+    KI_HAS_PACKED
+} ki_packing;
+
+/* What the program knows of contents that were dropped; each includes what is before it. */
+typedef enum ki_limit_report {
+    KI_REPORTED_NOTHING,
+    KI_REPORTED_DROP, /* objects lost their content */
+    KI_REPORTED_NONE, /* none has its content */
+    KI_REPORTED_TOTAL /* the objects of all informers take more than the factory's limit */
+} ki_limit_report;
 
 struct ki_informer {
     /* Constant. */
@@ -89,22 +104,17 @@ struct ki_informer {
     size_t listed;                           /* objects of the current lists */
     ki_consistency_check *consistency_check; /* NULL: none */
     ki_timer resync_timer;
-    uint64_t yielded_at;     /* changes that the listeners had when the loop last looked whether it outruns a thread */
-    size_t waiting;          /* as given to the last ki_informer_note_queue */
-    bool is_held;            /* a watch is paused: many changes are queued, or wait for a handler on the loop */
-    bool is_resync_waiting;  /* a resync is due, and the previous one is not finished */
-    size_t checked_bytes;    /* the objects' memory at the last ki_informer_check_memory */
-    size_t arriving;         /* bytes more once the lists that arrive are applied; of all feeds */
-    size_t queued;           /* the same of the queued lists */
-    ki_memory_member member; /* of the account, while the informer runs */
-    bool is_above;           /* it was above a limit then, its own or its factory's */
-    bool is_scarce;          /* above half of its own limit */
-    bool packs;              /* above half of a limit, with a dictionary */
-    unsigned places_to_pack; /* of the store, whose objects ki_informer_shrink has not packed yet (tree.h) */
-    unsigned places_left;    /* those whose objects have not lost their content yet */
-    bool has_reported_drop;  /* objects lost their content, and the program knows */
-    bool has_reported_none;  /* none has its content, and the program knows */
-    bool knows_total;        /* the same of the objects of all informers, which take more than the factory's limit */
+    uint64_t yielded_at;    /* changes that the listeners had when the loop last looked whether it outruns a thread */
+    size_t waiting;         /* as given to the last ki_informer_note_queue */
+    bool is_held;           /* a watch is paused: many changes are queued, or wait for a handler on the loop */
+    bool is_resync_waiting; /* a resync is due, and the previous one is not finished */
+    size_t checked_bytes;   /* the objects' memory at the last ki_informer_check_memory */
+    size_t arriving;        /* bytes more once the lists that arrive are applied; of all feeds */
+    size_t queued;          /* the same of the queued lists */
+    ki_informer *next_in_account; /* while the informer runs */
+    ki_packing packing;
+    unsigned places; /* of the store, which ki_informer_shrink has not seen yet (tree.h) */
+    ki_limit_report reported;
     ki_deferred deferred;
     ki_report_limit report_limit;
     ki_timer detector_timer;
@@ -117,13 +127,13 @@ struct ki_informer {
 
     /* Any thread. */
     ki_metrics_record metrics;
-    _Atomic bool is_over_limit;        /* the objects take more than memory_limit */
-    _Atomic bool has_fallen_back;      /* all namespaces are forbidden: it uses the allowed ones */
-    _Atomic bool has_other_namespaces; /* those of `namespaces` have changed */
-    _Atomic bool is_removed;           /* removed from the factory; set under `change_lock` and `wait_lock` */
-    ki_task remove_task;               /* stops a removed informer */
-    ki_task relist_task;               /* lists again, for a view that was added */
-    _Atomic bool synced;               /* set under `wait_lock` and `change_lock`; a removed informer is not */
+    _Atomic ki_memory_pressure pressure; /* of memory_limit; the loop sets it */
+    _Atomic bool has_fallen_back;        /* all namespaces are forbidden: it uses the allowed ones */
+    _Atomic bool has_other_namespaces;   /* those of `namespaces` have changed */
+    _Atomic bool is_removed;             /* removed from the factory; set under `change_lock` and `wait_lock` */
+    ki_task remove_task;                 /* stops a removed informer */
+    ki_task relist_task;                 /* lists again, for a view that was added */
+    _Atomic bool synced;                 /* set under `wait_lock` and `change_lock`; a removed informer is not */
     char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
     ki_health_record health;
     ki_mutex wait_lock;        /* for all waits */
@@ -218,12 +228,12 @@ ki_object *ki_informer_pack_waiting(const ki_change *change, void *user);
 /* informer_memory.c: counts the objects' memory, and reports it above a limit. If the factory's limit is crossed, or
  * half of it, the other informers take a step. Loop; not under change_lock. */
 void ki_informer_check_memory(ki_informer *informer);
-/* informer_memory.c: returns the bytes to be freed until a tenth of each exceeded limit is free. Loop. */
+/* limit_reports.c: reports what has become so. `is_over`: its own limit is exceeded since. Loop; not under
+ * change_lock. */
+void ki_informer_report_limits(ki_informer *informer, bool is_over);
+/* informer_memory.c: returns the bytes to be freed until a tenth of each exceeded limit is free; of one that only lists
+ * exceed, until they do not. Loop. */
 size_t ki_informer_excess(const ki_informer *informer);
-/* informer_memory.c: notes that the objects of the store are packed: contents may be dropped. Loop. */
-void ki_informer_note_packed(ki_informer *informer);
-/* informer_memory.c: returns true while objects of an informer of the factory are being packed. Loop. */
-bool ki_informer_waits_for_packing(const ki_informer *informer);
 /* informer_memory.c: returns the bytes of the cache's objects, with what they share. Any thread. */
 size_t ki_informer_object_bytes(const ki_informer *informer);
 /* informer_memory.c: from now on, until ki_informer_leave_account, the informer takes a step when all informers of its
@@ -231,12 +241,12 @@ size_t ki_informer_object_bytes(const ki_informer *informer);
 void ki_informer_join_account(ki_informer *informer);
 /* The same in reverse; also of one that has not joined, or has left. Loop. */
 void ki_informer_leave_account(ki_informer *informer);
-/* informer_memory.c: leaves the account, and takes the informer's objects out of it, before it is freed. */
+/* list_memory.c: leaves the account, and takes the informer's objects out of it, before it is freed. */
 void ki_informer_clear_account(ki_informer *informer);
 /* list_memory.c: `excess` and `on_queued` of the feed's reflector. Loop. */
 size_t ki_feed_list_excess(ki_feed *feed, size_t bytes);
 void ki_feed_list_queued(ki_feed *feed);
-/* list_memory.c: the store has `stored` bytes, after `checked_bytes`. Loop. */
+/* list_memory.c: the store has `stored` bytes, after `checked_bytes`: counts them, and what is expected. Loop. */
 void ki_informer_note_stored(ki_informer *informer, size_t stored);
 /* Returns the bytes more once all lists are applied, about. Loop. */
 static inline size_t ki_informer_expected_bytes(const ki_informer *informer) {
@@ -249,6 +259,15 @@ static inline size_t ki_informer_content_count(const ki_informer *informer) {
 /* Returns true if objects may lose their content above a limit. */
 static inline bool ki_informer_may_drop(const ki_informer *informer) {
     return informer->options.given.keep_at_limit != KI_KEEP_OBJECT;
+}
+/* Returns true above the informer's own limit. Any thread. */
+static inline bool ki_informer_is_over_limit(const ki_informer *informer) {
+    return atomic_load(&informer->pressure) == KI_MEMORY_OVER;
+}
+/* Returns true above a limit, its own or its factory's. Any thread. */
+static inline bool ki_informer_is_above(const ki_informer *informer) {
+    const ki_memory_account *account = informer->options.account;
+    return ki_informer_is_over_limit(informer) || (account && ki_memory_account_is_over(account));
 }
 /* packing.c: has the next objects packed with a dictionary of the cache's objects, if it is time. Loop; not under
  * change_lock. */

@@ -9,9 +9,18 @@
 #include "src/object/object.h"
 #include "src/object/pack.h"
 
+/* Returns true while objects of an informer of the factory are being packed. */
+static bool waits_for_packing(const ki_informer *informer) {
+    const ki_memory_account *account = informer->options.account;
+    bool waits = informer->packing == KI_PACKS_STORE;
+    for (const ki_informer *other = account ? account->first : NULL; other && !waits; other = other->next_in_account)
+        waits = other->packing == KI_PACKS_STORE;
+    return waits;
+}
+
 /* Returns true if objects that are stored now lose their content. Packing comes first. */
 static bool drops_content(const ki_informer *informer) {
-    return informer->is_above && ki_informer_may_drop(informer) && !ki_informer_waits_for_packing(informer);
+    return ki_informer_is_above(informer) && ki_informer_may_drop(informer) && !waits_for_packing(informer);
 }
 
 /* Gets the object without its content. */
@@ -71,8 +80,6 @@ enum {
 
 /* What a call may still do. */
 typedef struct budget {
-    bool packs;       /* else contents are dropped */
-    unsigned *places; /* of the store, not seen yet */
     size_t units;
     size_t bytes; /* to be freed */
 } budget;
@@ -80,16 +87,16 @@ typedef struct budget {
 /* Stages what an object of the store becomes. Caller holds change_lock. */
 static ki_status shrink_object(ki_informer *informer, ki_object *obj, budget *left) {
     ki_object *made;
-    ki_status status = left->packs ? ki_object_try_pack(obj, &made) : drop(obj, &made);
+    bool packs = informer->packing == KI_PACKS_STORE; /* else contents are dropped */
+    ki_status status = packs ? ki_object_try_pack(obj, &made) : drop(obj, &made);
     if (status)
         return status;
     if (made != obj) {
-        size_t before = ki_object_memory(obj), after = ki_object_memory(made);
         left->units--;
-        left->bytes = left->bytes + after > before ? left->bytes + after - before : 0;
+        left->bytes = ki_memory_above(left->bytes, ki_memory_above(ki_object_memory(obj), ki_object_memory(made)));
         status = ki_store_begin(informer->store, NULL, NULL);
         if (!status)
-            status = ki_store_stage_put(informer->store, made, left->packs ? obj : made);
+            status = ki_store_stage_put(informer->store, made, packs ? obj : made);
     }
     ki_object_unref(made);
     return status;
@@ -98,12 +105,12 @@ static ki_status shrink_object(ki_informer *informer, ki_object *obj, budget *le
 /* Caller holds change_lock. */
 static ki_status shrink_place(ki_informer *informer, const ki_snapshot *snapshot, budget *left) {
     ki_cursor cursor = KI_CURSOR_INIT;
-    unsigned place = *left->places - 1;
+    unsigned place = informer->places - 1;
     ki_status status = KI_OK;
     while (!status && left->units && left->bytes) {
         ki_object *obj = ki_tree_next_at(&snapshot->items, place, &cursor);
         if (!obj) {
-            --*left->places;
+            informer->places--;
             break;
         }
         status = shrink_object(informer, obj, left);
@@ -114,13 +121,13 @@ static ki_status shrink_place(ki_informer *informer, const ki_snapshot *snapshot
 /* Caller holds change_lock. */
 static ki_status shrink_some(ki_informer *informer, budget *left) {
     ki_snapshot *snapshot = ki_store_snapshot(informer->store);
-    unsigned before = *left->places;
+    unsigned before = informer->places;
     ki_status status = KI_OK;
-    for (unsigned seen = 0; !status && *left->places && left->units && left->bytes && seen < PLACES_MAX; seen++)
+    for (unsigned seen = 0; !status && informer->places && left->units && left->bytes && seen < PLACES_MAX; seen++)
         status = shrink_place(informer, snapshot, left);
     ki_snapshot_free(snapshot);
     if (status) {
-        *left->places = before;
+        informer->places = before;
         ki_snapshot_free(ki_store_abandon(informer->store));
         return status;
     }
@@ -128,25 +135,23 @@ static ki_status shrink_some(ki_informer *informer, budget *left) {
     return KI_OK;
 }
 
-/* Gets what is to be done now. Returns false if that is nothing. */
-static bool next_walk(ki_informer *informer, budget *ret_left) {
-    if (informer->places_to_pack) {
-        *ret_left = (budget){ .packs = true, .places = &informer->places_to_pack, .bytes = SIZE_MAX };
+/* Gets the bytes that are to be freed now. Returns false if nothing is to be done. */
+static bool next_walk(ki_informer *informer, size_t *ret_bytes) {
+    *ret_bytes = SIZE_MAX;
+    if (informer->packing == KI_PACKS_STORE)
         return true;
-    }
     if (!drops_content(informer) || !ki_informer_content_count(informer))
         return false;
-    if (!informer->places_left) /* objects came to places that the last walk had seen */
-        informer->places_left = KI_TREE_PLACES;
-    *ret_left = (budget){ .places = &informer->places_left, .bytes = ki_informer_excess(informer) };
+    if (!informer->places) /* objects came to places that the last walk had seen */
+        informer->places = KI_TREE_PLACES;
+    *ret_bytes = ki_informer_excess(informer);
     return true;
 }
 
 ki_status ki_informer_shrink(ki_informer *informer, size_t units, ki_error *err) {
-    budget walk;
-    if (!next_walk(informer, &walk))
+    budget walk = { .units = units };
+    if (!next_walk(informer, &walk.bytes))
         return KI_ERR_NOT_FOUND;
-    walk.units = units;
     ki_fair_mutex_lock(&informer->change_lock);
     /* A list of which a part is staged goes first. */
     bool can_change = !atomic_load(&informer->is_removed) && !ki_store_is_staged(informer->store);
@@ -155,8 +160,6 @@ ki_status ki_informer_shrink(ki_informer *informer, size_t units, ki_error *err)
     if (status)
         return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "shrinking the cache") : status;
     (void)ki_engine_work(informer->engine, (int)units);
-    if (walk.packs && !*walk.places)
-        ki_informer_note_packed(informer);
     ki_informer_check_memory(informer);
-    return next_walk(informer, &walk) ? KI_OK : KI_ERR_NOT_FOUND;
+    return next_walk(informer, &walk.bytes) ? KI_OK : KI_ERR_NOT_FOUND;
 }

@@ -343,10 +343,15 @@ static ki_status do_slice(delta_fifo *fifo, ki_error *err) {
 
 /* ---- popping ---- */
 
-static void drop(delta_fifo *fifo, entry *e) {
+static void note_processed(delta_fifo *fifo, const entry *e) {
     for (uint32_t i = 0; i < e->count; i++)
         if (e->deltas[i].is_listed)
             ki_fifo_note_processed(&fifo->base, ki_object_memory(e->deltas[i].obj));
+}
+
+static void drop(delta_fifo *fifo, entry *e) {
+    if (e->listed)
+        note_processed(fifo, e);
     dequeue(fifo, e);
     ki_map_remove(&fifo->entries, key_of(e));
     fifo->base.initial -= e->initial;

@@ -90,25 +90,30 @@ TEST(a_later_list_is_counted_until_it_is_stored_though_the_queue_is_never_empty)
     in_order = false;
 }
 
-static void count_call(void *user) {
+static ki_status count_step(void *user, ki_error *err) {
     ++*(unsigned *)user;
+    return ki_error_set(err, KI_ERR_NOT_FOUND, "nothing to do");
 }
 
 TEST(an_informer_that_ends_while_it_packs_wakes_those_who_wait_for_it) {
     for (unsigned packs = 0; packs < 2; packs++) {
         stage s;
-        unsigned calls = 0;
+        unsigned steps = 0;
         ki_memory_account account = { .limit = SIZE_MAX };
-        ki_memory_member other = { .on_change = count_call, .user = &calls };
+        ki_informer other = { .owner = NULL };
         assert_int_equal(open_stage_with(&s, (ki_shared_informer_options){ .account = &account }, NULL), KI_OK);
         start_stage(&s);
-        other.next = account.first;
+        const ki_step_loop_options options = { .engine = s.engine.engine, .step = count_step, .user = &steps };
+        assert_int_equal(ki_step_loop_open(&other.step_loop, &options, NULL), KI_OK);
+        other.next_in_account = account.first;
         account.first = &other;
-        s.informer->member.packs = packs;
+        s.informer->packing = packs ? KI_PACKS_STORE : KI_HAS_PACKED;
         ki_informer_leave_account(s.informer);
-        assert_int_equal(calls, packs);
+        settle(&s);
+        assert_int_equal(steps, packs);
         assert_ptr_equal(account.first, &other);
-        assert_null(other.next);
+        assert_null(other.next_in_account);
+        ki_step_loop_close(&other.step_loop);
         close_stage(&s);
     }
 }

@@ -319,6 +319,26 @@ CONTROLLER_TEST(at_half_of_the_factorys_limit_idle_informers_pack_before_anybody
     ki_factory_free(factory);
 }
 
+CONTROLLER_TEST(a_store_is_packed_in_one_walk_of_few_steps) {
+    enum {
+        COUNT = 200
+    };
+    ki_factory *factory = limited_factory(&stage, KI_FACTORY_OPTIONS(.memory_limit = 10000000));
+    ki_informer *pods = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING));
+    put_from_to(&stage, KI_PODS, 0, COUNT);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    stage_settle(&stage);
+    assert_int_equal(packed_of(pods), 0);
+    pods->options.account->limit = 200000;
+    ki_informer_check_memory(pods);
+    unsigned steps = 1;
+    while (ki_informer_shrink(pods, 64, NULL) == KI_OK)
+        steps++;
+    assert_int_equal(packed_of(pods), COUNT);
+    assert_true(steps < COUNT / 4);
+    ki_factory_free(factory);
+}
+
 CONTROLLER_TEST(what_arrives_without_content_left_while_another_informer_packs_loses_its_content_afterwards) {
     ki_factory *factory = limited_factory(&stage, KI_FACTORY_OPTIONS(.memory_limit = 1));
     ki_informer *pods = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING, .pack_from = -1));
@@ -327,11 +347,11 @@ CONTROLLER_TEST(what_arrives_without_content_left_while_another_informer_packs_l
     assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
     stage_settle(&stage);
     assert_int_equal(health_of(pods).without_content, 20);
-    services->member.packs = true;
+    services->packing = KI_PACKS_STORE;
     put_from_to(&stage, KI_PODS, 10, 30);
     stage_settle(&stage);
     assert_int_equal(health_of(pods).without_content, 10);
-    ki_informer_note_packed(services);
+    ki_informer_check_memory(services); /* no dictionary: nothing is left to be packed */
     stage_settle(&stage);
     assert_int_equal(health_of(pods).without_content, 30);
     expect_consistent(pods, 30);
