@@ -74,8 +74,8 @@ static void expect_consistent(ki_informer *informer, size_t objects) {
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
 enum {
-    LISTED = 1500,
-    LIST_LIMIT = 400000
+    LISTED = 3000,
+    LIST_LIMIT = 800000
 };
 
 typedef struct list_memory {
