@@ -121,7 +121,9 @@ typedef struct ki_informer_options {
      * back.
      * The watch error handler and the log get KI_ERR_LIMIT when the first object loses its content ("objects lose their
      * content"), and once more if none has content any more ("no object of this informer has content any more"); the
-     * next time only after all objects had content with no limit exceeded. The signal to alert on is
+     * next time only after all objects had content with no limit exceeded. In the handler ki_informer_health says what
+     * is so: `without_content` is 0 if nothing was dropped here, and `objects` if no object in the cache has content;
+     * is_over_memory_limit and is_over_factory_limit say which limit is exceeded. The signal to alert on is
      * ki_health.without_content above 0, or the metric informer_objects_without_content.
      * ki_health.is_over_memory_limit is false once enough was dropped.
      * Needs a `view`, and `keep` KI_KEEP_OBJECT or KI_KEEP_METADATA. Also below the limit, selectors of other fields

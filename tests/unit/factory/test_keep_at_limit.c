@@ -382,8 +382,10 @@ static void note_report(ki_informer *informer, const ki_error *cause, const char
     } else if (strstr(text, "no object of this informer has content any more")) {
         of->none++;
         of->is_false |= health.objects == 0 || health.without_content < health.objects;
+        of->is_false |= !health.is_over_factory_limit;
     } else {
         of->totals++;
+        of->is_false |= !health.is_over_factory_limit || health.without_content > 0;
     }
 }
 
