@@ -45,13 +45,20 @@ static bool is_compact(ki_str text, size_t *opened) {
     return true;
 }
 
+/* Byte by byte the parser is as fast. */
+static bool leave_to_parser(ki_str text, size_t gap_at, size_t gap_size, ki_json_outline *outline) {
+    (void)text, (void)gap_at, (void)gap_size;
+    outline->count = 0;
+    return false;
+}
+
 static bool always(void) {
     return true;
 }
 
 /* --- the choice --------------------------------------------------------------------------------------------------- */
 
-static const ki_json_scanner by_bytes = { "bytes", always, find_end, is_compact };
+static const ki_json_scanner by_bytes = { "bytes", always, find_end, is_compact, leave_to_parser };
 
 const ki_json_scanner *ki_json_scanner_at(size_t number) {
     if (number < ki_json_block_scanner_count)
@@ -85,6 +92,14 @@ size_t ki_json_container_size(ki_str text) {
 
 bool ki_json_is_compact(ki_str text, size_t *opened) {
     return chosen()->is_compact(text, opened);
+}
+
+bool ki_json_is_valid(ki_str text, size_t gap_at, size_t gap_size, ki_json_outline *outline) {
+    /* Each piece ends with a bracket, before which the scan of a token stops. */
+    if (text.size < 2 || text.size > UINT32_MAX || text.data[0] != '{' || text.data[text.size - 1] != '}' ||
+        (gap_size && text.data[gap_at - 1] != '[' && text.data[gap_at - 1] != '{'))
+        return false;
+    return chosen()->is_valid(text, gap_at, gap_size, outline);
 }
 
 /* --- compact JSON ------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,8 @@
 
 #if defined(__x86_64__) || defined(HAS_NEON)
 
+#include "src/base/json_grammar.h"
+
 enum {
     BLOCK = 64
 };
@@ -20,7 +22,9 @@ enum {
 typedef struct classes {
     uint64_t quote, backslash;
     uint64_t open, close; /* { [ and } ] */
-    uint64_t space;       /* bytes up to 0x20: white space and control characters */
+    uint64_t comma, colon;
+    uint64_t space; /* bytes up to 0x20: white space and control characters */
+    uint64_t odd;   /* control characters, and bytes of characters outside ASCII */
 } classes;
 
 #define INLINE static inline __attribute__((always_inline))
@@ -124,6 +128,50 @@ INLINE size_t pass_brackets(ki_json_walk *walk, uint64_t open, uint64_t close) {
         return true; \
     }
 
+/* Text that is valid. An escape or a scalar can reach into the next block, but not behind the bracket that ends the
+ * piece. An escaped byte behind a piece's end is in an open string, which is an error. */
+#define IS_VALID(target, classify, run_xor, is_valid_name) \
+    target INLINE void pass_##is_valid_name(grammar *g, const char *data, const char *text, size_t at, size_t size) { \
+        classes found = classify(data); \
+        uint64_t escaped = find_escaped(&g->walk, found.backslash, size); \
+        uint64_t quotes = found.quote & ~escaped; \
+        uint64_t inside = run_xor(quotes) ^ g->string, outside = ~inside & UINT64_MAX >> (BLOCK - size); \
+        grammar_block block = { .text = text, \
+                                .at = at, \
+                                .size = size, \
+                                .quotes = quotes, \
+                                .inside = inside, \
+                                .escaped = escaped, \
+                                .open = found.open & outside, \
+                                .close = found.close & outside, \
+                                .comma = found.comma & outside, \
+                                .colon = found.colon & outside, \
+                                .odd = found.odd }; \
+        uint64_t object = 0 - (g->stack & 1); \
+        object ^= run_xor(pass_nesting(g, &block)); \
+        pass_grammar(g, &block, object); \
+    } \
+    target static bool is_valid_name(ki_str text, size_t gap_at, size_t gap_size, ki_json_outline *outline) { \
+        grammar g = { .walk = KI_JSON_WALK_INIT, .stack = 1, .separator = UINT64_C(1) << 63, .outline = outline->at }; \
+        char padded[BLOCK]; \
+        const size_t last = text.size - 1; \
+        size_t at = 0, end = gap_size ? gap_at : last, size; \
+        for (;;) { \
+            for (; end - at >= BLOCK && !g.bad; at += BLOCK) \
+                pass_##is_valid_name(&g, text.data + at, text.data + at, at, BLOCK); \
+            if (at < end && !g.bad) { \
+                const char *data = block_at((ki_str){ text.data, end }, at, padded, &size); \
+                pass_##is_valid_name(&g, data, text.data + at, at, size); \
+            } \
+            if (end == last || g.bad || g.string) \
+                break; \
+            at = gap_at + gap_size; \
+            end = last; \
+        } \
+        outline->count = g.outlined; \
+        return is_valid_end(&g); \
+    }
+
 INLINE uint64_t run_xor_shifts(uint64_t bits) {
     for (unsigned shift = 1; shift < BLOCK; shift *= 2)
         bits ^= bits << shift;
@@ -136,11 +184,12 @@ INLINE uint64_t run_xor_shifts(uint64_t bits) {
 
 /* --- AVX2 --------------------------------------------------------------------------------------------------------- */
 
-#define AVX2 __attribute__((target("avx2,pclmul,popcnt")))
+#define AVX2 __attribute__((target("avx2,bmi,bmi2,pclmul,popcnt")))
 
 static bool has_avx2(void) {
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("popcnt");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+           __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("popcnt");
 }
 
 AVX2 INLINE uint64_t bits_avx2(__m256i low, __m256i high) {
@@ -163,8 +212,11 @@ AVX2 INLINE classes classify_avx2(const char data[BLOCK]) {
         .backslash = equal_avx2(low, high, '\\'),
         .open = equal_avx2(low_folded, high_folded, '{'),
         .close = equal_avx2(low_folded, high_folded, '}'),
+        .comma = equal_avx2(low, high, ','),
+        .colon = equal_avx2(low, high, ':'),
         .space = bits_avx2(_mm256_cmpeq_epi8(_mm256_min_epu8(low, fold), low),
                            _mm256_cmpeq_epi8(_mm256_min_epu8(high, fold), high)),
+        .odd = bits_avx2(_mm256_cmpgt_epi8(fold, low), _mm256_cmpgt_epi8(fold, high)),
     };
 }
 
@@ -176,6 +228,7 @@ AVX2 INLINE uint64_t run_xor_product(uint64_t bits) {
 
 FIND_END(AVX2, classify_avx2, run_xor_product, find_end_avx2)
 IS_COMPACT(AVX2, classify_avx2, run_xor_product, is_compact_avx2)
+IS_VALID(AVX2, classify_avx2, run_xor_product, is_valid_avx2)
 
 /* --- SSE2: each x86-64 -------------------------------------------------------------------------------------------- */
 
@@ -184,7 +237,7 @@ static bool has_sse2(void) {
 }
 
 INLINE classes classify_sse2(const char data[BLOCK]) {
-    classes found = { 0, 0, 0, 0, 0 };
+    classes found = { 0 };
     const __m128i fold = _mm_set1_epi8(0x20);
     for (unsigned i = 0; i < BLOCK; i += 16) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(data + i));
@@ -194,6 +247,9 @@ INLINE classes classify_sse2(const char data[BLOCK]) {
         found.backslash |= BITS(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
         found.open |= BITS(_mm_cmpeq_epi8(folded, _mm_set1_epi8('{')));
         found.close |= BITS(_mm_cmpeq_epi8(folded, _mm_set1_epi8('}')));
+        found.comma |= BITS(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(',')));
+        found.colon |= BITS(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(':')));
+        found.odd |= BITS(_mm_cmplt_epi8(bytes, fold));
         found.space |= BITS(_mm_cmpeq_epi8(_mm_min_epu8(bytes, fold), bytes));
 #undef BITS
     }
@@ -202,10 +258,11 @@ INLINE classes classify_sse2(const char data[BLOCK]) {
 
 FIND_END(, classify_sse2, run_xor_shifts, find_end_sse2)
 IS_COMPACT(, classify_sse2, run_xor_shifts, is_compact_sse2)
+IS_VALID(, classify_sse2, run_xor_shifts, is_valid_sse2)
 
 const ki_json_scanner ki_json_block_scanners[] = {
-    { "AVX2", has_avx2, find_end_avx2, is_compact_avx2 },
-    { "SSE2", has_sse2, find_end_sse2, is_compact_sse2 },
+    { "AVX2", has_avx2, find_end_avx2, is_compact_avx2, is_valid_avx2 },
+    { "SSE2", has_sse2, find_end_sse2, is_compact_sse2, is_valid_sse2 },
 };
 const size_t ki_json_block_scanner_count = 2;
 
@@ -228,27 +285,33 @@ INLINE uint64_t bits_neon(uint8x16x4_t compared) {
 
 INLINE classes classify_neon(const char data[BLOCK]) {
     const uint8x16_t fold = vdupq_n_u8(0x20);
-    uint8x16x4_t quote, backslash, open, close, space;
+    uint8x16x4_t quote, backslash, open, close, comma, colon, space, odd;
     for (unsigned i = 0; i < 4; i++) {
         uint8x16_t bytes = vld1q_u8((const uint8_t *)data + 16 * i), folded = vorrq_u8(bytes, fold);
         quote.val[i] = vceqq_u8(bytes, vdupq_n_u8('"'));
         backslash.val[i] = vceqq_u8(bytes, vdupq_n_u8('\\'));
         open.val[i] = vceqq_u8(folded, vdupq_n_u8('{'));
         close.val[i] = vceqq_u8(folded, vdupq_n_u8('}'));
+        comma.val[i] = vceqq_u8(bytes, vdupq_n_u8(','));
+        colon.val[i] = vceqq_u8(bytes, vdupq_n_u8(':'));
         space.val[i] = vcleq_u8(bytes, fold);
+        odd.val[i] = vcltq_s8(vreinterpretq_s8_u8(bytes), vreinterpretq_s8_u8(fold));
     }
-    return (classes){ bits_neon(quote), bits_neon(backslash), bits_neon(open), bits_neon(close), bits_neon(space) };
+    return (classes){ bits_neon(quote), bits_neon(backslash), bits_neon(open),  bits_neon(close),
+                      bits_neon(comma), bits_neon(colon),     bits_neon(space), bits_neon(odd) };
 }
 
 FIND_END(, classify_neon, run_xor_shifts, find_end_neon)
 IS_COMPACT(, classify_neon, run_xor_shifts, is_compact_neon)
+IS_VALID(, classify_neon, run_xor_shifts, is_valid_neon)
 
-const ki_json_scanner ki_json_block_scanners[] = { { "NEON", has_neon, find_end_neon, is_compact_neon } };
+const ki_json_scanner ki_json_block_scanners[] = { { "NEON", has_neon, find_end_neon, is_compact_neon,
+                                                     is_valid_neon } };
 const size_t ki_json_block_scanner_count = 1;
 
 #else
 
-const ki_json_scanner ki_json_block_scanners[] = { { NULL, NULL, NULL, NULL } }; /* C has no empty arrays */
+const ki_json_scanner ki_json_block_scanners[] = { { NULL, NULL, NULL, NULL, NULL } }; /* C has no empty arrays */
 const size_t ki_json_block_scanner_count = 0;
 
 #endif

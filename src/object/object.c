@@ -10,6 +10,7 @@
 #include "src/base/memory.h"
 #include "src/object/body.h"
 #include "src/object/json.h"
+#include "src/object/json_text.h"
 #include "src/object/keep.h"
 
 /* What the caller knows about the object. */
@@ -26,10 +27,21 @@ typedef struct span {
     size_t at, size;
 } span;
 
+enum {
+    GAP_MIN = 128 /* bytes */
+};
+
+/* What the parsed copy lacks of the text, in its order: the insides of brackets. */
+typedef struct gaps {
+    size_t count;
+    span spans[KI_JSON_OUTLINE_MAX / 2];
+} gaps;
+
 /* What was found in the text. Borrowed from the text, from the parsed copy, or from the caller. */
 typedef struct parts {
     ki_str json; /* without white space between its parts */
-    span skip;   /* what the parsed copy lacks: the inside of the brackets of managedFields */
+    span skip;   /* what nobody has checked: the inside of the brackets of managedFields */
+    const gaps *gaps;
     yyjson_val *labels;
     ki_str name, namespace, uid, resource_version, api_version, kind;
     ki_buffer front;         /* the beginning of the body with what was filled in; empty: nothing was filled in */
@@ -92,7 +104,8 @@ static bool find_member(yyjson_val *object, const char *name, const char *parsed
         if (!yyjson_equals_str(key, name) || !yyjson_is_ctn(yyjson_obj_iter_get_val(key)))
             continue;
         size_t at = (size_t)(yyjson_get_str(key) - parsed);
-        at += at > p->skip.at ? p->skip.size : 0;
+        for (size_t i = 0; i < p->gaps->count && at > p->gaps->spans[i].at; i++)
+            at += p->gaps->spans[i].size;
         size_t value = at + size + 2;
         if (memcmp(json.data + at, name, size) != 0 || memcmp(json.data + at + size, "\":", 2) != 0)
             return false;
@@ -435,12 +448,75 @@ static bool is_compact(ki_str json, span skip, size_t *ret_opened) {
            ki_json_is_compact((ki_str){ json.data + rest, json.size - rest }, ret_opened);
 }
 
+/* --- what is parsed of valid text --------------------------------------------------------------------------------- */
+
+/* Returns true if the object is made with what is inside the container. `name` is empty for one of the object's own
+ * members. */
+static bool is_parsed(const ki_object_format *format, ki_str outer, ki_str name) {
+    bool is_metadata = ki_str_equals(outer, "metadata");
+    if (is_metadata && (!name.size || ki_str_equals(name, "labels")))
+        return true;
+    return format->view && ki_view_enters(format->view, outer, name);
+}
+
+/* Finds the insides of the containers that nobody reads, of valid text. Short ones are parsed sooner than left out. */
+static void find_gaps(const ki_object_format *format, ki_str json, const ki_json_outline *outline, span skip,
+                      gaps *found) {
+    ki_str outer = KI_STR("");
+    struct {
+        size_t at, gaps; /* its opening bracket, and the gaps before that */
+    } opened[KI_JSON_OUTLINE_DEPTH + 1];
+    size_t depth = 0;
+    found->count = 0;
+    for (size_t i = 0; i < outline->count; i++) {
+        size_t at = outline->at[i];
+        if (json.data[at] == '{' || json.data[at] == '[') {
+            depth++;
+            opened[depth].at = at;
+            opened[depth].gaps = found->count;
+            if (depth == 2)
+                outer = ki_json_text_name_before(json, at);
+            continue;
+        }
+        span inside = { opened[depth].at + 1, at - opened[depth].at - 1 };
+        bool is_gap = skip.size && inside.at == skip.at;
+        if (!is_gap && inside.size >= GAP_MIN && outer.size) {
+            ki_str name = depth == 2 ? outer : ki_json_text_name_before(json, opened[depth].at);
+            is_gap = name.size && !is_parsed(format, outer, depth == 2 ? KI_STR("") : name);
+        }
+        if (is_gap) {
+            found->count = opened[depth].gaps;
+            found->spans[found->count++] = inside;
+        }
+        depth--;
+    }
+}
+
+static bool has_gap(const gaps *all, span wanted) {
+    for (size_t i = 0; i < all->count; i++)
+        if (all->spans[i].at == wanted.at)
+            return true;
+    return wanted.size == 0;
+}
+
+/* Copies the text without the gaps. */
+static void copy_between(char *out, ki_str json, const gaps *without) {
+    size_t from = 0;
+    for (size_t i = 0; i < without->count; i++) {
+        out = append(out, json.data + from, without->spans[i].at - from);
+        from = without->spans[i].at + without->spans[i].size;
+    }
+    (void)append(out, json.data + from, json.size - from);
+}
+
 /* Parses a copy of the text in place, and makes the object. `opened`: brackets of the text, which cannot nest deeper
  * than that. */
-static ki_status from_copy(ki_object_format *format, ki_str json, span skip, size_t opened, const given *g,
-                           ki_object **ret_obj, ki_error *err) {
+static ki_status from_copy(ki_object_format *format, ki_str json, span skip, const gaps *without, size_t opened,
+                           const given *g, ki_object **ret_obj, ki_error *err) {
     const ki_allocator *allocator = &format->allocator;
-    size_t size = json.size - skip.size;
+    size_t size = json.size;
+    for (size_t i = 0; i < without->count; i++)
+        size -= without->spans[i].size;
     ki_buffer own, *memory = g->scratch ? g->scratch : &own;
     ki_buffer_init(&own, allocator, 0);
     if (ki_buffer_reserve(memory, ki_json_room_size(size))) {
@@ -448,14 +524,14 @@ static ki_status from_copy(ki_object_format *format, ki_str json, span skip, siz
         return ki_error_no_memory(err, "parsing an object");
     }
     ki_json_room room = ki_json_room_in(allocator, memory->data, size);
-    append(append(room.text, json.data, skip.at), json.data + skip.at + skip.size, size - skip.at);
+    copy_between(room.text, json, without);
     yyjson_doc *doc = NULL;
     ki_status status = ki_json_room_parse(&room, size, &doc, err);
     bool may_be_deep = g->is_from_server && opened > KI_JSON_DEPTH_MAX;
     if (!status && may_be_deep && ki_json_is_deep(doc, KI_JSON_DEPTH_MAX))
         status = ki_error_set(err, KI_ERR_LIMIT, "the object is nested deeper than %d", KI_JSON_DEPTH_MAX);
     if (!status) {
-        parts p = { .json = json, .skip = skip };
+        parts p = { .json = json, .skip = skip, .gaps = without };
         ki_buffer_init(&p.front, allocator, 0);
         status = from_tree(format, yyjson_doc_get_root(doc), room.text, g, &p, ret_obj, err);
         ki_buffer_free(&p.front);
@@ -480,7 +556,8 @@ static ki_status from_spaced(ki_object_format *format, ki_str json, const given 
     if (!copy)
         return ki_error_no_memory(err, "parsing an object");
     size_t size = ki_json_compact(copy, json);
-    status = from_copy(format, (ki_str){ copy, size }, (span){ 0, 0 }, SIZE_MAX, g, ret_obj, err);
+    status =
+        from_copy(format, (ki_str){ copy, size }, (span){ 0, 0 }, &(gaps){ .count = 0 }, SIZE_MAX, g, ret_obj, err);
     ki_free(allocator, copy);
     return status;
 }
@@ -490,17 +567,26 @@ static ki_status from_json(ki_object_format *format, ki_str json, const given *g
     if (json.size > KI_OBJECT_TEXT_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "the object's JSON has more than 1 GiB");
     const span none = { 0, 0 };
-    size_t opened;
-    if (g->is_from_server && !format->reads_managed_fields) {
-        /* An error can be that of a wrong span. */
-        span skip = find_skip(json);
-        if (skip.size && is_compact(json, skip, &opened) &&
-            from_copy(format, json, skip, opened, g, ret_obj, NULL) == KI_OK)
+    span skip = none;
+    ki_json_outline outline;
+    gaps without;
+    if (g->is_from_server && !format->reads_managed_fields)
+        skip = find_skip(json);
+    /* An error can be that of a wrong span. */
+    if (g->is_from_server && ki_json_is_valid(json, skip.at, skip.size, &outline)) {
+        find_gaps(format, json, &outline, skip, &without);
+        if (has_gap(&without, skip) && from_copy(format, json, skip, &without, 0, g, ret_obj, NULL) == KI_OK)
             return KI_OK;
     }
+    size_t opened;
+    without = (gaps){ 1, { skip } };
+    if (skip.size && is_compact(json, skip, &opened) &&
+        from_copy(format, json, skip, &without, opened, g, ret_obj, NULL) == KI_OK)
+        return KI_OK;
+    without.count = 0;
     if (!is_compact(json, none, &opened))
         return from_spaced(format, json, g, ret_obj, err);
-    return from_copy(format, json, none, opened, g, ret_obj, err);
+    return from_copy(format, json, none, &without, opened, g, ret_obj, err);
 }
 
 static given given_of(const ki_object_format *format, const char *api_version, const char *kind) {

@@ -189,6 +189,21 @@ bool ki_view_reads(const ki_view *view, const char *outer, const char *name) {
     return false;
 }
 
+/* Returns true if the step can lead to the member `name`. */
+static bool can_lead_to(const ki_path *path, size_t number, ki_str name) {
+    if (number >= ki_path_step_count(path) || !name.size)
+        return true;
+    const ki_path_step *step = ki_path_step_at(path, number);
+    return !step->name || ki_str_equal((ki_str){ step->name, step->name_size }, name);
+}
+
+bool ki_view_enters(const ki_view *view, ki_str outer, ki_str name) {
+    for (size_t i = 0; i < view->count; i++)
+        if (can_lead_to(view->members[i].path, 0, outer) && can_lead_to(view->members[i].path, 1, name))
+            return true;
+    return false;
+}
+
 bool ki_view_has_labels(const ki_view *view) {
     for (size_t i = 0; i < view->count; i++)
         if (view->members[i].shared == SHARED_LABELS)

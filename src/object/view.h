@@ -61,6 +61,9 @@ ki_status ki_view_new(const ki_allocator *allocator, const ki_field *fields, ki_
 void ki_view_free(const ki_allocator *allocator, ki_view *view);
 /* Returns true if a member is the member `name` of the object's member `outer`, or inside it. */
 bool ki_view_reads(const ki_view *view, const char *outer, const char *name);
+/* Returns true if a member is, contains or is inside the object's member `outer`; with a `name` that is not empty, the
+ * member `name` of that. */
+bool ki_view_enters(const ki_view *view, ki_str outer, ki_str name);
 /* Returns true if a member is the map of all labels. The header then needs them. */
 bool ki_view_has_labels(const ki_view *view);
 /* Returns the bytes of the struct. */

@@ -179,6 +179,92 @@ TEST(a_view_reads_managed_fields_that_are_dropped) {
     ki_object_format_unref(narrow);
 }
 
+/* --- what a view reads of an object whose other parts are not parsed ---------------------------------------------- */
+
+typedef struct wide_view {
+    const char *label, *image, *first, *missing, *quoted;
+    int64_t number;
+    bool has_ports;
+    ki_string_map data;
+    ki_string_list names;
+} wide_view;
+
+static const ki_field wide[] = {
+    KI_FIELD(wide_view, label, "metadata.labels.app"),
+    KI_FIELD(wide_view, image, "spec.containers[1].image"),
+    KI_FIELD(wide_view, first, "list[0].name"),
+    KI_FIELD(wide_view, missing, "spec.other.image"),
+    KI_FIELD(wide_view, quoted, "['x\"y'].z"),
+    KI_FIELD(wide_view, number, "status.deep.number"),
+    KI_FIELD_PRESENT(wide_view, has_ports, "status.ports"),
+    KI_FIELD(wide_view, data, "data"),
+    KI_FIELD(wide_view, names, "status.conditions[*].type"),
+    KI_FIELD_END,
+};
+
+#define LONG_MEMBER \
+    "\"long\":\"0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnop" \
+    "qrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz\""
+
+static void assert_same_text(const char *a, const char *b) {
+    assert_int_equal(!a, !b);
+    if (a)
+        assert_string_equal(a, b);
+}
+
+static void assert_same_view(const wide_view *a, const wide_view *b) {
+    assert_same_text(a->label, b->label);
+    assert_same_text(a->image, b->image);
+    assert_same_text(a->first, b->first);
+    assert_same_text(a->missing, b->missing);
+    assert_same_text(a->quoted, b->quoted);
+    assert_int_equal(a->number, b->number);
+    assert_int_equal(a->has_ports, b->has_ports);
+    assert_int_equal(a->data.count, b->data.count);
+    for (size_t i = 0; i < a->data.count; i++)
+        assert_same_text(a->data.items[i].value, b->data.items[i].value);
+    assert_int_equal(a->names.count, b->names.count);
+    for (size_t i = 0; i < a->names.count; i++)
+        assert_same_text(a->names.items[i], b->names.items[i]);
+}
+
+TEST(a_view_is_the_same_whether_or_not_the_rest_is_parsed) {
+    static const char *const bodies[] = {
+        "\"spec\":{\"a\":{" LONG_MEMBER "},\"containers\":[{" LONG_MEMBER "},{\"image\":\"two\"," LONG_MEMBER "}]}",
+        "\"spec\":{\"cont\\u0061iners\":[{" LONG_MEMBER "},{\"image\":\"two\"," LONG_MEMBER "}]}",
+        "\"sp\\u0065c\":{\"containers\":[{" LONG_MEMBER "},{\"image\":\"two\"," LONG_MEMBER "}]}",
+        "\"spec\":{\"containers\":[{},{\"image\":\"one\"," LONG_MEMBER "}],\"containers\":[{" LONG_MEMBER "}]}",
+        "\"spec\":{\"x\\\"containers\":{" LONG_MEMBER "},\"containers\":[0,{\"image\":\"one\"," LONG_MEMBER "}]}",
+        "\"x\\\"data\":{" LONG_MEMBER "},\"x\\\"y\":{\"z\":\"deep\"," LONG_MEMBER "}",
+        "\"other\":{\"containers\":[{},{\"image\":\"one\"," LONG_MEMBER "}]},\"list\":[{\"name\":\"n\"," LONG_MEMBER
+        "}]",
+        "\"data\":{\"k\":\"v\"," LONG_MEMBER "},\"status\":{\"ports\":[{" LONG_MEMBER "}],\"x\":[{" LONG_MEMBER "}]}",
+        "\"status\":{\"conditions\":[{\"type\":\"A\"," LONG_MEMBER "},{\"type\":\"B\"," LONG_MEMBER
+        "}],\"deep\":{\"number\":7," LONG_MEMBER "}}",
+        "\"status\":[{\"conditions\":[{\"type\":\"A\"," LONG_MEMBER "}]}],\"spec\":{\"other\":["
+        "{" LONG_MEMBER "}]}",
+    };
+    ki_object_format *format = new_format(KI_KEEP_OBJECT, wide), *view_only = new_format(KI_KEEP_VIEW, wide);
+    ki_object_format *const formats[] = { format, view_only };
+    for (size_t i = 0; i < 2 * sizeof bodies / sizeof *bodies; i++) {
+        char text[4 * TEXT_MAX];
+        ki_object *obj = NULL, *plain = NULL;
+        snprintf(text, sizeof text,
+                 "{\"metadata\":{\"annotations\":{" LONG_MEMBER "},\"labels\":{\"app\":\"web\"," LONG_MEMBER
+                 "},\"name\":\"n\",\"managedFields\":[{" LONG_MEMBER "}],\"finalizers\":[{" LONG_MEMBER "}]},%s}",
+                 bodies[i / 2]);
+        assert_int_equal(ki_object_from_server(formats[i % 2], ki_str_of(text), "v1", "Pod", NULL, &obj, NULL), KI_OK);
+        assert_int_equal(ki_object_from_json(formats[i % 2], ki_str_of(text), "v1", "Pod", &plain, NULL), KI_OK);
+        assert_int_equal(ki_object_memory(obj), ki_object_memory(plain));
+        assert_true(ki_object_is_same_state(obj, plain));
+        assert_same_view(ki_object_view(obj), ki_object_view(plain));
+        ki_object_unref(obj);
+        ki_object_unref(plain);
+    }
+    ki_object_format_unref(format);
+    ki_object_format_unref(view_only);
+}
+
 static ki_status nest(ki_object_format *format, size_t depth, bool in_managed_fields, ki_error *err) {
     char text[TEXT_MAX + 2 * (KI_JSON_DEPTH_MAX + 1)], brackets[2 * (KI_JSON_DEPTH_MAX + 1) + 1];
     size_t levels = in_managed_fields ? depth - 3 : depth - 1;
