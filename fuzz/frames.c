@@ -56,6 +56,25 @@ static void scan(const ki_json_scanner *scanner, reading *self) {
     }
 }
 
+/* Text that all scanners which read blocks find valid is an object for the parser. */
+static void compare_valid(ki_str text) {
+    const ki_json_scanner *scanner;
+    static ki_json_outline wanted, outline;
+    if (text.size < 2 || *text.data != '{' || text.data[text.size - 1] != '}')
+        return;
+    bool is_valid = ki_json_is_valid(text, 0, 0, &wanted);
+    for (size_t i = 0; (scanner = ki_json_scanner_at(i)); i++) {
+        if (!scanner->is_supported() || strcmp(scanner->name, "bytes") == 0)
+            continue;
+        fuzz_check(scanner->is_valid(text, 0, 0, &outline) == is_valid);
+        fuzz_check(!is_valid || (outline.count == wanted.count &&
+                                 memcmp(outline.at, wanted.at, wanted.count * sizeof *wanted.at) == 0));
+    }
+    yyjson_doc *doc = is_valid ? yyjson_read(text.data, text.size, 0) : NULL;
+    fuzz_check(!is_valid || yyjson_is_obj(yyjson_doc_get_root(doc)));
+    yyjson_doc_free(doc);
+}
+
 /* All ways to scan that this processor has agree. */
 static void compare_scanners(ki_str text, size_t piece) {
     const ki_json_scanner *scanner, *first = NULL;
@@ -228,6 +247,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (text.size && (*text.data == '{' || *text.data == '[')) {
         compare_scanners(text, whole.piece);
         compare_scanners(text, pieces.piece);
+        compare_valid(text);
     }
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
         whole.rest = pieces.rest = text;

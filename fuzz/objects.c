@@ -263,6 +263,22 @@ static void check_object(ki_object_format *format, ki_str text, const ki_object 
     check_packed(text, root);
 }
 
+/* A server's text, which is not parsed as a whole, gives the same object. */
+static void check_from_server(ki_object_format *format, ki_str text, const ki_object *obj, yyjson_val *root) {
+    ki_object *same = NULL;
+    ki_value json = KI_VALUE_INIT;
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = ki_object_from_server(format, text, API_VERSION, KIND, NULL, &same, &err);
+    fuzz_check(!status == (obj != NULL) || status == KI_ERR_LIMIT); /* the limit of nesting */
+    if (status)
+        return;
+    check_header(same, root);
+    fuzz_check(ki_object_memory(same) == ki_object_memory(obj) && ki_object_is_same_state(same, obj));
+    fuzz_check(!ki_object_json(obj, &json, NULL) && is_body(same, json.text, json.text_size));
+    ki_value_clear(&json);
+    ki_object_unref(same);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ki_str text = { (const char *)data, size };
     ki_object_format *format = new_format(true, KI_KEEP_OBJECT);
@@ -272,6 +288,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bool is_valid = doc && is_object(yyjson_doc_get_root(doc));
     fuzz_check(!ki_object_from_json(format, text, API_VERSION, KIND, &obj, &err) == is_valid);
     fuzz_check(is_valid || (err.code == KI_ERR_PARSE && err.message[0]));
+    check_from_server(format, text, obj, yyjson_doc_get_root(doc));
     if (is_valid)
         check_object(format, text, obj, yyjson_doc_get_root(doc));
     ki_object_unref(obj);

@@ -1,5 +1,5 @@
 /* views.c: lines of a letter and a path, an empty line, and an object's JSON. The letter is a type of a view's member.
- * Each member is what ki_object_field returns for its path. */
+ * Each member is what ki_object_field returns for its path, whether or not the rest of the JSON is parsed. */
 #include "fuzz/fuzz.h"
 
 #include "src/base/buffer.h"
@@ -231,21 +231,35 @@ static void check_field(const ki_object *obj, const ki_field *field, const membe
     ki_value_clear(&value);
 }
 
+static void check_fields(const ki_field *fields, const ki_object *obj) {
+    const view *filled = ki_object_view(obj);
+    for (size_t i = 0; fields[i].path; i++)
+        check_field(obj, &fields[i], &filled->members[i]);
+}
+
 static void check_view(const ki_field *fields, ki_str json) {
     ki_object_format *format = NULL;
-    ki_object *obj = NULL;
+    ki_object *obj = NULL, *from_server = NULL;
     ki_error err = KI_ERROR_INIT;
     const ki_object_format_options options = { .view = fields, .keep_managed_fields = true };
     if (ki_object_format_new(NULL, &options, &format, &err)) {
         fuzz_check(err.message[0] && err.code == KI_ERR_PARSE);
         return;
     }
-    if (!ki_object_from_json(format, json, "v1", "Thing", &obj, NULL)) {
-        const view *filled = ki_object_view(obj);
-        for (size_t i = 0; fields[i].path; i++)
-            check_field(obj, &fields[i], &filled->members[i]);
-        ki_object_unref(obj);
+    ki_status status = ki_object_from_json(format, json, "v1", "Thing", &obj, NULL);
+    uint64_t mismatches = ki_object_format_mismatches(format);
+    if (!status)
+        check_fields(fields, obj);
+    /* Of a server's text only what the view reads is parsed. */
+    ki_status server_status = ki_object_from_server(format, json, "v1", "Thing", NULL, &from_server, NULL);
+    fuzz_check(server_status == status || server_status == KI_ERR_LIMIT); /* the limit of nesting */
+    if (!server_status) {
+        check_fields(fields, from_server);
+        fuzz_check(ki_object_memory(from_server) == ki_object_memory(obj));
+        fuzz_check(ki_object_format_mismatches(format) == 2 * mismatches);
     }
+    ki_object_unref(obj);
+    ki_object_unref(from_server);
     ki_object_format_unref(format);
 }
 
