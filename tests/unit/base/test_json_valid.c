@@ -152,6 +152,24 @@ TEST(the_outline_has_the_brackets_of_the_outer_values) {
         assert_int_equal(text[outline.at[i]], brackets[i]);
 }
 
+TEST(an_outline_has_the_first_brackets_of_a_text_with_more_of_them) {
+    for (size_t values = 1; values < 300; values++) {
+        char text[2 * TEXT_MAX] = "{\"a\":[";
+        size_t size = strlen(text), count = 0;
+        ki_json_outline outline;
+        for (size_t i = 0; i < values; i++, size += 3)
+            memcpy(text + size, i + 1 < values ? "[]," : "[]]", 3);
+        text[size++] = '}';
+        assert_int_equal(is_valid((ki_str){ text, size }, 0, 0, &outline), can_find_valid());
+        assert_true(outline.count <= KI_JSON_OUTLINE_MAX);
+        for (size_t i = 0; i + 1 < size && count < outline.count; i++)
+            if (text[i] != ',' && strchr("{}[]", text[i]))
+                assert_int_equal(outline.at[count++], i);
+        assert_int_equal(count, outline.count);
+        assert_true(!can_find_valid() || outline.count == 2 * values + 3 || outline.count > KI_JSON_OUTLINE_MAX - 64);
+    }
+}
+
 TEST(nesting_deeper_than_a_stack_of_bits_is_left_to_the_parser) {
     for (size_t depth = 1; depth < 200; depth++) {
         char text[TEXT_MAX] = "{\"a\":";

@@ -114,6 +114,9 @@ static const char *const texts[] = {
     /* elsewhere: before the metadata, behind it, in other managedFields */
     "{\"a\":{" MANAGED "1,2]},\"metadata\":{\"name\":\"a\"," MANAGED "3]}}",
     "{\"metadata\":{\"name\":\"a\"},\"spec\":{" MANAGED "{\"a\":1}]}}",
+    "{\"metadata\":{\"name\":\"a\",\"x\\" MANAGED "1]}}",
+    "{\"metadata\":{\"name\":\"a\",\"x\\" MANAGED "1]," MANAGED "2]}}",
+    "{\"metadata\":{" MANAGED "1],\"name\":\"a\",\"x\\" MANAGED "2]}}",
     "{\"metadata\":{\"managedFields\":{" MANAGED "1]},\"name\":\"a\"}}",
     "{\"metadata\":{" MANAGED "{" MANAGED "1]}],\"name\":\"a\"," MANAGED "2]}}",
     "{\"metadata\":{\"x\\\"managedFields\":[1],\"name\":\"a\"}}",
@@ -263,6 +266,26 @@ TEST(a_view_is_the_same_whether_or_not_the_rest_is_parsed) {
     }
     ki_object_format_unref(format);
     ki_object_format_unref(view_only);
+}
+
+TEST(an_object_with_more_members_than_an_outline_has_is_the_same) {
+    ki_object_format *format = new_format(KI_KEEP_OBJECT, generation);
+    enum {
+        TEXT_SIZE = 8 * TEXT_MAX
+    };
+    for (size_t members = 1; members < 200; members++) {
+        char text[TEXT_SIZE];
+        int size = snprintf(text, sizeof text, "{\"spec\":{" LONG_MEMBER "},");
+        for (size_t i = 0; i < members; i++)
+            size += snprintf(text + size, sizeof text - (size_t)size, "\"m\":{\"a\":[]},");
+        size +=
+            snprintf(text + size, sizeof text - (size_t)size,
+                     "\"metadata\":{\"annotations\":{" LONG_MEMBER "}," MANAGED "{" LONG_MEMBER
+                     "}],\"name\":\"n\",\"generation\":3,\"labels\":{" LONG_MEMBER "}},\"status\":{" LONG_MEMBER "}}");
+        assert_in_range(size, 1, TEXT_SIZE - 1);
+        assert_true(check(format, (ki_str){ text, (size_t)size }));
+    }
+    ki_object_format_unref(format);
 }
 
 static ki_status nest(ki_object_format *format, size_t depth, bool in_managed_fields, ki_error *err) {
