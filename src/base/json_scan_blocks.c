@@ -130,6 +130,7 @@ INLINE size_t pass_brackets(ki_json_walk *walk, uint64_t open, uint64_t close) {
 
 /* Text that is valid. An escape or a scalar can reach into the next block, but not behind the bracket that ends the
  * piece. An escaped byte behind a piece's end is in an open string, which is an error. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a function's attributes cannot be in parentheses */
 #define IS_VALID(target, classify, run_xor, is_valid_name) \
     target INLINE void pass_##is_valid_name(grammar *g, const char *data, const char *text, size_t at, size_t size) { \
         classes found = classify(data); \
@@ -171,6 +172,7 @@ INLINE size_t pass_brackets(ki_json_walk *walk, uint64_t open, uint64_t close) {
         outline->count = g.outlined; \
         return is_valid_end(&g); \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 INLINE uint64_t run_xor_shifts(uint64_t bits) {
     for (unsigned shift = 1; shift < BLOCK; shift *= 2)

@@ -465,7 +465,7 @@ static void find_gaps(const ki_object_format *format, ki_str json, const ki_json
     ki_str outer = KI_STR("");
     struct {
         size_t at, gaps; /* its opening bracket, and the gaps before that */
-    } opened[KI_JSON_OUTLINE_DEPTH + 1];
+    } opened[KI_JSON_OUTLINE_DEPTH + 1] = { { 0, 0 } };
     size_t depth = 0;
     found->count = 0;
     for (size_t i = 0; i < outline->count; i++) {

@@ -2,7 +2,6 @@
 #include "src/cache/informer/feed.h"
 
 #include "src/base/error.h"
-#include "src/base/kept_error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/base/string_view.h"
@@ -76,18 +75,20 @@ bool ki_feeds_show_state(ki_informer *informer) {
         return ki_health_set_state(&informer->health, KI_STATE_WATCHING, NULL, -1, now);
     }
     ki_health_set_selection(&informer->health, worst->selection);
-    if (worst->cause)
+    if (worst->cause.code)
         ki_health_set_attempts(&informer->health, worst->reflector.failed_attempt,
                                ki_reflector_next(&worst->reflector));
-    return ki_health_set_state(&informer->health, worst->state, worst->cause, worst->retry_at, now);
+    return ki_health_set_state(&informer->health, worst->state, worst->cause.code ? &worst->cause : NULL,
+                               worst->retry_at, now);
 }
 
 static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, void *user) {
+    static const ki_error none = KI_ERROR_INIT;
     ki_feed *feed = user;
     feed->state = state;
     feed->retry_at = retry_at;
     if (cause || state != KI_STATE_CONNECTING) /* a retry keeps the last failure as its cause */
-        ki_error_keep(ki_engine_allocator(feed->informer->engine), &feed->cause, cause);
+        feed->cause = cause ? *cause : none;
     ki_informer_note_state(feed->informer, ki_feeds_show_state(feed->informer), cause != NULL);
     if (state == KI_STATE_WATCHING)
         ki_feed_check_namespace(feed);
@@ -198,7 +199,6 @@ static void free_feed(ki_feed *feed) {
         feed->own->ops->free(feed->own);
     ki_unreadable_destroy(&feed->unreadable);
     ki_selection_unref(feed->selection);
-    ki_error_keep(allocator, &feed->cause, NULL);
     ki_free(allocator, feed);
 }
 

@@ -31,7 +31,7 @@ typedef struct ki_feed {
     size_t listed;           /* objects of its current list */
     size_t arriving;         /* bytes that the store will have more of it (list_memory.c) */
     ki_state state;
-    ki_error *cause;  /* kept (kept_error.h); NULL: none */
+    ki_error cause;   /* code KI_OK: none. In place: a cause is true without memory, too */
     int64_t retry_at; /* -1: none planned */
 
     /* Any thread. */

@@ -1,31 +1,30 @@
 /* health.c: see health.h. */
 #include "src/cache/informer/health.h"
 
-#include "src/base/kept_error.h"
 #include "src/engine/engine.h"
 #include "src/object/resource_table.h"
 
 #include <stdio.h>
 #include <string.h>
 
-ki_status ki_health_init(ki_health_record *record, const ki_allocator *allocator, int64_t now, ki_error *err) {
-    *record = (ki_health_record){ .allocator = allocator, .since = now, .retry_at = -1, .list_total = -1 };
+ki_status ki_health_init(ki_health_record *record, int64_t now, ki_error *err) {
+    static const ki_error none = KI_ERROR_INIT;
+    *record = (ki_health_record){ .since = now, .retry_at = -1, .list_total = -1, .cause = none, .stuck_cause = none };
     return ki_mutex_init(&record->mutex, err);
 }
 
 void ki_health_destroy(ki_health_record *record) {
     ki_selection_unref(record->selection);
-    ki_error_keep(record->allocator, &record->cause, NULL);
-    ki_error_keep(record->allocator, &record->stuck_cause, NULL);
     ki_mutex_destroy(&record->mutex);
 }
 
 void ki_health_set_selection(ki_health_record *record, ki_selection *selection) {
+    static const ki_error none = KI_ERROR_INIT;
     ki_mutex_lock(&record->mutex);
     ki_selection *before = record->selection;
     if (before != selection) {
         record->selection = ki_selection_ref(selection);
-        ki_error_keep(record->allocator, &record->cause, NULL);
+        record->cause = none;
     }
     ki_mutex_unlock(&record->mutex);
     if (before != selection)
@@ -39,15 +38,16 @@ static ki_state shown(const ki_health_record *record) {
 
 bool ki_health_set_state(ki_health_record *record, ki_state state, const ki_error *cause, int64_t retry_at,
                          int64_t now) {
+    static const ki_error none = KI_ERROR_INIT;
     ki_mutex_lock(&record->mutex);
     ki_state before = shown(record);
-    bool has_new_cause = cause && strcmp(cause->message, record->cause ? record->cause->message : "") != 0;
+    bool has_new_cause = cause && strcmp(cause->message, record->cause.message) != 0;
     if (record->state != state)
         record->since = now;
     record->state = state;
     /* A retry keeps the last failure as its cause. */
     if (cause || state != KI_STATE_CONNECTING)
-        ki_error_keep(record->allocator, &record->cause, cause);
+        record->cause = cause ? *cause : none;
     record->retry_at = retry_at;
     bool changed = shown(record) != before || has_new_cause;
     ki_mutex_unlock(&record->mutex);
@@ -61,7 +61,7 @@ bool ki_health_set_stuck(ki_health_record *record, const ki_error *cause, int64_
         record->stuck_since = now;
     record->is_stuck = cause != NULL;
     if (cause)
-        ki_error_keep(record->allocator, &record->stuck_cause, cause);
+        record->stuck_cause = *cause;
     record->stuck_retry_at = retry_at;
     bool changed = shown(record) != before;
     ki_mutex_unlock(&record->mutex);
@@ -108,7 +108,7 @@ ki_attempt ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_
     ret_health->state = shown(record);
     ret_health->since_ms = (now - (stuck ? record->stuck_since : record->since)) / KI_MILLISECONDS(1);
     ret_health->retry_in_ms = milliseconds_until(stuck ? record->stuck_retry_at : record->retry_at, now);
-    ret_health->cause = ki_error_kept(stuck ? record->stuck_cause : record->cause);
+    ret_health->cause = stuck ? record->stuck_cause : record->cause;
     ret_health->listed = record->listed;
     ret_health->list_total = record->list_total;
     ret_health->skipped = record->skipped;

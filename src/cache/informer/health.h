@@ -9,15 +9,14 @@
 
 /* Times are the engine's, in nanoseconds. */
 typedef struct ki_health_record {
-    const ki_allocator *allocator;
     ki_mutex mutex;
     /* under mutex */
-    ki_state state;  /* the reflector's */
-    ki_error *cause; /* kept (kept_error.h), as `stuck_cause` */
+    ki_state state; /* the reflector's */
+    ki_error cause; /* in place, as the next one: a cause is true without memory, too */
     int64_t since;
     int64_t retry_at; /* -1: none planned */
     bool is_stuck;    /* the controller waits for a retry; health then shows this in place of the reflector's state */
-    ki_error *stuck_cause;
+    ki_error stuck_cause;
     int64_t stuck_since, stuck_retry_at;
     size_t listed;
     int64_t list_total;
@@ -26,7 +25,7 @@ typedef struct ki_health_record {
     ki_selection *selection;                 /* what the state is of; owned reference; NULL: not set */
 } ki_health_record;
 
-ki_status ki_health_init(ki_health_record *record, const ki_allocator *allocator, int64_t now, ki_error *err);
+ki_status ki_health_init(ki_health_record *record, int64_t now, ki_error *err);
 void ki_health_destroy(ki_health_record *record);
 
 /* Both return true if the visible state changed; the first also for a new cause. */

@@ -187,8 +187,7 @@ static ki_status init_shared(ki_informer *informer, ki_error *err) {
     status = ki_cond_init(&informer->changed, err);
     if (status)
         goto no_cond;
-    status =
-        ki_health_init(&informer->health, ki_engine_allocator(informer->engine), ki_engine_now(informer->engine), err);
+    status = ki_health_init(&informer->health, ki_engine_now(informer->engine), err);
     if (status)
         goto no_health;
     status = ki_mutex_init(&informer->feed_lock, err);
