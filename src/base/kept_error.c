@@ -3,27 +3,25 @@
 
 #include "src/base/memory.h"
 
-#include <stdint.h>
-
-static const ki_error lost = { KI_ERR_NO_MEMORY, KI_CATEGORY_FATAL, 0, -1, { 0 }, "out of memory" };
-
-void ki_error_keep(const ki_allocator *allocator, ki_error **kept, const ki_error *err) {
-    if (err == *kept)
+void ki_error_keep(const ki_allocator *allocator, ki_kept_error *kept, const ki_error *err) {
+    ki_error *whole = kept->whole;
+    if (!err || !err->code) {
+        ki_free(allocator, whole);
+        *kept = (ki_kept_error){ .code = KI_OK };
         return;
-    ki_error *copy = NULL;
-    if (err && err->code) {
-        copy = *kept && *kept != &lost ? *kept : ki_alloc(allocator, sizeof *copy);
-        if (copy)
-            *copy = *err;
-        else
-            copy = (ki_error *)(uintptr_t)&lost;
     }
-    if (copy != *kept && *kept != &lost)
-        ki_free(allocator, *kept);
-    *kept = copy;
+    if (!whole)
+        whole = ki_alloc(allocator, sizeof *whole);
+    if (whole)
+        *whole = *err;
+    *kept = (ki_kept_error){ err->code, err->category, err->http_status, err->retry_after_ms, whole };
 }
 
-ki_error ki_error_kept(const ki_error *kept) {
+ki_error ki_error_kept(const ki_kept_error *kept) {
     static const ki_error none = KI_ERROR_INIT;
-    return kept ? *kept : none;
+    if (!kept->code)
+        return none;
+    return kept->whole ? *kept->whole
+                       : (ki_error){ kept->code,           kept->category, kept->http_status,
+                                     kept->retry_after_ms, { 0 },          "out of memory for the message" };
 }

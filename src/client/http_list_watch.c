@@ -67,9 +67,8 @@ struct http_call {
     ki_task decode_task; /* decodes `rest` */
     bool is_held;        /* the receiver accepts no more objects for now */
     int64_t read_until;  /* everything that had arrived by then is delivered; `rest` may lack decoding; -1: reported */
-    bool has_ended;      /* the response has ended; end_call runs after `rest` is decoded */
-    ki_error *end_error; /* kept (kept_error.h); NULL: the body is complete */
-    int status;          /* HTTP status; 0 before the response's head */
+    ki_kept_error end_error; /* of a response that has ended, before `rest` is decoded; none: the body is complete */
+    int status;              /* HTTP status; 0 before the response's head */
     int64_t retry_after_ms;
     ki_buffer error_body;
     ki_error *failure; /* while bytes are decoded: where a decoder's callback puts its error */
@@ -438,10 +437,12 @@ static void decode_rest(ki_task *task, void *user) {
         ki_buffer_free(&call->rest); /* most watches have none for the rest of their time */
         call->rest_at = 0;
         report_read(call);
-        if (call->has_ended && !call->is_closed)
-            end_call(call, call->end_error);
-        else if (call->exchange)
+        if (call->exchange) {
             ki_transport_pause(call->owner->transport, call->exchange, false);
+        } else if (!call->is_closed) {
+            const ki_error err = ki_error_kept(&call->end_error);
+            end_call(call, &err);
+        }
     }
     leave(call);
 }
@@ -515,7 +516,7 @@ static void end_watch(http_call *call) {
 static void end_call(http_call *call, const ki_error *err) {
     if (call->status && call->status != HTTP_OK)
         http_error(call); /* the error response, complete or cut, has more detail than the transport's error */
-    else if (err)
+    else if (err && err->code)
         fail_call(call, err);
     else if (!call->status)
         fail_with(call, KI_ERR_PROTOCOL, "the response has no head");
@@ -529,12 +530,10 @@ static void on_end(const ki_error *err, void *user) {
     http_call *call = user;
     call->inside++;
     call->exchange = NULL;
-    if (call->rest.size == 0) {
+    if (call->rest.size == 0)
         end_call(call, err);
-    } else {
-        call->has_ended = true;
+    else
         ki_error_keep(call->allocator, &call->end_error, err);
-    }
     leave(call);
 }
 

@@ -12,7 +12,6 @@
 #include "src/transport/curl_internal.h"
 
 #include "src/base/error.h"
-#include "src/base/kept_error.h"
 #include "src/base/memory.h"
 
 #include <errno.h>
@@ -384,8 +383,8 @@ static bool end_one_finished(ki_curl_pool *pool) {
         ki_error err = KI_ERROR_INIT;
         /* the peer closed the connection or the stream; after a reset bytes can be lost */
         exchange->is_read = code == CURLE_OK || code == CURLE_PARTIAL_FILE || code == CURLE_HTTP2_STREAM;
-        if (code && exchange->own_failure)
-            err = *exchange->own_failure;
+        if (code && exchange->own_failure.code)
+            err = ki_error_kept(&exchange->own_failure);
         else if (code == CURLE_COULDNT_CONNECT && exchange->no_socket)
             ki_curl_no_socket(exchange->no_socket, server, &err);
         else if (code)

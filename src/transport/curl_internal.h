@@ -3,6 +3,7 @@
 #define KI_TRANSPORT_CURL_INTERNAL_H
 
 #include "src/auth/credentials.h"
+#include "src/base/kept_error.h"
 #include "src/transport/curl_pool.h"
 #include "src/transport/transport.h"
 
@@ -107,10 +108,10 @@ struct ki_exchange {
     int64_t idle_timeout_ns, last_byte; /* last_byte starts as the time of sending */
     int64_t began, last_received;       /* time of sending, and of the last received byte (0: none) */
     ki_timer idle, total;
-    int no_socket;         /* errno of the last failed socket(); 0: none failed */
-    size_t head_bytes;     /* bytes of all header lines: 1xx, head, trailers */
-    int64_t retry_after;   /* seconds of a Retry-After header, or -1 */
-    ki_error *own_failure; /* of our callback that ended the transfer, kept (kept_error.h); NULL: none */
+    int no_socket;             /* errno of the last failed socket(); 0: none failed */
+    size_t head_bytes;         /* bytes of all header lines: 1xx, head, trailers */
+    int64_t retry_after;       /* seconds of a Retry-After header, or -1 */
+    ki_kept_error own_failure; /* of our callback that ended the transfer */
     char detail[CURL_ERROR_SIZE];
 };
 

@@ -9,12 +9,8 @@
 #include "src/wire/watch_decoder.h"
 
 #include "src/base/error.h"
-#include "src/base/kept_error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
-
-#include <stdarg.h>
-#include <stdio.h>
 
 enum {
     HEAD_MAX = 40,     /* bytes of an event before its object's content */
@@ -34,7 +30,7 @@ struct ki_watch_decoder {
     ki_str assumed;
     bool is_line;
     bool may_assume;  /* no object of this stream has ended elsewhere */
-    ki_error *why;    /* of the last bad event, kept (kept_error.h); NULL: none */
+    ki_error why;     /* of the last bad event */
     ki_status failed; /* set: the stream cannot be read further */
 };
 
@@ -55,7 +51,6 @@ void ki_watch_decoder_free(ki_watch_decoder *decoder) {
     if (!decoder)
         return;
     ki_framer_free(&decoder->framer);
-    ki_error_keep(decoder->allocator, &decoder->why, NULL);
     ki_free(decoder->allocator, decoder);
 }
 
@@ -194,19 +189,13 @@ static bool assume_change(ki_watch_decoder *decoder, ki_str text, bool is_line, 
     return true;
 }
 
-static void KI_PRINTF(5, 6) set_bad(ki_watch_decoder *decoder, ki_str sample, ki_watch_event *ret_event, ki_status code,
-                                    const char *format, ...) {
-    char message[KI_ERROR_MESSAGE_MAX];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    ki_error why = KI_ERROR_INIT;
-    ki_error_set(&why, code, "%s", message);
-    ki_error_keep(decoder->allocator, &decoder->why, &why);
+/* Begins the error of a bad event. */
+static ki_error *set_bad(ki_watch_decoder *decoder, ki_str sample, ki_watch_event *ret_event) {
     if (sample.size > KI_WIRE_SAMPLE_MAX)
         sample.size = KI_WIRE_SAMPLE_MAX;
-    *ret_event = (ki_watch_event){ .part = KI_WATCH_BAD, .object = sample, .why = decoder->why };
+    decoder->why = (ki_error)KI_ERROR_INIT;
+    *ret_event = (ki_watch_event){ .part = KI_WATCH_BAD, .object = sample, .why = &decoder->why };
+    return &decoder->why;
 }
 
 static void read_event(ki_watch_decoder *decoder, ki_str frame, ki_watch_event *ret_event) {
@@ -219,13 +208,14 @@ static void read_event(ki_watch_decoder *decoder, ki_str frame, ki_watch_event *
     if (is_whole)
         event.part = part_of(type, &event.type);
     if (!is_whole)
-        set_bad(decoder, frame, ret_event, KI_ERR_PARSE, "malformed watch event: \"%s\"", ki_wire_show(frame, shown));
+        ki_error_set(set_bad(decoder, frame, ret_event), KI_ERR_PARSE, "malformed watch event: \"%s\"",
+                     ki_wire_show(frame, shown));
     else if (event.part == KI_WATCH_BAD)
-        set_bad(decoder, frame, ret_event, KI_ERR_PARSE, "watch event of unknown type: %s",
-                type.size ? ki_wire_show(type, shown) : "none");
+        ki_error_set(set_bad(decoder, frame, ret_event), KI_ERR_PARSE, "watch event of unknown type: %s",
+                     type.size ? ki_wire_show(type, shown) : "none");
     else if (!event.object.size || *event.object.data != '{')
-        set_bad(decoder, frame, ret_event, KI_ERR_PARSE, "watch event without an object: \"%s\"",
-                ki_wire_show(frame, shown));
+        ki_error_set(set_bad(decoder, frame, ret_event), KI_ERR_PARSE, "watch event without an object: \"%s\"",
+                     ki_wire_show(frame, shown));
     else
         *ret_event = event;
 }
@@ -249,12 +239,12 @@ static ki_status read_frame(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_e
         read_event(decoder, frame, ret_event);
         return KI_OK;
     case KI_FRAME_TOO_LARGE:
-        set_bad(decoder, frame, ret_event, KI_ERR_LIMIT, "a watch event is larger than %zu bytes",
-                decoder->framer.limit);
+        ki_error_set(set_bad(decoder, frame, ret_event), KI_ERR_LIMIT, "a watch event is larger than %zu bytes",
+                     decoder->framer.limit);
         return KI_OK;
     case KI_FRAME_TOO_DEEP:
-        set_bad(decoder, frame, ret_event, KI_ERR_LIMIT, "a watch event is nested deeper than %zu",
-                decoder->framer.depth_max);
+        ki_error_set(set_bad(decoder, frame, ret_event), KI_ERR_LIMIT, "a watch event is nested deeper than %zu",
+                     decoder->framer.depth_max);
         return KI_OK;
     case KI_FRAME_NO_MEMORY:
         return ki_error_no_memory(err, "gathering a watch event");
@@ -309,8 +299,8 @@ static ki_status read_head_byte(ki_watch_decoder *decoder, ki_str *chunk, ki_wat
         return read_head(decoder, ret_event, err);
     char shown[KI_WIRE_SHOW_MAX];
     ki_str partial = { decoder->framer.partial.data, decoder->framer.partial.size };
-    set_bad(decoder, partial, ret_event, KI_ERR_PARSE, "a watch event does not end before the next one begins: \"%s\"",
-            ki_wire_show(partial, shown));
+    ki_error_set(set_bad(decoder, partial, ret_event), KI_ERR_PARSE,
+                 "a watch event does not end before the next one begins: \"%s\"", ki_wire_show(partial, shown));
     decoder->is_cut = true; /* the next call reads the head: until then the partial event is valid */
     return KI_OK;
 }

@@ -193,13 +193,12 @@ ki_status ki_feed_add(ki_informer *informer, ki_selection *selection, ki_feed **
 }
 
 static void free_feed(ki_feed *feed) {
-    const ki_allocator *allocator = ki_engine_allocator(feed->informer->engine);
     ki_reflector_close(&feed->reflector);
     if (feed->own)
         feed->own->ops->free(feed->own);
     ki_unreadable_destroy(&feed->unreadable);
     ki_selection_unref(feed->selection);
-    ki_free(allocator, feed);
+    ki_free(ki_engine_allocator(feed->informer->engine), feed);
 }
 
 void ki_feed_remove(ki_feed *feed) {

@@ -5,6 +5,7 @@
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
+#include "src/base/kept_error.h"
 #include "src/cache/informer/feed.h"
 #include "src/cache/informer/health.h"
 #include "src/cache/informer/shared_informer.h"
@@ -75,9 +76,9 @@ struct ki_informer {
 
     /* Under `index_error_lock`. No other lock is taken inside. */
     ki_mutex index_error_lock;
-    ki_error *index_error; /* the first error since the last report, kept (kept_error.h); NULL: none */
-    char *index_error_key; /* NULL: none */
-    size_t index_errors;   /* errors since the last report */
+    ki_kept_error index_error; /* the first error since the last report */
+    char *index_error_key;     /* NULL: none */
+    size_t index_errors;       /* errors since the last report */
 
     /* Under `registry_lock`. Held only to find a registration's listener. */
     ki_mutex registry_lock;

@@ -3,7 +3,6 @@
 #include "src/cache/informer/shared_informer.h"
 
 #include "src/base/error.h"
-#include "src/base/kept_error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/cache/informer/informer_parts.h"
@@ -141,7 +140,7 @@ static void report_index_errors(ki_task *task, void *user) {
     (void)task;
     ki_informer *informer = user;
     ki_mutex_lock(&informer->index_error_lock);
-    ki_error err = ki_error_kept(informer->index_error);
+    ki_error err = ki_error_kept(&informer->index_error);
     char *key = take_index_error(informer);
     size_t count = informer->index_errors;
     informer->index_errors = 0;

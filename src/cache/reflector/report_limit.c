@@ -2,14 +2,13 @@
 #include "src/cache/reflector/report_limit.h"
 
 #include "src/base/error.h"
-#include "src/base/kept_error.h"
 
 static void report_rest(ki_report_limit *limit) {
     size_t rest = limit->count > KI_REPORT_LIMIT_MAX ? limit->count - KI_REPORT_LIMIT_MAX : 0;
     limit->count = 0;
     if (rest == 0)
         return;
-    ki_error err = ki_error_kept(limit->last);
+    ki_error err = ki_error_kept(&limit->last);
     ki_error_keep(limit->allocator, &limit->last, NULL);
     ki_error_prefix(&err, "%zu more within a second, the last of them", rest);
     limit->report(&err, "", limit->user);
@@ -24,7 +23,7 @@ ki_status ki_report_limit_open(ki_report_limit *limit, ki_engine *engine,
                                void (*report)(const ki_error *err, const char *key, void *user), void *user) {
     limit->allocator = ki_engine_allocator(engine);
     limit->count = 0;
-    limit->last = NULL;
+    limit->last = (ki_kept_error){ .code = KI_OK };
     limit->report = report;
     limit->user = user;
     return ki_timer_init(&limit->timer, engine, second_is_over, limit);

@@ -4,6 +4,7 @@
 #ifndef KI_CACHE_REPORT_LIMIT_H
 #define KI_CACHE_REPORT_LIMIT_H
 
+#include "src/base/kept_error.h"
 #include "src/engine/engine.h"
 
 enum {
@@ -14,7 +15,7 @@ typedef struct ki_report_limit {
     const ki_allocator *allocator;
     ki_timer timer; /* the end of the current second, which begins with its first error */
     size_t count;   /* errors in the current second */
-    ki_error *last; /* the last error without a report of its own, kept (kept_error.h); NULL: none */
+    ki_kept_error last; /* the last error without a report of its own */
     void (*report)(const ki_error *err, const char *key, void *user);
     void *user;
 } ki_report_limit;
