@@ -58,6 +58,9 @@ typedef struct declared_group {
 void test_declare(declared_test *test);
 void test_declare_group(declared_group *group);
 
+/* Returns how many cases a test with random input runs: `usual`, or what the environment's KI_TEST_CASES says. */
+size_t test_case_count(size_t usual);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,17 +2,10 @@
 #include "src/base/json_scan.h"
 #include "tests/support/test.h"
 
-#include <stdlib.h>
-
 enum {
     TEXT_MAX = 256,
     CASES = 1000000 /* KI_TEST_CASES sets another number */
 };
-
-static size_t case_count(void) {
-    const char *wanted = getenv("KI_TEST_CASES");
-    return wanted ? strtoul(wanted, NULL, 10) : CASES;
-}
 
 static const ki_json_scanner *bytewise(void) {
     const ki_json_scanner *last = NULL;
@@ -139,7 +132,7 @@ static bool is_same(const found *a, const found *b) {
 }
 
 TEST(random_text_has_the_same_ends_and_white_space_for_each_scanner) {
-    size_t count = case_count();
+    size_t count = test_case_count(CASES);
     for (size_t i = 0; i < count; i++) {
         char buffer[TEXT_MAX];
         ki_str text = make_text(buffer);

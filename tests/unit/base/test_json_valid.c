@@ -10,11 +10,6 @@ enum {
     CASES = 300000 /* KI_TEST_CASES sets another number */
 };
 
-static size_t case_count(void) {
-    const char *wanted = getenv("KI_TEST_CASES");
-    return wanted ? strtoul(wanted, NULL, 10) : CASES;
-}
-
 static bool has_blocks(const ki_json_scanner *scanner) {
     return strcmp(scanner->name, "bytes") != 0 && scanner->is_supported();
 }
@@ -248,7 +243,7 @@ static void add_value(text *to, unsigned depth) {
 
 TEST(random_text_that_is_found_valid_is_valid_for_the_parser) {
     static const char bytes[] = "{}[],:\"\\ 0-.1eut\n\x80\xc3x";
-    size_t count = case_count(), changed_valid = 0;
+    size_t count = test_case_count(CASES), changed_valid = 0;
     for (size_t i = 0; i < count; i++) {
         text made = { .size = 0 };
         ki_json_outline outline;

@@ -408,8 +408,7 @@ static size_t damage(char *text, size_t size) {
 }
 
 TEST(damaged_text_is_an_object_if_parsing_all_of_it_gives_one) {
-    const char *wanted = getenv("KI_TEST_CASES");
-    size_t count = wanted ? strtoul(wanted, NULL, 10) : CASES, objects = 0;
+    size_t count = test_case_count(CASES), objects = 0;
     ki_object_format *formats[] = { new_format(KI_KEEP_OBJECT, NULL), new_format(KI_KEEP_METADATA, NULL),
                                     new_format(KI_KEEP_VIEW, generation) };
     for (size_t i = 0; i < count; i++) {
