@@ -13,8 +13,8 @@ enum {
 
 typedef struct ki_report_limit {
     const ki_allocator *allocator;
-    ki_timer timer; /* the end of the current second, which begins with its first error */
-    size_t count;   /* errors in the current second */
+    ki_timer timer;     /* the end of the current second, which begins with its first error */
+    size_t count;       /* errors in the current second */
     ki_kept_error last; /* the last error without a report of its own */
     void (*report)(const ki_error *err, const char *key, void *user);
     void *user;
