@@ -157,8 +157,8 @@ static size_t bytes_of_informers(size_t count) {
     return bytes;
 }
 
-TEST(an_informer_without_objects_takes_at_most_15_kb) {
-    assert_in_range(bytes_of_informers(3) - bytes_of_informers(2), 5000, 15000);
+TEST(an_informer_without_objects_takes_at_most_14_kb) {
+    assert_in_range(bytes_of_informers(3) - bytes_of_informers(2), 5000, 14000);
 }
 
 CONTROLLER_TEST(deleted_and_waiting_objects_are_counted) {
