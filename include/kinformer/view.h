@@ -32,7 +32,10 @@
  * A member is NULL, 0, false or empty if its field is absent, null, of another JSON type or out of range; the last two
  * are counted (the metric informer_view_mismatches). For an integer a number with a point or an exponent, also 1.0 and
  * 1e2, is of another type. A string with a zero character (\u0000) ends there. In a path "[*]" stands for all elements
- * of an array: a list has all that match, any other member the first. */
+ * of an array: a list has all that match, any other member the first.
+ *
+ * A path that is misspelt is a field that is absent. When the informer has synced, its line in the log names the fields
+ * that no object has, among the view's first 64: "pods: synced, 120 objects; none has spec.nodName". */
 #ifndef KINFORMER_VIEW_H
 #define KINFORMER_VIEW_H
 

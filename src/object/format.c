@@ -67,6 +67,7 @@ static ki_object_format *new_format(const ki_allocator *allocator, bool keep_man
     atomic_flag_clear(&format->groups.lock);
     atomic_init(&format->groups.bytes, 0);
     atomic_init(&format->mismatches, 0);
+    atomic_init(&format->has, 0);
     ki_group_table_init(&format->groups);
     ki_body_packer_init(&format->packer, &format->allocator, NULL, 0);
     return format;
@@ -182,6 +183,19 @@ uint64_t ki_object_format_mismatches(const ki_object_format *format) {
     for (; format; format = format->narrower)
         mismatches += atomic_load_explicit(&format->mismatches, memory_order_relaxed);
     return mismatches;
+}
+
+const char *ki_object_format_absent(const ki_object_format *format, size_t *at) {
+    uint64_t has = 0;
+    for (const ki_object_format *each = format; each; each = each->narrower)
+        has |= atomic_load_explicit(&each->has, memory_order_relaxed);
+    for (size_t i = 0; i < format->part_count; i++) {
+        const ki_view_part *part = &format->parts[i];
+        for (; *at < part->first + part->count; ++*at)
+            if (*at < KI_VIEW_FOUND_MAX && !(has >> *at & 1))
+                return part->fields[(*at)++ - part->first].path;
+    }
+    return NULL;
 }
 
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format) {

@@ -159,6 +159,12 @@ static ki_status make_front(yyjson_val *root, const given *g, parts *p) {
     return p->front.failed;
 }
 
+/* `has`: the bits of the view's fields that this object has. */
+static void note_fields(ki_object_format *format, uint64_t has) {
+    if (has & ~atomic_load_explicit(&format->has, memory_order_relaxed))
+        atomic_fetch_or_explicit(&format->has, has, memory_order_relaxed);
+}
+
 /* Gives the view what the body has and the text does not, and where the text has what the header has. */
 static void give_to_view(yyjson_val *root, const given *g, parts *p) {
     ki_str api_version = ki_str_of(yyjson_obj_get(root, "apiVersion") ? NULL : g->api_version);
@@ -388,6 +394,7 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
         give_to_view(root, g, p);
     if (format->view && (status = ki_view_measure(format->view, root, &p->view, err)) != KI_OK)
         return status;
+    note_fields(format, p->view.has);
     if (!format->keep_managed_fields && !find_managed_fields(metadata, parsed, p))
         return ki_error_set(err, KI_ERR_PARSE, "managedFields are not where they seemed to be");
     if (!p->has_content)

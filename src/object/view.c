@@ -380,28 +380,42 @@ static size_t item_size(const member *m) {
     }
 }
 
-static void measure_list(const member *of, yyjson_val *root, ki_view_needs *needs) {
+/* Returns the number of items. */
+static size_t measure_list(const member *of, yyjson_val *root, ki_view_needs *needs) {
     measuring m = { of, needs, 0 };
     walk_items(of, root, measure_item, &m);
     needs->items += m.count;
     needs->arrays += round_up(m.count * item_size(of));
+    return m.count;
+}
+
+/* `is_there`: the object has the field of the outer struct's member `number`. */
+static void note_field(ki_view_needs *needs, size_t number, bool is_there) {
+    if (number < KI_VIEW_FOUND_MAX)
+        needs->has |= (uint64_t)is_there << number;
 }
 
 static void measure_members(const ki_view *view, yyjson_val *root, ki_view_needs *needs, yyjson_val **found) {
     for (size_t i = 0; i < view->count; i++) {
         const member *m = &view->members[i];
         if (m->shared == SHARED_LABELS) {
-            needs->items += yyjson_obj_size(ki_path_find(m->path, root));
+            yyjson_val *labels = ki_path_find(m->path, root);
+            needs->items += yyjson_obj_size(labels);
+            note_field(needs, i, labels);
             continue;
         }
         if (is_many(m->type)) {
-            measure_list(m, root, needs);
+            size_t count = measure_list(m, root, needs);
+            if (found)
+                note_field(needs, i, count);
             continue;
         }
         const ki_view_given *given = found ? &needs->given : NULL;
         yyjson_val *value = find_value(m, root, given);
         if (found && i < KI_VIEW_FOUND_MAX)
             found[i] = value;
+        if (found)
+            note_field(needs, i, value);
         if (!is_shared(m, value, given))
             needs->strings += text_size(m->type, value);
     }
@@ -409,6 +423,7 @@ static void measure_members(const ki_view *view, yyjson_val *root, ki_view_needs
 
 ki_status ki_view_measure(const ki_view *view, yyjson_val *root, ki_view_needs *needs, ki_error *err) {
     needs->arrays = needs->strings = needs->items = 0;
+    needs->has = 0;
     measure_members(view, root, needs, needs->found);
     if (needs->items > KI_VIEW_MAX_ITEMS)
         return ki_error_set(err, KI_ERR_LIMIT, "the view's lists have %zu items, more than %d", needs->items,

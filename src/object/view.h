@@ -44,6 +44,7 @@ typedef struct ki_view_needs {
     size_t arrays;                        /* bytes, a multiple of 8 */
     size_t strings;                       /* bytes with their zeros */
     size_t items;
+    uint64_t has; /* a bit for each of the outer struct's first members: the object has its field */
 } ki_view_needs;
 
 /* Where the arrays and strings of a view go; each pointer moves past what is written. What the header has is not

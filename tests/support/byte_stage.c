@@ -41,6 +41,13 @@ static void on_error(ki_informer *informer, const ki_error *cause, const char *k
     snprintf(s->errors + used, sizeof s->errors - used, "%s%s:%s", used ? " " : "", ki_status_name(cause->code), key);
 }
 
+static void log_line(ki_log_level level, const char *component, const char *message, void *user) {
+    byte_stage *s = user;
+    (void)level, (void)component;
+    if (strstr(message, ": synced, "))
+        snprintf(s->synced, sizeof s->synced, "%s", message);
+}
+
 static void on_add(const ki_event *event, void *user) {
     byte_stage *s = user;
     (void)event;
@@ -57,7 +64,8 @@ void byte_stage_open(byte_stage *s, const char *list, const ki_informer_options 
     const ki_handler handler = { .on_add = on_add, .on_delete = on_delete };
     memset(s, 0, sizeof *s);
     s->list = list;
-    assert_true(test_engine_open(&s->engine, NULL, 1));
+    const ki_log log = { log_line, s, KI_LOG_INFO };
+    assert_true(test_engine_open_logged(&s->engine, NULL, 1, &log));
     const kt_memory_server server = { serve, abandoned, s };
     assert_int_equal(kt_memory_transport_new(s->engine.engine, &server, &s->transport, NULL), KI_OK);
     assert_int_equal(

@@ -19,6 +19,7 @@ typedef struct byte_stage {
     int resumes;       /* watches that resumed after an event that could not be read; not in `errors` */
     char target[2048]; /* of the last request */
     char errors[4096]; /* "status:key" of each reported error */
+    char synced[512];  /* the line of the log that says so; empty: none yet */
     size_t adds, deletes;
 } byte_stage;
 
