@@ -1,5 +1,6 @@
 /* json_grammar.h: the grammar of JSON as arithmetic on the bits of a block (json_scan_blocks.c), one bit for each byte.
  * Most of the grammar of compact text says which byte can follow which: those bits, moved by one place, are compared.
+ * The first byte of a block is the last one of the block before: it says what can follow, and is not passed again.
  * Only brackets, numbers, words and escapes are looked at one by one. Only json_scan_blocks.c includes it. */
 #ifndef KI_BASE_JSON_GRAMMAR_H
 #define KI_BASE_JSON_GRAMMAR_H
@@ -10,62 +11,67 @@ enum {
     DIGITS_MAX = 18 /* of a number: further ones can be too many for yyjson */
 };
 
-/* What a block must know of the text before it. The words are those of the block before: their highest bits count. */
+#define PASSED UINT64_C(1) /* the bit of the byte that the block before passed */
+
+/* What a block must know of the text before it, besides the last byte. */
 typedef struct grammar {
-    ki_json_walk walk; /* of its state only what a backslash escapes */
+    const char *text, *end;
     uint64_t string;   /* all bits: a string is open */
+    uint64_t key;      /* 1: that string is a key, or the last byte ended a key */
     uint64_t stack;    /* 1, and below it a bit for each open bracket, the innermost one lowest: it is { */
     uint64_t nesting;  /* the highest two bits are set by a closing bracket that is wrong, and by too deep nesting */
-    uint64_t separator, join, key_start, scalar, key_end;
-    uint64_t is_key; /* 1: the string that is open is a key */
-    uint64_t bad;
-    size_t character_end; /* of the last one outside ASCII */
-    uint32_t *outline;    /* see ki_json_outline */
+    uint32_t *outline; /* see ki_json_outline */
     size_t outlined;
 } grammar;
 
-/* The bytes of a block. `text`: the block in the text, which a bracket follows at last. */
-typedef struct grammar_block {
-    const char *text;
-    size_t at, size;
-    uint64_t quotes, inside, escaped; /* quotes without escaped ones; inside strings, with the opening quote */
-    uint64_t open, close, comma, colon;
-    uint64_t odd; /* control characters, and bytes of characters outside ASCII; inside strings, too */
-} grammar_block;
+/* What a block with escapes or characters outside ASCII must know of the text before it. */
+typedef struct rare_bytes {
+    ki_json_walk walk;    /* of its state only what a backslash escapes */
+    size_t character_end; /* of the last one outside ASCII */
+} rare_bytes;
+
+/* The bytes of a block in sets, inside strings too. The sets that a byte is in tell which character it is. Control
+ * characters can be in any set, since no text with one of them is valid. */
+typedef struct token_sets {
+    uint64_t separator; /* { [ : , */
+    uint64_t bracket;   /* { [ } ] \ | */
+    uint64_t mark;      /* " : \ | */
+    uint64_t odd;       /* 0: the block has no control character, and none outside ASCII */
+} token_sets;
 
 static inline bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-static inline bool is_word(const char *at, const char *word, size_t *size) {
-    while (word[*size] && at[*size] == word[*size])
-        ++*size;
-    return !word[*size];
-}
-
 /* Returns true for true, false, null and short numbers without an exponent, before a byte that can follow a value. */
-static bool is_scalar(const char *at) {
-    size_t size = 0;
+static bool is_scalar(const char *at, const char *end) {
     if (*at >= 'a') {
-        if (!is_word(at, *at == 't' ? "true" : *at == 'f' ? "false" : "null", &size))
+        if (end - at < 5) /* four letters, and what ends the text */
+            return false;
+        if (memcmp(at, "true", 4) == 0 || memcmp(at, "null", 4) == 0)
+            at += 4;
+        else if (memcmp(at, "fals", 4) == 0 && at[4] == 'e')
+            at += 5;
+        else
             return false;
     } else {
         at += *at == '-';
-        while (is_digit(at[size]))
-            size++;
-        if (!size || (*at == '0' && size > 1))
+        const char *begin = at;
+        while (is_digit(*at))
+            at++;
+        if (at == begin || (*begin == '0' && at - begin > 1))
             return false;
-        if (at[size] == '.') {
-            size_t whole = ++size;
-            while (is_digit(at[size]))
-                size++;
-            if (size == whole)
+        if (*at == '.') {
+            const char *fraction = ++at;
+            while (is_digit(*at))
+                at++;
+            if (at == fraction)
                 return false;
         }
-        if (size > DIGITS_MAX)
+        if (at - begin > DIGITS_MAX)
             return false;
     }
-    return at[size] == ',' || at[size] == '}' || at[size] == ']';
+    return *at == ',' || *at == '}' || *at == ']';
 }
 
 static bool is_hex(char c) {
@@ -103,88 +109,103 @@ static size_t utf8_size(const char *at) {
                : 0;
 }
 
-/* Passes the bytes that are `odd`, behind the last character's end at `end`: whole characters outside ASCII. Returns
- * the end of the last one; SIZE_MAX for control characters and what is not UTF-8. */
-static size_t pass_odd(const char *text, size_t at, uint64_t odd, size_t end) {
+/* Passes the bytes that are `odd`: whole characters outside ASCII. Returns false for control characters and for what is
+ * not UTF-8. */
+static bool pass_odd(rare_bytes *rare, const char *text, size_t at, uint64_t odd) {
     for (; odd; odd &= odd - 1) {
         size_t bit = (size_t)__builtin_ctzll(odd);
-        if (at + bit < end)
+        if (at + bit < rare->character_end)
             continue;
         size_t size = utf8_size(text + bit);
         if (!size)
-            return SIZE_MAX;
-        end = at + bit + size;
+            return false;
+        rare->character_end = at + bit + size;
     }
-    return end;
+    return true;
 }
 
-/* Passes the brackets without a branch for each. Returns the bits at which the innermost bracket becomes {, or is { no
- * longer. */
-static inline __attribute__((always_inline)) uint64_t pass_nesting(grammar *g, const grammar_block *block) {
+/* Passes the bytes that are `odd`, and those behind a backslash. Returns false if they make the text invalid. */
+static __attribute__((noinline, cold)) bool pass_rare(rare_bytes *rare, const char *text, size_t at, uint64_t odd,
+                                                      uint64_t escaped) {
+    for (; escaped; escaped &= escaped - 1)
+        if (!is_escape(text + __builtin_ctzll(escaped)))
+            return false;
+    return pass_odd(rare, text, at, odd);
+}
+
+/* Passes the brackets at `text`. Returns the bits whose innermost bracket is {; a bracket is not inside itself. */
+static inline __attribute__((always_inline)) uint64_t pass_nesting(grammar *g, const char *text, uint64_t brackets) {
+    uint64_t object = 0 - (g->stack & 1);
+    if (!brackets)
+        return object;
     /* The outline stays as it is when it has no room for all brackets of a block. */
     const uint64_t shallow = g->outlined <= KI_JSON_OUTLINE_MAX - 64 ? UINT64_C(1) << (KI_JSON_OUTLINE_DEPTH + 1) : 0;
-    uint64_t changes = 0, stack = g->stack, nesting = g->nesting;
-    uint32_t *outline = g->outline + g->outlined;
-    for (uint64_t brackets = block->open | block->close; brackets; brackets &= brackets - 1) {
+    const uint32_t at = (uint32_t)(text - g->text);
+    uint64_t stack = g->stack, nesting = g->nesting;
+    uint32_t *outline = g->outline;
+    size_t outlined = g->outlined;
+    for (; brackets; brackets &= brackets - 1) {
         unsigned bit = (unsigned)__builtin_ctzll(brackets);
-        unsigned char c = (unsigned char)block->text[bit]; /* [ is 5b, ] 5d, { 7b, } 7d */
-        uint64_t before = stack, is_brace = c >> 5 & 1, top = before ^ is_brace;
-        uint64_t opened = before << 1 | is_brace;
-        uint64_t closed = top >> 1 | top << 63; /* one that does not match becomes the highest bit */
-        stack = __builtin_expect_with_probability(c & 2, 2, 0.5) ? opened : closed;
-        nesting |= stack - 2;
-        *outline = (uint32_t)(block->at + bit);
-        outline += (before | stack) < shallow;
-        changes |= ((before ^ stack) & 1) << bit;
+        unsigned char c = (unsigned char)text[bit]; /* [ is 5b, ] 5d, { 7b, } 7d */
+        uint64_t before = stack, is_brace = c >> 5 & 1;
+        outline[outlined] = at + bit;
+        nesting |= before - 2;
+        if (c & 2) {
+            stack = before << 1 | is_brace;
+            outlined += stack < shallow;
+        } else {
+            uint64_t top = before ^ is_brace;
+            stack = top >> 1 | top << 63; /* one that does not match becomes the highest bit */
+            outlined += before < shallow;
+        }
+        if ((before ^ stack) & 1)
+            object ^= (UINT64_MAX - 1) << bit;
     }
     g->stack = stack;
     g->nesting = nesting;
-    g->outlined = (size_t)(outline - g->outline);
-    return changes;
+    g->outlined = outlined;
+    return object;
 }
 
-/* `object`: the bits whose innermost bracket is {; that bracket is one of them. */
-static inline __attribute__((always_inline)) void pass_grammar(grammar *g, const grammar_block *block,
-                                                               uint64_t object) {
-    const unsigned behind = 64 - (unsigned)block->size;
-    const uint64_t valid = UINT64_MAX >> behind, inside = block->inside & valid, outside = ~block->inside & valid;
-    uint64_t comma = block->comma, colon = block->colon, open = block->open;
-    uint64_t opening = block->quotes & inside, closing = block->quotes & outside;
-    uint64_t join = colon | comma, separator = join | open;
-    uint64_t scalar = outside & ~(closing | block->close | separator), key_start = (open | comma) & object;
-#define AFTER(name) ((name) << 1 | g->name >> 63)
-    uint64_t after_separator = AFTER(separator), after_key_start = AFTER(key_start), after_scalar = AFTER(scalar);
-    uint64_t bad = (opening | open | (scalar & ~after_scalar)) & ~after_separator;
-    bad |= (comma & after_separator) | (block->close & AFTER(join)) | ((open | scalar) & after_key_start);
-    /* A key's first bit, added to the bits of its string, carries into its closing quote. */
-    uint64_t key = opening & after_key_start, sum;
-    uint64_t carries = __builtin_add_overflow(inside, key, &sum);
-    carries |= __builtin_add_overflow(sum, g->is_key, &sum);
-    uint64_t key_end = sum & outside;
-    bad |= colon ^ (AFTER(key_end) & valid);
-#undef AFTER
-    g->is_key = carries;
-    g->string = 0 - (inside << behind >> 63);
-    g->separator = separator << behind;
-    g->join = join << behind;
-    g->key_start = key_start << behind;
-    g->scalar = scalar << behind;
-    g->key_end = key_end << behind;
-    for (uint64_t first = scalar & ~after_scalar; first; first &= first - 1)
-        bad |= !is_scalar(block->text + __builtin_ctzll(first));
-    for (uint64_t escaped = block->escaped & inside; escaped; escaped &= escaped - 1)
-        bad |= !is_escape(block->text + __builtin_ctzll(escaped));
-    if (block->odd & valid) {
-        g->character_end = pass_odd(block->text, block->at, block->odd & valid, g->character_end);
-        bad |= g->character_end == SIZE_MAX;
-    }
-    g->bad |= bad;
+/* Passes a block at `text`. `inside`: its bytes inside strings, with the opening quotes; `valid`: those of the text.
+ * Returns false if they make the text invalid. */
+static inline __attribute__((always_inline)) bool pass_grammar(grammar *g, const token_sets *sets, uint64_t quotes,
+                                                               uint64_t inside, const char *text, uint64_t valid) {
+    uint64_t opening = quotes & inside, strings = quotes | inside;
+    uint64_t separator = sets->separator & ~inside, bracket = sets->bracket & ~inside;
+    uint64_t open = separator & bracket, close = bracket & ~separator;
+    uint64_t colon = separator & sets->mark, before_member = separator & ~sets->mark;
+    uint64_t tokens = strings | sets->separator | sets->bracket, scalar = tokens << 1 & ~tokens & valid;
+    /* A value or a key is behind each separator and nowhere else. Only {} and [] have none. */
+    uint64_t begin = opening | open | scalar;
+    uint64_t bad = (begin ^ separator << 1) & ~(close & open << 1);
+    uint64_t key = opening & before_member << 1, no_key = (open | scalar) & before_member << 1;
+    uint64_t object = pass_nesting(g, text, bracket & ~PASSED), sum;
+    bad |= no_key & object;
+    /* The first bit of a key, added to the bits of its string, carries to the bit behind it, where a colon must be. */
+    g->key = __builtin_add_overflow(strings, (key & object) | g->key, &sum);
+    bad |= (sum & ~strings) ^ colon;
+    if (bad & valid & ~PASSED)
+        return false;
+    for (; scalar; scalar &= scalar - 1)
+        if (!is_scalar(text + __builtin_ctzll(scalar), g->end))
+            return false;
+    return true;
 }
 
-/* Returns true if the last bracket makes the text valid: it closes the outermost one, and what is before it can be
- * there. */
-static inline bool is_valid_end(const grammar *g) {
-    return !g->bad && !(g->nesting >> 62) && !g->string && g->stack == 3 && !(g->join >> 63) && !(g->key_end >> 63);
+/* Begins behind the first byte, which is {. */
+static inline grammar begin_grammar(ki_str text, ki_json_outline *outline) {
+    const char *end = text.data + text.size;
+    const grammar begun = { .text = text.data, .end = end, .stack = 3, .outline = outline->at, .outlined = 1 };
+    outline->at[0] = 0;
+    return begun;
+}
+
+/* Returns true if the last byte is a bracket that closed the outermost one. The outline does not have that. */
+static inline bool end_grammar(const grammar *g, ki_json_outline *outline) {
+    bool has_last = outline->at[g->outlined - 1] == (uint32_t)(g->end - g->text - 1);
+    outline->count = g->outlined - has_last;
+    return g->stack == 1 && !(g->nesting >> 62) && !g->string;
 }
 
 #endif

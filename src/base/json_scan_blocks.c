@@ -15,27 +15,32 @@
 #include "src/base/json_grammar.h"
 
 enum {
-    BLOCK = 64
+    BLOCK = 64,
+    STEP = BLOCK - 1 /* bytes that a block of the grammar adds to the one before */
 };
 
 /* The bytes of a block by what they are, inside strings too. */
 typedef struct classes {
     uint64_t quote, backslash;
     uint64_t open, close; /* { [ and } ] */
-    uint64_t comma, colon;
-    uint64_t space; /* bytes up to 0x20: white space and control characters */
-    uint64_t odd;   /* control characters, and bytes of characters outside ASCII */
+    uint64_t space;       /* bytes up to 0x20: white space and control characters */
+    uint64_t odd;         /* control characters, and bytes of characters outside ASCII */
 } classes;
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Returns the block at `at`. The last one is filled up with zeros in `padded`. */
+/* Copies the bytes, and fills the block up with spaces. */
+INLINE void pad(char padded[BLOCK], const char *bytes, size_t size) {
+    memset(padded, ' ', BLOCK);
+    memcpy(padded, bytes, size);
+}
+
+/* Returns the block at `at`. The last one is filled up in `padded`. */
 INLINE const char *block_at(ki_str text, size_t at, char padded[BLOCK], size_t *ret_size) {
     *ret_size = text.size - at < BLOCK ? text.size - at : BLOCK;
     if (*ret_size == BLOCK)
         return text.data + at;
-    memset(padded, 0, BLOCK);
-    memcpy(padded, text.data + at, *ret_size);
+    pad(padded, text.data + at, *ret_size);
     return padded;
 }
 
@@ -128,51 +133,59 @@ INLINE size_t pass_brackets(ki_json_walk *walk, uint64_t open, uint64_t close) {
         return true; \
     }
 
-/* Text that is valid. An escape or a scalar can reach into the next block, but not behind the bracket that ends the
- * piece. An escaped byte behind a piece's end is in an open string, which is an error. */
+/* Text that is valid: one piece, or two with a gap between them. A piece is behind an open bracket, and ends with a
+ * bracket: an escape or a scalar can reach into the next block, but not behind that. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): a function's attributes cannot be in parentheses */
-#define IS_VALID(target, classify, run_xor, is_valid_name) \
-    target INLINE void pass_##is_valid_name(grammar *g, const char *data, const char *text, size_t at, size_t size) { \
-        classes found = classify(data); \
-        uint64_t escaped = find_escaped(&g->walk, found.backslash, size); \
-        uint64_t quotes = found.quote & ~escaped; \
-        uint64_t inside = run_xor(quotes) ^ g->string, outside = ~inside & UINT64_MAX >> (BLOCK - size); \
-        grammar_block block = { .text = text, \
-                                .at = at, \
-                                .size = size, \
-                                .quotes = quotes, \
-                                .inside = inside, \
-                                .escaped = escaped, \
-                                .open = found.open & outside, \
-                                .close = found.close & outside, \
-                                .comma = found.comma & outside, \
-                                .colon = found.colon & outside, \
-                                .odd = found.odd }; \
-        uint64_t object = 0 - (g->stack & 1); \
-        object ^= run_xor(pass_nesting(g, &block)); \
-        pass_grammar(g, &block, object); \
+#define IS_VALID(target, find_sets, classify, run_xor, is_valid_name) \
+    target INLINE bool pass_##is_valid_name(grammar *g, rare_bytes *rare, const char *data, const char *text, \
+                                            uint64_t valid) { \
+        token_sets sets = find_sets(data); \
+        uint64_t bars = sets.bracket & sets.mark; /* backslashes, and | */ \
+        if (__builtin_expect((bars | sets.odd) != 0, 0)) { \
+            classes found = classify(data); \
+            uint64_t escaped = find_escaped(&rare->walk, found.backslash >> 1, STEP) << 1; \
+            if (!pass_rare(rare, text, (size_t)(text - g->text), found.odd, escaped)) \
+                return false; \
+            sets.bracket &= ~bars; \
+            sets.mark &= ~bars & ~escaped; \
+        } \
+        uint64_t quotes = sets.mark & ~sets.separator; \
+        uint64_t inside = run_xor(quotes & ~PASSED) ^ g->string; \
+        g->string = 0 - (inside >> (BLOCK - 1)); \
+        return pass_grammar(g, &sets, quotes, inside, text, valid); \
     } \
     target static bool is_valid_name(ki_str text, size_t gap_at, size_t gap_size, ki_json_outline *outline) { \
-        grammar g = { .walk = KI_JSON_WALK_INIT, .stack = 1, .separator = UINT64_C(1) << 63, .outline = outline->at }; \
-        char padded[BLOCK]; \
-        const size_t last = text.size - 1; \
-        size_t at = 0, end = gap_size ? gap_at : last, size; \
+        grammar g = begin_grammar(text, outline); \
+        rare_bytes rare = { .walk = KI_JSON_WALK_INIT }; \
+        char padded[BLOCK], before = '{'; \
+        const char *at = text.data, *end = gap_size ? text.data + gap_at : g.end; \
         for (;;) { \
-            for (; end - at >= BLOCK && !g.bad; at += BLOCK) \
-                pass_##is_valid_name(&g, text.data + at, text.data + at, at, BLOCK); \
-            if (at < end && !g.bad) { \
-                const char *data = block_at((ki_str){ text.data, end }, at, padded, &size); \
-                pass_##is_valid_name(&g, data, text.data + at, at, size); \
+            while (end - at > 1) { \
+                size_t size = end - at < BLOCK ? (size_t)(end - at) : BLOCK; \
+                pad(padded, at, size); \
+                padded[0] = before; \
+                if (!pass_##is_valid_name(&g, &rare, padded, at, UINT64_MAX >> (BLOCK - size))) \
+                    return false; \
+                for (at += size - 1; end - at >= BLOCK; at += STEP) \
+                    if (!pass_##is_valid_name(&g, &rare, at, at, UINT64_MAX)) \
+                        return false; \
+                before = *at; \
             } \
-            if (end == last || g.bad || g.string) \
+            if (end == g.end || g.string) \
                 break; \
-            at = gap_at + gap_size; \
-            end = last; \
+            at = end + gap_size - 1; \
+            end = g.end; \
         } \
-        outline->count = g.outlined; \
-        return is_valid_end(&g); \
+        return end_grammar(&g, outline); \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
+
+/* The members of each set of tokens (json_grammar.h), at the place of their low four bits. Bit 5 is set in all of them:
+ * setting it turns '[' into '{', ']' into '}', a backslash into '|', and no other byte but control characters into
+ * one of them. */
+static const char separators[16] = { [0xa] = ':', [0xb] = '{', [0xc] = ',' };
+static const char brackets[16] = { [0xb] = '{', [0xc] = '|', [0xd] = '}' };
+static const char marks[16] = { [0x2] = '"', [0xa] = ':', [0xc] = '|' };
 
 INLINE uint64_t run_xor_shifts(uint64_t bits) {
     for (unsigned shift = 1; shift < BLOCK; shift *= 2)
@@ -214,11 +227,28 @@ AVX2 INLINE classes classify_avx2(const char data[BLOCK]) {
         .backslash = equal_avx2(low, high, '\\'),
         .open = equal_avx2(low_folded, high_folded, '{'),
         .close = equal_avx2(low_folded, high_folded, '}'),
-        .comma = equal_avx2(low, high, ','),
-        .colon = equal_avx2(low, high, ':'),
         .space = bits_avx2(_mm256_cmpeq_epi8(_mm256_min_epu8(low, fold), low),
                            _mm256_cmpeq_epi8(_mm256_min_epu8(high, fold), high)),
         .odd = bits_avx2(_mm256_cmpgt_epi8(fold, low), _mm256_cmpgt_epi8(fold, high)),
+    };
+}
+
+AVX2 INLINE uint64_t members_avx2(__m256i low, __m256i high, const char set[16]) {
+    __m256i fold = _mm256_set1_epi8(0x20);
+    __m256i members = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)set));
+    return bits_avx2(_mm256_cmpeq_epi8(_mm256_shuffle_epi8(members, low), _mm256_or_si256(low, fold)),
+                     _mm256_cmpeq_epi8(_mm256_shuffle_epi8(members, high), _mm256_or_si256(high, fold)));
+}
+
+AVX2 INLINE token_sets find_sets_avx2(const char data[BLOCK]) {
+    __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)data);
+    __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(data + 32));
+    __m256i least = _mm256_min_epi8(low, high);
+    return (token_sets){
+        .separator = members_avx2(low, high, separators),
+        .bracket = members_avx2(low, high, brackets),
+        .mark = members_avx2(low, high, marks),
+        .odd = (uint32_t)_mm256_movemask_epi8(_mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), least)),
     };
 }
 
@@ -230,7 +260,7 @@ AVX2 INLINE uint64_t run_xor_product(uint64_t bits) {
 
 FIND_END(AVX2, classify_avx2, run_xor_product, find_end_avx2)
 IS_COMPACT(AVX2, classify_avx2, run_xor_product, is_compact_avx2)
-IS_VALID(AVX2, classify_avx2, run_xor_product, is_valid_avx2)
+IS_VALID(AVX2, find_sets_avx2, classify_avx2, run_xor_product, is_valid_avx2)
 
 /* --- SSE2: each x86-64 -------------------------------------------------------------------------------------------- */
 
@@ -249,8 +279,6 @@ INLINE classes classify_sse2(const char data[BLOCK]) {
         found.backslash |= BITS(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
         found.open |= BITS(_mm_cmpeq_epi8(folded, _mm_set1_epi8('{')));
         found.close |= BITS(_mm_cmpeq_epi8(folded, _mm_set1_epi8('}')));
-        found.comma |= BITS(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(',')));
-        found.colon |= BITS(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(':')));
         found.odd |= BITS(_mm_cmplt_epi8(bytes, fold));
         found.space |= BITS(_mm_cmpeq_epi8(_mm_min_epu8(bytes, fold), bytes));
 #undef BITS
@@ -258,9 +286,32 @@ INLINE classes classify_sse2(const char data[BLOCK]) {
     return found;
 }
 
+INLINE __m128i any_of_sse2(__m128i first, __m128i second, __m128i third) {
+    return _mm_or_si128(_mm_or_si128(first, second), third);
+}
+
+/* SSE2 has no look-up of bytes. */
+INLINE token_sets find_sets_sse2(const char data[BLOCK]) {
+    token_sets found = { 0 };
+    const __m128i fold = _mm_set1_epi8(0x20);
+    for (unsigned i = 0; i < BLOCK; i += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(data + i));
+        __m128i folded = _mm_or_si128(bytes, fold);
+#define EQUAL(c) _mm_cmpeq_epi8(folded, _mm_set1_epi8(c))
+#define BITS(compared) ((uint64_t)(unsigned)_mm_movemask_epi8(compared) << i)
+        found.separator |= BITS(any_of_sse2(EQUAL(':'), EQUAL('{'), EQUAL(',')));
+        found.bracket |= BITS(any_of_sse2(EQUAL('{'), EQUAL('|'), EQUAL('}')));
+        found.mark |= BITS(any_of_sse2(EQUAL('"'), EQUAL(':'), EQUAL('|')));
+        found.odd |= BITS(_mm_cmplt_epi8(bytes, fold));
+#undef BITS
+#undef EQUAL
+    }
+    return found;
+}
+
 FIND_END(, classify_sse2, run_xor_shifts, find_end_sse2)
 IS_COMPACT(, classify_sse2, run_xor_shifts, is_compact_sse2)
-IS_VALID(, classify_sse2, run_xor_shifts, is_valid_sse2)
+IS_VALID(, find_sets_sse2, classify_sse2, run_xor_shifts, is_valid_sse2)
 
 const ki_json_scanner ki_json_block_scanners[] = {
     { "AVX2", has_avx2, find_end_avx2, is_compact_avx2, is_valid_avx2 },
@@ -287,25 +338,40 @@ INLINE uint64_t bits_neon(uint8x16x4_t compared) {
 
 INLINE classes classify_neon(const char data[BLOCK]) {
     const uint8x16_t fold = vdupq_n_u8(0x20);
-    uint8x16x4_t quote, backslash, open, close, comma, colon, space, odd;
+    uint8x16x4_t quote, backslash, open, close, space, odd;
     for (unsigned i = 0; i < 4; i++) {
         uint8x16_t bytes = vld1q_u8((const uint8_t *)data + 16 * i), folded = vorrq_u8(bytes, fold);
         quote.val[i] = vceqq_u8(bytes, vdupq_n_u8('"'));
         backslash.val[i] = vceqq_u8(bytes, vdupq_n_u8('\\'));
         open.val[i] = vceqq_u8(folded, vdupq_n_u8('{'));
         close.val[i] = vceqq_u8(folded, vdupq_n_u8('}'));
-        comma.val[i] = vceqq_u8(bytes, vdupq_n_u8(','));
-        colon.val[i] = vceqq_u8(bytes, vdupq_n_u8(':'));
         space.val[i] = vcleq_u8(bytes, fold);
         odd.val[i] = vcltq_s8(vreinterpretq_s8_u8(bytes), vreinterpretq_s8_u8(fold));
     }
-    return (classes){ bits_neon(quote), bits_neon(backslash), bits_neon(open),  bits_neon(close),
-                      bits_neon(comma), bits_neon(colon),     bits_neon(space), bits_neon(odd) };
+    return (classes){ bits_neon(quote), bits_neon(backslash), bits_neon(open),
+                      bits_neon(close), bits_neon(space),     bits_neon(odd) };
+}
+
+INLINE token_sets find_sets_neon(const char data[BLOCK]) {
+    const uint8x16_t fold = vdupq_n_u8(0x20), place = vdupq_n_u8(0x8f); /* none of a byte outside ASCII */
+    const uint8x16_t in_separators = vld1q_u8((const uint8_t *)separators);
+    const uint8x16_t in_brackets = vld1q_u8((const uint8_t *)brackets), in_marks = vld1q_u8((const uint8_t *)marks);
+    uint8x16x4_t separator, bracket, mark;
+    int8x16_t least = vdupq_n_s8(INT8_MAX);
+    for (unsigned i = 0; i < 4; i++) {
+        uint8x16_t bytes = vld1q_u8((const uint8_t *)data + 16 * i), folded = vorrq_u8(bytes, fold);
+        uint8x16_t places = vandq_u8(bytes, place);
+        separator.val[i] = vceqq_u8(vqtbl1q_u8(in_separators, places), folded);
+        bracket.val[i] = vceqq_u8(vqtbl1q_u8(in_brackets, places), folded);
+        mark.val[i] = vceqq_u8(vqtbl1q_u8(in_marks, places), folded);
+        least = vminq_s8(least, vreinterpretq_s8_u8(bytes));
+    }
+    return (token_sets){ bits_neon(separator), bits_neon(bracket), bits_neon(mark), vminvq_s8(least) < 0x20 };
 }
 
 FIND_END(, classify_neon, run_xor_shifts, find_end_neon)
 IS_COMPACT(, classify_neon, run_xor_shifts, is_compact_neon)
-IS_VALID(, classify_neon, run_xor_shifts, is_valid_neon)
+IS_VALID(, find_sets_neon, classify_neon, run_xor_shifts, is_valid_neon)
 
 const ki_json_scanner ki_json_block_scanners[] = { { "NEON", has_neon, find_end_neon, is_compact_neon,
                                                      is_valid_neon } };
