@@ -171,29 +171,40 @@ static bool is_object(ki_str text) {
     return is_valid && ki_json_find_end(&walk, text) == text.size && !walk.too_deep;
 }
 
+static ki_status read_events(reading *self, ki_watch_decoder *decoder) {
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = KI_OK;
+    ki_watch_event event = { .part = KI_WATCH_CHANGE };
+    ki_str chunk;
+    char *copy = take_piece(self, &chunk);
+    while (!status && event.part != KI_WATCH_NOTHING) {
+        status = ki_watch_decoder_next(decoder, &chunk, &event, &err);
+        if (!status && event.is_assumed && (self->is_sceptical || !is_object(event.object)))
+            status = ki_watch_decoder_reread(decoder, &chunk, &event, &err);
+        if (status || event.part == KI_WATCH_NOTHING)
+            continue;
+        fuzz_check((event.part == KI_WATCH_BAD) == (event.why != NULL));
+        fuzz_check(event.part == KI_WATCH_BAD || size_of_container(event.object) == event.object.size);
+        note(self, (int)event.part, event.part == KI_WATCH_CHANGE ? (int)event.type : 0, event.object);
+        if (event.why)
+            note(self, (int)event.why->code, 0, ki_str_of(event.why->message));
+    }
+    fuzz_check(status ? status == KI_ERR_PROTOCOL && err.message[0] : chunk.size == 0);
+    free(copy);
+    return status;
+}
+
 static void read_watch(reading *self) {
     ki_watch_decoder *decoder = NULL;
     ki_status status = KI_OK;
     fuzz_check(!ki_watch_decoder_new(&ki_allocator_default, self->limit, &decoder, NULL));
-    while (self->rest.size && !status) {
-        ki_error err = KI_ERROR_INIT;
-        ki_watch_event event = { .part = KI_WATCH_CHANGE };
-        ki_str chunk;
-        char *copy = take_piece(self, &chunk);
-        while (!status && event.part != KI_WATCH_NOTHING) {
-            status = ki_watch_decoder_next(decoder, &chunk, &event, &err);
-            if (!status && event.is_assumed && (self->is_sceptical || !is_object(event.object)))
-                status = ki_watch_decoder_reread(decoder, &chunk, &event, &err);
-            if (status || event.part == KI_WATCH_NOTHING)
-                continue;
-            fuzz_check((event.part == KI_WATCH_BAD) == (event.why != NULL));
-            fuzz_check(event.part == KI_WATCH_BAD || size_of_container(event.object) == event.object.size);
-            note(self, (int)event.part, event.part == KI_WATCH_CHANGE ? (int)event.type : 0, event.object);
-            if (event.why)
-                note(self, (int)event.why->code, 0, ki_str_of(event.why->message));
-        }
-        fuzz_check(status ? status == KI_ERR_PROTOCOL && err.message[0] : chunk.size == 0);
-        free(copy);
+    while (self->rest.size && !status)
+        status = read_events(self, decoder);
+    if (!status) {
+        self->rest = ki_watch_decoder_give_back(decoder);
+        self->piece = self->rest.size;
+        status = read_events(self, decoder);
+        fuzz_check(ki_watch_decoder_give_back(decoder).size == 0);
     }
     note(self, (int)status, ki_watch_decoder_is_clean(decoder), KI_STR(""));
     ki_watch_decoder_free(decoder);
@@ -251,6 +262,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
         whole.rest = pieces.rest = text;
+        whole.piece = size;
+        pieces.piece = data[0] ? data[0] : 1;
         ki_buffer_init(&whole.found, &ki_allocator_default, 0);
         ki_buffer_init(&pieces.found, &ki_allocator_default, 0);
         readers[i](&whole);

@@ -14,6 +14,7 @@
 #include "src/object/json.h"
 #include "src/object/keep.h"
 #include "src/object/requirements.h"
+#include "src/object/resource_table.h"
 #include "src/wire/list_decoder.h"
 #include "src/wire/status.h"
 #include "src/wire/watch_decoder.h"
@@ -403,7 +404,7 @@ static void keep_rest(http_call *call, ki_str chunk) {
         ki_task_post(&call->decode_task);
 }
 
-static void end_call(http_call *call, const ki_error *err);
+static void end_stream(http_call *call, const ki_error *err);
 
 /* Reports the time of the last on_read, once everything is decoded. */
 static void report_read(http_call *call) {
@@ -441,7 +442,7 @@ static void decode_rest(ki_task *task, void *user) {
             ki_transport_pause(call->owner->transport, call->exchange, false);
         } else if (!call->is_closed) {
             const ki_error err = ki_error_kept(&call->end_error);
-            end_call(call, &err);
+            end_stream(call, &err);
         }
     }
     leave(call);
@@ -465,15 +466,6 @@ static void on_data(const char *data, size_t size, void *user) {
     leave(call);
 }
 
-static bool is_built_in(ki_str group, ki_str kind) {
-    const ki_resource *resource;
-    for (unsigned i = 0; (resource = ki_resource_at(i)); i++) {
-        if (ki_str_equals(group, resource->group) && ki_str_equals(kind, resource->kind))
-            return true;
-    }
-    return false;
-}
-
 /* Returns KI_ERR_PROTOCOL for the list of another built-in resource: its items may lack a kind, so only the list's kind
  * shows the mistake. Other lists pass: a custom resource may name its list kind freely, and some servers send just
  * "List". */
@@ -486,7 +478,7 @@ static ki_status check_list_kind(const http_call *call, const ki_list_meta *meta
     ki_str group = ki_str_split(api_version, '/', &version);
     if (!version.data)
         group.size = 0; /* "v1" */
-    if (ki_str_equals(item, kind) || !is_built_in(group, item))
+    if (ki_str_equals(item, kind) || !ki_resource_is_built_in(group, item))
         return KI_OK;
     return ki_error_set(err, KI_ERR_PROTOCOL, "expected %sList, got %s of %s", kind, meta->kind,
                         meta->api_version[0] ? meta->api_version : "no apiVersion");
@@ -526,14 +518,22 @@ static void end_call(http_call *call, const ki_error *err) {
         end_watch(call);
 }
 
+/* Ends the call, once everything is decoded. */
+static void end_stream(http_call *call, const ki_error *err) {
+    ki_str left = call->watch && !call->rest.size ? ki_watch_decoder_give_back(call->watch) : KI_STR("");
+    if (left.size)
+        keep_rest(call, left);
+    if (call->rest.size)
+        ki_error_keep(call->allocator, &call->end_error, err);
+    else if (!call->is_closed)
+        end_call(call, err);
+}
+
 static void on_end(const ki_error *err, void *user) {
     http_call *call = user;
     call->inside++;
     call->exchange = NULL;
-    if (call->rest.size == 0)
-        end_call(call, err);
-    else
-        ki_error_keep(call->allocator, &call->end_error, err);
+    end_stream(call, err);
     leave(call);
 }
 

@@ -314,6 +314,13 @@ const ki_resource_info *ki_resource_info_find(const char *group, const char *ver
     return NULL;
 }
 
+bool ki_resource_is_built_in(ki_str group, ki_str kind) {
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (ki_str_equals(group, table[i].resource->group) && ki_str_equals(kind, table[i].resource->kind))
+            return true;
+    return false;
+}
+
 static bool is_built_in_group(const char *group) {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strcmp(table[i].resource->group, group) == 0)

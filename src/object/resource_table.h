@@ -5,6 +5,8 @@
 
 #include <kinformer/resource.h>
 
+#include "src/base/string_view.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -51,6 +53,8 @@ typedef struct ki_resource_info {
 const ki_resource_info *ki_resource_info_at(unsigned index);
 /* Returns the built-in resource of this group, version and plural; NULL if there is none. */
 const ki_resource_info *ki_resource_info_find(const char *group, const char *version, const char *plural);
+/* Returns true for a group and a kind of a built-in resource, in any version. */
+bool ki_resource_is_built_in(ki_str group, ki_str kind);
 /* Returns true if a resource of the program has all its strings: version, plural and kind are not empty, and the group
  * is "" for the core. */
 bool ki_resource_is_complete(const ki_resource *resource);

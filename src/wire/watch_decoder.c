@@ -4,6 +4,9 @@
  * one byte before the line. If that is wrong, the object is not valid JSON, the receiver's parser says so, and the line
  * is read again by its brackets. All else is read by its brackets at once.
  *
+ * A line that comes in several chunks is gathered, if the event before was a line, too. A chunk without a newline that
+ * ends like an event can end one: then all is read by its brackets.
+ *
  * Servers send each event on its own line. An event without its end must not swallow the next ones: if a line inside an
  * event begins like an event, the incomplete event is dropped. */
 #include "src/wire/watch_decoder.h"
@@ -26,9 +29,15 @@ struct ki_watch_decoder {
     char head[HEAD_MAX];
     size_t head_size;
     bool is_cut; /* the event before has no end: `head` is the beginning of the next one */
-    /* The last event, if its object's end is assumed: a line of the caller's chunk with its end, or a frame. */
+    /* A line from its beginning, of which only the last byte of each chunk was looked at. */
+    ki_buffer line;
+    bool in_line;      /* the line goes on in the next chunk */
+    ki_str unread;     /* what of `line` is read by its brackets before the rest of the chunk */
+    bool has_own_line; /* the last event was all of a line */
+    /* The last event, if its object's end is assumed: a line with its end in the caller's chunk, or a frame. */
     ki_str assumed;
     bool is_line;
+    size_t begun;     /* bytes of a line in `line` that came in earlier chunks */
     bool may_assume;  /* no object of this stream has ended elsewhere */
     ki_error why;     /* of the last bad event */
     ki_status failed; /* set: the stream cannot be read further */
@@ -42,6 +51,7 @@ ki_status ki_watch_decoder_new(const ki_allocator *allocator, size_t object_limi
     decoder->allocator = allocator;
     decoder->may_assume = true;
     ki_framer_init(&decoder->framer, allocator, object_limit);
+    ki_buffer_init(&decoder->line, allocator, 0);
     decoder->framer.depth_max = KI_JSON_DEPTH_MAX + 1; /* the event is around the object */
     *ret_decoder = decoder;
     return KI_OK;
@@ -51,6 +61,7 @@ void ki_watch_decoder_free(ki_watch_decoder *decoder) {
     if (!decoder)
         return;
     ki_framer_free(&decoder->framer);
+    ki_buffer_free(&decoder->line);
     ki_free(decoder->allocator, decoder);
 }
 
@@ -264,20 +275,60 @@ static ki_status read_brackets(ki_watch_decoder *decoder, ki_str *chunk, size_t 
     ki_status status = read_frame(decoder, &line, ret_event, err);
     take_front(chunk, size - line.size);
     decoder->on_new_line = ends && line.size == 0 && ki_framer_is_partial(&decoder->framer);
+    if (ret_event->part != KI_WATCH_NOTHING)
+        decoder->has_own_line = ends && line.size == 1;
     return status;
+}
+
+/* Takes a line that is all of an event, of which `begun` bytes came in earlier chunks. */
+static bool take_event_line(ki_watch_decoder *decoder, ki_str *chunk, ki_str line, size_t begun,
+                            ki_watch_event *ret_event) {
+    if (!assume_change(decoder, line, true, ret_event))
+        return false;
+    decoder->has_own_line = true;
+    decoder->begun = begun;
+    take_front(chunk, line.size - begun + 1);
+    return true;
+}
+
+/* Returns true for the beginning of a line that is likely to be an event. */
+static bool begins_line(const ki_watch_decoder *decoder, ki_str text) {
+    ki_str type;
+    return decoder->has_own_line && decoder->may_assume && compare_head(text.data, text.size, &type) == IS_HEAD;
+}
+
+/* Gathers the next `size` bytes of a line. `ends`: a newline follows. */
+static ki_status gather_line(ki_watch_decoder *decoder, ki_str *chunk, size_t size, bool ends,
+                             ki_watch_event *ret_event, ki_error *err) {
+    ki_buffer *line = &decoder->line;
+    size_t begun = line->size;
+    if (size <= decoder->framer.limit - begun && (ends || chunk->data[size - 1] != '}')) {
+        if (ki_buffer_append(line, chunk->data, size))
+            return ki_error_no_memory(err, "gathering a watch event");
+        decoder->in_line = !ends;
+        if (!ends) {
+            take_front(chunk, size);
+            return KI_OK;
+        }
+        if (take_event_line(decoder, chunk, (ki_str){ line->data, line->size }, begun, ret_event))
+            return KI_OK;
+    }
+    decoder->in_line = decoder->has_own_line = false;
+    decoder->unread = (ki_str){ line->data, begun };
+    return KI_OK;
 }
 
 /* Reads a line, or up to the end of an event. */
 static ki_status read_line(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err) {
     const char *newline = memchr(chunk->data, '\n', chunk->size);
+    ki_str line = { chunk->data, newline ? (size_t)(newline - chunk->data) : chunk->size };
+    bool between = !ki_framer_is_partial(&decoder->framer);
+    if (decoder->in_line || (!newline && between && begins_line(decoder, line)))
+        return gather_line(decoder, chunk, line.size, newline != NULL, ret_event, err);
     if (!newline)
-        return read_brackets(decoder, chunk, chunk->size, false, ret_event, err);
-    ki_str line = { chunk->data, (size_t)(newline - chunk->data) };
-    if (!ki_framer_is_partial(&decoder->framer) && line.size <= decoder->framer.limit &&
-        assume_change(decoder, line, true, ret_event)) {
-        take_front(chunk, line.size + 1);
+        return read_brackets(decoder, chunk, line.size, false, ret_event, err);
+    if (between && line.size <= decoder->framer.limit && take_event_line(decoder, chunk, line, 0, ret_event))
         return KI_OK;
-    }
     return read_brackets(decoder, chunk, line.size + 1, true, ret_event, err);
 }
 
@@ -302,15 +353,21 @@ static ki_status read_head_byte(ki_watch_decoder *decoder, ki_str *chunk, ki_wat
     ki_error_set(set_bad(decoder, partial, ret_event), KI_ERR_PARSE,
                  "a watch event does not end before the next one begins: \"%s\"", ki_wire_show(partial, shown));
     decoder->is_cut = true; /* the next call reads the head: until then the partial event is valid */
+    decoder->has_own_line = false;
     return KI_OK;
 }
 
 /* Reads until an event is complete. */
 static ki_status read_next(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err) {
     ki_status status = KI_OK;
-    while (!status && chunk->size && ret_event->part == KI_WATCH_NOTHING)
-        status = decoder->on_new_line ? read_head_byte(decoder, chunk, ret_event, err)
-                                      : read_line(decoder, chunk, ret_event, err);
+    while (!status && chunk->size && ret_event->part == KI_WATCH_NOTHING) {
+        if (decoder->unread.size)
+            status = read_brackets(decoder, &decoder->unread, decoder->unread.size, false, ret_event, err);
+        else if (decoder->on_new_line)
+            status = read_head_byte(decoder, chunk, ret_event, err);
+        else
+            status = read_line(decoder, chunk, ret_event, err);
+    }
     return status;
 }
 
@@ -319,6 +376,8 @@ ki_status ki_watch_decoder_next(ki_watch_decoder *decoder, ki_str *chunk, ki_wat
     if (decoder->failed)
         return ki_error_set(err, decoder->failed, "the watch cannot be read further");
     ki_status status = KI_OK;
+    if (!decoder->in_line && !decoder->unread.size)
+        ki_buffer_reset(&decoder->line, KI_WIRE_BUFFER_KEEP);
     if (decoder->is_cut) {
         decoder->is_cut = false;
         ki_framer_reset(&decoder->framer);
@@ -336,21 +395,26 @@ ki_status ki_watch_decoder_reread(ki_watch_decoder *decoder, ki_str *chunk, ki_w
     *event = (ki_watch_event){ .part = KI_WATCH_NOTHING };
     decoder->may_assume = false;
     if (decoder->is_line) {
-        size_t size = decoder->assumed.size + 1;
+        size_t size = decoder->assumed.size + 1 - decoder->begun;
         *chunk = (ki_str){ chunk->data - size, chunk->size + size };
-        status = read_brackets(decoder, chunk, size, true, event, err);
-        if (!status)
-            status = read_next(decoder, chunk, event, err);
+        decoder->unread = (ki_str){ decoder->line.data, decoder->begun };
+        status = read_next(decoder, chunk, event, err);
     } else {
         read_event(decoder, decoder->assumed, event);
     }
-    decoder->may_assume = event->object.data == object.data && event->object.size == object.size;
+    decoder->may_assume = event->object.size == object.size;
     decoder->failed = status;
     return status;
 }
 
+ki_str ki_watch_decoder_give_back(ki_watch_decoder *decoder) {
+    ki_str line = { decoder->line.data, decoder->in_line ? decoder->line.size : 0 };
+    decoder->in_line = decoder->has_own_line = false;
+    return line;
+}
+
 bool ki_watch_decoder_is_clean(const ki_watch_decoder *decoder) {
-    return !decoder->failed && !ki_framer_is_partial(&decoder->framer);
+    return !decoder->failed && !decoder->in_line && !ki_framer_is_partial(&decoder->framer);
 }
 
 ki_status ki_watch_meta_parse(const ki_allocator *allocator, ki_str object, ki_watch_meta *ret_meta, ki_error *err) {

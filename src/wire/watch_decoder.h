@@ -37,6 +37,9 @@ ki_status ki_watch_decoder_next(ki_watch_decoder *decoder, ki_str *chunk, ki_wat
  * is malformed. `chunk` is what the last call left of its chunk, and gets back what does not belong to the event.
  * `*event` becomes the event, not assumed; KI_WATCH_NOTHING: it is not complete. Errors: as ki_watch_decoder_next. */
 ki_status ki_watch_decoder_reread(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *event, ki_error *err);
+/* Returns bytes at the end of a stream that the decoder has kept without a look at them; an empty view if there are
+ * none. Events can end in them: the caller passes a copy to the next call. */
+ki_str ki_watch_decoder_give_back(ki_watch_decoder *decoder);
 /* Returns true between two events. The caller discards an incomplete event. */
 bool ki_watch_decoder_is_clean(const ki_watch_decoder *decoder);
 

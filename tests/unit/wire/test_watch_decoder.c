@@ -58,6 +58,17 @@ static void decode_chunk(ki_watch_decoder *decoder, ki_str chunk, outcome *resul
     }
 }
 
+/* Reads what the decoder has kept at the end of the stream. */
+static void decode_left(ki_watch_decoder *decoder, outcome *result) {
+    ki_str left = ki_watch_decoder_give_back(decoder);
+    char *copy = malloc(left.size + 1);
+    assert_non_null(copy);
+    memcpy(copy, left.size ? left.data : "", left.size);
+    decode_chunk(decoder, (ki_str){ copy, left.size }, result);
+    assert_int_equal(ki_watch_decoder_give_back(decoder).size, 0);
+    free(copy);
+}
+
 /* Chunks of `first` bytes, then the rest; of one byte each where `first` is SIZE_MAX. */
 static outcome decode(const ki_allocator *allocator, ki_str text, size_t limit, size_t first) {
     outcome result = { .err = KI_ERROR_INIT };
@@ -74,6 +85,8 @@ static outcome decode(const ki_allocator *allocator, ki_str text, size_t limit, 
         if (at == text.size)
             break;
     }
+    if (decoder && !result.status)
+        decode_left(decoder, &result);
     result.clean = decoder && ki_watch_decoder_is_clean(decoder);
     ki_watch_decoder_free(decoder);
     return result;
@@ -241,6 +254,118 @@ TEST(an_events_object_is_assumed_to_end_with_its_line_until_one_does_not) {
     ki_watch_decoder_free(decoder);
 }
 
+/* --- lines in several chunks -------------------------------------------------------------------------------------- */
+
+static ki_watch_event next_event(ki_watch_decoder *decoder, const char *text, ki_str *ret_rest) {
+    ki_watch_event event;
+    *ret_rest = ki_str_of(text);
+    assert_int_equal(ki_watch_decoder_next(decoder, ret_rest, &event, NULL), KI_OK);
+    return event;
+}
+
+static void assert_changes(const ki_watch_event *event, const char *object) {
+    assert_int_equal(event->part, KI_WATCH_CHANGE);
+    assert_int_equal(event->object.size, strlen(object));
+    assert_memory_equal(event->object.data, object, event->object.size);
+}
+
+#define LINE "{\"type\":\"ADDED\",\"object\":{}}\n"
+
+TEST(a_line_in_several_chunks_is_an_event_if_the_one_before_was_a_line) {
+    ki_watch_decoder *decoder = NULL;
+    ki_str rest;
+    assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, 1000, &decoder, NULL), KI_OK);
+    ki_watch_event event = next_event(decoder, LINE, &rest);
+    assert_changes(&event, "{}");
+    event = next_event(decoder, "{\"type\":\"MODIFIED\",\"object\":{\"a\":", &rest);
+    assert_int_equal(event.part, KI_WATCH_NOTHING);
+    assert_false(ki_watch_decoder_is_clean(decoder));
+    event = next_event(decoder, "1,\"b\":{},", &rest);
+    assert_int_equal(event.part, KI_WATCH_NOTHING);
+    event = next_event(decoder, "\"c\":2}}\n" LINE, &rest);
+    assert_changes(&event, "{\"a\":1,\"b\":{},\"c\":2}");
+    assert_true(event.is_assumed);
+    assert_int_equal(rest.size, strlen(LINE));
+    assert_true(ki_watch_decoder_is_clean(decoder));
+    ki_watch_decoder_free(decoder);
+}
+
+TEST(an_event_that_ends_with_its_chunk_does_not_wait_for_its_newline) {
+    ki_watch_decoder *decoder = NULL;
+    ki_str rest;
+    assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, 1000, &decoder, NULL), KI_OK);
+    ki_watch_event event = next_event(decoder, LINE, &rest);
+    event = next_event(decoder, "{\"type\":\"DELETED\",\"object\":{\"a\":", &rest);
+    assert_int_equal(event.part, KI_WATCH_NOTHING);
+    event = next_event(decoder, "{}}}", &rest);
+    assert_changes(&event, "{\"a\":{}}");
+    assert_true(ki_watch_decoder_is_clean(decoder));
+    event = next_event(decoder, "\n" LINE, &rest);
+    assert_changes(&event, "{}");
+    ki_watch_decoder_free(decoder);
+}
+
+TEST(a_gathered_line_that_is_no_event_is_read_by_its_brackets) {
+    static const struct {
+        const char *first, *second, *objects[3];
+    } cases[] = {
+        { "{\"type\":\"ADDED\",\"object\":{\"a\":1}}{\"type\":\"ADDED\",", "\"object\":{}}\n", { "{\"a\":1}", "{}" } },
+        { "{\"type\":\"ADDED\",\"object\":{\"a\":1},", "\"x\":{}}\n", { "{\"a\":1}" } },
+        { "{\"type\":\"ADDED\",\"object\":{\"a\":", "\n1}}\n" LINE, { "{\"a\":\n1}", "{}" } },
+        { "{\"type\":\"ADDED\",\"object\":{\"a\":1}} {\"type\":\"ADDED\",\"object\":{\"b\":",
+          "2}}",
+          { "{\"a\":1}", "{\"b\":2}" } },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_watch_decoder *decoder = NULL;
+        ki_str rest;
+        assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, 1000, &decoder, NULL), KI_OK);
+        ki_watch_event event = next_event(decoder, LINE, &rest);
+        event = next_event(decoder, cases[i].first, &rest);
+        assert_int_equal(event.part, KI_WATCH_NOTHING);
+        assert_int_equal(rest.size, 0);
+        rest = ki_str_of(cases[i].second);
+        for (size_t object = 0; cases[i].objects[object]; object++) {
+            assert_int_equal(ki_watch_decoder_next(decoder, &rest, &event, NULL), KI_OK);
+            if (event.is_assumed && !is_object(event.object))
+                assert_int_equal(ki_watch_decoder_reread(decoder, &rest, &event, NULL), KI_OK);
+            assert_changes(&event, cases[i].objects[object]);
+        }
+        ki_watch_decoder_free(decoder);
+    }
+}
+
+TEST(what_was_gathered_at_the_end_of_a_stream_is_given_back_once) {
+    static const char last[] = "{\"type\":\"ADDED\",\"object\":{\"a\":1}}{\"type\":";
+    char copy[sizeof last];
+    ki_watch_decoder *decoder = NULL;
+    ki_str rest;
+    assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, 1000, &decoder, NULL), KI_OK);
+    assert_int_equal(ki_watch_decoder_give_back(decoder).size, 0);
+    ki_watch_event event = next_event(decoder, LINE, &rest);
+    event = next_event(decoder, last, &rest);
+    assert_int_equal(event.part, KI_WATCH_NOTHING);
+    ki_str left = ki_watch_decoder_give_back(decoder);
+    assert_int_equal(left.size, strlen(last));
+    memcpy(copy, left.data, left.size);
+    copy[left.size] = '\0';
+    assert_string_equal(copy, last);
+    event = next_event(decoder, copy, &rest);
+    assert_changes(&event, "{\"a\":1}");
+    assert_int_equal(ki_watch_decoder_next(decoder, &rest, &event, NULL), KI_OK);
+    assert_int_equal(event.part, KI_WATCH_NOTHING);
+    assert_int_equal(ki_watch_decoder_give_back(decoder).size, 0);
+    assert_false(ki_watch_decoder_is_clean(decoder));
+    ki_watch_decoder_free(decoder);
+}
+
+TEST(a_gathered_line_over_the_limit_is_reported) {
+    assert_decodes(KI_STR(LINE "{\"type\":\"ADDED\",\"object\":{\"a\":\"long long long\"}}\n" LINE), 40,
+                   "0 {}\nbad limit reached: a watch event is larger than 40 bytes "
+                   "[{\"type\":\"ADDED\",\"object\":{\"a\":\"long long]\n0 {}\n",
+                   KI_OK, true);
+}
+
 TEST(a_stream_that_cannot_be_read_further_is_not_read_further) {
     ki_str text = KI_STR("<html>{\"type\":\"ADDED\",\"object\":{}}");
     ki_watch_decoder *decoder = NULL;
@@ -312,13 +437,17 @@ TEST(metadata_that_matters_is_read_without_an_object) {
 }
 
 TEST(each_allocation_may_fail) {
-    ki_str text = KI_STR(
-        "{\"type\":\"ADDED\",\"object\":{\"a\":\"............................................................\"}}");
-    scarce_memory memory = SCARCE_MEMORY_FROM(0);
-    while (scarce_memory_next(&memory)) {
-        outcome got = decode(&memory.allocator, text, 1000, SIZE_MAX);
-        assert_int_equal(got.status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
-        ki_buffer_free(&got.seen);
+    ki_str text =
+        KI_STR(LINE "{\"type\":\"ADDED\",\"object\":{\"a\":\"......................................................"
+                    "......\"}}\n");
+    static const size_t splits[] = { SIZE_MAX, 75 };
+    for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
+        scarce_memory memory = SCARCE_MEMORY_FROM(0);
+        while (scarce_memory_next(&memory)) {
+            outcome got = decode(&memory.allocator, text, 1000, splits[i]);
+            assert_int_equal(got.status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
+            ki_buffer_free(&got.seen);
+        }
     }
 }
 
