@@ -44,7 +44,7 @@ static inline bool is_digit(char c) {
 }
 
 /* Returns true for true, false, null and short numbers without an exponent, before a byte that can follow a value. */
-static bool is_scalar(const char *at, const char *end) {
+static inline __attribute__((always_inline)) bool is_scalar(const char *at, const char *end) {
     if (*at >= 'a') {
         if (end - at < 5) /* four letters, and what ends the text */
             return false;

@@ -63,10 +63,9 @@ INLINE uint64_t find_escaped(ki_json_walk *walk, uint64_t backslash, size_t size
 /* Returns the bytes outside strings, and updates the walk. `inside` marks the bytes from a string's opening quote up to
  * its closing one, if the block begins outside. */
 INLINE uint64_t find_outside(ki_json_walk *walk, uint64_t inside, size_t size) {
-    if (walk->in_string)
-        inside = ~inside;
+    inside ^= 0 - (uint64_t)walk->in_string;
     walk->in_string = inside >> (size - 1) & 1;
-    return size < BLOCK ? ~inside & ((UINT64_C(1) << size) - 1) : ~inside;
+    return ~inside & UINT64_MAX >> (BLOCK - size);
 }
 
 /* Compiles to one instruction where the processor has one; __builtin_popcountll would be a call on others. */
@@ -100,20 +99,27 @@ INLINE size_t pass_brackets(ki_json_walk *walk, uint64_t open, uint64_t close) {
 
 /* The two scans with one set of instructions: the functions that read a block, and that mark strings by the running
  * exclusive or of their quotes. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a function's attributes cannot be in parentheses */
 #define FIND_END(target, classify, run_xor, find_end_name) \
+    target INLINE size_t pass_##find_end_name(ki_json_walk *walk, const char *data, size_t size) { \
+        classes found = classify(data); \
+        uint64_t quotes = found.quote & ~find_escaped(walk, found.backslash, size); \
+        uint64_t outside = find_outside(walk, run_xor(quotes), size); \
+        return pass_brackets(walk, found.open & outside, found.close & outside); \
+    } \
     target static size_t find_end_name(ki_json_walk *walk, ki_str text) { \
         char padded[BLOCK]; \
         ki_json_walk local = *walk; /* in registers */ \
-        size_t end = 0; \
-        for (size_t at = 0, size; at < text.size && !end; at += BLOCK) { \
-            classes found = classify(block_at(text, at, padded, &size)); \
-            uint64_t quotes = found.quote & ~find_escaped(&local, found.backslash, size); \
-            uint64_t outside = find_outside(&local, run_xor(quotes), size); \
-            size_t used = pass_brackets(&local, found.open & outside, found.close & outside); \
-            end = used ? at + used : 0; \
+        size_t at = 0, used = 0; \
+        for (; text.size - at >= BLOCK && !used; at += BLOCK) \
+            used = pass_##find_end_name(&local, text.data + at, BLOCK); \
+        if (at < text.size && !used) { \
+            pad(padded, text.data + at, text.size - at); \
+            used = pass_##find_end_name(&local, padded, text.size - at); \
+            at += BLOCK; \
         } \
         *walk = local; \
-        return end; \
+        return used ? at - BLOCK + used : 0; \
     }
 
 #define IS_COMPACT(target, classify, run_xor, is_compact_name) \
@@ -135,7 +141,6 @@ INLINE size_t pass_brackets(ki_json_walk *walk, uint64_t open, uint64_t close) {
 
 /* Text that is valid: one piece, or two with a gap between them. A piece is behind an open bracket, and ends with a
  * bracket: an escape or a scalar can reach into the next block, but not behind that. */
-/* NOLINTBEGIN(bugprone-macro-parentheses): a function's attributes cannot be in parentheses */
 #define IS_VALID(target, find_sets, classify, run_xor, is_valid_name) \
     target INLINE bool pass_##is_valid_name(grammar *g, rare_bytes *rare, const char *data, const char *text, \
                                             uint64_t valid) { \
@@ -243,12 +248,13 @@ AVX2 INLINE uint64_t members_avx2(__m256i low, __m256i high, const char set[16])
 AVX2 INLINE token_sets find_sets_avx2(const char data[BLOCK]) {
     __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)data);
     __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(data + 32));
-    __m256i least = _mm256_min_epi8(low, high);
+    /* The sign of the difference. */
+    __m256i odd = _mm256_subs_epi8(_mm256_min_epi8(low, high), _mm256_set1_epi8(0x20));
     return (token_sets){
         .separator = members_avx2(low, high, separators),
         .bracket = members_avx2(low, high, brackets),
         .mark = members_avx2(low, high, marks),
-        .odd = (uint32_t)_mm256_movemask_epi8(_mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), least)),
+        .odd = (uint32_t)_mm256_movemask_epi8(odd),
     };
 }
 
