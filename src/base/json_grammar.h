@@ -135,28 +135,30 @@ static __attribute__((noinline, cold)) bool pass_rare(rare_bytes *rare, const ch
 
 /* Passes the brackets at `text`. Returns the bits whose innermost bracket is {; a bracket is not inside itself. */
 static inline __attribute__((always_inline)) uint64_t pass_nesting(grammar *g, const char *text, uint64_t brackets) {
-    uint64_t object = 0 - (g->stack & 1);
+    const uint64_t outer = UINT64_C(1) << (KI_JSON_OUTLINE_DEPTH + 1); /* stacks below it are of the outline */
+    uint64_t stack = g->stack, nesting = g->nesting, object = 0 - (stack & 1);
     if (!brackets)
         return object;
-    /* The outline stays as it is when it has no room for all brackets of a block. */
-    const uint64_t shallow = g->outlined <= KI_JSON_OUTLINE_MAX - 64 ? UINT64_C(1) << (KI_JSON_OUTLINE_DEPTH + 1) : 0;
-    const uint32_t at = (uint32_t)(text - g->text);
-    uint64_t stack = g->stack, nesting = g->nesting;
-    uint32_t *outline = g->outline;
+    uint32_t at = (uint32_t)(text - g->text), *outline = g->outline;
     size_t outlined = g->outlined;
     for (; brackets; brackets &= brackets - 1) {
         unsigned bit = (unsigned)__builtin_ctzll(brackets);
         unsigned char c = (unsigned char)text[bit]; /* [ is 5b, ] 5d, { 7b, } 7d */
-        uint64_t before = stack, is_brace = c >> 5 & 1;
-        outline[outlined] = at + bit;
+        uint64_t before = stack;
         nesting |= before - 2;
         if (c & 2) {
-            stack = before << 1 | is_brace;
-            outlined += stack < shallow;
+            stack = (before << 1) + (c >> 5) - 2;
+            if (stack < outer) {
+                outline[outlined] = at + bit;
+                outlined += outlined < KI_JSON_OUTLINE_MAX;
+            }
         } else {
-            uint64_t top = before ^ is_brace;
+            uint64_t top = before ^ (c >> 5 & 1);
             stack = top >> 1 | top << 63; /* one that does not match becomes the highest bit */
-            outlined += before < shallow;
+            if (before < outer) {
+                outline[outlined] = at + bit;
+                outlined += outlined < KI_JSON_OUTLINE_MAX;
+            }
         }
         if ((before ^ stack) & 1)
             object ^= (UINT64_MAX - 1) << bit;
