@@ -297,10 +297,20 @@ static bool begins_line(const ki_watch_decoder *decoder, ki_str text) {
     return decoder->has_own_line && decoder->may_assume && compare_head(text.data, text.size, &type) == IS_HEAD;
 }
 
+/* Has the line use the framer's memory, which is empty between two values: a watch keeps one buffer. */
+static void take_memory(ki_watch_decoder *decoder) {
+    ki_buffer taken = decoder->framer.partial;
+    decoder->framer.partial = decoder->line;
+    decoder->line = taken;
+    ki_buffer_reset(&decoder->line, KI_WIRE_BUFFER_KEEP);
+}
+
 /* Gathers the next `size` bytes of a line. `ends`: a newline follows. */
 static ki_status gather_line(ki_watch_decoder *decoder, ki_str *chunk, size_t size, bool ends,
                              ki_watch_event *ret_event, ki_error *err) {
     ki_buffer *line = &decoder->line;
+    if (!line->data)
+        take_memory(decoder);
     size_t begun = line->size;
     if (size <= decoder->framer.limit - begun && (ends || chunk->data[size - 1] != '}')) {
         if (ki_buffer_append(line, chunk->data, size))

@@ -359,6 +359,24 @@ TEST(what_was_gathered_at_the_end_of_a_stream_is_given_back_once) {
     ki_watch_decoder_free(decoder);
 }
 
+TEST(a_gathered_line_takes_the_memory_of_an_event_that_was_scanned) {
+    ki_watch_decoder *decoder = NULL;
+    scarce_memory memory;
+    ki_str rest;
+    scarce_memory_init(&memory, SIZE_MAX);
+    assert_int_equal(ki_watch_decoder_new(&memory.allocator, 1000, &decoder, NULL), KI_OK);
+    for (int i = 0; i < 3; i++) {
+        size_t before = atomic_load(&memory.calls);
+        ki_watch_event event = next_event(decoder, "{\"type\":\"ADDED\",\"object\":{\"a\":", &rest);
+        assert_int_equal(event.part, KI_WATCH_NOTHING);
+        event = next_event(decoder, "1}}\n", &rest);
+        assert_changes(&event, "{\"a\":1}");
+        assert_int_equal(event.is_assumed, true);
+        assert_int_equal(atomic_load(&memory.calls) - before, i == 0);
+    }
+    ki_watch_decoder_free(decoder);
+}
+
 TEST(a_gathered_line_over_the_limit_is_reported) {
     assert_decodes(KI_STR(LINE "{\"type\":\"ADDED\",\"object\":{\"a\":\"long long long\"}}\n" LINE), 40,
                    "0 {}\nbad limit reached: a watch event is larger than 40 bytes "
