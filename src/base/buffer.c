@@ -177,15 +177,16 @@ static ki_str json_piece(ki_str *text, char escape[6]) {
     return piece;
 }
 
-ki_status ki_buffer_append_json_string(ki_buffer *buffer, ki_str text) {
+size_t ki_json_string_size(ki_str text) {
     char escape[6];
     size_t size = 2;
-    for (ki_str rest = text; rest.size;)
-        size += json_piece(&rest, escape).size;
-    ki_status status = ki_buffer_reserve(buffer, size);
-    if (status)
-        return status;
-    char *out = buffer->data + buffer->size;
+    while (text.size)
+        size += json_piece(&text, escape).size;
+    return size;
+}
+
+char *ki_json_string_write(char *out, ki_str text) {
+    char escape[6];
     *out++ = '"';
     while (text.size) {
         ki_str piece = json_piece(&text, escape);
@@ -193,8 +194,16 @@ ki_status ki_buffer_append_json_string(ki_buffer *buffer, ki_str text) {
         out += piece.size;
     }
     *out++ = '"';
+    return out;
+}
+
+ki_status ki_buffer_append_json_string(ki_buffer *buffer, ki_str text) {
+    ki_status status = ki_buffer_reserve(buffer, ki_json_string_size(text));
+    if (status)
+        return status;
+    char *out = ki_json_string_write(buffer->data + buffer->size, text);
     *out = '\0';
-    buffer->size += size;
+    buffer->size = (size_t)(out - buffer->data);
     return KI_OK;
 }
 

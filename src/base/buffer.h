@@ -33,7 +33,11 @@ ki_status ki_buffer_append_string(ki_buffer *buffer, const char *text);
 ki_status ki_buffer_append_char(ki_buffer *buffer, char c);
 ki_status ki_buffer_printf(ki_buffer *buffer, const char *format, ...) KI_PRINTF(2, 3);
 ki_status ki_buffer_vprintf(ki_buffer *buffer, const char *format, va_list args) KI_PRINTF(2, 0);
-/* Appends `text` as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD. */
+/* Returns the bytes of `text` as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD. */
+size_t ki_json_string_size(ki_str text);
+/* Writes that string without a closing zero. Returns its end. */
+char *ki_json_string_write(char *out, ki_str text);
+/* Appends that string. */
 ki_status ki_buffer_append_json_string(ki_buffer *buffer, ki_str text);
 /* Appends `text` percent-encoded for a URL's query or path segment (RFC 3986 §2.3: unreserved characters stay). */
 ki_status ki_buffer_append_url(ki_buffer *buffer, ki_str text);

@@ -44,8 +44,9 @@ typedef struct parts {
     const gaps *gaps;
     yyjson_val *labels;
     ki_str name, namespace, uid, resource_version, api_version, kind;
-    ki_buffer front;         /* the beginning of the body with what was filled in; empty: nothing was filled in */
-    size_t from, to;         /* what of `json` follows `front` */
+    ki_str front[2];         /* apiVersion and kind that are written before the text; size 0: not written */
+    size_t front_size;       /* bytes with a brace; 0: neither is written */
+    size_t from, to;         /* what of `json` follows them */
     bool is_open;            /* a closing brace follows that */
     size_t cut_at, cut_size; /* the span of managedFields in `json`; 0: not removed */
     bool has_content;        /* else the object has the digest */
@@ -60,8 +61,8 @@ static ki_object *writable(const ki_object *obj) {
 
 /* --- what the header needs ---------------------------------------------------------------------------------------- */
 
-static ki_status read_text(yyjson_val *object, const char *member, const char *what, ki_str *ret_text, ki_error *err) {
-    yyjson_val *value = yyjson_obj_get(object, member);
+static ki_status read_text(yyjson_val *object, ki_str member, const char *what, ki_str *ret_text, ki_error *err) {
+    yyjson_val *value = yyjson_obj_getn(object, member.data, member.size);
     if (!value || yyjson_is_null(value)) {
         *ret_text = KI_STR("");
         return KI_OK;
@@ -75,13 +76,13 @@ static ki_status read_text(yyjson_val *object, const char *member, const char *w
 }
 
 static ki_status read_metadata(yyjson_val *metadata, parts *p, ki_error *err) {
-    ki_status status = read_text(metadata, "name", "metadata.name", &p->name, err);
+    ki_status status = read_text(metadata, KI_STR("name"), "metadata.name", &p->name, err);
     if (!status)
-        status = read_text(metadata, "namespace", "metadata.namespace", &p->namespace, err);
+        status = read_text(metadata, KI_STR("namespace"), "metadata.namespace", &p->namespace, err);
     if (!status)
-        status = read_text(metadata, "uid", "metadata.uid", &p->uid, err);
+        status = read_text(metadata, KI_STR("uid"), "metadata.uid", &p->uid, err);
     if (!status)
-        status = read_text(metadata, "resourceVersion", "metadata.resourceVersion", &p->resource_version, err);
+        status = read_text(metadata, KI_STR("resourceVersion"), "metadata.resourceVersion", &p->resource_version, err);
     if (!status && p->name.size == 0)
         status = ki_error_set(err, KI_ERR_PARSE, "metadata.name is missing");
     if (!status && p->resource_version.size > KI_OBJECT_RESOURCE_VERSION_MAX)
@@ -135,28 +136,27 @@ static bool find_managed_fields(yyjson_val *metadata, const char *parsed, parts 
     return true;
 }
 
-static void add_front(parts *p, const char *member, ki_str text) {
-    ki_buffer_append_string(&p->front, member);
-    ki_buffer_append_json_string(&p->front, text);
-    ki_buffer_append_char(&p->front, ',');
+static const ki_str front_names[] = { { "\"apiVersion\":", 13 }, { "\"kind\":", 7 } };
+
+/* Begins the body with `{` and two members, each with a comma if something follows. */
+static void set_front(parts *p, ki_str api_version, ki_str kind, bool is_all) {
+    p->front[0] = api_version;
+    p->front[1] = kind;
+    p->front_size = 1;
+    for (size_t i = 0; i < 2; i++)
+        if (p->front[i].size)
+            p->front_size += front_names[i].size + ki_json_string_size(p->front[i]) + 1;
+    p->front_size -= is_all;
 }
 
 /* Makes the beginning of the body from what the text does not have. */
-static ki_status make_front(yyjson_val *root, const given *g, parts *p) {
-    bool fill_api_version = g->api_version && !yyjson_obj_get(root, "apiVersion");
-    bool fill_kind = g->kind && !yyjson_obj_get(root, "kind");
+static void make_front(yyjson_val *root, const given *g, parts *p) {
+    ki_str api_version = ki_str_of(yyjson_obj_get(root, "apiVersion") ? NULL : g->api_version);
+    ki_str kind = ki_str_of(yyjson_obj_get(root, "kind") ? NULL : g->kind);
     p->to = p->json.size;
-    if (!fill_api_version && !fill_kind)
-        return KI_OK;
-    p->from = 1; /* `front` replaces the text's own '{' */
-    ki_buffer_append_char(&p->front, '{');
-    if (fill_api_version)
-        add_front(p, "\"apiVersion\":", ki_str_of(g->api_version));
-    if (fill_kind)
-        add_front(p, "\"kind\":", ki_str_of(g->kind));
-    if (!p->front.failed && yyjson_obj_size(root) == 0)
-        p->front.size--; /* removes the comma: no member follows */
-    return p->front.failed;
+    p->from = api_version.size || kind.size; /* without the text's own '{' */
+    if (p->from)
+        set_front(p, api_version, kind, yyjson_obj_size(root) == 0);
 }
 
 /* `has`: the bits of the view's fields that this object has. */
@@ -191,12 +191,8 @@ static ki_status make_metadata_body(yyjson_val *root, const char *parsed, parts 
     if (!find_member(root, "metadata", parsed, p, &p->from, &p->to))
         return ki_error_set(err, KI_ERR_PARSE, "the name of metadata is written with escapes");
     p->is_open = true;
-    ki_buffer_append_char(&p->front, '{');
-    if (p->api_version.size)
-        add_front(p, "\"apiVersion\":", p->api_version);
-    if (p->kind.size)
-        add_front(p, "\"kind\":", p->kind);
-    return p->front.failed ? ki_error_no_memory(err, "storing an object") : KI_OK;
+    set_front(p, p->api_version, p->kind, false);
+    return KI_OK;
 }
 
 /* Returns the text after kind and apiVersion at its beginning: a list's items do not have them, a watch's objects
@@ -232,7 +228,7 @@ static void make_digest(parts *p) {
 
 /* Returns the bytes of the body; 0 for the digest. */
 static size_t body_size(const parts *p) {
-    return p->has_content ? p->front.size + (p->to - p->from) - p->cut_size + p->is_open : 0;
+    return p->has_content ? p->front_size + (p->to - p->from) - p->cut_size + p->is_open : 0;
 }
 
 /* Returns the bytes for the body with its closing zero, or for the digest. */
@@ -246,13 +242,25 @@ static char *append(char *out, const char *text, size_t size) {
     return out + size;
 }
 
+static char *write_front(char *out, const parts *p) {
+    char *at = out;
+    *at++ = '{';
+    for (size_t i = 0; i < 2; i++) {
+        if (!p->front[i].size)
+            continue;
+        at = ki_json_string_write(append(at, front_names[i].data, front_names[i].size), p->front[i]);
+        *at++ = ',';
+    }
+    return out + p->front_size; /* before the brace, if there is no front; before the comma, if nothing follows */
+}
+
 static void write_body(char *out, const parts *p) {
     size_t from = p->from;
     if (!p->has_content) {
         memcpy(out, &p->digest, sizeof p->digest);
         return;
     }
-    out = append(out, p->front.data, p->front.size);
+    out = write_front(out, p);
     if (p->cut_size) {
         out = append(out, p->json.data + from, p->cut_at - from);
         from = p->cut_at + p->cut_size;
@@ -342,9 +350,9 @@ static ki_status read_identity(yyjson_val *root, yyjson_val *metadata, const giv
         return ki_error_set(err, KI_ERR_PARSE, "the object has no metadata");
     ki_status status = read_metadata(metadata, p, err);
     if (!status)
-        status = read_text(root, "apiVersion", "apiVersion", &p->api_version, err);
+        status = read_text(root, KI_STR("apiVersion"), "apiVersion", &p->api_version, err);
     if (!status)
-        status = read_text(root, "kind", "kind", &p->kind, err);
+        status = read_text(root, KI_STR("kind"), "kind", &p->kind, err);
     if (status) {
         if (p->name.size && err)
             ki_error_prefix(err, "%.*s%s%.*s", (int)p->namespace.size, p->namespace.size ? p->namespace.data : "",
@@ -401,8 +409,8 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
         make_digest(p);
     else if (g->keep == KI_KEEP_METADATA)
         status = make_metadata_body(root, parsed, p, err);
-    else if (make_front(root, g, p))
-        status = ki_error_no_memory(err, "storing an object");
+    else
+        make_front(root, g, p);
     if (status)
         return status;
     if (format->view)
@@ -539,9 +547,7 @@ static ki_status from_copy(ki_object_format *format, ki_str json, span skip, con
         status = ki_error_set(err, KI_ERR_LIMIT, "the object is nested deeper than %d", KI_JSON_DEPTH_MAX);
     if (!status) {
         parts p = { .json = json, .skip = skip, .gaps = without };
-        ki_buffer_init(&p.front, allocator, 0);
         status = from_tree(format, yyjson_doc_get_root(doc), room.text, g, &p, ret_obj, err);
-        ki_buffer_free(&p.front);
     }
     yyjson_doc_free(doc);
     ki_buffer_reset(memory, g->scratch ? KI_OBJECT_SCRATCH_KEEP : 0);
