@@ -163,24 +163,18 @@ typedef enum head_match {
 /* Compares with {"type":"ADDED","object":{ for any type in capital letters. `*ret_type` is the type with its quotes. */
 static head_match compare_head(const char *text, size_t size, ki_str *ret_type) {
     static const char before[] = "{\"type\":\"", after[] = "\",\"object\":{";
-    size_t at = 0, type = 0, rest = 0;
-    while (at < size && at < sizeof before - 1 && text[at] == before[at])
-        at++;
-    if (at < sizeof before - 1)
-        return at == size ? MAY_BE_HEAD : IS_NO_HEAD;
-    while (at < size && text[at] >= 'A' && text[at] <= 'Z' && type < HEAD_TYPE_MAX) {
-        at++;
-        type++;
-    }
-    while (type > 0 && at < size && rest < sizeof after - 1 && text[at] == after[rest]) {
-        at++;
-        rest++;
-    }
-    if (rest == sizeof after - 1) {
-        *ret_type = (ki_str){ text + sizeof before - 2, type + 2 };
-        return IS_HEAD;
-    }
-    return at == size ? MAY_BE_HEAD : IS_NO_HEAD;
+    const size_t type = sizeof before - 1, rest = sizeof after - 1;
+    size_t end = type;
+    if (memcmp(text, before, size < type ? size : type) != 0)
+        return IS_NO_HEAD;
+    while (end < size && end < type + HEAD_TYPE_MAX && text[end] >= 'A' && text[end] <= 'Z')
+        end++;
+    if (size <= end)
+        return MAY_BE_HEAD;
+    if (end == type || memcmp(text + end, after, size - end < rest ? size - end : rest) != 0)
+        return IS_NO_HEAD;
+    *ret_type = (ki_str){ text + type - 1, end - type + 2 };
+    return size - end < rest ? MAY_BE_HEAD : IS_HEAD;
 }
 
 /* Reads a change of the form that servers send. The object is taken to be all between the head and the last byte. */
