@@ -161,6 +161,15 @@ TEST(a_mistake_in_dropped_managed_fields_is_not_noticed_and_does_no_harm) {
     ki_object_format_unref(format);
 }
 
+TEST(an_object_cut_in_its_managed_fields_does_not_get_the_content_of_the_next_one) {
+    static const char text[] = "{\"metadata\":{\"name\":\"a\"," MANAGED "{\"manager\":\"k\",\"fieldsV1\":{\"f:sp"
+                               "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\"," MANAGED
+                               "{\"manager\":\"k\"}]},\"spec\":{\"of\":\"b\"}}";
+    ki_object_format *format = new_format(KI_KEEP_OBJECT, NULL);
+    assert_false(check(format, ki_str_of(text)));
+    ki_object_format_unref(format);
+}
+
 TEST(a_view_reads_managed_fields_that_are_dropped) {
     static const ki_field managers[] = { KI_FIELD(pod_view, managers, "metadata.managedFields[*].manager"),
                                          KI_FIELD_END };
