@@ -67,7 +67,8 @@ static ki_object_format *new_format(const ki_allocator *allocator, bool keep_man
     atomic_flag_clear(&format->groups.lock);
     atomic_init(&format->groups.bytes, 0);
     atomic_init(&format->mismatches, 0);
-    atomic_init(&format->has, 0);
+    atomic_init(&format->fits, 0);
+    atomic_init(&format->misfits, 0);
     ki_group_table_init(&format->groups);
     ki_body_packer_init(&format->packer, &format->allocator, NULL, 0);
     return format;
@@ -185,17 +186,15 @@ uint64_t ki_object_format_mismatches(const ki_object_format *format) {
     return mismatches;
 }
 
-const char *ki_object_format_absent(const ki_object_format *format, size_t *at) {
-    uint64_t has = 0;
-    for (const ki_object_format *each = format; each; each = each->narrower)
-        has |= atomic_load_explicit(&each->has, memory_order_relaxed);
-    for (size_t i = 0; i < format->part_count; i++) {
-        const ki_view_part *part = &format->parts[i];
-        for (; *at < part->first + part->count; ++*at)
-            if (*at < KI_VIEW_FOUND_MAX && !(has >> *at & 1))
-                return part->fields[(*at)++ - part->first].path;
+void ki_object_format_describe_fields(const ki_object_format *format, char *text, size_t size) {
+    uint64_t fits = 0, misfits = 0;
+    for (const ki_object_format *each = format; each; each = each->narrower) {
+        fits |= atomic_load_explicit(&each->fits, memory_order_relaxed);
+        misfits |= atomic_load_explicit(&each->misfits, memory_order_relaxed);
     }
-    return NULL;
+    *text = '\0';
+    if (format->view)
+        ki_view_describe(format->view, fits, misfits, text, size);
 }
 
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format) {

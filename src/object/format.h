@@ -35,9 +35,8 @@ bool ki_object_format_has_labels(const ki_object_format *format);
 /* Returns how many fields of views had another type than their member, or were out of range; with those of the formats
  * that this one was made of. */
 uint64_t ki_object_format_mismatches(const ki_object_format *format);
-/* Returns the path of the next field of the views, from the number `*at` on, that no object has had so far, and moves
- * `*at` behind it; NULL: no more. Only of the first KI_VIEW_FOUND_MAX fields. Ownership: the program's. */
-const char *ki_object_format_absent(const ki_object_format *format, size_t *at);
+/* Writes which fields of the views no object has had so far, and which have never fitted (ki_view_describe). */
+void ki_object_format_describe_fields(const ki_object_format *format, char *text, size_t size);
 /* Returns the memory of what objects of this format, and of those that it was made from, have in common (group.h). */
 size_t ki_object_format_group_bytes(const ki_object_format *format);
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format);

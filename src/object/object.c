@@ -159,12 +159,6 @@ static void make_front(yyjson_val *root, const given *g, parts *p) {
         set_front(p, api_version, kind, yyjson_obj_size(root) == 0);
 }
 
-/* `has`: the bits of the view's fields that this object has. */
-static void note_fields(ki_object_format *format, uint64_t has) {
-    if (has & ~atomic_load_explicit(&format->has, memory_order_relaxed))
-        atomic_fetch_or_explicit(&format->has, has, memory_order_relaxed);
-}
-
 /* Gives the view what the body has and the text does not, and where the text has what the header has. */
 static void give_to_view(yyjson_val *root, const given *g, parts *p) {
     ki_str api_version = ki_str_of(yyjson_obj_get(root, "apiVersion") ? NULL : g->api_version);
@@ -307,8 +301,12 @@ static void write_view(ki_object_format *format, ki_object *obj, const parts *p,
     };
     ki_view_fill(format->view, p->root, &p->view, (char *)obj + KI_OBJECT_VIEW_AT, &room);
     *next = (uint32_t)(room.strings - (char *)obj);
-    if (room.mismatches)
+    if (room.fits & ~atomic_load_explicit(&format->fits, memory_order_relaxed))
+        atomic_fetch_or_explicit(&format->fits, room.fits, memory_order_relaxed);
+    if (room.mismatches) {
         atomic_fetch_add_explicit(&format->mismatches, room.mismatches, memory_order_relaxed);
+        atomic_fetch_or_explicit(&format->misfits, room.misfits, memory_order_relaxed);
+    }
 }
 
 static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, ki_error *err) {
@@ -402,7 +400,6 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
         give_to_view(root, g, p);
     if (format->view && (status = ki_view_measure(format->view, root, &p->view, err)) != KI_OK)
         return status;
-    note_fields(format, p->view.has);
     if (!format->keep_managed_fields && !find_managed_fields(metadata, parsed, p))
         return ki_error_set(err, KI_ERR_PARSE, "managedFields are not where they seemed to be");
     if (!p->has_content)

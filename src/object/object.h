@@ -58,7 +58,7 @@ struct ki_object_format {
     ki_refcount refs;
     _Atomic(ki_object_format *) wider; /* borrowed: has one more view; NULL: none has */
     _Atomic(uint64_t) mismatches;      /* of views */
-    _Atomic(uint64_t) has;             /* bits of the view's fields that an object had */
+    _Atomic(uint64_t) fits, misfits;   /* bits of the view's fields, of all objects (ki_view_room) */
     ki_group_table groups;
     /* The loop's. */
     ki_body_packer packer;

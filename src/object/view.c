@@ -20,6 +20,8 @@ typedef enum shared {
 
 typedef struct member {
     ki_path *path;
+    const char *text; /* of the path; the program's */
+    uint64_t bit;     /* of ki_view_room; 0: the view has too many fields */
     size_t offset;
     ki_field_type type;
     shared shared;
@@ -116,7 +118,7 @@ static ki_status add_member(const ki_allocator *allocator, ki_view *view, const 
     if (status)
         return status;
     member *added = &view->members[view->count];
-    *added = (member){ .offset = field->offset, .type = field->type };
+    *added = (member){ .text = field->path, .offset = field->offset, .type = field->type };
     status = ki_path_parse(allocator, field->path, &added->path, err);
     if (status)
         return status;
@@ -165,11 +167,26 @@ static void find_alone(ki_view *view) {
     }
 }
 
+/* Gives the next bits to the members, each before those of its elements: a view with more members behind these gives
+ * these the same bits. */
+static void give_bits(ki_view *view, uint64_t *next) {
+    for (size_t i = 0; i < view->count; i++) {
+        member *m = &view->members[i];
+        m->bit = *next;
+        *next <<= 1;
+        if (m->elements)
+            give_bits(m->elements, next);
+    }
+}
+
 ki_status ki_view_new(const ki_allocator *allocator, const ki_field *fields, ki_view **ret_view, ki_error *err) {
+    uint64_t first = 1;
     ki_status status = new_view(allocator, fields, 1, ret_view, err);
-    if (!status)
-        find_alone(*ret_view);
-    return status;
+    if (status)
+        return status;
+    find_alone(*ret_view);
+    give_bits(*ret_view, &first);
+    return KI_OK;
 }
 
 void ki_view_free(const ki_allocator *allocator, ki_view *view) {
@@ -380,42 +397,28 @@ static size_t item_size(const member *m) {
     }
 }
 
-/* Returns the number of items. */
-static size_t measure_list(const member *of, yyjson_val *root, ki_view_needs *needs) {
+static void measure_list(const member *of, yyjson_val *root, ki_view_needs *needs) {
     measuring m = { of, needs, 0 };
     walk_items(of, root, measure_item, &m);
     needs->items += m.count;
     needs->arrays += round_up(m.count * item_size(of));
-    return m.count;
-}
-
-/* `is_there`: the object has the field of the outer struct's member `number`. */
-static void note_field(ki_view_needs *needs, size_t number, bool is_there) {
-    if (number < KI_VIEW_FOUND_MAX)
-        needs->has |= (uint64_t)is_there << number;
 }
 
 static void measure_members(const ki_view *view, yyjson_val *root, ki_view_needs *needs, yyjson_val **found) {
     for (size_t i = 0; i < view->count; i++) {
         const member *m = &view->members[i];
         if (m->shared == SHARED_LABELS) {
-            yyjson_val *labels = ki_path_find(m->path, root);
-            needs->items += yyjson_obj_size(labels);
-            note_field(needs, i, labels);
+            needs->items += yyjson_obj_size(ki_path_find(m->path, root));
             continue;
         }
         if (is_many(m->type)) {
-            size_t count = measure_list(m, root, needs);
-            if (found)
-                note_field(needs, i, count);
+            measure_list(m, root, needs);
             continue;
         }
         const ki_view_given *given = found ? &needs->given : NULL;
         yyjson_val *value = find_value(m, root, given);
         if (found && i < KI_VIEW_FOUND_MAX)
             found[i] = value;
-        if (found)
-            note_field(needs, i, value);
         if (!is_shared(m, value, given))
             needs->strings += text_size(m->type, value);
     }
@@ -423,7 +426,6 @@ static void measure_members(const ki_view *view, yyjson_val *root, ki_view_needs
 
 ki_status ki_view_measure(const ki_view *view, yyjson_val *root, ki_view_needs *needs, ki_error *err) {
     needs->arrays = needs->strings = needs->items = 0;
-    needs->has = 0;
     measure_members(view, root, needs, needs->found);
     if (needs->items > KI_VIEW_MAX_ITEMS)
         return ki_error_set(err, KI_ERR_LIMIT, "the view's lists have %zu items, more than %d", needs->items,
@@ -582,6 +584,13 @@ static bool fill_value(ki_field_type type, yyjson_val *value, void *to, ki_view_
     }
 }
 
+/* Counts values of another type than their member, or out of range. */
+static void note_misfits(ki_view_room *room, const member *m, size_t count) {
+    room->mismatches += count;
+    if (count)
+        room->misfits |= m->bit;
+}
+
 typedef struct filling {
     const member *of;
     ki_view_room *room;
@@ -596,12 +605,14 @@ static void fill_item(yyjson_val *name, yyjson_val *value, void *user) {
     filling *f = user;
     char *to = f->items + f->count * item_size(f->of);
     if (f->of->type == KI_FIELD_TYPE_LIST) {
-        if (yyjson_is_obj(value))
+        if (yyjson_is_obj(value)) {
             fill_members(f->of->elements, value, NULL, to, f->room);
-        else
-            f->room->mismatches++;
+            f->room->fits |= f->of->bit;
+        } else {
+            note_misfits(f->room, f->of, 1);
+        }
     } else if (!yyjson_is_str(value)) {
-        f->room->mismatches++;
+        note_misfits(f->room, f->of, 1);
         return;
     } else if (name) {
         ki_string_pair pair = { .name = put_text(f->room, name) };
@@ -629,15 +640,19 @@ static void fill_list(const member *of, yyjson_val *root, char *to, ki_view_room
     ki_list list = { f.count ? f.items : NULL, f.count };
     memcpy(to, &list, sizeof list);
     f.count = 0;
-    room->mismatches += walk_items(of, root, fill_item, &f);
+    note_misfits(room, of, walk_items(of, root, fill_item, &f));
+    if (of->type != KI_FIELD_TYPE_LIST && f.count)
+        room->fits |= of->bit;
 }
 
 static void fill_labels(const member *of, yyjson_val *root, char *to, ki_view_room *room) {
     yyjson_val *labels = ki_path_find(of->path, root);
-    if (yyjson_is_obj(labels))
-        room->mismatches += yyjson_obj_size(labels) - room->labels.count;
-    else
-        room->mismatches += labels && !yyjson_is_null(labels);
+    if (yyjson_is_obj(labels)) {
+        room->fits |= of->bit;
+        note_misfits(room, of, yyjson_obj_size(labels) - room->labels.count);
+    } else {
+        note_misfits(room, of, labels && !yyjson_is_null(labels));
+    }
     if (room->labels.count)
         memcpy(to, &room->labels, sizeof room->labels);
 }
@@ -660,16 +675,55 @@ static void fill_members(const ki_view *view, yyjson_val *root, const ki_view_ne
         const char *text = needs && i < KI_VIEW_FOUND_MAX ? needs->texts[i] : NULL;
         if (!text && is_shared(m, value, given))
             text = shared_text(m, value, given, room);
-        if (text) {
+        if (text)
             memcpy(to + m->offset, &text, sizeof text);
-        } else if (value && !yyjson_is_null(value)) {
-            room->mismatches += !fill_value(m->type, value, to + m->offset, room);
+        else if (!value)
+            continue;
+        else if (!yyjson_is_null(value) && !fill_value(m->type, value, to + m->offset, room)) {
+            note_misfits(room, m, 1);
+            continue;
         }
+        room->fits |= m->bit;
     }
 }
 
 void ki_view_fill(const ki_view *view, yyjson_val *root, const ki_view_needs *needs, void *to, ki_view_room *room) {
     fill_members(view, root, needs, to, room);
+}
+
+/* --- naming ------------------------------------------------------------------------------------------------------- */
+
+typedef struct naming {
+    uint64_t wanted, inside; /* bits of members that are named, and of lists whose structs are looked at */
+    char *text;
+    size_t size, used, named;
+} naming;
+
+/* `outer`: the path of the list that has the structs; "": of the object. */
+static void name_members(const ki_view *view, const char *outer, naming *n, const char *before) {
+    for (size_t i = 0; i < view->count && n->used < n->size; i++) {
+        const member *m = &view->members[i];
+        char path[KI_PATH_MAX_LENGTH];
+        snprintf(path, sizeof path, "%s%s%s", outer, *outer && !strchr(".[", *m->text) ? "." : "", m->text);
+        if (m->bit & n->wanted)
+            n->used += (size_t)snprintf(n->text + n->used, n->size - n->used, "%s%s", n->named++ ? ", " : before, path);
+        if (!m->elements || !(m->bit & n->inside))
+            continue;
+        size_t size = strlen(path);
+        bool has_all = size >= 3 && strcmp(path + size - 3, "[*]") == 0;
+        if (!has_all)
+            snprintf(path + size, sizeof path - size, "[*]");
+        name_members(m->elements, path, n, before);
+    }
+}
+
+void ki_view_describe(const ki_view *view, uint64_t fits, uint64_t misfits, char *text, size_t size) {
+    *text = '\0';
+    naming n = { .wanted = ~(fits | misfits), .inside = fits, .text = text, .size = size };
+    name_members(view, "", &n, "; none has ");
+    n.wanted = misfits & ~fits;
+    n.named = 0;
+    name_members(view, "", &n, "; of another type or out of range: ");
 }
 
 /* --- moving ------------------------------------------------------------------------------------------------------- */

@@ -44,7 +44,6 @@ typedef struct ki_view_needs {
     size_t arrays;                        /* bytes, a multiple of 8 */
     size_t strings;                       /* bytes with their zeros */
     size_t items;
-    uint64_t has; /* a bit for each of the outer struct's first members: the object has its field */
 } ki_view_needs;
 
 /* Where the arrays and strings of a view go; each pointer moves past what is written. What the header has is not
@@ -54,7 +53,8 @@ typedef struct ki_view_room {
     char *strings;
     const char *texts[KI_VIEW_TEXT_COUNT]; /* of the header */
     ki_string_map labels;                  /* of the header: those of the object, or none */
-    size_t mismatches;                     /* fields of another type, or out of range */
+    size_t mismatches;                     /* values of another type, or out of range */
+    uint64_t fits, misfits;                /* bits of the view's first fields that had a value or null; a mismatch */
 } ki_view_room;
 
 /* Errors: KI_ERR_PARSE (a path), KI_ERR_LIMIT, KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
@@ -83,6 +83,9 @@ size_t ki_view_member_count(const ki_view *view);
 const char *ki_view_string(const ki_view *view, size_t number, const void *from);
 /* Fills the struct at `to`, which is zero. `needs` and `root` are those of ki_view_measure. */
 void ki_view_fill(const ki_view *view, yyjson_val *root, const ki_view_needs *needs, void *to, ki_view_room *room);
+/* Writes what the bits of all objects show, for the end of a line: "; none has A, B; of another type or out of range:
+ * C". A field inside a list is not absent if its list is. Empty: nothing. */
+void ki_view_describe(const ki_view *view, uint64_t fits, uint64_t misfits, char *text, size_t size);
 /* Has the pointers of the struct at `to`, which was copied with the `size` bytes at `from` to `base`, point into the
  * copy. */
 void ki_view_move(const ki_view *view, void *to, const char *from, const char *base, size_t size);

@@ -16,8 +16,6 @@
 #include "src/object/object.h"
 #include "src/object/pack.h"
 
-#include <stdio.h>
-
 enum {
     SHRINK_BESIDE = 4, /* objects that lose memory with each item, while the cache is above a limit */
     YIELD_AFTER = 16   /* changes after which the loop looks whether it outruns the thread of a listener */
@@ -222,17 +220,14 @@ static bool is_listed(const ki_informer *informer) {
     return informer->queue->ops->has_synced(informer->queue);
 }
 
-/* Also names the fields of views that no object has: a path can be misspelt. */
+/* Also names the fields of views that no object has or that never fit: a path or a type can be wrong. */
 static void log_synced(const ki_informer *informer) {
-    char absent[256] = "";
-    const ki_object_format *format = informer->options.format;
-    size_t count = ki_store_count(informer->store), at = 0, used = 0;
-    const char *path = NULL;
-    while (format && count && used < sizeof absent &&
-           (path = ki_object_format_absent(ki_object_format_newest(informer->options.format), &at)) != NULL)
-        used += (size_t)snprintf(absent + used, sizeof absent - used, "%s%s", used ? ", " : "; none has ", path);
+    char fields[256] = "";
+    size_t count = ki_store_count(informer->store);
+    if (informer->options.format && count)
+        ki_object_format_describe_fields(ki_object_format_newest(informer->options.format), fields, sizeof fields);
     ki_log_write(ki_engine_log(informer->engine), KI_LOG_INFO, "informer", "%s: synced, %zu object%s%s",
-                 informer->selection->name, count, count == 1 ? "" : "s", absent);
+                 informer->selection->name, count, count == 1 ? "" : "s", fields);
 }
 
 /* Marks the informer synced once the first list is processed. Caller holds change_lock. */
