@@ -20,9 +20,11 @@ typedef struct ki_field_difference {
  * compared member by member. Each field of a new map is a difference; a map that was removed is one difference, and so
  * is each element that an array gained or lost. Those of an array come after its other differences. Elements with the
  * same name are compared wherever they are in the array: only elements without a name have an order.
- * resourceVersion and managedFields are fields like any other.
+ * resourceVersion and managedFields are fields like any other. With KI_KEEP_METADATA a difference of other fields does
+ * not show.
  * Threads: any. Blocks: no; parses both bodies.
- * Errors: KI_ERR_NO_MEMORY. Fields may have been visited before. */
+ * Errors: KI_ERR_STATE (a state has no content, or only one of them has metadata alone: ki_keep), KI_ERR_NO_MEMORY.
+ * Fields may have been visited before KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_object_diff(const ki_object *before, const ki_object *after,
                                               bool (*visit)(const ki_field_difference *difference, void *user)
                                                   KI_NOEXCEPT,

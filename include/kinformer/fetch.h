@@ -11,10 +11,10 @@
  * program can ask for each of a thousand log lines a second. Up to KI_FETCH_MAX_REMEMBERED results of an informer are
  * remembered; the oldest go first. What the cache has comes first, and a deletion that the cache sees ends what is
  * remembered of the object. A fetched object is made as the informer makes its own, with view and transform; with
- * KI_KEEP_VIEW and KI_KEEP_KEYS it has no content either. An object that lost its content at a limit
- * (ki_informer_options.keep_at_limit) counts as not cached: it is fetched, with its content, and in no older state than
- * the cache had, unless the cluster was restored from a backup. It is not added to the cache, and handlers are not
- * called for it. Deleted objects that are kept (lister.h) are not returned.
+ * KI_KEEP_METADATA it has no more than the cache's, with KI_KEEP_VIEW and KI_KEEP_KEYS no content. An object that lost
+ * its content at a limit (ki_informer_options.keep_at_limit) counts as not cached: it is fetched, with its content, and
+ * in no older state than the cache had, unless the cluster was restored from a backup. It is not added to the cache,
+ * and handlers are not called for it. Deleted objects that are kept (lister.h) are not returned.
  *
  * The namespaces of a set or of `.allowed_namespaces` do not limit what is fetched. An informer must be started, and
  * may be in any state: not synced, or blocked because its role cannot list. */

@@ -85,10 +85,11 @@ typedef struct ki_informer_options {
      * with what `namespace_set` excludes. Errors: KI_ERR_PARSE, KI_ERR_LIMIT (more than 253 bytes). */
     const char *namespace_selector;
     /* What the cache keeps of each object (object.h). An informer is shared by those who ask for the same.
-     * KI_KEEP_VIEW needs `view`; KI_KEEP_KEYS excludes it. A selector of what is not kept is KI_ERR_INVALID for
-     * registrations and listers, and so is an index by its path; index functions read what is kept. Labels are kept
-     * with KI_KEEP_VIEW if the view that the informer was made with has metadata.labels as a ki_string_map. With
-     * KI_KEEP_KEYS handlers have no filter. */
+     * KI_KEEP_VIEW needs `view`; KI_KEEP_KEYS excludes it. With KI_KEEP_METADATA a view has fields of the metadata,
+     * kind and apiVersion; another is KI_ERR_INVALID. A selector of what is not kept is KI_ERR_INVALID for
+     * registrations and listers, and so is an index by its path (ki_indexer.path); index functions read what is kept.
+     * Labels are kept with KI_KEEP_VIEW if the view that the informer was made with has metadata.labels as a
+     * ki_string_map. With KI_KEEP_KEYS handlers have no filter. */
     ki_keep keep;
     /* The wait after the first failure of a list or watch; it doubles with each further one up to the longest. Each
      * wait is multiplied by a random number from 1 to 2. After a failure to connect the first three waits are an
@@ -127,11 +128,12 @@ typedef struct ki_informer_options {
      * ki_health.without_content above 0, or the metric informer_objects_without_content.
      * ki_health.is_over_memory_limit is false once enough was dropped.
      * Needs a `view`, and `keep` KI_KEEP_OBJECT or KI_KEEP_METADATA. Also below the limit, selectors of other fields
-     * than name and namespace, indexes by path and watches by owner are KI_ERR_INVALID; index functions and filters
-     * read labels and view. A controller that has finalizers, claims children or compares old states needs the content:
-     * not for its informers. A test with `.memory_limit = 1` shows what the program reads of objects in the cache.
-     * Without any limit nothing is dropped, and the same is KI_ERR_INVALID. Calls with another value get another
-     * informer. 0: the factory's, if the informer has a `view` and its `keep` has content; else nothing is dropped. */
+     * than name and namespace, indexes by another path than a label's and watches by owner are KI_ERR_INVALID; index
+     * functions and filters read labels and view. A controller that has finalizers, claims children or compares old
+     * states needs the content: not for its informers. A test with `.memory_limit = 1` shows what the program reads of
+     * objects in the cache. Without any limit nothing is dropped, and the same is KI_ERR_INVALID. Calls with another
+     * value get another informer. 0: the factory's, if the informer has a `view` and its `keep` has content; else
+     * nothing is dropped. */
     ki_keep keep_at_limit;
     /* The program reads the content of any object: nothing is dropped, whatever the factory's keep_at_limit. Not with
      * `keep_at_limit`, KI_KEEP_VIEW or KI_KEEP_KEYS. */
@@ -278,7 +280,8 @@ KI_API size_t ki_registration_pending(ki_registration registration);
 
 /* Changes an object as soon as it is decoded, before it is queued and stored; also within a list. Returns a reference
  * through `ret_obj`: `obj` itself with one more reference (ki_object_ref), or a new object made by ki_object_with_json,
- * which keeps the key and resource version of `obj`. After a failure the cache keeps the object's last state
+ * which keeps the key and resource version of `obj`. A write of the whole object (ki_client_update) is of what the
+ * transform left: the server then removes what it dropped. After a failure the cache keeps the object's last state
  * (ki_health.unreadable), and a deletion is delivered with that state. A transform cannot drop an object: a selector or
  * a handler's filter does that.
  * Threads: called on the loop; must not block. */
@@ -452,8 +455,8 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_until(ki_informer *informer, ki_
 /* ---- objects ---- */
 
 /* Makes an object from JSON, such as the response of a write, in the same way as the informer makes its own: with the
- * informer's view, and with kind and apiVersion filled in, but without its transform. The object is not added to the
- * cache.
+ * informer's view, and with kind and apiVersion filled in, but without its transform. With KI_KEEP_METADATA the object
+ * has metadata alone, with KI_KEEP_VIEW no content. The object is not added to the cache.
  * Ownership: `*ret_obj` is a reference that the caller releases with ki_object_unref. Threads: any. Blocks: no.
  * Errors: KI_ERR_PARSE (no JSON, no metadata, or no name), KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_informer_object_from_json(const ki_informer *informer, const char *json, size_t size,

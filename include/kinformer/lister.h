@@ -156,8 +156,11 @@ typedef struct ki_indexer {
     ki_status (*index)(const ki_object *obj, ki_index_values *values, void *user) KI_NOEXCEPT;
     void *user;
     /* In place of a function: the values are the strings, numbers and booleans at this path (ki_object_field); copied.
-     * With "[*]", also several, each element adds its own. The limits are those of ki_index_values_add. With
-     * KI_KEEP_VIEW the path is that of a label, "metadata.labels.app", if labels are kept (ki_informer_options.keep) */
+     * With "[*]", also several, each element adds its own. The limits are those of ki_index_values_add.
+     * The cache must keep the field of each object (else KI_ERR_INVALID): with KI_KEEP_OBJECT any, with
+     * KI_KEEP_METADATA those of the metadata, kind and apiVersion. Where objects have labels without their content, the
+     * path can only be that of a label, "metadata.labels.app": with `keep_at_limit`, also below the limit, and with
+     * KI_KEEP_VIEW if the view has metadata.labels as a ki_string_map. In all other cases there is no index by path. */
     const char *path;
 } ki_indexer;
 
@@ -166,8 +169,8 @@ typedef struct ki_indexer {
  * Threads: any. Blocks: until all objects are indexed; on the loop's thread the loop stops for that time. Add indexers
  * to a large cache before the start, or on another thread.
  * Errors: KI_ERR_EXISTS (the name), KI_ERR_LIMIT (more than 64 indexes), KI_ERR_INVALID (no name, neither a function
- * nor a path, or both; a path that the cache does not keep: any path with KI_KEEP_VIEW, KI_KEEP_KEYS and
- * `keep_at_limit`), KI_ERR_PARSE (the path), KI_ERR_NO_MEMORY, KI_ERR_STATE (the informer is stopped). */
+ * nor a path, or both; a path of a field that the cache does not keep: ki_indexer.path), KI_ERR_PARSE (the path),
+ * KI_ERR_NO_MEMORY, KI_ERR_STATE (the informer is stopped). */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count,
                                                         ki_error *err);
 

@@ -26,7 +26,9 @@ typedef struct ki_object ki_object;
 typedef enum ki_keep {
     KI_KEEP_OBJECT = 0, /* all of it */
     /* apiVersion, kind and metadata. The server is asked for no more (PartialObjectMetadata). kind and apiVersion are
-     * those of the resource. */
+     * those of the resource. An object does not have its other fields: ki_object_field and the like return KI_ERR_STATE
+     * for them, and a view with one of them is KI_ERR_INVALID for the informer. What is made of such an object is
+     * written as a patch (ki_unstructured_from_object). */
     KI_KEEP_METADATA = 1,
     /* The view, without the content. */
     KI_KEEP_VIEW = 2,
@@ -92,8 +94,8 @@ KI_API const void *ki_object_view_of(const ki_object *obj, const ki_field *field
  * Ownership: the caller empties `*ret_value` with ki_value_clear while the allocator of the object's engine still
  * exists. Threads: any. Blocks: no; scans the JSON.
  * Errors: KI_ERR_PARSE (the path, for any object), KI_ERR_NOT_FOUND (the object has no such field), KI_ERR_END (an
- * index past the end of its array: no higher one has a value), KI_ERR_STATE (the object has no content: ki_keep),
- * KI_ERR_NO_MEMORY. */
+ * index past the end of its array: no higher one has a value), KI_ERR_STATE (ki_keep: the object has no content, or it
+ * has metadata alone and the path leads elsewhere, so that the field is unknown), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value,
                                                ki_error *err);
 
@@ -103,8 +105,8 @@ KI_API KI_MUST_CHECK ki_status ki_object_field(const ki_object *obj, const char 
  *     … ki_object_int(obj, "spec.replicas", 1)
  *     … ki_object_bool(obj, "spec.paused", false)
  *     … ki_object_string(obj, "metadata.annotations['example.com/owner']", NULL, owner, sizeof owner)
- * They return `default_value` if the object has no such field, if the field is null or of another type, if the object
- * has no content (ki_keep), if memory runs out, and if `obj` or `path` is NULL or `path` cannot be parsed.
+ * They return `default_value` if the object has no such field, if the field is null or of another type, if the cache
+ * does not keep the field (ki_keep), if memory runs out, and if `obj` or `path` is NULL or `path` cannot be parsed.
  * ki_object_field says which of these it is. A path that cannot be parsed gives the default for every object: a test of
  * the program calls ki_object_field once with each of its paths, on any object, and expects no KI_ERR_PARSE. With "[*]"
  * the value is an array, so these functions return the default; a view's string has the first match.
@@ -126,17 +128,19 @@ KI_API bool ki_object_bool(const ki_object *obj, const char *path, bool default_
  * base64: `text` has `text_size` bytes, which may be zero characters. The type is KI_VALUE_STRING.
  * Ownership, Threads, Blocks: as ki_object_field.
  * Errors: KI_ERR_NOT_FOUND (the object has no such entry), KI_ERR_PARSE (not base64), KI_ERR_STATE (the object has no
- * content: ki_keep), KI_ERR_NO_MEMORY. */
+ * content, or metadata alone: ki_keep), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_object_data(const ki_object *obj, const char *name, ki_value *ret_value,
                                               ki_error *err);
 
 /* Gets the whole object as compact JSON with apiVersion and kind, and without managedFields unless the informer keeps
- * them. The type is KI_VALUE_OBJECT. Ownership, Threads, Blocks, Errors: as ki_object_field. */
+ * them. With KI_KEEP_METADATA the object ends after its metadata: an update with this text removes all other fields.
+ * The type is KI_VALUE_OBJECT. Ownership, Threads, Blocks, Errors: as ki_object_field. */
 KI_API KI_MUST_CHECK ki_status ki_object_json(const ki_object *obj, ki_value *ret_value, ki_error *err);
 
 /* Makes an object with the identity of `obj` and the content of `json`, `size` bytes; for transforms. Key, namespace,
  * name, uid, resource version, apiVersion and kind are those of `obj`, even if `json` has others. Labels, view, fields
- * and ki_object_json are those of `json`.
+ * and ki_object_json are those of `json`. If `obj` has metadata alone (ki_keep), other fields that `json` lacks stay
+ * unknown.
  * Ownership: `*ret_obj` is a reference that the caller releases with ki_object_unref. Threads: any. Blocks: no.
  * Errors: KI_ERR_PARSE, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_object_with_json(const ki_object *obj, const char *json, size_t size,

@@ -259,7 +259,7 @@ static ki_status check(const ki_controller *controller, const ki_informer *infor
     if (options->any_owner && !options->owner)
         return ki_error_set(err, KI_ERR_INVALID, "a watch of any owner names the owner's resource");
     ki_keep keep = ki_keep_of_all(&informer->options.given, informer->options.format);
-    if (options->owner && !ki_keep_has_field(keep, KI_STR("metadata.ownerReferences")))
+    if (options->owner && !ki_keep_has_metadata(keep))
         return ki_error_set(err, KI_ERR_INVALID, "a watch by owner of %s, but the cache keeps only the %s",
                             informer->selection->name, ki_keep_name(keep));
     if (options->owner && (!options->owner->group || !options->owner->kind || !options->owner->kind[0]))

@@ -234,7 +234,7 @@ static ki_status make_object(const ki_fetcher *fetcher, const ki_response *respo
 
 /* Returns true if an object has no content because its cache dropped it at a limit. */
 static bool has_lost_content(const ki_object *obj) {
-    return !ki_object_has_content(obj) && ki_object_keep(obj) == KI_KEEP_AT_LIMIT;
+    return ki_object_keep(obj) == KI_KEEP_AT_LIMIT;
 }
 
 /* Returns the cached object if it is all that its informer promises, as a reference; NULL: it is to be fetched. */

@@ -261,6 +261,9 @@ ki_status ki_object_diff(const ki_object *before, const ki_object *after,
         return ki_error_missing(err, "ki_object_diff");
     if (ki_object_check_content(before, err) || ki_object_check_content(after, err))
         return KI_ERR_STATE;
+    if (before->is_partial != after->is_partial)
+        return ki_error_set(err, KI_ERR_STATE, "%s: one of two states has metadata alone, so they are not compared",
+                            ki_object_key(after));
     const ki_allocator *allocator = &ki_format_of(after)->allocator;
     yyjson_doc *old_doc = NULL, *new_doc = NULL;
     ki_status status = ki_body_parse(before, allocator, &old_doc, err);

@@ -81,6 +81,8 @@ const void *ki_object_view_of(const ki_object *obj, const ki_field *fields) {
     return number < 0 ? NULL : at(obj, (uint32_t)(KI_OBJECT_VIEW_AT + ki_format_of(obj)->parts[number].offset));
 }
 
+#define ONLY_METADATA "the cache keeps only the metadata" /* of a message */
+
 /* --- fields by path ----------------------------------------------------------------------------------------------- */
 
 /* Opens the body of an object that has its content. */
@@ -98,6 +100,21 @@ static ki_status check_path_first(const ki_object *obj, const char *path, ki_err
     return status ? status : ki_object_check_content(obj, err);
 }
 
+/* Returns the error of a field that may be on the server, of an object with metadata alone. A transform can have added
+ * fields. */
+static ki_status check_kept(const ki_object *obj, ki_str body, const char *path, ki_error *err) {
+    const ki_allocator *allocator = &ki_format_of(obj)->allocator;
+    ki_path *parsed = NULL;
+    ki_status status = ki_path_parse(allocator, path, &parsed, err);
+    if (status)
+        return status;
+    const ki_path_step *first = ki_path_step_at(parsed, 0);
+    bool is_kept = ki_path_is_of_metadata(parsed) || !first->name ||
+                   ki_json_text_find(body, (ki_str){ first->name, first->name_size }).size;
+    ki_path_free(allocator, parsed);
+    return is_kept ? KI_OK : ki_error_set(err, KI_ERR_STATE, "%s has no %s: " ONLY_METADATA, ki_object_key(obj), path);
+}
+
 ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
     if (!obj || !path || !ret_value)
         return ki_error_missing(err, "ki_object_field");
@@ -107,7 +124,10 @@ ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_
     ki_status status = ki_body_open(obj, &body, err);
     if (status)
         return status;
-    status = ki_json_field(ki_format_of(obj), body.text, ki_object_key(obj), path, ret_value, err);
+    if (obj->is_partial)
+        status = check_kept(obj, body.text, path, err);
+    if (!status)
+        status = ki_json_field(ki_format_of(obj), body.text, ki_object_key(obj), path, ret_value, err);
     ki_body_close(obj, &body);
     return status;
 }
@@ -198,10 +218,12 @@ ki_status ki_object_data(const ki_object *obj, const char *name, ki_value *ret_v
     if (status)
         return status;
     ki_str text = find_data(obj, body.text, ki_str_of(name), &is_base64);
-    if (text.size < 2 || *text.data != '"')
-        status = ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no data[%s]", ki_object_key(obj), name);
-    else
+    if (text.size >= 2 && *text.data == '"')
         status = copy_data(obj, text, is_base64, name, ret_value, err);
+    else if (obj->is_partial)
+        status = ki_error_set(err, KI_ERR_STATE, "%s has no data[%s]: " ONLY_METADATA, ki_object_key(obj), name);
+    else
+        status = ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no data[%s]", ki_object_key(obj), name);
     ki_body_close(obj, &body);
     return status;
 }

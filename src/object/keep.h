@@ -2,7 +2,7 @@
 #ifndef KI_OBJECT_KEEP_H
 #define KI_OBJECT_KEEP_H
 
-#include "src/base/string_view.h"
+#include "src/object/path.h"
 
 #include <kinformer/error.h>
 #include <kinformer/informer.h>
@@ -26,7 +26,9 @@ ki_keep ki_keep_of_all(const ki_informer_options *options, const ki_object_forma
 const char *ki_keep_name(ki_keep keep);
 /* Returns true if the objects have their labels. */
 bool ki_keep_has_labels(ki_keep keep);
+/* Returns true if the objects have their metadata. */
+bool ki_keep_has_metadata(ki_keep keep);
 /* Returns true if the objects have the field at a path, for a program that compares values. */
-bool ki_keep_has_field(ki_keep keep, ki_str path);
+bool ki_keep_has_field(ki_keep keep, const ki_path *path);
 
 #endif

@@ -50,6 +50,7 @@ typedef struct parts {
     bool is_open;            /* a closing brace follows that */
     size_t cut_at, cut_size; /* the span of managedFields in `json`; 0: not removed */
     bool has_content;        /* else the object has the digest */
+    bool is_partial;
     uint64_t digest;
     yyjson_val *root;
     ki_view_needs view; /* zero without a view */
@@ -325,7 +326,8 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
     uint32_t next = (uint32_t)strings_at;
     ki_refcount_init(&obj->refs);
     obj->group = group;
-    obj->key_at = next;
+    obj->key_at = next & INT32_MAX; /* the limits of views bound what is before the key */
+    obj->is_partial = p->is_partial;
     if (p->namespace.size) {
         put(obj, &next, p->namespace);
         ((char *)obj)[next - 1] = '/';
@@ -392,6 +394,7 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
     if (status)
         return status;
     p->has_content = g->keep != KI_KEEP_VIEW;
+    p->is_partial = g->keep == KI_KEEP_METADATA || (g->identity && g->identity->is_partial);
     p->view.given.has_labels = p->has_content || ki_object_format_has_labels(format);
     if (p->view.given.has_labels)
         p->labels = yyjson_obj_get(metadata, "labels");
@@ -723,31 +726,6 @@ ki_status ki_object_key_only(ki_object *obj, ki_object **ret_obj, ki_error *err)
     }
     *ret_obj = ki_object_ref(obj);
     return KI_OK;
-}
-
-ki_keep ki_object_keep(const ki_object *obj) {
-    if (ki_format_of(obj)->limits.drops_content)
-        return KI_KEEP_AT_LIMIT;
-    return obj->body_size && ki_format_of(obj)->keep != KI_KEEP_METADATA ? KI_KEEP_OBJECT : ki_format_of(obj)->keep;
-}
-
-bool ki_object_has_content(const ki_object *obj) {
-    return obj->body_size != 0;
-}
-
-bool ki_object_has_labels(const ki_object *obj) {
-    const ki_object_format *format = ki_format_of(obj);
-    return obj->body_size || format->limits.drops_content || ki_object_format_has_labels(format);
-}
-
-ki_status ki_object_check_content(const ki_object *obj, ki_error *err) {
-    if (obj->body_size)
-        return KI_OK;
-    if (ki_format_of(obj)->limits.drops_content)
-        return ki_error_set(err, KI_ERR_STATE, "%s has no content: the cache dropped it at its memory limit",
-                            ki_object_key(obj));
-    return ki_error_set(err, KI_ERR_STATE, "%s has no content: the cache keeps only the %s", ki_object_key(obj),
-                        ki_keep_name(ki_format_of(obj)->keep));
 }
 
 bool ki_object_is_same(const ki_object *a, const ki_object *b) {

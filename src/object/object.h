@@ -24,7 +24,8 @@ struct ki_object {
     uint32_t body_size : 31; /* bytes of JSON, also if it is packed; 0: a digest of 8 bytes stands for the content */
     uint32_t is_packed : 1;  /* body.h */
     ki_object_group *group;  /* owned reference; it has the format */
-    uint32_t key_at;         /* the name is its end, behind the group's namespace; uid and resource version follow */
+    uint32_t key_at : 31;    /* the name is its end, behind the group's namespace; uid and resource version follow */
+    uint32_t is_partial : 1; /* metadata alone (KI_KEEP_METADATA), or what a transform made of that */
     uint32_t body_at;
 };
 

@@ -178,6 +178,11 @@ ki_str ki_path_label(const ki_path *path) {
     return is_label ? (ki_str){ steps[2].name, steps[2].name_size } : (ki_str){ NULL, 0 };
 }
 
+bool ki_path_is_of_metadata(const ki_path *path) {
+    const ki_path_step *first = path->steps;
+    return is_name(first, "metadata") || is_name(first, "apiVersion") || is_name(first, "kind");
+}
+
 typedef struct walk {
     bool (*visit)(yyjson_val *value, void *user);
     void *user;

@@ -46,6 +46,8 @@ void ki_path_walk_object(const ki_path *path, const ki_object *obj, bool (*visit
 /* Returns the label that the path reads, "metadata.labels.NAME"; empty: it reads something else. Borrowed from `path`;
  * not zero-terminated. */
 ki_str ki_path_label(const ki_path *path);
+/* Returns true if the path is metadata, apiVersion or kind, or begins with one of them. */
+bool ki_path_is_of_metadata(const ki_path *path);
 /* The steps of the path, at least one. Borrowed from `path`. */
 size_t ki_path_step_count(const ki_path *path);
 const ki_path_step *ki_path_step_at(const ki_path *path, size_t number);

@@ -89,6 +89,25 @@ static ki_status check_set(const ki_resource *resource, const ki_informer_option
     return KI_OK;
 }
 
+/* Returns an error for a view with a field that the server does not send. A path that cannot be parsed is left to the
+ * view. */
+static ki_status check_view(const ki_allocator *allocator, const ki_informer_options *options, ki_error *err) {
+    const ki_field *fields = options->keep == KI_KEEP_METADATA ? options->view : NULL;
+    for (size_t i = 0; fields && fields[i].path && i < KI_VIEW_MAX_FIELDS; i++) {
+        ki_path *path = NULL;
+        ki_status status = ki_path_parse(allocator, fields[i].path, &path, NULL);
+        bool is_kept = status || ki_path_is_of_metadata(path);
+        ki_path_free(allocator, path);
+        if (status == KI_ERR_NO_MEMORY)
+            return ki_error_no_memory(err, "making an informer");
+        if (!is_kept)
+            return ki_error_set(err, KI_ERR_INVALID,
+                                "ki_informer_options: .view has %.100s beside .keep KI_KEEP_METADATA, which does not",
+                                fields[i].path);
+    }
+    return KI_OK;
+}
+
 static ki_status new_selection(const ki_allocator *allocator, const ki_resource *resource, bool is_by_name,
                                const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
     char set_name[CHOICE_MAX + sizeof "(with )"], keep[32];
@@ -96,6 +115,9 @@ static ki_status new_selection(const ki_allocator *allocator, const ki_resource 
     const char *labels = or_empty(options->label_selector), *fields = or_empty(options->field_selector);
     if (options->keep < KI_KEEP_OBJECT || options->keep > KI_KEEP_KEYS)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .keep %d: no such value", (int)options->keep);
+    ki_status status = check_view(allocator, options, err);
+    if (status)
+        return status;
     if (strlen(labels) + strlen(fields) > SELECTORS_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "selectors of more than %d bytes", (int)SELECTORS_MAX);
     if (options->namespace_set) {

@@ -92,7 +92,7 @@ ki_status ki_selector_check_keep(const ki_selector *selector, ki_keep keep, ki_e
         return ki_error_set(err, KI_ERR_INVALID, "a selector of labels, but the cache keeps only the %s",
                             ki_keep_name(keep));
     for (size_t i = 0; (key = ki_requirements_key(selector->fields, i)).data; i++) {
-        if (!is_in_header(key) && !ki_keep_has_field(keep, key))
+        if (!is_in_header(key) && !ki_keep_has_field(keep, selector->paths[i]))
             return ki_error_set(err, KI_ERR_INVALID, "a selector of %.*s, but the cache keeps only the %s",
                                 (int)(key.size < 100 ? key.size : 100), key.data, ki_keep_name(keep));
     }
@@ -154,12 +154,10 @@ static size_t find_difference(const ki_selector *selector, const ki_object *obj,
 static bool can_read(const ki_selector *selector, const ki_object *obj) {
     if (ki_requirements_key(selector->labels, 0).data && !ki_object_has_labels(obj))
         return false;
-    ki_keep keep = ki_object_has_content(obj) ? ki_object_keep(obj) : KI_KEEP_KEYS;
-    if (keep == KI_KEEP_AT_LIMIT)
-        keep = KI_KEEP_OBJECT;
+    ki_keep keep = ki_object_keep(obj);
     ki_str key;
     for (size_t i = 0; (key = ki_requirements_key(selector->fields, i)).data; i++) {
-        if (!is_in_header(key) && !ki_keep_has_field(keep, key))
+        if (!is_in_header(key) && !ki_keep_has_field(keep, selector->paths[i]))
             return false;
     }
     return true;

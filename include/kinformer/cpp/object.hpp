@@ -137,7 +137,8 @@ public:
             throw error(KI_ERR_STATE, "the object has no such view: ask the factory for informer<View>");
         return *static_cast<const View *>(found);
     }
-    /* Returns the field under `path`; empty if the object does not have it. */
+    /* Returns the field under `path`; empty if the object does not have it. Errors: those of ki_object_field, such as
+     * KI_ERR_STATE for a field that the cache does not keep. */
     value field(std::string_view path) const {
         ki_value found = KI_VALUE_INIT;
         detail::find(ki_object_field, obj_, detail::c_string(path).get(), &found);

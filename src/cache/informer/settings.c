@@ -76,28 +76,19 @@ typedef struct builds {
     size_t count;
 } builds;
 
-/* Returns true for the path of one label. */
-static ki_status reads_label(const ki_informer *informer, const char *text, bool *ret_is_label, ki_error *err) {
+/* Returns an error for an index by a field that the cache does not keep: all would be indexed without a value. */
+static ki_status check_path(const ki_informer *informer, const char *text, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    ki_keep keep = ki_keep_of_all(&informer->options.given, informer->options.format);
     ki_path *path = NULL;
     ki_status status = ki_path_parse(allocator, text, &path, err);
     if (status)
         return status;
-    *ret_is_label = ki_path_label(path).size != 0;
+    bool is_kept = ki_keep_has_field(keep, path) || (ki_keep_has_labels(keep) && ki_path_label(path).size);
     ki_path_free(allocator, path);
-    return KI_OK;
-}
-
-/* Returns an error for an index by a field that the cache does not keep: all would be indexed without a value. */
-static ki_status check_path(const ki_informer *informer, const char *path, ki_error *err) {
-    ki_keep keep = ki_keep_of_all(&informer->options.given, informer->options.format);
-    bool is_kept = ki_keep_has_field(keep, ki_str_of(path));
-    ki_status status = KI_OK;
-    if (!is_kept && keep == KI_KEEP_VIEW_AND_LABELS)
-        status = reads_label(informer, path, &is_kept, err);
-    if (status || is_kept)
-        return status;
-    return ki_error_set(err, KI_ERR_INVALID, "an index by %.100s, but the cache keeps only the %s", path,
+    if (is_kept)
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_INVALID, "an index by %.100s, but the cache keeps only the %s", text,
                         ki_keep_name(keep));
 }
 

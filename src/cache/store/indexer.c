@@ -105,17 +105,18 @@ static bool add_json(ki_str json, void *user) {
 /* Adds the value of a label. */
 static ki_status index_by_label(const ki_object *obj, ki_str label, ki_index_values *values) {
     const char *name, *value;
-    for (size_t i = 0; label.size && ki_object_label_at(obj, i, &name, &value); i++) {
+    for (size_t i = 0; ki_object_label_at(obj, i, &name, &value); i++) {
         if (ki_str_equals(label, name))
             return ki_index_values_add(values, value);
     }
     return KI_OK;
 }
 
-/* Without its content, an object has its labels (settings.c). */
+/* A label is read where an object has it without its content, too (settings.c): so its values stay the same. */
 static ki_status index_by_path(const ki_object *obj, ki_index_values *values, void *user) {
-    if (!ki_object_has_content(obj))
-        return index_by_label(obj, ki_path_label(user), values);
+    ki_str label = ki_path_label(user);
+    if (label.size)
+        return index_by_label(obj, label, values);
     ki_path_walk_object(user, obj, add_json, values);
     return values->failed;
 }

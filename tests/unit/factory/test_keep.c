@@ -6,6 +6,8 @@
 #include "tests/support/controller_stage.h"
 #include "tests/support/scarce_memory.h"
 
+#include <kinformer/parts/list_watch.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -186,10 +188,26 @@ CONTROLLER_TEST(metadata_alone_is_listed_watched_and_fetched) {
     assert_string_equal(ki_object_string(obj, "metadata.annotations.text", "", text, sizeof text), "t3");
     assert_int_equal(ki_object_field(obj, "metadata.creationTimestamp", &value, NULL), KI_OK);
     ki_value_clear(&value);
-    assert_int_equal(ki_object_field(obj, "status", &value, NULL), KI_ERR_NOT_FOUND);
+    assert_int_equal(ki_object_field(obj, "metadata.none", &value, NULL), KI_ERR_NOT_FOUND);
+    assert_int_equal(ki_object_field(obj, "status", &value, NULL), KI_ERR_STATE);
     ki_object_unref(obj);
     miss(change_b);
     expect(" ~a resync:text<text +b:text");
+}
+
+CONTROLLER_TEST(packed_metadata_is_metadata_alone) {
+    ki_informer *pods = ask(&KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA, .pack_from = 1));
+    put("a", "a text that is long enough to be packed, a text that is long enough to be packed");
+    put("b", "a text that is long enough to be packed, a text that is long enough to be packed");
+    stage_start(&stage);
+    put("c", "another text that is long enough to be packed, a text that is long enough to be packed");
+    stage_advance(&stage, 1000);
+    ki_object *obj = ki_informer_get(pods, "shop/c");
+    ki_value value = KI_VALUE_INIT;
+    assert_true(ki_object_is_packed(obj));
+    assert_int_equal(ki_object_field(obj, "status", &value, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_object_keep(obj), KI_KEEP_METADATA);
+    ki_object_unref(obj);
 }
 
 CONTROLLER_TEST(a_view_alone_is_enough_for_every_event) {
@@ -333,6 +351,17 @@ CONTROLLER_TEST(each_form_is_an_informer_of_its_own_which_those_who_ask_for_it_s
                      1);
 }
 
+struct placed {
+    const char *kind, *version, *name, *node;
+};
+static const ki_field spec_fields[] = { KI_FIELD(struct placed, kind, "kind"),
+                                        KI_FIELD(struct placed, version, ".apiVersion"),
+                                        KI_FIELD(struct placed, name, "['metadata'].name"),
+                                        KI_FIELD(struct placed, node, "spec.nodeName"), KI_FIELD_END };
+static const ki_field bad_fields[] = { KI_FIELD(struct placed, name, "metadata.name["), KI_FIELD_END };
+
+#define OF_SPEC "ki_informer_options: .view has spec.nodeName beside .keep KI_KEEP_METADATA, which does not"
+
 CONTROLLER_TEST(options_that_do_not_fit_a_form_are_errors) {
     static const struct {
         ki_informer_options options;
@@ -347,6 +376,9 @@ CONTROLLER_TEST(options_that_do_not_fit_a_form_are_errors) {
         { OPTIONS(.keep_at_limit = KI_KEEP_VIEW), "ki_informer_options: .keep_at_limit without a .view" },
         { OPTIONS(.keep_at_limit = KI_KEEP_VIEW, .keep = KI_KEEP_VIEW, .view = fields),
           "ki_informer_options: .keep_at_limit beside a .keep without content" },
+        { OPTIONS(.keep = KI_KEEP_METADATA, .view = spec_fields), OF_SPEC },
+        { OPTIONS(.keep = KI_KEEP_METADATA, .view = spec_fields, .keep_at_limit = KI_KEEP_VIEW), OF_SPEC },
+        { OPTIONS(.keep = KI_KEEP_METADATA, .view = spec_fields, .shares_view = true), OF_SPEC },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_informer *informer = NULL;
@@ -355,6 +387,14 @@ CONTROLLER_TEST(options_that_do_not_fit_a_form_are_errors) {
                          KI_ERR_INVALID);
         assert_string_equal(ki_error_message(&err), cases[i].message);
     }
+    ki_client *client = ki_factory_client(stage.factory);
+    ki_informer *informer = NULL;
+    ki_list_watch *source = NULL;
+    ki_informer_options options = KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA, .view = spec_fields);
+    assert_int_equal(ki_list_watch_new(client, KI_PODS, &options, &source, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_factory_informer_by_name(stage.factory, "pods", &options, &informer, NULL), KI_ERR_INVALID);
+    options.view = bad_fields;
+    assert_int_equal(ki_factory_informer(stage.factory, KI_PODS, &options, &informer, NULL), KI_ERR_PARSE);
 }
 
 static bool accept(const ki_object *obj, void *user) {
@@ -380,14 +420,16 @@ static void check_lists(ki_informer *pods, const ki_status *expected) {
 }
 
 CONTROLLER_TEST(what_reads_what_is_not_kept_is_an_error_at_the_call) {
-    static const ki_status allowed[6][5] = {
-        /* labels, spec, filter, index by a label, index by a function */
-        [KI_KEEP_OBJECT] = { KI_OK, KI_OK, KI_OK, KI_OK, KI_OK },
-        [KI_KEEP_METADATA] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_OK, KI_OK },
-        [KI_KEEP_VIEW] = { KI_ERR_INVALID, KI_ERR_INVALID, KI_OK, KI_ERR_INVALID, KI_OK },
-        [KI_KEEP_KEYS] = { KI_ERR_INVALID, KI_ERR_INVALID, KI_ERR_INVALID, KI_ERR_INVALID, KI_OK },
-        [KI_KEEP_AT_LIMIT] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_ERR_INVALID, KI_OK },
-        [KI_KEEP_VIEW_AND_LABELS] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_OK, KI_OK },
+    static const ki_status allowed[6][7] = {
+        /* labels, spec, filter, index by a label, by a function, by an annotation, by a field of the spec */
+        [KI_KEEP_OBJECT] = { KI_OK, KI_OK, KI_OK, KI_OK, KI_OK, KI_OK, KI_OK },
+        [KI_KEEP_METADATA] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_OK, KI_OK, KI_OK, KI_ERR_INVALID },
+        [KI_KEEP_VIEW] = { KI_ERR_INVALID, KI_ERR_INVALID, KI_OK, KI_ERR_INVALID, KI_OK, KI_ERR_INVALID,
+                           KI_ERR_INVALID },
+        [KI_KEEP_KEYS] = { KI_ERR_INVALID, KI_ERR_INVALID, KI_ERR_INVALID, KI_ERR_INVALID, KI_OK, KI_ERR_INVALID,
+                           KI_ERR_INVALID },
+        [KI_KEEP_AT_LIMIT] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_OK, KI_OK, KI_ERR_INVALID, KI_ERR_INVALID },
+        [KI_KEEP_VIEW_AND_LABELS] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_OK, KI_OK, KI_ERR_INVALID, KI_ERR_INVALID },
     };
     const ki_handler plain = { .on_add = NULL }, filtered = { .filter = accept };
     put("a", "t1");
@@ -420,6 +462,14 @@ CONTROLLER_TEST(what_reads_what_is_not_kept_is_an_error_at_the_call) {
         assert_int_equal(
             ki_informer_add_indexers(pods, &(ki_indexer){ .name = "name", .index = index_nothing }, 1, NULL),
             expected[4]);
+        assert_int_equal(ki_informer_add_indexers(
+                             pods, &(ki_indexer){ .name = "text", .path = "['metadata'].annotations.text" }, 1, NULL),
+                         expected[5]);
+        assert_int_equal(
+            ki_informer_add_indexers(pods, &(ki_indexer){ .name = "node", .path = ".spec.nodeName" }, 1, NULL),
+            expected[6]);
+        assert_int_equal(ki_informer_add_indexers(pods, &(ki_indexer){ .name = "bad", .path = "a[" }, 1, NULL),
+                         KI_ERR_PARSE);
         check_lists(pods, expected);
         assert_int_equal(ki_lister_list_by_index(pods, "name", "a", &list, NULL), KI_OK);
         assert_int_equal(list.count, 1);

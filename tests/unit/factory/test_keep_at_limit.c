@@ -548,6 +548,38 @@ CONTROLLER_TEST(an_informer_that_keeps_no_content_cannot_need_it) {
     }
 }
 
+/* Returns the number of objects with a value in the index "app". */
+static size_t count_of(ki_informer *informer, const char *app) {
+    ki_object_list list;
+    assert_int_equal(ki_lister_list_by_index(informer, "app", app, &list, NULL), KI_OK);
+    size_t count = list.count;
+    ki_object_list_free(&list);
+    return count;
+}
+
+/* Labels whose value is not a string are skipped by each reader of labels: what an index has must not depend on the
+ * content. */
+CONTROLLER_TEST(an_index_by_a_label_needs_no_content) {
+    static const ki_indexer by_label = { .name = "app", .path = "metadata.labels['app']" };
+    for (size_t limit = 1; limit <= 1000000; limit *= 1000000) {
+        ki_factory *factory = limited_factory(&stage, KI_FACTORY_OPTIONS(.engine = NULL));
+        ki_informer *pods = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING, .memory_limit = limit));
+        assert_int_equal(ki_informer_add_indexers(pods, &by_label, 1, NULL), KI_OK);
+        stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"app\":\"web\"}");
+        stage_put(&stage, KI_PODS, "shop/b", "\"labels\":{\"app\":\"web\"}");
+        assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+        stage_advance(&stage, 1000);
+        assert_int_equal(health_of(pods).without_content, limit == 1 ? 2 : 0);
+        assert_int_equal(count_of(pods, "web"), 2);
+        stage_put(&stage, KI_PODS, "shop/b", "\"labels\":{\"app\":\"db\"}");
+        stage_delete(&stage, KI_PODS, "shop/a");
+        stage_advance(&stage, 1000);
+        assert_int_equal(count_of(pods, "web"), 0);
+        assert_int_equal(count_of(pods, "db"), 1);
+        ki_factory_free(factory);
+    }
+}
+
 /* --- without memory ----------------------------------------------------------------------------------------------- */
 
 enum {

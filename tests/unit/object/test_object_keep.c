@@ -2,10 +2,12 @@
 #include "src/base/memory.h"
 #include "src/object/format.h"
 #include "src/object/object.h"
+#include "src/object/pack.h"
 #include "src/object/selector.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 
+#include <kinformer/condition.h>
 #include <kinformer/diff.h>
 #include <kinformer/unstructured.h>
 
@@ -120,6 +122,97 @@ TEST(of_metadata_nothing_else_is_kept) {
     assert_int_equal(
         ki_object_from_json(format, KI_STR("{\"metad\\u0061ta\":{\"name\":\"a\"}}"), "v1", "Pod", &obj, NULL),
         KI_ERR_PARSE);
+    ki_object_format_unref(format);
+}
+
+/* Asserts that a path is one of a field that was not kept. */
+static void assert_not_kept(const ki_object *obj, const char *path, const char *why) {
+    ki_value value = KI_VALUE_INIT;
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_object_field(obj, path, &value, &err), KI_ERR_STATE);
+    assert_string_equal(ki_error_message(&err), why);
+}
+
+/* Returns the status of a field. */
+static ki_status status_of(const ki_object *obj, const char *path) {
+    ki_value value = KI_VALUE_INIT;
+    ki_status status = ki_object_field(obj, path, &value, NULL);
+    ki_value_clear(&value);
+    return status;
+}
+
+static void assert_metadata_alone(const ki_object *obj) {
+    ki_value value = KI_VALUE_INIT;
+    ki_condition condition;
+    ki_error err = KI_ERROR_INIT;
+    char text[8];
+    assert_not_kept(obj, "spec.nodeName", "n/a has no spec.nodeName: the cache keeps only the metadata");
+    assert_not_kept(obj, ".spec", "n/a has no .spec: the cache keeps only the metadata");
+    assert_not_kept(obj, "['status'].x[7]", "n/a has no ['status'].x[7]: the cache keeps only the metadata");
+    assert_int_equal(status_of(obj, "spec.containers[*].image"), KI_ERR_STATE);
+    assert_int_equal(status_of(obj, "metadatas"), KI_ERR_STATE);
+    assert_int_equal(status_of(obj, "bad["), KI_ERR_PARSE);
+    assert_int_equal(status_of(obj, "metadata.none"), KI_ERR_NOT_FOUND);
+    assert_int_equal(status_of(obj, "metadata.none[*]"), KI_OK);
+    assert_int_equal(status_of(obj, "['metadata'].labels.app"), KI_OK);
+    assert_int_equal(status_of(obj, "kind"), KI_OK);
+    assert_int_equal(status_of(obj, ".apiVersion"), KI_OK);
+    assert_int_equal(ki_object_data(obj, "x", &value, &err), KI_ERR_STATE);
+    assert_string_equal(ki_error_message(&err), "n/a has no data[x]: the cache keeps only the metadata");
+    assert_int_equal(ki_object_condition(obj, "Ready", &condition, NULL), KI_ERR_STATE);
+    assert_false(ki_object_condition_is(obj, "Ready", "False"));
+    assert_string_equal(ki_object_string(obj, "spec.nodeName", "none", text, sizeof text), "none");
+}
+
+TEST(of_metadata_alone_other_fields_are_unknown_and_not_absent) {
+    ki_object_format *format = make_format(KI_KEEP_METADATA);
+    ki_object *obj = make(format, listed), *whole = NULL;
+    assert_metadata_alone(obj);
+    assert_int_equal(ki_object_keep(obj), KI_KEEP_METADATA);
+    assert_int_equal(ki_object_from_json_whole(format, ki_str_of(listed), "v1", "Pod", &whole, NULL), KI_OK);
+    assert_int_equal(ki_object_keep(whole), KI_KEEP_OBJECT); /* such as the response of a write */
+    assert_int_equal(status_of(whole, "spec.nodeName"), KI_OK);
+    assert_int_equal(status_of(whole, "status"), KI_ERR_NOT_FOUND);
+    ki_object_unref(whole);
+    ki_object_unref(obj);
+    ki_object_format_unref(format);
+}
+
+TEST(a_transform_of_metadata_alone_adds_fields_and_not_those_that_were_not_kept) {
+    static const char more[] = "{" METADATA("7") "},\"spec\":{\"nodeName\":\"n1\"}}";
+    ki_object_format *format = make_format(KI_KEEP_METADATA);
+    ki_object *obj = make(format, listed), *changed = NULL;
+    assert_int_equal(ki_object_with_json(obj, more, strlen(more), &changed, NULL), KI_OK);
+    assert_int_equal(status_of(changed, "spec.nodeName"), KI_OK);
+    assert_int_equal(status_of(changed, "spec.other"), KI_ERR_NOT_FOUND);
+    assert_int_equal(status_of(changed, "status.phase"), KI_ERR_STATE);
+    assert_int_equal(ki_object_keep(changed), KI_KEEP_METADATA);
+    ki_object_unref(changed);
+    ki_object_unref(obj);
+    ki_object_format_unref(format);
+}
+
+static bool count_visit(const ki_field_difference *difference, void *user) {
+    (void)difference;
+    ++*(int *)user;
+    return true;
+}
+
+TEST(metadata_alone_is_compared_with_metadata_alone) {
+    static const char *const later = "{" METADATA("8") MANAGED "},\"spec\":{\"nodeName\":\"n2\"}}";
+    ki_object_format *format = make_format(KI_KEEP_METADATA);
+    ki_object *obj = make(format, listed), *next = make(format, later), *whole = NULL;
+    ki_error err = KI_ERROR_INIT;
+    int count = 0;
+    assert_int_equal(ki_object_diff(obj, next, count_visit, &count, NULL), KI_OK);
+    assert_int_equal(count, 1); /* the resource version */
+    assert_int_equal(ki_object_from_json_whole(format, ki_str_of(later), "v1", "Pod", &whole, NULL), KI_OK);
+    assert_int_equal(ki_object_diff(obj, whole, fail_visit, NULL, &err), KI_ERR_STATE);
+    assert_string_equal(ki_error_message(&err), "n/a: one of two states has metadata alone, so they are not compared");
+    assert_int_equal(ki_object_diff(whole, obj, fail_visit, NULL, NULL), KI_ERR_STATE);
+    ki_object_unref(whole);
+    ki_object_unref(next);
+    ki_object_unref(obj);
     ki_object_format_unref(format);
 }
 
@@ -289,6 +382,28 @@ TEST(what_an_object_lacks_matches_no_selector) {
         ki_object_unref(obj);
         ki_object_format_unref(format);
     }
+}
+
+TEST(metadata_alone_that_can_lose_its_content_is_not_taken_for_an_object_without_a_spec) {
+    ki_object_format *format = make_format(KI_KEEP_METADATA);
+    ki_object_format_set_limits(format, &(ki_memory_limits){ .drops_content = true });
+    ki_object *obj = make(format, listed), *dropped = ki_object_drop_content(obj);
+    ki_selector *spec = NULL, *annotation = NULL;
+    ki_value value = KI_VALUE_INIT;
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_selector_new(NULL, "spec.nodeName=", &spec, NULL), KI_OK);
+    assert_int_equal(ki_selector_new(NULL, "metadata.annotations.x=y", &annotation, NULL), KI_OK);
+    assert_metadata_alone(obj);
+    assert_false(ki_object_matches(obj, spec));
+    assert_true(ki_object_matches(obj, annotation));
+    assert_false(ki_object_matches(dropped, annotation));
+    assert_int_equal(ki_object_field(dropped, "spec", &value, &err), KI_ERR_STATE);
+    assert_string_equal(ki_error_message(&err), "n/a has no content: the cache dropped it at its memory limit");
+    ki_selector_free(annotation);
+    ki_selector_free(spec);
+    ki_object_unref(dropped);
+    ki_object_unref(obj);
+    ki_object_format_unref(format);
 }
 
 static ki_status make_all(const ki_allocator *allocator, ki_keep keep, const char *json) {
