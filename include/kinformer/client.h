@@ -165,9 +165,9 @@ typedef struct ki_request_options {
     /* The term of leadership that the request belongs to. When the term ends, the request ends with KI_ERR_CANCELLED.
      * NULL: that of the reconcile that the calling thread is inside, if any (controller.h). */
     const ki_term *term;
-    /* Get, writes of an object: an informer of the resource. The returned object has its view. An update that does not
-     * differ from the object in its cache, at the same resource version, is not sent. Used during the call. NULL:
-     * none. */
+    /* Get, writes of an object: an informer of the resource. The returned object is made by
+     * ki_informer_object_from_json. An update that does not differ from the whole object in its cache, at the same
+     * resource version, is not sent. Used during the call. NULL: none. */
     const ki_informer *informer;
     /* Writes of an object store here what they did; not changed by an error. Without a version to compare with (in the
      * object or `informer`), and with `dry_run`, an unchanged object is reported as KI_WRITE_UPDATED. NULL: not
@@ -238,7 +238,8 @@ KI_API KI_MUST_CHECK ki_status ki_client_do(ki_client *client, const ki_client_r
  *
  * A function that writes an object finds its namespace and name in the object. It frees the object before it returns,
  * also after an error: `ki_client_apply(client, KI_SERVICES, new_service(site), …)`. To keep an object, write a
- * ki_unstructured_copy. Further errors: the object's failure (ki_unstructured_json); NULL is KI_ERR_NO_MEMORY. */
+ * ki_unstructured_copy. Further errors: the object's failure (ki_unstructured_json); NULL is KI_ERR_NO_MEMORY;
+ * KI_ERR_STATE for an object made from metadata alone (ki_unstructured_from_object), except for ki_client_patch. */
 
 /* Gets an object. */
 KI_API KI_MUST_CHECK ki_status ki_client_get(ki_client *client, const ki_resource *resource, const char *namespace_name,

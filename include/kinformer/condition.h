@@ -22,10 +22,12 @@ KI_BEGIN_DECLS
  * if the condition was added or changed.
  *
  * `object` is a copy of the object that has the conditions so far (ki_unstructured_from_object): without them each call
- * would change lastTransitionTime. The object's failure is KI_ERR_INVALID without a type, and for another status. */
+ * would change lastTransitionTime. The object's failure is KI_ERR_INVALID without a type, and for another status;
+ * KI_ERR_STATE if the object was made from metadata alone (KI_KEEP_METADATA), which has no conditions. */
 KI_API bool ki_unstructured_set_condition(ki_unstructured *object, const char *type, const char *status,
                                           const char *reason, const char *message, int64_t wall_now);
-/* Removes all conditions of this type (meta.RemoveStatusCondition). Returns true if there was one. */
+/* Removes all conditions of this type (meta.RemoveStatusCondition). Returns true if there was one. The object's failure
+ * is KI_ERR_INVALID without a type; KI_ERR_STATE as of ki_unstructured_set_condition. */
 KI_API bool ki_unstructured_remove_condition(ki_unstructured *object, const char *type);
 
 /* A condition of an object. Strings are never NULL, and "" if the condition does not have them. */

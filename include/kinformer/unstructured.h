@@ -45,7 +45,13 @@ KI_API ki_unstructured *ki_unstructured_from_file(const char *path);
  * "": no name; for metadata.generateName. Further failure: KI_ERR_INVALID (a resource without a version or a kind).
  * Ownership, Blocks: as ki_unstructured_new. */
 KI_API ki_unstructured *ki_unstructured_for(const ki_resource *resource, const char *namespace_name, const char *name);
-/* Makes an object from a copy of `obj`. Failures: as ki_unstructured_new.
+/* Makes an object from a copy of `obj`. Failures: as ki_unstructured_new; KI_ERR_STATE (`obj` has no content: ki_keep).
+ *
+ * If `obj` has metadata alone (KI_KEEP_METADATA), the server would take the fields that the copy lacks for removed
+ * ones. So the copy is for ki_client_patch, which leaves them alone. All other functions that write it return
+ * KI_ERR_STATE, and its conditions cannot be changed (condition.h). For these, get the object with ki_client_get,
+ * without an informer of metadata in the options. Text from ki_unstructured_json is not checked.
+ *
  * Ownership: as ki_unstructured_new, and the object is freed while the allocator of `obj`'s engine still exists.
  * Blocks: no. */
 KI_API ki_unstructured *ki_unstructured_from_object(const ki_object *obj);

@@ -141,12 +141,13 @@ static ki_status parse_cached(const work *self, yyjson_doc **ret_doc, ki_error *
     return status;
 }
 
-/* Finds out whether the object is the one of the cache, at its version. Errors: KI_ERR_NO_MEMORY. */
+/* Finds out whether the object is the one of the cache, at its version. Only whole objects show a difference. Errors:
+ * KI_ERR_NO_MEMORY. */
 static ki_status compare(const work *self, const char *json, bool *ret_is_same, ki_error *err) {
     const char *version = ki_unstructured_metadata(self->object, "resourceVersion");
     *ret_is_same = false;
     if (!version || !self->cached || strcmp(version, ki_object_resource_version(self->cached)) != 0 ||
-        ki_object_check_content(self->cached, NULL))
+        ki_object_keep(self->cached) != KI_KEEP_OBJECT)
         return KI_OK;
     yyjson_doc *wanted = NULL, *actual = NULL;
     ki_status status = ki_json_parse_exact(self->client->allocator, ki_str_of(json), &wanted, err);
@@ -203,6 +204,19 @@ static void name_failure(const work *self, const ki_unstructured *object, ki_err
     ki_error_prefix(err, "%s", what);
 }
 
+/* Returns the text to send; NULL after a failure, also if the server would take the fields that the object lacks for
+ * removed ones. */
+static const char *text_of(const work *self, ki_unstructured *object, ki_error *err) {
+    const char *json = ki_unstructured_json(object, err);
+    bool sets_some = self->request.verb == KI_CLIENT_PATCH && self->request.patch != KI_PATCH_APPLY;
+    if (!json || !object->is_partial || sets_some)
+        return json;
+    ki_error_set(err, KI_ERR_STATE,
+                 "the object was made from metadata alone (KI_KEEP_METADATA), and a write of all fields would remove "
+                 "the others; use ki_client_patch, or an object from ki_client_get");
+    return NULL;
+}
+
 /* Sends the object, and frees it. */
 static ki_status write_object(work *self, ki_unstructured *object, const ki_request_options *options,
                               const char *subresource, ki_object **ret_obj, ki_error *err) {
@@ -210,7 +224,7 @@ static ki_status write_object(work *self, ki_unstructured *object, const ki_requ
     ki_status status = begin(self, options, &cause);
     if (!status && subresource)
         self->options.subresource = subresource;
-    const char *json = status ? NULL : ki_unstructured_json(object, &cause);
+    const char *json = status ? NULL : text_of(self, object, &cause);
     if (json) {
         ki_client_request *request = &self->request;
         bool is_of_object = self->options.subresource && self->options.subresource[0];

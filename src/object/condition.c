@@ -88,9 +88,19 @@ static void put_generation(change *self) {
     }
 }
 
+/* Begins a change of the conditions; returns false after a failure. A patch replaces the whole array, so that a change
+ * needs the conditions so far. */
+static bool change_conditions(ki_unstructured *object) {
+    if (!ki_unstructured_change(object))
+        return false;
+    return !object->is_partial ||
+           ki_unstructured_fail(object, KI_ERR_STATE, conditions_path,
+                                "the object was made from metadata alone, without its conditions");
+}
+
 bool ki_unstructured_set_condition(ki_unstructured *object, const char *type, const char *status, const char *reason,
                                    const char *message, int64_t wall_now) {
-    if (!ki_unstructured_change(object) || !check(object, type, status, reason, message))
+    if (!change_conditions(object) || !check(object, type, status, reason, message))
         return false;
     yyjson_mut_val *conditions = ki_unstructured_array(object, "status", "conditions", conditions_path);
     if (!conditions)
@@ -119,7 +129,7 @@ bool ki_unstructured_set_condition(ki_unstructured *object, const char *type, co
 }
 
 bool ki_unstructured_remove_condition(ki_unstructured *object, const char *type) {
-    if (!ki_unstructured_change(object))
+    if (!change_conditions(object))
         return false;
     if (!type || !*type)
         return ki_unstructured_fail(object, KI_ERR_INVALID, conditions_path, "a condition without a type");

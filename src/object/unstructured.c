@@ -178,8 +178,10 @@ ki_unstructured *ki_unstructured_from_object(const ki_object *obj) {
         object = ki_unstructured_new_of(&ki_format_of(obj)->allocator, body.text);
         ki_body_close(obj, &body);
     }
-    if (object)
+    if (object) {
         object->is_read = true;
+        object->is_partial = obj->is_partial;
+    }
     return object;
 }
 
@@ -196,6 +198,7 @@ ki_unstructured *ki_unstructured_copy(const ki_unstructured *object) {
     copy->held_by_copy = copy->held;
     copy->is_read = object->is_read;
     copy->is_fenced = object->is_fenced;
+    copy->is_partial = object->is_partial;
     if (!copy->doc)
         ki_unstructured_fail_no_memory(copy, "a copy");
     return copy;

@@ -23,6 +23,7 @@ struct ki_unstructured {
     char *json;          /* the last written text; NULL: changed since */
     bool is_read;        /* made from an object of the server */
     bool is_fenced;      /* has a fencing token */
+    bool is_partial;     /* made from an object with metadata alone: only a patch leaves the other fields alone */
     ki_error failure;    /* the first failure; code KI_OK: none */
 };
 
