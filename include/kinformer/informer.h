@@ -310,8 +310,8 @@ typedef enum ki_state {
     KI_STATE_LISTING = 2,     /* objects of a list are arriving */
     KI_STATE_WATCHING = 3,    /* the watch is open (see ki_informer_has_synced for the first list) */
     KI_STATE_BACKING_OFF = 4, /* waits before the next attempt; see ki_health.cause */
-    /* Waits as in KI_STATE_BACKING_OFF, but a person must act: credentials, permissions, a malformed request (a field
-     * selector), or a resource that is not installed. */
+    /* Waits as in KI_STATE_BACKING_OFF, but a person must act: credentials, permissions, a certificate that cannot be
+     * verified, a malformed request (a field selector), or a resource that is not installed. */
     KI_STATE_BLOCKED = 5,
     KI_STATE_STOPPED = 6
 } ki_state;

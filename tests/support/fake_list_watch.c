@@ -150,15 +150,21 @@ static ki_error error_of(const char *what) {
     static const struct {
         const char *name;
         ki_status code;
-    } names[] = { { "connect", KI_ERR_CONNECT },       { "cut", KI_ERR_UNEXPECTED_EOF }, { "timeout", KI_ERR_TIMEOUT },
-                  { "toolarge", KI_ERR_TOO_LARGE_RV }, { "nomemory", KI_ERR_NO_MEMORY }, { "expired", KI_ERR_EXPIRED },
-                  { "protocol", KI_ERR_PROTOCOL } };
+        ki_category category;
+    } names[] = {
+        { "connect", KI_ERR_CONNECT, KI_CATEGORY_RETRY },    { "cut", KI_ERR_UNEXPECTED_EOF, KI_CATEGORY_RETRY },
+        { "timeout", KI_ERR_TIMEOUT, KI_CATEGORY_RETRY },    { "toolarge", KI_ERR_TOO_LARGE_RV, KI_CATEGORY_RETRY },
+        { "nomemory", KI_ERR_NO_MEMORY, KI_CATEGORY_FATAL }, { "expired", KI_ERR_EXPIRED, KI_CATEGORY_RETRY },
+        { "protocol", KI_ERR_PROTOCOL, KI_CATEGORY_SERVER }, { "untrusted", KI_ERR_TLS, KI_CATEGORY_REQUEST },
+        { "outdated", KI_ERR_TLS, KI_CATEGORY_SERVER },      { "handshake", KI_ERR_TLS, KI_CATEGORY_RETRY }
+    };
     ki_error err = KI_ERROR_INIT;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i].name, what) == 0)
+        if (strcmp(names[i].name, what) == 0) {
             ki_error_set(&err, names[i].code, "%s", what);
-    if (err.code)
-        return err;
+            err.category = names[i].category;
+            return err;
+        }
     int status = atoi(what);
     ki_error_set(&err, status == 410 ? KI_ERR_EXPIRED : KI_ERR_HTTP, "HTTP %s%s", what,
                  status == 404 ? ": 404 page not found" : ""); /* kube-apiserver's response to an unknown path */

@@ -113,7 +113,8 @@ static void take_step(ki_timer *timer, void *user) {
 
 static bool needs_a_person(const ki_error *err) {
     return err->http_status == 400 || err->http_status == 401 || err->http_status == 403 || err->http_status == 404 ||
-           err->category == KI_CATEGORY_CREDENTIALS;
+           err->category == KI_CATEGORY_CREDENTIALS ||
+           (err->code == KI_ERR_TLS && err->category != KI_CATEGORY_RETRY); /* a certificate that cannot be verified */
 }
 
 ki_attempt ki_reflector_next(const ki_reflector *reflector) {

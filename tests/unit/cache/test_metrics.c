@@ -298,6 +298,9 @@ TEST(it_says_why_in_a_person_s_words) {
         { &configmaps, NULL, "fail 429", KI_STATE_BACKING_OFF, "the server is too busy" },
         { &configmaps, NULL, "fail nomemory", KI_STATE_BACKING_OFF, "out of memory" },
         { &configmaps, NULL, "fail connect", KI_STATE_BACKING_OFF, "connect" },
+        { &configmaps, NULL, "fail untrusted", KI_STATE_BLOCKED, "untrusted" },
+        { &configmaps, NULL, "fail outdated", KI_STATE_BLOCKED, "outdated" },
+        { &configmaps, NULL, "fail handshake", KI_STATE_BACKING_OFF, "handshake" },
         { &configmaps, NULL, "{10:}; open", KI_STATE_WATCHING, "" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
