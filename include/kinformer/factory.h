@@ -154,11 +154,12 @@ typedef struct ki_sync_results {
 
 /* Waits until all started informers have synced, for at most `timeout_ms` (< 0: no limit). The message of
  * KI_ERR_TIMEOUT names each informer that has not synced, with the reason: "pods in default (blocked: forbidden: list
- * pods in namespace default)". Handlers may not have been called for all objects yet: see ki_registration_has_synced.
- * `ret_results` (may be NULL) is always written: the result of each informer for KI_OK, KI_ERR_TIMEOUT and
- * KI_ERR_CANCELLED, none (`count` 0) for other errors. It can be read and freed whatever is returned. A program that
- * can work without some of its resources reads there which. An informer that was made after ki_factory_start is not
- * waited for until another ki_factory_start.
+ * pods in namespace default)". Its category is KI_CATEGORY_RETRY, or that of the cause if one of them is blocked.
+ * Handlers may not have been called for all objects yet: see ki_registration_has_synced. `ret_results` (may be NULL)
+ * is always written: the result of each informer for KI_OK, KI_ERR_TIMEOUT and KI_ERR_CANCELLED, none (`count` 0) for
+ * other errors. It can be read and freed whatever is returned. A program that can work without some of its resources
+ * reads there which. An informer that was made after ki_factory_start is not waited for until another
+ * ki_factory_start.
  * Ownership: the caller frees the results with ki_sync_results_free. Threads, Blocks: as ki_informer_wait_for_sync.
  * Errors: as ki_informer_wait_for_sync; KI_ERR_STATE (the factory has informers, and none is started),
  * KI_ERR_NO_MEMORY (for the results). */

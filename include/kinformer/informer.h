@@ -398,8 +398,9 @@ KI_API const char *ki_informer_synced_version(const ki_informer *informer);
 /* Waits until ki_informer_has_synced, for at most `timeout_ms` (< 0: no limit).
  * Threads: any thread of the program, outside handlers. Blocks: yes; with an engine that the program steps, it
  * checks every 100 ms whether the engine was stopped.
- * Errors: KI_ERR_TIMEOUT, KI_ERR_CANCELLED (the informer is stopped or removed, or the loop has ended),
- * KI_ERR_DEADLOCK (called in a handler, on the loop's thread, or on the thread that steps the engine). */
+ * Errors: KI_ERR_TIMEOUT (with the category of the cause if the informer is blocked), KI_ERR_CANCELLED (the informer is
+ * stopped or removed, or the loop has ended), KI_ERR_DEADLOCK (called in a handler, on the loop's thread, or on the
+ * thread that steps the engine). */
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, ki_error *err);
 
 /* Waits until the cache contains a write, for at most `timeout_ms` (< 0: no limit). `resource_version` is the version

@@ -40,7 +40,11 @@ static ki_status timed_out(ki_factory *factory, ki_error *err) {
         }
         used += (size_t)size;
     }
-    return ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: %s", names);
+    ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: %s", names);
+    for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, &is_requested));)
+        if (is_requested && !ki_informer_has_synced(entry->informer) && !ki_informer_is_removed(entry->informer))
+            ki_informer_note_blocked(entry->informer, err);
+    return KI_ERR_TIMEOUT;
 }
 
 static ki_status wait_for_all(ki_factory *factory, int64_t deadline, ki_error *err) {

@@ -116,6 +116,15 @@ const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WH
     return why;
 }
 
+void ki_informer_note_blocked(const ki_informer *informer, ki_error *err) {
+    ki_health health;
+    if (!err || err->category != KI_CATEGORY_RETRY)
+        return;
+    ki_informer_health(informer, &health);
+    if (health.state == KI_STATE_BLOCKED && health.cause.code)
+        err->category = health.cause.category;
+}
+
 ki_status ki_informer_sync_cause(const ki_informer *informer, ki_error *ret_cause) {
     ki_health health;
     char why[KI_INFORMER_WHY_MAX];

@@ -81,6 +81,9 @@ enum {
 /* Writes the state and its cause, for example "blocked: forbidden: list pods in all namespaces". Returns `why`. Any
  * thread. */
 const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WHY_MAX]);
+/* Gives an error of the category "try again" the category of the informer's cause if the informer is blocked: somebody
+ * must act first. `err` may be NULL. Any thread. */
+void ki_informer_note_blocked(const ki_informer *informer, ki_error *err);
 /* Returns KI_OK if the informer has synced; else an error with the reason. Any thread. */
 ki_status ki_informer_sync_cause(const ki_informer *informer, ki_error *ret_cause);
 

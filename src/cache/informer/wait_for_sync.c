@@ -32,7 +32,9 @@ ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_
     if (over)
         return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
     char why[KI_INFORMER_WHY_MAX];
-    return ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: %s (%s)", name, ki_informer_why(informer, why));
+    ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: %s (%s)", name, ki_informer_why(informer, why));
+    ki_informer_note_blocked(informer, err);
+    return KI_ERR_TIMEOUT;
 }
 
 ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, ki_error *err) {
@@ -72,6 +74,8 @@ ki_status ki_registration_wait_for_sync(ki_registration registration, int64_t ti
     if (over)
         return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
     char why[KI_INFORMER_WHY_MAX];
-    return ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: a handler of %s (%s; %zu changes queued)", name,
-                        ki_informer_why(informer, why), ki_registration_pending(registration));
+    ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: a handler of %s (%s; %zu changes queued)", name,
+                 ki_informer_why(informer, why), ki_registration_pending(registration));
+    ki_informer_note_blocked(informer, err);
+    return KI_ERR_TIMEOUT;
 }

@@ -38,6 +38,7 @@ TEST(a_wait_gives_the_result_of_each_informer) {
     ki_error err = KI_ERROR_INIT;
     ki_informer *unknown = start_with_unknown(&stage, &blocked);
     assert_int_equal(ki_factory_wait_for_sync(stage.factory, 0, &all, &err), KI_ERR_TIMEOUT);
+    assert_int_equal(err.category, KI_CATEGORY_REQUEST); /* that of the cause: a retry alone does not help */
     assert_int_equal(all.count, 3);
     for (size_t i = 0; i < all.count; i++) {
         const ki_sync_result *result = &all.results[i];
