@@ -348,10 +348,10 @@ typedef struct ki_health {
     int64_t staleness_ms;
     ki_attempt next;   /* the attempt after `retry_in_ms`; KI_ATTEMPT_NONE: none is planned */
     uint64_t failures; /* consecutive failed attempts since the last list, event or bookmark */
-    /* The cause for a person, such as "forbidden: list pods in all namespaces"; "" if there is no cause. While
-     * watching: "there is no namespace shop" if the server said so, else "". An informer of one namespace asks after an
-     * empty list, and with each new watch until the namespace exists; without the right to get the namespace it says
-     * nothing. */
+    /* The cause for a person, such as 'forbidden: list pods in all namespaces (user "jane")'; "" if there is no cause.
+     * While watching: "there is no namespace shop" if the server said so, else "". An informer of one namespace asks
+     * after an empty list, and with each new watch until the namespace exists; without the right to get the namespace
+     * it says nothing. */
     char message[KI_HEALTH_MESSAGE_MAX];
     /* Objects whose current state could not be read: malformed, larger than the limit, or the transform failed. The
      * cache keeps the last readable state. `staleness_ms` and resource versions do not apply to these objects. */

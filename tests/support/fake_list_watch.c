@@ -169,6 +169,8 @@ static ki_error error_of(const char *what) {
     ki_error_set(&err, status == 410 ? KI_ERR_EXPIRED : KI_ERR_HTTP, "HTTP %s%s", what,
                  status == 404 ? ": 404 page not found" : ""); /* kube-apiserver's response to an unknown path */
     err.http_status = status;
+    if (strstr(what, "User")) /* "403 User "jane" cannot list …" */
+        snprintf(err.message, sizeof err.message, "list: %s", strchr(what, ' ') + 1);
     if (strstr(what, "NotFound"))
         snprintf(err.reason, sizeof err.reason, "NotFound");
     const char *plus = strchr(what, '+');

@@ -177,6 +177,27 @@ static bool is_no_api_server(const ki_error *cause, bool has_synced) {
     return ki_error_is_foreign(cause) && (cause->http_status || !has_synced);
 }
 
+/* Returns the user of a message such as 'pods is forbidden: User "jane" cannot list …', with its quotes, as the server
+ * quotes it (Go's %q); empty: none. */
+static ki_str find_user(const char *message) {
+    static const char before[] = "User \"";
+    const char *found = strstr(message, before);
+    if (!found)
+        return KI_STR("");
+    const char *begin = found + sizeof before - 2, *end = begin + 1;
+    while (*end && *end != '"')
+        end += *end == '\\' && end[1] ? 2 : 1;
+    return *end ? (ki_str){ begin, (size_t)(end + 1 - begin) } : KI_STR("");
+}
+
+/* The server authorizes a streaming list as a watch. */
+static void describe_forbidden(ki_health *health, ki_attempt failed, const ki_selection *selection) {
+    ki_str user = find_user(health->cause.message);
+    snprintf(health->message, sizeof health->message, "forbidden: %s %s%s%.*s%s",
+             failed == KI_ATTEMPT_LIST ? "list" : "watch", selection->target, user.size ? " (user " : "",
+             (int)user.size, user.data, user.size ? ")" : "");
+}
+
 void ki_health_describe(ki_health *health, ki_attempt failed, const ki_selection *selection, bool has_synced) {
     const ki_error *cause = &health->cause;
     health->message[0] = '\0';
@@ -188,9 +209,7 @@ void ki_health_describe(ki_health *health, ki_attempt failed, const ki_selection
     else if (cause->http_status == 401)
         snprintf(health->message, sizeof health->message, "unauthorized: the server does not accept the credentials");
     else if (cause->http_status == 403)
-        /* The server authorizes a streaming list as a watch. */
-        snprintf(health->message, sizeof health->message, "forbidden: %s %s",
-                 failed == KI_ATTEMPT_LIST ? "list" : "watch", selection->target);
+        describe_forbidden(health, failed, selection);
     else if (cause->http_status == 404)
         describe_missing(health, selection);
     else if (cause->http_status == 429 && strstr(cause->message, "(re)initializing"))

@@ -45,7 +45,7 @@ void ki_health_count_skipped(ki_health_record *record);
  * ki_informer_health_sized. `*ret_selection`: a reference to what the state is of, or NULL; may be NULL. */
 ki_attempt ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_health, ki_selection **ret_selection);
 
-/* Sets the message, the cause for a person: "forbidden: list pods in all namespaces". */
+/* Sets the message, the cause for a person: "forbidden: list pods in all namespaces (user "jane")". */
 void ki_health_describe(ki_health *health, ki_attempt failed, const ki_selection *selection, bool has_synced);
 
 #endif

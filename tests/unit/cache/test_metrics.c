@@ -289,6 +289,13 @@ TEST(it_says_why_in_a_person_s_words) {
         const char *words;
     } rows[] = {
         { &configmaps, NULL, "fail 403", KI_STATE_BLOCKED, "forbidden: list configmaps in all namespaces" },
+        { &configmaps, NULL, "fail 403 configmaps is forbidden: User \"jane\" cannot list configmaps", KI_STATE_BLOCKED,
+          "forbidden: list configmaps in all namespaces (user \"jane\")" },
+        { &configmaps, NULL, "fail 403 User \"a\\\"b\" cannot", KI_STATE_BLOCKED,
+          "forbidden: list configmaps in all namespaces (user \"a\\\"b\")" },
+        { &configmaps, NULL, "fail 403 User \"cut", KI_STATE_BLOCKED, "forbidden: list configmaps in all namespaces" },
+        { &configmaps, NULL, "fail 403 User \"cut\\", KI_STATE_BLOCKED,
+          "forbidden: list configmaps in all namespaces" },
         { &configmaps, "team", "fail 403", KI_STATE_BLOCKED, "forbidden: list configmaps in namespace team" },
         { &foos, NULL, "{10:}; fail 403", KI_STATE_BLOCKED, "forbidden: watch foos.example.com in all namespaces" },
         { &foos, NULL, "fail 404", KI_STATE_BLOCKED,
