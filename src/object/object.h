@@ -49,8 +49,8 @@ struct ki_object_format {
     ki_allocator allocator;
     bool keep_managed_fields;
     bool reads_managed_fields; /* keeps them, or a view has some of them */
+    bool is_for_transform;     /* set before the first object: sources make whole ones */
     ki_keep keep;
-    bool is_for_transform; /* set before the first object: sources make whole ones */
     ki_memory_limits limits;
     ki_view *view; /* of all parts, one behind the other; NULL: no view */
     size_t part_count;
