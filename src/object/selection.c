@@ -22,22 +22,35 @@ static const char *or_empty(const char *text) {
     return text ? text : "";
 }
 
-/* Appends all texts, in the order of set_texts. */
+/* Appends the name for messages: "deployments in default (app=web, metadata)". */
+static void append_name(ki_buffer *memory, const char *plural, const char *namespace_name, const char *labels,
+                        const char *fields, const char *kept) {
+    const char *const details[] = { labels, fields, kept };
+    bool has_detail = false;
+    ki_buffer_printf(memory, "%s%s%s", plural, namespace_name[0] ? " in " : "", namespace_name);
+    for (size_t i = 0; i < sizeof details / sizeof *details; i++) {
+        if (!details[i][0])
+            continue;
+        ki_buffer_printf(memory, "%s%s", has_detail ? ", " : " (", details[i]);
+        has_detail = true;
+    }
+    ki_buffer_printf(memory, "%s", has_detail ? ")" : "");
+}
+
+/* Appends all texts, in the order of set_texts. `kept`: what the cache keeps, for the name; "": the default. */
 static void append_texts(ki_buffer *memory, const ki_resource *resource, const char *namespace_name, const char *labels,
-                         const char *fields, const char *keep) {
+                         const char *fields, const char *keep, const char *kept) {
     const char *group = resource->group, *plural = resource->plural;
     const char *const copied[] = { group, resource->version, plural, namespace_name, labels, fields,
                                    keep,  resource->kind };
     const char *all = resource->namespaced ? " in all namespaces" : "";
-    bool has_namespace = namespace_name[0], has_selector = labels[0] || fields[0];
+    bool has_namespace = namespace_name[0];
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
         ki_buffer_append(memory, copied[i], strlen(copied[i]) + 1);
     ki_buffer_printf(memory, "%s%s%s%c", group, group[0] ? "/" : "", resource->version, '\0');
     ki_buffer_printf(memory, "%s%s%s%s%s%c", plural, group[0] ? "." : "", group, has_namespace ? " in namespace " : all,
                      namespace_name, '\0');
-    ki_buffer_printf(memory, "%s%s%s%s%s%s%s%s", plural, has_namespace ? " in " : "", namespace_name,
-                     has_selector ? " (" : "", labels, labels[0] && fields[0] ? ", " : "", fields,
-                     has_selector ? ")" : "");
+    append_name(memory, plural, namespace_name, labels, fields, kept);
 }
 
 static void set_texts(ki_selection *selection) {
@@ -136,7 +149,8 @@ static ki_status new_selection(const ki_allocator *allocator, const ki_resource 
     ki_buffer_init(&memory, allocator, 0);
     ki_buffer_append(&memory, &empty, sizeof empty);
     snprintf(keep, sizeof keep, "%s%s", ki_keep_name(options->keep), options->keep_at_limit ? " or view" : "");
-    append_texts(&memory, resource, namespace_name, labels, fields, keep);
+    append_texts(&memory, resource, namespace_name, labels, fields, keep,
+                 options->keep == KI_KEEP_OBJECT ? "" : ki_keep_name(options->keep));
     ki_selection *selection = (void *)ki_buffer_take(&memory, NULL);
     if (!selection)
         return ki_error_no_memory(err, "making an informer");

@@ -23,7 +23,7 @@ typedef struct ki_selection {
     const char *api_version;                                      /* "apps/v1" */
     const char *namespace_name, *label_selector, *field_selector; /* "" for none */
     const char *target; /* of its requests, for messages: "deployments.apps in namespace default" */
-    const char *name;   /* for messages: "deployments in default (app=web)" */
+    const char *name;   /* for messages: "deployments in default (app=web, metadata)" */
     ki_keep keep;
     const char *keep_name; /* "object", "metadata", "view" or "keys"; with `keep_at_limit` "object or view" */
     bool is_set;           /* of a set of namespaces: `namespace_name` is its name in parentheses, or "" */
