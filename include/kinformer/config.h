@@ -85,7 +85,7 @@ typedef struct ki_config_options {
  * Ownership: the caller frees the configuration with ki_config_free. Factories and clients copy it. Blocks: reads
  * files; a named pipe until its writer closes it.
  * Errors: KI_ERR_CONFIG (the message names file, field and remedy), KI_ERR_INVALID (an option), KI_ERR_NOT_FOUND (a
- * file or context that the options name), KI_ERR_PARSE, KI_ERR_NO_MEMORY, KI_ERR_LIMIT. */
+ * file or context that the options name, or no kubeconfig at all), KI_ERR_PARSE, KI_ERR_NO_MEMORY, KI_ERR_LIMIT. */
 KI_API KI_MUST_CHECK ki_status ki_config_new(const ki_config_options *options, ki_config **ret_config, ki_error *err);
 
 /* Makes the configuration of a pod: the service account's token, ca.crt and namespace, and the server of

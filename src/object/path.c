@@ -61,6 +61,8 @@ static ki_status parse_index(parser *p) {
         p->at++;
         return add_step(p, (ki_path_step){ NULL, 0, KI_PATH_ALL });
     }
+    if (*p->at == ']')
+        return bad(p, "nothing is between the brackets; [*] means all elements");
     bool negative = *p->at == '-';
     if (negative)
         p->at++;
