@@ -100,8 +100,9 @@ typedef struct ki_informer_options {
     /* Bytes of memory of the cache's objects from which on their JSON is packed, with zstd and a dictionary of their
      * own: a pod of 5 KB takes 0.5 KB. 0: 256 KiB; below 0: never. What readers get does not change. A field by path
      * or the JSON of a packed object takes some microseconds more; key, labels, view and the like take as long as
-     * before. An informer that is shared has the value of the first request. With a limit, the informer's or its
-     * factory's, half of the limit replaces a larger value. An informer that never packs does not pack for a limit
+     * before. An informer that is shared has the value of the first request. From half of
+     * a limit on, the informer's or its factory's, 170 KB of JSON are enough: packing then saves more than a dictionary
+     * takes. An informer that never packs does not pack for a limit
      * either: it loses content instead, or exceeds the limit. */
     int64_t pack_from;
     /* Bytes of memory that the cache's objects should take at most, with what they share, without dictionaries and

@@ -65,12 +65,8 @@ static ki_status make_format(const ki_informer_maker *maker, const ki_informer_o
     ki_object_format_set_keep(*ret_format, options->keep);
     size_t pack_from = options->pack_from ? (size_t)options->pack_from : PACK_FROM;
     const ki_memory_limits limits = { .account = maker->options.account,
+                                      .own = options->memory_limit,
                                       .drops_content = options->keep_at_limit != KI_KEEP_OBJECT };
-    size_t all_limit = limits.account ? limits.account->limit : 0;
-    if (options->memory_limit && pack_from > options->memory_limit / 2)
-        pack_from = options->memory_limit / 2;
-    if (all_limit && pack_from > all_limit / 2)
-        pack_from = all_limit / 2;
     ki_object_format_set_limits(*ret_format, &limits);
     if (options->pack_from >= 0)
         ki_object_format_set_pack(*ret_format, maker->contexts, pack_from);

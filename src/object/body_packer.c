@@ -2,17 +2,16 @@
 #include "src/object/body_packer.h"
 
 enum {
-    EARLY_FROM = 32 * 1024, /* bytes: a dictionary takes as much */
-    GROWTH = 4,             /* the factor of growth after which a cache has a new codec */
-    WINDOW_BODIES = 8,      /* bodies of a window at least */
-    WINDOWS_APART = 8       /* windows of a codec at least before drift makes a new one */
+    GROWTH = 4,        /* the factor of growth after which a cache has a new codec */
+    WINDOW_BODIES = 8, /* bodies of a window at least */
+    WINDOWS_APART = 8  /* windows of a codec at least before drift makes a new one */
 };
 
 #define DRIFT 1.25 /* times as many bytes as in the second window */
 
 void ki_body_packer_init(ki_body_packer *packer, const ki_allocator *allocator, ki_body_contexts *contexts,
                          size_t pack_from) {
-    *packer = (ki_body_packer){ .pack_from = pack_from, .next_from = pack_from, .early_from = EARLY_FROM };
+    *packer = (ki_body_packer){ .pack_from = pack_from, .next_from = pack_from, .early_from = KI_BODY_EARLY_FROM };
     packer->contexts = contexts ? ki_body_contexts_ref(contexts) : NULL;
     ki_buffer_init(&packer->packed, allocator, 0);
 }
@@ -28,12 +27,14 @@ bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes, boo
     return packer->contexts && (cache_bytes >= packer->next_from || packer->has_drifted || is_early);
 }
 
-void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes) {
+void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes,
+                          size_t plain) {
+    bool is_too_small = !packer->codec && cache_bytes < packer->next_from && plain < KI_BODY_EARLY_FROM;
     ki_body_codec *codec = NULL;
     size_t later = cache_bytes + cache_bytes / 4 + 1;
     packer->has_drifted = false;
     packer->window_plain = packer->window_packed = packer->window_count = packer->windows = 0;
-    if (!count || ki_body_codec_new(packer->contexts, samples, count, &codec)) {
+    if (!count || is_too_small || ki_body_codec_new(packer->contexts, samples, count, &codec)) {
         packer->next_from = packer->next_from > later ? packer->next_from : later;
         packer->early_from = later;
         return;

@@ -72,6 +72,7 @@ static inline bool ki_memory_account_is_scarce(const ki_memory_account *account)
 
 typedef struct ki_memory_limits {
     const ki_memory_account *account; /* outlives the informer, not its objects; NULL: none */
+    size_t own;                       /* bytes of the informer's own limit; 0: none */
     bool drops_content;               /* above a limit objects lose their content */
 } ki_memory_limits;
 

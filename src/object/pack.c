@@ -22,7 +22,9 @@ ki_object_format *ki_object_format_of(const ki_object *obj) {
 
 bool ki_object_format_is_due(const ki_object_format *format, size_t cache_bytes) {
     const ki_memory_account *account = format->limits.account;
-    return ki_body_packer_is_due(&format->packer, cache_bytes, account && ki_memory_account_is_scarce(account));
+    size_t own = format->limits.own;
+    bool is_scarce = (own && cache_bytes >= own / 2) || (account && ki_memory_account_is_scarce(account));
+    return ki_body_packer_is_due(&format->packer, cache_bytes, is_scarce);
 }
 
 bool ki_object_format_packs(const ki_object_format *format) {
@@ -37,8 +39,10 @@ void ki_object_format_train(ki_object_format *format, ki_object *const *objects,
     ki_body bodies[KI_BODY_SAMPLES_MAX];
     ki_str samples[KI_BODY_SAMPLES_MAX] = { { NULL, 0 } };
     ki_object *sampled[KI_BODY_SAMPLES_MAX];
-    size_t used = 0, opened = 0;
+    size_t used = 0, opened = 0, plain = 0, all = 1;
     for (size_t i = 0; i < count && i < KI_BODY_SAMPLES_MAX && opened < TRAINED_MAX; i++) {
+        plain += objects[i]->is_packed ? 0 : objects[i]->body_size;
+        all += ki_object_memory(objects[i]);
         if (!objects[i]->body_size || ki_body_open(objects[i], &bodies[used], NULL))
             continue;
         sampled[used] = objects[i];
@@ -46,7 +50,8 @@ void ki_object_format_train(ki_object_format *format, ki_object *const *objects,
         opened += samples[used].size;
         used++;
     }
-    ki_body_packer_train(&format->packer, samples, used, cache_bytes);
+    ki_body_packer_train(&format->packer, samples, used, cache_bytes,
+                         (size_t)((double)plain / (double)all * (double)cache_bytes));
     for (size_t i = 0; i < used; i++)
         ki_body_close(sampled[i], &bodies[i]);
 }

@@ -292,27 +292,27 @@ static size_t packed_of(ki_informer *informer) {
 }
 
 CONTROLLER_TEST(at_half_of_the_factorys_limit_idle_informers_pack_before_anybody_drops_contents) {
-    ki_factory *factory = limited_factory(&stage, KI_FACTORY_OPTIONS(.memory_limit = 400000));
+    ki_factory *factory = limited_factory(&stage, KI_FACTORY_OPTIONS(.memory_limit = 1200000));
     ki_informer *pods = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING));
     ki_informer *services = ask(factory, KI_SERVICES, &KI_INFORMER_OPTIONS(.needs_content = true));
     ki_informer *config_maps = ask(factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(DROPPING, .pack_from = -1));
     ki_informer *endpoints = ask(factory, KI_ENDPOINTS, &KI_INFORMER_OPTIONS(DROPPING));
-    put_large(&stage, KI_PODS, 0, 20);
-    put_large(&stage, KI_SERVICES, 0, 20);
+    put_large(&stage, KI_PODS, 0, 70);
+    put_large(&stage, KI_SERVICES, 0, 70);
     put_large(&stage, KI_ENDPOINTS, 0, 2);
     assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
     stage_settle(&stage);
     assert_int_equal(packed_of(pods) + packed_of(services), 0);
-    put_large(&stage, KI_CONFIGMAPS, 0, 40);
+    put_large(&stage, KI_CONFIGMAPS, 0, 70);
     stage_settle(&stage); /* no time passes: no bookmark */
-    assert_int_equal(packed_of(pods), 20);
-    assert_int_equal(packed_of(services), 20);
-    assert_int_equal(packed_of(endpoints), 0); /* below 32 KiB */
-    put_large(&stage, KI_CONFIGMAPS, 40, 100);
+    assert_int_equal(packed_of(pods), 70);
+    assert_int_equal(packed_of(services), 70);
+    assert_int_equal(packed_of(endpoints), 0); /* a dictionary would take more */
+    put_large(&stage, KI_CONFIGMAPS, 70, 250);
     stage_settle(&stage);
     assert_int_equal(health_of(pods).without_content + health_of(config_maps).without_content, 0);
-    assert_true(health_of(pods).factory_object_bytes > 300000);
-    put_large(&stage, KI_CONFIGMAPS, 100, 160);
+    assert_true(health_of(pods).factory_object_bytes > 700000);
+    put_large(&stage, KI_CONFIGMAPS, 250, 450);
     stage_settle(&stage);
     assert_true(health_of(config_maps).without_content > 0);
     assert_int_equal(health_of(services).without_content, 0);
@@ -321,7 +321,7 @@ CONTROLLER_TEST(at_half_of_the_factorys_limit_idle_informers_pack_before_anybody
 
 CONTROLLER_TEST(a_store_is_packed_in_one_walk_of_few_steps) {
     enum {
-        COUNT = 200
+        COUNT = 300
     };
     ki_factory *factory = limited_factory(&stage, KI_FACTORY_OPTIONS(.memory_limit = 10000000));
     ki_informer *pods = ask(factory, KI_PODS, &KI_INFORMER_OPTIONS(DROPPING));
@@ -329,7 +329,7 @@ CONTROLLER_TEST(a_store_is_packed_in_one_walk_of_few_steps) {
     assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
     stage_settle(&stage);
     assert_int_equal(packed_of(pods), 0);
-    pods->options.account->limit = 200000;
+    pods->options.account->limit = 300000;
     ki_informer_check_memory(pods);
     unsigned steps = 1;
     while (ki_informer_shrink(pods, 64, NULL) == KI_OK)

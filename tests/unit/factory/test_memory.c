@@ -89,6 +89,25 @@ static ki_memory memory_of(ki_informer *informer) {
     return memory;
 }
 
+static ki_health health_of(ki_informer *informer) {
+    ki_health health;
+    ki_informer_health(informer, &health);
+    return health;
+}
+
+/* Objects of three kinds with 1 KB of JSON each. */
+static void put_large(controller_stage *s, unsigned count) {
+    static const ki_resource *const resources[] = { KI_PODS, KI_CONFIGMAPS, KI_SERVICES };
+    char key[64], more[1024];
+    for (unsigned i = 0; i < count; i++) {
+        snprintf(key, sizeof key, "shop/o-%u", i);
+        snprintf(more, sizeof more, "\"annotations\":{\"text\":\"number %u\",\"more\":\"%0800u\"}", i * 7919, i);
+        for (unsigned kind = 0; kind < 3; kind++)
+            stage_put(s, resources[kind], key, more);
+    }
+    stage_advance(s, 1000);
+}
+
 static void put_all(controller_stage *s) {
     for (unsigned i = 0; i < PODS; i++)
         put(s, i);
@@ -285,18 +304,38 @@ CONTROLLER_TEST(labels_count_for_the_limit) {
 CONTROLLER_TEST(a_cache_packs_before_its_limit) {
     ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.memory_limit = 20000));
     stage_start(&stage);
-    put_all(&stage);
+    put_large(&stage, PODS);
+    put_large(&stage, PODS);
     ki_memory memory = memory_of(pods);
     assert_true(memory.packed_objects > PODS / 2);
+    assert_true(memory.packed_bodies + memory.dictionaries < memory.packed_json);
+}
+
+CONTROLLER_TEST(no_limit_makes_a_small_cache_larger) {
+    size_t total[2] = { 0 };
+    put_large(&stage, 110);
+    for (unsigned is_limited = 0; is_limited < 2; is_limited++) {
+        static const ki_resource *const resources[] = { KI_PODS, KI_CONFIGMAPS, KI_SERVICES };
+        ki_factory *factory = NULL;
+        ki_informer *informers[3] = { NULL };
+        assert_int_equal(
+            ki_factory_new_on(NULL, stage.transport,
+                              &KI_FACTORY_OPTIONS(.engine = stage.engine.engine, .memory_limit = is_limited ? 1 : 0),
+                              &factory, NULL),
+            KI_OK);
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_equal(ki_factory_informer(factory, resources[i], NULL, &informers[i], NULL), KI_OK);
+        assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+        stage_advance(&stage, 1000);
+        for (unsigned i = 0; i < 3; i++)
+            total[is_limited] += memory_of(informers[i]).total;
+        assert_int_equal(health_of(informers[0]).is_over_factory_limit, is_limited);
+        ki_factory_free(factory);
+    }
+    assert_true(total[1] <= total[0]);
 }
 
 /* --- what is dropped at a limit ----------------------------------------------------------------------------------- */
-
-static ki_health health_of(ki_informer *informer) {
-    ki_health health;
-    ki_informer_health(informer, &health);
-    return health;
-}
 
 static void put_some(controller_stage *s, unsigned from, unsigned to) {
     put_count++;
@@ -462,8 +501,8 @@ CONTROLLER_TEST(at_half_of_the_factorys_limit_its_informers_pack) {
         ki_factory *factory = limited_factory(&stage, is_limited ? 100000 : 10000000);
         assert_int_equal(ki_factory_informer(factory, KI_PODS, NULL, &pods, NULL), KI_OK);
         assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
-        put_all(&stage);
-        put_all(&stage);
+        put_large(&stage, PODS);
+        put_large(&stage, PODS);
         assert_int_equal(memory_of(pods).packed_objects > PODS / 2, is_limited);
         ki_factory_free(factory);
     }

@@ -324,7 +324,7 @@ static void train(ki_body_packer *packer, const char *kind, size_t cache_bytes) 
     ki_str samples[SAMPLES];
     for (unsigned i = 0; i < SAMPLES; i++)
         samples[i] = body_of(texts[i], SIZE, i, kind);
-    ki_body_packer_train(packer, samples, SAMPLES, cache_bytes);
+    ki_body_packer_train(packer, samples, SAMPLES, cache_bytes, cache_bytes);
 }
 
 static void pack_bytes(ki_body_packer *packer, const char *kind, size_t bytes) {
@@ -386,13 +386,29 @@ TEST(while_memory_is_scarce_the_first_codec_comes_early) {
     ki_body_packer packer;
     ki_body_packer_init(&packer, &ki_allocator_default, contexts, 1000000);
     assert_false(ki_body_packer_is_due(&packer, 100000, false));
-    assert_false(ki_body_packer_is_due(&packer, 32767, true)); /* a dictionary would be larger */
-    assert_true(ki_body_packer_is_due(&packer, 32768, true));
-    ki_body_packer_train(&packer, NULL, 0, 32768);
-    assert_false(ki_body_packer_is_due(&packer, 32768, true)); /* not again at once */
-    train(&packer, "One", 50000);
-    assert_false(ki_body_packer_is_due(&packer, 199999, true));
-    assert_true(ki_body_packer_is_due(&packer, 200000, true));
+    assert_false(ki_body_packer_is_due(&packer, KI_BODY_EARLY_FROM - 1, true)); /* a dictionary would be larger */
+    assert_true(ki_body_packer_is_due(&packer, KI_BODY_EARLY_FROM, true));
+    ki_body_packer_train(&packer, NULL, 0, KI_BODY_EARLY_FROM, 0);
+    assert_false(ki_body_packer_is_due(&packer, KI_BODY_EARLY_FROM, true)); /* not again at once */
+    train(&packer, "One", 250000);
+    assert_false(ki_body_packer_is_due(&packer, 999999, true));
+    assert_true(ki_body_packer_is_due(&packer, 1000000, true));
+    ki_body_packer_free(&packer);
+    ki_body_contexts_unref(contexts);
+}
+
+TEST(a_small_cache_whose_objects_are_mostly_fields_has_no_early_codec) {
+    char text[SIZE];
+    ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
+    ki_body_packer packer;
+    ki_body_packer_init(&packer, &ki_allocator_default, contexts, 1000000);
+    ki_str sample = body_of(text, SIZE, 1, "One");
+    ki_body_packer_train(&packer, &sample, 1, 400000, KI_BODY_EARLY_FROM - 1);
+    assert_null(packer.codec);
+    assert_true(ki_body_packer_is_due(&packer, 1000000, false));
+    ki_body_packer_train(&packer, &sample, 1, 500001, KI_BODY_EARLY_FROM);
+    assert_non_null(packer.codec);
+    assert_true(ki_body_codec_memory(packer.codec) <= KI_BODY_CODEC_USUAL);
     ki_body_packer_free(&packer);
     ki_body_contexts_unref(contexts);
 }
@@ -419,7 +435,7 @@ TEST(without_contexts_or_bodies_there_is_no_codec) {
     ki_body_packer_free(&packer);
     ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
     ki_body_packer_init(&packer, &ki_allocator_default, contexts, 1);
-    ki_body_packer_train(&packer, NULL, 0, 100);
+    ki_body_packer_train(&packer, NULL, 0, 100, 100);
     assert_null(packer.codec);
     assert_false(ki_body_packer_is_due(&packer, 125, false));
     assert_true(ki_body_packer_is_due(&packer, 126, false));
