@@ -100,10 +100,9 @@ typedef struct ki_informer_options {
     /* Bytes of memory of the cache's objects from which on their JSON is packed, with zstd and a dictionary of their
      * own: a pod of 5 KB takes 0.5 KB. 0: 256 KiB; below 0: never. What readers get does not change. A field by path
      * or the JSON of a packed object takes some microseconds more; key, labels, view and the like take as long as
-     * before. An informer that is shared has the value of the first request. From half of
-     * a limit on, the informer's or its factory's, 170 KB of JSON are enough: packing then saves more than a dictionary
-     * takes. An informer that never packs does not pack for a limit
-     * either: it loses content instead, or exceeds the limit. */
+     * before. An informer that is shared has the value of the first request. From half of a limit on, the informer's
+     * or its factory's, some 170 KB of JSON are enough: packing then saves more than its dictionary takes. An informer
+     * that never packs does not pack for a limit either: it loses content instead, or exceeds the limit. */
     int64_t pack_from;
     /* Bytes of memory that the cache's objects should take at most, with what they share, without dictionaries and
      * indexes (memory.h); 0: no limit. ki_health.object_bytes is the figure that the limit is compared with. An object
@@ -132,8 +131,8 @@ typedef struct ki_informer_options {
      * than name and namespace, indexes by another path than a label's and watches by owner are KI_ERR_INVALID; index
      * functions and filters read labels and view. A controller that has finalizers, claims children or compares old
      * states needs the content: not for its informers. A test with `.memory_limit = 1` shows what the program reads of
-     * objects in the cache. Without any limit nothing is dropped, and the same is KI_ERR_INVALID. Calls with another
-     * value get another informer. 0: the factory's, if the informer has a `view` and its `keep` has content; else
+     * objects in the cache. Without any limit nothing is dropped; the same calls are KI_ERR_INVALID. Calls with
+     * another value get another informer. 0: the factory's, if the informer has a `view` and its `keep` has content; else
      * nothing is dropped. */
     ki_keep keep_at_limit;
     /* The program reads the content of any object: nothing is dropped, whatever the factory's keep_at_limit. Not with
