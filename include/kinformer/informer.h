@@ -132,8 +132,8 @@ typedef struct ki_informer_options {
      * functions and filters read labels and view. A controller that has finalizers, claims children or compares old
      * states needs the content: not for its informers. A test with `.memory_limit = 1` shows what the program reads of
      * objects in the cache. Without any limit nothing is dropped; the same calls are KI_ERR_INVALID. Calls with
-     * another value get another informer. 0: the factory's, if the informer has a `view` and its `keep` has content; else
-     * nothing is dropped. */
+     * another value get another informer. 0: the factory's, if the informer has a `view` and its `keep` has content;
+     * else nothing is dropped. */
     ki_keep keep_at_limit;
     /* The program reads the content of any object: nothing is dropped, whatever the factory's keep_at_limit. Not with
      * `keep_at_limit`, KI_KEEP_VIEW or KI_KEEP_KEYS. */

@@ -15,8 +15,8 @@ KI_BEGIN_DECLS
 /* The memory of an informer's cache, in bytes as they were requested from the allocator, without its own overhead. Not
  * in it: some 14 KB of each informer and what libcurl has of its watch; up to 115 KB that its queue keeps for the next
  * changes; a dictionary of some 124 KB that no object in the cache is packed with any more, or with KI_KEEP_KEYS only
- * those of a list were; the connection; and what a factory packs bodies in: 250 KB, 2 MB after a body of 1 MB, and up to
- * eight bodies of at most 16 KB that were unpacked last. */
+ * those of a list were; the connection; and what a factory packs bodies in: 250 KB, 2 MB after a body of 1 MB, and up
+ * to eight bodies of at most 16 KB that were unpacked last. */
 typedef struct ki_memory {
     size_t total; /* the sum of the bytes up to `deleted` */
     /* Of the objects in the cache. */

@@ -36,12 +36,12 @@ void ki_body_packer_init(ki_body_packer *packer, const ki_allocator *allocator, 
                          size_t pack_from);
 void ki_body_packer_free(ki_body_packer *packer);
 
-/* Returns true if a codec is to be made of a cache with this many bytes. `is_scarce`: the cache, or all caches together,
- * have half of a limit, so that also one below `pack_from` gets its first codec. */
+/* Returns true if a codec is to be made of a cache with this many bytes. `is_scarce`: the cache, or all caches
+ * together, have half of a limit, so that also one below `pack_from` gets its first codec. */
 bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes, bool is_scarce);
 /* Makes a codec from some bodies of the cache. Without memory, without bodies, or if a small cache's `plain` bytes of
- * bodies would save less than the codec takes, the one before stays, and the cache must grow by a quarter until the next
- * attempt. */
+ * bodies would save less than the codec takes, the one before stays, and the cache must grow by a quarter until the
+ * next attempt. */
 void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes,
                           size_t plain);
 /* Packs a body into `packer->packed`. Errors: KI_ERR_NOT_FOUND (it stays plain: there is no codec, or nothing is
