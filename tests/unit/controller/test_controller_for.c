@@ -52,7 +52,7 @@ CONTROLLER_TEST(a_controller_for_metadata_gets_the_keys_of_what_it_owns) {
     assert_int_equal(
         ki_controller_owns(stage.controller, KI_PODS, &KI_INFORMER_OPTIONS(.keep = KI_KEEP_KEYS), NULL, &err),
         KI_ERR_INVALID);
-    assert_string_equal(ki_error_message(&err), "a watch by owner of pods, but the cache keeps only the keys");
+    assert_string_equal(ki_error_message(&err), "a watch by owner of pods (keys), but the cache keeps only the keys");
     stage_start(&stage);
     stage_expect_any_order(&stage, "team/m team/n");
     stage_delete(&stage, KI_SECRETS, "team/s");
