@@ -187,14 +187,15 @@ uint64_t ki_object_format_mismatches(const ki_object_format *format) {
 }
 
 void ki_object_format_describe_fields(const ki_object_format *format, char *text, size_t size) {
+    const ki_view *view = format->view;
     uint64_t fits = 0, misfits = 0;
-    for (const ki_object_format *each = format; each; each = each->narrower) {
-        fits |= atomic_load_explicit(&each->fits, memory_order_relaxed);
-        misfits |= atomic_load_explicit(&each->misfits, memory_order_relaxed);
+    for (; format; format = format->narrower) {
+        fits |= atomic_load_explicit(&format->fits, memory_order_relaxed);
+        misfits |= atomic_load_explicit(&format->misfits, memory_order_relaxed);
     }
     *text = '\0';
-    if (format->view)
-        ki_view_describe(format->view, fits, misfits, text, size);
+    if (view)
+        ki_view_describe(view, fits, misfits, text, size);
 }
 
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format) {
