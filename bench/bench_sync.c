@@ -13,7 +13,9 @@
 
 enum {
     PODS = 20000,
-    PODS_SHORT = 4000
+    PODS_SHORT = 4000,
+    KEY_SIZE = 512,
+    STEPS_BETWEEN = 50 /* steps of the loop between changes of a pod */
 };
 
 static void fail(const char *what, const ki_error *err) {
@@ -66,7 +68,26 @@ typedef struct row {
     const char *what;
     ki_informer_options options;
     bool makes_record;
+    ki_testing_server *changed; /* a pod of it changes while the list arrives and is processed; NULL: none */
 } row;
+
+static bool take_first(const char *key, size_t key_size, const char *json, size_t size, void *user) {
+    (void)json, (void)size;
+    snprintf(user, KEY_SIZE, "%.*s", (int)key_size, key);
+    return false;
+}
+
+/* Changes the first pod. */
+static void change_a_pod(ki_testing_server *server, unsigned number) {
+    ki_error err = KI_ERROR_INIT;
+    char key[KEY_SIZE], patch[80];
+    ki_testing_server_each(server, KI_PODS, take_first, key);
+    char *name = strchr(key, '/');
+    *name++ = '\0';
+    int size = snprintf(patch, sizeof patch, "{\"metadata\":{\"annotations\":{\"change\":\"%u\"}}}", number);
+    if (ki_testing_server_patch(server, KI_PODS, key, name, patch, (size_t)size, &err))
+        fail("changing a pod", &err);
+}
 
 static void measure(const char *url, const row *given, size_t expected) {
     const char *what = given->what;
@@ -75,6 +96,7 @@ static void measure(const char *url, const row *given, size_t expected) {
     ki_config *config = NULL;
     ki_factory *factory = NULL;
     ki_informer *pods = NULL;
+    unsigned steps = 0;
     counted.bytes_held = counted.bytes_peak = 0;
     double cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID), wall = seconds_of(CLOCK_MONOTONIC);
     if (ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = &counting), &engine, &err) ||
@@ -89,6 +111,8 @@ static void measure(const char *url, const row *given, size_t expected) {
         poll(&fd, 1, ki_engine_timeout(engine));
         if (ki_engine_step(engine, 0, &err))
             fail(what, &err);
+        if (given->changed && ++steps % STEPS_BETWEEN == 0)
+            change_a_pod(given->changed, steps);
     }
     do { /* a cache above its limit drops contents after the list */
         if (ki_engine_step(engine, 0, &err))
@@ -131,7 +155,7 @@ static void put_numbered_pods(ki_testing_server *server, unsigned count) {
 /* The least that a view of labels saves: each object has a group of its own. */
 static void measure_numbered(unsigned pods) {
     const row given = { "view of labels of its own",
-                        KI_INFORMER_OPTIONS(.view = labelled_pod_fields, .keep = KI_KEEP_VIEW), false };
+                        KI_INFORMER_OPTIONS(.view = labelled_pod_fields, .keep = KI_KEEP_VIEW), false, NULL };
     ki_error err = KI_ERROR_INIT;
     ki_testing_server *server = NULL;
     if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.seed = 1), &server, &err))
@@ -150,23 +174,26 @@ int main(int argc, char **argv) {
         fail("starting the server", &err);
     printf("bench_sync: %u pods\n", pods);
     const row rows[] = {
-        { "streaming list", KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT), false },
-        { "pages of 500", KI_INFORMER_OPTIONS(.no_streaming_list = true), false },
-        { "in-order queue", KI_INFORMER_OPTIONS(.in_order = true), false },
-        { "never packed", KI_INFORMER_OPTIONS(.pack_from = -1), false },
-        { "with managedFields", KI_INFORMER_OPTIONS(.keep_managed_fields = true), false },
-        { "metadata", KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA), false },
-        { "whole, view of 3 fields", KI_INFORMER_OPTIONS(.view = pod_fields), false },
+        { "streaming list", KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT), false, NULL },
+        { "the same, pods change", KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT), false, server },
+        { "pages of 500", KI_INFORMER_OPTIONS(.no_streaming_list = true), false, NULL },
+        { "in-order queue", KI_INFORMER_OPTIONS(.in_order = true), false, NULL },
+        { "never packed", KI_INFORMER_OPTIONS(.pack_from = -1), false, NULL },
+        { "with managedFields", KI_INFORMER_OPTIONS(.keep_managed_fields = true), false, NULL },
+        { "metadata", KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA), false, NULL },
+        { "whole, view of 3 fields", KI_INFORMER_OPTIONS(.view = pod_fields), false, NULL },
         { "the same, 6 MB at most",
-          KI_INFORMER_OPTIONS(.view = pod_fields, .memory_limit = 6000000, .keep_at_limit = KI_KEEP_VIEW), false },
+          KI_INFORMER_OPTIONS(.view = pod_fields, .memory_limit = 6000000, .keep_at_limit = KI_KEEP_VIEW), false,
+          NULL },
         { "the same, 1 byte at most",
-          KI_INFORMER_OPTIONS(.view = pod_fields, .memory_limit = 1, .keep_at_limit = KI_KEEP_VIEW), false },
-        { "view of 3 fields", KI_INFORMER_OPTIONS(.view = pod_fields, .keep = KI_KEEP_VIEW), false },
-        { "view of labels, node, phase", KI_INFORMER_OPTIONS(.view = labelled_pod_fields, .keep = KI_KEEP_VIEW),
-          false },
-        { "whole, text by a transform", KI_INFORMER_OPTIONS(.view = record_fields), true },
-        { "view, text by a transform", KI_INFORMER_OPTIONS(.view = record_fields, .keep = KI_KEEP_VIEW), true },
-        { "keys", KI_INFORMER_OPTIONS(.keep = KI_KEEP_KEYS), false },
+          KI_INFORMER_OPTIONS(.view = pod_fields, .memory_limit = 1, .keep_at_limit = KI_KEEP_VIEW), false, NULL },
+        { "view of 3 fields", KI_INFORMER_OPTIONS(.view = pod_fields, .keep = KI_KEEP_VIEW), false, NULL },
+        { "the same, pods change", KI_INFORMER_OPTIONS(.view = pod_fields, .keep = KI_KEEP_VIEW), false, server },
+        { "view of labels, node, phase", KI_INFORMER_OPTIONS(.view = labelled_pod_fields, .keep = KI_KEEP_VIEW), false,
+          NULL },
+        { "whole, text by a transform", KI_INFORMER_OPTIONS(.view = record_fields), true, NULL },
+        { "view, text by a transform", KI_INFORMER_OPTIONS(.view = record_fields, .keep = KI_KEEP_VIEW), true, NULL },
+        { "keys", KI_INFORMER_OPTIONS(.keep = KI_KEEP_KEYS), false, NULL },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         measure(ki_testing_server_url(server), &rows[i], pods);

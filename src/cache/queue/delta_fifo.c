@@ -8,9 +8,10 @@
  * it (queued_list.c). Until all of it is worked off, pop hands out no key, and later changes wait behind it as
  * arrivals. All slices thus see the same keys and known objects.
  *
- * A list that is alone in the queue, when no object is known, needs no entries: as long as nothing else arrives, pop
- * hands out its objects themselves, one by one. What arrives finds the rest of it queued by key. So a first list takes
- * little memory beside its objects. */
+ * A list that finds the queue empty, when no object is known, needs no entries: it becomes the rest, and pop hands out
+ * its objects themselves, one by one, before any entry. A change that arrives meanwhile gets an entry, which waits for
+ * its key's object of the rest. If another list or a resync arrives, what is left of the rest is queued by key. So a
+ * first list takes little memory beside its objects. */
 #include "src/cache/queue/fifo.h"
 
 #include "src/base/error.h"
@@ -32,6 +33,7 @@ struct entry {
     ki_change *deltas;     /* `few`, or allocated */
     uint32_t capacity;
     uint32_t count;  /* deltas queued; 0: not in the queue */
+    uint32_t doubts; /* first deltas: deletions of an object that only the rest of a list can have */
     bool initial;    /* part of the initial population, not processed yet */
     bool is_sync;    /* has a delta of a resync */
     uint64_t listed; /* number of the last list or resync with this key; see `lists` */
@@ -39,18 +41,20 @@ struct entry {
 };
 
 typedef struct delta_fifo {
-    ki_fifo base; /* first */
-    ki_map entries;
+    ki_fifo base;   /* first */
+    ki_map entries; /* all that are in the queue */
     entry *first, *last;
-    size_t entry_count;
     entry *free;
-    size_t free_count;
-    bool is_processing; /* the first entry is being processed */
+    uint32_t free_count;
+    bool is_processing; /* the first entry, or `unit`, is being processed */
     /* The progress of the first arrival, a list or resync. */
     bool has_begun;
     ki_change unit;    /* the next change, borrowed; `obj` NULL: not taken from the list */
     entry *at, *until; /* the next queued entry to delete unless it is listed, and the last one; `at` NULL: none left */
     uint64_t lists;    /* lists and resyncs begun so far */
+    /* The list whose objects pop hands out before the entries; NULL: none. Then `unit` is its next object. */
+    ki_queued_list *rest;
+    entry *placed; /* the last entry made of the rest; NULL: none */
 } delta_fifo;
 
 static delta_fifo *of(ki_queue *queue) {
@@ -123,19 +127,18 @@ static entry *find(const delta_fifo *fifo, const char *key) {
     return ki_map_get(&fifo->entries, ki_str_of(key));
 }
 
-static void enqueue(delta_fifo *fifo, entry *e) {
-    e->before = fifo->last;
-    e->after = NULL;
-    *(fifo->last ? &fifo->last->after : &fifo->first) = e;
-    fifo->last = e;
-    fifo->entry_count++;
+/* Queues an entry behind another one; `before` NULL: as the first. */
+static void enqueue(delta_fifo *fifo, entry *e, entry *before) {
+    e->before = before;
+    e->after = before ? before->after : fifo->first;
+    *(before ? &before->after : &fifo->first) = e;
+    *(e->after ? &e->after->before : &fifo->last) = e;
 }
 
 static void dequeue(delta_fifo *fifo, entry *e) {
     *(e->before ? &e->before->after : &fifo->first) = e->after;
     *(e->after ? &e->after->before : &fifo->last) = e->before;
     e->before = e->after = NULL;
-    fifo->entry_count--;
 }
 
 /* ---- deltas ---- */
@@ -182,9 +185,8 @@ static void merge_deletions(entry *e) {
     ki_object_unref(dropped);
 }
 
-static void append(delta_fifo *fifo, entry *e, const ki_change *delta) {
-    if (e->count == 0)
-        enqueue(fifo, e);
+/* Counts the entry as one of the initial population, or of a resync, if this delta is. */
+static void count_delta(delta_fifo *fifo, entry *e, const ki_change *delta) {
     if (delta->is_in_initial_list && !e->initial) {
         e->initial = true;
         fifo->base.initial++;
@@ -193,8 +195,30 @@ static void append(delta_fifo *fifo, entry *e, const ki_change *delta) {
         e->is_sync = true;
         fifo->base.resyncs++;
     }
+}
+
+/* Makes an entry the last one. The list or resync in progress passes over it. */
+static void move_to_end(delta_fifo *fifo, entry *e) {
+    if (fifo->at == e)
+        fifo->at = fifo->until == e ? NULL : e->after;
+    else if (fifo->until == e)
+        fifo->until = e->before;
+    dequeue(fifo, e);
+    enqueue(fifo, e, fifo->last);
+}
+
+/* A key whose deltas are all in doubt has its place in the queue from the first one that is not. */
+static void append(delta_fifo *fifo, entry *e, const ki_change *delta) {
+    bool is_doubt = e->count && e->doubts == e->count, is_deletion = delta->type == KI_EVENT_DELETE;
+    if (e->count == 0)
+        enqueue(fifo, e, fifo->last);
+    else if (is_doubt && !is_deletion)
+        move_to_end(fifo, e);
+    count_delta(fifo, e, delta);
     e->deltas[e->count++] = *delta;
     merge_deletions(e);
+    if (is_doubt && is_deletion)
+        e->doubts = e->count;
 }
 
 /* Adds a delta to its key's entry and takes over the reference. KI_ERR_NO_MEMORY leaves the queue unchanged. */
@@ -220,16 +244,82 @@ static bool is_known(const delta_fifo *fifo, const char *key) {
     return obj != NULL;
 }
 
-/* As queue_delta. Drops a deletion of an object that is neither queued nor known. */
+/* As queue_delta. Drops a deletion of an object that is neither queued nor known. If the rest can have the object, the
+ * deletion is in doubt until the rest is handed out. */
 static ki_status queue_change(ki_fifo *base, const ki_change *delta) {
     delta_fifo *fifo = (delta_fifo *)base;
     /* A list may have deleted the object already. */
     const char *key = ki_object_key(delta->obj);
-    if (delta->type == KI_EVENT_DELETE && !find(fifo, key) && !is_known(fifo, key)) {
+    bool is_unknown = delta->type == KI_EVENT_DELETE && !find(fifo, key) && !is_known(fifo, key);
+    if (is_unknown && !fifo->rest) {
         ki_object_unref(delta->obj);
         return KI_OK;
     }
-    return queue_delta(fifo, delta, NULL);
+    entry *e;
+    ki_status status = queue_delta(fifo, delta, &e);
+    if (!status && is_unknown)
+        e->doubts = 1;
+    return status;
+}
+
+/* ---- the rest of a list ---- */
+
+/* Makes the first arrival the rest. */
+static void begin_rest(delta_fifo *fifo) {
+    ki_arrival *first = ki_fifo_first(&fifo->base);
+    fifo->rest = first->list;
+    first->list = NULL;
+    ki_fifo_drop(&fifo->base);
+    fifo->has_begun = false;
+}
+
+/* The next object of the rest has an owner: drops it, and the rest after its last object. */
+static void take_from_rest(delta_fifo *fifo) {
+    ki_queued_list *rest = fifo->rest;
+    ki_queued_list_take(rest);
+    fifo->unit.obj = NULL;
+    if (rest->released < rest->count)
+        return;
+    fifo->base.initial -= rest->is_initial;
+    fifo->rest = NULL;
+    fifo->placed = NULL;
+    ki_queued_list_free(rest);
+}
+
+/* Sets `unit` to the next object of the rest. */
+static void look_at_rest(delta_fifo *fifo) {
+    if (!fifo->unit.obj)
+        (void)ki_queued_list_next(fifo->rest, &fifo->unit); /* has one */
+}
+
+/* Queues the next object of the rest: before the changes of its key, and its key before those of changes alone.
+ * KI_ERR_NO_MEMORY leaves the queue unchanged. */
+static ki_status queue_rest(delta_fifo *fifo) {
+    look_at_rest(fifo);
+    entry *e = entry_of(fifo, fifo->unit.obj);
+    if (!e || !make_room(fifo, e)) /* never fails for a new entry */
+        return KI_ERR_NO_MEMORY;
+    if (e->count)
+        dequeue(fifo, e);
+    enqueue(fifo, e, fifo->placed);
+    count_delta(fifo, e, &fifo->unit);
+    memmove(e->deltas + 1, e->deltas, e->count++ * sizeof *e->deltas);
+    e->deltas[0] = fifo->unit;
+    e->listed = fifo->lists;
+    e->doubts = 0;
+    fifo->placed = e;
+    take_from_rest(fifo);
+    return KI_OK;
+}
+
+/* Drops the deletions in doubt: the rest did not have their object. Returns false if the entry has no other deltas. */
+static bool drop_doubts(entry *e) {
+    for (uint32_t i = 0; i < e->doubts; i++)
+        ki_object_unref(e->deltas[i].obj);
+    e->count -= e->doubts;
+    memmove(e->deltas, e->deltas + e->doubts, e->count * sizeof *e->deltas);
+    e->doubts = 0;
+    return e->count;
 }
 
 /* ---- working off arrivals ---- */
@@ -312,14 +402,28 @@ static ki_status do_unit(delta_fifo *fifo, ki_queued_list *from, bool *ret_done)
     return status;
 }
 
-/* Returns the list that is alone in the queue if pop hands out its next object itself; else NULL. */
-static ki_queued_list *list_alone(const delta_fifo *fifo) {
-    const ki_arrival *first = ki_fifo_first(&fifo->base);
-    ki_queued_list *list = first ? first->list : NULL;
-    if (!list || fifo->first || fifo->base.arrivals.count > 1)
-        return NULL;
+/* Returns true if pop can hand out the objects of a list without entries. */
+static bool needs_no_entries(const ki_queued_list *list) {
     bool has_object = list->phase == KI_LIST_OBJECTS && list->released < list->count;
-    return has_object && ki_queued_list_is_plain(list) && !list->keys.part_count ? list : NULL;
+    return has_object && ki_queued_list_is_plain(list) && !list->keys.part_count;
+}
+
+/* Does one unit of the first arrival. */
+static ki_status do_first(delta_fifo *fifo, ki_arrival *first) {
+    bool is_done = !first->list;
+    if (first->list && fifo->rest)
+        return queue_rest(fifo);
+    ki_status status = first->list ? do_unit(fifo, first->list, &is_done) : queue_change(&fifo->base, &first->change);
+    if (status)
+        return status;
+    if (is_done) {
+        first->change.obj = NULL; /* taken */
+        fifo->has_begun = false;
+        ki_fifo_drop(&fifo->base);
+    } else if (needs_no_entries(first->list)) {
+        begin_rest(fifo);
+    }
+    return KI_OK;
 }
 
 /* Works off a slice of the arrivals. After KI_ERR_NO_MEMORY the next pop retries the failed unit. */
@@ -328,15 +432,8 @@ static ki_status do_slice(delta_fifo *fifo, ki_error *err) {
     size_t slice = ki_queue_slice(&base->queue);
     ki_status status = KI_OK;
     size_t done = 0;
-    for (ki_arrival *first; !status && done < slice && (first = ki_fifo_first(base)) && !list_alone(fifo); done++) {
-        bool is_done = !first->list;
-        status = first->list ? do_unit(fifo, first->list, &is_done) : queue_change(base, &first->change);
-        if (status || !is_done)
-            continue;
-        first->change.obj = NULL; /* taken */
-        fifo->has_begun = false;
-        ki_fifo_drop(base);
-    }
+    for (ki_arrival *first; !status && done < slice && (first = ki_fifo_first(base)); done++)
+        status = do_first(fifo, first);
     base->queue.work = done;
     return status ? ki_error_no_memory(err, "queueing a change") : KI_OK;
 }
@@ -352,6 +449,8 @@ static void note_processed(delta_fifo *fifo, const entry *e) {
 static void drop(delta_fifo *fifo, entry *e) {
     if (e->listed)
         note_processed(fifo, e);
+    if (fifo->placed == e)
+        fifo->placed = NULL;
     dequeue(fifo, e);
     ki_map_remove(&fifo->entries, key_of(e));
     fifo->base.initial -= e->initial;
@@ -359,16 +458,23 @@ static void drop(delta_fifo *fifo, entry *e) {
     release_entry(fifo, e);
 }
 
-/* Drops the object of a list that was handed out, and the list after its last object. */
-static void drop_unit(delta_fifo *fifo, ki_queued_list *from) {
-    ki_queued_list_take(from);
-    ki_fifo_note_processed(&fifo->base, ki_object_memory(fifo->unit.obj));
-    ki_object_unref(fifo->unit.obj);
-    fifo->unit.obj = NULL;
-    if (from->released < from->count)
-        return;
-    fifo->has_begun = false;
-    ki_fifo_drop(&fifo->base);
+/* Drops the object of the rest that was handed out. */
+static void drop_unit(delta_fifo *fifo) {
+    ki_object *obj = fifo->unit.obj;
+    ki_fifo_note_processed(&fifo->base, ki_object_memory(obj));
+    take_from_rest(fifo);
+    ki_object_unref(obj);
+}
+
+/* Prepares what pop hands out next: `unit` if that is an object of the rest, else the first entry. An entry made of the
+ * rest is left of a failure and comes first. */
+static ki_status prepare_next(delta_fifo *fifo, ki_error *err) {
+    if (!fifo->rest || (fifo->first && fifo->first->listed))
+        return KI_OK;
+    look_at_rest(fifo);
+    if (!fifo->first || !find(fifo, ki_object_key(fifo->unit.obj)))
+        return KI_OK;
+    return queue_rest(fifo) ? ki_error_no_memory(err, "queueing a change") : KI_OK;
 }
 
 static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
@@ -376,21 +482,27 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
     queue->work = 0;
     if (fifo->is_processing)
         return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
-    ki_queued_list *alone = list_alone(fifo);
-    if (ki_fifo_first(&fifo->base) && !alone)
+    if (ki_fifo_first(&fifo->base))
         return do_slice(fifo, err);
+    ki_status status = prepare_next(fifo, err);
+    if (status)
+        return status;
     entry *e = fifo->first;
-    if (!e && !alone)
+    bool is_unit = fifo->unit.obj;
+    if (!e && !is_unit)
         return ki_fifo_set_empty(&fifo->base, err);
-    if (alone && !fifo->unit.obj)
-        (void)ki_queued_list_next(alone, &fifo->unit); /* has one: list_alone */
-    const ki_deltas deltas = { .items = alone ? &fifo->unit : e->deltas, .count = alone ? 1 : e->count };
+    if (!is_unit && e->doubts && !drop_doubts(e)) {
+        drop(fifo, e);
+        queue->work = 1;
+        return KI_OK;
+    }
+    const ki_deltas deltas = { .items = is_unit ? &fifo->unit : e->deltas, .count = is_unit ? 1 : e->count };
     bool requeue = false;
     fifo->is_processing = true;
-    ki_status status = process(&deltas, user, &requeue, err);
+    status = process(&deltas, user, &requeue, err);
     fifo->is_processing = false;
-    if (!requeue && alone)
-        drop_unit(fifo, alone);
+    if (!requeue && is_unit)
+        drop_unit(fifo);
     else if (!requeue)
         drop(fifo, e);
     return status;
@@ -398,9 +510,8 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
 
 static size_t fifo_length(const ki_queue *queue) {
     const delta_fifo *fifo = (const delta_fifo *)queue;
-    const ki_queued_list *alone = list_alone(fifo);
-    size_t listed = alone ? alone->count - alone->released - 1 : 0; /* but for the one that the list counts as */
-    return fifo->entry_count + fifo->base.arrivals.count + listed - fifo->is_processing;
+    size_t rest = fifo->rest ? fifo->rest->count - fifo->rest->released : 0;
+    return fifo->entries.count + fifo->base.arrivals.count + rest - fifo->is_processing;
 }
 
 /* ---- new, free ---- */
@@ -418,6 +529,7 @@ static void fifo_free(ki_queue *queue) {
         free_entry(fifo, e);
     }
     ki_map_free(&fifo->entries);
+    ki_queued_list_free(fifo->rest);
     ki_fifo_free(&fifo->base);
 }
 

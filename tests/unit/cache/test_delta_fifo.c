@@ -289,9 +289,9 @@ TEST(a_list_is_worked_off_a_slice_at_a_time_before_any_key_is_handed_out) {
     fifo_close(&f);
 }
 
-/* --- a list alone ------------------------------------------------------------------------------------------------- */
+/* --- a first list ------------------------------------------------------------------------------------------------- */
 
-/* What arrives while a list is handed out finds the rest of it queued by key. */
+/* Whether the queue makes entries of a first list or hands out its objects themselves, the same comes out. */
 TEST(a_first_list_merges_with_what_arrives_meanwhile) {
     static const struct {
         const char *list;
@@ -306,6 +306,22 @@ TEST(a_first_list_merges_with_what_arrives_meanwhile) {
         { "{9: a=1 b=1 c=1}", 1, "{9: b=2 d=2}", "[a=1i] [b=1i b=2] [c=1i ?c=1] [d=2]" },
         { "{9: a=1 b=1 c=1}", 1, "{9:}; ~b=3", "[a=1i] [b=1i ?b=1 ~b=3] [c=1i ?c=1]" },
         { "{9: a=1 b=1 c=1}", 1, "resync", "[a=1i] [b=1i] [c=1i]" },
+        { "{9: a=1 b=1 c=1}", 1, "~c=2; ~d=2; ~c=3; ~d=3", "[a=1i] [b=1i] [c=1i ~c=2 ~c=3] [~d=2 ~d=3]" },
+        { "{9: a=1 b=1 c=1}", 1, "~c=2; +d=2; ~a=2; {9: b=3 a=3}",
+          "[a=1i] [b=1i b=3] [c=1i ~c=2 ?c=2] [+d=2 ?d=2] [~a=2 a=3]" },
+        { "{9: a=1 b=1 c=1}", 1, "~c=2; {9: b=3}; ~c=4; {9: c=5}", "[a=1i] [b=1i b=3 ?b=3] [c=1i ~c=2 ?c=2 ~c=4 c=5]" },
+        { "{9: a=1 b=1 c=1}", 1, "+d=2; resync; ~d=3", "[a=1i] [b=1i] [c=1i] [+d=2 ~d=3]" },
+        /* A deletion counts only if the list has its object, or the object is known, or queued. */
+        { "{9: a=1 b=1 c=1}", 1, "-c=2; -c=3; +c=4; -c=5", "[a=1i] [b=1i] [c=1i -c=3 +c=4 -c=5]" },
+        { "{9: a=1 b=1 c=1}", 1, "-c=2#u; -c=3; -c=4", "[a=1i] [b=1i] [c=1i -c=2 -c=4]" },
+        { "{9: a=1 b=1 c=1}", 1, "-a=2; -x=2; -x=3#u; ~b=2", "[a=1i] [b=1i ~b=2] [c=1i]" },
+        { "{9: a=1 b=1 c=1}", 1, "-x=2; +d=2; +x=3; -x=4; -x=5", "[a=1i] [b=1i] [c=1i] [+d=2] [+x=3 -x=5]" },
+        { "{9: a=1 b=1 c=1}", 3, "-c=2; +d=2", "[a=1i] [b=1i] [c=1i] [+d=2]" },
+        { "{9: a=1 b=1 c=1}", 1, "-c=2; {9: b=3}", "[a=1i] [b=1i b=3] [c=1i -c=2]" },
+        { "{9: a=1 b=1 c=1}", 1, "-c=2; -x=2; {9: b=3 x=3 d=3}", "[a=1i] [b=1i b=3] [c=1i -c=2] [x=3] [d=3]" },
+        { "{9: a=1 b=1 c=1}", 1, "-x=2; +d=2; {9: d=3 x=3}", "[a=1i] [b=1i ?b=1] [c=1i ?c=1] [+d=2 d=3] [x=3]" },
+        { "{9: a=1 b=1 c=1}", 1, "+d=2; -x=2; {9: x=3 e=3}", "[a=1i] [b=1i ?b=1] [c=1i ?c=1] [+d=2 ?d=2] [x=3] [e=3]" },
+        { "{9: a=1 b=1 c=1}", 1, "-x=2; {9:}; {9: b=3}", "[a=1i] [b=1i ?b=1 b=3] [c=1i ?c=1]" },
         /* A key listed twice is one item. */
         { "{9: a=1 b=1 a=2 c=1}", 0, "", "[a=1i a=2i] [b=1i] [c=1i]" },
         { "{9: a=1 b=1 a=2 c=1}", 1, "~b=2", "[a=1i a=2i] [b=1i ~b=2] [c=1i]" },
@@ -349,15 +365,98 @@ TEST(an_object_of_a_first_list_whose_processing_failed_stays_first) {
         assert_int_equal(f.queue->ops->length(f.queue), 2);
         w.pops = false;
     }
-    fifo_play(&f, "~a=2"); /* finds it queued */
-    assert_string_equal(fifo_pop_all(&f), "[a=1i ~a=2] [b=1i]");
+    fifo_play(&f, "~a=2; +c=2"); /* finds it queued */
+    assert_int_equal(fifo_pop(&f, look, &w, NULL), KI_ERR_NO_MEMORY);
+    assert_false(f.queue->ops->has_synced(f.queue));
+    fifo_play(&f, "-a=3");
+    f.popped[0] = '\0';
+    assert_int_equal(fifo_pop(&f, look, &w, NULL), KI_ERR_NO_MEMORY);
+    assert_string_equal(f.popped, "[a=1i ~a=2 -a=3]");
+    fifo_play(&f, "~b=2; {9: c=4}");
+    assert_string_equal(fifo_pop_all(&f), "[a=1i ~a=2 -a=3] [b=1i ~b=2 ?b=2] [+c=2 c=4]");
     fifo_close(&f);
 }
 
+TEST(a_deletion_of_a_known_object_amid_a_first_list_is_queued) {
+    fifo_stage f;
+    fifo_open(&f, FIFO_DELTA, "", &ki_allocator_default);
+    fifo_play(&f, "{9: a=1 b=1 c=1}");
+    assert_string_equal(fifo_pop_one(&f), "[a=1i]");
+    fifo_know(&f, "a=1 k=1");
+    fifo_play(&f, "-a=2; -x=2; ~d=2; resync");
+    assert_string_equal(fifo_pop_all(&f), "[b=1i] [c=1i] [-a=2] [~d=2] [k=1r]");
+    fifo_close(&f);
+}
+
+TEST(the_last_object_of_a_first_list_makes_it_synced_whatever_arrived_meanwhile) {
+    fifo_stage f;
+    fifo_open(&f, FIFO_DELTA, "", &ki_allocator_default);
+    fifo_play(&f, "{9: a=1 b=1}; -b=2; +c=2; -x=2");
+    assert_string_equal(fifo_pop_one(&f), "[a=1i]");
+    assert_false(f.queue->ops->has_synced(f.queue));
+    assert_string_equal(fifo_pop_one(&f), "[b=1i -b=2]");
+    assert_true(f.queue->ops->has_synced(f.queue));
+    assert_string_equal(fifo_pop_all(&f), "[+c=2]");
+    fifo_close(&f);
+}
+
+TEST(lack_of_memory_leaves_a_first_list_and_its_changes_as_they_were) {
+    static const char *const rest[] = { NULL, "{9: b=8 x=8}" };
+    static const char *const popped[] = { "[a=1i] [b=1i ~b=2 ~b=3 ~b=4] [c=1i -c=2] [+d=2]",
+                                          "[a=1i] [b=1i ~b=2 ~b=3 ~b=4 b=8] [c=1i -c=2] [+d=2 ?d=2] [x=8]" };
+    for (size_t i = 0; i < 2; i++) {
+        scarce_memory memory = SCARCE_MEMORY_FROM(1);
+        while (scarce_memory_next(&memory)) {
+            fifo_stage f;
+            fifo_open(&f, FIFO_DELTA, "", &memory.allocator);
+            fifo_play_scarce(&f, "{9: a=1 b=1 c=1}; ~b=2");
+            char begun[NOTATION_TEXT];
+            f.popped[0] = '\0';
+            while (fifo_pop(&f, fifo_note, &f, NULL)) {}
+            strcpy(begun, f.popped);
+            fifo_play_scarce(&f, "-c=2; ~b=3; ~b=4; -x=2; +d=2");
+            if (rest[i])
+                fifo_play_scarce(&f, rest[i]);
+            assert_string_equal(strcat(strcat(begun, " "), fifo_pop_all(&f)), popped[i]);
+            fifo_close(&f);
+        }
+    }
+}
+
+enum {
+    OBJECTS = 5000, /* of a first list */
+    CHANGED = 100,
+    LIST_BYTES = OBJECTS * sizeof(ki_object *) + 2000,
+    CHANGE_BYTES = 200 /* at most, for a waiting change of another key */
+};
+
+/* Once the table of the list's keys is freed. Before, it takes more than the entries of all changes. */
+TEST(changes_amid_a_first_list_need_memory_for_their_own_keys_alone) {
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    fifo_stage f;
+    fifo_open(&f, FIFO_DELTA, "", &memory.allocator);
+    fifo_list_numbered(f.queue, &memory.allocator, OBJECTS);
+    size_t most = 0;
+    for (int i = 0; i < OBJECTS; i++) {
+        char text[64];
+        for (int k = 0; i % 1000 == 0 && k < CHANGED / 5; k++) {
+            int at = i + 1 + k * (OBJECTS - i - 2) / (CHANGED / 5);
+            snprintf(text, sizeof text, k % 2 ? "-k%d=2" : "~k%d=2", at);
+            fifo_play(&f, text);
+        }
+        fifo_pop_one(&f);
+        snprintf(text, sizeof text, "[k%d=1i", i);
+        assert_int_equal(strncmp(f.popped, text, strlen(text)), 0);
+        most = memory.bytes > most ? memory.bytes : most;
+    }
+    assert_in_range(most, LIST_BYTES, LIST_BYTES + CHANGED * CHANGE_BYTES);
+    assert_int_equal(f.queue->ops->length(f.queue), 0);
+    fifo_close(&f);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
 TEST(a_first_list_needs_no_memory_for_each_object_while_it_is_handed_out) {
-    enum {
-        OBJECTS = 5000
-    };
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
     fifo_stage f;

@@ -423,10 +423,10 @@ TEST(no_queue_is_made_without_memory) {
 TEST(what_is_queued_is_freed_with_the_queue) {
     for (unsigned pops = 0; pops < 40; pops++) {
         fifo_stage f;
-        bool is_first = pops % 2; /* a list alone, of new objects */
+        bool is_first = pops % 2; /* a first list, with changes behind it */
         fifo_open(&f, kind, is_first ? "" : "a=1 b=1 k=1 l=1", &ki_allocator_default);
         f.queue->slice = 1;
-        fifo_play(&f, is_first ? "{3: a=3 c=3 d=3 e=3}" : "~a=2; {3: a=3 c=3}; resync; ~a=4");
+        fifo_play(&f, is_first ? "{3: a=3 c=3 d=3 e=3}; ~d=4; -e=4; -x=4" : "~a=2; {3: a=3 c=3}; resync; ~a=4");
         for (unsigned i = 0; i < pops / 2; i++)
             (void)f.queue->ops->pop(f.queue, fifo_note, &f, NULL);
         fifo_close(&f);
