@@ -68,7 +68,7 @@ static ki_status push_latest(ki_pending *pending, const ki_change *change) {
         drop_entry(pending, entry); /* the listener was never notified of the object */
         return KI_OK;
     }
-    if (change->is_resync && !entry->is_deleted)
+    if (change->is_resync && !entry->is_deleted && !ki_object_gains_view(change->obj, entry->obj))
         return KI_OK; /* of the same state, which the pending change has, perhaps with more than the cache keeps */
     ki_object *before = entry->obj;
     entry->obj = ki_object_ref(change->obj);
@@ -76,7 +76,7 @@ static ki_status push_latest(ki_pending *pending, const ki_change *change) {
     pending->bytes -= ki_object_memory(before);
     entry->is_deleted = change->type == KI_EVENT_DELETE;
     entry->final_state_unknown = change->final_state_unknown;
-    entry->is_resync = change->is_resync;
+    entry->is_resync = entry->is_resync && change->is_resync;
     ki_object_unref(before);
     return KI_OK;
 }

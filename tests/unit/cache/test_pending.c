@@ -1,7 +1,9 @@
 /* test_pending.c: the notifications that wait for one listener, against a model: order, latest by key, the mark,
  * memory. */
 
+#include "src/base/memory.h"
 #include "src/cache/listener/pending.h"
+#include "src/object/format.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
@@ -143,6 +145,48 @@ TEST(latest_is_the_shortest_true_story) {
     expect(&pending, "");
     ki_pending_clear(&pending);
     assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
+/* Returns an object whose format has the views of `format`. */
+static ki_object *viewed_object(ki_object_format *format) {
+    static const char json[] = "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"resourceVersion\":\"6\"}}";
+    ki_object *obj = NULL;
+    assert_int_equal(ki_object_from_json(format, KI_STR(json), NULL, NULL, &obj, NULL), KI_OK);
+    return obj;
+}
+
+TEST(latest_has_the_view_that_a_relist_brings) {
+    static const ki_field fields[] = { { "metadata.name", 0, sizeof(char *), KI_FIELD_TYPE_STRING, NULL },
+                                       KI_FIELD_END };
+    ki_object_format *narrow = NULL, *wide = NULL;
+    assert_int_equal(ki_object_format_new(NULL, NULL, &narrow, NULL), KI_OK);
+    assert_int_equal(ki_object_format_add_view(narrow, fields, &wide, NULL), KI_OK);
+    ki_object *before = viewed_object(narrow), *after = viewed_object(wide),
+              *old = noted_object("default/a", "5", NULL);
+    for (int type = KI_EVENT_ADD; type <= KI_EVENT_UPDATE; type++) {
+        const ki_change first = { .type = (ki_event_type)type,
+                                  .obj = before,
+                                  .old = type == KI_EVENT_ADD ? NULL : old };
+        const ki_change relist = {
+            .type = KI_EVENT_UPDATE, .obj = after, .old = before, .is_resync = true, .is_listed = true
+        };
+        ki_pending pending;
+        ki_change n = { .obj = NULL };
+        ki_pending_init(&pending, &ki_allocator_default, KI_DELIVER_LATEST, 1);
+        assert_int_equal(ki_pending_push(&pending, &first), KI_OK);
+        assert_int_equal(ki_pending_push(&pending, &relist), KI_OK);
+        assert_true(ki_pending_pop(&pending, &n));
+        assert_int_equal(n.type, type);
+        assert_false(n.is_resync); /* the change is not lost */
+        assert_non_null(ki_object_view_of(n.obj, fields));
+        release(&n);
+        ki_pending_clear(&pending);
+    }
+    ki_object_unref(before);
+    ki_object_unref(after);
+    ki_object_unref(old);
+    ki_object_format_unref(wide);
+    ki_object_format_unref(narrow);
 }
 
 TEST(the_mark_is_reached_when_what_was_before_it_is_out) {
