@@ -62,9 +62,10 @@ typedef struct ki_config_options {
     int request_burst;       /* requests at once before the rate limit applies; 0: 10 */
     /* Least milliseconds between two reads while a factory has nothing but watches under way. The changes of that time
      * arrive together, at most that much later, and cost less CPU time. Waits for a resource version take as much
-     * longer. While another request is under way, on whatever connection, and after a read of more than 64 KB, all is
-     * read at once: a program that always has a request under way saves nothing. A streaming list can take some
-     * intervals longer. 0: changes arrive at once; at most KI_WATCH_READ_INTERVAL_MAX_MS. */
+     * longer. While another request is under way, and after a read of more than 64 KB, all is read at once: a program
+     * that always has a request under way saves nothing. Of more than 90 watches over TLS this is so for each 90. A
+     * streaming list can take some intervals longer. 0: changes arrive at once; at most
+     * KI_WATCH_READ_INTERVAL_MAX_MS. */
     int watch_read_interval_ms;
 
     /* For a host program, whose own configuration says everything (docs/connecting.md). */

@@ -457,7 +457,8 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_until(ki_informer *informer, ki_
 
 /* Makes an object from JSON, such as the response of a write, in the same way as the informer makes its own: with the
  * informer's view, and with kind and apiVersion filled in, but without its transform. With KI_KEEP_METADATA the object
- * has metadata alone, with KI_KEEP_VIEW no content. The object is not added to the cache.
+ * has metadata alone. With KI_KEEP_VIEW it has no content, unless the informer was started with a transform: that reads
+ * the content. The object is not added to the cache.
  * Ownership: `*ret_obj` is a reference that the caller releases with ki_object_unref. Threads: any. Blocks: no.
  * Errors: KI_ERR_PARSE (no JSON, no metadata, or no name), KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_informer_object_from_json(const ki_informer *informer, const char *json, size_t size,

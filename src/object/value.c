@@ -50,7 +50,7 @@ void ki_value_own(ki_object_format *format, ki_value *value, char *text, size_t 
     value->owner = ki_object_format_ref(format);
 }
 
-/* Sets null, a boolean or a number. The text goes on after it. */
+/* Sets null, a boolean or a number. Other text can follow it. */
 static void set_plain(ki_value *value, const char *text) {
     yyjson_val number;
     if (*text == 't' || *text == 'f') {

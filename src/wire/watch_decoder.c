@@ -31,7 +31,7 @@ struct ki_watch_decoder {
     bool is_cut; /* the event before has no end: `head` is the beginning of the next one */
     /* A line from its beginning, of which only the last byte of each chunk was looked at. */
     ki_buffer line;
-    bool in_line;      /* the line goes on in the next chunk */
+    bool in_line;      /* the line continues in the next chunk */
     ki_str unread;     /* what of `line` is read by its brackets before the rest of the chunk */
     bool has_own_line; /* the last event was all of a line */
     /* The last event, if its object's end is assumed: a line with its end in the caller's chunk, or a frame. */

@@ -57,7 +57,7 @@ ki_status ki_feed_open(ki_feed *feed, ki_list_watch *source, ki_error *err);
 ki_feed *ki_feed_of_key(const ki_informer *informer, const char *key);
 /* Returns the feed of a namespace of a set; NULL: none. As ki_feed_of_key. */
 ki_feed *ki_feed_find(const ki_informer *informer, const char *namespace_name);
-/* Pauses the watches, or lets them go on. Lists have deadlines and are not paused. */
+/* Pauses the watches, or lets them continue. Lists have deadlines and are not paused. */
 void ki_feeds_hold(ki_informer *informer, bool is_much);
 /* Shows the state of the feed with the worst one as the informer's. Returns true if that changed. */
 bool ki_feeds_show_state(ki_informer *informer);

@@ -78,7 +78,7 @@ void ki_freshness_init(ki_freshness *freshness);
 void ki_metrics_add(ki_metrics_record *record, ki_metric_id id, uint64_t by);
 /* Adds a value to a summary. */
 void ki_metrics_observe(ki_metrics_record *record, ki_metric_id id, double value);
-void ki_metrics_relist(ki_metrics_record *record, int cause); /* a ki_status, or KI_RELIST_INCONSISTENT */
+void ki_metrics_relist(ki_metrics_record *record, int cause); /* a ki_status, or a KI_RELIST_ above */
 const char *ki_relist_cause_name(int cause);
 /* Counts a consecutive failure. NULL: counts nothing. */
 void ki_freshness_failed(ki_freshness *freshness);

@@ -19,9 +19,10 @@ void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflecto
 void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next);
 /* Logs and counts a failure and calls on_error, for a failure without a backoff. */
 void ki_reflector_report(ki_reflector *reflector, const ki_error *err);
-/* Counts a list after the first one in the metrics. `cause`: a ki_status, or KI_RELIST_INCONSISTENT. */
+/* Counts a list after the first one in the metrics. `cause`: a ki_status, or a KI_RELIST_ of metrics.h. */
 void ki_reflector_count_relist(const ki_reflector *reflector, int cause);
-/* Sets a state without a failure. In KI_STATE_CONNECTING a missing response is reported every ten seconds. */
+/* Sets a state without a failure. In KI_STATE_CONNECTING a missing response is reported every five seconds; in
+ * KI_STATE_LISTING a stall is reported once, after ten. */
 void ki_reflector_set_state(ki_reflector *reflector, ki_state state);
 /* Cancels the running request and fails with `err`. For the request's own callbacks. */
 void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err);

@@ -159,17 +159,20 @@ TEST(each_byte_of_packed_objects_is_counted) {
     compare_with_allocator(1);
 }
 
-static size_t bytes_of_informers(size_t count) {
+/* Returns the bytes of a factory with informers that have synced, after some of them were removed. */
+static size_t bytes_of_informers(size_t count, size_t removed) {
     const ki_resource *const resources[] = { KI_PODS, KI_SERVICES, KI_NODES };
     counting_memory counted = { 0 };
     const ki_allocator allocator = { count_alloc, count_realloc, count_free, &counted };
     controller_stage s;
+    ki_informer *informers[3] = { NULL };
     assert_true(stage_open(&s, &allocator));
-    for (size_t i = 0; i < count; i++) {
-        ki_informer *informer;
-        assert_int_equal(ki_factory_informer(s.factory, resources[i], NULL, &informer, NULL), KI_OK);
-    }
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(ki_factory_informer(s.factory, resources[i], NULL, &informers[i], NULL), KI_OK);
     stage_start(&s);
+    stage_advance(&s, 1000);
+    for (size_t i = 0; i < removed; i++)
+        assert_int_equal(ki_factory_remove_informer(s.factory, informers[i], NULL), KI_OK);
     stage_advance(&s, 1000);
     size_t bytes = atomic_load(&counted.bytes);
     stage_close(&s);
@@ -177,7 +180,11 @@ static size_t bytes_of_informers(size_t count) {
 }
 
 TEST(an_informer_without_objects_takes_at_most_14_kb) {
-    assert_in_range(bytes_of_informers(3) - bytes_of_informers(2), 5000, 14000);
+    assert_in_range(bytes_of_informers(3, 0) - bytes_of_informers(2, 0), 5000, 14000);
+}
+
+TEST(a_removed_informer_leaves_at_most_11_kb) {
+    assert_in_range(bytes_of_informers(3, 1) - bytes_of_informers(2, 0), 5000, 11000);
 }
 
 CONTROLLER_TEST(deleted_and_waiting_objects_are_counted) {
