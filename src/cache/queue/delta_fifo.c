@@ -20,9 +20,10 @@
 #include "src/object/object.h"
 
 enum {
-    INLINE_DELTAS = 2,  /* deltas within the entry; more are allocated */
-    KEEP_DELTAS = 16,   /* a released entry frees a larger delta array */
-    KEEP_ENTRIES = 1024 /* released entries kept for reuse */
+    INLINE_DELTAS = 2,   /* deltas within the entry; more are allocated */
+    KEEP_DELTAS = 16,    /* a released entry frees a larger delta array */
+    KEEP_ENTRIES = 1024, /* released entries kept for reuse */
+    GIVE_BACK = 64       /* of them, at most so many are freed when a pop finds the queue empty */
 };
 
 typedef struct entry entry;
@@ -45,7 +46,8 @@ typedef struct delta_fifo {
     ki_map entries; /* all that are in the queue */
     entry *first, *last;
     entry *free;
-    uint32_t free_count;
+    uint16_t free_count;
+    uint16_t spare;     /* entries of `free` that were not needed since a pop found the queue empty */
     bool is_processing; /* the first entry, or `unit`, is being processed */
     /* The progress of the first arrival, a list or resync. */
     bool has_begun;
@@ -100,6 +102,8 @@ static entry *new_entry(delta_fifo *fifo, ki_object *key_owner) {
     if (e) {
         fifo->free = e->next;
         fifo->free_count--;
+        if (fifo->spare > fifo->free_count)
+            fifo->spare = fifo->free_count;
         e->next = NULL;
     } else {
         e = ki_alloc(&fifo->base.allocator, sizeof *e);
@@ -109,6 +113,18 @@ static entry *new_entry(delta_fifo *fifo, ki_object *key_owner) {
     }
     e->key_owner = ki_object_ref(key_owner);
     return e;
+}
+
+/* The queue is empty. Frees some of the entries that it did not need since it was empty before: a burst can come
+ * again. */
+static void give_back(delta_fifo *fifo) {
+    for (unsigned i = 0; i < GIVE_BACK && i < fifo->spare; i++) {
+        entry *e = fifo->free;
+        fifo->free = e->next;
+        fifo->free_count--;
+        free_entry(fifo, e);
+    }
+    fifo->spare = fifo->free_count;
 }
 
 /* Returns the entry of an object's key, which is made and added to the map if there is none; NULL without memory. */
@@ -181,6 +197,8 @@ static void merge_deletions(entry *e) {
     ki_object *dropped = is_replaced ? older->obj : newer->obj;
     if (is_replaced)
         *older = *newer;
+    if (e->doubts == e->count)
+        e->doubts--;
     e->count--;
     ki_object_unref(dropped);
 }
@@ -207,24 +225,35 @@ static void move_to_end(delta_fifo *fifo, entry *e) {
     enqueue(fifo, e, fifo->last);
 }
 
-/* A key whose deltas are all in doubt has its place in the queue from the first one that is not. */
+/* The next delta of an entry whose deltas are all in doubt: a deletion is in doubt, too; from another one on the key
+ * has its place in the queue. */
+static void follow_doubts(delta_fifo *fifo, entry *e, const ki_change *next) {
+    if (next->type == KI_EVENT_DELETE)
+        e->doubts++;
+    else
+        move_to_end(fifo, e);
+}
+
 static void append(delta_fifo *fifo, entry *e, const ki_change *delta) {
-    bool is_doubt = e->count && e->doubts == e->count, is_deletion = delta->type == KI_EVENT_DELETE;
     if (e->count == 0)
         enqueue(fifo, e, fifo->last);
-    else if (is_doubt && !is_deletion)
-        move_to_end(fifo, e);
+    else if (e->doubts == e->count)
+        follow_doubts(fifo, e, delta);
     count_delta(fifo, e, delta);
     e->deltas[e->count++] = *delta;
     merge_deletions(e);
-    if (is_doubt && is_deletion)
-        e->doubts = e->count;
+}
+
+/* Returns the entry of an object's key with room for one more delta; NULL without memory. */
+static entry *entry_with_room(delta_fifo *fifo, ki_object *obj) {
+    entry *e = entry_of(fifo, obj);
+    return e && make_room(fifo, e) ? e : NULL; /* never fails for a new entry */
 }
 
 /* Adds a delta to its key's entry and takes over the reference. KI_ERR_NO_MEMORY leaves the queue unchanged. */
 static ki_status queue_delta(delta_fifo *fifo, const ki_change *delta, entry **ret_entry) {
-    entry *e = entry_of(fifo, delta->obj);
-    if (!e || !make_room(fifo, e)) /* never fails for a new entry */
+    entry *e = entry_with_room(fifo, delta->obj);
+    if (!e)
         return KI_ERR_NO_MEMORY;
     append(fifo, e, delta);
     if (ret_entry)
@@ -296,8 +325,8 @@ static void look_at_rest(delta_fifo *fifo) {
  * KI_ERR_NO_MEMORY leaves the queue unchanged. */
 static ki_status queue_rest(delta_fifo *fifo) {
     look_at_rest(fifo);
-    entry *e = entry_of(fifo, fifo->unit.obj);
-    if (!e || !make_room(fifo, e)) /* never fails for a new entry */
+    entry *e = entry_with_room(fifo, fifo->unit.obj);
+    if (!e)
         return KI_ERR_NO_MEMORY;
     if (e->count)
         dequeue(fifo, e);
@@ -458,23 +487,47 @@ static void drop(delta_fifo *fifo, entry *e) {
     release_entry(fifo, e);
 }
 
-/* Drops the object of the rest that was handed out. */
-static void drop_unit(delta_fifo *fifo) {
-    ki_object *obj = fifo->unit.obj;
-    ki_fifo_note_processed(&fifo->base, ki_object_memory(obj));
-    take_from_rest(fifo);
-    ki_object_unref(obj);
-}
-
-/* Prepares what pop hands out next: `unit` if that is an object of the rest, else the first entry. An entry made of the
- * rest is left of a failure and comes first. */
-static ki_status prepare_next(delta_fifo *fifo, ki_error *err) {
-    if (!fifo->rest || (fifo->first && fifo->first->listed))
+/* Prepares what pop hands out next of the rest: `unit`, or the first entry, made of the object and the changes of its
+ * key. An entry that is listed before is left of a failure. */
+static ki_status prepare_rest(delta_fifo *fifo, ki_error *err) {
+    if (fifo->first && fifo->first->listed)
         return KI_OK;
     look_at_rest(fifo);
     if (!fifo->first || !find(fifo, ki_object_key(fifo->unit.obj)))
         return KI_OK;
     return queue_rest(fifo) ? ki_error_no_memory(err, "queueing a change") : KI_OK;
+}
+
+static ki_status pop_unit(delta_fifo *fifo, ki_process process, void *user, ki_error *err) {
+    const ki_deltas deltas = { .items = &fifo->unit, .count = 1 };
+    ki_object *obj = fifo->unit.obj;
+    bool requeue = false;
+    fifo->is_processing = true;
+    ki_status status = process(&deltas, user, &requeue, err);
+    fifo->is_processing = false;
+    if (requeue)
+        return status;
+    ki_fifo_note_processed(&fifo->base, ki_object_memory(obj));
+    take_from_rest(fifo);
+    ki_object_unref(obj);
+    return status;
+}
+
+static ki_status pop_entry(delta_fifo *fifo, ki_process process, void *user, ki_error *err) {
+    entry *e = fifo->first;
+    ki_status status = KI_OK;
+    bool requeue = false;
+    if (e->doubts && !drop_doubts(e)) {
+        fifo->base.queue.work = 1;
+    } else {
+        const ki_deltas deltas = { .items = e->deltas, .count = e->count };
+        fifo->is_processing = true;
+        status = process(&deltas, user, &requeue, err);
+        fifo->is_processing = false;
+    }
+    if (!requeue)
+        drop(fifo, e);
+    return status;
 }
 
 static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
@@ -484,28 +537,15 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
         return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
     if (ki_fifo_first(&fifo->base))
         return do_slice(fifo, err);
-    ki_status status = prepare_next(fifo, err);
+    ki_status status = fifo->rest ? prepare_rest(fifo, err) : KI_OK;
     if (status)
         return status;
-    entry *e = fifo->first;
-    bool is_unit = fifo->unit.obj;
-    if (!e && !is_unit)
-        return ki_fifo_set_empty(&fifo->base, err);
-    if (!is_unit && e->doubts && !drop_doubts(e)) {
-        drop(fifo, e);
-        queue->work = 1;
-        return KI_OK;
-    }
-    const ki_deltas deltas = { .items = is_unit ? &fifo->unit : e->deltas, .count = is_unit ? 1 : e->count };
-    bool requeue = false;
-    fifo->is_processing = true;
-    status = process(&deltas, user, &requeue, err);
-    fifo->is_processing = false;
-    if (!requeue && is_unit)
-        drop_unit(fifo);
-    else if (!requeue)
-        drop(fifo, e);
-    return status;
+    if (fifo->unit.obj)
+        return pop_unit(fifo, process, user, err);
+    if (fifo->first)
+        return pop_entry(fifo, process, user, err);
+    give_back(fifo);
+    return ki_fifo_set_empty(&fifo->base, err);
 }
 
 static size_t fifo_length(const ki_queue *queue) {

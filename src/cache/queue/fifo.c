@@ -96,7 +96,7 @@ static ki_status put_list(ki_fifo *fifo, const ki_listing *listing, ki_error *er
         list = ki_queued_list_new(&fifo->allocator, fifo->options.seed, &fifo->options.known, listing);
     if (!list)
         return ki_error_no_memory(err, listing ? "queueing a list" : "queueing a resync");
-    list->deletes_first = fifo->deletes_first;
+    list->deletes_first = !fifo->queue_change;
     list->is_first = true; /* when it begins; unless the DeltaFIFO says otherwise */
     list->is_initial = listing && (listing->is_initial || (!listing->namespace_name && !fifo->is_populated));
     fifo->initial += list->is_initial;

@@ -18,8 +18,8 @@ struct ki_fifo {
     /* Constant. */
     ki_fifo_options options;
     ki_allocator allocator;
-    bool deletes_first; /* of its lists: see queued_list.h */
-    /* DeltaFIFO only: queues a change by key, at once, and takes its reference. NULL: each change is an arrival. */
+    /* DeltaFIFO only: queues a change by key, at once, and takes its reference. NULL: each change is an arrival, and a
+     * list's deletions come first (queued_list.h). */
     ki_status (*queue_change)(ki_fifo *fifo, const ki_change *change);
 
     ki_ring arrivals;  /* not worked off */

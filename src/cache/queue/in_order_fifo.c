@@ -170,7 +170,6 @@ ki_status ki_in_order_fifo_new(const ki_fifo_options *options, ki_queue **ret_qu
     in_order_fifo *fifo = ki_fifo_new(sizeof *fifo, &in_order_fifo_ops, &given);
     if (!fifo)
         return ki_error_no_memory(err, "making a queue");
-    fifo->base.deletes_first = true;
     ki_map_init(&fifo->keys, &fifo->base.allocator, given.seed);
     fifo->batch = ki_alloc_array(&fifo->base.allocator, given.batch_size, sizeof *fifo->batch);
     if (!fifo->batch || ki_map_reserve(&fifo->keys, given.batch_size)) {

@@ -233,6 +233,42 @@ TEST(nothing_is_allocated_in_the_steady_state) {
     fifo_close(&f);
 }
 
+static void burst(fifo_stage *f, int count) {
+    char text[32];
+    for (int i = 0; i < count; i++) {
+        snprintf(text, sizeof text, "+k%d=1", i);
+        fifo_play(f, text);
+    }
+    for (int i = 0; i < count; i++)
+        fifo_pop_one(f);
+    assert_int_equal(fifo_pop(f, fifo_note, f, NULL), KI_ERR_NOT_FOUND);
+}
+
+TEST(what_a_burst_took_is_given_back_while_the_queue_stays_empty) {
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    fifo_stage f;
+    fifo_open(&f, FIFO_DELTA, NULL, &memory.allocator);
+    burst(&f, 1);
+    size_t least = memory.bytes;
+    burst(&f, 2000);
+    assert_true(memory.bytes > least + 100000);
+    for (int i = 0; i < 10; i++)
+        burst(&f, 200); /* what these need stays */
+    size_t calls = memory.calls;
+    burst(&f, 200);
+    assert_int_equal(memory.calls, calls);
+    for (int i = 0; i < 10; i++)
+        burst(&f, 1);
+    assert_in_range(memory.bytes, 0, least + 8000); /* the table of 200 keys */
+    burst(&f, 2000);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(fifo_pop(&f, fifo_note, &f, NULL), KI_ERR_NOT_FOUND);
+    assert_in_range(memory.bytes, 0, least);
+    fifo_close(&f);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
 TEST(a_key_may_have_any_number_of_changes) {
     fifo_stage f;
     fifo_open(&f, FIFO_DELTA, NULL, &ki_allocator_default);
