@@ -13,10 +13,10 @@
 KI_BEGIN_DECLS
 
 /* The memory of an informer's cache, in bytes as they were requested from the allocator, without its own overhead. Not
- * in it: some 14 KB of each informer and what libcurl has of its watch; up to 115 KB that its queue keeps for the next
- * changes; a dictionary of some 124 KB that no object in the cache is packed with any more, or with KI_KEEP_KEYS only
- * those of a list were; the connection; and what a factory packs bodies in: 250 KB, 2 MB after a body of 1 MB, and up
- * to eight bodies of at most 16 KB that were unpacked last. */
+ * in it: some 14 KB of each informer and what libcurl has of its watch; the connection; up to 115 KB that its queue
+ * keeps after a burst, and frees with the next changes and bookmarks; dictionaries of some 124 KB that only objects
+ * outside the cache are packed with; and what a factory packs bodies in: 250 KB, 2 MB after a body of 1 MB, and up to
+ * eight bodies of at most 16 KB that were unpacked last. */
 typedef struct ki_memory {
     size_t total; /* the sum of the bytes up to `deleted` */
     /* Of the objects in the cache. */
@@ -24,7 +24,7 @@ typedef struct ki_memory {
     size_t shared;        /* what objects have in common: kind, namespace, labels */
     size_t plain_bodies;  /* JSON; of an object without its content a digest of 8 bytes */
     size_t packed_bodies; /* packed JSON */
-    size_t dictionaries;  /* that these bodies were packed with */
+    size_t dictionaries;  /* that these bodies were packed with, and the next ones will be */
     size_t indexes;       /* how objects are found: by key, and by each index */
     /* Beside them. */
     size_t waiting; /* changes that wait for handlers, with the new states; those that the cache has as well, too */

@@ -101,14 +101,14 @@ ki_status ki_body_parse(const ki_object *obj, const ki_allocator *allocator, yyj
 
 /* --- how much memory ---------------------------------------------------------------------------------------------- */
 
-static void add_codec(const ki_body_codec *codec, ki_object_memory_sum *sum) {
+static void add_codec(uint64_t number, size_t bytes, ki_object_memory_sum *sum) {
     for (size_t i = sum->codec_count; i > 0; i--) /* mostly the latest */
-        if (sum->codecs[i - 1] == codec)
+        if (sum->codecs[i - 1] == number)
             return;
     if (sum->codec_count == KI_OBJECT_MEMORY_CODECS)
         return;
-    sum->codecs[sum->codec_count++] = codec;
-    sum->memory.dictionaries += ki_body_codec_memory(codec);
+    sum->codecs[sum->codec_count++] = number;
+    sum->memory.dictionaries += bytes;
 }
 
 void ki_object_add_memory(const ki_object *obj, ki_object_memory_sum *sum) {
@@ -122,5 +122,14 @@ void ki_object_add_memory(const ki_object *obj, ki_object_memory_sum *sum) {
     sum->memory.packed_objects++;
     sum->memory.packed_bodies += body;
     sum->memory.packed_json += obj->body_size;
-    add_codec(ki_object_packed_body(obj)->codec, sum);
+    const ki_body_codec *codec = ki_object_packed_body(obj)->codec;
+    add_codec(ki_body_codec_number(codec), ki_body_codec_memory(codec), sum);
+}
+
+void ki_object_format_add_memory(const ki_object_format *format, ki_object_memory_sum *sum) {
+    for (; format; format = format->narrower) {
+        uint64_t number = atomic_load(&format->packer.codec_number);
+        if (number)
+            add_codec(number, atomic_load(&format->packer.codec_bytes), sum);
+    }
 }

@@ -51,8 +51,8 @@ struct ki_body_contexts {
 struct ki_body_codec {
     ki_body_contexts *contexts; /* owned reference */
     ki_refcount refs;
-    uint64_t number; /* of no other codec of these contexts, also after it was freed */
-    size_t size;     /* of the block */
+    uint64_t number;
+    uint32_t size; /* of the block */
     const ZSTD_CDict *packing;
     const ZSTD_DDict *unpacking;
 };
@@ -262,7 +262,7 @@ static ki_status make_codec(ki_body_contexts *contexts, ki_str dictionary, size_
     memset(block + packing_at, 0, packing_size); /* zstd 1.5 reads a level from it that it does not write */
     *codec = (ki_body_codec){ .contexts = ki_body_contexts_ref(contexts),
                               .number = atomic_fetch_add(&contexts->last_number, 1) + 1,
-                              .size = dictionary_at + dictionary.size };
+                              .size = (uint32_t)(dictionary_at + dictionary.size) };
     ki_refcount_init(&codec->refs);
     codec->packing = ZSTD_initStaticCDict(block + packing_at, packing_size, copy, dictionary.size, ZSTD_dlm_byRef,
                                           ZSTD_dct_auto, params);
@@ -307,8 +307,12 @@ void ki_body_codec_unref(ki_body_codec *codec) {
     ki_body_contexts_unref(contexts);
 }
 
-size_t ki_body_codec_memory(const ki_body_codec *codec) {
+uint32_t ki_body_codec_memory(const ki_body_codec *codec) {
     return codec->size;
+}
+
+uint64_t ki_body_codec_number(const ki_body_codec *codec) {
+    return codec->number;
 }
 
 /* --- packing and unpacking ---------------------------------------------------------------------------------------- */

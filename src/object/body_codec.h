@@ -34,8 +34,10 @@ ki_body_codec *ki_body_codec_ref(ki_body_codec *codec);
 /* NULL is accepted. */
 void ki_body_codec_unref(ki_body_codec *codec);
 
-/* Returns the bytes of the codec with its dictionary. */
-size_t ki_body_codec_memory(const ki_body_codec *codec);
+/* Returns the bytes of the codec with its dictionary: at most some 125 KB. */
+uint32_t ki_body_codec_memory(const ki_body_codec *codec);
+/* Returns the codec's number, which no other codec of these contexts has, also after it was freed; never 0. */
+uint64_t ki_body_codec_number(const ki_body_codec *codec);
 
 /* Packs `body` into `out`, of `body.size` bytes. Errors, after which the body stays plain: KI_ERR_LIMIT (too large, or
  * not smaller when packed), KI_ERR_NO_MEMORY. */

@@ -12,6 +12,8 @@ enum {
 void ki_body_packer_init(ki_body_packer *packer, const ki_allocator *allocator, ki_body_contexts *contexts,
                          size_t pack_from) {
     *packer = (ki_body_packer){ .pack_from = pack_from, .next_from = pack_from, .early_from = KI_BODY_EARLY_FROM };
+    atomic_init(&packer->codec_bytes, 0);
+    atomic_init(&packer->codec_number, 0);
     packer->contexts = contexts ? ki_body_contexts_ref(contexts) : NULL;
     ki_buffer_init(&packer->packed, allocator, 0);
 }
@@ -41,6 +43,8 @@ void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t 
     }
     ki_body_codec_unref(packer->codec);
     packer->codec = codec;
+    atomic_store(&packer->codec_bytes, ki_body_codec_memory(codec));
+    atomic_store(&packer->codec_number, ki_body_codec_number(codec));
     packer->next_from = cache_bytes < SIZE_MAX / GROWTH ? cache_bytes * GROWTH : SIZE_MAX;
     if (packer->next_from < later)
         packer->next_from = later;

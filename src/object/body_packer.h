@@ -1,5 +1,5 @@
 /* body_packer.h: decides when the bodies of one format's objects are packed, and with which codec. The loop alone
- * calls it.
+ * calls it; any thread may read what is atomic.
  *
  * The first codec is made once the cache has some size; while memory is scarce, of a smaller cache too, if packing
  * saves more than the codec takes. A later one follows when the cache has become four times as
@@ -10,6 +10,8 @@
 
 #include "src/base/buffer.h"
 #include "src/object/body_codec.h"
+
+#include <stdatomic.h>
 
 enum {
     KI_BODY_CODEC_USUAL = 125000,                                          /* bytes of a codec of 32 KiB of bodies */
@@ -30,6 +32,10 @@ typedef struct ki_body_packer {
     uint32_t windows;      /* since the codec was made */
     double usual_ratio;    /* packed to plain bytes of the codec's second window */
     bool has_drifted;      /* bodies pack worse than usual */
+    /* Any thread (atomic): of `codec`; 0: there is none. Each is true for itself: a reader meanwhile can get the number
+     * of one codec and the bytes of the next. */
+    _Atomic(uint32_t) codec_bytes;
+    _Atomic(uint64_t) codec_number;
 } ki_body_packer;
 
 void ki_body_packer_init(ki_body_packer *packer, const ki_allocator *allocator, ki_body_contexts *contexts,

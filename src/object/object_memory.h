@@ -1,22 +1,24 @@
-/* object_memory.h: adds up the memory of many objects. One thread. */
+/* object_memory.h: adds up the memory of many objects. Any thread, each with a sum of its own. */
 #ifndef KI_OBJECT_OBJECT_MEMORY_H
 #define KI_OBJECT_OBJECT_MEMORY_H
 
 #include <kinformer/memory.h>
 
-#include "src/object/body_codec.h"
+#include "src/object/format.h"
 
 enum {
     KI_OBJECT_MEMORY_CODECS = 64 /* dictionaries that are counted; a cache has a handful */
 };
 
 typedef struct ki_object_memory_sum {
-    ki_memory memory; /* the members of objects and bodies */
-    const ki_body_codec *codecs[KI_OBJECT_MEMORY_CODECS];
+    ki_memory memory;                         /* the members of objects and bodies */
+    uint64_t codecs[KI_OBJECT_MEMORY_CODECS]; /* their numbers */
     size_t codec_count;
 } ki_object_memory_sum;
 
 /* Adds an object. A dictionary counts once. */
 void ki_object_add_memory(const ki_object *obj, ki_object_memory_sum *sum);
+/* Adds the dictionaries that the next objects of a format, and of those that it was made from, are packed with. */
+void ki_object_format_add_memory(const ki_object_format *format, ki_object_memory_sum *sum);
 
 #endif

@@ -50,9 +50,10 @@ void ki_informer_memory_sized(ki_informer *informer, ki_memory *ret_memory, size
     if (!ki_engine_is_forked(informer->engine)) { /* else nothing of the informer may be read */
         sum.memory.indexes = add_store(informer->store, &sum);
         sum.memory.deleted = deleted_bytes(informer);
-        const ki_object_format *format = informer->options.format;
-        sum.memory.shared =
-            format ? ki_object_format_group_bytes(ki_object_format_newest(informer->options.format)) : 0;
+        ki_object_format *format = informer->options.format;
+        const ki_object_format *newest = format ? ki_object_format_newest(format) : NULL;
+        sum.memory.shared = newest ? ki_object_format_group_bytes(newest) : 0;
+        ki_object_format_add_memory(newest, &sum);
         sum.memory.waiting = waiting_bytes(informer);
         sum.memory.total =
             bytes_of(&sum.memory) + sum.memory.shared + sum.memory.indexes + sum.memory.deleted + sum.memory.waiting;

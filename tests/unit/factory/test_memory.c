@@ -141,8 +141,9 @@ static void compare_with_allocator(int64_t pack_from) {
     ki_memory full = memory_of(pods);
     assert_int_equal(full.objects, PODS);
     assert_int_equal(full.packed_objects, pack_from < 0 ? 0 : PODS);
-    /* The dictionary was there before, of objects that are deleted. */
-    assert_int_equal(atomic_load(&counted.bytes) - before, full.total - empty.total - full.dictionaries);
+    /* The dictionary was there before, made of objects that are deleted. */
+    assert_int_equal(full.dictionaries, empty.dictionaries);
+    assert_int_equal(atomic_load(&counted.bytes) - before, full.total - empty.total);
     if (pack_from < 0)
         assert_true(full.packed_bodies == 0 && full.dictionaries == 0 && full.plain_bodies > (size_t)PODS * 200);
     else
@@ -157,6 +158,29 @@ TEST(each_byte_of_plain_objects_is_counted) {
 
 TEST(each_byte_of_packed_objects_is_counted) {
     compare_with_allocator(1);
+}
+
+CONTROLLER_TEST(a_dictionary_is_counted_before_an_object_in_the_cache_is_packed_with_it) {
+    ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.keep = KI_KEEP_KEYS, .pack_from = 1));
+    for (unsigned i = 0; i < PODS; i++)
+        put(&stage, i);
+    stage_start(&stage);
+    stage_advance(&stage, 1000);
+    ki_memory memory = memory_of(pods);
+    assert_int_equal(memory.objects, PODS);
+    assert_int_equal(memory.packed_objects, 0);
+    assert_true(memory.dictionaries > 10000);
+}
+
+CONTROLLER_TEST(a_dictionary_is_counted_once_also_after_another_view_was_asked_for) {
+    ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.pack_from = 1));
+    stage_start(&stage);
+    put_all(&stage);
+    delete_all(&stage);
+    size_t dictionaries = memory_of(pods).dictionaries;
+    assert_true(dictionaries > 10000);
+    ki_informer *same = ask(&stage, &KI_INFORMER_OPTIONS(.pack_from = 1, .view = fields, .relists_for_view = true));
+    assert_int_equal(memory_of(same).dictionaries, dictionaries);
 }
 
 /* Returns the bytes of a factory with informers that have synced, after some of them were removed. */
