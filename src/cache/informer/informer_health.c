@@ -50,7 +50,7 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
         (void)ki_engine_failure(informer->engine, &health.cause);
     health.objects = ki_store_count(informer->store);
     health.object_bytes = ki_informer_object_bytes(informer);
-    health.is_over_memory_limit = ki_informer_is_over_limit(informer);
+    health.is_over_memory_limit = ki_informer_exceeds_limit(informer);
     const ki_memory_account *account = informer->options.account;
     health.is_over_factory_limit = account && ki_memory_account_is_over(account);
     health.factory_object_bytes = account ? ki_memory_account_bytes(account) : health.object_bytes;

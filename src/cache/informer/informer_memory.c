@@ -70,6 +70,11 @@ size_t ki_informer_object_bytes(const ki_informer *informer) {
     return ki_store_object_bytes(informer->store) + ki_object_format_group_bytes(ki_object_format_newest(format));
 }
 
+bool ki_informer_exceeds_limit(const ki_informer *informer) {
+    size_t goal = ki_memory_goal(informer->options.given.memory_limit);
+    return ki_informer_is_over_limit(informer) && ki_informer_object_bytes(informer) > goal;
+}
+
 /* The other informers may have objects to pack, or contents to drop, or need drop no more. */
 static void wake_others(const ki_informer *informer) {
     const ki_memory_account *account = informer->options.account;

@@ -237,6 +237,9 @@ void ki_informer_report_limits(ki_informer *informer, bool is_over);
 size_t ki_informer_excess(const ki_informer *informer);
 /* informer_memory.c: returns the bytes of the cache's objects, with what they share. Any thread. */
 size_t ki_informer_object_bytes(const ki_informer *informer);
+/* informer_memory.c: returns true if the cache exceeds its own limit, also now: what handlers and readers have released
+ * since the loop's last step is not counted. Any thread. */
+bool ki_informer_exceeds_limit(const ki_informer *informer);
 /* informer_memory.c: from now on, until ki_informer_leave_account, the informer takes a step when all informers of its
  * factory together go above their limit, or half of it, or below. Loop. */
 void ki_informer_join_account(ki_informer *informer);

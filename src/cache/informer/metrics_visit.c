@@ -190,7 +190,7 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
     if (staleness != KI_NEVER)
         pass(informer, to, KI_METRIC_STALENESS, NULL, (double)staleness / KI_METRIC_NANOSECONDS);
     if (informer->options.given.memory_limit)
-        pass(informer, to, KI_METRIC_OVER_LIMIT, NULL, ki_informer_is_over_limit(informer) ? 1 : 0);
+        pass(informer, to, KI_METRIC_OVER_LIMIT, NULL, ki_informer_exceeds_limit(informer) ? 1 : 0);
     const ki_memory_account *account = informer->options.account;
     if (account && account->limit) {
         pass(informer, to, KI_METRIC_OVER_FACTORY_LIMIT, NULL, ki_memory_account_is_over(account) ? 1 : 0);

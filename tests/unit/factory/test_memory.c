@@ -332,6 +332,40 @@ CONTROLLER_TEST(labels_count_for_the_limit) {
     assert_true(is_over(pods));
 }
 
+/* Puts a pod with some 3 KB of labels that no other state has. */
+static void put_labelled(controller_stage *s, unsigned number) {
+    char more[4096];
+    int used = snprintf(more, sizeof more, "\"labels\":{");
+    for (unsigned label = 0; label < 60; label++)
+        used += snprintf(more + used, sizeof more - (size_t)used, "%s\"example.com/label-%u-%u\":\"value-%u\"",
+                         label ? "," : "", number, label, label);
+    snprintf(more + used, sizeof more - (size_t)used, "}");
+    stage_put(s, KI_PODS, "shop/labelled", more);
+    stage_advance(s, 1000);
+}
+
+static void ignore_event(const ki_event *event, void *user) {
+    (void)event;
+    (void)user;
+}
+
+/* The labels of the state before count until the handler has returned; nothing happens on the loop afterwards. */
+CONTROLLER_TEST(what_a_handler_has_released_is_not_above_a_limit) {
+    enum {
+        LIMIT = 6500
+    };
+    static const ki_handler handler = { .on_update = ignore_event };
+    ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.memory_limit = LIMIT));
+    assert_int_equal(ki_informer_add_handler(pods, &handler, NULL, NULL), KI_OK);
+    stage_start(&stage);
+    put_labelled(&stage, 1);
+    put_labelled(&stage, 2);
+    ki_health health = health_of(pods);
+    assert_true(health.object_bytes < LIMIT * 9 / 10);
+    assert_false(health.is_over_memory_limit);
+    assert_true(stage_metric(&stage, "informer_over_memory_limit") < 0.5);
+}
+
 CONTROLLER_TEST(a_cache_packs_before_its_limit) {
     ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.memory_limit = 20000));
     stage_start(&stage);
