@@ -63,6 +63,7 @@ static ki_status make_format(const ki_informer_maker *maker, const ki_informer_o
     if (status)
         return status;
     ki_object_format_set_keep(*ret_format, options->keep);
+    ki_object_format_set_seed(*ret_format, maker->options.seed);
     size_t pack_from = options->pack_from ? (size_t)options->pack_from : PACK_FROM;
     const ki_memory_limits limits = { .account = maker->options.account,
                                       .own = options->memory_limit,

@@ -114,6 +114,7 @@ ki_status ki_object_format_add_view(ki_object_format *format, const ki_field *fi
         return ki_error_no_memory(err, "making an object format");
     wider->keep = format->keep;
     wider->limits = format->limits;
+    wider->groups.seed = format->groups.seed;
     ki_object_format_set_pack(wider, format->packer.contexts, format->packer.pack_from);
     wider->is_for_transform = format->is_for_transform;
     wider->narrower = ki_object_format_ref(format);
@@ -148,6 +149,10 @@ void ki_object_format_unref(ki_object_format *format) {
 
 void ki_object_format_set_keep(ki_object_format *format, ki_keep keep) {
     format->keep = keep;
+}
+
+void ki_object_format_set_seed(ki_object_format *format, uint64_t seed) {
+    format->groups.seed = seed;
 }
 
 void ki_object_format_set_transform(ki_object_format *format) {

@@ -27,6 +27,8 @@ ki_object_format *ki_object_format_ref(ki_object_format *format);
 int ki_object_format_find_view(const ki_object_format *format, const ki_field *fields);
 /* Sets what a cache keeps of the objects, before the first one is made. The default is KI_KEEP_OBJECT. */
 void ki_object_format_set_keep(ki_object_format *format, ki_keep keep);
+/* Sets the seed of the hashes that find what objects share (group.h), before the first object. The default is 0. */
+void ki_object_format_set_seed(ki_object_format *format, uint64_t seed);
 /* A transform will be applied to objects: a source makes them with all their content. Before the first object. */
 void ki_object_format_set_transform(ki_object_format *format);
 bool ki_object_format_has_view(const ki_object_format *format);

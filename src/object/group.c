@@ -37,8 +37,8 @@ static yyjson_val *next_label(yyjson_obj_iter *labels) {
 }
 
 /* Adds up the content. `*ret_size`: bytes of the strings with their zeros. */
-static uint64_t measure(const ki_group_content *content, size_t *ret_count, size_t *ret_size) {
-    uint64_t hash = hash_text(content->namespace, hash_text(content->kind, hash_text(content->api_version, 0)));
+static uint64_t measure(const ki_group_content *content, uint64_t seed, size_t *ret_count, size_t *ret_size) {
+    uint64_t hash = hash_text(content->namespace, hash_text(content->kind, hash_text(content->api_version, seed)));
     yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
     *ret_count = 0;
     *ret_size = content->namespace.size + content->kind.size + content->api_version.size + 3;
@@ -133,7 +133,7 @@ static ki_object_group **move_groups(ki_group_table *table, ki_object_group **bu
     ki_object_group **before = table->buckets;
     size_t count = table->bucket_count;
     table->buckets = buckets;
-    table->bucket_count = bucket_count;
+    table->bucket_count = (uint32_t)bucket_count;
     for (size_t i = 0; i < count; i++) {
         while (before[i]) {
             ki_object_group *group = before[i], **bucket = bucket_of(table, group);
@@ -188,8 +188,8 @@ static ki_object_group *find(ki_object_format *format, const ki_group_content *c
 }
 
 /* Returns the hash of the names of the labels; `*ret_size`: bytes of the names with their zeros. */
-static uint64_t hash_names(const ki_group_content *content, size_t *ret_size) {
-    uint64_t hash = 0;
+static uint64_t hash_names(const ki_group_content *content, uint64_t seed, size_t *ret_size) {
+    uint64_t hash = seed;
     yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
     *ret_size = 0;
     for (yyjson_val *name; (name = next_label(&labels)) != NULL;) {
@@ -278,7 +278,7 @@ static size_t size_of_group(size_t label_count, size_t strings) {
 static ki_object_group *make(ki_object_format *format, const ki_group_content *content, const ki_object_group *wanted,
                              size_t strings) {
     size_t names_size = 0, values_size = 0;
-    uint64_t names = wanted->label_count ? hash_names(content, &names_size) : 0;
+    uint64_t names = wanted->label_count ? hash_names(content, format->groups.seed, &names_size) : 0;
     ki_object_group *base = NULL;
     if (wanted->label_count)
         base = find_base(format, content, wanted->label_count, names, &values_size);
@@ -302,7 +302,7 @@ static ki_object_group *make(ki_object_format *format, const ki_group_content *c
 
 ki_object_group *ki_object_group_get(ki_object_format *format, const ki_group_content *content) {
     size_t count, strings;
-    uint64_t hash = measure(content, &count, &strings);
+    uint64_t hash = measure(content, format->groups.seed, &count, &strings);
     const ki_object_group wanted = { .hash = hash, .label_count = (uint32_t)count };
     ki_object_group *group = find(format, content, &wanted);
     return group ? group : make(format, content, &wanted, strings);
@@ -340,9 +340,10 @@ const char *ki_text_get(ki_object_format *format, ki_str text, ki_str name) {
     if (text.size < KI_TEXT_MIN || text.size > KI_TEXT_MAX)
         return NULL;
     const ki_group_content content = { .api_version = text };
-    const ki_object_group wanted = { .hash = hash_text(text, 0) };
+    const uint64_t seed = format->groups.seed;
+    const ki_object_group wanted = { .hash = hash_text(text, seed) };
     ki_object_group *group = find(format, &content, &wanted);
-    if (!group && is_seen(&format->groups, wanted.hash, hash_text(name, 0)) && has_room(format))
+    if (!group && is_seen(&format->groups, wanted.hash, hash_text(name, seed)) && has_room(format))
         group = make(format, &content, &wanted, text.size + 3);
     return group ? ki_object_group_api_version(group) : NULL;
 }

@@ -46,9 +46,10 @@ struct ki_object_group {
 /* The groups of a format. */
 typedef struct ki_group_table {
     atomic_flag lock; /* held for a look into one bucket, or while buckets grow; other threads spin meanwhile */
-    size_t count;
+    uint32_t count;
+    uint32_t bucket_count;
+    uint64_t seed;        /* of hashes: labels that somebody has chosen shall not meet in one bucket; constant */
     _Atomic size_t bytes; /* of all groups, with those that are not in the table, and of `buckets` if it is allocated */
-    size_t bucket_count;
     ki_object_group **buckets; /* `first`, or an array that the table has grown to */
     ki_object_group *first[KI_GROUP_BUCKETS];
     ki_object_group *bases[KI_GROUP_BASES]; /* groups without a base, by their names; NULL: none */

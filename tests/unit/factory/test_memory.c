@@ -2,8 +2,9 @@
  * once, and packing comes before it. On the embedded API server, in the engine's time. */
 #include <kinformer/memory.h>
 
-#include "src/cache/informer/shared_informer.h"
+#include "src/cache/informer/informer_parts.h"
 #include "src/factory/factory.h"
+#include "src/object/object.h"
 #include "tests/support/controller_stage.h"
 
 #include <stdatomic.h>
@@ -209,6 +210,13 @@ TEST(an_informer_without_objects_takes_at_most_14_kb) {
 
 TEST(a_removed_informer_leaves_at_most_11_kb) {
     assert_in_range(bytes_of_informers(3, 1) - bytes_of_informers(2, 0), 5000, 11000);
+}
+
+/* Who chooses labels does not choose who shares a bucket with whom. */
+CONTROLLER_TEST(what_objects_share_is_found_with_a_seed_of_the_engine) {
+    const ki_informer *pods = ask(&stage, NULL);
+    assert_true(pods->options.seed != 0);
+    assert_true(pods->options.format->groups.seed == pods->options.seed);
 }
 
 CONTROLLER_TEST(deleted_and_waiting_objects_are_counted) {

@@ -226,3 +226,51 @@ TEST(a_format_without_a_view_has_no_memory_for_the_texts_of_views) {
     ki_object_format_unref(format);
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
+
+enum {
+    CHOSEN = 64 /* labels that somebody has chosen */
+};
+
+/* Returns the bucket of a label's value with the seed that everybody knows. */
+static uint64_t known_bucket(const char *value) {
+    static const char *const texts[] = { "v1", "Pod", "shop", "app" };
+    uint64_t hash = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        hash = ki_hash(texts[i], strlen(texts[i]), hash);
+    return ki_hash(value, strlen(value), hash) % KI_GROUP_BUCKETS;
+}
+
+/* Makes objects with labels that meet in one bucket with the seed 0. Returns how many buckets they are in. */
+static size_t buckets_of_chosen_labels(ki_object_format *format) {
+    ki_object *objects[CHOSEN];
+    unsigned tried = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < CHOSEN; i++) {
+        char value[16], more[64];
+        do
+            snprintf(value, sizeof value, "v%u", tried++);
+        while (known_bucket(value) != 0);
+        snprintf(more, sizeof more, ",\"namespace\":\"shop\",\"labels\":{\"app\":\"%s\"}", value);
+        objects[i] = make(format, "a", more);
+        if (format->groups.buckets != format->groups.first)
+            continue;
+        used = 0;
+        for (size_t bucket = 0; bucket < KI_GROUP_BUCKETS; bucket++)
+            used += format->groups.first[bucket] != NULL;
+    }
+    for (size_t i = 0; i < CHOSEN; i++)
+        ki_object_unref(objects[i]);
+    return used;
+}
+
+TEST(labels_that_somebody_has_chosen_do_not_meet_in_one_bucket) {
+    ki_object_format *known = new_format(NULL), *seeded = new_format(NULL), *wider = NULL;
+    assert_int_equal(buckets_of_chosen_labels(known), 1);
+    ki_object_format_set_seed(seeded, 12345);
+    assert_in_range(buckets_of_chosen_labels(seeded), 8, KI_GROUP_BUCKETS);
+    assert_int_equal(ki_object_format_add_view(seeded, node_fields, &wider, NULL), KI_OK);
+    assert_in_range(buckets_of_chosen_labels(wider), 8, KI_GROUP_BUCKETS);
+    ki_object_format_unref(wider);
+    ki_object_format_unref(seeded);
+    ki_object_format_unref(known);
+}
