@@ -193,8 +193,12 @@ static ki_status index_number(const ki_object *obj, ki_index_values *values, voi
     return ki_index_values_add(values, name + strlen(name) - 2);
 }
 
+static void ignore_event(const ki_event *event, void *user) {
+    (void)event, (void)user;
+}
+
 static void call_each(ki_informer *informer, const char *key) {
-    static const ki_handler handler = { .on_add = NULL };
+    static const ki_handler handler = { .on_add = ignore_event };
     ki_registration registration = { NULL, 0 };
     ki_health health;
     ki_object_unref(ki_informer_get(informer, key));

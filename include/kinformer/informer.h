@@ -190,10 +190,11 @@ typedef struct ki_event {
     ki_event_type type; /* which function of the handler is called */
 } ki_event;
 
-/* Functions that are called for changes. Each may be NULL. The calls of one registration come one at a time, in order,
- * and under no lock of the library. A handler may call any function. Functions that wait for an informer or a factory
- * return KI_ERR_DEADLOCK there; functions that wait for a response (client.h) return it on the loop only. In C++ no
- * exception may leave a handler: the functions are noexcept (export.h).
+/* Functions that are called for changes. Each may be NULL, but at least one of on_add, on_update, on_delete, on_synced
+ * and on_changed is set. The calls of one registration come one at a time, in order, and under no lock of the library.
+ * A handler may call any function. Functions that wait for an informer or a factory return KI_ERR_DEADLOCK there;
+ * functions that wait for a response (client.h) return it on the loop only. In C++ no exception may leave a handler:
+ * the functions are noexcept (export.h).
  * Threads: with ki_engine_run and ki_engine_start each registration has a thread of its own, or uses the loop's thread
  * (`on_loop`). With ki_engine_step the thread that steps calls all handlers. */
 typedef struct ki_handler {
@@ -245,8 +246,9 @@ typedef struct ki_registration_options {
  * then every change. Nothing is lost or delivered twice between the two.
  * Ownership: `handler` is copied; `user` must stay valid until on_removed. Threads: any, at any time, also in a
  * handler. Blocks: until the loop has applied 64 objects at most.
- * Errors, after which nothing of the handler is called: KI_ERR_STATE (the informer is stopped or removed),
- * KI_ERR_NO_MEMORY, KI_ERR_SYSTEM (no more threads). */
+ * Errors, after which nothing of the handler is called: KI_ERR_INVALID (a handler without a function, or with a
+ * filter where the cache keeps only keys), KI_ERR_STATE (the informer is stopped or removed), KI_ERR_NO_MEMORY,
+ * KI_ERR_SYSTEM (no more threads). */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handler, void *user,
                                                        ki_error *err);
 

@@ -25,8 +25,8 @@ struct event {
           final_state_unknown(e.final_state_unknown), type(e.type) {}
 };
 
-/* Functions that are called for changes, as those of ki_handler. Each may be empty. An exception of the filter skips
- * the object. */
+/* Functions that are called for changes, as those of ki_handler. Each may be empty, as there. An exception of the
+ * filter skips the object. */
 struct handler {
     std::function<void(const event &e)> on_add{}, on_update{}, on_delete{};
     std::function<void()> on_synced{}, on_changed{};

@@ -243,9 +243,13 @@ static void *add_index(void *user) {
     return NULL;
 }
 
+static void ignore_event(const ki_event *event, void *user) {
+    (void)event, (void)user;
+}
+
 TEST(nobody_waits_for_an_index_that_is_built_on_another_thread) {
     static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
-    static const ki_handler handler = { .on_add = NULL };
+    static const ki_handler handler = { .on_add = ignore_event };
     test_engine engine;
     fake_list_watch source;
     adder other = { .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };

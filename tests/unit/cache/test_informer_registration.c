@@ -162,12 +162,49 @@ TEST(a_handler_of_another_informer_is_not_found) {
     close_stage(&other);
 }
 
+static bool accept_all(const ki_object *obj, void *user) {
+    (void)obj, (void)user;
+    return true;
+}
+
+static void ignore_removal(void *user) {
+    (void)user;
+}
+
+static void ignore_event(const ki_event *event, void *user) {
+    (void)event, (void)user;
+}
+
+static void ignore_call(ki_informer *informer, void *user) {
+    (void)informer, (void)user;
+}
+
+TEST(a_handler_needs_only_one_function) {
+    const ki_handler handlers[] = { { .on_add = ignore_event },
+                                    { .on_update = ignore_event },
+                                    { .on_delete = ignore_event },
+                                    { .on_synced = ignore_call },
+                                    { .on_changed = ignore_call } };
+    stage s;
+    open_stage(&s, 0);
+    for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++)
+        assert_int_equal(ki_informer_add_handler(s.informer, &handlers[i], NULL, NULL), KI_OK);
+    close_stage(&s);
+}
+
 TEST(a_registration_that_makes_no_sense_is_rejected) {
     stage s;
     ki_registration_options no_size = { .on_loop = true };
     ki_registration_options no_such_delivery = KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)2);
+    const ki_handler never_called[] = { { .on_add = NULL }, { .filter = accept_all, .on_removed = ignore_removal } };
+    ki_error err = KI_ERROR_INIT;
     open_stage(&s, 0);
     assert_int_equal(ki_informer_register(s.informer, NULL, NULL, NULL, NULL, NULL), KI_ERR_INVALID);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(ki_informer_add_handler(s.informer, &never_called[i], NULL, &err), KI_ERR_INVALID);
+        assert_string_equal(ki_error_message(&err),
+                            "a handler without a function: set on_add, on_update, on_delete, on_synced or on_changed");
+    }
     assert_int_equal(ki_informer_register(s.informer, &observing, NULL, &no_size, NULL, NULL), KI_ERR_INVALID);
     assert_int_equal(ki_informer_register(s.informer, &observing, NULL, &no_such_delivery, NULL, NULL), KI_ERR_INVALID);
     close_stage(&s);

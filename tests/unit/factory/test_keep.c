@@ -397,6 +397,10 @@ CONTROLLER_TEST(options_that_do_not_fit_a_form_are_errors) {
     assert_int_equal(ki_factory_informer(stage.factory, KI_PODS, &options, &informer, NULL), KI_ERR_PARSE);
 }
 
+static void ignore_event(const ki_event *event, void *user) {
+    (void)event, (void)user;
+}
+
 static bool accept(const ki_object *obj, void *user) {
     (void)obj;
     (void)user;
@@ -431,7 +435,7 @@ CONTROLLER_TEST(what_reads_what_is_not_kept_is_an_error_at_the_call) {
         [KI_KEEP_AT_LIMIT] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_OK, KI_OK, KI_ERR_INVALID, KI_ERR_INVALID },
         [KI_KEEP_VIEW_AND_LABELS] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_OK, KI_OK, KI_ERR_INVALID, KI_ERR_INVALID },
     };
-    const ki_handler plain = { .on_add = NULL }, filtered = { .filter = accept };
+    const ki_handler plain = { .on_add = ignore_event }, filtered = { .on_add = ignore_event, .filter = accept };
     put("a", "t1");
     for (ki_keep keep = KI_KEEP_OBJECT; keep <= KI_KEEP_VIEW_AND_LABELS; keep++) {
         const ki_status *expected = allowed[keep];

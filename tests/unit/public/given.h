@@ -136,7 +136,6 @@ static ki_config_options config_options = { .size = sizeof config_options, .serv
 static ki_factory_options factory_options = { .size = sizeof factory_options };
 static ki_request_options request_options = { .size = sizeof request_options, .field_manager = "a" };
 static ki_listing listing = { .resource_version = "1" };
-static ki_handler handler;
 static ki_allocator allocator;
 
 static ki_status index_nothing(const ki_object *obj, ki_index_values *values, void *user) {
@@ -146,6 +145,12 @@ static ki_status index_nothing(const ki_object *obj, ki_index_values *values, vo
     return KI_OK;
 }
 static ki_indexer indexer = { .name = "a", .index = index_nothing };
+
+static void ignore_synced(ki_informer *informer, void *user) {
+    (void)informer;
+    (void)user;
+}
+static ki_handler handler = { .on_synced = ignore_synced };
 
 /* Of every function parameter. Only calls without a NULL run it, and none of them reads more of its result than a
  * false. */
