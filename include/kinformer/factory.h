@@ -46,13 +46,13 @@ typedef struct ki_factory_options {
     int64_t backoff_longest_ms;
     /* Bytes that the objects of all informers should take at most, also those of lists that arrive; 0: no limit.
      * ki_health.factory_object_bytes and the metric informer_factory_object_bytes are the figure that it is compared
-     * with. They do not count dictionaries and indexes (memory.h). From half of the limit on, informers with some
-     * 170 KB of JSON pack all they have, also those without a change of their own; of a smaller one packing saves less
-     * than its dictionary takes. Above the limit, and once all have packed, informers with `keep_at_limit` drop
-     * contents. If none can drop any, one informer reports KI_ERR_LIMIT once, unless it has reported that none of its
-     * objects has content.
-     * ki_health.is_over_factory_limit of all informers is true then, and the metric informer_over_factory_memory_limit
-     * is 1: until a tenth is free again; if only lists that arrive exceed the limit, until they do not. */
+     * with. They do not count dictionaries and indexes (memory.h). From half of the limit on, each informer with some
+     * 170 KB of JSON packs all of it, also an informer that nothing happens to; with less JSON packing saves less than
+     * its dictionary takes. Above the limit, once all have packed, informers with `keep_at_limit` drop contents. If
+     * none can drop any, one informer reports KI_ERR_LIMIT once, unless it has reported that none of its objects has
+     * content. While the limit is exceeded, ki_health.is_over_factory_limit of all informers is true, and the metric
+     * informer_over_factory_memory_limit is 1: until a tenth of the limit is free again, or, if only lists that arrive
+     * exceed the limit, until they do not. */
     size_t memory_limit;
     /* KI_KEEP_VIEW: of informers that name none (informer.h), unless they have no `view`, no content or
      * `needs_content`; as they are after `tweak`. An informer with a limit of its own drops contents above that one,

@@ -112,28 +112,28 @@ typedef struct ki_informer_options {
      * a tenth is free again, ki_health.is_over_memory_limit and the metric informer_over_memory_limit show it. The
      * program decides: `keep_at_limit`, or it removes the informer, requests one that keeps less, or ends. */
     size_t memory_limit;
-    /* KI_KEEP_VIEW: while the objects take more than `memory_limit`, or the factory's, though all are packed, they lose
-     * their content, one after the other in no particular order, until a tenth of the limit is free. Those of a list
-     * lose it while the list arrives, until the list and the cache take no more than the limit. Objects that take 98 %
-     * of it, packed, lose nothing. An object without its content has key, labels and view. A function that reads its
-     * fields or JSON returns KI_ERR_STATE (object.h): of an object from the cache, of `old`, of whatever a list brings
-     * (the first one, or a relist), and, on a handler's own thread, of any event. An object that the program holds,
-     * alone or in a snapshot, keeps its content. Only a change of an object while there is room brings its content
-     * back.
+    /* KI_KEEP_VIEW: above `memory_limit`, or the factory's, objects lose their content once all are packed: in no
+     * particular order, until a tenth of the limit is free. Objects of a list lose it as they arrive, until the list
+     * and the cache take no more than the limit. Objects that take 98 % of the limit, packed, lose nothing.
+     *
+     * An object without its content has key, labels and view. A function that reads its fields or JSON returns
+     * KI_ERR_STATE (object.h). A handler can get such objects in `old`, from any list (the first one, or a relist) and,
+     * on a thread of its own, with any event. An object that the program holds, alone or in a snapshot, keeps its
+     * content. The next change of an object brings its content back, if there is room then.
+     *
      * The watch error handler and the log get KI_ERR_LIMIT when the first object loses its content ("objects lose their
-     * content"), and once more if none has content any more ("no object of this informer has content any more"); the
-     * next time only after all objects had content with no limit exceeded. In the handler ki_informer_health says what
-     * is so: `without_content` is 0 if nothing was dropped here, and `objects` if no object in the cache has content;
-     * is_over_memory_limit and is_over_factory_limit say which limit is exceeded. The signal to alert on is
-     * ki_health.without_content above 0, or the metric informer_objects_without_content.
-     * ki_health.is_over_memory_limit is false once enough was dropped.
-     * Needs a `view`, and `keep` KI_KEEP_OBJECT or KI_KEEP_METADATA. Also below the limit, selectors of other fields
-     * than name and namespace, indexes by another path than a label's and watches by owner are KI_ERR_INVALID; index
-     * functions and filters read labels and view. A controller that has finalizers, claims children or compares old
-     * states needs the content: not for its informers. A test with `.memory_limit = 1` shows what the program reads of
-     * objects in the cache. Without any limit nothing is dropped; the same calls are KI_ERR_INVALID. Calls with
-     * another value get another informer. 0: the factory's, if the informer has a `view` and its `keep` has content;
-     * else nothing is dropped. */
+     * content"), and again when none has its content any more ("no object of this informer has content any more"). The
+     * next such report comes only after all objects had content with no limit exceeded. In the handler, too,
+     * ki_informer_health says what is so: `without_content` objects of `objects` have no content; is_over_memory_limit
+     * (until enough was dropped) and is_over_factory_limit say which limit is exceeded. Alert on `without_content`
+     * above 0, or on the metric informer_objects_without_content.
+     *
+     * Needs a `view`, and `keep` KI_KEEP_OBJECT or KI_KEEP_METADATA. Selectors of other fields than name and namespace,
+     * indexes by another path than a label's and watches by owner are KI_ERR_INVALID, also below the limit and without
+     * one. Index functions and filters read labels and view. Not for the informers of a controller that has finalizers,
+     * claims children or compares old states: it needs the content. A test with `.memory_limit = 1` shows what the
+     * program reads of objects in the cache. Calls with another value get another informer. 0: the factory's, if the
+     * informer has a `view` and its `keep` has content; else nothing is dropped. */
     ki_keep keep_at_limit;
     /* The program reads the content of any object: nothing is dropped, whatever the factory's keep_at_limit. Not with
      * `keep_at_limit`, KI_KEEP_VIEW or KI_KEEP_KEYS. */
