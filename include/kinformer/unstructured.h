@@ -118,7 +118,7 @@ KI_API void ki_unstructured_set_fencing_token(ki_unstructured *object, const cha
  * KI_ERR_NO_MEMORY; those of the function that made the object. */
 KI_API KI_MUST_CHECK const char *ki_unstructured_json(ki_unstructured *object, ki_error *err);
 
-/* ---- cached objects in reconcilers: any thread; false for NULL ---- */
+/* ---- cached objects in reconcilers: any thread; false for NULL, and for one without its content (ki_keep) ---- */
 
 /* Returns true if `owner` is the controller of `obj`, by uid. */
 KI_API bool ki_object_is_controlled_by(const ki_object *obj, const ki_object *owner);
