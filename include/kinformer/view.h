@@ -29,6 +29,8 @@
  *     const struct container *containers = pod->containers.items;
  *     for (size_t i = 0; i < pod->containers.count; i++) … containers[i].id …
  *
+ * Two members can be in one place, as in a union, but not if one is a list or map: that view is KI_ERR_INVALID.
+ *
  * A member is NULL, 0, false or empty if its field is absent, null, of another JSON type or out of range; the last two
  * are counted (the metric informer_view_mismatches). For an integer a number with a point or an exponent, also 1.0 and
  * 1e2, is of another type. A string with a zero character (\u0000) ends there. In a path "[*]" stands for all elements

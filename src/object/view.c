@@ -77,6 +77,14 @@ static bool is_text(ki_field_type type) {
     return type == KI_FIELD_TYPE_STRING || type == KI_FIELD_TYPE_TEXT;
 }
 
+static bool is_many(ki_field_type type) {
+    return type == KI_FIELD_TYPE_STRING_LIST || type == KI_FIELD_TYPE_STRING_MAP || type == KI_FIELD_TYPE_LIST;
+}
+
+static bool overlap(const member *a, const member *b) {
+    return a->offset < b->offset + size_of_type(b->type) && b->offset < a->offset + size_of_type(a->type);
+}
+
 /* `depth`: 1 for the object's own members. */
 static shared shared_of(const member *m, int depth) {
     size_t steps = ki_path_step_count(m->path);
@@ -119,6 +127,10 @@ static ki_status add_member(const ki_allocator *allocator, ki_view *view, const 
         return status;
     member *added = &view->members[view->count];
     *added = (member){ .text = field->path, .offset = field->offset, .type = field->type };
+    for (const member *m = view->members; m < added; m++) /* a list would take the other's bytes for its pointer */
+        if ((is_many(m->type) || is_many(added->type)) && overlap(m, added))
+            return ki_error_set(err, KI_ERR_INVALID, "view field \"%s\" is in the place of \"%s\"", field->path,
+                                m->text);
     status = ki_path_parse(allocator, field->path, &added->path, err);
     if (status)
         return status;
@@ -152,10 +164,6 @@ static ki_status new_view(const ki_allocator *allocator, const ki_field *fields,
     }
     *ret_view = view;
     return KI_OK;
-}
-
-static bool overlap(const member *a, const member *b) {
-    return a->offset < b->offset + size_of_type(b->type) && b->offset < a->offset + size_of_type(a->type);
 }
 
 static void find_alone(ki_view *view) {
@@ -287,10 +295,6 @@ static const char *shared_text(const member *m, yyjson_val *value, const ki_view
 }
 
 /* --- walking lists ------------------------------------------------------------------------------------------------ */
-
-static bool is_many(ki_field_type type) {
-    return type == KI_FIELD_TYPE_STRING_LIST || type == KI_FIELD_TYPE_STRING_MAP || type == KI_FIELD_TYPE_LIST;
-}
 
 /* A walk over the items of a list or map. */
 typedef struct items {

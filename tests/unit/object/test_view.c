@@ -517,6 +517,12 @@ TEST(a_view_that_cannot_be_is_rejected) {
         { { { "a", 0, 16, KI_FIELD_TYPE_LIST, NULL } }, KI_ERR_INVALID },
         { { { "a", 0, 16, KI_FIELD_TYPE_INT64, port_fields } }, KI_ERR_INVALID },
         { { { "a", 0, 16, KI_FIELD_TYPE_INT64, NULL }, { "b", 0, 24, KI_FIELD_TYPE_INT64, NULL } }, KI_ERR_INVALID },
+        { { { "a", 0, 16, KI_FIELD_TYPE_STRING_LIST, NULL }, { "b", 0, 16, KI_FIELD_TYPE_STRING_MAP, NULL } },
+          KI_ERR_INVALID },
+        { { { "a", 0, 16, KI_FIELD_TYPE_LIST, port_fields }, { "b", 0, 16, KI_FIELD_TYPE_LIST, container_fields } },
+          KI_ERR_INVALID },
+        { { { "a", 0, 16, KI_FIELD_TYPE_STRING_LIST, NULL }, { "b", 8, 16, KI_FIELD_TYPE_INT32, NULL } },
+          KI_ERR_INVALID },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_field fields[3] = { cases[i].fields[0], cases[i].fields[1], KI_FIELD_END };
