@@ -23,6 +23,7 @@ enum {
     INLINE_DELTAS = 2,   /* deltas within the entry; more are allocated */
     KEEP_DELTAS = 16,    /* a released entry frees a larger delta array */
     KEEP_ENTRIES = 1024, /* released entries kept for reuse */
+    KEEP_FEW = 16,       /* of them, stay in any case: a few events more than last time need no memory */
     GIVE_BACK = 64       /* of them, at most so many are freed when a pop finds the queue empty */
 };
 
@@ -118,7 +119,7 @@ static entry *new_entry(delta_fifo *fifo, ki_object *key_owner) {
 /* The queue is empty. Frees some of the entries that it did not need since it was empty before: a burst can come
  * again. */
 static void give_back(delta_fifo *fifo) {
-    for (unsigned i = 0; i < GIVE_BACK && i < fifo->spare; i++) {
+    for (unsigned i = 0; i < GIVE_BACK && i < fifo->spare && fifo->free_count > KEEP_FEW; i++) {
         entry *e = fifo->free;
         fifo->free = e->next;
         fifo->free_count--;

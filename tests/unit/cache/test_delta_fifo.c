@@ -250,7 +250,7 @@ TEST(what_a_burst_took_is_given_back_while_the_queue_stays_empty) {
     fifo_stage f;
     fifo_open(&f, FIFO_DELTA, NULL, &memory.allocator);
     burst(&f, 1);
-    size_t least = memory.bytes;
+    size_t least = memory.bytes + 2000; /* with some entries that stay */
     burst(&f, 2000);
     assert_true(memory.bytes > least + 100000);
     for (int i = 0; i < 10; i++)
