@@ -122,11 +122,11 @@ typedef struct ki_informer_options {
      * content. The next change of an object brings its content back, if there is room then.
      *
      * The watch error handler and the log get KI_ERR_LIMIT when the first object loses its content ("objects lose their
-     * content"), and again when none has its content any more ("no object of this informer has content any more"). The
-     * next such report comes only after all objects had content with no limit exceeded. In the handler, too,
-     * ki_informer_health says what is so: `without_content` objects of `objects` have no content; is_over_memory_limit
-     * (until enough was dropped) and is_over_factory_limit say which limit is exceeded. Alert on `without_content`
-     * above 0, or on the metric informer_objects_without_content.
+     * content"; of a list, once the store has the list), and again when none has its content any more ("no object of
+     * this informer has content any more"). The next such report comes only after all objects had content with no limit
+     * exceeded. In the handler, too, ki_informer_health says what is so: `without_content` objects of `objects` have no
+     * content; is_over_memory_limit (until enough was dropped) and is_over_factory_limit say which limit is exceeded.
+     * Alert on `without_content` above 0, or on the metric informer_objects_without_content.
      *
      * Needs a `view`, and `keep` KI_KEEP_OBJECT or KI_KEEP_METADATA. Selectors of other fields than name and namespace,
      * indexes by another path than a label's and watches by owner are KI_ERR_INVALID, also below the limit and without
@@ -360,11 +360,13 @@ typedef struct ki_health {
     size_t unreadable;
     /* The first unreadable object and the reason, such as "default/big: …"; "" if there is none. */
     char unreadable_message[KI_HEALTH_MESSAGE_MAX];
-    size_t object_bytes;         /* memory of the objects in the cache, with what they share: memory_limit counts it */
-    bool is_over_memory_limit;   /* they take more than ki_informer_options.memory_limit, or did: a tenth is not free */
-    bool is_over_factory_limit;  /* the same of `factory_object_bytes` and ki_factory_options.memory_limit */
-    size_t without_content;      /* objects that lost their content at a limit (ki_informer_options.keep_at_limit) */
-    size_t factory_object_bytes; /* memory of the objects of all informers of the factory, and of lists that arrive */
+    size_t object_bytes;        /* memory of the objects in the cache, with what they share: memory_limit counts it */
+    bool is_over_memory_limit;  /* they take more than ki_informer_options.memory_limit, or did: a tenth is not free */
+    bool is_over_factory_limit; /* the same of `factory_object_bytes` and ki_factory_options.memory_limit */
+    size_t without_content;     /* objects that lost their content at a limit (ki_informer_options.keep_at_limit) */
+    /* Memory of the objects of all informers of the factory, and of lists that arrive. Of each informer it is the
+     * memory after its last change or bookmark: what handlers have released since still counts. */
+    size_t factory_object_bytes;
 } ki_health;
 
 /* Writes the first `size` bytes of the informer's health. Programs call ki_informer_health, which passes the size of
