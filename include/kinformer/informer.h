@@ -365,7 +365,7 @@ typedef struct ki_health {
     bool is_over_factory_limit; /* the same of `factory_object_bytes` and ki_factory_options.memory_limit */
     size_t without_content;     /* objects that lost their content at a limit (ki_informer_options.keep_at_limit) */
     /* Memory of the objects of all informers of the factory, and of lists that arrive. Of each informer it is the
-     * memory after its last change or bookmark: what handlers have released since still counts. */
+     * memory after its last change or bookmark: what handlers on other threads have released since still counts. */
     size_t factory_object_bytes;
 } ki_health;
 

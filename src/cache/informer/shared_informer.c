@@ -90,6 +90,8 @@ void ki_informer_note_queue(ki_informer *informer, size_t waiting, bool is_store
 }
 
 void ki_informer_delivered(ki_informer *informer) {
+    if (ki_informer_is_above(informer) && informer->step_loop.is_open) /* what the handler had is counted no more */
+        ki_step_loop_wake(&informer->step_loop);
     if (!informer->is_held)
         return;
     ki_fair_mutex_lock(&informer->change_lock);

@@ -374,6 +374,25 @@ CONTROLLER_TEST(what_a_handler_has_released_is_not_above_a_limit) {
     assert_true(stage_metric(&stage, "informer_over_memory_limit") < 0.5);
 }
 
+CONTROLLER_TEST(what_a_handler_on_the_loop_has_released_is_not_above_the_factorys_limit) {
+    static const ki_handler handler = { .on_update = ignore_event };
+    ki_factory *factory = NULL;
+    ki_informer *pods = NULL;
+    assert_int_equal(ki_factory_new_on(NULL, stage.transport,
+                                       &KI_FACTORY_OPTIONS(.engine = stage.engine.engine, .memory_limit = 6500),
+                                       &factory, NULL),
+                     KI_OK);
+    assert_int_equal(ki_factory_informer(factory, KI_PODS, NULL, &pods, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(pods, &handler, NULL, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    put_labelled(&stage, 1);
+    put_labelled(&stage, 2);
+    ki_health health = health_of(pods);
+    assert_int_equal(health.factory_object_bytes, health.object_bytes);
+    assert_false(health.is_over_factory_limit);
+    ki_factory_free(factory);
+}
+
 CONTROLLER_TEST(a_cache_packs_before_its_limit) {
     ki_informer *pods = ask(&stage, &KI_INFORMER_OPTIONS(.memory_limit = 20000));
     stage_start(&stage);
