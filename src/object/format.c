@@ -116,7 +116,7 @@ ki_status ki_object_format_add_view(ki_object_format *format, const ki_field *fi
     wider->limits = format->limits;
     wider->groups.seed = format->groups.seed;
     ki_object_format_set_pack(wider, format->packer.contexts, format->packer.pack_from);
-    wider->is_for_transform = format->is_for_transform;
+    atomic_store(&wider->is_for_transform, atomic_load(&format->is_for_transform));
     wider->narrower = ki_object_format_ref(format);
     if (format->part_count)
         memcpy(wider->parts, format->parts, format->part_count * sizeof *format->parts);
@@ -156,7 +156,7 @@ void ki_object_format_set_seed(ki_object_format *format, uint64_t seed) {
 }
 
 void ki_object_format_set_transform(ki_object_format *format) {
-    format->is_for_transform = true;
+    atomic_store(&format->is_for_transform, true);
 }
 
 bool ki_object_format_has_view(const ki_object_format *format) {

@@ -29,7 +29,8 @@ int ki_object_format_find_view(const ki_object_format *format, const ki_field *f
 void ki_object_format_set_keep(ki_object_format *format, ki_keep keep);
 /* Sets the seed of the hashes that find what objects share (group.h), before the first object. The default is 0. */
 void ki_object_format_set_seed(ki_object_format *format, uint64_t seed);
-/* A transform will be applied to objects: a source makes them with all their content. Before the first object. */
+/* A transform will be applied to objects: a source makes them with all their content. Before the informer's first
+ * object; another thread may make one at the same time. */
 void ki_object_format_set_transform(ki_object_format *format);
 bool ki_object_format_has_view(const ki_object_format *format);
 /* Returns true if a view has the map of all labels: an object without its content has them, too. */

@@ -603,7 +603,8 @@ static ki_status from_json(ki_object_format *format, ki_str json, const given *g
 }
 
 static given given_of(const ki_object_format *format, const char *api_version, const char *kind) {
-    bool is_whole = format->keep == KI_KEEP_KEYS || (format->keep == KI_KEEP_VIEW && format->is_for_transform);
+    bool is_whole =
+        format->keep == KI_KEEP_KEYS || (format->keep == KI_KEEP_VIEW && atomic_load(&format->is_for_transform));
     return (given){ .api_version = api_version, .kind = kind, .keep = is_whole ? KI_KEEP_OBJECT : format->keep };
 }
 

@@ -49,13 +49,13 @@ struct ki_object_format {
     ki_allocator allocator;
     bool keep_managed_fields;
     bool reads_managed_fields; /* keeps them, or a view has some of them */
-    bool is_for_transform;     /* set before the first object: sources make whole ones */
     ki_keep keep;
     ki_memory_limits limits;
     ki_view *view; /* of all parts, one behind the other; NULL: no view */
     size_t part_count;
     ki_object_format *narrower; /* a reference to the format that this one adds a view to: objects and sources use it */
     /* Any thread (atomic). */
+    atomic_bool is_for_transform; /* set before the informer's first object: sources make whole ones */
     ki_refcount refs;
     _Atomic(ki_object_format *) wider; /* borrowed: has one more view; NULL: none has */
     _Atomic(uint64_t) mismatches;      /* of views */
