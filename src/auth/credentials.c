@@ -528,12 +528,11 @@ ki_status ki_credentials_new(ki_engine *engine, const ki_config *config, void (*
     ki_status status = first_set(credentials, err);
     if (!status && needs_plugin(config))
         status = ki_exec_plugin_new(engine, config, plugin_ended, credentials, &credentials->plugin, err);
-    if (!status && ki_timer_init(&credentials->check, engine, check_fired, credentials))
-        status = ki_error_no_memory(err, "reading credentials");
     if (status) {
         ki_credentials_free(credentials);
         return status;
     }
+    ki_timer_init(&credentials->check, engine, check_fired, credentials);
     credentials->checked_at = ki_engine_now(engine);
     if (has_files(config))
         ki_timer_set(&credentials->check, credentials->checked_at + KI_SECONDS(KI_CERTIFICATE_CHECK_S));

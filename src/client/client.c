@@ -110,12 +110,11 @@ typedef struct throttle_setup {
     ki_throttle *throttle;
     ki_engine *engine;
     int per_second, burst;
-    ki_status status;
 } throttle_setup;
 
 static void set_up_throttle(void *user) {
     throttle_setup *setup = user;
-    setup->status = ki_throttle_init(setup->throttle, setup->engine, setup->per_second, setup->burst);
+    ki_throttle_init(setup->throttle, setup->engine, setup->per_second, setup->burst);
 }
 
 static ki_status add_throttle(ki_client *client, int per_second, int burst, ki_error *err) {
@@ -124,10 +123,8 @@ static ki_status add_throttle(ki_client *client, int per_second, int burst, ki_e
     client->own_throttle = ki_alloc_zero(client->allocator, sizeof *client->own_throttle);
     if (!client->own_throttle)
         return ki_error_no_memory(err, "making a client");
-    throttle_setup setup = { client->own_throttle, client->engine, per_second, burst, KI_OK };
+    throttle_setup setup = { client->own_throttle, client->engine, per_second, burst };
     ki_engine_call(client->engine, set_up_throttle, &setup);
-    if (setup.status)
-        return ki_error_no_memory(err, "making a client");
     client->throttle = client->own_throttle;
     return KI_OK;
 }

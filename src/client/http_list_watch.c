@@ -654,14 +654,11 @@ static ki_status http_list(ki_list_watch *base, const ki_list_options *options, 
     call->list_handler = *handler;
     const ki_list_sink sink = { on_item, on_bad_item, is_wanted, call };
     status = ki_list_decoder_new(self->allocator, self->object_limit, &sink, &call->list, err);
-    if (!status && ki_timer_init(&call->silence, self->engine, silence_timer_fired, call)) {
-        ki_list_decoder_free(call->list);
-        status = ki_error_no_memory(err, "making a request");
-    }
     if (status) {
         ki_free(self->allocator, call);
         return status;
     }
+    ki_timer_init(&call->silence, self->engine, silence_timer_fired, call);
     ki_buffer *target = &call->target;
     begin_target(target, self);
     number_parameter(target, "limit", options->limit);

@@ -402,17 +402,12 @@ static void start(ki_task *task, void *user) {
     ki_pending_request *pending = user;
     ki_engine *engine = pending->client->engine;
     ref(pending);
-    if (ki_timer_init(&pending->deadline_timer, engine, deadline_passed, pending) ||
-        ki_timer_init(&pending->retry_timer, engine, retry_due, pending)) {
-        ki_error err = KI_ERROR_INIT;
-        ki_error_no_memory(&err, "sending a request");
-        finish(pending, &err);
-    } else {
-        if (pending->deadline != INT64_MAX)
-            ki_timer_set(&pending->deadline_timer, pending->deadline);
-        ki_term_watch(&pending->place, term_ended, pending);
-        attempt(pending);
-    }
+    ki_timer_init(&pending->deadline_timer, engine, deadline_passed, pending);
+    ki_timer_init(&pending->retry_timer, engine, retry_due, pending);
+    if (pending->deadline != INT64_MAX)
+        ki_timer_set(&pending->deadline_timer, pending->deadline);
+    ki_term_watch(&pending->place, term_ended, pending);
+    attempt(pending);
     unref(pending);
 }
 

@@ -39,10 +39,10 @@ static void due(ki_timer *timer, void *user) {
         ticket->granted(ticket->user);
 }
 
-ki_status ki_throttle_init(ki_throttle *throttle, ki_engine *engine, int per_second, int burst) {
+void ki_throttle_init(ki_throttle *throttle, ki_engine *engine, int per_second, int burst) {
     *throttle = (ki_throttle){ .engine = engine };
     ki_limiter_init(&throttle->limiter, per_second, burst, ki_engine_now(engine));
-    return ki_timer_init(&throttle->timer, engine, due, throttle);
+    ki_timer_init(&throttle->timer, engine, due, throttle);
 }
 
 void ki_throttle_close(ki_throttle *throttle) {

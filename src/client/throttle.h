@@ -21,8 +21,8 @@ typedef struct ki_throttle {
     uint64_t count;
 } ki_throttle;
 
-/* Sets the limit (see ki_limiter_init) and makes the timer. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_throttle_init(ki_throttle *throttle, ki_engine *engine, int per_second, int burst);
+/* Sets the limit (see ki_limiter_init) and makes the timer. */
+void ki_throttle_init(ki_throttle *throttle, ki_engine *engine, int per_second, int burst);
 /* Closes the timer and empties the queue without calling `granted`. Accepts a zeroed throttle. */
 void ki_throttle_close(ki_throttle *throttle);
 /* Returns true if the caller may send now. Otherwise queues `ticket` and calls `granted` at its turn (first come, first

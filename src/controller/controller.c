@@ -223,17 +223,10 @@ static ki_status allocate(ki_controller *controller, const ki_controller_options
     return KI_OK;
 }
 
-/* Result of set_up_on_loop. */
-typedef struct loop_setup {
-    ki_controller *controller;
-    ki_status status;
-} loop_setup;
-
 static void set_up_on_loop(void *user) {
-    loop_setup *setup = user;
-    ki_controller *controller = setup->controller;
-    setup->status = ki_timer_init(&controller->retry_timer, controller->engine, retry, controller);
-    if (setup->status || !controller->elector)
+    ki_controller *controller = user;
+    ki_timer_init(&controller->retry_timer, controller->engine, retry, controller);
+    if (!controller->elector)
         return;
     controller->hook = (ki_elector_hook){ .changed = leads_changed, .is_busy = is_busy, .user = controller };
     ki_elector_add_hook(controller->elector, &controller->hook);
@@ -256,12 +249,9 @@ static ki_status fill(ki_controller *controller, ki_factory *factory, const ki_c
     status = ki_workqueue_new(controller->engine, &queue_options, &controller->queue, err);
     if (status)
         return status;
-    loop_setup setup = { .controller = controller };
     controller->elector = given->elector;
     atomic_store(&controller->leads, !given->elector);
-    ki_engine_call(controller->engine, set_up_on_loop, &setup);
-    if (setup.status)
-        return ki_error_no_memory(err, "making a controller");
+    ki_engine_call(controller->engine, set_up_on_loop, controller);
     controller->component = (ki_component){ .order = KI_COMPONENT_WORKER,
                                             .name = controller->name,
                                             .stop_timeout_ns = stop_timeout_ns(given->stop_timeout_ms),

@@ -16,17 +16,10 @@ static void stop_task(ki_task *task, void *user) {
     ki_election_stop(&elector->component);
 }
 
-typedef struct setup {
-    ki_elector *elector;
-    ki_status status;
-} setup;
-
 static void set_up_on_loop(void *user) {
-    setup *self = user;
-    ki_elector *elector = self->elector;
-    self->status = ki_timer_init(&elector->retry_timer, elector->engine, ki_election_try, elector);
-    if (!self->status)
-        self->status = ki_timer_init(&elector->lead_timer, elector->engine, ki_election_expire, elector);
+    ki_elector *elector = user;
+    ki_timer_init(&elector->retry_timer, elector->engine, ki_election_try, elector);
+    ki_timer_init(&elector->lead_timer, elector->engine, ki_election_expire, elector);
 }
 
 static void tear_down_on_loop(void *user) {
@@ -57,10 +50,7 @@ static ki_status fill(ki_elector *elector, const ki_elector_options *given, ki_e
     elector->terms = ki_terms_new(elector->engine);
     if (!elector->terms)
         return ki_error_no_memory(err, "making an elector");
-    setup self = { .elector = elector };
-    ki_engine_call(elector->engine, set_up_on_loop, &self);
-    if (self.status)
-        return ki_error_no_memory(err, "making an elector");
+    ki_engine_call(elector->engine, set_up_on_loop, elector);
     return ki_factory_add_component(elector->factory, &elector->component, err);
 }
 

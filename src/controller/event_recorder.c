@@ -399,14 +399,8 @@ static ki_status copy_source(ki_event_recorder *recorder, const ki_event_recorde
     return KI_OK;
 }
 
-typedef struct setup {
-    ki_event_recorder *recorder;
-    ki_status status;
-} setup;
-
 static void set_up_on_loop(void *user) {
-    setup *call = user;
-    ki_event_recorder *recorder = call->recorder;
+    ki_event_recorder *recorder = user;
     ki_engine *engine = recorder->engine;
     uint64_t high = (uint64_t)(ki_engine_random(engine) * UINT32_MAX);
     uint64_t seed = high << 32 | (uint64_t)(ki_engine_random(engine) * UINT32_MAX);
@@ -415,12 +409,10 @@ static void set_up_on_loop(void *user) {
     ki_task_init(&recorder->task, engine, task_run, recorder);
     ki_event_correlator_init(&recorder->correlator, recorder->allocator, seed);
     ki_event_series_init(&recorder->series, recorder->allocator, seed);
-    call->status = ki_timer_init(&recorder->refresh, engine, refresh_due, recorder);
-    if (!call->status)
-        call->status = ki_timer_init(&recorder->finish, engine, finish_due, recorder);
-    if (!call->status)
-        call->status = ki_event_sink_init(&recorder->sink, ki_factory_client(recorder->factory), engine,
-                                          &recorder->source, write_done, recorder);
+    ki_timer_init(&recorder->refresh, engine, refresh_due, recorder);
+    ki_timer_init(&recorder->finish, engine, finish_due, recorder);
+    ki_event_sink_init(&recorder->sink, ki_factory_client(recorder->factory), engine, &recorder->source, write_done,
+                       recorder);
 }
 
 static void tear_down_on_loop(void *user) {
@@ -446,12 +438,9 @@ static void destroy(ki_event_recorder *recorder) {
 }
 
 static ki_status fill(ki_event_recorder *recorder, const ki_event_recorder_options *given, ki_error *err) {
-    setup call = { recorder, KI_OK };
     if (copy_source(recorder, given))
         return ki_error_no_memory(err, "making an event recorder");
-    ki_engine_call(recorder->engine, set_up_on_loop, &call);
-    if (call.status)
-        return ki_error_no_memory(err, "making an event recorder");
+    ki_engine_call(recorder->engine, set_up_on_loop, recorder);
     recorder->component = (ki_component){ .order = KI_COMPONENT_SERVICE,
                                           .stop_timeout_ns = KI_MILLISECONDS(KI_EVENT_STOP_MS),
                                           .start = start,

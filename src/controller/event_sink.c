@@ -151,12 +151,12 @@ ki_status ki_event_sink_write(ki_event_sink *sink, const ki_event_write *write) 
 
 /* --- init, close -------------------------------------------------------------------------------------------------- */
 
-ki_status ki_event_sink_init(ki_event_sink *sink, ki_client *client, ki_engine *engine, const ki_event_source *source,
-                             void (*done)(ki_event_result result, void *user), void *user) {
+void ki_event_sink_init(ki_event_sink *sink, ki_client *client, ki_engine *engine, const ki_event_source *source,
+                        void (*done)(ki_event_result result, void *user), void *user) {
     *sink = (ki_event_sink){ .engine = engine, .client = client, .source = source, .done = done, .user = user };
     ki_buffer_init(&sink->create, ki_engine_allocator(engine), 0);
     ki_buffer_init(&sink->patch, ki_engine_allocator(engine), 0);
-    return ki_timer_init(&sink->retry, engine, retry_due, sink);
+    ki_timer_init(&sink->retry, engine, retry_due, sink);
 }
 
 bool ki_event_sink_is_idle(const ki_event_sink *sink) {

@@ -38,9 +38,8 @@ typedef struct ki_event_sink {
     ki_timer retry;
 } ki_event_sink;
 
-/* Errors: KI_ERR_NO_MEMORY; ki_event_sink_close is allowed afterwards. */
-ki_status ki_event_sink_init(ki_event_sink *sink, ki_client *client, ki_engine *engine, const ki_event_source *source,
-                             void (*done)(ki_event_result result, void *user), void *user);
+void ki_event_sink_init(ki_event_sink *sink, ki_client *client, ki_engine *engine, const ki_event_source *source,
+                        void (*done)(ki_event_result result, void *user), void *user);
 /* Ends the current write without calling `done`, and frees the sink's memory. */
 void ki_event_sink_close(ki_event_sink *sink);
 bool ki_event_sink_is_idle(const ki_event_sink *sink);

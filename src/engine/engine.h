@@ -41,7 +41,7 @@ double ki_engine_random(ki_engine *engine);
  * each time. The function calls nothing that uses the buffer too, and empties it. Loop only. */
 ki_buffer *ki_engine_scratch(ki_engine *engine);
 
-/* Timers: embedded, one-shot. Loop only. Setting a timer needs no memory and cannot fail.
+/* Timers: embedded, one-shot. Loop only. They need no memory and cannot fail.
  * Timers fire in order of deadline, equal ones in order of setting. */
 typedef struct ki_timer {
     ki_heap_node node; /* private, as all below; its rank is the deadline */
@@ -49,11 +49,11 @@ typedef struct ki_timer {
     void (*fire)(struct ki_timer *timer, void *user);
     void *user;
 } ki_timer;
-ki_status ki_timer_init(ki_timer *timer, ki_engine *engine, void (*fire)(ki_timer *timer, void *user), void *user);
+void ki_timer_init(ki_timer *timer, ki_engine *engine, void (*fire)(ki_timer *timer, void *user), void *user);
 void ki_timer_set(ki_timer *timer, int64_t deadline_ns); /* absolute; setting again moves it */
 void ki_timer_cancel(ki_timer *timer);
 bool ki_timer_is_set(const ki_timer *timer);
-void ki_timer_close(ki_timer *timer); /* cancels and releases the place; allowed on a zeroed or closed timer */
+void ki_timer_close(ki_timer *timer); /* cancels; allowed on a zeroed or closed timer */
 
 /* Tasks: embedded; each posting runs the task once on the loop, in order of posting. Posting a queued task does
  * nothing. Any thread may post; posting does not allocate and wakes the loop. A task counts as one unit of work unless

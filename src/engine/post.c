@@ -77,7 +77,7 @@ ki_status ki_engine_post(ki_engine *engine, int64_t delay_ms, void (*call)(void 
     post->user = user;
     post->deadline = delay_ms > 0 ? ki_time_after_ms(ki_engine_clock(engine), delay_ms) : 0;
     ki_task_init(&post->task, engine, run, post);
-    (void)ki_timer_init(&post->timer, engine, fire, post);
+    ki_timer_init(&post->timer, engine, fire, post);
     ki_mutex_lock(&engine->post_mutex);
     post->id = ++engine->last_post;
     post->next = engine->first_post;

@@ -357,11 +357,8 @@ ki_status ki_subprocess_start(ki_engine *engine, const ki_subprocess_options *op
     process->allocator = allocator;
     process->options = *options;
     process->pid_fd = process->output_fd = process->errors_fd = -1;
-    if (ki_timer_init(&process->deadline, engine, deadline_passed, process) ||
-        ki_timer_init(&process->poll_timer, engine, poll_timer_fired, process)) {
-        free_process(process);
-        return ki_error_no_memory(err, "starting a program");
-    }
+    ki_timer_init(&process->deadline, engine, deadline_passed, process);
+    ki_timer_init(&process->poll_timer, engine, poll_timer_fired, process);
     int failed = spawn(process, options);
     if (failed) {
         free_process(process);

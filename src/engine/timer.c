@@ -8,10 +8,8 @@
 #include <errno.h>
 #include <sys/timerfd.h>
 
-ki_status ki_timer_init(ki_timer *timer, ki_engine *engine, void (*fire)(ki_timer *timer, void *user), void *user) {
-    *timer = (ki_timer){ .fire = fire, .user = user };
-    timer->engine = engine;
-    return KI_OK;
+void ki_timer_init(ki_timer *timer, ki_engine *engine, void (*fire)(ki_timer *timer, void *user), void *user) {
+    *timer = (ki_timer){ .engine = engine, .fire = fire, .user = user };
 }
 
 void ki_timer_set(ki_timer *timer, int64_t deadline_ns) {

@@ -127,15 +127,15 @@ static void task_run(ki_task *task, void *user) {
         stop_next_order(list);
 }
 
-ki_status ki_component_list_init(ki_component_list *list, ki_engine *engine, ki_mutex *mutex, ki_cond *changed,
-                                 void (*stopped)(void *user), void *user) {
+void ki_component_list_init(ki_component_list *list, ki_engine *engine, ki_mutex *mutex, ki_cond *changed,
+                            void (*stopped)(void *user), void *user) {
     list->engine = engine;
     list->mutex = mutex;
     list->changed = changed;
     list->stopped = stopped;
     list->user = user;
     ki_task_init(&list->task, engine, task_run, list);
-    return ki_timer_init(&list->deadline, engine, deadline_passed, list);
+    ki_timer_init(&list->deadline, engine, deadline_passed, list);
 }
 
 void ki_component_list_close(ki_component_list *list) {

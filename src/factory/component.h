@@ -91,9 +91,9 @@ struct ki_component_list {
     bool is_stopping, has_stopped;
 };
 
-/* Loop only. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_component_list_init(ki_component_list *list, ki_engine *engine, ki_mutex *mutex, ki_cond *changed,
-                                 void (*stopped)(void *user), void *user);
+/* Loop only. */
+void ki_component_list_init(ki_component_list *list, ki_engine *engine, ki_mutex *mutex, ki_cond *changed,
+                            void (*stopped)(void *user), void *user);
 void ki_component_list_close(ki_component_list *list); /* loop only; no effect on a zeroed list */
 /* Caller holds the mutex. Errors: KI_ERR_EXISTS. */
 ki_status ki_component_list_add(ki_component_list *list, ki_component *component, ki_error *err);

@@ -145,31 +145,26 @@ static ki_status take_options(const ki_factory_options *options, ki_factory_opti
     return ki_backoff_check(ret_given->backoff_first_ms, ret_given->backoff_longest_ms, "ki_factory_options", err);
 }
 
-typedef struct loop_setup {
-    ki_factory *factory;
+typedef struct seed_draw {
+    ki_engine *engine;
     uint64_t seed;
-    ki_status status;
-} loop_setup;
+} seed_draw;
 
 /* Draws the seed of key hashes, which makes collisions unpredictable. The seed comes from the engine's random numbers,
  * never from a memory address: an engine with a given seed has the same order of everything each time. */
 static void draw_seed(void *user) {
-    loop_setup *setup = user;
-    ki_engine *engine = setup->factory->engine;
-    uint64_t high = (uint64_t)(ki_engine_random(engine) * UINT32_MAX);
-    setup->seed = high << 32 | (uint64_t)(ki_engine_random(engine) * UINT32_MAX);
+    seed_draw *draw = user;
+    uint64_t high = (uint64_t)(ki_engine_random(draw->engine) * UINT32_MAX);
+    draw->seed = high << 32 | (uint64_t)(ki_engine_random(draw->engine) * UINT32_MAX);
 }
 
 static void set_up_on_loop(void *user) {
-    loop_setup *setup = user;
-    ki_factory *factory = setup->factory;
-    setup->status = ki_timer_init(&factory->start_timer, factory->engine, start_timer, factory);
-    if (!setup->status)
-        setup->status = ki_component_list_init(&factory->components, factory->engine, &factory->mutex,
-                                               &factory->changed, components_stopped, factory);
-    if (!setup->status && factory->limit_per_second >= 0)
-        setup->status =
-            ki_throttle_init(&factory->throttle, factory->engine, factory->limit_per_second, factory->limit_burst);
+    ki_factory *factory = user;
+    ki_timer_init(&factory->start_timer, factory->engine, start_timer, factory);
+    ki_component_list_init(&factory->components, factory->engine, &factory->mutex, &factory->changed,
+                           components_stopped, factory);
+    if (factory->limit_per_second >= 0)
+        ki_throttle_init(&factory->throttle, factory->engine, factory->limit_per_second, factory->limit_burst);
     ki_end_hook_set(&factory->end_hook, factory->engine, engine_ended, factory);
 }
 
@@ -215,11 +210,11 @@ static bool is_true(const char *text) {
 /* Makes the remaining parts, after engine and locks. Without a transport it makes one for `config`. */
 static ki_status fill(ki_factory *factory, const ki_config *config, const ki_factory_options *given, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(factory->engine);
-    loop_setup setup = { .factory = factory };
+    seed_draw draw = { .engine = factory->engine };
     ki_task_init(&factory->start_task, factory->engine, start_task, factory);
     ki_task_init(&factory->stop_task, factory->engine, stop_task, factory);
-    ki_engine_call(factory->engine, draw_seed, &setup);
-    ki_informer_table_init(&factory->table, allocator, setup.seed);
+    ki_engine_call(factory->engine, draw_seed, &draw);
+    ki_informer_table_init(&factory->table, allocator, draw.seed);
     if (!factory->transport) {
         ki_status status = ki_curl_transport_new(factory->engine, config, &factory->transport, err);
         if (status)
@@ -239,9 +234,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     }
     ki_client_limit_of(config, given->requests_per_second, given->request_burst, &factory->limit_per_second,
                        &factory->limit_burst);
-    ki_engine_call(factory->engine, set_up_on_loop, &setup);
-    if (setup.status)
-        return ki_error_no_memory(err, "making a factory");
+    ki_engine_call(factory->engine, set_up_on_loop, factory);
     ki_throttle *throttle = factory->limit_per_second >= 0 ? &factory->throttle : NULL;
     const ki_client_parts parts = { factory->engine, factory->owns_engine, factory->transport, throttle };
     ki_status status = ki_client_new_of(&parts, &factory->client, err);
@@ -259,7 +252,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         .options.engine = factory->engine,
         .options.owner = factory,
         .options.detect_mutations = given->detect_mutations || is_true(getenv("KUBE_CACHE_MUTATION_DETECTOR")),
-        .options.seed = setup.seed,
+        .options.seed = draw.seed,
         .options.account = &factory->account,
         .options.transform = given->transform,
         .options.transform_user = given->user,

@@ -715,7 +715,7 @@ ki_status ki_fetcher_new(ki_informer *informer, ki_client *client, ki_fetcher **
     }
     ki_map_init(&fetcher->by_key, allocator, informer->options.seed);
     ki_task_init(&fetcher->task, fetcher->engine, run, fetcher);
-    (void)ki_timer_init(&fetcher->timer, fetcher->engine, on_timer, fetcher);
+    ki_timer_init(&fetcher->timer, fetcher->engine, on_timer, fetcher);
     informer->fetcher = fetcher;
     informer->on_deltas = on_deltas;
     *ret_fetcher = fetcher;

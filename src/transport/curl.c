@@ -485,9 +485,10 @@ static void report_timer_fired(ki_timer *timer, void *user) {
 static ki_status open_exchange(ki_exchange *exchange, const ki_request *request, ki_error *err) {
     ki_curl_transport *transport = exchange->transport;
     exchange->easy = curl_easy_init();
-    if (!exchange->easy || ki_timer_init(&exchange->idle, transport->engine, idle_timer_fired, exchange) ||
-        ki_timer_init(&exchange->total, transport->engine, total_timer_fired, exchange))
+    if (!exchange->easy)
         return ki_error_no_memory(err, "sending a request");
+    ki_timer_init(&exchange->idle, transport->engine, idle_timer_fired, exchange);
+    ki_timer_init(&exchange->total, transport->engine, total_timer_fired, exchange);
     ki_status status = ki_curl_setup(exchange->easy, &transport->identity, request, &exchange->headers, err);
     if (status)
         return status;
@@ -677,7 +678,7 @@ ki_status ki_curl_transport_new(ki_engine *engine, const ki_config *config, ki_t
     transport->engine = engine;
     transport->allocator = allocator;
     ki_task_init(&transport->service, engine, service_task, transport);
-    (void)ki_timer_init(&transport->report, engine, report_timer_fired, transport); /* cannot fail */
+    ki_timer_init(&transport->report, engine, report_timer_fired, transport);
     ki_status status = ki_curl_identity_init(&transport->identity, allocator, config, err);
     if (!status)
         status = ki_credentials_new(engine, config, credentials_changed, transport, &transport->credentials, err);

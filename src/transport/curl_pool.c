@@ -184,15 +184,13 @@ static ki_curl_pool *new_pool(ki_curl_pools *pools) {
         return NULL;
     pool->owner = pools;
     pool->multi = curl_multi_init();
-    if (!pool->multi || ki_timer_init(&pool->timer, pools->engine, pool_timer_fired, pool) ||
-        ki_timer_init(&pool->rest, pools->engine, rest_timer_fired, pool) ||
-        ki_timer_init(&pool->silence, pools->engine, ki_curl_silence_fired, pool)) {
-        curl_multi_cleanup(pool->multi);
-        ki_timer_close(&pool->timer);
-        ki_timer_close(&pool->rest);
+    if (!pool->multi) {
         ki_free(pools->allocator, pool);
         return NULL;
     }
+    ki_timer_init(&pool->timer, pools->engine, pool_timer_fired, pool);
+    ki_timer_init(&pool->rest, pools->engine, rest_timer_fired, pool);
+    ki_timer_init(&pool->silence, pools->engine, ki_curl_silence_fired, pool);
     curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
     curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool);
     curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, set_pool_timer);

@@ -9,17 +9,16 @@
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
 
-/* Results of set_up_on_loop. */
+/* What set_up_on_loop takes and returns. */
 typedef struct loop_setup {
     ki_workqueue *queue;
-    ki_status status;
     uint64_t seed;
 } loop_setup;
 
 static void set_up_on_loop(void *user) {
     loop_setup *setup = user;
     ki_workqueue *queue = setup->queue;
-    setup->status = ki_timer_init(&queue->timer, queue->engine, ki_work_on_timer, queue);
+    ki_timer_init(&queue->timer, queue->engine, ki_work_on_timer, queue);
     setup->seed = (uint64_t)(ki_engine_random(queue->engine) * (double)(UINT64_C(1) << 53));
 }
 
@@ -70,14 +69,11 @@ static ki_status read_options(ki_workqueue *queue, const ki_workqueue_options *g
                                 ki_engine_now(queue->engine), err);
 }
 
-static ki_status set_up(ki_workqueue *queue, ki_error *err) {
+static void set_up(ki_workqueue *queue) {
     loop_setup setup = { .queue = queue };
     ki_engine_call(queue->engine, set_up_on_loop, &setup);
-    if (setup.status)
-        return ki_error_no_memory(err, "making a work queue");
     ki_task_init(&queue->task, queue->engine, ki_work_on_loop, queue);
     ki_map_init(&queue->items, queue->allocator, setup.seed);
-    return KI_OK;
 }
 
 /* Frees the members of a queue that no thread uses any more, also of a partly made queue. */
@@ -119,13 +115,13 @@ ki_status ki_workqueue_new(ki_engine *engine, const ki_workqueue_options *option
         return status;
     }
     status = read_options(queue, &given, err);
-    if (!status)
-        status = set_up(queue, err);
-    if (status)
+    if (status) {
         destroy(queue);
-    else
-        *ret_queue = queue;
-    return status;
+        return status;
+    }
+    set_up(queue);
+    *ret_queue = queue;
+    return KI_OK;
 }
 
 void ki_workqueue_free(ki_workqueue *queue) {

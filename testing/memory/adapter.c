@@ -113,14 +113,11 @@ static void wake_stream(void *user) {
 /* Takes ownership of the response. */
 static stream *start_stream(kt_memory_adapter *adapter, kt_memory_call *call, kt_response *response) {
     stream *s = ki_alloc_zero(ki_engine_allocator(adapter->engine), sizeof *s);
-    if (s && ki_timer_init(&s->due, adapter->engine, on_due, s)) {
-        ki_free(ki_engine_allocator(adapter->engine), s);
-        s = NULL;
-    }
     if (!s) {
         kt_response_free(response);
         return NULL;
     }
+    ki_timer_init(&s->due, adapter->engine, on_due, s);
     s->adapter = adapter;
     s->call = call;
     s->response = *response;

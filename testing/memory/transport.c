@@ -142,9 +142,9 @@ static ki_status memory_send(ki_transport *base, const ki_request *request, cons
     call->sink = *sink;
     call->idle_timeout_ns = request->idle_timeout_ns;
     ki_task_init(&call->arrival, transport->engine, arrived, call);
-    if (keep_request(call, request) || ki_timer_init(&call->idle, transport->engine, timed_out, call) ||
-        ki_timer_init(&call->total, transport->engine, timed_out, call)) {
-        ki_timer_close(&call->idle);
+    ki_timer_init(&call->idle, transport->engine, timed_out, call);
+    ki_timer_init(&call->total, transport->engine, timed_out, call);
+    if (keep_request(call, request)) {
         ki_free(allocator, call->texts);
         ki_free(allocator, call);
         return ki_error_no_memory(err, "sending a request");

@@ -127,9 +127,7 @@ void reflector_stage_open(reflector_stage *s, ki_reflector_options options, uint
     options.on_bad_object = on_bad_object;
     options.on_progress = on_progress;
     options.user = s;
-    assert_int_equal(
-        ki_reflector_open(&s->reflector, &options, &(ki_reflector_shared){ .unreadable = &s->unreadable }, NULL),
-        KI_OK);
+    ki_reflector_open(&s->reflector, &options, &(ki_reflector_shared){ .unreadable = &s->unreadable });
     ki_reflector_start(&s->reflector);
     assert_true(test_engine_settle(&s->engine));
 }

@@ -214,7 +214,7 @@ void ki_feed_remove(ki_feed *feed) {
     free_feed(feed);
 }
 
-ki_status ki_feed_open(ki_feed *feed, ki_list_watch *source, ki_error *err) {
+void ki_feed_open(ki_feed *feed, ki_list_watch *source) {
     ki_informer *informer = feed->informer;
     const ki_reflector_options options = {
         .engine = informer->engine,
@@ -244,7 +244,7 @@ ki_status ki_feed_open(ki_feed *feed, ki_list_watch *source, ki_error *err) {
         .on_queued = on_queued,
     };
     feed->source = source;
-    return ki_reflector_open(&feed->reflector, &options, &shared, err);
+    ki_reflector_open(&feed->reflector, &options, &shared);
 }
 
 void ki_feeds_hold(ki_informer *informer, bool is_much) {

@@ -50,8 +50,8 @@ typedef struct ki_feed {
 ki_status ki_feed_add(ki_informer *informer, ki_selection *selection, ki_feed **ret_feed, ki_error *err);
 /* Removes a feed from the informer's feeds and frees it. */
 void ki_feed_remove(ki_feed *feed);
-/* Opens the reflector on a source. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_feed_open(ki_feed *feed, ki_list_watch *source, ki_error *err);
+/* Opens the reflector on a source. */
+void ki_feed_open(ki_feed *feed, ki_list_watch *source);
 
 /* Returns the feed that a key's object comes from; NULL: none. Any thread that holds `feed_lock`, or the loop. */
 ki_feed *ki_feed_of_key(const ki_informer *informer, const char *key);

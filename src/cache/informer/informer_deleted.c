@@ -24,8 +24,9 @@ static void trim(ki_timer *timer, void *user) {
     set_timer(informer, status ? now + TRIM_RETRY : next);
 }
 
-ki_status ki_informer_open_deleted(ki_informer *informer) {
-    return informer->deleted.store ? ki_timer_init(&informer->deleted_timer, informer->engine, trim, informer) : KI_OK;
+void ki_informer_open_deleted(ki_informer *informer) {
+    if (informer->deleted.store)
+        ki_timer_init(&informer->deleted_timer, informer->engine, trim, informer);
 }
 
 ki_status ki_informer_stage_deleted(ki_informer *informer, ki_object *obj) {

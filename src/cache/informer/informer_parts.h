@@ -187,7 +187,7 @@ ki_status ki_informer_init_namespaces(ki_informer *informer, ki_error *err);
 /* A feed was answered "forbidden": if it is of all namespaces and never listed, the allowed ones follow. Loop. */
 void ki_feed_fall_back(ki_feed *feed);
 /* Prepares the timer. Loop. */
-ki_status ki_informer_open_namespaces(ki_informer *informer);
+void ki_informer_open_namespaces(ki_informer *informer);
 /* Begins with the set that was given last. Loop. */
 void ki_informer_take_namespaces(ki_informer *informer);
 /* Cancels task and timer. Loop. */
@@ -197,7 +197,7 @@ void ki_informer_unfollow_namespaces(ki_informer *informer);
 void ki_informer_free_namespaces(ki_informer *informer);
 /* informer_deleted.c */
 /* Prepares the timer. Loop. */
-ki_status ki_informer_open_deleted(ki_informer *informer);
+void ki_informer_open_deleted(ki_informer *informer);
 /* Keeps an object whose deletion is staged, if the options say so. KI_ERR_NO_MEMORY: it is not kept. Loop; caller holds
  * change_lock. */
 ki_status ki_informer_stage_deleted(ki_informer *informer, ki_object *obj);

@@ -143,7 +143,7 @@ static ki_status open_feed(ki_feed *feed, ki_error *err) {
     const ki_shared_informer_options *options = &feed->informer->options;
     ki_status status = options->make_source(feed->selection, options->make_source_user, &feed->own, err);
     if (!status)
-        status = ki_feed_open(feed, feed->own, err);
+        ki_feed_open(feed, feed->own);
     return status;
 }
 
@@ -303,8 +303,8 @@ void ki_feed_fall_back(ki_feed *feed) {
     ki_task_post(&informer->namespaces_task);
 }
 
-ki_status ki_informer_open_namespaces(ki_informer *informer) {
-    return ki_timer_init(&informer->namespaces_timer, informer->engine, retry, informer);
+void ki_informer_open_namespaces(ki_informer *informer) {
+    ki_timer_init(&informer->namespaces_timer, informer->engine, retry, informer);
 }
 
 void ki_informer_take_namespaces(ki_informer *informer) {

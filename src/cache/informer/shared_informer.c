@@ -408,17 +408,15 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_stuck = on_stuck,
         .user = informer,
     };
-    ki_status status = ki_step_loop_open(&informer->step_loop, &steps, err);
-    if (!status && !informer->selection->is_set)
-        status = ki_feed_open(informer->feeds[0], informer->options.list_watch, err);
-    if (!status)
-        status = make_consistency_check(informer, err);
-    if (!status && (ki_report_limit_open(&informer->report_limit, informer->engine, report_bad_object, informer) ||
-                    ki_timer_init(&informer->resync_timer, informer->engine, resync, informer) ||
-                    ki_timer_init(&informer->detector_timer, informer->engine, check_for_mutations, informer) ||
-                    ki_informer_open_deleted(informer) || ki_informer_open_namespaces(informer)))
-        status = ki_error_no_memory(err, "starting an informer");
-    return status;
+    ki_step_loop_open(&informer->step_loop, &steps);
+    if (!informer->selection->is_set)
+        ki_feed_open(informer->feeds[0], informer->options.list_watch);
+    ki_report_limit_open(&informer->report_limit, informer->engine, report_bad_object, informer);
+    ki_timer_init(&informer->resync_timer, informer->engine, resync, informer);
+    ki_timer_init(&informer->detector_timer, informer->engine, check_for_mutations, informer);
+    ki_informer_open_deleted(informer);
+    ki_informer_open_namespaces(informer);
+    return make_consistency_check(informer, err);
 }
 
 /* Ends all that adds to the queue. */

@@ -46,13 +46,11 @@ static void retry(ki_timer *timer, void *user) {
     ki_step_loop_wake(user);
 }
 
-ki_status ki_step_loop_open(ki_step_loop *loop, const ki_step_loop_options *options, ki_error *err) {
+void ki_step_loop_open(ki_step_loop *loop, const ki_step_loop_options *options) {
     *loop = (ki_step_loop){ .options = *options };
-    if (ki_timer_init(&loop->retry, options->engine, retry, loop))
-        return ki_error_no_memory(err, "starting an informer");
+    ki_timer_init(&loop->retry, options->engine, retry, loop);
     ki_task_init(&loop->task, options->engine, run_steps, loop);
     loop->is_open = true;
-    return KI_OK;
 }
 
 void ki_step_loop_wake(ki_step_loop *loop) {

@@ -26,8 +26,8 @@ typedef struct ki_step_loop {
     bool is_open, is_stuck;
 } ki_step_loop;
 
-/* Initializes an embedded step loop. The caller closes it. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_step_loop_open(ki_step_loop *loop, const ki_step_loop_options *options, ki_error *err);
+/* Initializes an embedded step loop. The caller closes it. */
+void ki_step_loop_open(ki_step_loop *loop, const ki_step_loop_options *options);
 /* Posts a task that takes the steps. */
 void ki_step_loop_wake(ki_step_loop *loop);
 /* Stops the loop. Also accepts a zeroed or closed one. */

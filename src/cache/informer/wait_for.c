@@ -203,8 +203,9 @@ static void set_timer(ki_informer *informer) {
         ki_timer_cancel(&informer->wait_timer);
         return;
     }
-    if (informer->wait_timer.engine || !ki_timer_init(&informer->wait_timer, informer->engine, expire, informer))
-        ki_timer_set(&informer->wait_timer, next);
+    if (!informer->wait_timer.engine)
+        ki_timer_init(&informer->wait_timer, informer->engine, expire, informer);
+    ki_timer_set(&informer->wait_timer, next);
 }
 
 /* Calls one handler in each run, so that other work of the loop runs in between. */

@@ -66,20 +66,16 @@ static void resync(ki_timer *timer, void *user) {
         report(loop, &err, loop->resync_ns / KI_MILLISECONDS(1));
 }
 
-static ki_status open_loop(ki_process_loop *loop, ki_error *err) {
+static void open_loop(ki_process_loop *loop) {
     ki_engine *engine = loop->options.engine;
     const ki_step_loop_options steps = { .engine = engine, .step = step, .on_stuck = on_stuck, .user = loop };
-    ki_status status = ki_step_loop_open(&loop->steps, &steps, err);
-    if (!status && ki_timer_init(&loop->resync_timer, engine, resync, loop))
-        status = ki_error_no_memory(err, "making a process loop");
-    if (status)
-        return status;
+    ki_step_loop_open(&loop->steps, &steps);
+    ki_timer_init(&loop->resync_timer, engine, resync, loop);
     loop->options.queue->ready = on_ready;
     loop->options.queue->ready_user = loop;
     ki_step_loop_wake(&loop->steps);
     if (loop->resync_ns)
         ki_timer_set(&loop->resync_timer, ki_engine_now(engine) + loop->resync_ns);
-    return KI_OK;
 }
 
 ki_status ki_process_loop_new(const ki_process_loop_options *options, ki_process_loop **ret_loop, ki_error *err) {
@@ -100,12 +96,7 @@ ki_status ki_process_loop_new(const ki_process_loop_options *options, ki_process
         return ki_error_no_memory(err, "making a process loop");
     loop->options = given;
     loop->resync_ns = ki_period_ns(given.resync_ms, KI_RESYNC_MIN_MS);
-    ki_status status = open_loop(loop, err);
-    if (status) {
-        ki_step_loop_close(&loop->steps);
-        ki_free(allocator, loop);
-        return status;
-    }
+    open_loop(loop);
     *ret_loop = loop;
     return KI_OK;
 }

@@ -25,10 +25,8 @@ static ki_status open_reflector(reflector_alone *alone, ki_reflector_options *gi
     if (status)
         return status;
     const ki_reflector_shared shared = { .unreadable = &alone->unreadable };
-    status = ki_reflector_open(&alone->reflector, given, &shared, err);
-    if (status)
-        ki_unreadable_destroy(&alone->unreadable);
-    return status;
+    ki_reflector_open(&alone->reflector, given, &shared);
+    return KI_OK;
 }
 
 ki_status ki_reflector_new(const ki_reflector_options *options, ki_reflector **ret_reflector, ki_error *err) {

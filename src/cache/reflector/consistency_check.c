@@ -314,10 +314,9 @@ ki_status ki_consistency_check_new(const ki_consistency_check_options *options, 
                                    ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(options->engine);
     ki_consistency_check *check = ki_alloc_zero(allocator, sizeof *check);
-    if (!check || ki_timer_init(&check->timer, options->engine, take_step, check)) {
-        ki_free(allocator, check);
+    if (!check)
         return ki_error_no_memory(err, "starting an informer");
-    }
+    ki_timer_init(&check->timer, options->engine, take_step, check);
     check->options = *options;
     ki_map_init(&check->listed_keys, allocator, options->seed);
     ki_buffer_init(&check->continue_token, allocator, CONTINUE_TOKEN_MAX);

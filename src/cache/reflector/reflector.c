@@ -438,8 +438,8 @@ static void complete(ki_reflector_options *options) {
     options->on_progress = options->on_progress ? options->on_progress : ignore_progress;
 }
 
-ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options,
-                            const ki_reflector_shared *shared, ki_error *err) {
+void ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options,
+                       const ki_reflector_shared *shared) {
     const ki_allocator *allocator = ki_engine_allocator(options->engine);
     *reflector = (ki_reflector){ .options = *options,
                                  .shared = *shared,
@@ -448,16 +448,14 @@ ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options 
                                  .first_internal = KI_NEVER,
                                  .last_internal_error = KI_NEVER };
     complete(&reflector->options);
-    if (ki_timer_init(&reflector->timer, options->engine, take_step, reflector) ||
-        ki_timer_init(&reflector->silence_timer, options->engine, report_silence, reflector))
-        return ki_error_no_memory(err, "starting an informer");
+    ki_timer_init(&reflector->timer, options->engine, take_step, reflector);
+    ki_timer_init(&reflector->silence_timer, options->engine, report_silence, reflector);
     uint64_t seed = (uint64_t)(ki_engine_random(options->engine) * (double)UINT32_MAX);
     ki_map_init(&reflector->collected, allocator, seed);
     ki_unreadable_marks_init(&reflector->listed_unreadable, allocator, seed);
     ki_buffer_init(&reflector->continue_token, allocator, CONTINUE_TOKEN_MAX);
     ki_backoff_init(&reflector->backoff, options->given->backoff_first_ms, options->given->backoff_longest_ms);
     reflector->is_open = true;
-    return KI_OK;
 }
 
 void ki_reflector_start(ki_reflector *reflector) {

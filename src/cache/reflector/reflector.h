@@ -149,9 +149,8 @@ struct ki_reflector {
 };
 
 /* Initializes an embedded reflector. `options` are complete, except that functions may be NULL. The caller closes it.
- * Sends nothing before start. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options,
-                            const ki_reflector_shared *shared, ki_error *err);
+ * Sends nothing before start. */
+void ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options, const ki_reflector_shared *shared);
 /* Relists at "", because the cache differs from the server. Does nothing if a list is running or is the next step. */
 void ki_reflector_relist(ki_reflector *reflector);
 /* Lists again, also if a list is running, for a view that was added: what was read before lacks it. */

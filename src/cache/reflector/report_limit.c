@@ -19,14 +19,14 @@ static void second_is_over(ki_timer *timer, void *user) {
     report_rest(user);
 }
 
-ki_status ki_report_limit_open(ki_report_limit *limit, ki_engine *engine,
-                               void (*report)(const ki_error *err, const char *key, void *user), void *user) {
+void ki_report_limit_open(ki_report_limit *limit, ki_engine *engine,
+                          void (*report)(const ki_error *err, const char *key, void *user), void *user) {
     limit->allocator = ki_engine_allocator(engine);
     limit->count = 0;
     limit->last = (ki_kept_error){ .code = KI_OK };
     limit->report = report;
     limit->user = user;
-    return ki_timer_init(&limit->timer, engine, second_is_over, limit);
+    ki_timer_init(&limit->timer, engine, second_is_over, limit);
 }
 
 void ki_report_limit_add(ki_report_limit *limit, const ki_error *err, const char *key) {

@@ -20,9 +20,9 @@ typedef struct ki_report_limit {
     void *user;
 } ki_report_limit;
 
-/* Initializes an embedded struct. The caller closes it. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_report_limit_open(ki_report_limit *limit, ki_engine *engine,
-                               void (*report)(const ki_error *err, const char *key, void *user), void *user);
+/* Initializes an embedded struct. The caller closes it. */
+void ki_report_limit_open(ki_report_limit *limit, ki_engine *engine,
+                          void (*report)(const ki_error *err, const char *key, void *user), void *user);
 /* Reports the error, or counts it once the second's limit is reached. */
 void ki_report_limit_add(ki_report_limit *limit, const ki_error *err, const char *key);
 /* Reports the counted errors. Also accepts a zeroed or closed struct. */

@@ -80,7 +80,7 @@ static void open_fixture(fixture *self) {
     ki_engine *engine = self->engine.engine;
     const kt_memory_server server = { serve, NULL, self };
     const selected of = { .resource = *KI_PODS };
-    assert_int_equal(ki_throttle_init(&self->throttle, engine, 1, 1), KI_OK);
+    ki_throttle_init(&self->throttle, engine, 1, 1);
     assert_int_equal(kt_memory_transport_new(engine, &server, &self->transport, NULL), KI_OK);
     assert_int_equal(ki_object_format_new(ki_engine_allocator(engine), &(ki_object_format_options){ .view = NULL },
                                           &self->format, NULL),
