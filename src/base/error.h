@@ -5,6 +5,10 @@
 
 #include <kinformer/error.h>
 
+enum {
+    KI_RETRY_AFTER_MAX_MS = 24 * 60 * 60 * 1000
+};
+
 /* Sets an error with the text of errno appended: ": No such file or directory". */
 ki_status ki_error_set_errno(ki_error *err, ki_status code, int number, const char *format, ...) KI_PRINTF(4, 5);
 /* Sets the error of a public function that was called with NULL for a required argument. */
@@ -24,6 +28,11 @@ static inline ki_status ki_error_fill(ki_error *err, ki_status status, const cha
     if (status && !err->code)
         ki_error_set(err, status, "%s returned \"%s\"", what, ki_status_name(status));
     return status;
+}
+/* Returns how long the server asked the client to wait: milliseconds, at most KI_RETRY_AFTER_MAX_MS; 0: it did not. */
+static inline int64_t ki_error_retry_after_ms(const ki_error *err) {
+    int64_t ms = err->retry_after_ms > 0 ? err->retry_after_ms : 0;
+    return ms < KI_RETRY_AFTER_MAX_MS ? ms : KI_RETRY_AFTER_MAX_MS;
 }
 /* Puts "PREFIX: " before the message of an error. */
 void ki_error_prefix(ki_error *err, const char *format, ...) KI_PRINTF(2, 3);

@@ -788,7 +788,7 @@ ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_
     self->selection = ki_selection_ref(options->selection);
     self->throttle = options->throttle;
     ki_type_lookup_init(&self->lookup, self->allocator, transport, &self->selection->resource);
-    ki_namespace_lookup_init(&self->namespace_lookup, self->allocator, transport);
+    ki_namespace_lookup_init(&self->namespace_lookup, engine, transport);
     self->object_limit = options->object_limit ? options->object_limit : KI_WIRE_OBJECT_LIMIT;
     *ret_list_watch = &self->base;
     return KI_OK;

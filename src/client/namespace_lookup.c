@@ -15,6 +15,7 @@ enum {
 static void on_head(const ki_response_head *head, void *user) {
     ki_namespace_lookup *lookup = user;
     lookup->status = head->status;
+    lookup->retry_after_ms = head->retry_after_ms;
 }
 
 /* Reads as much as the Status of an error has; nothing of a namespace is needed. */
@@ -24,12 +25,14 @@ static void on_data(const char *data, size_t size, void *user) {
     (void)ki_buffer_append(&lookup->body, data, size < room ? size : room); /* on lack of memory: uncertain */
 }
 
-/* Only a Status says that there is no namespace: a proxy's 404 says nothing. */
-static ki_namespace_found read_response(const ki_namespace_lookup *lookup) {
+/* Also notes a Retry-After. Only a Status says that there is no namespace: a proxy's 404 says nothing. */
+static ki_namespace_found read_response(ki_namespace_lookup *lookup) {
     ki_error err = KI_ERROR_INIT;
     if (lookup->status == HTTP_OK)
         return KI_NAMESPACE_THERE;
-    ki_status_to_error(lookup->allocator, lookup->status, (ki_str){ lookup->body.data, lookup->body.size }, -1, &err);
+    ki_status_to_error(ki_engine_allocator(lookup->engine), lookup->status,
+                       (ki_str){ lookup->body.data, lookup->body.size }, lookup->retry_after_ms, &err);
+    lookup->not_before = ki_time_after_ms(ki_engine_now(lookup->engine), ki_error_retry_after_ms(&err));
     return err.http_status == 404 && strcmp(err.reason, "NotFound") == 0 ? KI_NAMESPACE_MISSING
                                                                          : KI_NAMESPACE_UNCERTAIN;
 }
@@ -42,17 +45,19 @@ static void on_end(const ki_error *err, void *user) {
     lookup->on_found(found, lookup->user);
 }
 
-void ki_namespace_lookup_init(ki_namespace_lookup *lookup, const ki_allocator *allocator, ki_transport *transport) {
-    *lookup = (ki_namespace_lookup){ .allocator = allocator, .transport = transport };
-    ki_buffer_init(&lookup->body, allocator, KI_STATUS_BODY_MAX);
+void ki_namespace_lookup_init(ki_namespace_lookup *lookup, ki_engine *engine, ki_transport *transport) {
+    *lookup = (ki_namespace_lookup){ .engine = engine, .transport = transport, .not_before = INT64_MIN };
+    ki_buffer_init(&lookup->body, ki_engine_allocator(engine), KI_STATUS_BODY_MAX);
 }
 
 ki_status ki_namespace_lookup_begin(ki_namespace_lookup *lookup, const char *namespace_name,
                                     ki_on_namespace_found on_found, void *user, ki_error *err) {
     if (lookup->exchange)
         return KI_OK;
+    if (ki_engine_now(lookup->engine) < lookup->not_before)
+        return ki_error_set(err, KI_ERR_STATE, "the server asked to wait before the next question for a namespace");
     ki_buffer target;
-    ki_buffer_init(&target, lookup->allocator, 0);
+    ki_buffer_init(&target, ki_engine_allocator(lookup->engine), 0);
     lookup->on_found = on_found;
     lookup->user = user;
     lookup->status = 0;

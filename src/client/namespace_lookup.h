@@ -4,24 +4,28 @@
 #define KI_CLIENT_NAMESPACE_LOOKUP_H
 
 #include "src/base/buffer.h"
+#include "src/engine/engine.h"
 #include "src/transport/transport.h"
 #include <kinformer/parts/list_watch.h>
 
 typedef struct ki_namespace_lookup {
     /* constant */
-    const ki_allocator *allocator;
+    ki_engine *engine;
     ki_transport *transport;
+    int64_t not_before; /* the end of the last Retry-After */
     /* valid while a lookup is under way */
     ki_exchange *exchange; /* NULL: nothing is under way */
     int status;
+    int64_t retry_after_ms;
     ki_buffer body;
     ki_on_namespace_found on_found;
     void *user;
 } ki_namespace_lookup;
 
-void ki_namespace_lookup_init(ki_namespace_lookup *lookup, const ki_allocator *allocator, ki_transport *transport);
+void ki_namespace_lookup_init(ki_namespace_lookup *lookup, ki_engine *engine, ki_transport *transport);
 /* Starts a lookup, unless one is under way. `on_found` is called once, never from inside this function, unless the
- * lookup is cancelled. `on_found` may start anything but must not free the lookup. */
+ * lookup is cancelled. `on_found` may start anything but must not free the lookup. KI_ERR_STATE: a Retry-After of the
+ * server has not ended. */
 ki_status ki_namespace_lookup_begin(ki_namespace_lookup *lookup, const char *namespace_name,
                                     ki_on_namespace_found on_found, void *user, ki_error *err);
 void ki_namespace_lookup_cancel(ki_namespace_lookup *lookup); /* does nothing if no lookup is under way */

@@ -251,10 +251,9 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     ki_engine *engine = reflector->options.engine;
     int64_t now = ki_engine_now(engine);
     int64_t wait = next_wait(reflector, cause, now);
-    int64_t requested_ms =
-        cause->retry_after_ms < KI_RETRY_AFTER_MAX_MS ? cause->retry_after_ms : KI_RETRY_AFTER_MAX_MS;
-    if (KI_MILLISECONDS(requested_ms) > wait)
-        wait = KI_MILLISECONDS(requested_ms);
+    int64_t requested = KI_MILLISECONDS(ki_error_retry_after_ms(cause));
+    if (requested > wait)
+        wait = requested;
     ki_reflector_drop_objects(reflector);
     if (note_missing(reflector, cause))
         next = KI_REFLECT_FIND_TYPE;

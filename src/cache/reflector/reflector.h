@@ -18,8 +18,7 @@
 #include "src/engine/engine.h"
 
 enum {
-    KI_RESOURCE_VERSION_MAX = 127, /* bytes of a list's or bookmark's resource version */
-    KI_RETRY_AFTER_MAX_MS = 24 * 60 * 60 * 1000
+    KI_RESOURCE_VERSION_MAX = 127 /* bytes of a list's or bookmark's resource version */
 };
 
 /* Returns KI_ERR_INVALID for a source that lacks a function that it needs. */

@@ -16,9 +16,10 @@
 typedef struct response {
     int status; /* 0: the connection is cut */
     const char *body;
+    int64_t retry_after_ms; /* 0: none */
 } response;
 
-static const response missing = { 404, STATUS(404, "NotFound") };
+static const response missing = { 404, STATUS(404, "NotFound"), 0 };
 
 typedef struct fixture {
     test_engine engine;
@@ -34,7 +35,8 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     fixture *f = user;
     size_t used = strlen(f->asked);
     snprintf(f->asked + used, sizeof f->asked - used, "%s %s ", request->method, request->target);
-    const ki_response_head head = { f->response.status, -1, "" };
+    const int64_t retry_after_ms = f->response.retry_after_ms;
+    const ki_response_head head = { f->response.status, retry_after_ms ? retry_after_ms : -1, "" };
     if (f->response.status &&
         (!kt_memory_call_head(call, &head) || !kt_memory_call_data(call, f->response.body, strlen(f->response.body))))
         return;
@@ -59,7 +61,7 @@ static void set_up(fixture *f, const ki_allocator *allocator) {
     assert_true(test_engine_open(&f->engine, allocator, 1));
     const kt_memory_server server = { serve, abandoned, f };
     assert_int_equal(kt_memory_transport_new(f->engine.engine, &server, &f->transport, NULL), KI_OK);
-    ki_namespace_lookup_init(&f->lookup, ki_engine_allocator(f->engine.engine), f->transport);
+    ki_namespace_lookup_init(&f->lookup, f->engine.engine, f->transport);
 }
 
 static void tear_down(fixture *f) {
@@ -73,16 +75,16 @@ TEST(only_a_status_says_that_a_namespace_does_not_exist) {
         response response;
         ki_namespace_found found;
     } rows[] = {
-        { { 200, "{\"kind\":\"Namespace\"}" }, KI_NAMESPACE_THERE },
-        { { 404, STATUS(404, "NotFound") }, KI_NAMESPACE_MISSING },
-        { { 404, "404 page not found\n" }, KI_NAMESPACE_UNCERTAIN },
-        { { 404, "<html>no such page</html>" }, KI_NAMESPACE_UNCERTAIN },
-        { { 404, "" }, KI_NAMESPACE_UNCERTAIN },
-        { { 403, STATUS(403, "Forbidden") }, KI_NAMESPACE_UNCERTAIN },
-        { { 401, STATUS(401, "Unauthorized") }, KI_NAMESPACE_UNCERTAIN },
-        { { 429, STATUS(429, "TooManyRequests") }, KI_NAMESPACE_UNCERTAIN },
-        { { 503, STATUS(503, "ServiceUnavailable") }, KI_NAMESPACE_UNCERTAIN },
-        { { 0, NULL }, KI_NAMESPACE_UNCERTAIN },
+        { { 200, "{\"kind\":\"Namespace\"}", 0 }, KI_NAMESPACE_THERE },
+        { { 404, STATUS(404, "NotFound"), 0 }, KI_NAMESPACE_MISSING },
+        { { 404, "404 page not found\n", 0 }, KI_NAMESPACE_UNCERTAIN },
+        { { 404, "<html>no such page</html>", 0 }, KI_NAMESPACE_UNCERTAIN },
+        { { 404, "", 0 }, KI_NAMESPACE_UNCERTAIN },
+        { { 403, STATUS(403, "Forbidden"), 0 }, KI_NAMESPACE_UNCERTAIN },
+        { { 401, STATUS(401, "Unauthorized"), 0 }, KI_NAMESPACE_UNCERTAIN },
+        { { 429, STATUS(429, "TooManyRequests"), 0 }, KI_NAMESPACE_UNCERTAIN },
+        { { 503, STATUS(503, "ServiceUnavailable"), 0 }, KI_NAMESPACE_UNCERTAIN },
+        { { 0, NULL, 0 }, KI_NAMESPACE_UNCERTAIN },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fixture f;
@@ -99,12 +101,37 @@ TEST(only_a_status_says_that_a_namespace_does_not_exist) {
     }
 }
 
+/* RFC 9110 §10.2.3, and details.retryAfterSeconds of a Status. */
+TEST(no_question_is_sent_before_the_end_of_a_retry_after) {
+    static const response rows[] = {
+        { 429, STATUS(429, "TooManyRequests"), 3000 },
+        { 503, "", 3000 },
+        { 429, "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":429,\"details\":{\"retryAfterSeconds\":3}}", 0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        set_up(&f, NULL);
+        f.response = rows[i];
+        assert_int_equal(ki_namespace_lookup_begin(&f.lookup, "shop", on_found, &f, NULL), KI_OK);
+        assert_true(test_engine_settle(&f.engine));
+        assert_true(test_engine_advance(&f.engine, 2999));
+        assert_int_equal(ki_namespace_lookup_begin(&f.lookup, "shop", on_found, &f, NULL), KI_ERR_STATE);
+        assert_true(test_engine_advance(&f.engine, 1));
+        f.response = missing;
+        assert_int_equal(ki_namespace_lookup_begin(&f.lookup, "shop", on_found, &f, NULL), KI_OK);
+        assert_true(test_engine_settle(&f.engine));
+        assert_int_equal(f.calls, 2);
+        assert_int_equal(f.found, KI_NAMESPACE_MISSING);
+        tear_down(&f);
+    }
+}
+
 TEST(a_body_without_end_is_not_kept) {
     static char body[KI_STATUS_BODY_MAX + 1000];
     memset(body, 'x', sizeof body - 1);
     fixture f;
     set_up(&f, NULL);
-    f.response = (response){ 404, body };
+    f.response = (response){ 404, body, 0 };
     assert_int_equal(ki_namespace_lookup_begin(&f.lookup, "shop", on_found, &f, NULL), KI_OK);
     assert_true(test_engine_settle(&f.engine));
     assert_int_equal(f.found, KI_NAMESPACE_UNCERTAIN);
