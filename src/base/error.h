@@ -29,9 +29,9 @@ static inline ki_status ki_error_fill(ki_error *err, ki_status status, const cha
         ki_error_set(err, status, "%s returned \"%s\"", what, ki_status_name(status));
     return status;
 }
-/* Returns how long the server asked the client to wait: milliseconds, at most KI_RETRY_AFTER_MAX_MS; 0: it did not. */
-static inline int64_t ki_error_retry_after_ms(const ki_error *err) {
-    int64_t ms = err->retry_after_ms > 0 ? err->retry_after_ms : 0;
+/* Returns how long to wait for a Retry-After: 0 to KI_RETRY_AFTER_MAX_MS. `given_ms`: the server's; below 0: none. */
+static inline int64_t ki_retry_after_ms(int64_t given_ms) {
+    int64_t ms = given_ms > 0 ? given_ms : 0;
     return ms < KI_RETRY_AFTER_MAX_MS ? ms : KI_RETRY_AFTER_MAX_MS;
 }
 /* Puts "PREFIX: " before the message of an error. */

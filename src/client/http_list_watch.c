@@ -36,7 +36,6 @@ typedef struct http_list_watch {
     ki_list_watch base; /* must be first */
     /* constant */
     ki_engine *engine;
-    const ki_allocator *allocator;
     ki_transport *transport;
     ki_object_format *format;
     ki_selection *selection;
@@ -557,21 +556,22 @@ static void number_parameter(ki_buffer *target, const char *name, int64_t value)
 }
 
 static http_call *new_call(http_list_watch *owner, const char *verb) {
-    http_call *call = ki_alloc_zero(owner->allocator, sizeof *call);
+    const ki_allocator *allocator = ki_engine_allocator(owner->engine);
+    http_call *call = ki_alloc_zero(allocator, sizeof *call);
     if (!call)
         return NULL;
     call->owner = owner;
-    call->allocator = owner->allocator;
+    call->allocator = allocator;
     call->retry_after_ms = call->read_until = -1;
-    ki_buffer_init(&call->error_body, owner->allocator, KI_STATUS_BODY_MAX);
-    ki_buffer_init(&call->rest, owner->allocator, 0);
+    ki_buffer_init(&call->error_body, allocator, KI_STATUS_BODY_MAX);
+    ki_buffer_init(&call->rest, allocator, 0);
     ki_task_init(&call->decode_task, owner->engine, decode_rest, call);
     call->verb = verb;
     return call;
 }
 
 static void begin_target(ki_buffer *target, const http_list_watch *owner) {
-    ki_buffer_init(target, owner->allocator, 0);
+    ki_buffer_init(target, ki_engine_allocator(owner->engine), 0);
     const ki_selection *selection = owner->selection;
     ki_resource_path(target, &selection->resource, selection->namespace_name, NULL);
     parameter(target, "labelSelector", selection->label_selector);
@@ -653,9 +653,9 @@ static ki_status http_list(ki_list_watch *base, const ki_list_options *options, 
         return ki_error_no_memory(err, "making a request");
     call->list_handler = *handler;
     const ki_list_sink sink = { on_item, on_bad_item, is_wanted, call };
-    status = ki_list_decoder_new(self->allocator, self->object_limit, &sink, &call->list, err);
+    status = ki_list_decoder_new(call->allocator, self->object_limit, &sink, &call->list, err);
     if (status) {
-        ki_free(self->allocator, call);
+        ki_free(call->allocator, call);
         return status;
     }
     ki_timer_init(&call->silence, self->engine, silence_timer_fired, call);
@@ -678,9 +678,9 @@ static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options
     if (!call)
         return ki_error_no_memory(err, "making a request");
     call->watch_handler = *handler;
-    status = ki_watch_decoder_new(self->allocator, self->object_limit, &call->watch, err);
+    status = ki_watch_decoder_new(call->allocator, self->object_limit, &call->watch, err);
     if (status) {
-        ki_free(self->allocator, call);
+        ki_free(call->allocator, call);
         return status;
     }
     ki_buffer *target = &call->target;
@@ -735,7 +735,7 @@ static void http_free(ki_list_watch *base) {
     http_cancel(base);
     ki_selection_unref(self->selection);
     ki_object_format_unref(self->format);
-    ki_free(self->allocator, self);
+    ki_free(ki_engine_allocator(self->engine), self);
 }
 
 static bool http_waits_for(const ki_list_watch *base, char *text, size_t size) {
@@ -782,12 +782,11 @@ ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_
         return ki_error_no_memory(err, "making a list and watch");
     self->base.ops = &http_ops;
     self->engine = engine;
-    self->allocator = ki_engine_allocator(engine);
     self->transport = transport;
     self->format = ki_object_format_ref(format);
     self->selection = ki_selection_ref(options->selection);
     self->throttle = options->throttle;
-    ki_type_lookup_init(&self->lookup, self->allocator, transport, &self->selection->resource);
+    ki_type_lookup_init(&self->lookup, ki_engine_allocator(self->engine), transport, &self->selection->resource);
     ki_namespace_lookup_init(&self->namespace_lookup, engine, transport);
     self->object_limit = options->object_limit ? options->object_limit : KI_WIRE_OBJECT_LIMIT;
     *ret_list_watch = &self->base;

@@ -12,10 +12,16 @@ enum {
 
 #define TIMEOUT KI_SECONDS(30)
 
+static void note_retry_after(ki_namespace_lookup *lookup, int64_t given_ms) {
+    int64_t end = ki_engine_now(lookup->engine) + KI_MILLISECONDS(ki_retry_after_ms(given_ms));
+    if (end > lookup->not_before)
+        lookup->not_before = end;
+}
+
 static void on_head(const ki_response_head *head, void *user) {
     ki_namespace_lookup *lookup = user;
     lookup->status = head->status;
-    lookup->retry_after_ms = head->retry_after_ms;
+    note_retry_after(lookup, head->retry_after_ms);
 }
 
 /* Reads as much as the Status of an error has; nothing of a namespace is needed. */
@@ -31,8 +37,8 @@ static ki_namespace_found read_response(ki_namespace_lookup *lookup) {
     if (lookup->status == HTTP_OK)
         return KI_NAMESPACE_THERE;
     ki_status_to_error(ki_engine_allocator(lookup->engine), lookup->status,
-                       (ki_str){ lookup->body.data, lookup->body.size }, lookup->retry_after_ms, &err);
-    lookup->not_before = ki_time_after_ms(ki_engine_now(lookup->engine), ki_error_retry_after_ms(&err));
+                       (ki_str){ lookup->body.data, lookup->body.size }, -1, &err);
+    note_retry_after(lookup, err.retry_after_ms);
     return err.http_status == 404 && strcmp(err.reason, "NotFound") == 0 ? KI_NAMESPACE_MISSING
                                                                          : KI_NAMESPACE_UNCERTAIN;
 }

@@ -16,7 +16,6 @@ typedef struct ki_namespace_lookup {
     /* valid while a lookup is under way */
     ki_exchange *exchange; /* NULL: nothing is under way */
     int status;
-    int64_t retry_after_ms;
     ki_buffer body;
     ki_on_namespace_found on_found;
     void *user;

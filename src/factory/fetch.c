@@ -285,7 +285,7 @@ static void retry_later(ki_fetcher *fetcher, item *it, const ki_error *err) {
 
 /* Records a Retry-After. It is the server's for all objects. */
 static void heed_retry_after(ki_fetcher *fetcher, const ki_error *err) {
-    int64_t ms = ki_error_retry_after_ms(err);
+    int64_t ms = ki_retry_after_ms(err->retry_after_ms);
     int64_t end = ms > 0 ? ki_time_after_ms(ki_engine_now(fetcher->engine), ms) : 0;
     if (end > fetcher->not_before)
         fetcher->not_before = end;

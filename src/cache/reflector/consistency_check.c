@@ -47,7 +47,7 @@ static void end_check(ki_consistency_check *check) {
 
 /* Records a Retry-After. The next check waits for it. */
 static void note_retry_after(ki_consistency_check *check, const ki_error *err) {
-    int64_t requested_ms = ki_error_retry_after_ms(err);
+    int64_t requested_ms = ki_retry_after_ms(err->retry_after_ms);
     if (requested_ms > 0)
         check->not_before = ki_engine_now(check->options.engine) + KI_MILLISECONDS(requested_ms);
 }

@@ -251,7 +251,7 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     ki_engine *engine = reflector->options.engine;
     int64_t now = ki_engine_now(engine);
     int64_t wait = next_wait(reflector, cause, now);
-    int64_t requested = KI_MILLISECONDS(ki_error_retry_after_ms(cause));
+    int64_t requested = KI_MILLISECONDS(ki_retry_after_ms(cause->retry_after_ms));
     if (requested > wait)
         wait = requested;
     ki_reflector_drop_objects(reflector);
