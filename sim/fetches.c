@@ -85,6 +85,19 @@ void sim_fetches_check_request(const sim_exchange *exchange) {
                  sim_key_text(exchange->fetched_key), informers);
 }
 
+bool sim_fetches_take_new(const sim_exchange *exchange) {
+    sim_fetches *fetches = &exchange->world->fetches;
+    const sim_fetch *oldest = NULL;
+    for (size_t i = 0; i < fetches->count; i++) {
+        sim_fetch *fetch = &fetches->fetches[i];
+        if (!fetch->is_new || fetch->is_called || fetch->key != exchange->fetched_key)
+            continue;
+        oldest = oldest ? oldest : fetch;
+        fetch->is_new = fetch->informer != oldest->informer;
+    }
+    return oldest != NULL;
+}
+
 bool sim_fetches_are_of_one(const sim_exchange *exchange) {
     return __builtin_popcount(exchange->world->fetches.keys[exchange->fetched_key].informers) == 1;
 }
@@ -296,6 +309,7 @@ static void ask(sim_world *world, unsigned informer, uint32_t key) {
                           .key = key,
                           .restores = world->truth.restores,
                           .asked_at = world->now,
+                          .is_new = true,
                           .deadline = timeout_ms < 0 ? INT64_MAX : world->now + timeout_ms * SIM_MILLISECOND };
     bool has_lost;
     uint64_t n = cached_state(fetch, &has_lost);

@@ -29,6 +29,7 @@ typedef struct sim_fetch {
     uint64_t restores;
     int64_t asked_at, deadline; /* ns; INT64_MAX: none */
     bool is_cancelled, is_called;
+    bool is_new; /* no request that may be its own was sent since the question */
 } sim_fetch;
 
 /* A request for one object. */
@@ -68,6 +69,10 @@ void sim_fetches_client_stopped(sim_world *world);
 bool sim_fetches_is_get(const char *target, uint32_t *ret_key);
 /* Fails the run if the client may not send this request now. */
 void sim_fetches_check_request(const sim_exchange *exchange);
+/* Returns true if the request can be the first one since an informer was asked: it is no retry. Takes the informer's new
+ * questions away, so that the next request needs another question. Which informer sends a request is not known: it is
+ * the one whose question is the oldest. */
+bool sim_fetches_take_new(const sim_exchange *exchange);
 /* Returns true if one informer alone was asked for the request's key. */
 bool sim_fetches_are_of_one(const sim_exchange *exchange);
 /* Record that a request reached the server, the status of its response, and its end. */

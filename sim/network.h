@@ -46,7 +46,7 @@ enum {
 /* An informer, or its consistency check, as the network sees it: by its requests. */
 typedef struct sim_requester {
     int64_t sent_at[SIM_RATE_WINDOW]; /* ns: the times of the last requests; a ring */
-    uint64_t request_count;           /* without further pages of lists */
+    uint64_t request_count;           /* without further pages of lists, and without first requests after a question */
     int64_t not_before;               /* ns: the end of the last Retry-After; no request may come earlier */
     bool must_resume;                 /* its watch was silent: the next request must be a watch */
     bool may_list_for_view;           /* a view was asked for since its last list */
