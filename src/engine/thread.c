@@ -4,7 +4,6 @@
 #include "src/base/error.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <time.h>
 
@@ -133,10 +132,6 @@ ki_status ki_thread_start(ki_thread *thread, const char *name, void (*main)(void
     thread->started = true;
     pthread_setname_np(thread->id, name);
     return KI_OK;
-}
-
-void ki_thread_yield(void) {
-    (void)sched_yield();
 }
 
 void ki_thread_join(ki_thread *thread) {

@@ -35,8 +35,6 @@ void ki_mutex_lock_short(ki_mutex *mutex);
 unsigned ki_thread_stripe(unsigned bits);
 /* Pauses for a few dozen instructions, in a loop that waits for another thread. */
 void ki_thread_pause(void);
-/* Lets another thread that is ready to run have this processor first. Returns at once if there is none. */
-void ki_thread_yield(void);
 /* A mutex that serves waiting threads in order of arrival: for a lock that one thread takes again and again. */
 typedef struct ki_fair_mutex {
     pthread_mutex_t mutex; /* guards the numbers */

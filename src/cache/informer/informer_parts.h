@@ -105,13 +105,12 @@ struct ki_informer {
     size_t listed;                           /* objects of the current lists */
     ki_consistency_check *consistency_check; /* NULL: none */
     ki_timer resync_timer;
-    uint64_t yielded_at;    /* changes that the listeners had when the loop last looked whether it outruns a thread */
-    size_t waiting;         /* as given to the last ki_informer_note_queue */
-    bool is_held;           /* a watch is paused: many changes are queued, or wait for a handler on the loop */
-    bool is_resync_waiting; /* a resync is due, and the previous one is not finished */
-    size_t checked_bytes;   /* the objects' memory at the last ki_informer_check_memory */
-    size_t arriving;        /* bytes more once the lists that arrive are applied; of all feeds */
-    size_t queued;          /* the same of the queued lists */
+    size_t load;                  /* as given to the last ki_informer_note_queue */
+    bool is_held;                 /* a watch is paused: many changes are queued, or wait for a handler */
+    bool is_resync_waiting;       /* a resync is due, and the previous one is not finished */
+    size_t checked_bytes;         /* the objects' memory at the last ki_informer_check_memory */
+    size_t arriving;              /* bytes more once the lists that arrive are applied; of all feeds */
+    size_t queued;                /* the same of the queued lists */
     ki_informer *next_in_account; /* while the informer runs */
     ki_packing packing;
     unsigned places; /* of the store, which ki_informer_shrink has not seen yet (tree.h) */
@@ -155,10 +154,10 @@ ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status,
 /* shared_informer.c */
 /* Begins the waiting resync if the previous one is finished. */
 void ki_informer_continue_resync(ki_informer *informer);
-/* The queue has grown, or a step has ended. Pauses the watch while too many changes are queued or wait for a handler on
- * the loop; resumes it afterwards. `waiting`: as ki_processor_waiting_on_loop. `is_stored`: the store has all that is
- * not queued; the metrics then take the queue's length. Loop; not under change_lock. */
-void ki_informer_note_queue(ki_informer *informer, size_t waiting, bool is_stored);
+/* The queue has grown, or a step has ended. Pauses the watch while too many changes are queued or wait for a
+ * handler; resumes it afterwards. `load`: of ki_processor_load. `is_stored`: the store has all that is not queued; the
+ * metrics then take the queue's length. Loop; not under change_lock. */
+void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored);
 /* Ends reflector, timers and waits, and reports the state. `stops_handlers`: the processor's listeners, too. Loop. */
 void ki_informer_end_work(ki_informer *informer, bool stops_handlers);
 /* Frees queue and sources. Loop. No effect if they are freed already. */

@@ -17,8 +17,7 @@
 #include "src/object/pack.h"
 
 enum {
-    SHRINK_BESIDE = 4, /* objects that lose memory with each item, while the cache is above a limit */
-    YIELD_AFTER = 16   /* changes after which the loop looks whether it outruns the thread of a listener */
+    SHRINK_BESIDE = 4 /* objects that lose memory with each item, while the cache is above a limit */
 };
 
 /* --- what a delta does to its object ------------------------------------------------------------------------------ */
@@ -255,11 +254,11 @@ static bool has_more(const ki_informer *informer) {
 /* Ends a step: wakes listeners, unless more changes follow at once, and releases the change lock. `is_stored`: the
  * store has the item in process, which is not counted as queued any more. */
 static void end_step(ki_informer *informer, bool is_stored) {
-    size_t waiting = ki_processor_waiting_on_loop(&informer->processor);
+    size_t load = ki_processor_load(&informer->processor);
     if (informer->processor.has_news && !has_more(informer))
         ki_processor_wake(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
-    ki_informer_note_queue(informer, waiting, is_stored);
+    ki_informer_note_queue(informer, load, is_stored);
 }
 
 static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
@@ -331,23 +330,14 @@ static ki_status notify_rest(ki_informer *informer, ki_error *err) {
     return status;
 }
 
-/* The listeners get all changes of the steps before they are woken. If much waits for a thread, the loop lets it run
- * first where it shares a processor: on a busy machine the scheduler may prefer the loop, and ever more would wait. */
+/* The listeners get all changes of the steps before they are woken. */
 void ki_informer_pause(void *user) {
     ki_informer *informer = user;
-    ki_processor *processor = &informer->processor;
-    bool looks = processor->notified - informer->yielded_at >= YIELD_AFTER;
-    if (!processor->has_news && !looks)
+    if (!informer->processor.has_news)
         return;
     ki_fair_mutex_lock(&informer->change_lock);
-    if (processor->has_news)
-        ki_processor_wake(processor);
-    bool outruns = looks && ki_processor_outruns(processor);
+    ki_processor_wake(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
-    if (looks)
-        informer->yielded_at = processor->notified;
-    if (outruns)
-        ki_thread_yield();
 }
 
 /* A step of the engine's loop has a limited number of units of work. This function counts its own: the changes that an

@@ -15,7 +15,8 @@
 #include <stdio.h>
 
 enum {
-    /* Waiting changes at which the watch pauses; it resumes at half. They are not packed: one of a pod takes 5 KB. */
+    /* Waiting changes at which the watch pauses; it resumes at half. On the loop they are not packed: one of a pod takes
+     * 5 KB. Those of a thread: ki_listener_load. */
     HELD_FROM = 200
 };
 #define RESYNC_RETRY KI_SECONDS(1) /* after a resync that failed; no period is shorter */
@@ -77,32 +78,33 @@ static void on_mutation(const ki_error *err, const char *key, void *user) {
     ki_informer_report(user, err, key);
 }
 
-void ki_informer_note_queue(ki_informer *informer, size_t waiting, bool is_stored) {
+void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored) {
     if (atomic_load(&informer->is_removed))
         return;
     size_t queued = informer->queue->ops->length(informer->queue);
     if (is_stored)
         ki_metrics_queue(&informer->metrics, queued, queued ? KI_NEVER : ki_feeds_queued_at(informer));
-    bool is_much = queued + waiting >= (informer->is_held ? HELD_FROM / 2 : HELD_FROM);
-    informer->waiting = waiting;
+    bool is_much = queued + load >= (informer->is_held ? HELD_FROM / 2 : HELD_FROM);
+    informer->load = load;
     if (is_much || informer->is_held)
         ki_feeds_hold(informer, is_much);
 }
 
-void ki_informer_delivered(ki_informer *informer) {
+bool ki_informer_delivered(ki_informer *informer) {
     if (ki_informer_is_above(informer) && informer->step_loop.is_open) /* what the handler had is counted no more */
         ki_step_loop_wake(&informer->step_loop);
     if (!informer->is_held)
-        return;
+        return false;
     ki_fair_mutex_lock(&informer->change_lock);
-    size_t waiting = ki_processor_waiting_on_loop(&informer->processor);
+    size_t load = ki_processor_load(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
-    ki_informer_note_queue(informer, waiting, false);
+    ki_informer_note_queue(informer, load, false);
+    return informer->is_held;
 }
 
 void ki_informer_note_progress(ki_informer *informer) {
     ki_step_loop_wake(&informer->step_loop);
-    ki_informer_note_queue(informer, informer->waiting, true);
+    ki_informer_note_queue(informer, informer->load, true);
 }
 
 /* Any thread. Stores the error for the loop. */
@@ -372,7 +374,7 @@ static bool is_watching(void *user) {
     const ki_informer *informer = user;
     const ki_reflector *reflector = &informer->feeds[0]->reflector;
     return reflector->phase == KI_REFLECTOR_WATCHES && reflector->watch.is_accepted && !informer->is_held &&
-           informer->waiting < HELD_FROM / 2;
+           informer->load < HELD_FROM / 2;
 }
 
 static void on_check_error(const ki_error *err, const char *key, bool relist, void *user) {

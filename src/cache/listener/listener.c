@@ -8,12 +8,20 @@
 #include "src/object/selector.h"
 
 enum {
-    CHANGES_OF_REPORT = 100 /* changes after which on_changed is called although more are queued */
+    CHANGES_OF_REPORT = 100, /* changes after which on_changed is called although more are queued */
+    LOAD_BYTES = 20 * 1024,  /* waiting for a thread, as a load of 1 */
+    LOAD_MUCH = 100,         /* from here on the loop looks again whether the thread has taken some */
+    LOAD_LITTLE = 10,        /* below it, the thread has kept up */
+    LOOK_MS = 10,
+    PAUSES_MAX = 1000, /* ms */
+    QUICK = 50,        /* changes between two looks; a thread that takes fewer is stuck or slow, */
+    SLOW_COST = 10     /* and what the watch waits for it counts so many times */
 };
 
 /* --- new, free ---------------------------------------------------------------------------------------------------- */
 
 static void run_turn(ki_task *task, void *user);
+static void look(ki_timer *timer, void *user);
 
 static ki_status make_locks(ki_listener *listener, ki_error *err) {
     ki_status status = ki_mutex_init(&listener->mutex, err);
@@ -59,10 +67,12 @@ ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_
     listener->handler = *options->handler;
     listener->user = options->user;
     listener->on_loop = options->registration->on_loop;
+    listener->is_latest = options->registration->delivery == KI_DELIVER_LATEST;
     listener->on_end = options->on_end;
     listener->end_user = options->end_user;
     ki_pending_init(&listener->pending, allocator, options->registration->delivery, options->seed);
     ki_task_init(&listener->task, options->engine, run_turn, listener);
+    ki_timer_init(&listener->look, options->engine, look, listener);
     *ret_listener = listener;
     return KI_OK;
 }
@@ -301,6 +311,7 @@ static void thread_main(void *user) {
  * listener. */
 static void end_on_loop(ki_listener *listener) {
     close_listener(listener, true);
+    ki_timer_close(&listener->look);
     ki_task_cancel(&listener->task);
     ki_thread_join(&listener->thread);
     listener->on_end(listener, listener->end_user);
@@ -347,7 +358,7 @@ static void run_turn(ki_task *task, void *user) {
         /* One callback in each run: timers and other tasks run in between, however slow the handler is. */
         if (has_step(listener))
             ki_task_post(task);
-        ki_informer_delivered(listener->informer);
+        (void)ki_informer_delivered(listener->informer);
         break;
     }
 }
@@ -408,10 +419,34 @@ void ki_listener_wake(ki_listener *listener) {
 size_t ki_listener_waiting_bytes(ki_listener *listener) {
     ki_mutex_lock(&listener->mutex);
     const ki_pending *pending = &listener->pending;
-    bool is_latest = pending->delivery == KI_DELIVER_LATEST;
-    size_t bytes = pending->bytes + pending->count * (is_latest ? sizeof(ki_pending_entry) : sizeof(ki_change));
+    size_t entry = listener->is_latest ? sizeof(ki_pending_entry) : sizeof(ki_change);
+    size_t bytes = pending->bytes + pending->count * entry;
     ki_mutex_unlock(&listener->mutex);
     return bytes;
+}
+
+static void look(ki_timer *timer, void *user) {
+    ki_listener *listener = user;
+    (void)timer;
+    size_t taken = atomic_load(&listener->taken) - listener->taken_before;
+    if (ki_informer_delivered(listener->informer))
+        listener->paused_ms += LOOK_MS * (taken < QUICK ? SLOW_COST : 1);
+}
+
+size_t ki_listener_load(ki_listener *listener) {
+    size_t waiting = atomic_load(&listener->waiting);
+    if (!listener->has_thread)
+        return waiting;
+    size_t load = waiting && !listener->is_latest ? ki_listener_waiting_bytes(listener) / LOAD_BYTES : 0;
+    if (load < LOAD_LITTLE)
+        listener->paused_ms = 0;
+    if (listener->paused_ms >= PAUSES_MAX)
+        return 0;
+    if (load >= LOAD_MUCH && !ki_timer_is_set(&listener->look)) {
+        listener->taken_before = atomic_load(&listener->taken);
+        ki_timer_set(&listener->look, ki_engine_now(listener->engine) + KI_MILLISECONDS(LOOK_MS));
+    }
+    return load;
 }
 
 void ki_listener_mark_synced(ki_listener *listener) {
@@ -450,6 +485,7 @@ void ki_listener_stop(ki_listener *listener) {
     wake_thread(listener);
     ki_mutex_unlock(&listener->mutex);
     ki_task_cancel(&listener->task); /* a stopped listener's task is not posted again */
+    ki_timer_close(&listener->look);
 }
 
 void ki_listener_join(ki_listener *listener) {

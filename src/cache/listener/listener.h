@@ -39,6 +39,7 @@ struct ki_listener {
     void *user;
     ki_selector *selector; /* owned; NULL: none */
     bool on_loop;
+    bool is_latest; /* KI_DELIVER_LATEST */
     char *name;
     void (*on_end)(ki_listener *listener, void *end_user);
     void *end_user;
@@ -54,8 +55,6 @@ struct ki_listener {
     bool resync_is_due;
     uint64_t next_change; /* number of the first change of the processor that this listener does not have */
     bool has_news;        /* got something since the last ki_listener_wake */
-    size_t seen_taken;    /* `taken` at the last ki_processor_outruns */
-    unsigned still;       /* calls of it since `taken` changed */
     /* Under `mutex`. */
     ki_mutex mutex;
     ki_pending pending;
@@ -68,6 +67,10 @@ struct ki_listener {
     bool is_closed;      /* on_removed has been called, or must not be */
     unsigned unreported; /* changes since the last on_changed */
     ki_task task;        /* delivers on the loop, or ends the listener */
+    /* Loop: while much waits for the thread (ki_listener_load). */
+    ki_timer look;
+    size_t taken_before; /* `taken` when the timer was set */
+    int64_t paused_ms;   /* for which the watch has waited for the thread */
     /* Any thread. */
     ki_semaphore wake_up;
     _Atomic bool sleeps; /* the thread waits for `wake_up`: who sets this to false posts it */
@@ -84,6 +87,11 @@ static inline size_t ki_listener_pending(const ki_listener *listener) {
 
 /* Returns the memory of the waiting changes. Any thread. */
 size_t ki_listener_waiting_bytes(ki_listener *listener);
+/* Returns how much waits, as a number of changes on the loop: the watch pauses if it is large (shared_informer.c). For a
+ * thread with KI_DELIVER_ALL 20 KB of changes count as one: they wait packed. With KI_DELIVER_LATEST nothing counts. The
+ * other handlers, and readers of the cache, wait as long as the watch does. So after a second of pauses the load is 0
+ * until less than 200 KB waits; for a thread that takes less than 5,000 changes a second, after a tenth. Loop. */
+size_t ki_listener_load(ki_listener *listener);
 
 /* Makes a listener that is not started and in no list. Errors: KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
 ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_listener, ki_error *err);
@@ -99,8 +107,9 @@ void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool mar
 /* Starts delivering. `threaded`: on a thread of its own unless the registration chose the loop. */
 ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err);
 
-/* shared_informer.c: called after a listener was notified on the loop, or ended there. */
-void ki_informer_delivered(ki_informer *informer);
+/* shared_informer.c: called after a listener was notified on the loop, or ended there, and while much waits for a
+ * thread. Returns true while a watch is paused. */
+bool ki_informer_delivered(ki_informer *informer);
 /* wait_for_sync.c: called on any thread, under no lock, when a listener is synced or was removed. */
 void ki_informer_wake_waits(ki_informer *informer);
 /* Adds a change. Wakes nobody: ki_listener_wake does. KI_ERR_NO_MEMORY changes nothing. */

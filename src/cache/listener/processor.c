@@ -4,11 +4,6 @@
 #include "src/cache/listener/listener.h"
 #include "src/object/object.h"
 
-enum {
-    MUCH = 1000, /* notifications that wait for a thread: half a megabyte of packed pods */
-    STILL = 32   /* looks at a thread that takes nothing, after which it waits for something else than the processor */
-};
-
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns) {
     *processor = (ki_processor){ .allocator = allocator, .resync_ns = resync_ns };
     ki_changes_init(&processor->changes, allocator);
@@ -96,24 +91,13 @@ void ki_processor_forget(ki_processor *processor, const ki_listener *listener) {
     take_out(&processor->leaving, listener, &taken);
 }
 
-size_t ki_processor_waiting_on_loop(const ki_processor *processor) {
+size_t ki_processor_load(const ki_processor *processor) {
     size_t most = 0;
-    for (const ki_listener *listener = processor->first; listener; listener = listener->next) {
-        size_t waiting = listener->has_thread ? 0 : atomic_load(&listener->waiting);
-        most = waiting > most ? waiting : most;
+    for (ki_listener *listener = processor->first; listener; listener = listener->next) {
+        size_t load = ki_listener_load(listener);
+        most = load > most ? load : most;
     }
     return most;
-}
-
-bool ki_processor_outruns(ki_processor *processor) {
-    bool outruns = false;
-    for (ki_listener *listener = processor->first; listener; listener = listener->next) {
-        size_t taken = atomic_load_explicit(&listener->taken, memory_order_relaxed);
-        listener->still = taken == listener->seen_taken ? listener->still + 1 : 0;
-        listener->seen_taken = taken;
-        outruns |= listener->has_thread && listener->still < STILL && atomic_load(&listener->waiting) >= MUCH;
-    }
-    return outruns;
 }
 
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err) {

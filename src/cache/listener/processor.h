@@ -47,11 +47,8 @@ void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t de
 bool ki_processor_remove(ki_processor *processor, const ki_listener *listener);
 /* Removes the listener from `leaving`, before it is freed. */
 void ki_processor_forget(ki_processor *processor, const ki_listener *listener);
-/* Returns the largest number of notifications that wait for one listener on the loop. */
-size_t ki_processor_waiting_on_loop(const ki_processor *processor);
-/* Returns true if much waits for a thread that has taken some at one of the last calls: on a busy machine the loop
- * should let it run before it adds more. A thread that takes nothing waits for something else. Loop. */
-bool ki_processor_outruns(ki_processor *processor);
+/* Returns the largest load of a listener (ki_listener_load). Loop. */
+size_t ki_processor_load(const ki_processor *processor);
 /* Starts each listener, on a thread of its own or on the loop. After a failure, call it again or stop. */
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err);
 

@@ -1,6 +1,8 @@
-/* test_burst.c: a server that sends as fast as it can, and handlers on the loop: what was read and waits for them is
- * bounded, and all of it is told. */
+/* test_burst.c: a server that sends as fast as it can, and slow handlers: what was read and waits for them is bounded,
+ * and all of it is told. */
 
+#include "src/cache/informer/informer_parts.h"
+#include "src/cache/listener/listener.h"
 #include "tests/support/byte_stage.h"
 #include "tests/support/test.h"
 
@@ -76,4 +78,140 @@ TEST(a_handler_that_goes_lets_the_watch_continue) {
         assert_int_equal(ki_engine_step(s.engine.engine, 0, NULL), KI_OK);
     assert_int_equal(s.adds, EVENTS); /* the stage's own handler */
     byte_stage_close(&s);
+}
+
+/* --- a handler with a thread -------------------------------------------------------------------------------------- */
+
+enum {
+    BIG = 40000, /* bytes of an object that cannot be packed well */
+    BIG_EVENTS = 400,
+    WAITING_MAX = 5 << 20, /* bytes: where the watch is held, and what a step had begun */
+    LOOK_MS = 10,
+    TAKEN = 50,          /* by a quick thread in that time */
+    PAUSE_MS = 1000,     /* for a quick thread */
+    SHORT_PAUSE_MS = 100 /* for a slow one */
+};
+
+/* A stage whose second handler has a thread, which the test plays: it takes nothing by itself. */
+typedef struct slow_thread {
+    byte_stage stage;
+    size_t adds;
+    ki_registration registration;
+    ki_listener *listener;
+} slow_thread;
+
+static void open_slow_thread(slow_thread *s, ki_delivery delivery) {
+    *s = (slow_thread){ .adds = 0 };
+    byte_stage_open(&s->stage, "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}",
+                    &KI_INFORMER_OPTIONS(.no_streaming_list = true));
+    assert_int_equal(ki_informer_register(s->stage.informer, &counting, &s->adds,
+                                          &KI_REGISTRATION_OPTIONS(.delivery = delivery), &s->registration, NULL),
+                     KI_OK);
+    assert_true(test_engine_settle(&s->stage.engine));
+    s->listener = s->stage.informer->processor.first;
+    while (s->listener->id != s->registration.id)
+        s->listener = s->listener->next;
+    s->listener->has_thread = true;
+}
+
+/* Sends events of new objects. */
+static void send_big(slow_thread *s, unsigned first, unsigned count) {
+    char *text = malloc(BIG + EVENT_SIZE);
+    uint64_t random = first + 1;
+    assert_non_null(text);
+    for (unsigned i = first; i < first + count; i++) {
+        int size = sprintf(text,
+                           "{\"type\":\"ADDED\",\"object\":{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
+                           "\"name\":\"k%u\",\"namespace\":\"ns\",\"resourceVersion\":\"%u\"},\"data\":{\"a\":\"",
+                           i, i + 100);
+        for (int j = 0; j < BIG; j++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            text[size++] = (char)('0' + (random >> 60));
+        }
+        size += sprintf(text + size, "\"}}}\n");
+        assert_true(kt_memory_call_data(s->stage.watch, text, (size_t)size));
+    }
+    free(text);
+    assert_true(test_engine_settle(&s->stage.engine));
+}
+
+/* The thread takes changes. */
+static void take(slow_thread *s, size_t count) {
+    ki_change change;
+    ki_mutex_lock(&s->listener->mutex);
+    for (; count && ki_pending_pop(&s->listener->pending, &change); count--) {
+        ki_change_release(&change);
+        atomic_fetch_add(&s->listener->taken, 1);
+    }
+    atomic_store(&s->listener->waiting, s->listener->pending.count);
+    ki_mutex_unlock(&s->listener->mutex);
+}
+
+static void close_slow_thread(slow_thread *s) {
+    s->listener->has_thread = false;
+    byte_stage_close(&s->stage);
+}
+
+TEST(what_waits_for_a_thread_that_takes_it_is_bounded) {
+    slow_thread s;
+    open_slow_thread(&s, KI_DELIVER_ALL);
+    send_big(&s, 0, BIG_EVENTS);
+    assert_in_range(ki_listener_waiting_bytes(s.listener), WAITING_MAX / 2, WAITING_MAX);
+    for (size_t taken = TAKEN; s.stage.adds < BIG_EVENTS; taken += TAKEN) { /* the stage's own handler, on the loop */
+        take(&s, TAKEN);
+        assert_true(test_engine_advance(&s.stage.engine, LOOK_MS));
+        assert_in_range(ki_listener_waiting_bytes(s.listener), 1, WAITING_MAX);
+        assert_true(taken < BIG_EVENTS);
+    }
+    close_slow_thread(&s);
+}
+
+/* Takes changes as a quick or a slow thread does, until the watch continues. Returns how long that took, in ms. */
+static int64_t pause_ms(slow_thread *s, bool is_quick) {
+    size_t adds = s->stage.adds;
+    int64_t ms = 0;
+    for (; s->stage.adds == adds; ms += LOOK_MS) {
+        atomic_fetch_add(&s->listener->taken, is_quick ? TAKEN : TAKEN - 1); /* of small changes, in comparison */
+        assert_true(test_engine_advance(&s->stage.engine, LOOK_MS));
+    }
+    return ms;
+}
+
+TEST(the_watch_waits_for_a_thread_a_second_at_most_until_little_waits) {
+    slow_thread s;
+    open_slow_thread(&s, KI_DELIVER_ALL);
+    for (unsigned round = 0; round < 2; round++) {
+        bool is_quick = round == 0;
+        int64_t longest = is_quick ? PAUSE_MS : SHORT_PAUSE_MS;
+        unsigned first = round * 2 * BIG_EVENTS;
+        send_big(&s, first, BIG_EVENTS);
+        assert_true(s.stage.adds < first + BIG_EVENTS);
+        assert_in_range(pause_ms(&s, is_quick), longest - 2 * LOOK_MS, longest + LOOK_MS);
+        assert_int_equal(s.stage.adds, first + BIG_EVENTS);
+        send_big(&s, first + BIG_EVENTS, BIG_EVENTS); /* no more pauses */
+        assert_int_equal(s.stage.adds, first + 2 * BIG_EVENTS);
+        take(&s, 2 * BIG_EVENTS);
+    }
+    close_slow_thread(&s);
+}
+
+TEST(the_watch_does_not_wait_for_a_thread_with_the_latest) {
+    slow_thread s;
+    open_slow_thread(&s, KI_DELIVER_LATEST);
+    send_big(&s, 0, BIG_EVENTS);
+    assert_int_equal(s.stage.adds, BIG_EVENTS);
+    close_slow_thread(&s);
+}
+
+/* Nobody waits for a thread whose handler has gone. */
+TEST(a_handler_with_a_thread_that_goes_lets_the_watch_continue) {
+    slow_thread s;
+    open_slow_thread(&s, KI_DELIVER_ALL);
+    send_big(&s, 0, BIG_EVENTS);
+    assert_true(s.stage.adds < BIG_EVENTS);
+    s.listener->has_thread = false; /* the loop frees it */
+    assert_int_equal(ki_informer_remove_handler(s.stage.informer, s.registration, NULL), KI_OK);
+    assert_true(test_engine_settle(&s.stage.engine));
+    assert_int_equal(s.stage.adds, BIG_EVENTS);
+    byte_stage_close(&s.stage);
 }
