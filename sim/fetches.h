@@ -69,9 +69,9 @@ void sim_fetches_client_stopped(sim_world *world);
 bool sim_fetches_is_get(const char *target, uint32_t *ret_key);
 /* Fails the run if the client may not send this request now. */
 void sim_fetches_check_request(const sim_exchange *exchange);
-/* Returns true if the request can be the first one since an informer was asked: it is no retry. Takes the informer's new
- * questions away, so that the next request needs another question. Which informer sends a request is not known: it is
- * the one whose question is the oldest. */
+/* Returns true if the request can be the first one since an informer was asked: it is no retry. Takes the informer's
+ * new questions away, so that the next request needs another question. Which informer sends a request is not known: it
+ * is the one whose question is the oldest. */
 bool sim_fetches_take_new(const sim_exchange *exchange);
 /* Returns true if one informer alone was asked for the request's key. */
 bool sim_fetches_are_of_one(const sim_exchange *exchange);

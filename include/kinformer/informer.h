@@ -217,10 +217,10 @@ typedef struct ki_handler {
 } ki_handler;
 
 typedef enum ki_delivery {
-    /* Every change is delivered. The queue of a handler with a thread of its own is unbounded, as in client-go; but in a
-     * burst the watch pauses while 4 MB are queued: for a second at most until the handler keeps up, and a tenth of a
-     * second for one that takes longer than 200 us for a change. A handler on the loop slows the watch down: with about
-     * 200 changes queued the informer stops reading. */
+    /* Every change is delivered. The queue of a handler with a thread of its own is unbounded, as in client-go. But in
+     * a burst the watch pauses while 4 MB are queued, for a second at most until the handler keeps up; for a tenth of
+     * a second if the handler takes longer than 200 us for a change. A handler on the loop slows the watch down: with
+     * about 200 changes queued the informer stops reading. */
     KI_DELIVER_ALL = 0,
     /* At most one change of each key is queued: `old` is the state that the handler saw last, `obj` the newest state.
      * The delete of an object that the handler has seen is always delivered. */

@@ -87,10 +87,11 @@ static inline size_t ki_listener_pending(const ki_listener *listener) {
 
 /* Returns the memory of the waiting changes. Any thread. */
 size_t ki_listener_waiting_bytes(ki_listener *listener);
-/* Returns how much waits, as a number of changes on the loop: the watch pauses if it is large (shared_informer.c). For a
- * thread with KI_DELIVER_ALL 20 KB of changes count as one: they wait packed. With KI_DELIVER_LATEST nothing counts. The
- * other handlers, and readers of the cache, wait as long as the watch does. So after a second of pauses the load is 0
- * until less than 200 KB waits; for a thread that takes less than 5,000 changes a second, after a tenth. Loop. */
+/* Returns how much waits, as a number of changes on the loop: the watch pauses if it is large (shared_informer.c).
+ * For a thread with KI_DELIVER_ALL 20 KB of changes count as one: they wait packed. With KI_DELIVER_LATEST nothing
+ * counts. The other handlers, and readers of the cache, wait as long as the watch does. So after a second of pauses
+ * the load is 0 until less than 200 KB waits; for a thread that takes less than 5,000 changes a second, after a tenth.
+ * Loop. */
 size_t ki_listener_load(ki_listener *listener);
 
 /* Makes a listener that is not started and in no list. Errors: KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
