@@ -17,7 +17,7 @@ test \"$a\" = \"$b\"" sh $<TARGET_FILE:sim>)
     add_test(NAME sim/known_seeds COMMAND sh -c "for seed in $2; do $1 --seed $seed || exit 1; done" sh $<TARGET_FILE:sim>
         "61256 305809701137 118165234783 69126 16545 98756 777008976 555004867 431977737 431994384 7768 977346270 6180341878 5772157835 2711745752 54072690459 49537440189 32437357249 89234056303 688000734125 640908416355 3187648374 24747866960 918275341 27502773032788 7718263577886 3416 4744 90417739890 209857320974 1097972338446")
     add_test(NAME sim/controllers_known_seeds COMMAND sh -c "for seed in $2; do $1 --scenario controllers --seed $seed || exit 1; done" sh
-        $<TARGET_FILE:sim> "840295252 857242889765 546432286791 546432454449 546432594716")
+        $<TARGET_FILE:sim> "840295252 857242889765 546432286791 546432454449 546432594716 63301396126230")
     add_test(NAME sim/controllers COMMAND sim --scenario controllers --seeds 200)
     add_test(NAME sim/controllers_same_trace COMMAND sh -c "a=$($1 --scenario controllers --seed 8 --trace | cksum) && \
 b=$($1 --scenario controllers --seed 8 --trace | cksum) && test \"$a\" = \"$b\"" sh $<TARGET_FILE:sim>)

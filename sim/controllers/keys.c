@@ -86,13 +86,14 @@ static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
 /* Returns the longest time between the calls of the two handlers for one event, ns. Small and late steps put other work
  * between the calls, and pauses add to it. `paused`: paused_total at the first call. */
 static int64_t max_handler_gap(const ctl_process *process, int64_t paused) {
+    int64_t pauses = process->paused_total - paused; /* some are in the middle of a step */
     if (!process->world->plan.max_work && !process->plan->jitter)
-        return 0;
+        return pauses;
     /* A term walks the sources in the reverse order of their watches, so a late watch comes first, and a step that does
      * one unit of work walks one object. */
     const ctl_plan *plan = &process->world->plan;
     int64_t gap = plan->late_watch_ms || plan->max_work == 1 ? 4 * SIM_SECOND : 2 * SIM_SECOND;
-    return gap + process->paused_total - paused;
+    return gap + pauses;
 }
 
 /* Fails the run if an event waited too long for its reconcile. A delay of the key does not delay its events. */
