@@ -134,7 +134,7 @@ static void measure_framing(const bench *b, int rounds) {
 static void measure_decoding(const bench *b, const char *what, const ki_field *fields, int rounds) {
     ki_error err = KI_ERROR_INIT;
     ki_object_format *format = NULL;
-    ki_object_format_options options = { .view = fields };
+    ki_object_format_options options = KI_OBJECT_FORMAT_OPTIONS(.view = fields);
     ki_buffer scratch;
     ki_buffer_init(&scratch, &ki_allocator_default, 0);
     if (ki_object_format_new(&ki_allocator_default, &options, &format, &err))

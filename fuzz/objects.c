@@ -18,7 +18,7 @@ enum {
 
 static ki_object_format *new_format(bool keep_managed_fields, ki_keep keep) {
     ki_object_format *format = NULL;
-    const ki_object_format_options options = { .keep_managed_fields = keep_managed_fields };
+    const ki_object_format_options options = KI_OBJECT_FORMAT_OPTIONS(.keep_managed_fields = keep_managed_fields);
     fuzz_check(!ki_object_format_new(NULL, &options, &format, NULL));
     ki_object_format_set_keep(format, keep);
     return format;

@@ -100,7 +100,7 @@ static void check_field(const ki_path *path, const char *text, const ki_object *
 static void check_document(const ki_path *path, const char *text, ki_str json) {
     ki_object_format *format = NULL;
     ki_object *obj = NULL;
-    fuzz_check(!ki_object_format_new(NULL, &(ki_object_format_options){ .keep_managed_fields = true }, &format, NULL));
+    fuzz_check(!ki_object_format_new(NULL, &KI_OBJECT_FORMAT_OPTIONS(.keep_managed_fields = true), &format, NULL));
     if (!ki_object_from_json(format, json, NULL, NULL, &obj, NULL)) {
         yyjson_doc *doc = yyjson_read(json.data, json.size, YYJSON_READ_NUMBER_AS_RAW);
         ki_buffer parsed, scanned;

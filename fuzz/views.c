@@ -241,7 +241,7 @@ static void check_view(const ki_field *fields, ki_str json) {
     ki_object_format *format = NULL;
     ki_object *obj = NULL, *from_server = NULL;
     ki_error err = KI_ERROR_INIT;
-    const ki_object_format_options options = { .view = fields, .keep_managed_fields = true };
+    const ki_object_format_options options = KI_OBJECT_FORMAT_OPTIONS(.view = fields, .keep_managed_fields = true);
     if (ki_object_format_new(NULL, &options, &format, &err)) {
         fuzz_check(err.message[0] && err.code == KI_ERR_PARSE);
         return;

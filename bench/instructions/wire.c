@@ -68,7 +68,7 @@ const path path_watch_events = { "watch-events", PODS, 20, begin_watch, NULL, re
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
 static void begin_decode_of(const ki_field *view) {
-    const ki_object_format_options options = { .view = view };
+    const ki_object_format_options options = KI_OBJECT_FORMAT_OPTIONS(.view = view);
     events = load_pods();
     need(!ki_object_format_new(&fixed_memory, &options, &format, NULL), "format");
     ki_buffer_init(&scratch, &fixed_memory, 0);

@@ -94,8 +94,8 @@ ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client,
         ki_free(allocator, client);
         return status;
     }
-    status = ki_object_format_new(allocator, &(ki_object_format_options){ .keep_managed_fields = true },
-                                  &client->format, err);
+    status =
+        ki_object_format_new(allocator, &KI_OBJECT_FORMAT_OPTIONS(.keep_managed_fields = true), &client->format, err);
     if (status) {
         ki_mutex_destroy(&client->mutex);
         ki_free(allocator, client);

@@ -9,10 +9,8 @@
 
 static ki_status make(ki_client *client, ki_selection *selection, const ki_informer_options *options,
                       ki_list_watch **ret_list_watch, ki_error *err) {
-    const ki_object_format_options format_options = {
-        .view = options->view,
-        .keep_managed_fields = options->keep_managed_fields,
-    };
+    const ki_object_format_options format_options =
+        KI_OBJECT_FORMAT_OPTIONS(.view = options->view, .keep_managed_fields = options->keep_managed_fields);
     ki_object_format *format = NULL;
     ki_status status = ki_object_format_new(client->allocator, &format_options, &format, err);
     if (status)

@@ -54,10 +54,8 @@ static void free_sources(const sources *made) {
 
 static ki_status make_format(const ki_informer_maker *maker, const ki_informer_options *options,
                              ki_object_format **ret_format, ki_error *err) {
-    ki_object_format_options format_options = {
-        .view = options->view,
-        .keep_managed_fields = options->keep_managed_fields,
-    };
+    ki_object_format_options format_options =
+        KI_OBJECT_FORMAT_OPTIONS(.view = options->view, .keep_managed_fields = options->keep_managed_fields);
     ki_status status =
         ki_object_format_new(ki_engine_allocator(maker->options.engine), &format_options, ret_format, err);
     if (status)

@@ -78,20 +78,26 @@ ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_fo
                                ki_object_format **ret_format, ki_error *err) {
     if (!ret_format)
         return ki_error_missing(err, "ki_object_format_new");
+    ki_object_format_options given = { .size = sizeof given };
+    if (options && options->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "ki_object_format_options without a size: use KI_OBJECT_FORMAT_OPTIONS()");
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
     if (!allocator)
         allocator = &ki_allocator_default;
-    bool has_view = options && options->view && options->view->path;
-    ki_object_format *format = new_format(allocator, options && options->keep_managed_fields, has_view);
+    bool has_view = given.view && given.view->path;
+    ki_object_format *format = new_format(allocator, given.keep_managed_fields, has_view);
     if (!format)
         return ki_error_no_memory(err, "making an object format");
     if (has_view) {
-        ki_status status = ki_view_new(allocator, options->view, &format->view, err);
+        ki_status status = ki_view_new(allocator, given.view, &format->view, err);
         if (status) {
             ki_object_format_unref(format);
             return status;
         }
         format->reads_managed_fields |= ki_view_reads(format->view, "metadata", "managedFields");
-        add_part(format, options->view);
+        add_part(format, given.view);
     }
     *ret_format = format;
     return KI_OK;

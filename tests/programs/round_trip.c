@@ -127,8 +127,9 @@ int main(int argc, char **argv) {
     ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
     random_json_init(&json);
     for (size_t i = 0; i < form_count; i++) {
-        const ki_object_format_options options = { .keep_managed_fields = forms[i].keep_managed_fields,
-                                                   .view = forms[i].has_view ? view_fields : NULL };
+        const ki_object_format_options options =
+            KI_OBJECT_FORMAT_OPTIONS(.keep_managed_fields = forms[i].keep_managed_fields,
+                                     .view = forms[i].has_view ? view_fields : NULL);
         if (ki_object_format_new(NULL, &options, &forms[i].format, NULL))
             fail(&forms[i], "no format", &json, "", "");
         if (forms[i].is_packed)

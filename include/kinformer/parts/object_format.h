@@ -2,7 +2,7 @@
  * building block of an informer (parts/README.md, with the weaker promise of these headers).
  *
  *     ki_object_format *pods = NULL;
- *     status = ki_object_format_new(NULL, &(ki_object_format_options){ .view = pod_fields }, &pods, &err);
+ *     status = ki_object_format_new(NULL, &KI_OBJECT_FORMAT_OPTIONS(.view = pod_fields), &pods, &err);
  *     status = ki_object_format_read(pods, json, strlen(json), &obj, &err);
  *
  * Threads: any, also at the same time. */
@@ -19,9 +19,12 @@ KI_BEGIN_DECLS
 typedef struct ki_object_format ki_object_format;
 
 typedef struct ki_object_format_options {
+    size_t size;          /* sizeof(ki_object_format_options); set by the macro */
     const ki_field *view; /* NULL: no view; ended by KI_FIELD_END */
     bool keep_managed_fields;
 } ki_object_format_options;
+
+#define KI_OBJECT_FORMAT_OPTIONS(...) KI_SIZED_(ki_object_format_options, __VA_ARGS__)
 
 /* Makes a format. `allocator` (copied; NULL: malloc) is that of its objects. `options` may be NULL.
  * Ownership: the caller releases the format with ki_object_format_unref; objects may outlive that. Blocks: no.

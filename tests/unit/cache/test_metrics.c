@@ -129,7 +129,7 @@ TEST(objects_skipped_and_index_errors_are_counted) {
 TEST(fields_that_do_not_fit_their_view_are_counted) {
     static const ki_field fields[] = { { "metadata.name", 0, sizeof(int64_t), KI_FIELD_TYPE_INT64, NULL },
                                        KI_FIELD_END };
-    const ki_object_format_options with_view = { .view = fields };
+    const ki_object_format_options with_view = KI_OBJECT_FORMAT_OPTIONS(.view = fields);
     ki_shared_informer_options options = { .given.no_streaming_list = true };
     assert_int_equal(ki_object_format_new(&ki_allocator_default, &with_view, &options.format, NULL), KI_OK);
     stage s;

@@ -82,9 +82,9 @@ static void open_fixture(fixture *self) {
     const selected of = { .resource = *KI_PODS };
     ki_throttle_init(&self->throttle, engine, 1, 1);
     assert_int_equal(kt_memory_transport_new(engine, &server, &self->transport, NULL), KI_OK);
-    assert_int_equal(ki_object_format_new(ki_engine_allocator(engine), &(ki_object_format_options){ .view = NULL },
-                                          &self->format, NULL),
-                     KI_OK);
+    assert_int_equal(
+        ki_object_format_new(ki_engine_allocator(engine), &KI_OBJECT_FORMAT_OPTIONS(.view = NULL), &self->format, NULL),
+        KI_OK);
     assert_int_equal(source_of(&of, engine, self->transport, self->format, &self->throttle, &self->first), KI_OK);
     assert_int_equal(source_of(&of, engine, self->transport, self->format, &self->throttle, &self->second), KI_OK);
 }

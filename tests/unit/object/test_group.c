@@ -21,7 +21,7 @@ static const ki_field node_fields[] = { KI_FIELD(struct node_view, node, "spec.n
 
 static ki_object_format *new_format_with_view(const ki_allocator *allocator) {
     ki_object_format *format = NULL;
-    const ki_object_format_options options = { .view = node_fields };
+    const ki_object_format_options options = KI_OBJECT_FORMAT_OPTIONS(.view = node_fields);
     assert_int_equal(ki_object_format_new(allocator, &options, &format, NULL), KI_OK);
     return format;
 }

@@ -133,9 +133,18 @@ TEST(the_body_is_compact_and_complete) {
     }
 }
 
+TEST(options_of_a_format_without_a_size_are_refused) {
+    const ki_object_format_options options = { .keep_managed_fields = true };
+    ki_object_format *format = NULL;
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_object_format_new(NULL, &options, &format, &err), KI_ERR_INVALID);
+    assert_null(format);
+    assert_non_null(strstr(err.message, "KI_OBJECT_FORMAT_OPTIONS()"));
+}
+
 TEST(managed_fields_stay_where_they_are_wanted) {
     ki_object_format *format = NULL;
-    ki_object_format_options options = { .keep_managed_fields = true };
+    ki_object_format_options options = KI_OBJECT_FORMAT_OPTIONS(.keep_managed_fields = true);
     assert_int_equal(ki_object_format_new(&ki_allocator_default, &options, &format, NULL), KI_OK);
     ki_object *obj = NULL;
     static const char json[] = "{\"metadata\":{\"name\":\"a\",\"managedFields\":[{\"manager\":\"m\"}]}}";
@@ -377,7 +386,7 @@ static ki_object *with_json(const char *json, ki_error *err) {
     ki_object_format *format = NULL;
     ki_object *obj = NULL, *copy = NULL;
     assert_int_equal(
-        ki_object_format_new(&ki_allocator_default, &(ki_object_format_options){ .view = view }, &format, NULL), KI_OK);
+        ki_object_format_new(&ki_allocator_default, &KI_OBJECT_FORMAT_OPTIONS(.view = view), &format, NULL), KI_OK);
     assert_int_equal(ki_object_from_json(format, ki_str_of(pod), "v1", "Pod", &obj, NULL), KI_OK);
     ki_object_format_unref(format);
     assert_int_equal(ki_object_with_json(NULL, "{}", 2, &copy, NULL), KI_ERR_INVALID);
@@ -501,7 +510,7 @@ TEST(objects_are_made_and_freed_on_any_thread) {
 
 static ki_status use_everything(const ki_allocator *allocator, const char *json) {
     static const ki_field view[] = { { "spec.text", 0, sizeof(char *), KI_FIELD_TYPE_STRING, NULL }, KI_FIELD_END };
-    ki_object_format_options options = { .view = view };
+    ki_object_format_options options = KI_OBJECT_FORMAT_OPTIONS(.view = view);
     ki_object_format *format = NULL;
     ki_object *obj = NULL, *other = NULL;
     ki_value field = KI_VALUE_INIT, list = KI_VALUE_INIT, whole = KI_VALUE_INIT;

@@ -29,7 +29,7 @@ static const ki_field generation[] = { KI_FIELD(pod_view, generation, "metadata.
 
 static ki_object_format *new_format(ki_keep keep, const ki_field *view) {
     ki_object_format *format = NULL;
-    ki_object_format_options options = { .view = view };
+    ki_object_format_options options = KI_OBJECT_FORMAT_OPTIONS(.view = view);
     assert_int_equal(ki_object_format_new(&ki_allocator_default, &options, &format, NULL), KI_OK);
     ki_object_format_set_keep(format, keep);
     return format;

@@ -30,8 +30,7 @@ static const char spaced[] = "{ " METADATA("7") MANAGED "} , \"spec\":{\"nodeNam
 
 static ki_object_format *make_format(ki_keep keep) {
     ki_object_format *format = NULL;
-    assert_int_equal(ki_object_format_new(NULL,
-                                          &(ki_object_format_options){ .view = keep == KI_KEEP_KEYS ? NULL : fields },
+    assert_int_equal(ki_object_format_new(NULL, &KI_OBJECT_FORMAT_OPTIONS(.view = keep == KI_KEEP_KEYS ? NULL : fields),
                                           &format, NULL),
                      KI_OK);
     ki_object_format_set_keep(format, keep);
@@ -239,8 +238,7 @@ TEST(a_view_of_all_labels_keeps_them_and_one_of_a_label_keeps_that) {
     const ki_field *const views[] = { one, all };
     for (size_t i = 0; i < 2; i++) {
         ki_object_format *format = NULL;
-        assert_int_equal(ki_object_format_new(NULL, &(ki_object_format_options){ .view = views[i] }, &format, NULL),
-                         KI_OK);
+        assert_int_equal(ki_object_format_new(NULL, &KI_OBJECT_FORMAT_OPTIONS(.view = views[i]), &format, NULL), KI_OK);
         ki_object_format_set_keep(format, KI_KEEP_VIEW);
         ki_object *obj = make(format, listed);
         const struct labelled *view = ki_object_view(obj);
@@ -365,10 +363,10 @@ TEST(what_an_object_lacks_matches_no_selector) {
     for (ki_keep keep = KI_KEEP_OBJECT; keep <= KI_KEEP_KEYS; keep++) {
         ki_object_format *format = NULL;
         ki_object *stored = NULL;
-        assert_int_equal(
-            ki_object_format_new(NULL, &(ki_object_format_options){ .view = keep == KI_KEEP_KEYS ? NULL : fields },
-                                 &format, NULL),
-            KI_OK);
+        assert_int_equal(ki_object_format_new(NULL,
+                                              &KI_OBJECT_FORMAT_OPTIONS(.view = keep == KI_KEEP_KEYS ? NULL : fields),
+                                              &format, NULL),
+                         KI_OK);
         ki_object_format_set_keep(format, keep);
         ki_object *obj = make(format, json);
         assert_int_equal(ki_object_key_only(obj, &stored, NULL), KI_OK);
@@ -410,7 +408,7 @@ static ki_status make_all(const ki_allocator *allocator, ki_keep keep, const cha
     ki_object_format *format = NULL;
     ki_object *obj = NULL, *view = NULL, *key = NULL;
     ki_status status = ki_object_format_new(
-        allocator, &(ki_object_format_options){ .view = keep == KI_KEEP_KEYS ? NULL : fields }, &format, NULL);
+        allocator, &KI_OBJECT_FORMAT_OPTIONS(.view = keep == KI_KEEP_KEYS ? NULL : fields), &format, NULL);
     if (!status) {
         ki_object_format_set_keep(format, keep);
         ki_object_format_set_transform(format);

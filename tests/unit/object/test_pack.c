@@ -57,8 +57,7 @@ typedef struct stage {
 static ki_status make_format(const ki_allocator *allocator, ki_object_format **ret_format) {
     ki_object_format *format = NULL;
     ki_object *obj = NULL;
-    ki_status status =
-        ki_object_format_new(allocator, &(ki_object_format_options){ .view = pod_fields }, &format, NULL);
+    ki_status status = ki_object_format_new(allocator, &KI_OBJECT_FORMAT_OPTIONS(.view = pod_fields), &format, NULL);
     if (status)
         return status;
     ki_body_contexts *contexts = ki_body_contexts_new(allocator);

@@ -75,7 +75,7 @@ static const ki_field pod_fields[] = {
 };
 
 static ki_object *make(const ki_field *view, const char *members) {
-    ki_object_format_options options = { .view = view };
+    ki_object_format_options options = KI_OBJECT_FORMAT_OPTIONS(.view = view);
     ki_object_format *format = NULL;
     assert_int_equal(ki_object_format_new(&ki_allocator_default, &options, &format, NULL), KI_OK);
     char json[8192];
@@ -236,8 +236,7 @@ TEST(the_view_has_the_type_that_the_object_has) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ki_object_format *format = NULL;
         ki_object *obj = NULL;
-        assert_int_equal(ki_object_format_new(NULL, &(ki_object_format_options){ .view = fields }, &format, NULL),
-                         KI_OK);
+        assert_int_equal(ki_object_format_new(NULL, &KI_OBJECT_FORMAT_OPTIONS(.view = fields), &format, NULL), KI_OK);
         ki_object_format_set_keep(format, rows[i].keep);
         assert_int_equal(ki_object_from_json(format, ki_str_of(rows[i].json), "v1", "Pod", &obj, NULL), KI_OK);
         const struct type *type = ki_object_view(obj);
@@ -285,8 +284,8 @@ TEST(a_view_has_no_copy_of_what_the_header_has) {
     static const ki_keep keeps[] = { KI_KEEP_OBJECT, KI_KEEP_METADATA, KI_KEEP_VIEW };
     for (size_t i = 0; i < sizeof keeps / sizeof *keeps; i++) {
         ki_object_format *format = NULL;
-        assert_int_equal(
-            ki_object_format_new(NULL, &(ki_object_format_options){ .view = headed_fields }, &format, NULL), KI_OK);
+        assert_int_equal(ki_object_format_new(NULL, &KI_OBJECT_FORMAT_OPTIONS(.view = headed_fields), &format, NULL),
+                         KI_OK);
         ki_object_format_set_keep(format, keeps[i]);
         ki_object *obj = make_headed(format, json), *other = make_headed(format, json);
         ki_object *dropped = ki_object_drop_content(obj);
@@ -320,7 +319,7 @@ TEST(a_view_has_no_copy_of_what_the_header_has) {
 TEST(a_view_has_the_texts_of_its_own_json) {
     ki_object_format *format = NULL;
     ki_object *made = NULL;
-    assert_int_equal(ki_object_format_new(NULL, &(ki_object_format_options){ .view = headed_fields }, &format, NULL),
+    assert_int_equal(ki_object_format_new(NULL, &KI_OBJECT_FORMAT_OPTIONS(.view = headed_fields), &format, NULL),
                      KI_OK);
     ki_object *obj = make_headed(format, HEADED("{\"example.com/app\":\"web\"}"));
     static const char json[] = "{\"kind\":\"X\",\"metadata\":{\"name\":\"b\",\"uid\":\"u\",\"labels\":{\"example.com/"
@@ -358,8 +357,8 @@ TEST(labels_of_a_view_can_be_anything) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ki_object_format *format = NULL;
-        assert_int_equal(
-            ki_object_format_new(NULL, &(ki_object_format_options){ .view = headed_fields }, &format, NULL), KI_OK);
+        assert_int_equal(ki_object_format_new(NULL, &KI_OBJECT_FORMAT_OPTIONS(.view = headed_fields), &format, NULL),
+                         KI_OK);
         ki_object *obj = make_headed(format, rows[i].json);
         const struct headed *view = ki_object_view(obj);
         assert_int_equal(view->labels.count, rows[i].count);
@@ -402,7 +401,7 @@ TEST(a_text_of_several_objects_is_kept_once) {
     };
     ki_object_format *format = NULL;
     ki_object *objects[COUNT];
-    assert_int_equal(ki_object_format_new(NULL, &(ki_object_format_options){ .view = placed_fields }, &format, NULL),
+    assert_int_equal(ki_object_format_new(NULL, &KI_OBJECT_FORMAT_OPTIONS(.view = placed_fields), &format, NULL),
                      KI_OK);
     for (int i = 0; i < COUNT; i++)
         objects[i] = make_placed(format, (char[]){ (char)('a' + i), '\0' }, "node-1", "80");
@@ -435,8 +434,8 @@ TEST(a_text_of_one_object_is_a_part_of_it) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ki_object_format *format = NULL;
         ki_object *objects[8];
-        assert_int_equal(
-            ki_object_format_new(NULL, &(ki_object_format_options){ .view = placed_fields }, &format, NULL), KI_OK);
+        assert_int_equal(ki_object_format_new(NULL, &KI_OBJECT_FORMAT_OPTIONS(.view = placed_fields), &format, NULL),
+                         KI_OK);
         for (size_t at = 0; at < 8; at++)
             objects[at] = make_placed(format, (char[]){ rows[i].names[at], '\0' }, rows[i].node, "null");
         assert_int_equal(ki_object_format_group_bytes(format), objects[0]->group->size);
@@ -456,7 +455,7 @@ TEST(a_text_at_the_place_of_another_is_a_part_of_its_object) {
                                        KI_FIELD(union place, number, "number"), KI_FIELD_END };
     ki_object_format *format = NULL;
     ki_object *objects[8];
-    assert_int_equal(ki_object_format_new(NULL, &(ki_object_format_options){ .view = fields }, &format, NULL), KI_OK);
+    assert_int_equal(ki_object_format_new(NULL, &KI_OBJECT_FORMAT_OPTIONS(.view = fields), &format, NULL), KI_OK);
     for (int i = 0; i < 8; i++) {
         char json[128];
         snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%c\"},\"node\":\"node-1\"%s%s}", 'a' + i,
@@ -479,8 +478,8 @@ TEST(texts_of_several_objects_survive_lack_of_memory) {
     while (scarce_memory_next(&memory)) {
         ki_object_format *format = NULL;
         ki_object *objects[5] = { NULL };
-        ki_status status = ki_object_format_new(&memory.allocator, &(ki_object_format_options){ .view = placed_fields },
-                                                &format, NULL);
+        ki_status status =
+            ki_object_format_new(&memory.allocator, &KI_OBJECT_FORMAT_OPTIONS(.view = placed_fields), &format, NULL);
         for (int i = 0; !status && i < 5; i++) {
             objects[i] = make_placed(format, (char[]){ (char)('a' + i), '\0' }, "node-1", "\"Running\"");
             status = objects[i] ? KI_OK : KI_ERR_NO_MEMORY;
@@ -526,7 +525,7 @@ TEST(a_view_that_cannot_be_is_rejected) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_field fields[3] = { cases[i].fields[0], cases[i].fields[1], KI_FIELD_END };
-        ki_object_format_options options = { .view = fields };
+        ki_object_format_options options = KI_OBJECT_FORMAT_OPTIONS(.view = fields);
         ki_object_format *format = NULL;
         ki_error err = KI_ERROR_INIT;
         assert_int_equal(ki_object_format_new(&ki_allocator_default, &options, &format, &err), cases[i].status);
@@ -541,7 +540,7 @@ TEST(the_number_of_fields_is_limited) {
         for (size_t i = 0; i < count; i++)
             fields[i] = (ki_field){ "metadata.name", 0, 16, KI_FIELD_TYPE_STRING, NULL };
         fields[count] = (ki_field)KI_FIELD_END;
-        ki_object_format_options options = { .view = fields };
+        ki_object_format_options options = KI_OBJECT_FORMAT_OPTIONS(.view = fields);
         ki_object_format *format = NULL;
         ki_status status = ki_object_format_new(&ki_allocator_default, &options, &format, NULL);
         assert_int_equal(status, count > KI_VIEW_MAX_FIELDS ? KI_ERR_LIMIT : KI_OK);
@@ -551,7 +550,7 @@ TEST(the_number_of_fields_is_limited) {
 
 static ki_object *make_pod(const ki_allocator *allocator, const char *json, ki_status *ret_status,
                            uint64_t *ret_mismatches) {
-    ki_object_format_options options = { .view = pod_fields };
+    ki_object_format_options options = KI_OBJECT_FORMAT_OPTIONS(.view = pod_fields);
     ki_object_format *format = NULL;
     ki_object *obj = NULL;
     ki_status status = ki_object_format_new(allocator, &options, &format, NULL);
@@ -678,7 +677,7 @@ TEST(structs_in_structs_are_limited) {
         { { "a", 0, 16, KI_FIELD_TYPE_INT64, NULL }, KI_FIELD_END },
     };
     for (size_t from = 0; from < 2; from++) {
-        ki_object_format_options options = { .view = fields[from] };
+        ki_object_format_options options = KI_OBJECT_FORMAT_OPTIONS(.view = fields[from]);
         ki_object_format *format = NULL;
         ki_status status = ki_object_format_new(&ki_allocator_default, &options, &format, NULL);
         assert_int_equal(status, from ? KI_OK : KI_ERR_LIMIT);
@@ -699,7 +698,7 @@ TEST(a_view_with_lists_survives_lack_of_memory) {
 TEST(each_allocation_may_fail) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
-        ki_object_format_options options = { .view = all_fields };
+        ki_object_format_options options = KI_OBJECT_FORMAT_OPTIONS(.view = all_fields);
         ki_object_format *format = NULL;
         ki_status status = ki_object_format_new(&memory.allocator, &options, &format, NULL);
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
