@@ -575,6 +575,15 @@ static ki_status from_spaced(ki_object_format *format, ki_str json, const given 
     return status;
 }
 
+/* Makes the object from JSON whose form is assumed. Sets `*ret_is_made`, or leaves it false: the form is another one.
+ * Without memory the other ways would fail, too. */
+static ki_status from_assumed(ki_object_format *format, ki_str json, span skip, const gaps *without, size_t opened,
+                              const given *g, ki_object **ret_obj, bool *ret_is_made, ki_error *err) {
+    ki_status status = from_copy(format, json, skip, without, opened, g, ret_obj, NULL);
+    *ret_is_made = status == KI_OK;
+    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "making an object") : KI_OK;
+}
+
 static ki_status from_json(ki_object_format *format, ki_str json, const given *g, ki_object **ret_obj, ki_error *err) {
     json = trim(json);
     if (json.size > KI_OBJECT_TEXT_MAX)
@@ -586,16 +595,19 @@ static ki_status from_json(ki_object_format *format, ki_str json, const given *g
     if (g->is_from_server && !format->reads_managed_fields)
         skip = find_skip(json);
     /* An error can be that of a wrong span. */
+    bool is_made = false;
+    ki_status status = KI_OK;
     if (g->is_from_server && ki_json_is_valid(json, skip.at, skip.size, &outline)) {
         find_gaps(format, json, &outline, skip, &without);
-        if (has_gap(&without, skip) && from_copy(format, json, skip, &without, 0, g, ret_obj, NULL) == KI_OK)
-            return KI_OK;
+        if (has_gap(&without, skip))
+            status = from_assumed(format, json, skip, &without, 0, g, ret_obj, &is_made, err);
     }
     size_t opened;
     without = (gaps){ 1, { skip } };
-    if (skip.size && is_compact(json, skip, &opened) &&
-        from_copy(format, json, skip, &without, opened, g, ret_obj, NULL) == KI_OK)
-        return KI_OK;
+    if (!status && !is_made && skip.size && is_compact(json, skip, &opened))
+        status = from_assumed(format, json, skip, &without, opened, g, ret_obj, &is_made, err);
+    if (status || is_made)
+        return status;
     without.count = 0;
     if (!is_compact(json, none, &opened))
         return from_spaced(format, json, g, ret_obj, err);

@@ -90,16 +90,20 @@ void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored) 
         ki_feeds_hold(informer, is_much);
 }
 
+static size_t load_of(ki_informer *informer) {
+    ki_fair_mutex_lock(&informer->change_lock);
+    size_t load = ki_processor_load(&informer->processor, informer->is_held);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    return load;
+}
+
 bool ki_informer_delivered(ki_informer *informer) {
     if (ki_informer_is_above(informer) && informer->step_loop.is_open) /* what the handler had is counted no more */
         ki_step_loop_wake(&informer->step_loop);
     if (!informer->is_held)
         return false;
-    ki_fair_mutex_lock(&informer->change_lock);
-    size_t load = ki_processor_load(&informer->processor);
-    ki_fair_mutex_unlock(&informer->change_lock);
-    ki_informer_note_queue(informer, load, false);
-    return informer->is_held;
+    ki_informer_note_queue(informer, load_of(informer), false);
+    return true;
 }
 
 void ki_informer_note_progress(ki_informer *informer) {
@@ -371,10 +375,10 @@ static void check_for_mutations(ki_timer *timer, void *user) {
 /* Returns false while the watch is paused or many changes wait: the store is then older than the server, and a
  * difference proves nothing. */
 static bool is_watching(void *user) {
-    const ki_informer *informer = user;
+    ki_informer *informer = user;
     const ki_reflector *reflector = &informer->feeds[0]->reflector;
     return reflector->phase == KI_REFLECTOR_WATCHES && reflector->watch.is_accepted && !informer->is_held &&
-           informer->load < HELD_FROM / 2;
+           load_of(informer) < HELD_FROM / 2;
 }
 
 static void on_check_error(const ki_error *err, const char *key, bool relist, void *user) {

@@ -10,13 +10,14 @@
 enum {
     CHANGES_OF_REPORT = 100, /* changes after which on_changed is called although more are queued */
     LOAD_BYTES = 20 * 1024,  /* waiting for a thread, as a load of 1 */
-    LOAD_MUCH = 100,         /* from here on the loop looks again whether the thread has taken some */
+    LOAD_MUCH = 200,         /* from here on, and while the watch is paused */
+    LOAD_HALF = 100,         /* from here on, the loop looks again whether the thread has taken some */
     LOAD_LITTLE = 10,        /* below it, the thread has kept up */
     LOOK_MS = 10,
-    PAUSES_MAX = 1000, /* ms */
-    QUICK = 50,        /* changes between two looks; a thread that takes fewer is stuck or slow, */
-    SLOW_COST = 10     /* and what the watch waits for it counts so many times */
+    QUICK_US = 200, /* for a change; a thread that takes longer is stuck or slow, */
+    SLOW_COST = 10  /* and what the watch waits for it counts so many times */
 };
+#define PAUSES_MAX KI_SECONDS(1)
 
 /* --- new, free ---------------------------------------------------------------------------------------------------- */
 
@@ -189,6 +190,7 @@ static void replay_one(ki_listener *listener, bool on_loop) {
     ki_object *held = ki_object_ref(obj);
     call_handler(listener, &(ki_change){ .type = KI_EVENT_ADD, .obj = held, .is_in_initial_list = true });
     ki_object_unref(held);
+    atomic_fetch_add_explicit(&listener->taken, 1, memory_order_relaxed);
     atomic_fetch_sub(&listener->to_replay, 1);
 }
 
@@ -425,26 +427,36 @@ size_t ki_listener_waiting_bytes(ki_listener *listener) {
     return bytes;
 }
 
+/* The loop can be late. */
 static void look(ki_timer *timer, void *user) {
     ki_listener *listener = user;
     (void)timer;
+    int64_t passed = ki_engine_now(listener->engine) - listener->looked_at;
     size_t taken = atomic_load(&listener->taken) - listener->taken_before;
+    bool is_slow = taken < (uint64_t)passed / (QUICK_US * 1000);
     if (ki_informer_delivered(listener->informer))
-        listener->paused_ms += LOOK_MS * (taken < QUICK ? SLOW_COST : 1);
+        listener->paused_ns += passed * (is_slow ? SLOW_COST : 1);
 }
 
-size_t ki_listener_load(ki_listener *listener) {
-    size_t waiting = atomic_load(&listener->waiting);
+static size_t new_bytes(ki_listener *listener) {
+    ki_mutex_lock(&listener->mutex);
+    size_t bytes = listener->pending.new_bytes;
+    ki_mutex_unlock(&listener->mutex);
+    return bytes;
+}
+
+size_t ki_listener_load(ki_listener *listener, bool is_paused) {
     if (!listener->has_thread)
-        return waiting;
-    size_t load = waiting && !listener->is_latest ? ki_listener_waiting_bytes(listener) / LOAD_BYTES : 0;
+        return atomic_load(&listener->waiting);
+    size_t load = atomic_load(&listener->waiting) ? new_bytes(listener) / LOAD_BYTES : 0;
     if (load < LOAD_LITTLE)
-        listener->paused_ms = 0;
-    if (listener->paused_ms >= PAUSES_MAX)
+        listener->paused_ns = 0;
+    if (listener->paused_ns >= PAUSES_MAX)
         return 0;
-    if (load >= LOAD_MUCH && !ki_timer_is_set(&listener->look)) {
+    if (load >= (is_paused ? LOAD_HALF : LOAD_MUCH) && !ki_timer_is_set(&listener->look)) {
+        listener->looked_at = ki_engine_now(listener->engine);
         listener->taken_before = atomic_load(&listener->taken);
-        ki_timer_set(&listener->look, ki_engine_now(listener->engine) + KI_MILLISECONDS(LOOK_MS));
+        ki_timer_set(&listener->look, listener->looked_at + KI_MILLISECONDS(LOOK_MS));
     }
     return load;
 }

@@ -113,6 +113,12 @@ static bool pop_latest(ki_pending *pending, ki_change *ret_change) {
 
 /* --- both --------------------------------------------------------------------------------------------------------- */
 
+/* Returns what a change adds to `new_bytes`. A resync and the first list notify of the store's objects. */
+static size_t new_bytes_of(const ki_change *change) {
+    bool is_new = !change->is_resync && !change->is_in_initial_list;
+    return is_new ? ki_object_memory(change->obj) + sizeof *change : 0;
+}
+
 ki_status ki_pending_push(ki_pending *pending, const ki_change *change) {
     if (pending->delivery == KI_DELIVER_LATEST)
         return push_latest(pending, change);
@@ -120,6 +126,7 @@ ki_status ki_pending_push(ki_pending *pending, const ki_change *change) {
         return KI_ERR_NO_MEMORY;
     pending->count++;
     pending->bytes += ki_object_memory(change->obj);
+    pending->new_bytes += new_bytes_of(change);
     return KI_OK;
 }
 
@@ -130,6 +137,7 @@ bool ki_pending_pop(ki_pending *pending, ki_change *ret_change) {
         return false;
     pending->count--;
     pending->bytes -= ki_object_memory(ret_change->obj);
+    pending->new_bytes -= new_bytes_of(ret_change);
     pending->before_mark -= pending->before_mark > 0;
     return true;
 }

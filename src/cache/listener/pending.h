@@ -13,6 +13,7 @@ typedef struct ki_pending {
     ki_delivery delivery;
     size_t count;       /* waiting changes */
     size_t bytes;       /* memory of their new states */
+    size_t new_bytes;   /* KI_DELIVER_ALL: of them, those that came after the first list, and the changes themselves */
     size_t before_mark; /* KI_DELIVER_ALL: those from before ki_pending_set_mark */
     ki_changes all;     /* KI_DELIVER_ALL */
     /* KI_DELIVER_LATEST: entries by key, in order of their first change */

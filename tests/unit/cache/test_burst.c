@@ -166,32 +166,64 @@ TEST(what_waits_for_a_thread_that_takes_it_is_bounded) {
     close_slow_thread(&s);
 }
 
-/* Takes changes as a quick or a slow thread does, until the watch continues. Returns how long that took, in ms. */
-static int64_t pause_ms(slow_thread *s, bool is_quick) {
+/* Takes a number of changes between two looks of the loop, until the watch continues. Returns how long that took, in
+ * ms. */
+static int64_t pause_ms(slow_thread *s, int64_t look_ms, size_t taken) {
     size_t adds = s->stage.adds;
     int64_t ms = 0;
-    for (; s->stage.adds == adds; ms += LOOK_MS) {
-        atomic_fetch_add(&s->listener->taken, is_quick ? TAKEN : TAKEN - 1); /* of small changes, in comparison */
-        assert_true(test_engine_advance(&s->stage.engine, LOOK_MS));
+    for (; s->stage.adds == adds && ms <= 2 * PAUSE_MS; ms += look_ms) {
+        atomic_fetch_add(&s->listener->taken, taken); /* of small changes, in comparison */
+        s->stage.engine.now += KI_MILLISECONDS(look_ms);
+        assert_true(test_engine_settle(&s->stage.engine));
     }
     return ms;
 }
 
 TEST(the_watch_waits_for_a_thread_a_second_at_most_until_little_waits) {
+    static const struct {
+        int64_t look_ms;
+        size_t taken;
+        int64_t pause_ms;
+    } rows[] = {
+        { LOOK_MS, TAKEN, PAUSE_MS },
+        { LOOK_MS, TAKEN - 1, SHORT_PAUSE_MS },
+        { 10 * LOOK_MS, 10 * TAKEN, PAUSE_MS }, /* a loop that is late */
+        { 5 * LOOK_MS, 5 * TAKEN - 1, SHORT_PAUSE_MS },
+        { LOOK_MS, 0, SHORT_PAUSE_MS },
+    };
     slow_thread s;
     open_slow_thread(&s, KI_DELIVER_ALL);
-    for (unsigned round = 0; round < 2; round++) {
-        bool is_quick = round == 0;
-        int64_t longest = is_quick ? PAUSE_MS : SHORT_PAUSE_MS;
-        unsigned first = round * 2 * BIG_EVENTS;
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        unsigned first = i * 2 * BIG_EVENTS;
         send_big(&s, first, BIG_EVENTS);
         assert_true(s.stage.adds < first + BIG_EVENTS);
-        assert_in_range(pause_ms(&s, is_quick), longest - 2 * LOOK_MS, longest + LOOK_MS);
+        assert_in_range(pause_ms(&s, rows[i].look_ms, rows[i].taken), rows[i].pause_ms,
+                        rows[i].pause_ms + rows[i].look_ms);
         assert_int_equal(s.stage.adds, first + BIG_EVENTS);
         send_big(&s, first + BIG_EVENTS, BIG_EVENTS); /* no more pauses */
         assert_int_equal(s.stage.adds, first + 2 * BIG_EVENTS);
         take(&s, 2 * BIG_EVENTS);
     }
+    close_slow_thread(&s);
+}
+
+/* They are the store's: to wait for the thread would save nothing. */
+TEST(the_watch_does_not_wait_for_a_thread_with_the_first_list) {
+    slow_thread s;
+    open_slow_thread(&s, KI_DELIVER_ALL);
+    send_big(&s, 0, BIG_EVENTS / 8);
+    const ki_change listed = { .type = KI_EVENT_ADD,
+                               .obj = ki_informer_get(s.stage.informer, "ns/k0"),
+                               .is_in_initial_list = true };
+    const ki_change resync = { .type = KI_EVENT_UPDATE, .obj = listed.obj, .old = listed.obj, .is_resync = true };
+    for (unsigned i = 0; i < BIG_EVENTS; i++) {
+        assert_int_equal(ki_listener_push(s.listener, &listed), KI_OK);
+        assert_int_equal(ki_listener_push(s.listener, &resync), KI_OK);
+    }
+    ki_object_unref(listed.obj);
+    assert_in_range(ki_listener_waiting_bytes(s.listener), 2 * WAITING_MAX, SIZE_MAX);
+    send_big(&s, BIG_EVENTS / 8, BIG_EVENTS / 8);
+    assert_int_equal(s.stage.adds, BIG_EVENTS / 4);
     close_slow_thread(&s);
 }
 
@@ -203,15 +235,17 @@ TEST(the_watch_does_not_wait_for_a_thread_with_the_latest) {
     close_slow_thread(&s);
 }
 
-/* Nobody waits for a thread whose handler has gone. */
+/* Nobody waits for a thread whose handler has gone, also while it still runs. */
 TEST(a_handler_with_a_thread_that_goes_lets_the_watch_continue) {
     slow_thread s;
     open_slow_thread(&s, KI_DELIVER_ALL);
     send_big(&s, 0, BIG_EVENTS);
     assert_true(s.stage.adds < BIG_EVENTS);
-    s.listener->has_thread = false; /* the loop frees it */
     assert_int_equal(ki_informer_remove_handler(s.stage.informer, s.registration, NULL), KI_OK);
-    assert_true(test_engine_settle(&s.stage.engine));
+    assert_true(test_engine_advance(&s.stage.engine, LOOK_MS));
     assert_int_equal(s.stage.adds, BIG_EVENTS);
+    s.listener->has_thread = false;
+    ki_task_post(&s.listener->task); /* the loop frees it */
+    assert_true(test_engine_advance(&s.stage.engine, PAUSE_MS));
     byte_stage_close(&s.stage);
 }
