@@ -19,7 +19,6 @@ typedef struct ki_feed {
     /* Constant. */
     ki_informer *informer;
     ki_selection *selection; /* owned reference: with the feed's namespace */
-    bool is_initial;         /* of a set: the informer has synced only once the feed's first list is applied */
     ki_list_watch *own;      /* of a set: owned; else NULL, and the source is the informer's */
 
     /* Loop. */
@@ -28,8 +27,9 @@ typedef struct ki_feed {
     bool is_held;            /* its watch is paused: see `is_held` of the informer */
     bool asks_for_namespace; /* the next watch asks whether the namespace exists */
     bool has_new_version;    /* `stored_version` has changed since the waits were last checked */
-    size_t listed;           /* objects of its current list */
-    size_t arriving;         /* bytes that the store will have more of it (list_memory.c) */
+    bool is_initial; /* constant; of a set: the informer has synced only once the feed's first list is applied */
+    size_t listed;   /* objects of its current list */
+    size_t arriving; /* bytes that the store will have more of it (list_memory.c) */
     ki_state state;
     ki_error cause;   /* code KI_OK: none. In place: a cause is true without memory, too */
     int64_t retry_at; /* -1: none planned */

@@ -12,10 +12,10 @@ typedef struct ki_health_record {
     ki_mutex mutex;
     /* under mutex */
     ki_state state; /* the reflector's */
+    bool is_stuck;  /* the controller waits for a retry; health then shows this in place of the reflector's state */
     ki_error cause; /* in place, as the next one: a cause is true without memory, too */
     int64_t since;
     int64_t retry_at; /* -1: none planned */
-    bool is_stuck;    /* the controller waits for a retry; health then shows this in place of the reflector's state */
     ki_error stuck_cause;
     int64_t stuck_since, stuck_retry_at;
     size_t listed;

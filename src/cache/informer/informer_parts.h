@@ -94,7 +94,6 @@ struct ki_informer {
 
     /* Loop. */
     ki_namespaces *begun;               /* the set whose feeds are being added and removed; NULL: none */
-    bool has_namespaces;                /* the first set has all its feeds */
     ki_namespaces *allowed;             /* constant: the set to use where all namespaces are forbidden; NULL: none */
     ki_informer *namespaces;            /* constant: the informer of the namespaces of the set; NULL: none */
     ki_registration namespaces_handler; /* constant: its handler there */
@@ -108,6 +107,7 @@ struct ki_informer {
     size_t load;                  /* as given to the last ki_informer_note_queue */
     bool is_held;                 /* a watch is paused: many changes are queued, or wait for a handler */
     bool is_resync_waiting;       /* a resync is due, and the previous one is not finished */
+    bool has_namespaces;          /* the first set has all its feeds */
     size_t checked_bytes;         /* the objects' memory at the last ki_informer_check_memory */
     size_t arriving;              /* bytes more once the lists that arrive are applied; of all feeds */
     size_t queued;                /* the same of the queued lists */
@@ -115,6 +115,8 @@ struct ki_informer {
     ki_packing packing;
     unsigned places; /* of the store, which ki_informer_shrink has not seen yet (tree.h) */
     ki_limit_report reported;
+    ki_state logged_state;   /* the last state that was logged */
+    uint64_t logged_message; /* hash of its message */
     ki_deferred deferred;
     ki_report_limit report_limit;
     ki_timer detector_timer;
@@ -122,8 +124,6 @@ struct ki_informer {
     ki_mutation_detector detector;                   /* used only with `detect_mutations` */
     ki_task report_task;                             /* reports index errors; posted by any thread */
     char store_version[KI_RESOURCE_VERSION_MAX + 1]; /* the store's resource version */
-    ki_state logged_state;                           /* the last state that was logged */
-    uint64_t logged_message;                         /* hash of its message */
 
     /* Any thread. */
     ki_metrics_record metrics;
@@ -131,9 +131,9 @@ struct ki_informer {
     _Atomic bool has_fallen_back;        /* all namespaces are forbidden: it uses the allowed ones */
     _Atomic bool has_other_namespaces;   /* those of `namespaces` have changed */
     _Atomic bool is_removed;             /* removed from the factory; set under `change_lock` and `wait_lock` */
+    _Atomic bool synced;                 /* set under `wait_lock` and `change_lock`; a removed informer is not */
     ki_task remove_task;                 /* stops a removed informer */
     ki_task relist_task;                 /* lists again, for a view that was added */
-    _Atomic bool synced;                 /* set under `wait_lock` and `change_lock`; a removed informer is not */
     char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
     ki_health_record health;
     ki_mutex wait_lock;        /* for all waits */

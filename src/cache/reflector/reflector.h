@@ -27,8 +27,8 @@ ki_status ki_list_watch_check(const ki_list_watch *list_watch, ki_error *err);
 /* What an informer shares with its reflector. */
 typedef struct ki_reflector_shared {
     bool is_custom;             /* a custom type: the server may stop serving it; its objects then count as deleted */
-    const char *namespace_name; /* borrowed; its lists have all objects of this namespace; NULL: all objects */
     bool is_initial;            /* its first list is part of the initial population, whatever came before */
+    const char *namespace_name; /* borrowed; its lists have all objects of this namespace; NULL: all objects */
     ki_metrics_record *metrics; /* borrowed; NULL: no metrics */
     ki_freshness *freshness;    /* borrowed; NULL: not recorded */
     ki_unreadable *unreadable;  /* borrowed; the unreadable objects */
@@ -94,14 +94,14 @@ typedef struct ki_watch_progress {
 struct ki_reflector {
     ki_reflector_options options; /* every function is set */
     ki_reflector_shared shared;
-    bool is_open;
     ki_reflector_phase phase;
     ki_reflector_step next;
+    bool is_open;
+    bool is_listing;        /* a list arrives */
+    bool is_stalled;        /* it was reported that no more of it arrives */
     ki_timer timer;         /* the next step; during a streaming list, its deadline */
     ki_timer silence_timer; /* set while a request waits for its response, and while a list arrives */
     int64_t connecting_since;
-    bool is_listing;  /* a list arrives */
-    bool is_stalled;  /* it was reported that no more of it arrives */
     int64_t heard_at; /* time of the last object of a list; of a watch's opening or last byte */
     ki_backoff backoff;
     ki_attempt failed_attempt; /* the attempt that failed before this wait */
@@ -111,9 +111,9 @@ struct ki_reflector {
     bool is_unavailable; /* `resource_version` had expired or was too large: list at "" */
     bool is_paginated;   /* the server split a list at "0" into pages */
     bool no_streaming;
+    bool is_type_removed;       /* the server lost the type; its objects have been deleted */
     unsigned missing_responses; /* consecutive 404 responses */
     int64_t missing_since;      /* time of the first of them */
-    bool is_type_removed;       /* the server lost the type; its objects have been deleted */
 
     /* the first list in the queue: the initial population */
     char initial_version[KI_RESOURCE_VERSION_MAX + 1];
@@ -136,12 +136,12 @@ struct ki_reflector {
     ki_watch_progress watch;
 
     /* kept from one watch to the next */
-    bool has_reopened; /* the watch was reopened without a backoff, and no good watch followed */
-    bool has_resumed;  /* a watch was resumed from `resumed_version` because the next event was unreadable */
+    bool has_reopened;     /* the watch was reopened without a backoff, and no good watch followed */
+    bool is_watch_counted; /* the metrics have the start of a watch, but not its end */
+    bool has_resumed;      /* a watch was resumed from `resumed_version` because the next event was unreadable */
     char resumed_version[KI_RESOURCE_VERSION_MAX + 1];
     unsigned silent_watches;  /* consecutive accepted watches without an event, since version_known_at */
     int64_t version_known_at; /* time of the last event, list or check */
-    bool is_watch_counted;    /* the metrics have the start of a watch, but not its end */
     int64_t watching_since;
     uint64_t events_before;                      /* events of the streaming list that the watch began as */
     int64_t first_internal, last_internal_error; /* times of errors within watches; KI_NEVER: none */
