@@ -39,7 +39,7 @@ function(ki_test_program name kind)
         # The time limit is for what hangs: with the thread sanitizer on a busy machine a test may take minutes.
         add_test(NAME ${kind}/${noun} COMMAND ${name} ${noun})
         set_tests_properties(${kind}/${noun} PROPERTIES LABELS ${kind} TIMEOUT 600 SKIP_RETURN_CODE 77
-            ENVIRONMENT "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:die_after_fork=0")
+            ENVIRONMENT "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
     endforeach()
 endfunction()
 
