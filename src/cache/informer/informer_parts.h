@@ -154,6 +154,8 @@ ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status,
 /* shared_informer.c */
 /* Begins the waiting resync if the previous one is finished. */
 void ki_informer_continue_resync(ki_informer *informer);
+/* Returns how many waiting changes pause the watch, or keep it paused. Loop. */
+size_t ki_informer_much(const ki_informer *informer);
 /* The queue has grown, or a step has ended. Pauses the watch while too many changes are queued or wait for a
  * handler; resumes it afterwards. `load`: of ki_processor_load. `is_stored`: the store has all that is not queued; the
  * metrics then take the queue's length. Loop; not under change_lock. */

@@ -254,7 +254,7 @@ static bool has_more(const ki_informer *informer) {
 /* Ends a step: wakes listeners, unless more changes follow at once, and releases the change lock. `is_stored`: the
  * store has the item in process, which is not counted as queued any more. */
 static void end_step(ki_informer *informer, bool is_stored) {
-    size_t load = ki_processor_load(&informer->processor, informer->is_held);
+    size_t load = ki_processor_load(&informer->processor, ki_informer_much(informer));
     if (informer->processor.has_news && !has_more(informer))
         ki_processor_wake(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);

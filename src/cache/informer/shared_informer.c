@@ -78,13 +78,17 @@ static void on_mutation(const ki_error *err, const char *key, void *user) {
     ki_informer_report(user, err, key);
 }
 
+size_t ki_informer_much(const ki_informer *informer) {
+    return informer->is_held ? HELD_FROM / 2 : HELD_FROM;
+}
+
 void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored) {
     if (atomic_load(&informer->is_removed))
         return;
     size_t queued = informer->queue->ops->length(informer->queue);
     if (is_stored)
         ki_metrics_queue(&informer->metrics, queued, queued ? KI_NEVER : ki_feeds_queued_at(informer));
-    bool is_much = queued + load >= (informer->is_held ? HELD_FROM / 2 : HELD_FROM);
+    bool is_much = queued + load >= ki_informer_much(informer);
     informer->load = load;
     if (is_much || informer->is_held)
         ki_feeds_hold(informer, is_much);
@@ -92,7 +96,7 @@ void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored) 
 
 static size_t load_of(ki_informer *informer) {
     ki_fair_mutex_lock(&informer->change_lock);
-    size_t load = ki_processor_load(&informer->processor, informer->is_held);
+    size_t load = ki_processor_load(&informer->processor, ki_informer_much(informer));
     ki_fair_mutex_unlock(&informer->change_lock);
     return load;
 }

@@ -10,8 +10,6 @@
 enum {
     CHANGES_OF_REPORT = 100, /* changes after which on_changed is called although more are queued */
     LOAD_BYTES = 20 * 1024,  /* waiting for a thread, as a load of 1 */
-    LOAD_MUCH = 200,         /* from here on, and while the watch is paused */
-    LOAD_HALF = 100,         /* from here on, the loop looks again whether the thread has taken some */
     LOAD_LITTLE = 10,        /* below it, the thread has kept up */
     LOOK_MS = 10,
     QUICK_US = 200, /* for a change; a thread that takes longer is stuck or slow, */
@@ -68,7 +66,6 @@ ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_
     listener->handler = *options->handler;
     listener->user = options->user;
     listener->on_loop = options->registration->on_loop;
-    listener->is_latest = options->registration->delivery == KI_DELIVER_LATEST;
     listener->on_end = options->on_end;
     listener->end_user = options->end_user;
     ki_pending_init(&listener->pending, allocator, options->registration->delivery, options->seed);
@@ -421,8 +418,8 @@ void ki_listener_wake(ki_listener *listener) {
 size_t ki_listener_waiting_bytes(ki_listener *listener) {
     ki_mutex_lock(&listener->mutex);
     const ki_pending *pending = &listener->pending;
-    size_t entry = listener->is_latest ? sizeof(ki_pending_entry) : sizeof(ki_change);
-    size_t bytes = pending->bytes + pending->count * entry;
+    bool is_latest = pending->delivery == KI_DELIVER_LATEST;
+    size_t bytes = pending->bytes + pending->count * (is_latest ? sizeof(ki_pending_entry) : sizeof(ki_change));
     ki_mutex_unlock(&listener->mutex);
     return bytes;
 }
@@ -445,7 +442,7 @@ static size_t new_bytes(ki_listener *listener) {
     return bytes;
 }
 
-size_t ki_listener_load(ki_listener *listener, bool is_paused) {
+size_t ki_listener_load(ki_listener *listener, size_t much) {
     if (!listener->has_thread)
         return atomic_load(&listener->waiting);
     size_t load = atomic_load(&listener->waiting) ? new_bytes(listener) / LOAD_BYTES : 0;
@@ -453,7 +450,7 @@ size_t ki_listener_load(ki_listener *listener, bool is_paused) {
         listener->paused_ns = 0;
     if (listener->paused_ns >= PAUSES_MAX)
         return 0;
-    if (load >= (is_paused ? LOAD_HALF : LOAD_MUCH) && !ki_timer_is_set(&listener->look)) {
+    if (load >= much && !ki_timer_is_set(&listener->look)) {
         listener->looked_at = ki_engine_now(listener->engine);
         listener->taken_before = atomic_load(&listener->taken);
         ki_timer_set(&listener->look, listener->looked_at + KI_MILLISECONDS(LOOK_MS));

@@ -39,7 +39,6 @@ struct ki_listener {
     void *user;
     ki_selector *selector; /* owned; NULL: none */
     bool on_loop;
-    bool is_latest; /* KI_DELIVER_LATEST */
     char *name;
     void (*on_end)(ki_listener *listener, void *end_user);
     void *end_user;
@@ -92,8 +91,9 @@ size_t ki_listener_waiting_bytes(ki_listener *listener);
  * For a thread with KI_DELIVER_ALL 20 KB of changes count as one: they wait packed. A resync, the first list and
  * KI_DELIVER_LATEST do not count: they take little beside the store. The other handlers, and readers of the cache, wait
  * as long as the watch does. So after a second of pauses the load is 0 until less than 200 KB waits; for a thread that
- * takes less than 5,000 changes a second, after a tenth. `is_paused`: the watch is. Loop. */
-size_t ki_listener_load(ki_listener *listener, bool is_paused);
+ * takes less than 5,000 changes a second, after a tenth. `much`: from which load on the watch pauses, or
+ * stays paused. Loop. */
+size_t ki_listener_load(ki_listener *listener, size_t much);
 
 /* Makes a listener that is not started and in no list. Errors: KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
 ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_listener, ki_error *err);

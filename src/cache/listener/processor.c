@@ -91,10 +91,10 @@ void ki_processor_forget(ki_processor *processor, const ki_listener *listener) {
     take_out(&processor->leaving, listener, &taken);
 }
 
-size_t ki_processor_load(const ki_processor *processor, bool is_paused) {
+size_t ki_processor_load(const ki_processor *processor, size_t much) {
     size_t most = 0;
     for (ki_listener *listener = processor->first; listener; listener = listener->next) {
-        size_t load = ki_listener_load(listener, is_paused);
+        size_t load = ki_listener_load(listener, much);
         most = load > most ? load : most;
     }
     return most;

@@ -48,7 +48,7 @@ bool ki_processor_remove(ki_processor *processor, const ki_listener *listener);
 /* Removes the listener from `leaving`, before it is freed. */
 void ki_processor_forget(ki_processor *processor, const ki_listener *listener);
 /* Returns the largest load of a listener (ki_listener_load). Loop. */
-size_t ki_processor_load(const ki_processor *processor, bool is_paused);
+size_t ki_processor_load(const ki_processor *processor, size_t much);
 /* Starts each listener, on a thread of its own or on the loop. After a failure, call it again or stop. */
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err);
 

@@ -1,5 +1,5 @@
 /* test_burst.c: a server that sends as fast as it can, and slow handlers: what was read and waits for them is bounded,
- * and all of it is told. */
+ * and all of it is delivered. */
 
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/listener/listener.h"
