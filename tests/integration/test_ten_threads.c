@@ -73,8 +73,10 @@ static void list(caller *self) {
     ki_object_list listed;
     ki_status status = ki_lister_list(self->world->informer, NULL, NULL, NULL, &listed, NULL);
     expect_ok(self, status, "list");
-    if (!status)
-        ki_object_list_free(&listed);
+    if (status)
+        return;
+    expect(self, listed.count > 0, "a list of a cache that is never empty", status);
+    ki_object_list_free(&listed);
 }
 
 static void on_change(const ki_event *event, void *user) {

@@ -6,21 +6,21 @@
 #include "src/object/object.h"
 #include "src/object/selector.h"
 
-/* Errors: KI_ERR_STATE (a forked process, a removed informer). */
-static ki_status check_readable(const ki_informer *informer, ki_error *err) {
-    if (ki_engine_check_process(informer->engine, err))
-        return KI_ERR_STATE;
+/* To be called after the cache was read: an empty cache is that of a removed informer then, or empty. Errors:
+ * KI_ERR_STATE. */
+static ki_status check_not_removed(const ki_informer *informer, ki_error *err) {
     if (atomic_load(&informer->is_removed))
         return ki_error_set(err, KI_ERR_STATE, "the informer of %s was removed", informer->selection->name);
     return KI_OK;
 }
 
-/* Opens the informer's current snapshot for a lister. Errors: as check_readable. */
+/* Opens the informer's current snapshot for a lister; the caller frees it, also after an error. Errors: KI_ERR_STATE (a
+ * forked process, a removed informer). */
 static ki_status open_snapshot(const ki_informer *informer, ki_snapshot **ret_snapshot, ki_error *err) {
-    ki_status status = check_readable(informer, err);
-    if (!status)
-        *ret_snapshot = ki_informer_snapshot(informer);
-    return status;
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
+    *ret_snapshot = ki_informer_snapshot(informer);
+    return check_not_removed(informer, err);
 }
 
 /* Parses the selectors of a list. Errors: KI_ERR_INVALID also while the cache is empty (what it does not keep). */
@@ -87,11 +87,12 @@ static ki_object *get_deleted_by_index(const ki_informer *informer, const ki_sna
 static ki_status find_by_index(const ki_informer *informer, const char *index, const char *value, ki_object **ret_obj,
                                bool *ret_is_deleted, ki_error *err) {
     ki_reading reading;
-    ki_status status = check_readable(informer, err);
-    if (status)
-        return status;
+    if (ki_engine_check_process(informer->engine, err))
+        return KI_ERR_STATE;
     const ki_snapshot *now = ki_store_enter(informer->store, &reading);
-    status = ki_snapshot_check_index(now, index, err);
+    ki_status status = check_not_removed(informer, err);
+    if (!status)
+        status = ki_snapshot_check_index(now, index, err);
     ki_object *obj = status ? NULL : get_by_index(now, index, value, NULL);
     bool is_deleted = !status && !obj && ret_is_deleted && informer->deleted.store;
     if (is_deleted)

@@ -10,8 +10,9 @@
 /* --- any thread --------------------------------------------------------------------------------------------------- */
 
 ki_status ki_informer_remove(ki_informer *informer, ki_error *err) {
+    ki_snapshot *empty;
     ki_fair_mutex_lock(&informer->change_lock);
-    ki_status status = ki_store_clear(informer->store, &informer->cleared, err);
+    ki_status status = ki_store_new_empty(informer->store, &empty, err);
     if (!status) {
         informer->is_frozen = true;
         ki_mutex_lock(&informer->wait_lock);
@@ -19,6 +20,9 @@ ki_status ki_informer_remove(ki_informer *informer, ki_error *err) {
         atomic_store(&informer->synced, false);
         ki_informer_cancel_waits(informer);
         ki_mutex_unlock(&informer->wait_lock);
+        /* After is_removed: whoever reads the empty cache then finds the informer removed. */
+        informer->cleared = ki_store_snapshot(informer->store);
+        ki_store_publish(informer->store, empty);
     }
     ki_fair_mutex_unlock(&informer->change_lock);
     if (!status)

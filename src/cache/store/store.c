@@ -322,13 +322,9 @@ ki_status ki_store_add_indexers(ki_store *store, const ki_indexer *indexers, siz
 
 /* ---- reading ---- */
 
-ki_status ki_store_clear(ki_store *store, ki_snapshot **ret_before, ki_error *err) {
-    ki_snapshot *next = ki_snapshot_new(current(store)->schema, KI_STR(""));
-    if (!next)
-        return ki_error_no_memory(err, "clearing a store");
-    *ret_before = ki_store_snapshot(store);
-    ki_store_publish(store, next);
-    return KI_OK;
+ki_status ki_store_new_empty(const ki_store *store, ki_snapshot **ret_empty, ki_error *err) {
+    *ret_empty = ki_snapshot_new(current(store)->schema, KI_STR(""));
+    return *ret_empty ? KI_OK : ki_error_no_memory(err, "clearing a store");
 }
 
 ki_snapshot *ki_store_snapshot(const ki_store *store) {

@@ -44,9 +44,8 @@ bool ki_store_is_staged(const ki_store *store);
 /* Publishes a snapshot that differs only in its resource version. */
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);
 
-/* Publishes a snapshot without objects, with the same indexes. `*ret_before` is a reference to the snapshot before.
- * Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_store_clear(ki_store *store, ki_snapshot **ret_before, ki_error *err);
+/* Makes a snapshot without objects, with the same indexes, for ki_store_publish. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_store_new_empty(const ki_store *store, ki_snapshot **ret_empty, ki_error *err);
 
 /* Returns the published snapshot, valid until ki_store_leave. Between the two the thread must not block or call the
  * program. Any thread. */

@@ -10,6 +10,9 @@
 #include "tests/support/test.h"
 #include <kinformer/parts/store.h>
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 static ki_store *store_of(const ki_allocator *allocator, bool namespaced, const char *const (*objects)[2]) {
@@ -218,4 +221,60 @@ TEST(a_lister_reads_its_informer_s_cache) {
     assert_int_equal(ki_lister_list(s.informer, NULL, "a in", NULL, &list, NULL), KI_ERR_PARSE);
     assert_int_equal(list.count, 7); /* untouched */
     close_stage(&s);
+}
+
+/* ---- a removed informer ---- */
+
+enum {
+    READERS = 2
+};
+
+typedef struct reader {
+    pthread_t thread;
+    ki_informer *informer;
+    atomic_uint lists; /* whole ones */
+    ki_status ended_with;
+    bool found_nothing; /* an empty list, or an object that is not there, without an error */
+} reader;
+
+static void *read_until_error(void *user) {
+    reader *self = user;
+    while (!self->ended_with && !self->found_nothing) {
+        ki_object_list list;
+        ki_object *obj = NULL;
+        self->ended_with = ki_lister_list(self->informer, NULL, NULL, NULL, &list, NULL);
+        if (!self->ended_with) {
+            self->found_nothing = list.count == 0;
+            ki_object_list_free(&list);
+            atomic_fetch_add(&self->lists, 1);
+            self->ended_with = ki_lister_get(self->informer, "default", "a", &obj, NULL);
+            self->found_nothing |= self->ended_with == KI_ERR_NOT_FOUND;
+            ki_object_unref(obj);
+        }
+    }
+    return NULL;
+}
+
+TEST(the_cache_of_a_removed_informer_is_not_read_as_an_empty_one) {
+    for (int round = 0; round < 100; round++) {
+        stage s;
+        reader readers[READERS];
+        open_stage(&s, 0);
+        start_stage(&s);
+        play_each(&s, LISTED);
+        for (size_t i = 0; i < READERS; i++) {
+            readers[i] = (reader){ .informer = s.informer };
+            assert_int_equal(pthread_create(&readers[i].thread, NULL, read_until_error, &readers[i]), 0);
+            while (!atomic_load(&readers[i].lists))
+                sched_yield();
+        }
+        assert_int_equal(ki_informer_remove(s.informer, NULL), KI_OK);
+        for (size_t i = 0; i < READERS; i++)
+            pthread_join(readers[i].thread, NULL);
+        close_stage(&s);
+        for (size_t i = 0; i < READERS; i++) {
+            assert_false(readers[i].found_nothing);
+            assert_int_equal(readers[i].ended_with, KI_ERR_STATE);
+        }
+    }
 }
