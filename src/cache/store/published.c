@@ -26,11 +26,18 @@ ki_status ki_published_init(ki_published *published, ki_snapshot *first, ki_erro
     return KI_OK;
 }
 
+/* Releases a list, which has the newest snapshot first, from its end. In the other order each snapshot would pass on to
+ * the one before it what that one has too, again and again. */
 static void release(ki_snapshot *list) {
-    while (list) {
-        ki_snapshot *next = list->next_deferred;
-        ki_snapshot_free(list);
-        list = next;
+    ki_snapshot *oldest = NULL;
+    for (ki_snapshot *next; list; list = next) {
+        next = list->next_deferred;
+        list->next_deferred = oldest;
+        oldest = list;
+    }
+    for (ki_snapshot *next; oldest; oldest = next) {
+        next = oldest->next_deferred;
+        ki_snapshot_free(oldest);
     }
 }
 

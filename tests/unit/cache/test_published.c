@@ -76,6 +76,54 @@ TEST(a_reader_keeps_what_it_reads_until_it_leaves) {
     end(&published);
 }
 
+/* An allocator that notes what is freed, in order. */
+typedef struct frees {
+    const void *of[16];
+    size_t count;
+} frees;
+
+static void *alloc(size_t size, void *user) {
+    (void)user;
+    return malloc(size);
+}
+
+static void *resize(void *memory, size_t size, void *user) {
+    (void)user;
+    return realloc(memory, size);
+}
+
+static void note_free(void *memory, void *user) {
+    frees *noted = user;
+    if (noted->count < sizeof noted->of / sizeof *noted->of)
+        noted->of[noted->count++] = memory;
+    free(memory);
+}
+
+TEST(what_waited_is_released_from_the_oldest_on) {
+    enum {
+        WAITING = 5
+    };
+    frees noted = { .count = 0 };
+    ki_allocator allocator = { .alloc = alloc, .realloc = resize, .free = note_free, .user = &noted };
+    ki_published published;
+    ki_reading reading;
+    const ki_snapshot *waiting[WAITING];
+    assert_int_equal(ki_schema_new(&allocator, 1, NULL, NULL, 0, &schema, NULL), KI_OK);
+    assert_int_equal(ki_published_init(&published, make(0), NULL), KI_OK);
+    waiting[0] = ki_published_enter(&published, &reading);
+    for (int i = 1; i <= WAITING; i++) {
+        ki_published_swap(&published, make(i));
+        if (i < WAITING)
+            waiting[i] = ki_published_of_writer(&published);
+    }
+    noted.count = 0;
+    ki_published_leave(&published, reading);
+    assert_int_equal(noted.count, WAITING);
+    for (size_t i = 0; i < WAITING; i++)
+        assert_ptr_equal(noted.of[i], waiting[i]);
+    end(&published);
+}
+
 TEST(who_finds_the_stripe_taken_holds_up_nothing) {
     ki_published published;
     ki_reading before, after;
