@@ -31,6 +31,7 @@ enum {
 #define RESYNC KI_SECONDS(3600)
 
 static unsigned object_count = COUNT;
+static int rounds = ROUNDS;
 static _Atomic int64_t clock_now = 1;
 
 static int64_t read_clock(void *user) {
@@ -524,7 +525,7 @@ static void measure_whole(bool in_order) {
     whole least = { INT64_MAX, INT64_MAX, INT64_MAX };
     int64_t end_ns = INT64_MAX;
     lock_times_begin(LOCK_NOT_MEASURED);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         keep_least(&end_ns, play_whole(in_order, false, false).end_ns);
         whole gaps = play_whole(in_order, true, false), checks = play_whole(in_order, false, true);
         keep_least(&least.end_ns, gaps.end_ns);
@@ -544,7 +545,7 @@ static void measure(bool in_order, bool streams) {
     play(in_order, streams, false, &counting, alone);
     play(in_order, streams, false, &steady, own);
     play(in_order, streams, true, &steady, beside);
-    for (int round = 1; round < ROUNDS; round++) {
+    for (int round = 1; round < rounds; round++) {
         play(in_order, streams, false, &counting, again);
         for (int i = 0; i < SCENES; i++)
             keep_least(&alone[i].step_ns, again[i].step_ns);
@@ -572,8 +573,10 @@ static void measure(bool in_order, bool streams) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1 && strcmp(argv[1], "--short") == 0)
+    if (argc > 1 && strcmp(argv[1], "--short") == 0) {
         object_count = SHORT_COUNT;
+        rounds = 1;
+    }
     printf("steps: %u objects; goals: %d ms of CPU time for a step, %d ms for which a lock is held\n", object_count,
            GOAL_STEP_US / 1000, GOAL_WAIT_US / 1000);
     for (int in_order = 0; in_order < 2; in_order++)
