@@ -51,6 +51,7 @@ typedef struct sim_informer {
     uint64_t snapshot_digest; /* of that time */
     /* for the next check of the health (health.c) */
     uint64_t failures;            /* those before the last backoff that was checked */
+    uint64_t all_failures;        /* the same, of all times: a success does not reset it */
     int64_t wait_began;           /* ns: the start of that backoff */
     int64_t wait_ends;            /* ns: its end */
     int64_t wait_min_ms;          /* the least length that the last wait must have that was not short */

@@ -39,13 +39,14 @@ static bool is_either(ki_state state, ki_state a, ki_state b) {
 
 /* Returns the least time of a wait after a failure to connect, of which three are short; 0: it is not one of them. A
  * list, an event or a watch of some seconds allows three more. */
-static int64_t least_of_short_wait(sim_informer *informer, const ki_health *health, int64_t began) {
+static int64_t least_of_short_wait(sim_informer *informer, const ki_health *health, bool is_next, int64_t began) {
     enum {
         SHORT_WAITS = 3,
         FIRST_MS = 100,
         GOOD_WATCH_S = 5
     };
-    if (health->failures != informer->failures + 1 || began - informer->wait_ends >= GOOD_WATCH_S * SIM_SECOND)
+    if (!is_next || health->failures != informer->failures + 1 ||
+        began - informer->wait_ends >= GOOD_WATCH_S * SIM_SECOND)
         informer->short_waits = 0;
     if (health->cause.code != KI_ERR_CONNECT || informer->short_waits == SHORT_WAITS)
         return 0;
@@ -66,9 +67,12 @@ static void check_backoff(sim_world *world, unsigned index, const ki_health *hea
     int64_t since_last_wait = began - informer->wait_began;
     if (informer->failures == health->failures && since_last_wait < ROUNDING_MS * SIM_MILLISECOND)
         return; /* this backoff was checked already */
-    bool follows =
-        health->failures == informer->failures + 1 && informer->failures && since_last_wait < RESET_S * SIM_SECOND;
-    int64_t least = least_of_short_wait(informer, health, began);
+    /* Else a success and failures that no check saw came in between: a step can take longer than a wait. */
+    uint64_t all_failures = atomic_load(&informer->informer->metrics.counters[KI_METRIC_FAILURES]);
+    bool is_next = all_failures - informer->all_failures == health->failures - informer->failures;
+    bool follows = is_next && health->failures == informer->failures + 1 && informer->failures &&
+                   since_last_wait < RESET_S * SIM_SECOND;
+    int64_t least = least_of_short_wait(informer, health, is_next, began);
     if (!follows)
         informer->wait_min_ms = 0;
     if (!least) {
@@ -76,6 +80,7 @@ static void check_backoff(sim_world *world, unsigned index, const ki_health *hea
         least = informer->wait_min_ms = least < LIMIT_MS ? least : LIMIT_MS;
     }
     informer->failures = health->failures;
+    informer->all_failures = all_failures;
     informer->wait_began = began;
     informer->wait_ends = world->now + health->retry_in_ms * SIM_MILLISECOND;
     if (health->since_ms + health->retry_in_ms + ROUNDING_MS < least)
