@@ -63,34 +63,46 @@ ki_status ki_cond_init(ki_cond *cond, ki_error *err) {
 }
 
 ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, ki_error *err) {
-    mutex->next = mutex->served = 0;
-    ki_status status = ki_mutex_init(&mutex->mutex, err);
-    if (status)
-        return status;
-    status = ki_cond_init(&mutex->changed, err);
-    if (status)
-        ki_mutex_destroy(&mutex->mutex);
-    return status;
+    mutex->is_held = false;
+    mutex->first = NULL;
+    mutex->last = &mutex->first;
+    return ki_mutex_init(&mutex->mutex, err);
 }
 
 void ki_fair_mutex_destroy(ki_fair_mutex *mutex) {
-    ki_cond_destroy(&mutex->changed);
     ki_mutex_destroy(&mutex->mutex);
 }
 
 void ki_fair_mutex_lock(ki_fair_mutex *mutex) {
+    ki_fair_wait wait = { .next = NULL };
     ki_mutex_lock(&mutex->mutex);
-    uint64_t own = mutex->next++;
-    while (mutex->served != own)
-        ki_cond_wait(&mutex->changed, &mutex->mutex);
+    bool is_free = !mutex->is_held;
+    mutex->is_held = true;
+    if (!is_free) {
+        (void)!ki_semaphore_init(&wait.turn, NULL); /* fails for a value that is too large alone */
+        *mutex->last = &wait;
+        mutex->last = &wait.next;
+    }
     ki_mutex_unlock(&mutex->mutex);
+    if (is_free)
+        return;
+    ki_semaphore_wait(&wait.turn);
+    ki_mutex_lock(&mutex->mutex); /* the post of the semaphore has returned */
+    ki_mutex_unlock(&mutex->mutex);
+    ki_semaphore_destroy(&wait.turn);
 }
 
 void ki_fair_mutex_unlock(ki_fair_mutex *mutex) {
     ki_mutex_lock(&mutex->mutex);
-    mutex->served++;
-    if (mutex->served != mutex->next)
-        ki_cond_broadcast(&mutex->changed);
+    ki_fair_wait *next = mutex->first;
+    if (next) { /* it holds the lock now */
+        mutex->first = next->next;
+        if (!mutex->first)
+            mutex->last = &mutex->first;
+        ki_semaphore_post(&next->turn);
+    } else {
+        mutex->is_held = false;
+    }
     ki_mutex_unlock(&mutex->mutex);
 }
 

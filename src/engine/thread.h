@@ -35,16 +35,6 @@ void ki_mutex_lock_short(ki_mutex *mutex);
 unsigned ki_thread_stripe(unsigned bits);
 /* Pauses for a few dozen instructions, in a loop that waits for another thread. */
 void ki_thread_pause(void);
-/* A mutex that serves waiting threads in order of arrival: for a lock that one thread takes again and again. */
-typedef struct ki_fair_mutex {
-    pthread_mutex_t mutex; /* guards the numbers */
-    pthread_cond_t changed;
-    uint64_t next, served; /* ticket numbers: the next to give out, and the one that holds the lock */
-} ki_fair_mutex;
-ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, ki_error *err);
-void ki_fair_mutex_destroy(ki_fair_mutex *mutex);
-void ki_fair_mutex_lock(ki_fair_mutex *mutex);
-void ki_fair_mutex_unlock(ki_fair_mutex *mutex);
 /* A semaphore, which begins at 0. It costs a sleeping thread two system calls, a condition three: who wakes from a
  * condition releases its mutex with a system call. */
 typedef sem_t ki_semaphore;
@@ -56,6 +46,22 @@ static inline void ki_semaphore_post(ki_semaphore *semaphore) {
     sem_post(semaphore);
 }
 void ki_semaphore_wait(ki_semaphore *semaphore);
+/* A thread that waits for a fair mutex, on its stack. */
+typedef struct ki_fair_wait {
+    struct ki_fair_wait *next;
+    ki_semaphore turn;
+} ki_fair_wait;
+/* A mutex that serves waiting threads in order of arrival: for a lock that one thread takes again and again. An unlock
+ * passes it on to the first one, and wakes no other. */
+typedef struct ki_fair_mutex {
+    pthread_mutex_t mutex;       /* guards the members */
+    ki_fair_wait *first, **last; /* who waits; the place for the next one */
+    bool is_held;
+} ki_fair_mutex;
+ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, ki_error *err);
+void ki_fair_mutex_destroy(ki_fair_mutex *mutex);
+void ki_fair_mutex_lock(ki_fair_mutex *mutex);
+void ki_fair_mutex_unlock(ki_fair_mutex *mutex);
 ki_status ki_cond_init(ki_cond *cond, ki_error *err); /* on CLOCK_MONOTONIC */
 static inline void ki_cond_destroy(ki_cond *cond) {
     pthread_cond_destroy(cond);

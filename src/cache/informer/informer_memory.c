@@ -38,10 +38,10 @@ static size_t deleted_bytes(const ki_informer *informer) {
 
 static size_t waiting_bytes(ki_informer *informer) {
     size_t bytes = 0;
-    ki_fair_mutex_lock(&informer->change_lock);
-    for (ki_listener *listener = informer->processor.first; listener; listener = listener->next)
+    ki_mutex_lock(&informer->registry_lock); /* not the lock that the loop has for each change */
+    for (ki_listener *listener = informer->registered; listener; listener = listener->next_registered)
         bytes += ki_listener_waiting_bytes(listener);
-    ki_fair_mutex_unlock(&informer->change_lock);
+    ki_mutex_unlock(&informer->registry_lock);
     return bytes;
 }
 

@@ -106,16 +106,16 @@ static void free_pending(const ki_allocator *allocator, handler_pending *handler
     ki_free(allocator, handlers);
 }
 
-/* Caller holds change_lock. */
+/* Caller holds registry_lock, which the loop does not take for a change. */
 static ki_status gather(const ki_informer *informer, handler_pending **ret_handlers, size_t *ret_count) {
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
     size_t count = 0, most = 0;
-    for (const ki_listener *listener = informer->processor.first; listener; listener = listener->next)
+    for (const ki_listener *listener = informer->registered; listener; listener = listener->next_registered)
         most++;
     handler_pending *handlers = ki_alloc_array(allocator, most ? most : 1, sizeof *handlers);
     if (!handlers)
         return KI_ERR_NO_MEMORY;
-    for (const ki_listener *listener = informer->processor.first; listener; listener = listener->next) {
+    for (const ki_listener *listener = informer->registered; listener; listener = listener->next_registered) {
         size_t at = 0;
         while (at < count && strcmp(handlers[at].name, listener->name) != 0)
             at++;
@@ -135,9 +135,9 @@ static ki_status gather(const ki_informer *informer, handler_pending **ret_handl
 }
 
 static ki_status pending_of(ki_informer *informer, handler_pending **ret_handlers, size_t *ret_count) {
-    ki_fair_mutex_lock(&informer->change_lock);
+    ki_mutex_lock(&informer->registry_lock);
     ki_status status = gather(informer, ret_handlers, ret_count);
-    ki_fair_mutex_unlock(&informer->change_lock);
+    ki_mutex_unlock(&informer->registry_lock);
     return status;
 }
 
@@ -174,8 +174,10 @@ static bool number_of(const char *version, double *ret_number) {
 /* The gauges of what the cache has now. */
 static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to) {
     const ki_metrics_record *record = &informer->metrics;
-    ki_snapshot *snapshot = ki_store_snapshot(informer->store);
+    bool was_synced = atomic_load(&informer->synced);
     int64_t staleness = ki_metrics_staleness(record, ki_feeds_queued_at(informer), ki_engine_clock(informer->engine));
+    ki_snapshot *snapshot = ki_store_snapshot(informer->store);
+    bool is_synced = was_synced && atomic_load(&informer->synced); /* not removed before the snapshot */
     double version;
     ki_object_format *format = informer->options.format;
     format = format ? ki_object_format_newest(format) : NULL;
@@ -186,8 +188,8 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
     pass(informer, to, KI_METRIC_OBJECTS, NULL, (double)ki_snapshot_count(snapshot));
     pass(informer, to, KI_METRIC_OBJECT_BYTES, NULL, (double)ki_informer_object_bytes(informer));
     pass(informer, to, KI_METRIC_QUEUE_DEPTH, NULL, (double)read_relaxed(&record->queue_depth));
-    pass(informer, to, KI_METRIC_SYNCED, NULL, atomic_load(&informer->synced) ? 1 : 0);
-    if (staleness != KI_NEVER)
+    pass(informer, to, KI_METRIC_SYNCED, NULL, is_synced ? 1 : 0);
+    if (staleness != KI_NEVER && !atomic_load(&informer->has_new_set))
         pass(informer, to, KI_METRIC_STALENESS, NULL, (double)staleness / KI_METRIC_NANOSECONDS);
     if (informer->options.given.memory_limit)
         pass(informer, to, KI_METRIC_OVER_LIMIT, NULL, ki_informer_exceeds_limit(informer) ? 1 : 0);

@@ -66,29 +66,32 @@ void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t de
     settle_periods(processor, now);
 }
 
-static bool take_out(ki_listener **first, const ki_listener *listener, ki_listener **ret_taken) {
+/* Returns the place that the listener had in the list, and has its successor now; NULL if it was not there. */
+static ki_listener **take_out(ki_listener **first, ki_listener *listener) {
     for (ki_listener **at = first; *at; at = &(*at)->next) {
         if (*at != listener)
             continue;
-        *ret_taken = *at;
-        *at = (*at)->next;
-        return true;
+        *at = listener->next;
+        return at;
     }
-    return false;
+    return NULL;
 }
 
-bool ki_processor_remove(ki_processor *processor, const ki_listener *listener) {
-    ki_listener *taken = NULL;
-    if (!take_out(&processor->first, listener, &taken))
+bool ki_processor_remove(ki_processor *processor, ki_listener *listener) {
+    if (!take_out(&processor->first, listener))
         return false;
-    taken->next = processor->leaving;
-    processor->leaving = taken;
+    if (!processor->leaving)
+        processor->leaving_end = &processor->leaving;
+    listener->next = NULL;
+    *processor->leaving_end = listener;
+    processor->leaving_end = &listener->next;
     return true;
 }
 
-void ki_processor_forget(ki_processor *processor, const ki_listener *listener) {
-    ki_listener *taken = NULL;
-    take_out(&processor->leaving, listener, &taken);
+void ki_processor_forget(ki_processor *processor, ki_listener *listener) {
+    ki_listener **at = take_out(&processor->leaving, listener);
+    if (at && !*at)
+        processor->leaving_end = at;
 }
 
 size_t ki_processor_load(const ki_processor *processor, size_t much) {

@@ -21,9 +21,11 @@ typedef enum ki_changes_state {
 /* The listeners of one informer and its resync period. */
 struct ki_processor {
     const ki_allocator *allocator;
-    ki_listener *first;   /* active, in order of registration */
-    ki_listener *leaving; /* removed; on_removed not called, or thread not joined yet */
-    int64_t resync_ns;    /* the informer's resync period; 0: no resyncs */
+    ki_listener *first; /* active, in order of registration */
+    ki_listener
+        *leaving; /* removed; on_removed not called, or thread not joined yet; as they end, in order of removal */
+    ki_listener **leaving_end; /* the place for the next one */
+    int64_t resync_ns;         /* the informer's resync period; 0: no resyncs */
     bool started, threaded;
     bool has_news; /* listeners got something since the last ki_processor_wake. Loop only */
     /* The changes of the item in process, or of a part of a list. Staged while the store's next snapshot is, then
@@ -44,9 +46,9 @@ void ki_processor_free(ki_processor *processor);
  * published yet: its replay has the others. */
 void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t desired_ns, int64_t now);
 /* Moves the listener to `leaving`. Returns false if it is not active. */
-bool ki_processor_remove(ki_processor *processor, const ki_listener *listener);
+bool ki_processor_remove(ki_processor *processor, ki_listener *listener);
 /* Removes the listener from `leaving`, before it is freed. */
-void ki_processor_forget(ki_processor *processor, const ki_listener *listener);
+void ki_processor_forget(ki_processor *processor, ki_listener *listener);
 /* Returns the largest load of a listener (ki_listener_load). Loop. */
 size_t ki_processor_load(const ki_processor *processor, size_t much);
 /* Starts each listener, on a thread of its own or on the loop. After a failure, call it again or stop. */

@@ -1,7 +1,10 @@
-/* The fair mutex: one at a time, and whoever waits gets it before the one that has just given it back. */
+/* The fair mutex: one at a time, in order of arrival; whoever waits is woken once, and gets it before the one that has
+ * just given it back. */
 #include "src/engine/thread.h"
 
 #include "tests/support/test.h"
+
+#include <sys/resource.h>
 
 enum {
     THREADS = 4,
@@ -49,7 +52,7 @@ static void wait_once(void *user) {
 /* How many wait is read as the mutex itself reads it. */
 static bool somebody_waits(queue *q) {
     ki_mutex_lock(&q->mutex.mutex);
-    bool waits = q->mutex.next > q->mutex.served + 1;
+    bool waits = q->mutex.first;
     ki_mutex_unlock(&q->mutex.mutex);
     return waits;
 }
@@ -68,4 +71,64 @@ TEST(who_waits_goes_before_who_comes_again) {
     ki_fair_mutex_unlock(&q.mutex);
     ki_thread_join(&thread);
     ki_fair_mutex_destroy(&q.mutex);
+}
+
+enum {
+    WAITERS = 16
+};
+
+typedef struct waiter {
+    ki_fair_mutex *mutex;
+    ki_thread thread;
+    unsigned *next; /* under the mutex: the place of the next one */
+    unsigned place; /* in which it got the mutex */
+    long sleeps;    /* while it waited */
+} waiter;
+
+static long sleeps_of_thread(void) {
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_THREAD, &usage), 0);
+    return usage.ru_nvcsw;
+}
+
+static void wait_in_line(void *user) {
+    waiter *self = user;
+    long before = sleeps_of_thread();
+    ki_fair_mutex_lock(self->mutex);
+    self->place = (*self->next)++;
+    ki_fair_mutex_unlock(self->mutex);
+    self->sleeps = sleeps_of_thread() - before;
+}
+
+static bool waits_for(ki_fair_mutex *mutex, size_t count) {
+    ki_mutex_lock(&mutex->mutex);
+    size_t found = 0;
+    for (ki_fair_wait *at = mutex->first; at; at = at->next)
+        found++;
+    ki_mutex_unlock(&mutex->mutex);
+    return found == count;
+}
+
+/* The lock of the members can cost a sleep or two more. A condition for all woke the last one at each unlock. */
+TEST(an_unlock_wakes_only_the_next_one_in_line) {
+    ki_fair_mutex mutex;
+    waiter waiters[WAITERS] = { 0 };
+    unsigned next = 0;
+    assert_int_equal(ki_fair_mutex_init(&mutex, NULL), KI_OK);
+    ki_fair_mutex_lock(&mutex);
+    for (size_t i = 0; i < WAITERS; i++) {
+        waiters[i].mutex = &mutex;
+        waiters[i].next = &next;
+        assert_int_equal(ki_thread_start(&waiters[i].thread, "waiter", wait_in_line, &waiters[i], NULL), KI_OK);
+        while (!waits_for(&mutex, i + 1))
+            ki_thread_pause();
+    }
+    ki_fair_mutex_unlock(&mutex);
+    for (size_t i = 0; i < WAITERS; i++)
+        ki_thread_join(&waiters[i].thread);
+    for (unsigned i = 0; i < WAITERS; i++) {
+        assert_int_equal(waiters[i].place, i);
+        assert_true(waiters[i].sleeps < WAITERS / 2);
+    }
+    ki_fair_mutex_destroy(&mutex);
 }
