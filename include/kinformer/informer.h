@@ -156,9 +156,10 @@ enum {
  * final_state_unknown, behind what was read of it before. One that stays sees nothing of the change. One that is added
  * again is listed anew.
  *
- * The informer has synced once every namespace of the first set is listed. Later changes do not undo that, and later
- * adds are not is_in_initial_list. While one namespace is not listed yet, the cache has no resource version, and
- * ki_health.staleness_ms is -1. Otherwise both are those of the namespace that is furthest behind: a quiet one brings a
+ * The informer has synced once every namespace of its set is listed. Later changes do not undo that, and later adds
+ * are not is_in_initial_list. From this call on, until every namespace is listed, ki_health.staleness_ms is -1, and no
+ * wait for a resource version ends without the list of a namespace that was added. While one is not listed, the cache
+ * has no resource version. Otherwise both are those of the namespace that is furthest behind: a quiet one brings a
  * bookmark about once a minute. ki_informer_wait_for_version with a key waits for the key's namespace alone.
  * ki_health.state is the worst of all namespaces, with the message of the first in that state.
  *

@@ -66,7 +66,7 @@ static ki_status wait_for_all(ki_factory *factory, int64_t deadline, ki_error *e
 }
 
 /* Caller holds the mutex. */
-static ki_status read_results(const ki_factory *factory, ki_sync_results *results, ki_error *err) {
+static ki_status read_results(const ki_factory *factory, ki_status waited, ki_sync_results *results, ki_error *err) {
     const ki_informer_table *table = &factory->table;
     results->allocator = table->allocator;
     if (table->count > 0)
@@ -80,6 +80,8 @@ static ki_status read_results(const ki_factory *factory, ki_sync_results *result
         ki_sync_result *result = &results->results[results->count++];
         *result = (ki_sync_result){ .informer = entry->informer, .name = entry->selection->name };
         result->synced = ki_informer_sync_cause(entry->informer, &result->cause) == KI_OK;
+        if (waited == KI_ERR_CANCELLED && result->cause.code == KI_ERR_TIMEOUT) /* the loop is about to stop it */
+            (void)!ki_error_set(&result->cause, KI_ERR_CANCELLED, "%s", "stopped");
     }
     return KI_OK;
 }
@@ -105,7 +107,7 @@ ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_s
     if (!ret_results)
         return status;
     ki_mutex_lock(&factory->mutex);
-    ki_status read = read_results(factory, ret_results, status ? NULL : err);
+    ki_status read = read_results(factory, status, ret_results, status ? NULL : err);
     ki_mutex_unlock(&factory->mutex);
     return status ? status : read;
 }

@@ -564,7 +564,8 @@ static item *item_of(ki_fetcher *fetcher, const char *key) {
 
 /* Adds a wait, and decides it if the result is known. Caller holds the mutex. */
 static ki_status add_wait(ki_fetcher *fetcher, const char *key, wait *w, ki_error *err) {
-    if (fetcher->is_closed)
+    /* The cache of a removed informer is empty: what is remembered can be older than what it had. */
+    if (fetcher->is_closed || ki_informer_is_removed(fetcher->informer))
         return ki_informer_set_stopped(fetcher->informer, KI_ERR_CANCELLED, err);
     item *it = item_of(fetcher, key);
     if (!it)

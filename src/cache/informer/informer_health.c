@@ -48,6 +48,9 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     ki_attempt failed = ki_health_read(record, now, &health, &selection);
     if (health.state == KI_STATE_STOPPED)
         (void)ki_engine_failure(informer->engine, &health.cause);
+    /* Before what the cache has, which is then at least that new. */
+    int64_t staleness = ki_metrics_staleness(metrics, ki_feeds_queued_at(informer), now);
+    health.staleness_ms = staleness < 0 || atomic_load(&informer->has_new_set) ? -1 : staleness / KI_MILLISECONDS(1);
     health.objects = ki_store_count(informer->store);
     health.object_bytes = ki_informer_object_bytes(informer);
     health.is_over_memory_limit = ki_informer_exceeds_limit(informer);
@@ -56,8 +59,6 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     health.factory_object_bytes = account ? ki_memory_account_bytes(account) : health.object_bytes;
     if (informer->options.given.keep_at_limit)
         health.without_content = ki_store_without_content(informer->store);
-    int64_t staleness = ki_metrics_staleness(metrics, ki_feeds_queued_at(informer), now);
-    health.staleness_ms = staleness < 0 ? -1 : staleness / KI_MILLISECONDS(1);
     health.failures = ki_feeds_failures(informer);
     health.unreadable =
         ki_feeds_describe_unreadable(informer, health.unreadable_message, sizeof health.unreadable_message);

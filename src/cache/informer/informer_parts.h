@@ -130,6 +130,7 @@ struct ki_informer {
     _Atomic ki_memory_pressure pressure; /* of memory_limit; the loop sets it */
     _Atomic bool has_fallen_back;        /* all namespaces are forbidden: it uses the allowed ones */
     _Atomic bool has_other_namespaces;   /* those of `namespaces` have changed */
+    _Atomic bool has_new_set;            /* a set was given whose namespaces are not all in the cache yet */
     _Atomic bool is_removed;             /* removed from the factory; set under `change_lock` and `wait_lock` */
     _Atomic bool synced;                 /* set under `wait_lock` and `change_lock`; a removed informer is not */
     ki_task remove_task;                 /* stops a removed informer */
@@ -195,6 +196,8 @@ void ki_informer_take_namespaces(ki_informer *informer);
 void ki_informer_close_namespaces(ki_informer *informer);
 /* Ends what ki_informer_follow_namespaces began. Loop. */
 void ki_informer_unfollow_namespaces(ki_informer *informer);
+/* The queue is empty, and each feed is listed: if no other set is waiting, the cache has the whole set. Loop. */
+void ki_informer_note_set(ki_informer *informer);
 void ki_informer_free_namespaces(ki_informer *informer);
 /* informer_deleted.c */
 /* Prepares the timer. Loop. */

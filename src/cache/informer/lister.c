@@ -98,6 +98,8 @@ static ki_status find_by_index(const ki_informer *informer, const char *index, c
     if (is_deleted)
         obj = get_deleted_by_index(informer, now, index, value);
     ki_store_leave(informer->store, reading);
+    if (is_deleted && !obj) /* a removed informer's deleted objects go */
+        status = check_not_removed(informer, err);
     if (status)
         return status;
     if (!obj)

@@ -69,6 +69,8 @@ static ki_namespaces *exchange_wanted(ki_informer *informer, ki_namespaces *set)
     ki_mutex_lock(&informer->feed_lock);
     ki_namespaces *before = informer->wanted;
     informer->wanted = set;
+    if (set)
+        atomic_store(&informer->has_new_set, true);
     ki_mutex_unlock(&informer->feed_lock);
     return before;
 }
@@ -163,7 +165,7 @@ static ki_status add_feed(ki_informer *informer, const char *name, ki_error *err
     ki_selection_unref(selection);
     if (status)
         return status;
-    feed->is_initial = !informer->has_namespaces;
+    feed->is_initial = !atomic_load(&informer->synced);
     status = open_feed(feed, err);
     if (status) {
         ki_feed_remove(feed);
@@ -208,9 +210,14 @@ static ki_status apply_some(ki_informer *informer, bool *ret_done, ki_error *err
 /* Begins the set that the namespaces are now, if they have synced. */
 static ki_status begin_chosen(ki_informer *informer, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
-    if (!atomic_exchange(&informer->has_other_namespaces, false) || !ki_informer_has_synced(informer->namespaces))
+    if (!atomic_exchange(&informer->has_other_namespaces, false))
         return KI_OK;
+    /* Before the check: the empty cache of one that was removed is not a set. */
     ki_snapshot *snapshot = ki_informer_snapshot(informer->namespaces);
+    if (!ki_informer_has_synced(informer->namespaces)) {
+        ki_snapshot_free(snapshot);
+        return KI_OK;
+    }
     size_t count = ki_snapshot_count(snapshot), at = 0;
     const char **names = ki_alloc_array(allocator, count ? count : 1, sizeof *names);
     ki_cursor cursor = KI_CURSOR_INIT;
@@ -320,6 +327,13 @@ void ki_informer_unfollow_namespaces(ki_informer *informer) {
     if (informer->namespaces_handler.informer) /* fails if the namespaces were removed: their handlers are, too */
         (void)!ki_informer_remove_handler(informer->namespaces, informer->namespaces_handler, NULL);
     informer->namespaces_handler = (ki_registration){ NULL, 0 };
+}
+
+void ki_informer_note_set(ki_informer *informer) {
+    ki_mutex_lock(&informer->feed_lock);
+    if (!informer->wanted && !informer->begun)
+        atomic_store(&informer->has_new_set, false);
+    ki_mutex_unlock(&informer->feed_lock);
 }
 
 void ki_informer_free_namespaces(ki_informer *informer) {

@@ -314,6 +314,8 @@ static ki_status process_drained(ki_informer *informer, ki_error *err) {
         ki_feeds_catch_up(informer);
     note_synced(informer);
     end_step(informer, !status);
+    if (!status && (version[0] || !informer->feed_count))
+        ki_informer_note_set(informer);
     ki_informer_check_waits(informer, NULL);
     return status ? status : KI_ERR_NOT_FOUND;
 }

@@ -117,7 +117,7 @@ static ki_status publish_builds(builds *made, bool *ret_done, ki_error *err) {
     for (size_t i = 0; !status && are_ready && i < made->count; i++)
         status = ki_index_build_prepare(&made->each[i], KI_INFORMER_SLICE, &are_ready, err);
     *ret_done = !status && are_ready;
-    for (size_t i = 0; *ret_done && i < made->count; i++)
+    for (size_t i = made->count; *ret_done && i-- > 0;) /* the deleted objects first: lister.c reads them last */
         ki_index_build_publish_prepared(&made->each[i]);
     return status;
 }

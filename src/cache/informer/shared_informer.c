@@ -573,6 +573,8 @@ void ki_informer_free(ki_informer *informer) {
     if (!informer)
         return;
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    ki_task_cancel(&informer->namespaces_task); /* other threads may have posted them after the stop */
+    ki_task_cancel(&informer->report_task);
     free_listeners(&informer->processor.first);
     free_listeners(&informer->processor.leaving);
     ki_informer_free_sources(informer);

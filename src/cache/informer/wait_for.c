@@ -46,7 +46,8 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
         return;
     ki_snapshot *now = ki_store_snapshot(informer->store);
     ki_mutex_lock(&informer->wait_lock);
-    ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
+    if (!atomic_load(&informer->has_new_set))
+        ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
     check_namespaces(informer);
     if (deltas)
         check_deltas(&informer->waits, deltas);
@@ -81,7 +82,8 @@ static void check_namespace_of(ki_informer *informer, const char *key) {
 static void check_now(ki_informer *informer, const char *key) {
     ki_snapshot *now = ki_store_snapshot(informer->store);
     const ki_object *obj = key ? ki_snapshot_get(now, key) : NULL;
-    ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
+    if (!atomic_load(&informer->has_new_set))
+        ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
     if (obj)
         ki_wait_table_seen(&informer->waits, key, ki_object_resource_version(obj), false);
     if (key)

@@ -370,8 +370,6 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_metrics_observe(metrics, KI_METRIC_ITEMS_PER_LIST, (double)reflector->object_count);
     ki_metrics_observe(metrics, KI_METRIC_LIST_DURATION,
                        (double)(now - reflector->list.began_at) / (double)KI_SECONDS(1));
-    ki_freshness_set_queued_at(reflector->shared.freshness,
-                               reflector->list.began_at); /* a list shows the state at its request or later */
     ki_freshness_succeeded(reflector->shared.freshness);
     if (reflector->shared.on_queued)
         reflector->shared.on_queued(reflector->options.user);
@@ -388,6 +386,8 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     (void)ki_reflector_advance(reflector, version);
     reflector->options.on_progress(
         reflector->options.user); /* for an empty list at the same version: ki_reflector_advance did not call it */
+    ki_freshness_set_queued_at(reflector->shared.freshness,
+                               reflector->list.began_at); /* after on_progress, which counts the list as queued */
     return KI_OK;
 }
 
