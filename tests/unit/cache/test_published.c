@@ -76,27 +76,17 @@ TEST(a_reader_keeps_what_it_reads_until_it_leaves) {
     end(&published);
 }
 
-/* An allocator that notes what is freed, in order. */
+/* What an allocator has freed, in order. */
 typedef struct frees {
     const void *of[16];
     size_t count;
 } frees;
 
-static void *alloc(size_t size, void *user) {
-    (void)user;
-    return malloc(size);
-}
-
-static void *resize(void *memory, size_t size, void *user) {
-    (void)user;
-    return realloc(memory, size);
-}
-
 static void note_free(void *memory, void *user) {
     frees *noted = user;
     if (noted->count < sizeof noted->of / sizeof *noted->of)
         noted->of[noted->count++] = memory;
-    free(memory);
+    ki_allocator_default.free(memory, NULL);
 }
 
 TEST(what_waited_is_released_from_the_oldest_on) {
@@ -104,10 +94,12 @@ TEST(what_waited_is_released_from_the_oldest_on) {
         WAITING = 5
     };
     frees noted = { .count = 0 };
-    ki_allocator allocator = { .alloc = alloc, .realloc = resize, .free = note_free, .user = &noted };
+    ki_allocator allocator = ki_allocator_default;
     ki_published published;
     ki_reading reading;
     const ki_snapshot *waiting[WAITING];
+    allocator.free = note_free;
+    allocator.user = &noted;
     assert_int_equal(ki_schema_new(&allocator, 1, NULL, NULL, 0, &schema, NULL), KI_OK);
     assert_int_equal(ki_published_init(&published, make(0), NULL), KI_OK);
     waiting[0] = ki_published_enter(&published, &reading);

@@ -1,5 +1,5 @@
-/* The fair mutex: one at a time, in order of arrival; whoever waits is woken once, and gets it before the one that has
- * just given it back. */
+/* The fair mutex: one thread has it at a time, in order of arrival. A thread that waits is woken once, and gets it
+ * before the one that has just given it back. */
 #include "src/engine/thread.h"
 
 #include "tests/support/test.h"
