@@ -81,7 +81,7 @@ static ki_status read_results(const ki_factory *factory, ki_status waited, ki_sy
         *result = (ki_sync_result){ .informer = entry->informer, .name = entry->selection->name };
         result->synced = ki_informer_sync_cause(entry->informer, &result->cause) == KI_OK;
         if (waited == KI_ERR_CANCELLED && result->cause.code == KI_ERR_TIMEOUT) /* the loop is about to stop it */
-            (void)!ki_error_set(&result->cause, KI_ERR_CANCELLED, "%s", "stopped");
+            (void)!ki_error_set(&result->cause, KI_ERR_CANCELLED, "%s", ki_state_name(KI_STATE_STOPPED));
     }
     return KI_OK;
 }

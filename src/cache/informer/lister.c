@@ -6,8 +6,7 @@
 #include "src/object/object.h"
 #include "src/object/selector.h"
 
-/* To be called after the cache was read: an empty cache is that of a removed informer then, or empty. Errors:
- * KI_ERR_STATE. */
+/* Called after the cache was read, since a removed informer's cache is empty. Errors: KI_ERR_STATE. */
 static ki_status check_not_removed(const ki_informer *informer, ki_error *err) {
     if (atomic_load(&informer->is_removed))
         return ki_error_set(err, KI_ERR_STATE, "the informer of %s was removed", informer->selection->name);

@@ -20,7 +20,7 @@ ki_status ki_informer_remove(ki_informer *informer, ki_error *err) {
         atomic_store(&informer->synced, false);
         ki_informer_cancel_waits(informer);
         ki_mutex_unlock(&informer->wait_lock);
-        /* After is_removed: whoever reads the empty cache then finds the informer removed. */
+        /* After is_removed: a reader of the empty cache then finds the informer removed. */
         informer->cleared = ki_store_snapshot(informer->store);
         ki_store_publish(informer->store, empty);
     }

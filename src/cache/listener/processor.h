@@ -22,8 +22,8 @@ typedef enum ki_changes_state {
 struct ki_processor {
     const ki_allocator *allocator;
     ki_listener *first; /* active, in order of registration */
-    ki_listener
-        *leaving; /* removed; on_removed not called, or thread not joined yet; as they end, in order of removal */
+    /* Removed, in that order; on_removed not called, or thread not joined yet. */
+    ki_listener *leaving;
     ki_listener **leaving_end; /* the place for the next one */
     int64_t resync_ns;         /* the informer's resync period; 0: no resyncs */
     bool started, threaded;
