@@ -95,7 +95,7 @@ if [ -d "$module" ]; then
     compared="${#theirs_of[@]} tests of client-go $version, each with a row"
 fi
 
-runtime=${GOMODCACHE:-${GOPATH:-${HOME:-}/go}/pkg/mod}/sigs.k8s.io/controller-runtime@v0.24.1
+runtime=${GOMODCACHE:-${GOPATH:-${HOME:-}/go}/pkg/mod}/sigs.k8s.io/controller-runtime@v0.25.2
 if [ -d "$runtime" ]; then
     declare -A files_of
     for spec in "${!spec_of[@]}"; do files_of[${spec%%_test.go *}_test.go]=1; done
