@@ -10,6 +10,8 @@ static void on_head(const ki_response_head *head, void *user) {
     ki_document_request *request = user;
     request->status = head->status;
     request->retry_after_ms = head->retry_after_ms;
+    if (head->status != KI_DOCUMENT_OK)
+        ki_retry_after_note(&request->retry_after, head->retry_after_ms);
 }
 
 static void on_data(const char *data, size_t size, void *user) {
@@ -55,6 +57,9 @@ static void append_target(ki_buffer *target, const char *group, const char *vers
 
 ki_status ki_document_request_send(ki_document_request *request, const char *group, const char *version,
                                    ki_on_document on_document, void *user, ki_error *err) {
+    ki_status status = ki_retry_after_check(&request->retry_after, "discovery", err);
+    if (status)
+        return status;
     ki_buffer target;
     ki_buffer_init(&target, request->allocator, 0);
     append_target(&target, group, version);
@@ -65,15 +70,16 @@ ki_status ki_document_request_send(ki_document_request *request, const char *gro
     ki_buffer_init(&request->body, request->allocator, KI_DOCUMENT_MAX);
     const ki_request get = { .method = "GET", .target = target.data, .total_timeout_ns = TIMEOUT };
     const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = request };
-    ki_status status = target.failed ? ki_error_no_memory(err, "making a request")
-                                     : ki_transport_send(request->transport, &get, &sink, &request->exchange, err);
+    status = target.failed ? ki_error_no_memory(err, "making a request")
+                           : ki_transport_send(request->transport, &get, &sink, &request->exchange, err);
     ki_buffer_free(&target);
     return status;
 }
 
-void ki_document_request_init(ki_document_request *request, const ki_allocator *allocator, ki_transport *transport) {
-    *request = (ki_document_request){ .allocator = allocator, .transport = transport };
-    ki_buffer_init(&request->body, allocator, KI_DOCUMENT_MAX);
+void ki_document_request_init(ki_document_request *request, ki_engine *engine, ki_transport *transport) {
+    *request = (ki_document_request){ .allocator = ki_engine_allocator(engine), .transport = transport };
+    ki_retry_after_init(&request->retry_after, engine);
+    ki_buffer_init(&request->body, request->allocator, KI_DOCUMENT_MAX);
 }
 
 void ki_document_request_cancel(ki_document_request *request) {

@@ -3,6 +3,7 @@
 #define KI_CLIENT_DOCUMENT_REQUEST_H
 
 #include "src/base/buffer.h"
+#include "src/client/retry_after.h"
 #include "src/object/json.h"
 #include "src/transport/transport.h"
 
@@ -20,6 +21,8 @@ typedef struct ki_document_request {
     /* constant */
     const ki_allocator *allocator;
     ki_transport *transport;
+    /* between requests, too */
+    ki_retry_after retry_after;
     /* valid while a request is under way */
     ki_exchange *exchange; /* NULL: nothing is under way */
     int status;
@@ -29,10 +32,10 @@ typedef struct ki_document_request {
     void *user;
 } ki_document_request;
 
-void ki_document_request_init(ki_document_request *request, const ki_allocator *allocator, ki_transport *transport);
+void ki_document_request_init(ki_document_request *request, ki_engine *engine, ki_transport *transport);
 /* Sends a request for "/apis/GROUP/VERSION"; without a version for "/apis/GROUP", without a group for "/apis". The
  * paths of the core group ("") begin with "/api". NULL stands for none. `on_document` is called once, never from inside
- * this function, unless the request is cancelled. */
+ * this function, unless the request is cancelled. KI_ERR_STATE: a Retry-After of the server has not ended. */
 ki_status ki_document_request_send(ki_document_request *request, const char *group, const char *version,
                                    ki_on_document on_document, void *user, ki_error *err);
 void ki_document_request_cancel(ki_document_request *request); /* does nothing if nothing is under way */

@@ -43,6 +43,7 @@ typedef struct http_list_watch {
     ki_throttle *throttle; /* NULL: none */
     /* loop only */
     http_call *call; /* NULL: no list or watch in progress */
+    ki_retry_after retry_after;
     ki_type_lookup lookup;
     ki_namespace_lookup namespace_lookup;
 } http_list_watch;
@@ -326,6 +327,8 @@ static void on_head(const ki_response_head *head, void *user) {
     http_call *call = user;
     call->inside++;
     call->retry_after_ms = head->retry_after_ms;
+    if (head->status != HTTP_OK)
+        ki_retry_after_note(&call->owner->retry_after, head->retry_after_ms);
     if (head->status == HTTP_OK && !is_json(head->content_type)) {
         ki_error err = KI_ERROR_INIT;
         ki_error_set(&err, KI_ERR_PROTOCOL, "expected application/json, got \"%.100s\"", head->content_type);
@@ -636,16 +639,18 @@ static ki_status send_call(http_call *call, int64_t idle_timeout_ns, int64_t tot
     return status;
 }
 
-static ki_status check_free(const http_list_watch *self, ki_error *err) {
-    return self->call ? ki_error_set(err, KI_ERR_STATE, "%s %.*s is still in progress", self->call->verb, TARGET_MAX,
-                                     self->selection->target)
-                      : KI_OK;
+/* A request can follow one that was cancelled while its error response arrived. */
+static ki_status check_may_begin(const http_list_watch *self, ki_error *err) {
+    if (self->call)
+        return ki_error_set(err, KI_ERR_STATE, "%s %.*s is still in progress", self->call->verb, TARGET_MAX,
+                            self->selection->target);
+    return ki_retry_after_check(&self->retry_after, self->selection->target, err);
 }
 
 static ki_status http_list(ki_list_watch *base, const ki_list_options *options, const ki_list_handler *handler,
                            ki_error *err) {
     http_list_watch *self = (http_list_watch *)(void *)base;
-    ki_status status = check_free(self, err);
+    ki_status status = check_may_begin(self, err);
     if (status)
         return status;
     http_call *call = new_call(self, "list");
@@ -671,7 +676,7 @@ static ki_status http_list(ki_list_watch *base, const ki_list_options *options, 
 static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options, const ki_watch_handler *handler,
                             ki_error *err) {
     http_list_watch *self = (http_list_watch *)(void *)base;
-    ki_status status = check_free(self, err);
+    ki_status status = check_may_begin(self, err);
     if (status)
         return status;
     http_call *call = new_call(self, "watch");
@@ -699,7 +704,7 @@ static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options
 
 static ki_status http_find_type(ki_list_watch *base, ki_on_type_found on_found, void *user, ki_error *err) {
     http_list_watch *self = (http_list_watch *)(void *)base;
-    ki_status status = check_free(self, err);
+    ki_status status = check_may_begin(self, err);
     return status ? status : ki_type_lookup_begin(&self->lookup, on_found, user, err);
 }
 
@@ -786,8 +791,9 @@ ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_
     self->format = ki_object_format_ref(format);
     self->selection = ki_selection_ref(options->selection);
     self->throttle = options->throttle;
-    ki_type_lookup_init(&self->lookup, ki_engine_allocator(self->engine), transport, &self->selection->resource);
+    ki_type_lookup_init(&self->lookup, engine, transport, &self->selection->resource);
     ki_namespace_lookup_init(&self->namespace_lookup, engine, transport);
+    ki_retry_after_init(&self->retry_after, engine);
     self->object_limit = options->object_limit ? options->object_limit : KI_WIRE_OBJECT_LIMIT;
     *ret_list_watch = &self->base;
     return KI_OK;

@@ -126,10 +126,10 @@ static void on_group(yyjson_val *root, const ki_error *err, void *user) {
     }
 }
 
-void ki_name_lookup_init(ki_name_lookup *lookup, const ki_allocator *allocator, ki_transport *transport,
-                         const char *group, const char *plural) {
+void ki_name_lookup_init(ki_name_lookup *lookup, ki_engine *engine, ki_transport *transport, const char *group,
+                         const char *plural) {
     *lookup = (ki_name_lookup){ .group = group, .plural = plural };
-    ki_document_request_init(&lookup->request, allocator, transport);
+    ki_document_request_init(&lookup->request, engine, transport);
 }
 
 ki_status ki_name_lookup_begin(ki_name_lookup *lookup, ki_on_name_found on_found, void *user, ki_error *err) {

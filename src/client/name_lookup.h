@@ -27,8 +27,8 @@ typedef struct ki_name_lookup {
     void *user;
 } ki_name_lookup;
 
-void ki_name_lookup_init(ki_name_lookup *lookup, const ki_allocator *allocator, ki_transport *transport,
-                         const char *group, const char *plural);
+void ki_name_lookup_init(ki_name_lookup *lookup, ki_engine *engine, ki_transport *transport, const char *group,
+                         const char *plural);
 /* Starts a lookup. `on_found` is called once, never from inside this function, unless the lookup is cancelled. It may
  * start anything but must not free the lookup. */
 ki_status ki_name_lookup_begin(ki_name_lookup *lookup, ki_on_name_found on_found, void *user, ki_error *err);

@@ -210,7 +210,7 @@ ki_status ki_named_list_watch_new(ki_engine *engine, ki_transport *transport, ki
     self->options = *options;
     self->options.selection = ki_selection_ref(options->selection);
     self->finds = finds;
-    ki_name_lookup_init(&self->lookup, allocator, transport, resource->group, resource->plural);
+    ki_name_lookup_init(&self->lookup, engine, transport, resource->group, resource->plural);
     *ret_list_watch = &self->base;
     return KI_OK;
 }

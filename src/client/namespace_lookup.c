@@ -12,16 +12,10 @@ enum {
 
 #define TIMEOUT KI_SECONDS(30)
 
-static void note_retry_after(ki_namespace_lookup *lookup, int64_t given_ms) {
-    int64_t end = ki_engine_now(lookup->engine) + KI_MILLISECONDS(ki_retry_after_ms(given_ms));
-    if (end > lookup->not_before)
-        lookup->not_before = end;
-}
-
 static void on_head(const ki_response_head *head, void *user) {
     ki_namespace_lookup *lookup = user;
     lookup->status = head->status;
-    note_retry_after(lookup, head->retry_after_ms);
+    ki_retry_after_note(&lookup->retry_after, head->retry_after_ms);
 }
 
 /* Reads as much as the Status of an error has; nothing of a namespace is needed. */
@@ -38,7 +32,7 @@ static ki_namespace_found read_response(ki_namespace_lookup *lookup) {
         return KI_NAMESPACE_THERE;
     ki_status_to_error(ki_engine_allocator(lookup->engine), lookup->status,
                        (ki_str){ lookup->body.data, lookup->body.size }, -1, &err);
-    note_retry_after(lookup, err.retry_after_ms);
+    ki_retry_after_note(&lookup->retry_after, err.retry_after_ms);
     return err.http_status == 404 && strcmp(err.reason, "NotFound") == 0 ? KI_NAMESPACE_MISSING
                                                                          : KI_NAMESPACE_UNCERTAIN;
 }
@@ -52,7 +46,8 @@ static void on_end(const ki_error *err, void *user) {
 }
 
 void ki_namespace_lookup_init(ki_namespace_lookup *lookup, ki_engine *engine, ki_transport *transport) {
-    *lookup = (ki_namespace_lookup){ .engine = engine, .transport = transport, .not_before = INT64_MIN };
+    *lookup = (ki_namespace_lookup){ .engine = engine, .transport = transport };
+    ki_retry_after_init(&lookup->retry_after, engine);
     ki_buffer_init(&lookup->body, ki_engine_allocator(engine), KI_STATUS_BODY_MAX);
 }
 
@@ -60,14 +55,15 @@ ki_status ki_namespace_lookup_begin(ki_namespace_lookup *lookup, const char *nam
                                     ki_on_namespace_found on_found, void *user, ki_error *err) {
     if (lookup->exchange)
         return KI_OK;
-    if (ki_engine_now(lookup->engine) < lookup->not_before)
-        return ki_error_set(err, KI_ERR_STATE, "the server asked to wait before the next question for a namespace");
+    ki_status status = ki_retry_after_check(&lookup->retry_after, namespace_name, err);
+    if (status)
+        return status;
     ki_buffer target;
     ki_buffer_init(&target, ki_engine_allocator(lookup->engine), 0);
     lookup->on_found = on_found;
     lookup->user = user;
     lookup->status = 0;
-    ki_status status = ki_resource_path(&target, KI_NAMESPACES, NULL, namespace_name);
+    status = ki_resource_path(&target, KI_NAMESPACES, NULL, namespace_name);
     const ki_request request = { .method = "GET", .target = target.data, .total_timeout_ns = TIMEOUT };
     const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = lookup };
     status = status ? ki_error_no_memory(err, "making a request")

@@ -4,7 +4,7 @@
 #define KI_CLIENT_NAMESPACE_LOOKUP_H
 
 #include "src/base/buffer.h"
-#include "src/engine/engine.h"
+#include "src/client/retry_after.h"
 #include "src/transport/transport.h"
 #include <kinformer/parts/list_watch.h>
 
@@ -12,7 +12,8 @@ typedef struct ki_namespace_lookup {
     /* constant */
     ki_engine *engine;
     ki_transport *transport;
-    int64_t not_before; /* the end of the last Retry-After */
+    /* between lookups, too */
+    ki_retry_after retry_after;
     /* valid while a lookup is under way */
     ki_exchange *exchange; /* NULL: nothing is under way */
     int status;

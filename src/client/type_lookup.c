@@ -59,10 +59,10 @@ static ki_status send(ki_type_lookup *lookup, bool for_groups, ki_error *err) {
                                     for_groups ? NULL : resource->version, on_document, lookup, err);
 }
 
-void ki_type_lookup_init(ki_type_lookup *lookup, const ki_allocator *allocator, ki_transport *transport,
+void ki_type_lookup_init(ki_type_lookup *lookup, ki_engine *engine, ki_transport *transport,
                          const ki_resource *resource) {
     *lookup = (ki_type_lookup){ .resource = resource };
-    ki_document_request_init(&lookup->request, allocator, transport);
+    ki_document_request_init(&lookup->request, engine, transport);
 }
 
 ki_status ki_type_lookup_begin(ki_type_lookup *lookup, ki_on_type_found on_found, void *user, ki_error *err) {

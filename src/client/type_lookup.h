@@ -17,7 +17,7 @@ typedef struct ki_type_lookup {
     void *user;
 } ki_type_lookup;
 
-void ki_type_lookup_init(ki_type_lookup *lookup, const ki_allocator *allocator, ki_transport *transport,
+void ki_type_lookup_init(ki_type_lookup *lookup, ki_engine *engine, ki_transport *transport,
                          const ki_resource *resource);
 /* Starts a lookup. `on_found` is called once, never from inside this function, unless the lookup is cancelled.
  * `on_found` may start anything but must not free the lookup. */

@@ -80,7 +80,7 @@ static void set_up(fixture *f, const ki_allocator *allocator) {
     assert_true(test_engine_open(&f->engine, allocator, 1));
     const kt_memory_server server = { serve, abandoned, f };
     assert_int_equal(kt_memory_transport_new(f->engine.engine, &server, &f->transport, NULL), KI_OK);
-    ki_name_lookup_init(&f->lookup, ki_engine_allocator(f->engine.engine), f->transport, "example.com", "foos");
+    ki_name_lookup_init(&f->lookup, f->engine.engine, f->transport, "example.com", "foos");
 }
 
 static void tear_down(fixture *f) {
