@@ -77,10 +77,11 @@ bool ki_engine_work(ki_engine *engine, int units);
 int ki_engine_work_left(const ki_engine *engine);
 
 /* Descriptors. Loop only. `ready` gets EPOLLIN, EPOLLOUT, … The struct is embedded and must be removed before it is
- * freed. A callback may remove any descriptor, also its own. */
+ * freed; the descriptor may be closed before. A callback may remove any descriptor, also its own. */
 typedef struct ki_io {
     ki_engine *engine; /* private, as all below */
     int fd;
+    int watched; /* the copy of `fd` that is in epoll */
     uint32_t events;
     bool added;
     void (*ready)(struct ki_io *io, uint32_t events, void *user);

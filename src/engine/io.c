@@ -1,28 +1,39 @@
 /* io.c: descriptors in epoll. Loop only. Reported events are kept until they are dispatched, over several steps if
- * necessary, so that no descriptor starves. Removing a descriptor removes its events too. */
+ * necessary, so that no descriptor starves. Removing a descriptor removes its events too.
+ *
+ * epoll gets a copy of the descriptor, which only this file closes. An entry of epoll belongs to the open file, which
+ * lives as long as any descriptor of it, also in a forked child, and can be removed only by a descriptor that is open:
+ * one that its owner closed first, as libcurl 7.88 does, would leave an entry for ever. */
 #include "src/engine/loop.h"
 
 #include "src/base/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 ki_status ki_io_add(ki_io *io, ki_engine *engine, int fd, uint32_t events,
                     void (*ready)(ki_io *io, uint32_t events, void *user), void *user, ki_error *err) {
-    *io = (ki_io){ .engine = engine, .fd = fd, .events = events, .ready = ready, .user = user };
+    *io = (ki_io){ .engine = engine, .fd = fd, .watched = -1, .events = events, .ready = ready, .user = user };
     ki_status status = atomic_load(&engine->is_used) ? KI_OK : ki_engine_use(engine, err);
     if (status)
         return status;
     struct epoll_event event = { .events = events, .data.ptr = io };
-    if (epoll_ctl(engine->epoll_fd, EPOLL_CTL_ADD, fd, &event))
-        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot watch descriptor %d", fd);
+    int watched = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (watched < 0 || epoll_ctl(engine->epoll_fd, EPOLL_CTL_ADD, watched, &event)) {
+        ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot watch descriptor %d", fd);
+        if (watched >= 0)
+            close(watched);
+        return KI_ERR_SYSTEM;
+    }
+    io->watched = watched;
     io->added = true;
     return KI_OK;
 }
 
 ki_status ki_io_modify(ki_io *io, uint32_t events, ki_error *err) {
     struct epoll_event event = { .events = events, .data.ptr = io };
-    if (epoll_ctl(io->engine->epoll_fd, EPOLL_CTL_MOD, io->fd, &event))
+    if (epoll_ctl(io->engine->epoll_fd, EPOLL_CTL_MOD, io->watched, &event))
         return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot watch descriptor %d", io->fd);
     io->events = events;
     return KI_OK;
@@ -32,8 +43,8 @@ void ki_io_remove(ki_io *io) {
     if (!io->added)
         return;
     ki_engine *engine = io->engine;
-    /* Fails only if the descriptor was closed before, which removed it from epoll. */
-    epoll_ctl(engine->epoll_fd, EPOLL_CTL_DEL, io->fd, NULL);
+    epoll_ctl(engine->epoll_fd, EPOLL_CTL_DEL, io->watched, NULL);
+    close(io->watched);
     for (int i = engine->ready_next; i < engine->ready_count; i++) {
         if (engine->ready[i].data.ptr == io)
             engine->ready[i].data.ptr = NULL;

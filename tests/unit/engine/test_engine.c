@@ -321,6 +321,29 @@ ENGINE_TEST(a_descriptor_removed_by_another_ones_callback_is_never_touched) {
     ki_engine_free(engine);
 }
 
+/* As in a host that has forked: a copy of the descriptor stays open elsewhere, so that closing it removes nothing from
+ * epoll. libcurl up to 7.88 closes a socket whose connection is not established before it says so. */
+ENGINE_TEST(a_descriptor_that_was_closed_before_it_was_removed_is_silent_though_a_copy_is_open) {
+    ki_engine *engine = new_engine();
+    int fds[2], copy;
+    ki_io *io = malloc(sizeof *io);
+    assert_non_null(io);
+    assert_int_equal(pipe(fds), 0);
+    assert_true((copy = dup(fds[0])) >= 0);
+    assert_int_equal(ki_io_add(io, engine, fds[0], EPOLLIN, note_io, &letters[0], NULL), KI_OK);
+    step(engine, 0);
+    close(fds[0]);
+    ki_io_remove(io);
+    free(io);
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    assert_false(is_readable(engine));
+    step(engine, 0);
+    assert_string_equal(trace, "");
+    close(fds[1]);
+    close(copy);
+    ki_engine_free(engine);
+}
+
 ENGINE_TEST(a_descriptors_events_can_be_changed) {
     ki_engine *engine = new_engine();
     int fds[2];
