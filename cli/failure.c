@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-bool failure_is_final(const ki_error *cause) {
+/* Returns true for a failure that a person has to fix. */
+static bool needs_a_person(const ki_error *cause) {
     switch (cause->code) {
     case KI_ERR_CONNECT:
     case KI_ERR_TLS:
@@ -18,12 +19,32 @@ bool failure_is_final(const ki_error *cause) {
     }
 }
 
+static bool is_bad_request(const ki_error *cause) {
+    return ki_error_is_bad_request(cause) && cause->reason[0];
+}
+
+bool failure_is_hopeless(const session *s, const ki_error *cause) {
+    return is_bad_request(cause) || (session_ends_at_once(s) && needs_a_person(cause));
+}
+
 bool failure_is_of_server(const ki_error *cause) {
     return cause->http_status == 0 || cause->http_status == 401 || ki_error_is_foreign(cause);
 }
 
 int failure_status(const ki_error *cause) {
-    return ki_error_is_bad_request(cause) && cause->reason[0] ? EXIT_FAILED : EXIT_UNREACHED;
+    return is_bad_request(cause) ? EXIT_FAILED : EXIT_UNREACHED;
+}
+
+bool failure_print_unread(const char *command, const ki_resource_map *map, const char *name) {
+    const char *failed = ki_resource_map_failed_for(map, name);
+    const char *version = failed ? strrchr(failed, '/') : NULL;
+    if (version)
+        say(command,
+            "could not read the resources of %s, which can have \"%s\"; kubectl get apiservice %s.%.*s shows why",
+            failed, name, version + 1, (int)(version - failed), failed);
+    else if (failed)
+        say(command, "could not read the resources of %s, which can have \"%s\"", failed, name);
+    return failed != NULL;
 }
 
 /* Returns the server's message, without the prefix "list pods in namespace shop: ". No name of a resource or namespace

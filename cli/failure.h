@@ -9,12 +9,15 @@ enum {
     FAILURE_REMEDY_MAX = 512
 };
 
-/* Returns true for a failure that waiting does not fix: credentials, permissions, a wrong request, no connection, a
- * certificate, or a server that is not a Kubernetes API server. Returns false for a server that is busy, restarting or
- * broken. */
-bool failure_is_final(const ki_error *cause);
+/* Returns true if a retry cannot succeed: the server cannot parse the request (a wrong selector). For a command that
+ * ends at once, also for a failure that waiting does not fix: credentials, permissions, no connection, a certificate,
+ * or a server that is not a Kubernetes API server. A server that is busy, restarting or broken is asked again. */
+bool failure_is_hopeless(const session *s, const ki_error *cause);
 /* Returns true for a failure of the connection or the credentials: every resource would fail the same way. */
 bool failure_is_of_server(const ki_error *cause);
+/* Prints on stderr that the server did not say whether it has the resource `name`, and returns true. Returns false,
+ * and prints nothing, if the server has no such resource. */
+bool failure_print_unread(const char *command, const ki_resource_map *map, const char *name);
 /* Prints on stderr why the list of `resource` failed, and once a session what to do. `resource` is NULL if discovery
  * failed. */
 void failure_print(session *s, const ki_resource *resource, const ki_error *cause);

@@ -2,6 +2,7 @@
 #include "gen/header.h"
 
 #include "connection.h"
+#include "failure.h"
 #include "flags.h"
 #include "output.h"
 #include "yaml.h"
@@ -81,11 +82,13 @@ static int discover(cluster *c, const char *name, const ki_resource **ret_resour
     if (ki_discovery_new(c->client, &how, &c->discovery, &c->err) || ki_discovery_get(c->discovery, &c->map, &c->err))
         return fail_request(c, "discovery");
     const ki_discovered *found = ki_resource_map_find(c->map, name);
-    const char *meant = found ? NULL : ki_resource_map_nearest(c->map, name);
     if (found) {
         *ret_resource = &found->resource;
         return EXIT_OK;
     }
+    if (failure_print_unread("gen", c->map, name))
+        return EXIT_FAILED;
+    const char *meant = ki_resource_map_nearest(c->map, name);
     say("gen", "the resource \"%s\" is not known%s%s%s", name, meant ? "; did you mean " : "", meant ? meant : "",
         meant ? "?" : "");
     return EXIT_USAGE;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,26 +60,25 @@ int session_print_unknown(const session *s, const char *name, const char *meant)
 typedef struct discovery_result {
     session *session;
     bool has_ended;
-    ki_status status;
-    ki_error err;
+    ki_error *err;
 } discovery_result;
 
 static void on_map(const ki_resource_map *map, const ki_error *err, void *user) {
     discovery_result *q = user;
     q->has_ended = true;
     q->session->map = ki_resource_map_ref(map);
-    if (err) {
-        q->err = *err;
-        q->status = err->code;
-    }
+    if (err)
+        *q->err = *err;
 }
 
 static bool has_ended(void *user) {
     return ((const discovery_result *)user)->has_ended;
 }
 
+/* Requests the resources once. Sets the session's map; leaves it NULL if the requests failed (`*err` has the cause; the
+ * function returns KI_OK) or the session ended. */
 static ki_status discover(session *s, ki_error *err) {
-    discovery_result q = { .session = s, .err = KI_ERROR_INIT };
+    discovery_result q = { .session = s, .err = err };
     ki_discovery *discovery = NULL;
     const ki_discovery_options how = { .size = sizeof how, .timeout_ms = s->options->timeout_ms };
     ki_status status = ki_discovery_new(ki_factory_client(s->factory), &how, &discovery, err);
@@ -86,10 +86,6 @@ static ki_status discover(session *s, ki_error *err) {
         status = ki_discovery_refresh(discovery, on_map, &q, err);
     if (!status)
         status = session_wait(s, has_ended, &q, err);
-    if (!status && q.status) {
-        *err = q.err;
-        status = q.status;
-    }
     ki_discovery_free(discovery);
     return status;
 }
@@ -105,21 +101,28 @@ static bool pause_for(session *s, int64_t ms) {
     return !s->done;
 }
 
-/* Runs discovery until it succeeds, with growing waits, as an informer would. Ends at a failure that waiting does not
- * fix, or after the time limit. */
+/* Prints a failure before the next attempt: once until it changes, or each time with -v. */
+static void print_retry(const session *s, const ki_error *failure, char shown[KI_ERROR_MESSAGE_MAX]) {
+    const char *message = ki_error_message(failure);
+    if (!s->options->quiet && (s->options->verbose || strcmp(shown, message) != 0))
+        say(s->command, "%s; trying again", message);
+    snprintf(shown, KI_ERROR_MESSAGE_MAX, "%s", message);
+}
+
+/* Runs discovery until it succeeds, with growing waits, as an informer would. Ends at a failure for which a retry is
+ * hopeless, or after the time limit. */
 static ki_status discover_with_retries(session *s, ki_error *err) {
+    char shown[KI_ERROR_MESSAGE_MAX] = "";
     int64_t allowed_ms = session_allowed_ms(s);
     for (int64_t wait_ms = FIRST_WAIT_MS;; wait_ms = 2 * wait_ms < LONGEST_WAIT_MS ? 2 * wait_ms : LONGEST_WAIT_MS) {
         ki_status status = discover(s, err);
-        bool is_hopeless = session_ends_at_once(s) && failure_is_final(err);
-        if (!status || s->done || err->category != KI_CATEGORY_RETRY || is_hopeless)
+        if (status || s->map || s->done)
             return status;
         int64_t ms = err->retry_after_ms > wait_ms ? err->retry_after_ms : wait_ms;
         int64_t left_ms = allowed_ms ? s->started_ms + allowed_ms - session_now_ms() : INT_MAX;
-        if (left_ms <= 0)
-            return status;
-        if (!s->options->quiet)
-            say(s->command, "%s; trying again", ki_error_message(err));
+        if (failure_is_hopeless(s, err) || left_ms <= 0)
+            return err->code;
+        print_retry(s, err, shown);
         if (!pause_for(s, ms < left_ms ? ms : left_ms))
             return KI_OK;
         *err = (ki_error)KI_ERROR_INIT;
@@ -199,6 +202,8 @@ static int resolve(session *s, target *t) {
         say(s->command, "a resource cannot be retrieved by name across all namespaces");
         return EXIT_USAGE;
     }
+    if (!found && failure_print_unread(s->command, s->map, t->lookup_name))
+        return EXIT_FAILED;
     if (found)
         t->resource = found->resource;
     else if (!session_set_custom(t, t->lookup_name))
@@ -223,7 +228,7 @@ int session_resolve(session *s) {
             failure_print(s, NULL, &err);
         else
             say(s->command, "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
-        return EXIT_UNREACHED;
+        return failure_status(&err);
     }
     for (size_t i = 0; i < s->target_count;) {
         size_t before = s->target_count;

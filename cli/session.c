@@ -127,14 +127,6 @@ static void say_health(target *t, const ki_health *health) {
     t->shown = health->state;
 }
 
-/* Returns true if a retry cannot succeed: the server cannot parse the request (a wrong selector). For a command that
- * ends at once, also if a person has to fix something first. */
-static bool is_hopeless(const session *s, const ki_error *cause) {
-    if (ki_error_is_bad_request(cause) && cause->reason[0])
-        return true;
-    return session_ends_at_once(s) && failure_is_final(cause);
-}
-
 /* Ends the session, or only this target if the lists of others can still succeed. */
 static void give_up_target(target *t, const ki_error *cause) {
     session *s = t->session;
@@ -156,7 +148,7 @@ static void give_up_target(target *t, const ki_error *cause) {
 static void on_state(ki_informer *informer, const ki_health *health, void *user) {
     target *t = user;
     (void)informer;
-    if (t->synced || !is_waiting(health) || !is_hopeless(t->session, &health->cause))
+    if (t->synced || !is_waiting(health) || !failure_is_hopeless(t->session, &health->cause))
         say_health(t, health);
     else if (!t->failure.code)
         give_up_target(t, &health->cause);

@@ -536,6 +536,8 @@ static ki_status look_up(ki_checkup_state *state, ki_error *err) {
         status = ki_discovery_find(discovery, state->resource_name, &state->map, &found, err);
     if (!status)
         state->resource = &found->resource;
+    else if (status == KI_ERR_NOT_FOUND && ki_discovery_get(discovery, &state->map, NULL) == KI_OK)
+        state->unread = ki_resource_map_failed_for(state->map, state->resource_name);
     ki_discovery_free(discovery);
     return status;
 }
@@ -545,7 +547,14 @@ static void say_not_found(ki_checkup_state *state, const ki_error *why) {
     ki_checkup_skip(state, KI_CHECK_MAY_WATCH, "the resource is not known");
     ki_checkup_begin(state, KI_CHECK_LIST);
     ki_checkup_find(state, "%s", ki_error_message(why));
-    ki_checkup_remedy(state, "install its definition, or use a resource of kubectl api-resources");
+    const char *version = state->unread ? strrchr(state->unread, '/') : NULL;
+    if (version)
+        ki_checkup_remedy(state, "find out why with kubectl get apiservice %s.%.*s", version + 1,
+                          (int)(version - state->unread), state->unread);
+    else if (why->code == KI_ERR_NOT_FOUND)
+        ki_checkup_remedy(state, "install its definition, or use a resource of kubectl api-resources");
+    else if (ki_error_is_forbidden(why))
+        ki_checkup_remedy(state, "bind the ClusterRole system:discovery to the user");
     ki_checkup_end(state, KI_CHECK_FAILED);
     ki_checkup_skip(state, KI_CHECK_STREAMING_LIST, "the resource is not known");
     ki_checkup_skip(state, KI_CHECK_BOOKMARKS, "the resource is not known");

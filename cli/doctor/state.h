@@ -25,7 +25,8 @@ typedef struct ki_checkup_state {
     ki_config *config;
     ki_config_description description;
     ki_client *client;
-    ki_resource_map *map; /* has `resource`; NULL: the caller's or a built-in resource */
+    ki_resource_map *map; /* has `resource` and `unread`; NULL: the caller's or a built-in resource */
+    const char *unread;   /* the group version of `resource_name` that discovery could not read; NULL: none */
     char place[300];      /* "pods in all namespaces" */
     char user_name[200];  /* the user's name at the server; "" if unknown */
     bool is_lost;         /* a step failed that all later steps need */

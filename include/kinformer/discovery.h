@@ -59,6 +59,9 @@ KI_API const char *ki_resource_map_nearest(const ki_resource_map *map, const cha
 /* Returns the failed group version number `index`, counted from 0; NULL past the last. A group version such as
  * "metrics.k8s.io/v1beta1" fails when the server behind it is down. The map lacks its resources only. */
 KI_API const char *ki_resource_map_failed_at(const ki_resource_map *map, size_t index);
+/* Returns a failed group version that can have the resource `name`; NULL if there is none. If both this function and
+ * ki_resource_map_find return NULL, the server has no such resource. */
+KI_API const char *ki_resource_map_failed_for(const ki_resource_map *map, const char *name);
 
 /* ---- discovery ---- */
 
@@ -100,7 +103,8 @@ KI_API KI_MUST_CHECK ki_status ki_discovery_get(ki_discovery *discovery, ki_reso
  * older than `refresh_ms`, a new map is requested first.
  * Ownership: `*ret_found` is borrowed from `*ret_map`; the caller releases `*ret_map` with ki_resource_map_unref.
  * Threads, Blocks: as ki_discovery_get.
- * Errors: as ki_discovery_get; KI_ERR_NOT_FOUND (the message has the most similar name). */
+ * Errors: as ki_discovery_get; KI_ERR_NOT_FOUND (the message has the most similar name, or the group version of
+ * ki_resource_map_failed_for). */
 KI_API KI_MUST_CHECK ki_status ki_discovery_find(ki_discovery *discovery, const char *name, ki_resource_map **ret_map,
                                                  const ki_discovered **ret_found, ki_error *err);
 

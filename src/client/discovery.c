@@ -61,8 +61,7 @@ struct fetch {
     ki_discovery *discovery; /* NULL: the discovery was freed */
     const ki_allocator *allocator;
     ki_response *responses[ROOTS];
-    ki_error err;            /* a root's error, other than 403 and 404 */
-    ki_error error_response; /* a root's 403; code 0: none */
+    ki_error err; /* a root's error, other than 404 */
     ki_group_versions versions;
     part *parts;  /* one for each of `versions` */
     size_t bytes; /* of all successful responses, kept or not */
@@ -239,10 +238,6 @@ static void roots_done(fetch *self) {
         if (response && !ki_discovery_is_aggregated(self->allocator, body_of(response)))
             status = ki_group_versions_add(self->allocator, &self->versions, body_of(response), &err);
     }
-    if (!status && !self->responses[0] && !self->responses[1] && self->error_response.code) {
-        err = self->error_response;
-        status = err.code;
-    }
     if (!status && !self->responses[0] && !self->responses[1])
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "neither /api nor /apis is there: is it a Kubernetes API server?");
     if (!status && self->versions.count) {
@@ -261,10 +256,8 @@ static void roots_done(fetch *self) {
 static void root_ended(fetch *self, int root, const ki_response *response, const ki_error *err) {
     if (!err)
         self->responses[root] = keep(self, response);
-    else if (ki_error_is_forbidden(err))
-        self->error_response = *err;
     else if (!ki_error_is_not_found(err))
-        self->err = *err; /* a 403 or 404 of one root leaves the other usable */
+        self->err = *err; /* a 404 of one root leaves the other usable */
     self->pending--;
     if (self->pending > 0)
         return;
@@ -475,12 +468,12 @@ static ki_status not_found(const ki_resource_map *map, const char *name, ki_erro
         return ki_error_set(err, KI_ERR_NOT_FOUND,
                             "\"%.100s\" is a category of resources: use ki_resource_map_in_category", name);
     const char *meant = ki_resource_map_nearest(map, name);
-    const char *failed = ki_resource_map_failed_at(map, 0);
-    bool more = ki_resource_map_failed_at(map, 1) != NULL;
-    return ki_error_set(err, KI_ERR_NOT_FOUND, "the server has no resource \"%.100s\"%s%s%s%s%s%s", name,
-                        meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "",
-                        failed ? "; could not read the resources of " : "", failed ? failed : "",
-                        more ? " and others" : "");
+    const char *failed = ki_resource_map_failed_for(map, name);
+    if (failed)
+        return ki_error_set(err, KI_ERR_NOT_FOUND, "could not read the resources of %s, which can have \"%.100s\"",
+                            failed, name);
+    return ki_error_set(err, KI_ERR_NOT_FOUND, "the server has no resource \"%.100s\"%s%s%s", name,
+                        meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 }
 
 ki_status ki_discovery_find(ki_discovery *discovery, const char *name, ki_resource_map **ret_map,

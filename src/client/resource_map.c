@@ -55,7 +55,7 @@ void ki_resource_map_unref(const ki_resource_map *borrowed) {
         map->chunks = next;
     }
     ki_free(&allocator, map->entries);
-    ki_free(&allocator, map->failed_names);
+    ki_free(&allocator, map->failed);
     ki_free(&allocator, map);
 }
 
@@ -209,19 +209,23 @@ ki_status ki_resource_map_close(ki_resource_map *map) {
 ki_status ki_resource_map_add_failed(ki_resource_map *map, const char *group, const char *version) {
     if (map->failed_count == map->failed_capacity) {
         size_t capacity = map->failed_capacity ? map->failed_capacity * 2 : 8;
-        const char **failed_names =
-            ki_realloc_array(&map->allocator, map->failed_names, capacity, sizeof *failed_names);
-        if (!failed_names)
+        ki_map_failed *failed = ki_realloc_array(&map->allocator, map->failed, capacity, sizeof *failed);
+        if (!failed)
             return KI_ERR_NO_MEMORY;
-        map->failed_names = failed_names;
+        map->failed = failed;
         map->failed_capacity = capacity;
     }
-    size_t size = strlen(group) + strlen(version) + 2;
+    size_t group_size = strlen(group), size = group_size + strlen(version) + 2;
+    const char *kept_group = keep(map, ki_str_of(group));
     char *name = take_room(map, size);
-    if (!name)
+    if (!kept_group || !name)
         return KI_ERR_NO_MEMORY;
-    snprintf(name, size, "%s%s%s", group, group[0] ? "/" : "", version);
-    map->failed_names[map->failed_count++] = name;
+    snprintf(name, size, "%s%s%s", group, group_size ? "/" : "", version);
+    map->failed[map->failed_count++] = (ki_map_failed){
+        .name = name,
+        .group = kept_group,
+        .version = group_size ? name + group_size + 1 : name,
+    };
     return KI_OK;
 }
 
@@ -232,7 +236,7 @@ const ki_discovered *ki_resource_map_at(const ki_resource_map *map, size_t index
 }
 
 const char *ki_resource_map_failed_at(const ki_resource_map *map, size_t index) {
-    return index < map->failed_count ? map->failed_names[index] : NULL;
+    return index < map->failed_count ? map->failed[index].name : NULL;
 }
 
 static bool same(ki_str text, const char *other) {
@@ -266,15 +270,18 @@ static bool is_called(const ki_discovered *entry, match_by by, ki_str name) {
     }
 }
 
+enum {
+    MEANINGS_MAX = 3 /* meanings of one name */
+};
+
 /* What to look up. `version`, `group` with NULL data: any. */
 typedef struct wanted {
     ki_str name, version, group;
     bool is_prefix; /* `group` is a prefix: "autoscal" finds autoscaling */
 } wanted;
 
-static bool is_in(const ki_discovered *entry, const wanted *what) {
-    const char *group = entry->resource.group;
-    if (what->version.data && !same(what->version, entry->resource.version))
+static bool is_in(const char *group, const char *version, const wanted *what) {
+    if (what->version.data && !same(what->version, version))
         return false;
     if (!what->group.data)
         return true;
@@ -287,7 +294,7 @@ static const ki_discovered *look(const ki_resource_map *map, const wanted *what)
         const ki_discovered *other = NULL; /* first match that is not its group's preferred version */
         for (size_t i = 0; i < map->count; i++) {
             const ki_discovered *entry = &map->entries[i].found;
-            if (!is_called(entry, by, what->name) || !is_in(entry, what))
+            if (!is_called(entry, by, what->name) || !is_in(entry->resource.group, entry->resource.version, what))
                 continue;
             if (entry->preferred || what->version.data)
                 return entry;
@@ -300,28 +307,46 @@ static const ki_discovered *look(const ki_resource_map *map, const wanted *what)
     return NULL;
 }
 
-const ki_discovered *ki_resource_map_find(const ki_resource_map *map, const char *name) {
+/* Writes the meanings that a name can have, in the order in which they are tried. Returns their number. */
+static size_t read_name(const char *name, wanted meanings[MEANINGS_MAX]) {
     if (!name || !name[0] || strlen(name) > (size_t)3 * KI_DISCOVERY_NAME_MAX)
-        return NULL;
+        return 0;
     ki_str qualifier;
     wanted what = { .name = ki_str_split(ki_str_of(name), '.', &qualifier) };
+    meanings[0] = what;
     if (!qualifier.data)
-        return look(map, &what);
+        return 1;
     /* The qualifier is "v1.apps" (version and group), "v1", "v1.", or a group such as "example.com": tries version and
      * group first, then the group, then the group's prefix. */
-    what.version = ki_str_split(qualifier, '.', &what.group);
-    if (!what.group.data)
-        what.group = (ki_str){ "", 0 };
-    const ki_discovered *found = look(map, &what);
-    if (found)
-        return found;
-    what.version = (ki_str){ NULL, 0 };
+    meanings[0].version = ki_str_split(qualifier, '.', &meanings[0].group);
+    if (!meanings[0].group.data)
+        meanings[0].group = (ki_str){ "", 0 };
     what.group = qualifier;
-    found = look(map, &what);
-    if (found)
-        return found;
+    meanings[1] = what;
     what.is_prefix = true;
-    return look(map, &what);
+    meanings[2] = what;
+    return MEANINGS_MAX;
+}
+
+const ki_discovered *ki_resource_map_find(const ki_resource_map *map, const char *name) {
+    wanted meanings[MEANINGS_MAX];
+    size_t count = read_name(name, meanings);
+    const ki_discovered *found = NULL;
+    for (size_t i = 0; i < count && !found; i++)
+        found = look(map, &meanings[i]);
+    return found;
+}
+
+const char *ki_resource_map_failed_for(const ki_resource_map *map, const char *name) {
+    wanted meanings[MEANINGS_MAX];
+    size_t count = read_name(name, meanings);
+    for (size_t i = 0; i < map->failed_count; i++) {
+        for (size_t k = 0; k < count; k++) {
+            if (is_in(map->failed[i].group, map->failed[i].version, &meanings[k]))
+                return map->failed[i].name;
+        }
+    }
+    return NULL;
 }
 
 const ki_discovered *ki_resource_map_in_category(const ki_resource_map *map, const char *category, size_t *cursor) {

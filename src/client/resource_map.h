@@ -16,12 +16,18 @@ typedef struct ki_map_entry {
     bool chosen; /* the default entry for its group and plural */
 } ki_map_entry;
 
+/* A group and version whose resources could not be read. */
+typedef struct ki_map_failed {
+    const char *name; /* "metrics.k8s.io/v1beta1" */
+    const char *group, *version;
+} ki_map_failed;
+
 struct ki_resource_map {
     ki_refcount refs;
     ki_allocator allocator;
     ki_map_entry *entries;
     size_t count, capacity;
-    const char **failed_names;
+    ki_map_failed *failed;
     size_t failed_count, failed_capacity;
     ki_map_chunk *chunks; /* memory of all strings and lists */
     ki_map known;         /* keys "group/version/plural", to skip duplicates; empty after close */

@@ -324,3 +324,82 @@ COMMAND_TEST(watch_continues_trying) {
     ki_process_signal(&command, SIGINT);
     command_ends(0);
 }
+
+/* ---- discovery ---- */
+
+#define JSON "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+
+/* A server with the group example.com, whose metrics server is down: the response to both /api and /apis, as
+ * kube-apiserver sends it. */
+static const raw_response partial_discovery = {
+    JSON
+    "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\",\"metadata\":{},\"items\":["
+    "{\"metadata\":{\"name\":\"example.com\"},\"versions\":[{\"version\":\"v1\",\"freshness\":\"Current\","
+    "\"resources\":[{\"resource\":\"widgets\",\"responseKind\":{\"group\":\"\",\"version\":\"\","
+    "\"kind\":\"Widget\"},\"scope\":\"Namespaced\",\"singularResource\":\"widget\","
+    "\"verbs\":[\"get\",\"list\",\"watch\"]}]}]},"
+    "{\"metadata\":{\"name\":\"metrics.k8s.io\"},\"versions\":[{\"version\":\"v1beta1\",\"freshness\":\"Stale\"}]}]}",
+    0, RAW_CLOSE
+};
+
+static const raw_response widgets = {
+    JSON "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Widget\",\"apiVersion\":\"example.com/v1\",\"metadata\":{"
+         "\"name\":\"a\",\"namespace\":\"default\",\"uid\":\"1\",\"resourceVersion\":\"5\"}}}\n"
+         "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Widget\",\"apiVersion\":\"example.com/v1\",\"metadata\":{"
+         "\"resourceVersion\":\"5\",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n",
+    0, RAW_CLOSE
+};
+
+COMMAND_TEST(a_group_that_cannot_be_discovered_is_said_and_the_others_are_served) {
+    static const char unread[] = "could not read the resources of metrics.k8s.io/v1beta1, which can have \"";
+    static const struct {
+        const char *command, *resource, *says;
+        int status;
+    } rows[] = {
+        { "get", "nodes.metrics.k8s.io", unread, 1 },
+        { "watch", "nodes.metrics.k8s.io", unread, 1 },
+        { "gen", "nodes.metrics.k8s.io", unread, 1 },
+        { "get", "nodes.v1beta1.metrics.k8s.io", unread, 1 },
+        { "get", "podmetrics", unread, 1 }, /* the group that has it can be any */
+        { "get", "nodes.metrics.k8s.io", "; kubectl get apiservice v1beta1.metrics.k8s.io shows why", 1 },
+        { "get", "gadgets.example.com", "\"gadgets.example.com\" is not known", 2 },
+        { "get", "widgets.example.com", NULL, 0 },
+    };
+    const raw_response responses[] = { partial_discovery, partial_discovery, widgets };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        raw_server server;
+        char url[64];
+        raw_server_start(&server, responses, 3);
+        snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+        COMMAND_RUN(rows[i].command, rows[i].resource, "--server", url, rows[i].says ? NULL : "-o", "name");
+        if (rows[i].says)
+            command_says(rows[i].says);
+        else
+            assert_non_null(strstr(command_output(), "widget.example.com/a\n"));
+        command_ends(rows[i].status);
+        raw_server_stop(&server);
+    }
+}
+
+COMMAND_TEST(watch_retries_a_discovery_that_is_forbidden_and_get_ends) {
+    static const struct {
+        const char *fault, *get_says, *watch_says;
+    } rows[] = {
+        { "status,code=401,path=/apis", "error: You must be logged in to the server (",
+          "GET /apis: Unauthorized; trying again" },
+        { "status,code=403,path=/apis", "Error from server (Forbidden): ", "GET /apis: forbidden; trying again" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ki_testing_server_clear_faults(command_server);
+        assert_int_equal(ki_testing_server_add_fault(command_server, rows[i].fault, NULL, NULL), KI_OK);
+        COMMAND_RUN("get", "foos.example.com", "--server", "URL");
+        command_says(rows[i].get_says);
+        command_ends(3);
+        COMMAND_RUN("watch", "foos.example.com", "--server", "URL", "-v");
+        command_says(rows[i].watch_says);
+        command_says(rows[i].watch_says); /* the second attempt */
+        ki_testing_server_clear_faults(command_server);
+        command_says("the resource \"foos.example.com\" is not known"); /* now the server said so */
+        command_ends(2);
+    }
+}

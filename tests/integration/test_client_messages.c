@@ -147,7 +147,8 @@ TEST(a_server_that_does_not_respond_yet_is_asked_again) {
 
     /* One that is not there is told as that, and asked again, for as long as was said: how often that is, the machine
      * decides. */
-    const char *const patient[] = { KI_TEST_PROGRAM, "get", "foos", "--wait", "--server", "http://127.0.0.1:1", NULL };
+    const char *const patient[] = { KI_TEST_PROGRAM,      "get", "foos", "--wait", "--server",
+                                    "http://127.0.0.1:1", "-v",  NULL };
     ki_process_free(&program);
     assert_true(ki_process_start(&program, patient, environment, true));
     for (int told = 0; told < 2;) {

@@ -318,6 +318,15 @@ DOCTOR_TEST(a_resource_that_is_not_there_is_reported_at_the_list) {
     assert_prints("pods");
 }
 
+DOCTOR_TEST(a_discovery_that_is_forbidden_is_reported_with_the_role_that_allows_it) {
+    serve(NULL);
+    assert_int_equal(ki_testing_server_add_fault(server, "status,code=403,path=/apis", NULL, NULL), KI_OK);
+    (void)ask("foos.example.com", ki_testing_server_url(server));
+    assert_step(FAILED, "list");
+    assert_prints("discovery: GET /apis: forbidden");
+    assert_prints("bind the ClusterRole system:discovery to the user");
+}
+
 DOCTOR_TEST(a_list_that_is_not_there_is_reported_with_what_to_install) {
     serve(NULL);
     assert_int_equal(ki_testing_server_add_fault(server, "status,code=404,verb=list,resource=configmaps", NULL, NULL),

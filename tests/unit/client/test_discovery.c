@@ -385,10 +385,42 @@ TEST(a_group_that_is_down_spoils_only_itself) {
     close_fixture(&self);
 }
 
+TEST(a_name_that_a_failed_group_can_have_is_told_from_one_that_is_not_there) {
+    static const struct {
+        const char *name, *failed;
+    } cases[] = {
+        { "things.down.io", "down.io/v1" },
+        { "things.v1.down.io", "down.io/v1" },
+        { "Things.Down.IO", "down.io/v1" },
+        { "things.v2.down.io", NULL },
+        { "things.dow", "down.io/v1" }, /* the beginning of the group */
+        { "things.late.io", "late.io/v1" },
+        { "things", "down.io/v1" }, /* in any group */
+        { "things.example.com", NULL },
+        { "things.v1.example.com", NULL },
+        { "things.apps", NULL }, /* a group that was read */
+        { "things.v1", NULL },   /* in the core group */
+        { "", NULL },
+    };
+    fixture self;
+    open_pages(&self, old_form);
+    ask(&self);
+    assert_true(test_engine_advance(&self.engine, 5000));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *failed = ki_resource_map_failed_for(self.map, cases[i].name);
+        if (!cases[i].failed)
+            assert_null(failed);
+        else
+            assert_string_equal(failed, cases[i].failed);
+    }
+    close_fixture(&self);
+}
+
 TEST(a_server_that_has_only_one_root_is_enough_and_none_is_not) {
-    static const page core_only[] = { { "/api", 0, AGGREGATED(CORE), false },
-                                      { "/apis", 403, "{}", false },
-                                      { NULL, 0, NULL, false } };
+    static const page core_only[] = { { "/api", 0, AGGREGATED(CORE), false }, { NULL, 0, NULL, false } };
+    static const page groups_forbidden[] = { { "/api", 0, AGGREGATED(CORE), false },
+                                             { "/apis", 403, "{}", false },
+                                             { NULL, 0, NULL, false } };
     static const page groups_only[] = {
         { "/apis", 0, AGGREGATED(GROUP("g", VERSION("v1", SIMPLE("as", "", "")))), false }, { NULL, 0, NULL, false }
     };
@@ -409,6 +441,10 @@ TEST(a_server_that_has_only_one_root_is_enough_and_none_is_not) {
     assert_non_null(ki_resource_map_find(self.map, "as"));
     close_fixture(&self);
     open_pages(&self, forbidden);
+    ask(&self);
+    assert_true(ki_error_is_forbidden(&self.err));
+    close_fixture(&self);
+    open_pages(&self, groups_forbidden); /* nothing is known about the groups: not that they are empty */
     ask(&self);
     assert_true(ki_error_is_forbidden(&self.err));
     close_fixture(&self);
